@@ -16,9 +16,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
-// elsewhere names, by case or by area, the tests that try what no map of corpus.Claim has:
+// coveredElsewhere names, by case or by area, the tests that try what no map of corpus.Claim has:
 // "folder.TestName". A script is the test that runs it and its name.
-var elsewhere = map[string]trial{
+var coveredElsewhere = map[string]caseClaim{
 	"escapes.json":      {"", []string{"internal/sandbox/escape.TestCorpusEscapes", "internal/sandbox/egress.TestEscapes"}, ""}, // of each id there is an attempt
 	"tool_executor-013": {`{"input": {"tool":"mcp__s__t"}, "expect": {"readOnly":false}}`, []string{"internal/tool/mcp.TestToolsOfAServer"}, ""},
 	"ak-loop-015":       {`{"given": {"sources":"two tools with the same name, policy first wins / last wins"}, "when": ["call"], "expect": {"first_wins":"first source runs","last_wins":"last source runs"}}`, []string{"tool.TestRegistryRefusesTwins"}, "neither wins: two tools of one name are refused when the registry is made"},
@@ -39,7 +39,7 @@ var elsewhere = map[string]trial{
 	"xx-001":            {`{"given": {"state":"kill -9 at every write boundary of a 3-turn session"}, "when": ["restart"], "expect": {"log":"a prefix of the true log, valid, resumable","acknowledged items":"all present"}}`, []string{"internal/crashtest.TestKill", "internal/crashtest.TestALongSessionIsKilledAndCompacted"}, ""},
 	"xx-002":            {`{"given": {"state":"torn last record"}, "when": ["open"], "expect": {"truncated at the last good record; reported":true}}`, []string{"session/file.TestTornTail"}, ""},
 	"xx-014":            {`{"given": {"state":"tool output 1 GB"}, "when": ["store"], "expect": {"spilled to an artifact with size and hash; log record small":true}}`, []string{"internal/tool/shell.TestBashLongOutputIsKept"}, ""},
-	"xx-015":            {`{"given": {"state":"log written by version n-1"}, "when": ["open with n"], "expect": {"read; unknown record kinds kept":true}}`, []string{"session/sqlite.TestOpenMigratesVersion1", "session/file.TestMarkOfAnOlderFormatIsFoldedAnew"}, ""},
+	"xx-015":            {`{"given": {"state":"log written by version n-1"}, "when": ["open with n"], "expect": {"read; unknown record kinds kept":true}}`, []string{"session/sqlite.TestOpenMigratesVersion1", "session/file.TestOldSummaryRebuilt"}, ""},
 	"xx-017":            {`{"given": {"state":"run finished"}, "when": ["replay the log without model and tools"], "expect": {"same transcript, same decisions":true}}`, []string{"session.TestReplay", "policy.TestReplay", "internal/cli.TestScripts"}, ""}, // policy_replay.txtar
 	"session_store-002": {`{"settings": {"dir":"<custom>"}, "input": {"op":"save"}, "expect": {"exists":"<custom>/<id>/transcript.json"}}`, []string{"session/file.TestModes"}, ""},
 	"session_store-004": {`{"input": {"op":"save"}, "expect": {"mode":"0600"}}`, []string{"session/file.TestModes"}, ""},
@@ -56,18 +56,18 @@ var elsewhere = map[string]trial{
 	"session_store-040": read,
 }
 
-// trial is what a case says, as the tests play it that are written for it, and those tests.
-type trial struct {
+// caseClaim is what a case says, as the tests play it that are written for it, and those tests.
+type caseClaim struct {
 	says    string
 	tests   []string
 	instead string // where we deviate on purpose: what we do, which the tests show
 }
 
 // read is the trial of cases that a runner finds by the beginning of their names, and reads.
-var read = trial{tests: []string{"session.TestCorpusSessionStore"}}
+var read = caseClaim{tests: []string{"session.TestCorpusSessionStore"}}
 
-// absent are the cases about what is not here, with the reason.
-var absent = map[string]string{
+// uncovered are the cases about what is not here, with the reason.
+var uncovered = map[string]string{
 	"cd-tool-011":       "no tool moves files",
 	"cd-tool-012":       "no tool moves files",
 	"session_store-052": "a time, not a behaviour: bench measures it",
@@ -94,12 +94,12 @@ func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
 		}
 	}
 	claims := readClaims(t)
-	for name, trial := range elsewhere {
+	for name, trial := range coveredElsewhere {
 		if cases[name].ID == "" && !areas[name] {
 			t.Errorf("elsewhere has %s, which is neither a case nor an area", name)
 		}
 		if !areas[name] && !reflect.DeepEqual(trial, read) {
-			if err := cases[name].Differs(trial.says); err != nil {
+			if err := cases[name].CompareClaim(trial.says); err != nil {
 				t.Error(err)
 			}
 		}
@@ -109,14 +109,14 @@ func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
 			}
 		}
 	}
-	for id := range absent {
+	for id := range uncovered {
 		if cases[id].ID == "" || claims.keys[id] {
 			t.Errorf("absent has %s, which is no case, or is claimed", id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(cases)) {
 		area := cases[id].Area
-		if !claims.keys[id] && !claims.keys[area] && elsewhere[id].tests == nil && elsewhere[area].tests == nil && absent[id] == "" {
+		if !claims.keys[id] && !claims.keys[area] && coveredElsewhere[id].tests == nil && coveredElsewhere[area].tests == nil && uncovered[id] == "" {
 			t.Errorf("nobody claims %s (%s)", id, area)
 		}
 	}

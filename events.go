@@ -17,26 +17,26 @@ import (
 // Deltas are told as they come, and are void when the run is read again; a slow reader misses
 // deltas and no records. Events of sub-agents are in the logs of their own sessions, which only
 // the log of a daemon's run relays.
-func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.Entry, error] {
-	return func(yield func(event.Entry, error) bool) {
+func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent, error] {
+	return func(yield func(event.LogEvent, error) bool) {
 		sub, err := r.rt.parts.Hub.Subscribe(ctx, r.id, after)
 		if err != nil {
-			yield(event.Entry{}, err)
+			yield(event.LogEvent{}, err)
 			return
 		}
 		defer sub.Close()
-		s := stream{run: r, sub: sub, seq: after, endAtHead: !r.isWorking()}
+		s := stream{run: r, sub: sub, seq: after, stopAtHead: !r.isWorking()}
 		for {
 			list, err := s.next(ctx)
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
-				yield(event.Entry{}, err)
+				yield(event.LogEvent{}, err)
 				return
 			}
 			for _, e := range list {
-				if !yield(event.Entry{Seq: s.seq, Event: e}, nil) {
+				if !yield(event.LogEvent{Seq: s.seq, Event: e}, nil) {
 					return
 				}
 			}
@@ -48,7 +48,7 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.Entry, er
 func (r *Run) isWorking() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.working
+	return r.turnRunning
 }
 
 // stream is what [Run.Events] reads.
@@ -58,34 +58,34 @@ type stream struct {
 	state recordevents.Reader
 	seq   int64 // of the last record told
 
-	endAtHead bool // no turn is under way here: what is on record is all there is
-	atHead    bool // what was on record was told
+	stopAtHead bool // no turn is under way here: what is on record is all there is
+	atHead     bool // what was on record was told
 }
 
-// lookEvery is how often a run of another process is looked at: it may have been killed.
-const lookEvery = time.Second
+// pollInterval is how often a run of another process is looked at: it may have been killed.
+const pollInterval = time.Second
 
 // next are the events that come next; io.EOF when no turn is under way and all was told.
 func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 	wait, stop := ctx, func() {}
 	if s.run.agent == nil && s.atHead {
-		wait, stop = context.WithTimeout(ctx, lookEvery)
+		wait, stop = context.WithTimeout(ctx, pollInterval)
 	}
 	e, err := s.sub.Next(wait)
 	stop()
 	switch {
 	case err != nil && ctx.Err() == nil && wait.Err() != nil:
-		return nil, s.look(ctx)
+		return nil, s.poll(ctx)
 	case err != nil:
 		return nil, err
 	case e.Kind == feed.CaughtUp:
 		s.atHead = true
-		if s.run.agent != nil && s.endAtHead {
+		if s.run.agent != nil && s.stopAtHead {
 			return nil, io.EOF
 		}
 		return nil, nil
 	case e.Kind == feed.Gap: // the end of the work may be among what was lost
-		s.atHead, s.endAtHead = false, !s.run.isWorking()
+		s.atHead, s.stopAtHead = false, !s.run.isWorking()
 		return nil, nil
 	case e.Kind == feed.Delta && e.Delta == nil:
 		return nil, io.EOF
@@ -112,9 +112,9 @@ func (s *stream) read(r feed.Record) ([]event.Event, error) {
 	return s.state.Events(r.Record)
 }
 
-// look returns io.EOF when nobody works on a run of another process, and all of it was told.
-func (s *stream) look(ctx context.Context) error {
-	held, err := s.run.rt.Sessions().Held(ctx, s.run.id)
+// poll returns io.EOF when nobody works on a run of another process, and all of it was told.
+func (s *stream) poll(ctx context.Context) error {
+	held, err := s.run.rt.Sessions().Lease(ctx, s.run.id)
 	if err != nil || held != nil {
 		return err
 	}

@@ -53,15 +53,15 @@ type Config struct {
 	// Env is the environment, "NAME=value", of runs and of their commands; nil is the process's.
 	Env []string
 
-	// OwnStore is a store that the program has opened and closes, in place of the one that Store
+	// SessionStore is a store that the program has opened and closes, in place of the one that Store
 	// names. Store is only a name for it then, such as "host:orders"; "" is "host:".
-	OwnStore session.Store
+	SessionStore session.Store
 	// Model and Fallback answer in every run, in place of the models that specs name.
 	Model, Fallback model.Model
 	// Tools are added to the built-in ones. Every call of them is judged as others are.
 	Tools []tool.Tool
 	// Approve answers questions about tool calls. It returns when ctx ends: somebody else has
-	// answered, time is up, or the run was interrupted. An error denies; [approval.ErrLeave]
+	// answered, time is up, or the run was interrupted. An error denies; [approval.ErrSuspend]
 	// leaves the question open and ends the run, which can be resumed. Nil: the settings decide
 	// (permissions.onAsk), and [Run.Answer], the console or `holdfast approvals` can answer.
 	Approve func(ctx context.Context, q approval.Question) (approval.Answer, error)
@@ -93,7 +93,7 @@ func Open(ctx context.Context, c *Config) (*Runtime, error) {
 	c = &rt.config
 	c.Tools = slices.Clone(c.Tools)
 	var err error
-	rt.parts, err = runtime.Open(ctx, &runtime.Config{Env: c.env(), Store: c.Store, OwnStore: c.OwnStore})
+	rt.parts, err = runtime.Open(ctx, &runtime.Config{Env: c.env(), Store: c.Store, SessionStore: c.SessionStore})
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ import (
 
 const module = "github.com/holdfast-dev/holdfast"
 
-// floors is the floor plan of docs/architecture.md. A package may import packages
+// layers is the floor plan of docs/architecture.md. A package may import packages
 // of lower floors only. A new package needs a line here, and with it a place in the plan.
-var floors = map[string]int{
+var layers = map[string]int{
 	"internal/jsonscan":   -2, // bytes of JSON, for the transcript, too
 	"internal/lazyregexp": -2, // regular expressions that are compiled when they are first used
 	"internal/heap":       -2, // memory for much that is about to be read
@@ -32,7 +32,7 @@ var floors = map[string]int{
 	"bench/launch":                         0,
 	"bench/peers":                          0,
 	"internal/aws/credentials":             0, // keys to sign requests with
-	"internal/claudedir":                   0, // for tests
+	"internal/claudefixture":               0, // for tests
 	"internal/corpus":                      0, // for tests
 	"internal/crosscheck":                  0, // for scripts/cross
 	"internal/demo":                        0, // files only
@@ -42,14 +42,14 @@ var floors = map[string]int{
 	"internal/jsonlines":                   0,
 	"internal/jsontree":                    0,
 	"internal/layernames":                  0, // the layers of settings
-	"internal/missing":                     0, // for tests
+	"internal/testneed":                    0, // for tests
 	"internal/testprogram":                 1, // for tests: cmd/holdfast, built
 	"internal/otelwire":                    0, // with OpenTelemetry's SDK
-	"internal/page":                        0,
+	"internal/htmlpage":                    0,
 	"internal/terminalseq":                 1, // control sequences that hooks may send
 	"internal/urlpattern":                  0,
 	"internal/hooktranscript":              1, // what hooks read of a session
-	"internal/pathnames":                   0, // files and folders that matter
+	"internal/protectedpaths":              0, // files and folders that matter
 	"internal/patterns":                    0, // globs and rules as people write them
 	"internal/procgroup":                   0,
 	"internal/providers":                   0, // model providers by name
@@ -60,19 +60,19 @@ var floors = map[string]int{
 	"internal/sandbox/quarantine":          0, // what commands made under protected names
 	"internal/sandbox/realpath":            0,
 	"internal/sandbox/seccomp":             0,
-	"internal/shellread":                   0, // with the one library that knows the shell
+	"internal/shellparse":                  0, // with the one library that knows the shell
 	"internal/spelling":                    0,
 	"internal/supervisor/reaper":           0, // as early
 	"internal/version":                     0,
 	"internal/watch":                       0, // files that hooks name
 	"internal/workspace/claude/claudetest": 0, // tests only
-	"internal/workspace/lines":             0,
+	"internal/workspace/lineio":            0,
 	"internal/workspace/tree":              0, // folders that a container writes
 
 	// the log, the rules, the model
 	"audit/secret":               1,
 	"internal/aimock":            1, // for tests
-	"internal/dialog":            1, // what a person is asked by tools, and answers
+	"internal/forms":             1, // what a person is asked by tools, and answers
 	"internal/early":             1, // next to nothing: it must start before the libraries
 	"internal/listen":            1,
 	"internal/redis":             1,
@@ -84,7 +84,7 @@ var floors = map[string]int{
 	"internal/workspace/jsonrpc": 1,
 	"internal/workspace/vendor":  1, // what drivers are
 	"internal/yamltree":          1,
-	"internal/foreign":           1, // settings files of other agents, as ours
+	"internal/importsettings":    1, // settings files of other agents, as ours
 	"model":                      1,
 	"policy":                     1,
 	"session":                    1,
@@ -94,18 +94,18 @@ var floors = map[string]int{
 	"internal/daemon/strategy":      2,
 	"internal/outputs":              2, // what sessions keep beside the store
 	"internal/project":              2, // which project a folder belongs to
-	"internal/policylog":            2, // what sessions record of policy
-	"internal/lasting":              3, // what clients are told of answers that last
-	"internal/workspace/stage":      2, // what drivers keep back
+	"internal/sessionpolicy":        2, // what sessions record of policy
+	"internal/savedrule":            3, // what clients are told of answers that last
+	"internal/workspace/toolqueue":  2, // what drivers keep back
 	"internal/workspace/vendortest": 2, // tests only
 	"model/internal/call":           2,
-	"model/internal/known":          2, // prices and context sizes
+	"model/internal/modelfacts":     2, // prices and context sizes
 	"model/internal/modeltest":      2,
 	"model/scripted":                2,
 	"sandbox":                       2,
 	"runspec":                       2, // what a run is, as data
 	"internal/session/convert":      2,
-	"internal/session/heads":        2,
+	"internal/session/logwatch":     2,
 	"internal/session/prune":        2, // old sessions
 	"internal/session/rows":         2,
 	"internal/session/searchtext":   2,
@@ -139,8 +139,8 @@ var floors = map[string]int{
 	"internal/session/search":          3, // an index in a file of its own
 	"session/sqlite":                   3,
 	"internal/tool/ask":                3,
-	"internal/tool/folder":             2, // paths inside a session's folders
-	"internal/tool/optional":           3, // what an agent looks for in our tools
+	"internal/tool/workdir":            2, // paths inside a session's folders
+	"internal/tool/toolext":            3, // what an agent looks for in our tools
 	"internal/tool/override":           3,
 	"internal/tool/files":              4,
 	"internal/tool/plan":               3,
@@ -161,14 +161,14 @@ var floors = map[string]int{
 	"internal/tool/mcp":        4, // hooks are told about what servers ask
 
 	// what stands on the loop
-	"internal/confine":         5,
-	"internal/daemon/feed":     5,
-	"internal/policycheck":     5, // what would become of a call
-	"internal/define":          5,
-	"internal/logpipe":         5, // it knows an agent, and whom it may ask
-	"internal/workspace/guest": 5, // agents of another make in our loop
-	"internal/otel":            5, // it watches an agent
-	"internal/tool/team":       5, // it leads agents
+	"internal/confine":               5,
+	"internal/daemon/feed":           5,
+	"internal/policycheck":           5, // what would become of a call
+	"internal/agentdef":              5,
+	"internal/hostpipe":              5, // it knows an agent, and whom it may ask
+	"internal/workspace/vendoragent": 5, // agents of another make in our loop
+	"internal/otel":                  5, // it watches an agent
+	"internal/tool/team":             5, // it leads agents
 
 	// parts of workspaces and of the daemon
 	"daemon/api":               6, // types of the HTTP interface
@@ -181,7 +181,7 @@ var floors = map[string]int{
 	"bench/execonly":               7,
 	"internal/compose/hooks":       7,
 	"internal/compose/models":      7,
-	"internal/compose/keep":        8, // answers that last
+	"internal/compose/saverule":    8, // answers that last
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"internal/workspace":           7,
@@ -220,23 +220,23 @@ var floors = map[string]int{
 	"internal/cli/view":     13,
 
 	// the command groups
-	"internal/cli/approvals":    14,
-	"internal/cli/audit":        14,
-	"internal/cli/daemon":       14,
-	"internal/cli/demo":         14,
-	"internal/cli/doctor":       14,
-	"internal/cli/hooks":        14,
-	"internal/cli/inside":       14,
-	"internal/cli/instructions": 14,
-	"internal/cli/mcp":          14,
-	"internal/cli/policy":       14,
-	"internal/cli/run":          14,
-	"internal/cli/sandbox":      14,
-	"internal/cli/settings":     14,
-	"internal/cli/sessions":     14,
-	"internal/cli/setup":        14,
-	"internal/cli/store":        14,
-	"internal/cli/workspace":    14,
+	"internal/cli/approvals":      14,
+	"internal/cli/audit":          14,
+	"internal/cli/daemon":         14,
+	"internal/cli/demo":           14,
+	"internal/cli/doctor":         14,
+	"internal/cli/hooks":          14,
+	"internal/cli/containeragent": 14,
+	"internal/cli/instructions":   14,
+	"internal/cli/mcp":            14,
+	"internal/cli/policy":         14,
+	"internal/cli/run":            14,
+	"internal/cli/sandbox":        14,
+	"internal/cli/settings":       14,
+	"internal/cli/sessions":       14,
+	"internal/cli/setup":          14,
+	"internal/cli/store":          14,
+	"internal/cli/workspace":      14,
 
 	// the command line
 	"internal/cli": 15,
@@ -255,10 +255,10 @@ var floors = map[string]int{
 	"site/record":             16, // makes the recordings of the documentation
 }
 
-// heavy names the libraries that only some packages may link, by what their
+// heavyPackages names the libraries that only some packages may link, by what their
 // import path starts with. Whoever does not import these packages does not pay.
-var heavy = map[string][]string{
-	"mvdan.cc/sh":                            {"internal/shellread"},
+var heavyPackages = map[string][]string{
+	"mvdan.cc/sh":                            {"internal/shellparse"},
 	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/salvage", "internal/session/search", "bench", "bench/bareresume", "examples/persistence"},
 	"modernc.org/libc":                       {"session/sqlite"}, // the memory and threads of SQLite
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
@@ -273,8 +273,8 @@ var heavy = map[string][]string{
 	"golang.org/x/crypto/x509roots/fallback": {"packaging/release"},
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli/policy", "internal/yamltree"},
-	"github.com/pelletier/go-toml":           {"internal/foreign"},
-	"github.com/google/jsonschema-go":        {"tool", "internal/dialog", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // internal/dialog: what is filled in is to fit the schema that a server will check it by
+	"github.com/pelletier/go-toml":           {"internal/importsettings"},
+	"github.com/google/jsonschema-go":        {"tool", "internal/forms", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // internal/forms: what is filled in is to fit the schema that a server will check it by
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
 	"github.com/coder/websocket":             {"internal/daemon", "bench"},
@@ -309,8 +309,8 @@ var besideFlags = []string{
 	"internal/outcome", "internal/spelling", "internal/term", "internal/version",
 }
 
-// light names the libraries that any package above floor 0 may import.
-var light = []string{
+// lightPackages names the libraries that any package above floor 0 may import.
+var lightPackages = []string{
 	"github.com/oklog/ulid/v2",
 	"github.com/google/uuid",
 	"github.com/bmatcuk/doublestar/v4",
@@ -326,7 +326,7 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s imports %s: %s", pkg, imp, why)
 			}
 		}
-		if _, ok := floors[pkg]; !ok {
+		if _, ok := layers[pkg]; !ok {
 			t.Errorf("package %s has no floor: add it to the plan in imports_test.go and docs/architecture.md", pkg)
 		}
 	}
@@ -373,10 +373,10 @@ func forbidden(pkg, imp string) string {
 		if group, ok := strings.CutPrefix(own, "internal/cli/"); ok && strings.HasPrefix(pkg, "internal/cli/") && !slices.Contains(sharedByGroups, group) {
 			return "a command group imports no other group"
 		}
-		switch to, known := floors[own]; {
+		switch to, known := layers[own]; {
 		case !known:
 			return "it has no floor"
-		case to >= floors[pkg]:
+		case to >= layers[pkg]:
 			return "it is not on a floor below"
 		}
 		return ""
@@ -387,7 +387,7 @@ func forbidden(pkg, imp string) string {
 	if pkg == "transcript" {
 		return "transcript uses the standard library only"
 	}
-	for lib, owners := range heavy {
+	for lib, owners := range heavyPackages {
 		if within(lib) {
 			if slices.Contains(owners, pkg) {
 				return ""
@@ -395,7 +395,7 @@ func forbidden(pkg, imp string) string {
 			return "only " + strings.Join(owners, " and ") + " may"
 		}
 	}
-	if slices.ContainsFunc(light, within) {
+	if slices.ContainsFunc(lightPackages, within) {
 		return ""
 	}
 	return "this library is not on the list"

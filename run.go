@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -22,12 +22,12 @@ type Run struct {
 	id    string
 	agent *compose.Agent // nil: the run is not this process's
 
-	mu      sync.Mutex
-	working bool
-	idle    chan struct{} // closed when it does not work, and replaced
-	result  *event.Result // of the last turn
-	err     error         // that stopped it
-	stopped bool
+	mu          sync.Mutex
+	turnRunning bool
+	idle        chan struct{} // closed when it does not work, and replaced
+	result      *event.Result // of the last turn
+	err         error         // that stopped it
+	stopped     bool
 }
 
 // ID is the id of the run's session.
@@ -42,11 +42,11 @@ func (r *Run) work(input []transcript.Part) {
 			continue // sent while the turn ended
 		}
 		r.mu.Lock()
-		r.result, r.err, r.working = result, err, false
+		r.result, r.err, r.turnRunning = result, err, false
 		close(r.idle)
 		r.mu.Unlock()
 		r.publish(nil) // ends the streams of [Run.Events]
-		if err != nil || len(r.agent.Snapshot().Pending) == 0 || !r.tryBegin() {
+		if err != nil || len(r.agent.Snapshot().Pending) == 0 || !r.tryStartTurn() {
 			return
 		}
 	}
@@ -68,14 +68,14 @@ func (r *Run) turn(input []transcript.Part) (result *event.Result, err error) {
 	return result, nil
 }
 
-// tryBegin begins to work; false when a turn is under way, or the run was stopped.
-func (r *Run) tryBegin() bool {
+// tryStartTurn begins to work; false when a turn is under way, or the run was stopped.
+func (r *Run) tryStartTurn() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.working || r.stopped {
+	if r.turnRunning || r.stopped {
 		return false
 	}
-	r.working, r.idle = true, make(chan struct{})
+	r.turnRunning, r.idle = true, make(chan struct{})
 	return true
 }
 
@@ -86,7 +86,7 @@ func (r *Run) publish(e event.Event) { r.rt.parts.Hub.Publish(r.id, "", e) }
 // agent.ErrApprovalPending while a question waits, an *event.Error when a hook
 // blocks it, [ErrClosed].
 func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
-	if err := r.requireOwn("send to"); err != nil {
+	if err := r.requireLocal("send to"); err != nil {
 		return err
 	}
 	if err := r.agent.Submit(ctx, input...); err != nil {
@@ -95,14 +95,14 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 		}
 		return err
 	}
-	if r.tryBegin() {
+	if r.tryStartTurn() {
 		go r.work(nil)
 	}
 	return nil
 }
 
-// requireOwn refuses what only the process can do that works on the run.
-func (r *Run) requireOwn(what string) error {
+// requireLocal refuses what only the process can do that works on the run.
+func (r *Run) requireLocal(what string) error {
 	if r.agent != nil {
 		return nil
 	}
@@ -114,8 +114,8 @@ func (r *Run) requireOwn(what string) error {
 // [approval.Resolve].
 func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (approval.Answer, error) {
 	a.Question = question
-	if a.By == "" {
-		a.By = env.Account()
+	if a.Actor == "" {
+		a.Actor = env.Account()
 	}
 	if a.Via == "" {
 		a.Via = "library"
@@ -132,13 +132,13 @@ func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error
 	if r.agent != nil {
 		return r.agent.Change(ctx, c)
 	}
-	return policylog.Change(ctx, r.rt.Sessions(), r.id, func(*policy.Guards) (policy.Change, error) { return c, nil })
+	return sessionpolicy.Change(ctx, r.rt.Sessions(), r.id, func(*policy.Guards) (policy.Change, error) { return c, nil })
 }
 
 // Interrupt ends the turn that is under way: what was written of an answer is kept, and every open tool
 // call is answered. The run stays open for [Run.Send].
 func (r *Run) Interrupt(context.Context) error {
-	if err := r.requireOwn("interrupt"); err != nil {
+	if err := r.requireLocal("interrupt"); err != nil {
 		return err
 	}
 	r.agent.Interrupt()
@@ -146,15 +146,15 @@ func (r *Run) Interrupt(context.Context) error {
 }
 
 // Wait waits until no turn is under way, and returns the result of the last one: a failed model
-// call is Result.Err. The error is what stopped the run: that of a store, approval.ErrLeave
-// when a question was left open, agent.ErrNothingToDo, or the end of ctx.
+// call is Result.Err. The error is what stopped the run: that of a store, approval.ErrSuspend
+// when a question was left open, agent.ErrNoInput, or the end of ctx.
 func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
-	if err := r.requireOwn("wait for"); err != nil {
+	if err := r.requireLocal("wait for"); err != nil {
 		return nil, err
 	}
 	for {
 		r.mu.Lock()
-		working, idle, result, err := r.working, r.idle, r.result, r.err
+		working, idle, result, err := r.turnRunning, r.idle, r.result, r.err
 		r.mu.Unlock()
 		if !working {
 			return result, err
@@ -170,7 +170,7 @@ func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 // Stop interrupts the run and closes it: its session is free for others when Stop returns. A run in a
 // worktree removes it if nothing would be lost. Stopping twice does nothing.
 func (r *Run) Stop(ctx context.Context) error {
-	if err := r.requireOwn("stop"); err != nil {
+	if err := r.requireLocal("stop"); err != nil {
 		return err
 	}
 	r.mu.Lock()

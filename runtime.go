@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -41,15 +41,15 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	if err := errors.Join(spec.Resolve(dir), spec.Check()); err != nil {
 		return nil, err
 	}
-	if err := e.Fetch(ctx, spec.Environment.From); err != nil {
+	if err := e.ResolveReferences(ctx, spec.Environment.References); err != nil {
 		return nil, err
 	}
-	r := &Run{rt: rt, idle: make(chan struct{}), working: true}
+	r := &Run{rt: rt, idle: make(chan struct{}), turnRunning: true}
 	if r.agent, err = rt.compose(ctx, &e, &spec, r); err != nil {
 		return nil, err
 	}
-	described := spec.Next("")
-	if err = described.WithoutSecrets(r.agent.Masked); err == nil {
+	described := spec.ForResume("")
+	if err = described.MaskSecrets(r.agent.Masked); err == nil {
 		err = rt.begin(ctx, r, &described, spec.Session.Title)
 	}
 	if err != nil {
@@ -66,9 +66,9 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 // compose puts the agent of a run together.
 func (rt *Runtime) compose(ctx context.Context, e *env.Env, spec *RunSpec, r *Run) (*compose.Agent, error) {
 	request := &compose.Request{Env: e, Spec: spec, Cwd: spec.Cwd, Model: rt.config.Model, Fallback: rt.config.Fallback, Tools: rt.config.Tools}
-	return rt.parts.Agent(ctx, request, nil, compose.People{
+	return rt.parts.Agent(ctx, request, nil, compose.Askers{
 		Ask: rt.config.Approve,
-		Entered: func(path, branch string) {
+		OnWorkspace: func(path, branch string) {
 			r.publish(event.Notice{Text: "in the worktree " + path + ", on the branch " + branch})
 		},
 	})
@@ -89,7 +89,7 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title strin
 			return err
 		}
 	}
-	rt.parts.Env.Send(r.agent.Notices()...)
+	rt.parts.Env.SendNotice(r.agent.Notices()...)
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.closed {
@@ -101,7 +101,7 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title strin
 
 // Resume continues a session, by its id or name, as it is described on its record: after a
 // kill, an interruption, or a turn that is complete. Without a prompt it finishes what was
-// under way, and [Run.Wait] returns agent.ErrNothingToDo when nothing was. A tool call that
+// under way, and [Run.Wait] returns agent.ErrNoInput when nothing was. A tool call that
 // had started is not run again; the model is told. Variables that the run was started
 // with are taken from the runtime's environment; [Config].Notify is told which are missing.
 func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error) {
@@ -120,7 +120,7 @@ func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error
 	if missing := rt.parts.Env.Missing(&spec.Environment); len(missing) > 0 {
 		rt.parts.Env.Warn("run %s was started with variables that are not set here: %s", m.ID, strings.Join(missing, ", "))
 	}
-	spec = spec.Next(m.ID)
+	spec = spec.ForResume(m.ID)
 	spec.Prompt = prompt
 	return rt.Start(ctx, spec)
 }
@@ -171,12 +171,12 @@ type Policy struct {
 func (rt *Runtime) Policy(ctx context.Context, id string) (Policy, error) {
 	m, err := rt.Sessions().Get(ctx, id)
 	if err == nil {
-		m, err = policylog.Of(ctx, rt.Sessions(), m)
+		m, err = sessionpolicy.PolicySession(ctx, rt.Sessions(), m)
 	}
 	if err != nil {
 		return Policy{}, err
 	}
-	g, err := policylog.Guards(ctx, rt.Sessions(), m)
+	g, err := sessionpolicy.Guards(ctx, rt.Sessions(), m)
 	if err != nil {
 		return Policy{}, err
 	}
@@ -196,8 +196,8 @@ func (rt *Runtime) Prompt(ctx context.Context, id string, spec RunSpec) (string,
 		return "", err
 	}
 	res, err := r.Wait(ctx)
-	if errors.Is(err, agent.ErrNothingToDo) {
-		text, lastErr := rt.lastText(ctx, id)
+	if errors.Is(err, agent.ErrNoInput) {
+		text, lastErr := rt.lastAnswer(ctx, id)
 		res, err = &event.Result{Text: text}, lastErr
 	}
 	if stopped := r.Stop(context.WithoutCancel(ctx)); err == nil {
@@ -209,8 +209,8 @@ func (rt *Runtime) Prompt(ctx context.Context, id string, spec RunSpec) (string,
 	return res.Text, res.Err
 }
 
-// lastText is the last text of the model in a session.
-func (rt *Runtime) lastText(ctx context.Context, id string) (string, error) {
+// lastAnswer is the last text of the model in a session.
+func (rt *Runtime) lastAnswer(ctx context.Context, id string) (string, error) {
 	l, err := rt.Sessions().Load(ctx, id, nil)
 	if err != nil {
 		return "", err

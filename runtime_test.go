@@ -24,19 +24,19 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// place is a home and a folder to work in.
-type place struct {
+// testEnv is a home and a folder to work in.
+type testEnv struct {
 	t         *testing.T
 	home, dir string
 }
 
-func newPlace(t *testing.T) *place {
+func newPlace(t *testing.T) *testEnv {
 	t.Helper()
-	return &place{t, t.TempDir(), t.TempDir()}
+	return &testEnv{t, t.TempDir(), t.TempDir()}
 }
 
 // play writes a model's play and returns the model's name.
-func (p *place) play(steps string) string {
+func (p *testEnv) play(steps string) string {
 	p.t.Helper()
 	file := filepath.Join(p.t.TempDir(), "play.yaml")
 	if err := os.WriteFile(file, []byte("steps:\n"+steps), 0o600); err != nil {
@@ -45,7 +45,7 @@ func (p *place) play(steps string) string {
 	return "scripted/" + file
 }
 
-func (p *place) open(c holdfast.Config) *holdfast.Runtime {
+func (p *testEnv) open(c holdfast.Config) *holdfast.Runtime {
 	p.t.Helper()
 	c.Home, c.Dir = p.home, p.dir
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home}
@@ -136,7 +136,7 @@ func TestRun(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	p := newPlace(t)
 	rt, other := p.open(holdfast.Config{}), p.open(holdfast.Config{})
-	spec := holdfast.RunSpec{Model: p.play(asks), Prompt: "write it", Permissions: runspec.Permissions{OnAsk: "wait"}}
+	spec := holdfast.RunSpec{Model: p.play(asks), Prompt: "write it", Permissions: runspec.Permissions{Unattended: "wait"}}
 	for _, by := range []*holdfast.Runtime{rt, other} {
 		run, err := rt.Start(t.Context(), spec)
 		must(t, err)
@@ -218,7 +218,7 @@ func TestResume(t *testing.T) {
 	must(t, run.Stop(t.Context()))
 	run, err = rt.Resume(t.Context(), "job", "")
 	must(t, err)
-	if _, err := run.Wait(t.Context()); !errors.Is(err, agent.ErrNothingToDo) {
+	if _, err := run.Wait(t.Context()); !errors.Is(err, agent.ErrNoInput) {
 		t.Errorf("there is nothing to do: %v", err)
 	}
 	if _, err := rt.Resume(t.Context(), "none", ""); !errors.Is(err, session.ErrNotFound) {
@@ -375,7 +375,7 @@ func TestOwnParts(t *testing.T) {
 	weather, err := tool.New(tool.Spec{Name: "Weather", Description: "Tells the weather.", ReadOnly: true},
 		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Text("rain"), nil }, nil)
 	must(t, err)
-	rt := p.open(holdfast.Config{OwnStore: store, Store: "host:test", Tools: []tool.Tool{weather}, Approve: allow})
+	rt := p.open(holdfast.Config{SessionStore: store, Store: "host:test", Tools: []tool.Tool{weather}, Approve: allow})
 	run, err := rt.Start(t.Context(), holdfast.RunSpec{
 		Model: p.play("  - tool_uses: [{tool: Weather, input: {}}]\n  - text: done\n"), Prompt: "go", Session: runspec.Session{ID: "s"},
 	})
@@ -415,7 +415,7 @@ func TestStartRefuses(t *testing.T) {
 		{holdfast.RunSpec{Workspace: "none", Prompt: "x"}, "none"},
 		{holdfast.RunSpec{Model: p.play(asks), Cwd: filepath.Join(p.dir, "none")}, "none"},
 		{holdfast.RunSpec{Model: p.play(asks), ModelOptions: runspec.ModelOptions{BaseURL: "https://x:sk-ant-api03-" + strings.Repeat("b7", 40) + "@h"}}, "secret"},
-		{holdfast.RunSpec{Model: p.play(asks), Environment: runspec.Environment{From: map[string]string{"A": "env:NONE"}}}, "NONE"},
+		{holdfast.RunSpec{Model: p.play(asks), Environment: runspec.Environment{References: map[string]string{"A": "env:NONE"}}}, "NONE"},
 	} {
 		run, err := rt.Start(t.Context(), tt.spec)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

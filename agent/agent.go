@@ -31,7 +31,7 @@ var (
 	ErrClosed                = errors.New("agent is already closed")
 	ErrRunning               = errors.New("the agent is running")
 	ErrApprovalPending error = &codedError{"approval", "a question is waiting for an answer"}
-	ErrNothingToDo     error = &codedError{"usage", "there is no input and nothing to answer"}
+	ErrNoInput         error = &codedError{"usage", "there is no input and nothing to answer"}
 )
 
 // Agent is one session's loop. Run, Prompt and Driver.Next are for one
@@ -46,36 +46,36 @@ type Agent struct {
 	guards *policy.Guards
 	shared *Run    // what decides for all agents of the run
 	budget *budget // of the run
-	tally  tally
-	once   seen // for TellOnce
+	total  usageTotal
+	once   itemIDs // for QueueNotificationOnce
 
 	at      atomic.Pointer[string] // the current directory, once it is another than that of the session
-	running longLock               // had by Run and Next
+	running ctxMutex               // had by Run and Next
 	loop    *loop                  // nil until started; used under running
 
-	mu        sync.Mutex             // guards what follows
-	models    map[string]model.Model // that commands have asked for, by provider and name
-	closed    bool
-	log       *session.Log
-	id        string
-	tools     *tool.Registry
-	toolsNew  bool          // since the last request
-	before    *event.Result // of the turns that the next one is a part of the same work with; see Work
-	queue     []transcript.Encoded
-	unsent    *unsent
-	more      chan struct{}         // closed when the queue has grown or left was set, and replaced
-	untold    []event.Event         // from away from the loop's goroutine
-	newPolicy []event.PolicyChanged // likewise, to be told before the next decision
-	said      []string              // by hooks, to the model, likewise
-	stops     *event.Error          // likewise: a hook wants the turn to end
-	bell      chan struct{}         // rung when there is something untold while calls run
-	left      error                 // why the run ends: a question of somebody who works for it was left open
-	again     chan struct{}         // with left: closed when the agent runs again
-	leaving   bool                  // closed, and gone on with later
-	asking    bool
-	interrupt context.CancelCauseFunc
-	snapshot  func() Snapshot
-	failed    error // of a record about the background: nothing runs any more
+	mu            sync.Mutex             // guards what follows
+	models        map[string]model.Model // that commands have asked for, by provider and name
+	closed        bool
+	log           *session.Log
+	id            string
+	tools         *tool.Registry
+	toolsNew      bool          // since the last request
+	before        *event.Result // of the turns that the next one is a part of the same work with; see Work
+	queue         []transcript.Encoded
+	unsent        *unconfirmedInput
+	more          chan struct{}         // closed when the queue has grown or left was set, and replaced
+	pendingEvents []event.Event         // from away from the loop's goroutine
+	newPolicy     []event.PolicyChanged // likewise, to be told before the next decision
+	hookTexts     []string              // by hooks, to the model, likewise
+	stops         *event.Error          // likewise: a hook wants the turn to end
+	wake          chan struct{}         // rung when there is something untold while calls run
+	suspendedErr  error                 // why the run ends: a question of somebody who works for it was left open
+	toResume      chan struct{}         // with left: closed when the agent runs again
+	suspending    bool                  // closed, and gone on with later
+	asking        bool
+	interrupt     context.CancelCauseFunc
+	snapshot      func() Snapshot
+	failed        error // of a record about the background: nothing runs any more
 }
 
 // New returns an agent for a model. It does no I/O: the session is opened by
@@ -84,7 +84,7 @@ func New(m model.Model, o *Options) (*Agent, error) {
 	if m == nil {
 		return nil, errors.New("agent: the model is nil")
 	}
-	a := &Agent{model: m, running: make(longLock, 1), bell: make(chan struct{}, 1), more: make(chan struct{})}
+	a := &Agent{model: m, running: make(ctxMutex, 1), wake: make(chan struct{}, 1), more: make(chan struct{})}
 	if o != nil {
 		a.opt = *o
 	}
@@ -147,7 +147,7 @@ func (o *Options) fill() error {
 
 // Run gives the agent input and yields what happens until the turn is over; the
 // last event is a [event.Result]. Without parts it answers what the transcript ends
-// with, or what is queued (ErrNothingToDo when neither). Errors of a model or a
+// with, or what is queued (ErrNoInput when neither). Errors of a model or a
 // tool end in a Result; the error of the sequence is for what stops the agent:
 // a store or an observer that failed. Breaking off interrupts the turn.
 func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
@@ -196,12 +196,12 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 	l.emit = emit
 	l.alone = a.opt.Permissions.Ask == nil
 	defer l.silence()
-	a.runsAgain()
+	a.resumeSuspended()
 	ctx, done := a.interruptible(ctx)
 	defer done()
 	if err := l.begin(ctx, input); err != nil {
 		if blocked, ok := errors.AsType[*event.Error](err); ok && blocked.HookEvent != "" {
-			l.tellUntold()
+			l.emitPending()
 			return &event.Result{SessionID: l.opened.ID, Reason: event.ReasonHook, Err: blocked, ByModel: map[string]event.ModelUsage{}}, nil
 		}
 		return nil, err
@@ -215,7 +215,7 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 		case step.Result != nil:
 			return step.Result, nil
 		case step.AwaitingInput:
-			return nil, ErrNothingToDo
+			return nil, ErrNoInput
 		case len(step.Questions) > 0:
 			if err := l.consult(ctx, step.Questions[0]); err != nil {
 				return nil, errors.Join(err, l.halt(ctx))
@@ -264,7 +264,7 @@ func (a *Agent) takes(input []transcript.Part, asking bool) error {
 	case a.closed:
 		return ErrClosed
 	case len(input) == 0:
-		return ErrNothingToDo
+		return ErrNoInput
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (a *Agent) Note(ctx context.Context, drafts ...session.Draft) error {
 	for i, d := range drafts {
 		masked[i] = a.masked(d)
 	}
-	ctx, kept := lasting(ctx)
+	ctx, kept := detachedContext(ctx)
 	_, err := log.Append(ctx, masked...)
 	return kept(err)
 }
@@ -330,10 +330,10 @@ func (a *Agent) leaseLost(cause error) {
 		a.fenced(cause)
 	}
 	if a.opt.parent == nil { // the hooks are those of the run
-		a.opt.Hooks.Registry.EndLate(cause)
+		a.opt.Hooks.Registry.CancelAsync(cause)
 	}
-	if a.opt.LeaseLost != nil {
-		a.opt.LeaseLost(cause)
+	if a.opt.OnLeaseLost != nil {
+		a.opt.OnLeaseLost(cause)
 	}
 }
 
@@ -434,9 +434,9 @@ func (a *Agent) ownSnapshot() Snapshot {
 // that was given but never used is left behind as an empty session. Closing twice is ErrClosed.
 func (a *Agent) Close() error { return a.close(false) }
 
-// Leave is Close for a turn that somebody goes on with: what sub-agents work in is kept for
+// Suspend is Close for a turn that somebody goes on with: what sub-agents work in is kept for
 // them, and questions stay open, as they do after a kill.
-func (a *Agent) Leave() error { return a.close(true) }
+func (a *Agent) Suspend() error { return a.close(true) }
 
 func (a *Agent) close(goesOn bool) error {
 	a.mu.Lock()
@@ -444,7 +444,7 @@ func (a *Agent) close(goesOn bool) error {
 		a.mu.Unlock()
 		return ErrClosed
 	}
-	a.closed, a.leaving = true, goesOn
+	a.closed, a.suspending = true, goesOn
 	if a.interrupt != nil {
 		a.interrupt(errInterrupted)
 	}
@@ -456,10 +456,10 @@ func (a *Agent) close(goesOn bool) error {
 	}
 	var err error
 	if a.loop != nil {
-		err = a.loop.halt(atTheEnd())
+		err = a.loop.halt(endContext())
 		err = errors.Join(err, a.opt.Subagents.close(goesOn))
 		err = errors.Join(err, a.opt.Background.close(a.loop.broken != nil))
-		err = errors.Join(err, a.loop.closing(atTheEnd()))
+		err = errors.Join(err, a.loop.closing(endContext()))
 	}
 	if log := a.openLog(); log != nil {
 		err = errors.Join(err, log.Close())

@@ -14,11 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// settlement is what comes of an answer.
+// answerEffect is what comes of an answer.
 //
 //	answer ─► still what was shown, and not forbidden since? ─► one batch:
 //	            approval.resolved + decision + tool.started (or the refusal) + policy.changed
-type settlement struct {
+type answerEffect struct {
 	answer   approval.Answer
 	recorded bool             // by another program
 	late     *approval.Answer // the one from here, when another was faster
@@ -38,7 +38,7 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 		return approval.ErrNoQuestion
 	}
 	c := r.asked
-	if err := l.surface(c); err != nil {
+	if err := l.announceOpenQuestion(c); err != nil {
 		return err
 	}
 	if own != nil {
@@ -47,21 +47,21 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 		}
 		own = l.complete(c.question, *own)
 	}
-	ctx, kept := lasting(ctx)
+	ctx, kept := detachedContext(ctx)
 	for {
 		var head int64
 		var theirs *approval.Answer
-		err := l.lookAgain(ctx, func() (err error) {
+		err := l.retryRead(ctx, func() (err error) {
 			head, theirs, err = l.a.shared.answerTo(ctx, id)
 			return err
 		})
 		if err == nil {
-			s := l.weigh(ctx, c, own, theirs)
+			s := l.evaluateAnswer(ctx, c, own, theirs)
 			if err = l.commit(ctx, head, c, s); errors.Is(err, session.ErrConflict) {
 				continue // somebody was faster: see what they said
 			}
 			if err == nil && s.late != nil {
-				return kept(&approval.AnsweredError{Winner: s.answer})
+				return kept(&approval.AnsweredError{First: s.answer})
 			}
 		}
 		if err = kept(err); err != nil {
@@ -77,14 +77,14 @@ func (l *loop) complete(q *approval.Question, ans approval.Answer) *approval.Ans
 	if ans.Decision.Allows() && l.late(q) {
 		ans = timedOut()
 	}
-	ans = ans.For(*q)
-	ans.At, ans.By = l.a.opt.Clock(), cmp.Or(ans.By, "person")
+	ans = ans.Bind(*q)
+	ans.At, ans.Actor = l.a.opt.Clock(), cmp.Or(ans.Actor, "person")
 	return &ans
 }
 
-// weigh works out what comes of an answer.
-func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer) *settlement {
-	s := &settlement{recorded: theirs != nil}
+// evaluateAnswer works out what comes of an answer.
+func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approval.Answer) *answerEffect {
+	s := &answerEffect{recorded: theirs != nil}
 	if theirs != nil {
 		s.answer = *theirs
 		if own != nil && !agree(*own, *theirs) {
@@ -94,26 +94,26 @@ func (l *loop) weigh(ctx context.Context, c *call, own, theirs *approval.Answer)
 		s.answer = *own
 	}
 	ans, d := s.answer, c.decision
-	d.Asked, d.Why, d.By, d.Reason = true, c.question.Reason, cmp.Or(ans.By, "person"), ans.Message
+	d.PersonAsked, d.AskReason, d.By, d.Reason = true, c.question.Reason, cmp.Or(ans.Actor, "person"), ans.Message
 	d.Effect, d.Stop, d.Rule = policy.Deny, ans.Stop, nil
 	if d.By == byNobody && d.Reason == "" {
-		d.Reason = c.question.Why
+		d.Reason = c.question.ReasonText
 	}
 	s.decision = d
 	switch {
 	case !ans.Decision.Allows():
 		s.text = c.refusalOf(d, denial(d))
-		if d.By == byLapse {
+		if d.By == byExpiredCaller {
 			s.text = "not run: " + d.Reason
 		}
-	case own != nil && own.By == byInterrupt: // and theirs was yes
+	case own != nil && own.Actor == byInterrupt: // and theirs was yes
 		s.decision.By, s.text = byInterrupt, "interrupted before it ran: it was not run"
 	default:
 		l.review(ctx, c, s)
 	}
 	refused := ans.Decision.Allows() && s.call == nil
 	switch granted := l.a.shared.grantOf(c.question.ID); {
-	case !ans.Decision.Session() || c.question.Once():
+	case !ans.Decision.Session() || c.question.OnceOnly():
 	case refused && granted != "": // what is not run is not remembered
 		s.change = &policy.Change{Revoke: granted, By: s.decision.By}
 	case !refused && granted == "":
@@ -137,7 +137,7 @@ func denial(d policy.Decision) string {
 
 // review looks whether what was allowed still is what was shown, and whether
 // nothing forbids it meanwhile.
-func (l *loop) review(ctx context.Context, c *call, s *settlement) {
+func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	refuse := func(by, why, text string) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
 	}
@@ -151,45 +151,45 @@ func (l *loop) review(ctx context.Context, c *call, s *settlement) {
 		return
 	}
 	input := c.call.Input
-	if s.recorded && s.answer.Input == nil && l.a.hidden(reqs) {
-		refuse("approval", whyHidden, "not run: "+whyHidden)
+	if s.recorded && s.answer.Input == nil && l.a.isPartlyMasked(reqs) {
+		refuse("approval", hiddenReason, "not run: "+hiddenReason)
 		return
 	}
 	if s.answer.Input != nil {
 		input = compact(s.answer.Input)
 		answered := *c.call
-		answered.Input, answered.Asked = input, c.call.Input
+		answered.Input, answered.OriginalInput = input, c.call.Input
 		if reqs, err = l.requestsOf(c, answered); err != nil {
 			refuse("approval", err.Error(), "not run: the input that was approved makes no sense: "+err.Error())
 			return
 		}
 		s.decision.Input = input
-		l.announceAgain(ctx, c, input)
+		l.refirePreToolUse(ctx, c, input)
 	}
-	if now := l.a.asOf(); s.answer.Input != nil || c.judged != now {
+	if now := l.a.policyVersion(); s.answer.Input != nil || c.judged != now {
 		// By the policy as it is now, wherever the answer came from: what it grants for the
 		// session does not count for the call itself.
 		d := l.decideWithout(ctx, l.a.shared.grantOf(c.question.ID), c, reqs, input)
 		switch {
 		case d.Effect == policy.Deny:
-			s.decision.Rule, s.decision.Said, s.decision.Stop = d.Rule, d.Said, d.Stop
+			s.decision.Rule, s.decision.Contributions, s.decision.Stop = d.Rule, d.Contributions, d.Stop
 			s.decision.Version, s.decision.Mode = d.Version, d.Mode
 			refuse(d.By, d.Reason, refusal(d))
 			return
-		case d.Why == record.ReasonOverride && c.question.Reason != record.ReasonOverride:
+		case d.AskReason == record.ReasonOverride && c.question.Reason != record.ReasonOverride:
 			refuse(d.By, "it was denied for the session while it was asked about", "not run: it was denied for the session while it was asked about")
 			return
 		case d.Input != nil && !bytes.Equal(compact(d.Input), input):
 			refuse(d.By, "it wants another input than was approved", "not run: a policy changes the input that was approved")
 			return
 		}
-		s.decision.Said, s.decision.Version, s.decision.Mode = d.Said, d.Version, d.Mode
+		s.decision.Contributions, s.decision.Version, s.decision.Mode = d.Contributions, d.Version, d.Mode
 	}
 	s.decision.Effect, s.decision.Digests = policy.Allow, digests(reqs)
 	run := *c.call
 	run.Input = input
 	if s.answer.Input != nil {
-		run.Resumed, run.Asked = false, c.call.Input
+		run.Resumed, run.OriginalInput = false, c.call.Input
 	}
 	s.call = &run
 }
@@ -202,20 +202,20 @@ func (l *loop) asShown(c *call) ([]policy.Request, error) {
 		return nil, errors.New("there is no such tool any more")
 	}
 	reqs, err := l.requests(c, c.call.Input)
-	if err != nil || q.Asks(reqs) {
+	if err != nil || q.Matches(reqs) {
 		return reqs, err
 	}
-	if l.a.lostInput(c) {
-		return nil, errors.New(whyMasked)
+	if l.a.inputErased(c) {
+		return nil, errors.New(maskedReason)
 	}
 	if c.call.Resumed && len(q.Requests) > 0 { // a policy had changed the input
 		asked := q.Requests[0].Input
-		if again, err := l.requests(c, asked); err == nil && q.Asks(again) {
+		if again, err := l.requests(c, asked); err == nil && q.Matches(again) {
 			c.call.Input = asked
 			return again, nil
 		}
 	}
-	if err := q.Unchanged(reqs); err != nil {
+	if err := q.CheckUnchanged(reqs); err != nil {
 		return nil, err
 	}
 	return nil, errors.New("it would do something else now")
@@ -231,16 +231,16 @@ func digests(reqs []policy.Request) []string {
 
 // rememberFor notes what a decision for the session leaves. When that cannot be
 // said, the answer is a no.
-func (l *loop) rememberFor(c *call, s *settlement) {
+func (l *loop) rememberFor(c *call, s *answerEffect) {
 	g, err := c.question.Grant(s.answer)
 	if err != nil {
 		s.fail(err)
 		return
 	}
-	s.change = &policy.Change{Grant: &g, By: s.answer.By}
+	s.change = &policy.Change{Grant: &g, By: s.answer.Actor}
 }
 
-func (s *settlement) fail(err error) {
+func (s *answerEffect) fail(err error) {
 	s.decision.Effect, s.decision.By = policy.Deny, "approval"
 	s.decision.Reason = "it cannot be remembered: " + err.Error()
 	s.call, s.change, s.text = nil, nil, refusal(s.decision)
@@ -248,9 +248,9 @@ func (s *settlement) fail(err error) {
 
 // commit makes a settlement durable in one batch, on the condition that the log's
 // head still is head, and lets it count.
-func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) error {
-	if s.call == nil && s.decision.Effect == policy.Deny && c.wish == nil {
-		s.text += l.lament(ctx, c, &s.decision)
+func (l *loop) commit(ctx context.Context, head int64, c *call, s *answerEffect) error {
+	if s.call == nil && s.decision.Effect == policy.Deny && c.nested == nil {
+		s.text += l.firePermissionDenied(ctx, c, &s.decision)
 	}
 	entries, recs, err := l.record(ctx, head, c, s)
 	if err != nil {
@@ -260,38 +260,38 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *settlement) e
 	r := l.round
 	c.decision = s.decision
 	switch {
-	case c.wish != nil:
+	case c.nested != nil:
 		r.stop = r.stop || s.decision.Stop
 		if s.call != nil {
 			c.call = s.call
 		}
-		c.grantWish()
+		c.replyNested()
 	case s.call != nil:
 		c.call, c.note, r.ready = s.call, s.answer.Message, []*call{c}
 	default:
 		r.at++
 		r.stop = s.decision.Stop
-		if s.decision.By != byInterrupt && s.decision.By != byLapse {
+		if s.decision.By != byInterrupt && s.decision.By != byExpiredCaller {
 			l.turn.res.Denials = append(l.turn.res.Denials, s.decision)
 		}
 	}
 	if s.recorded {
-		l.tell(event.ApprovalResolved{ID: c.question.ID, Answer: s.answer, Late: s.late})
+		l.publish(event.ApprovalResolved{ID: c.question.ID, Answer: s.answer, LateAnswer: s.late})
 	}
 	c.question = nil
 	if err := l.accept(entries, recs); err != nil {
 		return err
 	}
-	l.tellChanges()
+	l.emitChanges()
 	return nil
 }
 
-func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) ([]entry, []session.Record, error) {
+func (l *loop) record(ctx context.Context, head int64, c *call, s *answerEffect) ([]entry, []session.Record, error) {
 	r := l.a.shared
-	r.order.Lock()
-	defer r.order.Unlock()
+	r.changeMu.Lock()
+	defer r.changeMu.Unlock()
 	if s.change != nil {
-		checked, err := l.a.lead().guards.Check(*s.change)
+		checked, err := l.a.rootAgent().guards.Check(*s.change)
 		switch {
 		case s.change.Revoke != "" && err != nil: // somebody has revoked it
 			s.change = nil
@@ -320,7 +320,7 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *settlement) (
 }
 
 // settled are the records of a settlement.
-func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
+func (l *loop) settled(c *call, s *answerEffect) ([]entry, error) {
 	var entries []entry
 	add := func(k session.Kind, payload any, e event.Event) error {
 		d, err := session.NewDraft(k, payload)
@@ -332,8 +332,8 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 			return nil, err
 		}
 	}
-	if c.wish != nil {
-		if err := add(record.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
+	if c.nested != nil {
+		if err := add(record.KindDecision, s.decision, event.DecisionMade{Decision: s.decision}); err != nil {
 			return nil, err
 		}
 	} else if s.call != nil {
@@ -344,7 +344,7 @@ func (l *loop) settled(c *call, s *settlement) ([]entry, error) {
 		entries = append(entries, more...)
 	} else {
 		entries = append(entries, c.hooks.takeEntries()...)
-		if err := add(record.KindDecision, s.decision, event.Decided{Decision: s.decision}); err != nil {
+		if err := add(record.KindDecision, s.decision, event.DecisionMade{Decision: s.decision}); err != nil {
 			return nil, err
 		}
 		c.result = tool.Failure(s.text)

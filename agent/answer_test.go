@@ -16,7 +16,7 @@ import (
 // What an answer allows is decided by the policy as it is when the answer is applied, in the
 // same way wherever the answer comes from: what the mode or a rule denies by then is not run,
 // and nothing is remembered.
-func TestAnAnswerMeetsThePolicyThatIsInForceByThen(t *testing.T) {
+func TestAnswerUsesCurrentPolicy(t *testing.T) {
 	meanwhile := map[string]policy.Change{
 		"dontAsk":    {Mode: policy.ModeDontAsk, By: "bob"},
 		"restricted": {Mode: policy.ModeRestricted, By: "bob"},
@@ -47,7 +47,7 @@ func TestAnAnswerMeetsThePolicyThatIsInForceByThen(t *testing.T) {
 						if name == "denied" {
 							granted++ // the denial
 						}
-						w := answered{t: t, disk: memory.New(), change: change, answer: approval.Answer{Decision: d, By: "ann"}}
+						w := answered{t: t, disk: memory.New(), change: change, answer: approval.Answer{Decision: d, Actor: "ann"}}
 						w.play(route, child)
 						if len(w.bash.inputs) != runs || w.grants != granted {
 							t.Errorf("ran %d times, want %d; %d grants, want %d", len(w.bash.inputs), runs, w.grants, granted)
@@ -97,7 +97,7 @@ func (w *answered) play(route string, child bool) {
 			return approval.Answer{}, ctx.Err()
 		}
 		left = q.ID
-		return approval.Answer{}, approval.ErrLeave
+		return approval.Answer{}, approval.ErrSuspend
 	}}})
 	steps := []step{pushing(1), {text: "so"}}
 	if child {
@@ -106,7 +106,7 @@ func (w *answered) play(route string, child bool) {
 	a := leadOf(t, s, o, steps, pushing(1), step{text: "well"})
 	if route == "while nobody runs" || route == "before the next start" {
 		_, _ = a.parent.Prompt(t.Context(), "go")
-		if err := a.parent.Leave(); err != nil {
+		if err := a.parent.Suspend(); err != nil {
 			t.Fatal(err)
 		}
 		var mode policy.Mode // "": the session's

@@ -28,11 +28,11 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 			}
 			listening, since := true, a.opt.Clock()
 			err := a.await(ctx, func(e event.Event) { listening = listening && yield(e, nil) })
-			res.Took += a.opt.Clock().Sub(since)
+			res.Duration += a.opt.Clock().Sub(since)
 			switch {
 			case !listening:
 				return
-			case errors.Is(err, ErrNothingToDo):
+			case errors.Is(err, ErrNoInput):
 				yield(*res, nil)
 				return
 			case ctx.Err() != nil:
@@ -54,7 +54,7 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(event.Event, error) bool) (*event.Result, bool) {
 	nothing := false
 	for e, err := range a.Run(ctx, input...) {
-		if nothing = errors.Is(err, ErrNothingToDo) && len(input) == 0; nothing {
+		if nothing = errors.Is(err, ErrNoInput) && len(input) == 0; nothing {
 			break
 		}
 		if err != nil {
@@ -86,7 +86,7 @@ func (a *Agent) goOnFrom(res *event.Result) {
 
 // Await waits until there is something for the agent to answer: queued input, or what has
 // become of work in the background. [Agent.Run] without input takes it in. It waits as long
-// as a call in the background is awaited (see [tool.Detacher]), and as a [Teammate] works; ErrNothingToDo says
+// as a call in the background is awaited (see [tool.Detacher]), and as a [Teammate] works; ErrNoInput says
 // that nothing will come.
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 
@@ -96,7 +96,7 @@ func (a *Agent) await(ctx context.Context, tell func(event.Event)) error {
 		mates, waits := a.opt.Subagents.busy()
 		busy, ended := a.opt.Background.busy() // first: an end is queued before it is told
 		a.mu.Lock()
-		queued, closed, more, left := len(a.queue) > 0, a.closed, a.more, a.left
+		queued, closed, more, left := len(a.queue) > 0, a.closed, a.more, a.suspendedErr
 		a.mu.Unlock()
 		switch {
 		case closed:
@@ -106,26 +106,26 @@ func (a *Agent) await(ctx context.Context, tell func(event.Event)) error {
 		case queued:
 			return nil
 		case !busy && !mates:
-			return ErrNothingToDo
+			return ErrNoInput
 		}
 		var bell <-chan struct{}
 		if tell != nil {
-			bell = a.bell
+			bell = a.wake
 		}
 		select {
 		case <-ended:
 		case <-waits:
 		case <-more:
 		case <-bell:
-			a.tellBetween(tell)
+			a.emitBetweenTurns(tell)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// tellBetween tells of what happened while no turn runs.
-func (a *Agent) tellBetween(tell func(event.Event)) {
+// emitBetweenTurns tells of what happened while no turn runs.
+func (a *Agent) emitBetweenTurns(tell func(event.Event)) {
 	if !a.running.TryLock() {
 		return
 	}
@@ -135,12 +135,12 @@ func (a *Agent) tellBetween(tell func(event.Event)) {
 	}
 	a.loop.emit = tell
 	defer a.loop.silence()
-	a.loop.tellUntold()
-	a.loop.tellChanges()
+	a.loop.emitPending()
+	a.loop.emitChanges()
 }
 
-// news has whoever waits for the agent look again. The caller holds mu.
-func (a *Agent) news() {
+// notifyWaiters has whoever waits for the agent look again. The caller holds mu.
+func (a *Agent) notifyWaiters() {
 	close(a.more)
 	a.more = make(chan struct{})
 }
@@ -153,7 +153,7 @@ func (b *Background) busy() (bool, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, j := range b.jobs {
-		if w, ok := j.c.tool.(tool.Detacher); ok && j.about.Running && w.Awaited(j.c.call) {
+		if w, ok := j.c.tool.(tool.Detacher); ok && j.description.Running && w.Awaited(j.c.call) {
 			return true, b.changed
 		}
 	}

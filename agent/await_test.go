@@ -35,7 +35,7 @@ func works(ctx context.Context, t *testing.T, a *agent.Agent, then func()) (all 
 	return all
 }
 
-func TestAwaitWaitsForWhatIsPartOfTheWork(t *testing.T) {
+func TestAwaitWaitsForBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work, server := newSlow("work", 0), newSlow("server", 0)
 		m := play(t,
@@ -58,7 +58,7 @@ func TestAwaitWaitsForWhatIsPartOfTheWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		answerQueue(t, a)
-		if err := a.Await(t.Context()); !errors.Is(err, agent.ErrNothingToDo) {
+		if err := a.Await(t.Context()); !errors.Is(err, agent.ErrNoInput) {
 			t.Errorf("a server is waited for: %v", err)
 		}
 		if err := a.Close(); err != nil {
@@ -70,7 +70,7 @@ func TestAwaitWaitsForWhatIsPartOfTheWork(t *testing.T) {
 	})
 }
 
-func TestAwaitSeesWhatIsTold(t *testing.T) {
+func TestAwaitSeesNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "I see"})
@@ -79,7 +79,7 @@ func TestAwaitSeesWhatIsTold(t *testing.T) {
 		came := make(chan error, 1)
 		go func() { came <- a.Await(t.Context()) }()
 		synctest.Wait()
-		if err := a.Tell(t.Context(), transcript.Text{Text: "news"}); err != nil {
+		if err := a.QueueNotification(t.Context(), transcript.Text{Text: "news"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-came; err != nil {
@@ -98,7 +98,7 @@ func TestAwaitSeesWhatIsTold(t *testing.T) {
 	})
 }
 
-func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
+func TestWorkAnswersBackgroundQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		store := memory.New()
@@ -113,8 +113,8 @@ func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
 			}()
 		})
 		res := last(t, all)
-		if res.Took < time.Minute {
-			t.Errorf("it took %v: the wait is not counted", res.Took)
+		if res.Duration < time.Minute {
+			t.Errorf("it took %v: the wait is not counted", res.Duration)
 		}
 		if told[event.Result](all) != 1 || told[event.TurnFinished](all) != 2 || res.Text != "it is done" || res.Turns != 3 || res.Reason != event.ReasonCompleted {
 			t.Errorf("%d results, %d turns, %+v", told[event.Result](all), told[event.TurnFinished](all), res)
@@ -125,7 +125,7 @@ func TestWorkAnswersWhatGoesOnInTheBackground(t *testing.T) {
 	})
 }
 
-func TestWorkIsBoundAsAWhole(t *testing.T) {
+func TestWorkLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := newSlow("work", 0)
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "not any more"})

@@ -32,18 +32,18 @@ type Background struct {
 	// Detach says how long a call may hold its turn up, in place of what its tool says
 	// (see [tool.Detacher]): 0 is at once, negative is never.
 	Detach func(call *tool.Call) time.Duration
-	// Wake is called after a notification was queued: [Agent.Run] without input takes it
+	// OnNotification is called after a notification was queued: [Agent.Run] without input takes it
 	// in. It must return at once.
-	Wake func()
-	// Keep is how many calls that have ended are remembered; default 100.
-	Keep int
+	OnNotification func()
+	// MaxFinished is how many calls that have ended are remembered; default 100.
+	MaxFinished int
 
 	mu      sync.Mutex
 	a       *Agent
 	jobs    []*backJob    // oldest first
 	changed chan struct{} // closed when a call has ended, and replaced
 	closed  bool
-	life    context.Context // ends when it is closed
+	ctx     context.Context // ends when it is closed
 	end     context.CancelFunc
 	broken  chan struct{} // closed when nothing can be recorded any more
 	err     error         // what could not be recorded
@@ -52,18 +52,18 @@ type Background struct {
 
 // BackgroundTask is a call in the background.
 type BackgroundTask struct {
-	Use, Tool string
-	Began     time.Time
-	Running   bool
-	Stopped   bool         // somebody has ended it
-	Result    *tool.Result // once it has ended
+	UseID, Tool string
+	StartedAt   time.Time
+	Running     bool
+	Stopped     bool         // somebody has ended it
+	Result      *tool.Result // once it has ended
 }
 
 // backJob is a job in the background.
 type backJob struct {
 	*job
-	about BackgroundTask
-	read  int64 // how much of its output was read
+	description BackgroundTask
+	read        int64 // how much of its output was read
 }
 
 // List returns the calls that run and the newest of those that have ended, oldest first.
@@ -75,7 +75,7 @@ func (b *Background) List() []BackgroundTask {
 	defer b.mu.Unlock()
 	list := make([]BackgroundTask, len(b.jobs))
 	for i, j := range b.jobs {
-		list[i] = j.about
+		list[i] = j.description
 	}
 	return list
 }
@@ -107,12 +107,12 @@ func (b *Background) Output(use string) (about BackgroundTask, text []byte, lost
 		return about, nil, 0, errNoTask
 	}
 	text, lost, j.read = j.out.since(j.read)
-	return j.about, text, lost, nil
+	return j.description, text, lost, nil
 }
 
 // find finds a call by its use. The caller holds mu.
 func (b *Background) find(use string) *backJob {
-	i := slices.IndexFunc(b.jobs, func(j *backJob) bool { return j.about.Use == use })
+	i := slices.IndexFunc(b.jobs, func(j *backJob) bool { return j.description.UseID == use })
 	if i < 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (b *Background) Wait(ctx context.Context, use string) error {
 		}
 		b.mu.Lock()
 		j, changed := b.find(use), b.changed
-		running := j != nil && j.about.Running
+		running := j != nil && j.description.Running
 		b.mu.Unlock()
 		switch {
 		case j == nil:
@@ -153,8 +153,8 @@ func (b *Background) Stop(ctx context.Context, use string) error {
 	}
 	b.mu.Lock()
 	j := b.find(use)
-	if j != nil && j.about.Running {
-		j.about.Stopped = true
+	if j != nil && j.description.Running {
+		j.description.Stopped = true
 		j.stop(errStopped)
 	}
 	b.mu.Unlock()
@@ -172,7 +172,7 @@ func (b *Background) bind(a *Agent) error {
 		return errors.New("the background is another agent's")
 	}
 	b.a, b.changed, b.broken = a, make(chan struct{}), make(chan struct{})
-	b.life, b.end = context.WithCancel(context.Background())
+	b.ctx, b.end = context.WithCancel(context.Background())
 	return nil
 }
 
@@ -218,8 +218,8 @@ func (b *Background) patience(c *call) time.Duration {
 	return -1
 }
 
-// behind is what the model reads of a call that goes on in the background.
-func behind(use string) string {
+// backgroundNotice is what the model reads of a call that goes on in the background.
+func backgroundNotice(use string) string {
 	return "Background task started with ID: " + use + ". It is now running in the background, and you will be told when it has ended. " +
 		"TaskOutput shows what it has written so far, TaskStop ends it."
 }
@@ -227,7 +227,7 @@ func behind(use string) string {
 func (b *Background) add(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k := &backJob{job: j, about: BackgroundTask{Use: j.c.use.ID, Tool: j.c.use.Name, Began: b.a.opt.Clock(), Running: true}}
+	k := &backJob{job: j, description: BackgroundTask{UseID: j.c.use.ID, Tool: j.c.use.Name, StartedAt: b.a.opt.Clock(), Running: true}}
 	b.jobs = append(b.jobs, k)
 	if b.closed {
 		j.stop(errStopped)
@@ -241,12 +241,12 @@ func (b *Background) follow(k *backJob) {
 	var err error
 	select {
 	case <-k.placed: // its result comes first
-		err = b.a.settle(whileOpen(b.life), k)
+		err = b.a.settle(agentContext(b.ctx), k)
 	case <-b.broken:
 	}
 	b.mu.Lock()
-	k.about.Running = false
-	k.about.Result = &k.result
+	k.description.Running = false
+	k.description.Result = &k.result
 	b.err = errors.Join(b.err, err)
 	b.forget()
 	close(b.changed)
@@ -255,8 +255,8 @@ func (b *Background) follow(k *backJob) {
 	if err != nil {
 		b.a.fail(err)
 	}
-	if b.Wake != nil {
-		b.Wake()
+	if b.OnNotification != nil {
+		b.OnNotification()
 	}
 }
 
@@ -266,16 +266,16 @@ const defaultKeep = 100
 // forget drops the oldest calls that have ended. The caller holds mu.
 func (b *Background) forget() {
 	over := -defaultKeep
-	if b.Keep > 0 {
-		over = -b.Keep
+	if b.MaxFinished > 0 {
+		over = -b.MaxFinished
 	}
 	for _, j := range b.jobs {
-		if !j.about.Running {
+		if !j.description.Running {
 			over++
 		}
 	}
 	b.jobs = slices.DeleteFunc(b.jobs, func(j *backJob) bool {
-		drop := !j.about.Running && over > 0
+		drop := !j.description.Running && over > 0
 		if drop {
 			over--
 		}
@@ -296,8 +296,8 @@ func (b *Background) close(broken bool) error {
 	b.closed = true
 	b.end()
 	for _, j := range b.jobs {
-		if j.about.Running {
-			j.about.Stopped = true
+		if j.description.Running {
+			j.description.Stopped = true
 			j.stop(errClosing)
 		}
 	}
@@ -315,23 +315,23 @@ var errClosing = errors.New("the session was closed")
 func (a *Agent) settle(ctx context.Context, k *backJob) error {
 	c := *k.c
 	c.detached, c.result, c.took = false, k.result, k.took
-	entries := a.reviewBehind(ctx, &c)
+	entries := a.reviewBackground(ctx, &c)
 	entries = append(entries, a.opt.Background.ended(ctx, k)...)
 	ended, err := endEntry(c.ended())
 	if err != nil {
 		return err
 	}
 	note, err := a.encode(transcript.Item{
-		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: k.news(&c),
+		ID: a.opt.NewID(), Time: a.opt.Clock(), Role: transcript.RoleNotification, Parts: k.notification(&c),
 	})
 	if err != nil {
 		return err
 	}
-	return a.queueNews(ctx, append(entries, ended), note)
+	return a.queueNotification(ctx, append(entries, ended), note)
 }
 
-// news is what the model is told of the end of a call in the background.
-func (k *backJob) news(c *call) []transcript.Part {
+// notification is what the model is told of the end of a call in the background.
+func (k *backJob) notification(c *call) []transcript.Part {
 	how := "completed"
 	switch {
 	case errors.Is(context.Cause(k.ctx), errStopped) && c.result.IsError:
@@ -345,13 +345,13 @@ func (k *backJob) news(c *call) []transcript.Part {
 	return append([]transcript.Part{head}, c.result.Content...)
 }
 
-// queueNews makes records durable, and queues an item that the model reads next.
-func (a *Agent) queueNews(ctx context.Context, entries []entry, items ...transcript.Encoded) error {
+// queueNotification makes records durable, and queues an item that the model reads next.
+func (a *Agent) queueNotification(ctx context.Context, entries []entry, items ...transcript.Encoded) error {
 	for _, e := range items {
 		entries = append(entries, entry{draft: session.ItemDraft(e, true, nil)})
 	}
 	if log := a.openLog(); log != nil {
-		ctx, kept := lasting(ctx)
+		ctx, kept := detachedContext(ctx)
 		_, err := log.Append(ctx, a.drafts(entries)...)
 		if err = kept(err); err != nil {
 			return err
@@ -361,11 +361,11 @@ func (a *Agent) queueNews(ctx context.Context, entries []entry, items ...transcr
 	defer a.mu.Unlock()
 	if len(items) > 0 {
 		a.queue = append(a.queue, items...)
-		a.news()
+		a.notifyWaiters()
 	}
 	for _, e := range entries {
 		if e.event != nil {
-			a.untold = append(a.untold, e.event)
+			a.pendingEvents = append(a.pendingEvents, e.event)
 		}
 	}
 	return nil
@@ -380,11 +380,11 @@ func (a *Agent) fail(err error) {
 	}
 }
 
-// Tell queues something that the model is to know and that no person has said: it is
+// QueueNotification queues something that the model is to know and that no person has said: it is
 // durable when Tell returns, and read after the current tool round or with the next
 // turn. It opens the session if nothing has yet. Errors: ErrClosed, those of the store, and
 // ErrRunning while a run opens the session.
-func (a *Agent) Tell(ctx context.Context, parts ...transcript.Part) error {
+func (a *Agent) QueueNotification(ctx context.Context, parts ...transcript.Part) error {
 	if err := a.ready(ctx, parts); err != nil {
 		return err
 	}
@@ -392,7 +392,7 @@ func (a *Agent) Tell(ctx context.Context, parts ...transcript.Part) error {
 	if err != nil {
 		return err
 	}
-	return a.queueNews(ctx, nil, e)
+	return a.queueNotification(ctx, nil, e)
 }
 
 // ready opens the session, if nothing has yet, for parts that the agent is told.
@@ -404,7 +404,7 @@ func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 	case closed:
 		return ErrClosed
 	case len(parts) == 0:
-		return ErrNothingToDo
+		return ErrNoInput
 	case started:
 		return nil
 	}
@@ -416,14 +416,14 @@ func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 	return err
 }
 
-// askBehind judges what a call in the background wants besides. Nobody can be asked
+// judgeBackground judges what a call in the background wants besides. Nobody can be asked
 // about it: the turn that would wait for the answer has gone on.
-func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) (json.RawMessage, error) {
-	if err := l.a.shared.takeIn(ctx); err != nil {
+func (l *loop) judgeBackground(ctx context.Context, c *call, r policy.Request) (json.RawMessage, error) {
+	if err := l.a.shared.readNew(ctx); err != nil {
 		return nil, err
 	}
-	w := &wish{of: c, request: r, ctx: ctx, reply: make(chan granted, 1)}
-	as, err := l.wishCall(w)
+	w := &nestedRequest{of: c, request: r, ctx: ctx, reply: make(chan nestedReply, 1)}
+	as, err := l.nestedCall(w)
 	if err != nil {
 		return nil, err
 	}
@@ -436,10 +436,10 @@ func (l *loop) askBehind(ctx context.Context, c *call, r policy.Request) (json.R
 	if err != nil {
 		return nil, err
 	}
-	if err := l.a.record(ctx, []entry{{draft: draft, event: event.Decided{Decision: d}}}); err != nil {
+	if err := l.a.record(ctx, []entry{{draft: draft, event: event.DecisionMade{Decision: d}}}); err != nil {
 		return nil, err
 	}
-	as.grantWish()
+	as.replyNested()
 	reply := <-w.reply
 	return reply.input, reply.err
 }

@@ -122,13 +122,13 @@ func TestAStoreThatFailsWhileACallGoesIntoTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := false
 		store := &faulty{memory.New(), func(session.Batch) (bool, bool) { return broken, false }}
-		work, person := newSlow("work", 0), &gives{err: approval.ErrLeave}
+		work, person := newSlow("work", 0), &fixedAnswer{err: approval.ErrSuspend}
 		work.readOnly = true
 		bash := command("Bash")
 		o := asking(agent.Options{Sessions: session.New(store, nil), Tools: registry(t, work, bash), Background: &agent.Background{}, Permissions: agent.Permissions{Ask: person.ask}})
 		h := newHouse(t, o, []step{{uses: []transcript.ToolUse{use("c1", "work", `{}`), delegate("c2", "scout", "push", "")}}},
 			map[string]*fake{"scout": play(t, pushing(1))}, kind("scout"))
-		if _, err := h.parent.Prompt(t.Context(), "begin"); !errors.Is(err, approval.ErrLeave) {
+		if _, err := h.parent.Prompt(t.Context(), "begin"); !errors.Is(err, approval.ErrSuspend) {
 			t.Fatal(err)
 		}
 		broken = true
@@ -155,7 +155,7 @@ func TestAFloodInTheBackground(t *testing.T) {
 	}{probe{name: "flood", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		chunk := []byte(strings.Repeat("0123456789abcde\n", 1024))
 		for range size / len(chunk) {
-			_, _ = c.Out.Write(chunk)
+			_, _ = c.Output.Write(chunk)
 		}
 		close(written)
 		<-ctx.Done()
@@ -185,7 +185,7 @@ func TestDetachAndEndAtOnce(t *testing.T) {
 	quick := struct {
 		probe
 		late
-	}{says("quick", "42"), late(1)}
+	}{hasContent("quick", "42"), late(1)}
 	var uses []transcript.ToolUse
 	for i := range calls {
 		uses = append(uses, use(fmt.Sprint("c", i), "quick", `{}`))
@@ -224,7 +224,7 @@ func TestACompactionWhileACallRunsInTheBackground(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: long}, step{text: long},
 		step{text: "the story"}, step{uses: []transcript.ToolUse{use("c1", "T", `{}`)}}, step{text: "on"})
 	a := newAgent(t, m, agent.Options{
-		Sessions: session.New(store, nil), Tools: registry(t, work, says("T", "x")), Background: back, Compact: agent.Compact{Keep: 10},
+		Sessions: session.New(store, nil), Tools: registry(t, work, hasContent("T", "x")), Background: back, Compact: agent.Compact{KeepTokens: 10},
 	})
 	prompt(t, a, "a")
 	prompt(t, a, "b")

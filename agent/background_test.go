@@ -22,13 +22,13 @@ import (
 
 func TestCorpusOfBackground(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "background"), map[string]func(*testing.T, corpus.Case){
-		"ak-task-001": corpus.Plays(`{"given": {"routing":"foreground"}, "when": ["c1 completes"], "expect": {"tool results for c1":1,"notifications":0}}`, by(TestNothingIsDetachedWithoutASay)),
-		"ak-task-003": corpus.Plays(`{"given": {"routing":"detach after 500 ms, completes at once"}, "when": ["run"], "expect": {"tool results":1,"notifications":0,"placeholder":false}}`, by(TestWhatIsQuickIsNotDetached)),
-		"ak-task-006": corpus.Plays(`{"given": {"state":"placeholder"}, "when": ["events"], "expect": {"placeholder is":"progress event","terminal result event":"only at the real completion, once"}}`, by(TestACallGoesOnInTheBackground)),
-		"ak-task-007": corpus.Plays(`{"given": {"state":"foreground f and background b running"}, "when": ["interrupt"], "expect": {"f":"cancelled","b":"keeps running"}}`, by(TestInterruptLeavesTheBackground)),
-		"ak-task-009": corpus.Plays(`{"given": {"state":"continue policy request-continue"}, "when": ["task completes"], "expect": {"continue requested event":true}}`, by(TestACallGoesOnInTheBackground)),
-		"ak-task-013": corpus.Plays(`{"given": {"state":"10k tasks completed"}, "when": ["list"], "expect": {"retained":"bounded"}}`, by(TestTheBackgroundForgets)),
-		"ak-task-014": corpus.Plays(`{"given": {"state":"background approval cancelled"}, "when": ["drained"], "expect": {"auto resolved":true}}`, by(TestAQuestionKeepsACallInItsTurn)),
+		"ak-task-001": corpus.Test(`{"given": {"routing":"foreground"}, "when": ["c1 completes"], "expect": {"tool results for c1":1,"notifications":0}}`, by(TestDetachNeedsRequest)),
+		"ak-task-003": corpus.Test(`{"given": {"routing":"detach after 500 ms, completes at once"}, "when": ["run"], "expect": {"tool results":1,"notifications":0,"placeholder":false}}`, by(TestQuickCallNotDetached)),
+		"ak-task-006": corpus.Test(`{"given": {"state":"placeholder"}, "when": ["events"], "expect": {"placeholder is":"progress event","terminal result event":"only at the real completion, once"}}`, by(TestACallGoesOnInTheBackground)),
+		"ak-task-007": corpus.Test(`{"given": {"state":"foreground f and background b running"}, "when": ["interrupt"], "expect": {"f":"cancelled","b":"keeps running"}}`, by(TestInterruptLeavesTheBackground)),
+		"ak-task-009": corpus.Test(`{"given": {"state":"continue policy request-continue"}, "when": ["task completes"], "expect": {"continue requested event":true}}`, by(TestACallGoesOnInTheBackground)),
+		"ak-task-013": corpus.Test(`{"given": {"state":"10k tasks completed"}, "when": ["list"], "expect": {"retained":"bounded"}}`, by(TestTheBackgroundForgets)),
+		"ak-task-014": corpus.Test(`{"given": {"state":"background approval cancelled"}, "when": ["drained"], "expect": {"auto resolved":true}}`, by(TestAQuestionKeepsACallInItsTurn)),
 	}, nil)
 }
 
@@ -43,7 +43,7 @@ type slow struct {
 func newSlow(name string, after time.Duration) *slow {
 	s := &slow{began: make(chan *tool.Call, 10), end: make(chan tool.Result), after: after}
 	s.probe = probe{name: name, run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
-		_, _ = c.Out.Write([]byte("begun "))
+		_, _ = c.Output.Write([]byte("begun "))
 		s.began <- c
 		select {
 		case r := <-s.end:
@@ -123,7 +123,7 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	work := newSlow("work", 0)
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"}, step{text: "it is done"})
 	woken := make(chan struct{}, 1)
-	back := &agent.Background{Wake: func() { woken <- struct{}{} }}
+	back := &agent.Background{OnNotification: func() { woken <- struct{}{} }}
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, work), Background: back})
 	first := events(t, a, "begin")
 	if detached(first) != 1 || told[event.ToolFinished](first) != 0 || last(t, first).Text != "it runs" {
@@ -157,7 +157,7 @@ func TestACallGoesOnInTheBackground(t *testing.T) {
 	}
 }
 
-func TestNothingIsDetachedWithoutASay(t *testing.T) {
+func TestDetachNeedsRequest(t *testing.T) {
 	for name, after := range map[string]time.Duration{"the tool says never": -1, "there is no background": 0} {
 		t.Run(name, func(t *testing.T) {
 			work := newSlow("work", after)
@@ -183,11 +183,11 @@ func TestNothingIsDetachedWithoutASay(t *testing.T) {
 	}
 }
 
-func TestWhatIsQuickIsNotDetached(t *testing.T) {
+func TestQuickCallNotDetached(t *testing.T) {
 	quick := struct {
 		probe
 		late
-	}{says("quick", "at once"), late(500 * time.Millisecond)}
+	}{hasContent("quick", "at once"), late(500 * time.Millisecond)}
 	back := &agent.Background{}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "quick", `{}`)}}, step{text: "done"})
 	waits := func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }
@@ -212,7 +212,7 @@ func TestInterruptLeavesTheBackground(t *testing.T) {
 		step{uses: []transcript.ToolUse{use("b", "behind", `{}`), use("f", "front", `{}`), use("n", "never", `{}`)}},
 		step{text: "after"})
 	woken := make(chan struct{}, 1)
-	back := &agent.Background{Wake: func() { woken <- struct{}{} }}
+	back := &agent.Background{OnNotification: func() { woken <- struct{}{} }}
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, behind, front, never), Background: back})
 	go func() {
 		<-behind.began
@@ -222,7 +222,7 @@ func TestInterruptLeavesTheBackground(t *testing.T) {
 	if r := last(t, events(t, a, "begin")); r.Reason != event.ReasonInterrupted {
 		t.Errorf("the turn ended with %s", r.Reason)
 	}
-	if list := back.List(); len(list) != 1 || list[0].Use != "b" || !list[0].Running {
+	if list := back.List(); len(list) != 1 || list[0].UseID != "b" || !list[0].Running {
 		t.Errorf("in the background: %+v", list)
 	}
 	behind.end <- tool.Text("whole")
@@ -275,7 +275,7 @@ func TestStopAndCloseEndTheBackground(t *testing.T) {
 	}
 }
 
-func TestAfterACrashTheBackgroundIsTold(t *testing.T) {
+func TestCrashNotifiesBackgroundCalls(t *testing.T) {
 	store := memory.New()
 	work := newSlow("work", 0)
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "work", `{}`)}}, step{text: "it runs"})
@@ -310,12 +310,12 @@ func TestTheBackgroundForgets(t *testing.T) {
 	done := struct {
 		probe
 		late
-	}{says("done", "done"), late(0)}
+	}{hasContent("done", "done"), late(0)}
 	var steps []step
 	for i := range calls {
 		steps = append(steps, step{uses: []transcript.ToolUse{use(fmt.Sprintf("c%d", i), "done", `{}`)}})
 	}
-	back := &agent.Background{Keep: keep}
+	back := &agent.Background{MaxFinished: keep}
 	a := newAgent(t, play(t, append(steps, step{text: "end"}, step{text: "end"}, step{text: "end"})...), agent.Options{Tools: registry(t, done), Background: back})
 	prompt(t, a, "begin")
 	for i := range calls {
@@ -367,7 +367,7 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 	}
 }
 
-func TestAModelLooksAfterItsTasks(t *testing.T) {
+func TestTaskTools(t *testing.T) {
 	work := newSlow("work", 0)
 	back := &agent.Background{}
 	tools, err := back.Tools()
@@ -388,7 +388,7 @@ func TestAModelLooksAfterItsTasks(t *testing.T) {
 		if q.Tool != "work" {
 			t.Errorf("asked about %s", q.Tool)
 		}
-		return approval.Answer{Decision: approval.Allow, By: "me"}, nil
+		return approval.Answer{Decision: approval.Allow, Actor: "me"}, nil
 	}
 	a := newAgent(t, m, o)
 	prompt(t, a, "begin")

@@ -103,7 +103,7 @@ func (b *Background) unknown(id string, err error) (tool.Result, error) {
 	}
 	var ids []string
 	for _, t := range b.List() {
-		ids = append(ids, t.Use)
+		ids = append(ids, t.UseID)
 	}
 	text := fmt.Sprintf("there is no task %q in the background", id)
 	if len(ids) > 0 {
@@ -114,7 +114,7 @@ func (b *Background) unknown(id string, err error) (tool.Result, error) {
 
 // line says how a task is doing.
 func (t BackgroundTask) line(now time.Time) string {
-	how := fmt.Sprintf("has run for %s", now.Sub(t.Began).Round(time.Second))
+	how := fmt.Sprintf("has run for %s", now.Sub(t.StartedAt).Round(time.Second))
 	switch {
 	case !t.Running && t.Stopped:
 		how = "was stopped"
@@ -123,5 +123,5 @@ func (t BackgroundTask) line(now time.Time) string {
 	case !t.Running:
 		how = "has ended"
 	}
-	return fmt.Sprintf("%s (%s) %s", t.Use, t.Tool, how)
+	return fmt.Sprintf("%s (%s) %s", t.UseID, t.Tool, how)
 }

@@ -28,7 +28,7 @@ var ErrBudget = errors.New("the budget of the run is used up")
 type budget struct {
 	mu      sync.Mutex
 	asked   record.Budget // by options: 0 leaves the bound, and less than 0 lifts it
-	bound   record.Budget
+	limited record.Budget
 	record  record.Budget // the bound that is on record
 	usd     float64       // spent
 	tokens  int64
@@ -74,10 +74,10 @@ func (b *budget) ask(usd float64, tokens int64) {
 // bind puts what was asked for in place of the bound. The caller holds mu.
 func (b *budget) bind() {
 	if b.asked.USD != 0 {
-		b.bound.USD = max(b.asked.USD, 0)
+		b.limited.USD = max(b.asked.USD, 0)
 	}
 	if b.asked.Tokens != 0 {
-		b.bound.Tokens = max(b.asked.Tokens, 0)
+		b.limited.Tokens = max(b.asked.Tokens, 0)
 	}
 }
 
@@ -85,7 +85,7 @@ func (b *budget) bind() {
 func (b *budget) restore(st *session.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bound, b.record = st.Budget, st.Budget
+	b.limited, b.record = st.Budget, st.Budget
 	b.usd, b.tokens = b.usd+st.CostUSD, b.tokens+st.Tokens
 	b.bind()
 }
@@ -94,10 +94,10 @@ func (b *budget) restore(st *session.State) {
 func (b *budget) unrecorded() *record.Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.bound == b.record {
+	if b.limited == b.record {
 		return nil
 	}
-	bound := b.bound
+	bound := b.limited
 	return &bound
 }
 
@@ -115,24 +115,24 @@ func (b *budget) recorded(bound *record.Budget) {
 func (b *budget) spent() (usd float64, bound record.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.usd, b.bound
+	return b.usd, b.limited
 }
 
-// over reports whether nothing is left, and beyond whether more than all was used.
-func (b *budget) over() bool {
+// exhausted reports whether nothing is left, and beyond whether more than all was used.
+func (b *budget) exhausted() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.none()
 }
 
 func (b *budget) none() bool {
-	return b.bound.USD > 0 && b.usd >= b.bound.USD || b.bound.Tokens > 0 && b.tokens >= b.bound.Tokens
+	return b.limited.USD > 0 && b.usd >= b.limited.USD || b.limited.Tokens > 0 && b.tokens >= b.limited.Tokens
 }
 
-func (b *budget) beyond() bool {
+func (b *budget) exceeded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.bound.USD > 0 && b.usd > b.bound.USD || b.bound.Tokens > 0 && b.tokens > b.bound.Tokens
+	return b.limited.USD > 0 && b.usd > b.limited.USD || b.limited.Tokens > 0 && b.tokens > b.limited.Tokens
 }
 
 // prices refuses models whose price has to be known and is not.
@@ -140,18 +140,18 @@ func (b *budget) prices(models ...model.Model) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, m := range models {
-		if b.bound.USD > 0 && m != nil && !m.Info().Priced() {
+		if b.limited.USD > 0 && m != nil && !m.Info().Priced() {
 			return m.Info().Unpriced()
 		}
 	}
 	return nil
 }
 
-// told refuses an answer that does not say what it cost where that has to be known.
-func (b *budget) told(info model.Info, answer *model.Answer) error {
+// checkCostKnown refuses an answer that does not say what it cost where that has to be known.
+func (b *budget) checkCostKnown(info model.Info, answer *model.Answer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.bound.USD > 0 && info.Price == nil && answer.Cost == nil && answer.Item.Usage != nil && !answer.More {
+	if b.limited.USD > 0 && info.Price == nil && answer.Cost == nil && answer.Item.Usage != nil && !answer.More {
 		return info.Unpriced()
 	}
 	return nil
@@ -164,11 +164,11 @@ func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *mode
 		return nil, err
 	}
 	b.mu.Lock()
-	if b.bound == (record.Budget{}) {
+	if b.limited == (record.Budget{}) {
 		b.mu.Unlock()
 		return nil, nil
 	}
-	r := most(m.Info(), req)
+	r := maxTokensOf(m.Info(), req)
 	r.agent, r.aside = a, aside
 	for {
 		if b.none() {
@@ -204,11 +204,11 @@ func (b *budget) fits(r *reservation) bool {
 		}
 		usd, tokens, others = usd+c.usd, tokens+c.tokens, true
 	}
-	return !others || (b.bound.USD == 0 || usd <= b.bound.USD) && (b.bound.Tokens == 0 || tokens <= float64(b.bound.Tokens))
+	return !others || (b.limited.USD == 0 || usd <= b.limited.USD) && (b.limited.Tokens == 0 || tokens <= float64(b.limited.Tokens))
 }
 
-// most is the most that a call may use: no token is shorter than a byte.
-func most(info model.Info, req *model.Request) *reservation {
+// maxTokensOf is the most that a call may use: no token is shorter than a byte.
+func maxTokensOf(info model.Info, req *model.Request) *reservation {
 	input, output := int64(sizeOf(req)), int64(cmp.Or(req.MaxTokens, info.MaxOutput))
 	r := &reservation{usd: math.Inf(1), tokens: math.Inf(1)}
 	if output == 0 {

@@ -22,7 +22,7 @@ import (
 )
 
 // What a sub-agent spends between two turns of its parent is on record as a cost of the next.
-func TestWhatIsSpentBetweenTurnsIsOnRecord(t *testing.T) {
+func TestUsageBetweenTurnsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
 		scout := play(t, step{text: "found it", usage: &transcript.Usage{Input: 1e6}, during: func(context.Context) { <-let }})
@@ -56,8 +56,8 @@ func TestWhatIsSpentBetweenTurnsIsOnRecord(t *testing.T) {
 // dollar is what a call of a model from dear costs.
 var dollar = &transcript.Usage{Output: 1}
 
-// dear is a model whose calls cost a dollar each.
-func dear(t testing.TB, steps ...step) *fake {
+// expensive is a model whose calls cost a dollar each.
+func expensive(t testing.TB, steps ...step) *fake {
 	t.Helper()
 	for i := range steps {
 		if steps[i].usage == nil && steps[i].err == nil {
@@ -83,7 +83,7 @@ func stateOf(t testing.TB, s *session.Sessions, id string) *session.State {
 }
 
 func TestABudgetOutlivesPrompts(t *testing.T) {
-	a := newAgent(t, dear(t, step{text: "1"}, step{text: "2"}, step{text: "3"}, step{text: "4"}), agent.Options{Limits: agent.Limits{MaxBudgetUSD: 2.5}})
+	a := newAgent(t, expensive(t, step{text: "1"}, step{text: "2"}, step{text: "3"}, step{text: "4"}), agent.Options{Limits: agent.Limits{MaxBudgetUSD: 2.5}})
 	for i, want := range []event.Reason{event.ReasonCompleted, event.ReasonCompleted, event.ReasonBudget, event.ReasonBudget} {
 		res := prompt(t, a, "go")
 		if res.Reason != want || res.BudgetUSD != 2.5 || res.RunCostUSD != float64(min(i+1, 3)) {
@@ -104,7 +104,7 @@ func TestABudgetOutlivesAKill(t *testing.T) {
 		return tool.Result{}, ctx.Err()
 	}}
 	synctest.Test(t, func(t *testing.T) {
-		killed := newAgent(t, dear(t, step{uses: []transcript.ToolUse{use("c", "Hang", "{}")}}), agent.Options{
+		killed := newAgent(t, expensive(t, step{uses: []transcript.ToolUse{use("c", "Hang", "{}")}}), agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "s"}, Tools: registry(t, hang), Limits: agent.Limits{MaxBudgetUSD: 1.5},
 		})
 		ctx, kill := context.WithCancel(context.Background())
@@ -119,7 +119,7 @@ func TestABudgetOutlivesAKill(t *testing.T) {
 		}
 		again := func(o agent.Options, steps ...step) *event.Result {
 			o.Sessions, o.Session = s, session.RestoreOptions{SessionID: "s", Takeover: true}
-			a := newAgent(t, dear(t, steps...), o)
+			a := newAgent(t, expensive(t, steps...), o)
 			defer a.Close()
 			return prompt(t, a, "go on")
 		}
@@ -135,7 +135,7 @@ func TestABudgetOutlivesAKill(t *testing.T) {
 		if res := again(agent.Options{}, step{text: "5"}); res.Reason != event.ReasonCompleted || res.RunCostUSD != 5 {
 			t.Errorf("%s, %v USD", res.Reason, res.RunCostUSD)
 		}
-		fork := newAgent(t, dear(t, step{text: "6"}), agent.Options{
+		fork := newAgent(t, expensive(t, step{text: "6"}), agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "s", Fork: true}, Limits: agent.Limits{MaxBudgetUSD: 1},
 		})
 		defer fork.Close()
@@ -150,7 +150,7 @@ func TestEveryModelCallIsOnRecord(t *testing.T) {
 	s := sessions(t)
 	failed := step{text: "half", err: &model.Error{Kind: model.ErrorNetwork, Usage: dollar}}
 	cutOff := step{text: "four", err: &model.Error{Kind: model.ErrorNetwork}}
-	m := dear(t, failed, cutOff, step{text: long}, step{text: long}, step{text: "beside"}, step{text: "the story"})
+	m := expensive(t, failed, cutOff, step{text: long}, step{text: long}, step{text: "beside"}, step{text: "the story"})
 	a := newAgent(t, m, agent.Options{Sessions: s})
 	defer a.Close()
 	count := func(when string, want float64) {
@@ -165,7 +165,7 @@ func TestEveryModelCallIsOnRecord(t *testing.T) {
 	count("two failures and an answer", 3)
 	prompt(t, a, "two")
 	count("a second turn", 4)
-	if _, err := a.Aside(t.Context(), m, "system", "a question"); err != nil {
+	if _, err := a.SideCall(t.Context(), m, "system", "a question"); err != nil {
 		t.Fatal(err)
 	}
 	count("an aside", 5)
@@ -179,7 +179,7 @@ func TestEveryModelCallIsOnRecord(t *testing.T) {
 func TestASubagentsCostIsOnTheRunsRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		scout := dear(t, step{uses: []transcript.ToolUse{use("x", "T", "{}")}}, step{text: "found it"})
+		scout := expensive(t, step{uses: []transcript.ToolUse{use("x", "T", "{}")}}, step{text: "found it"})
 		waits := probe{name: "T", readOnly: true, run: func(context.Context, *tool.Call) (tool.Result, error) {
 			<-hold
 			return tool.Text("x"), nil
@@ -209,14 +209,14 @@ func TestASubagentsCostIsOnTheRunsRecord(t *testing.T) {
 	})
 }
 
-// crowd is a model that many ask at once; each call takes a while and costs a dollar.
-type crowd struct {
+// paidModel is a model that many ask at once; each call takes a while and costs a dollar.
+type paidModel struct {
 	*fake
 	mu    sync.Mutex
 	calls int
 }
 
-func (c *crowd) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (c *paidModel) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		c.mu.Lock()
 		c.calls++
@@ -237,7 +237,7 @@ func (c *crowd) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Ev
 func TestParallelSubagentsReserve(t *testing.T) {
 	for _, maxOutput := range []int{0, 1} { // what a call may cost at most is not known, or is
 		synctest.Test(t, func(t *testing.T) {
-			m := &crowd{fake: dear(t)}
+			m := &paidModel{fake: expensive(t)}
 			m.info.MaxOutput = maxOutput
 			d := kind("scout")
 			d.Model = ""
@@ -274,16 +274,16 @@ func TestABudgetNeedsAPrice(t *testing.T) {
 	}
 	_, err := agent.New(unpriced, options(agent.Options{Limits: agent.Limits{MaxBudgetUSD: 1}}))
 	refused("a model", err)
-	_, err = agent.New(dear(t), options(agent.Options{Limits: agent.Limits{MaxBudgetUSD: 1}, Model: agent.ModelOptions{Fallback: unpriced}}))
+	_, err = agent.New(expensive(t), options(agent.Options{Limits: agent.Limits{MaxBudgetUSD: 1}, Model: agent.ModelOptions{Fallback: unpriced}}))
 	refused("a fallback", err)
 	if _, err = agent.New(unpriced, options(agent.Options{Limits: agent.Limits{MaxTotalTokens: 1, MaxBudgetUSD: math.Inf(1)}})); err != nil {
 		t.Error(err)
 	}
 
 	s := sessions(t)
-	a := newAgent(t, dear(t, step{text: "x"}), agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "s"}, Limits: agent.Limits{MaxBudgetUSD: 9}})
+	a := newAgent(t, expensive(t, step{text: "x"}), agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "s"}, Limits: agent.Limits{MaxBudgetUSD: 9}})
 	prompt(t, a, "go")
-	_, err = a.Aside(t.Context(), unpriced, "", "q")
+	_, err = a.SideCall(t.Context(), unpriced, "", "q")
 	refused("an aside", err)
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -295,13 +295,13 @@ func TestABudgetNeedsAPrice(t *testing.T) {
 
 // What a provider says that a call cost goes before the price, and does where there is none.
 func TestAProvidersOwnCostCounts(t *testing.T) {
-	m := &selfWilled{dear(t), []model.Answer{answer("one", false, 0.25)}}
+	m := &fixedModel{expensive(t), []model.Answer{answer("one", false, 0.25)}}
 	if res := prompt(t, newAgent(t, m, agent.Options{Limits: agent.Limits{MaxBudgetUSD: 1}}), "go"); res.RunCostUSD != 0.25 {
 		t.Errorf("%v USD", res.RunCostUSD)
 	}
 	silent := answer("two", false, 0)
 	silent.Cost = nil
-	m = &selfWilled{play(t), []model.Answer{answer("one", false, 0.25), silent}}
+	m = &fixedModel{play(t), []model.Answer{answer("one", false, 0.25), silent}}
 	m.info.Reported = true
 	a := newAgent(t, m, agent.Options{Limits: agent.Limits{MaxBudgetUSD: 1}})
 	if res := prompt(t, a, "go"); res.RunCostUSD != 0.25 {
@@ -314,7 +314,7 @@ func TestAProvidersOwnCostCounts(t *testing.T) {
 }
 
 func TestATokenBudgetOutlivesPrompts(t *testing.T) {
-	a := newAgent(t, dear(t, step{text: "1", usage: &transcript.Usage{Input: 5, Output: 1}}, step{text: "2"}), agent.Options{Limits: agent.Limits{MaxTotalTokens: 6}})
+	a := newAgent(t, expensive(t, step{text: "1", usage: &transcript.Usage{Input: 5, Output: 1}}, step{text: "2"}), agent.Options{Limits: agent.Limits{MaxTotalTokens: 6}})
 	if one, two := prompt(t, a, "go"), prompt(t, a, "go"); one.Reason != event.ReasonCompleted || two.Reason != event.ReasonBudget {
 		t.Errorf("%s, %s", one.Reason, two.Reason)
 	}

@@ -25,23 +25,23 @@ const continuePrompt = "Please continue from where you left off."
 const maxContinues = 3
 
 // callModel makes one model call and takes in the answer.
-func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
-	if err := l.refreshOffer(); err != nil {
-		return Step{}, false, err
+func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
+	if err := l.refreshHead(); err != nil {
+		return DriverState{}, false, err
 	}
 	began := l.a.opt.Clock()
 	answer, mark, err := l.answer(ctx)
-	l.turn.res.TookModel += l.a.opt.Clock().Sub(began)
+	l.turn.res.ModelDuration += l.a.opt.Clock().Sub(began)
 	if errors.Is(err, ErrBudget) {
 		return l.finish(ctx, event.ReasonBudget, nil)
 	}
 	if err != nil {
-		if again, failed := l.squeeze(ctx, err); again || failed != nil {
-			return Step{}, false, failed
+		if again, failed := l.compactTooLong(ctx, err); again || failed != nil {
+			return DriverState{}, false, failed
 		}
 		return l.noAnswer(ctx, err)
 	}
-	l.turn.fresh, l.turn.squeezed = false, false
+	l.turn.fresh, l.turn.compactedTooLong = false, false
 	whole, err := l.stamp(l.uniqueUses(answer)).Encode()
 	if err != nil {
 		return l.finish(ctx, event.ReasonFailed, err)
@@ -57,9 +57,9 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 	l.turn.res.Finish = answer.Finish
 	entries := []entry{itemEntry(e, &mark)}
 	l.turn.res.Turns++
-	if p := l.takePaid(); p != nil {
+	if p := l.takeUsage(); p != nil {
 		if err := l.a.recordAnswer(ctx, p); err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
 		l.lastUsage = p.usage
 		entries[0].draft, entries[0].event = entries[0].draft.Costing(p.cost), l.usageOf(p)
@@ -68,25 +68,25 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 		l.turn.cutOff = 0
 		l.openRound(uses)
 		if l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // what others hear of is on disk
-			return Step{}, false, l.write(ctx, entries...)
+			return DriverState{}, false, l.write(ctx, entries...)
 		}
 		more, err := l.plan(ctx)
 		if err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
-		return Step{}, false, l.write(ctx, append(entries, more...)...)
+		return DriverState{}, false, l.write(ctx, append(entries, more...)...)
 	}
 	switch {
 	case answer.Finish == transcript.FinishMaxTokens && l.turn.cutOff < maxContinues:
 		l.turn.cutOff++
 		u, err := l.item(transcript.UserText(continuePrompt))
 		if err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
-		return Step{}, false, l.write(ctx, append(entries, itemEntry(u, nil))...)
+		return DriverState{}, false, l.write(ctx, append(entries, itemEntry(u, nil))...)
 	case answer.Finish == transcript.FinishRefusal:
 		if err := l.write(ctx, entries...); err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
 		return l.finish(ctx, event.ReasonRefused, &model.Error{
 			Kind: model.ErrorRefused, Provider: l.encoder().m.Info().Provider,
@@ -94,22 +94,22 @@ func (l *loop) callModel(ctx context.Context) (Step, bool, error) {
 		})
 	}
 	if err := l.write(ctx, entries...); err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
-	if took, err := l.foldIn(ctx); took || err != nil || l.turn.goesOn {
-		return Step{}, false, err
+	if took, err := l.admitQueued(ctx); took || err != nil || l.turn.goesOn {
+		return DriverState{}, false, err
 	}
 	return l.finish(ctx, event.ReasonCompleted, nil)
 }
 
-// foldIn admits input that was queued while the turn was running.
-func (l *loop) foldIn(ctx context.Context) (bool, error) {
+// admitQueued admits input that was queued while the turn was running.
+func (l *loop) admitQueued(ctx context.Context) (bool, error) {
 	var entries []entry
 	items := l.takeQueue()
 	if len(items) == 0 {
 		return false, nil
 	}
-	if err := l.narrow(ctx, l.turn.id, items, nil); err != nil {
+	if err := l.limitTools(ctx, l.turn.id, items, nil); err != nil {
 		return false, err
 	}
 	for _, e := range items {
@@ -118,21 +118,21 @@ func (l *loop) foldIn(ctx context.Context) (bool, error) {
 	return true, l.write(ctx, entries...)
 }
 
-func (l *loop) refreshOffer() error {
+func (l *loop) refreshHead() error {
 	l.a.mu.Lock()
 	tools, changed := l.a.tools, l.a.toolsNew
 	l.a.toolsNew = false
 	l.a.mu.Unlock()
-	if l.offer != nil && l.offer.tools == tools {
+	if l.head != nil && l.head.tools == tools {
 		return nil
 	}
-	o, err := newOffer(l.a.opt.System, tools)
+	o, err := newRequestHead(l.a.opt.System, tools)
 	if err != nil {
 		return fmt.Errorf("agent: tool schemas: %w", err)
 	}
-	l.offer = o
+	l.head = o
 	if changed {
-		l.tell(event.ToolsChanged{Tools: o.names()})
+		l.publish(event.ToolsChanged{Tools: o.names()})
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (l *loop) announceTools() {
 	l.a.mu.Lock()
 	tools, changed := l.a.tools, l.a.toolsNew
 	l.a.mu.Unlock()
-	if !changed || l.offer == nil || l.offer.tools == tools || l.announced == tools {
+	if !changed || l.head == nil || l.head.tools == tools || l.announced == tools {
 		return
 	}
 	l.announced = tools
@@ -153,15 +153,15 @@ func (l *loop) announceTools() {
 		}
 		return list
 	}
-	before, now := names(l.offer.tools), names(tools)
+	before, now := names(l.head.tools), names(tools)
 	without := func(list, other []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(other, name) })
 	}
 	if came := without(now, before); len(came) > 0 {
-		l.asides = append(l.asides, "These tools are available from now on: "+strings.Join(came, ", "))
+		l.hookTexts = append(l.hookTexts, "These tools are available from now on: "+strings.Join(came, ", "))
 	}
 	if gone := without(before, now); len(gone) > 0 {
-		l.asides = append(l.asides, "These tools are no longer available: "+strings.Join(gone, ", "))
+		l.hookTexts = append(l.hookTexts, "These tools are no longer available: "+strings.Join(gone, ", "))
 	}
 }
 
@@ -185,7 +185,7 @@ func (l *loop) answer(ctx context.Context) (transcript.Item, record.RequestMark,
 		}
 		from, to := l.encoder().m.Info().String(), l.fallback.m.Info().String()
 		l.turn.fell = true
-		l.tell(event.ModelSwitched{From: from, To: to, Err: err})
+		l.publish(event.ModelSwitched{From: from, To: to, Err: err})
 		if err := l.modelSwitched(ctx, from, to); err != nil {
 			return it, mark, err
 		}
@@ -202,65 +202,65 @@ func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, r
 	if err := enc.encode(l.t.Items()); err != nil {
 		return transcript.Item{}, record.RequestMark{}, err
 	}
-	marked := enc.mark(l.offer.digest, l.mark)
+	marked := enc.mark(l.head.digest, l.mark)
 	l.mark = nil
-	it, err := l.insist(ctx, enc)
+	it, err := l.sendWithRetry(ctx, enc)
 	mark, same := marked()
 	if !same {
-		l.tell(event.Notice{Text: "the system prompt or the tools differ from before the restart: the provider reads the whole transcript again"})
+		l.publish(event.Notice{Text: "the system prompt or the tools differ from before the restart: the provider reads the whole transcript again"})
 	}
 	return it, mark, err
 }
 
-// insist sends the request, again after retryable errors.
-func (l *loop) insist(ctx context.Context, enc *encoder) (transcript.Item, error) {
+// sendWithRetry sends the request, again after retryable errors.
+func (l *loop) sendWithRetry(ctx context.Context, enc *encoder) (transcript.Item, error) {
 	req := &model.Request{
-		System: l.offer.system, Tools: l.offer.specs, Messages: enc.wires,
+		System: l.head.system, Tools: l.head.specs, Messages: enc.wires,
 		MaxTokens: l.a.opt.Model.MaxTokens, Effort: l.a.opt.Model.Effort,
 	}
 	for attempt := 0; ; attempt++ {
 		info, began := enc.m.Info(), l.a.opt.Clock()
-		l.tell(event.ModelStarted{Provider: info.Provider, Model: info.Model, Attempt: attempt})
+		l.publish(event.ModelStarted{Provider: info.Provider, Model: info.Model, Attempt: attempt})
 		it, err := l.stream(ctx, enc.m, req)
 		finished := event.ModelFinished{
 			Provider: info.Provider, Model: info.Model, Usage: it.Usage, Finish: it.Finish,
-			Took: l.a.opt.Clock().Sub(began), Err: err,
+			Duration: l.a.opt.Clock().Sub(began), Err: err,
 		}
 		if p := l.turn.paid; p != nil {
 			finished.Usage = &p.usage
 		}
-		l.tell(finished)
+		l.publish(finished)
 		if err == nil {
 			return it, nil
 		}
-		if failed := l.paidInVain(ctx); failed != nil {
+		if failed := l.recordFailedCall(ctx); failed != nil {
 			return it, failed
 		}
-		if !l.again(ctx, err, attempt) {
+		if !l.waitRetry(ctx, err, attempt) {
 			return it, err
 		}
 	}
 }
 
-// paidInVain has a model call on record that no item comes of.
-func (l *loop) paidInVain(ctx context.Context) error {
-	p := l.takePaid()
-	l.tellPaid(p)
+// recordFailedCall has a model call on record that no item comes of.
+func (l *loop) recordFailedCall(ctx context.Context) error {
+	p := l.takeUsage()
+	l.emitUsage(p)
 	return l.a.recordPaid(ctx, p, forAttempt)
 }
 
-// again waits after a failed attempt; false: there is to be no other.
-func (l *loop) again(ctx context.Context, err error, attempt int) bool {
+// waitRetry waits after a failed attempt; false: there is to be no other.
+func (l *loop) waitRetry(ctx context.Context, err error, attempt int) bool {
 	me, ok := errors.AsType[*model.Error](err)
 	if !ok || !me.Retryable() || attempt >= l.a.opt.Model.Retry.Max || ctx.Err() != nil {
 		return false
 	}
 	if me.RetryAfter > l.a.opt.Model.Retry.After {
-		l.tell(event.Notice{Text: tooLongToWait(me, l.a.opt.Model.Retry.After)})
+		l.publish(event.Notice{Text: tooLongToWait(me, l.a.opt.Model.Retry.After)})
 		return false
 	}
 	delay := l.a.opt.Model.Retry.delay(attempt, me.RetryAfter, l.a.opt.Rand())
-	l.tell(event.Retrying{Err: err, Attempt: attempt + 1, Delay: delay})
+	l.publish(event.ModelRetrying{Err: err, Attempt: attempt + 1, Delay: delay})
 	return l.a.opt.Sleep(ctx, delay) == nil
 }
 
@@ -283,7 +283,7 @@ func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duratio
 func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
 	answer, paid, err := l.a.attempt(ctx, m, req, false, func(ev model.Event) {
 		if e, ok := ev.(event.Event); ok {
-			l.tell(e)
+			l.publish(e)
 		}
 	})
 	l.turn.paid = paid
@@ -301,7 +301,7 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 
 // noAnswer ends a turn whose model call failed or was interrupted. Text that
 // had arrived is kept and marked.
-func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
+func (l *loop) noAnswer(ctx context.Context, err error) (DriverState, bool, error) {
 	me, _ := errors.AsType[*model.Error](err)
 	if me != nil && me.Partial != nil && len(me.Partial.Parts) > 0 {
 		it := *me.Partial
@@ -319,13 +319,13 @@ func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
 		}
 		e, encErr := l.item(it)
 		if encErr != nil {
-			return Step{}, false, encErr
+			return DriverState{}, false, encErr
 		}
 		if text := it.Text(); text != "" {
 			l.turn.text = append(l.turn.text, text)
 		}
 		if err := l.write(ctx, itemEntry(e, nil)); err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
 	}
 	if ctx.Err() != nil {
@@ -334,31 +334,31 @@ func (l *loop) noAnswer(ctx context.Context, err error) (Step, bool, error) {
 	return l.fail(ctx, err)
 }
 
-// takePaid is the last model call, which the caller has on record.
-func (l *loop) takePaid() *paid {
+// takeUsage is the last model call, which the caller has on record.
+func (l *loop) takeUsage() *callUsage {
 	p := l.turn.paid
 	l.turn.paid = nil
 	return p
 }
 
-// tellPaid tells what a model call has used; nil is nothing.
-func (l *loop) tellPaid(p *paid) {
+// emitUsage tells what a model call has used; nil is nothing.
+func (l *loop) emitUsage(p *callUsage) {
 	if p != nil {
-		l.tell(l.usageOf(p))
+		l.publish(l.usageOf(p))
 	}
 }
 
-func (l *loop) usageOf(p *paid) event.UsageUpdated {
+func (l *loop) usageOf(p *callUsage) event.UsageUpdated {
 	var r event.Result
-	l.a.tally.count(&r)
+	l.a.total.count(&r)
 	if l.turn != nil {
 		l.countRun(&l.turn.res)
 	}
 	return event.UsageUpdated{Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost}
 }
 
-// keepID keeps an id from being given again.
-func (l *loop) keepID(id string) {
+// reserveID keeps an id from being given again.
+func (l *loop) reserveID(id string) {
 	if l.used == nil {
 		l.used = map[string]bool{}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// saves keeps what files were before calls change them, in the session's log.
-type saves struct {
+// fileSnapshots keeps what files were before calls change them, in the session's log.
+type fileSnapshots struct {
 	mu sync.Mutex // one at a time, so that the same content is kept once
 	at map[string]int64
 }
@@ -27,10 +27,10 @@ func (l *loop) keeper(c *call) func(context.Context, tool.Image) error {
 func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 	l.saves.mu.Lock()
 	defer l.saves.mu.Unlock()
-	f := record.FileSaved{Use: use, Path: i.Path, Digest: record.FileAbsent, After: i.After, Folders: i.Folders, Above: l.a.above()}
+	f := record.FileSaved{Use: use, Path: i.Path, Digest: record.FileAbsent, After: i.After, Folders: i.Folders, ParentHeads: l.a.above()}
 	if i.Existed {
 		f.Describe(i.Mode, i.Size, i.Digest)
-		f.Keep(i.Data, l.saves.at)
+		f.SetContent(i.Data, l.saves.at)
 	}
 	payload, err := f.Payload()
 	if err != nil {
@@ -48,7 +48,7 @@ func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 			d.Payload, kept = masked, false
 		}
 	}
-	ctx, done := lasting(ctx)
+	ctx, done := detachedContext(ctx)
 	recs, err := l.log.Append(ctx, d)
 	if err = done(err); err != nil {
 		return err

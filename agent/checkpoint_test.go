@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -23,7 +23,7 @@ import (
 // fileTools are the file tools over a folder.
 func fileTools(t testing.TB, dir string) []tool.Tool {
 	t.Helper()
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func savedIn(t testing.TB, s *session.Sessions, id string) (list []record.FileSa
 	return list, seqs
 }
 
-var freely = policy.Config{Mode: policy.ModeBypass}
+var allowAll = policy.Config{Mode: policy.ModeBypass}
 
 func TestFilesAreSavedInTheLog(t *testing.T) {
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := session.New(memory.New(), nil)
-	o := agent.Options{Sessions: s, Tools: registry(t, fileTools(t, dir)...), Mask: masker(t), Permissions: agent.Permissions{Config: freely}}
+	o := agent.Options{Sessions: s, Tools: registry(t, fileTools(t, dir)...), Mask: masker(t), Permissions: agent.Permissions{Config: allowAll}}
 	m := play(t,
 		step{uses: usesOf(use("r", "Read", `{"file_path":"a"}`), use("r2", "Read", `{"file_path":"env"}`))},
 		step{uses: usesOf(
@@ -125,7 +125,7 @@ func TestFilesAreSavedInTheLog(t *testing.T) {
 func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
 	dir := t.TempDir()
 	child := play(t, step{uses: usesOf(use("w", "Write", `{"file_path":"a","content":"x"}`))}, step{text: "done"})
-	h := newHouse(t, agent.Options{Tools: registry(t, fileTools(t, dir)...), Permissions: agent.Permissions{Config: freely}},
+	h := newHouse(t, agent.Options{Tools: registry(t, fileTools(t, dir)...), Permissions: agent.Permissions{Config: allowAll}},
 		[]step{{uses: usesOf(delegate("c1", "a", "do it", ""))}, {text: "fine"}}, map[string]*fake{"a": child}, kind("a"))
 	prompt(t, h.parent, "begin")
 	children := h.children()
@@ -133,7 +133,7 @@ func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
 		t.Fatalf("%d sub-agents", len(children))
 	}
 	list, _ := savedIn(t, h.sessions, children[0].ID)
-	if len(list) != 1 || len(list[0].Above) != 1 || list[0].Above[0].Session != h.parent.SessionID() {
+	if len(list) != 1 || len(list[0].ParentHeads) != 1 || list[0].ParentHeads[0].Session != h.parent.SessionID() {
 		t.Fatalf("%+v", list)
 	}
 	started := int64(0)
@@ -142,8 +142,8 @@ func TestFilesOfSubagentsAreSavedWithThePlaceInTheirParents(t *testing.T) {
 			started = r.Seq
 		}
 	}
-	if list[0].Above[0].Seq != started {
-		t.Errorf("the parent's log was at %d, the call started at %d", list[0].Above[0].Seq, started)
+	if list[0].ParentHeads[0].Seq != started {
+		t.Errorf("the parent's log was at %d, the call started at %d", list[0].ParentHeads[0].Seq, started)
 	}
 }
 
@@ -153,7 +153,7 @@ func usesOf(list ...transcript.ToolUse) []transcript.ToolUse { return list }
 // from there.
 func TestBeforeACompactionAgain(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	o := agent.Options{Sessions: s, Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{agent.Reduction{Step: "keepRecent", Items: 2}}}}
+	o := agent.Options{Sessions: s, Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{agent.CompactionStep{Step: "keepRecent", Items: 2}}}}
 	a := newAgent(t, play(t, step{text: "one"}, step{text: "two"}, step{text: "three"}), o)
 	for _, text := range []string{"a", "b", "c"} {
 		prompt(t, a, text)
@@ -166,11 +166,11 @@ func TestBeforeACompactionAgain(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Reason != "compaction" {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if changed, err := s.Return(t.Context(), id, all[0].Seq-1, "test"); err != nil || !changed {
+	if changed, err := s.RewindTo(t.Context(), id, all[0].Seq-1, "test"); err != nil || !changed {
 		t.Fatalf("changed %v, %v", changed, err)
 	}
 	o.Session = session.RestoreOptions{SessionID: id}
-	o.Compact = agent.Compact{Off: true}
+	o.Compact = agent.Compact{Disabled: true}
 	m := play(t, step{text: "four"})
 	a = newAgent(t, m, o)
 	prompt(t, a, "d")

@@ -31,29 +31,29 @@ type compactor struct{ o Compact }
 
 func (compactor) Name() string { return "compaction" }
 
-// mayDo is a mutator that knows beforehand when there is nothing to do.
-type mayDo interface{ mayDo(cur Cursor) bool }
+// conditionalMutator is a mutator that knows beforehand when there is nothing to do.
+type conditionalMutator interface{ mayDo(cur MutatorContext) bool }
 
 // due says whether the transcript is to be compacted now, and a step can do something.
-func (c compactor) due(cur Cursor) bool {
+func (c compactor) due(cur MutatorContext) bool {
 	return c.over(cur) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
-		d, knows := m.(mayDo)
+		d, knows := m.(conditionalMutator)
 		return !knows || d.mayDo(cur)
 	})
 }
 
 // over says whether the transcript is larger than its bounds.
-func (c compactor) over(cur Cursor) bool {
+func (c compactor) over(cur MutatorContext) bool {
 	tokens := estimate(cur)
 	full := cur.Context > 0 && tokens >= cur.Context-c.reserve(cur)
-	share := cur.Context > 0 && c.o.Share > 0 && float64(tokens) >= c.o.Share*float64(cur.Context)
+	share := cur.Context > 0 && c.o.Threshold > 0 && float64(tokens) >= c.o.Threshold*float64(cur.Context)
 	many := c.o.Items > 0 && len(cur.Items) > c.o.Items
 	return full || share || many
 }
 
-func (c compactor) reserve(cur Cursor) int {
-	if c.o.Reserve > 0 {
-		return c.o.Reserve
+func (c compactor) reserve(cur MutatorContext) int {
+	if c.o.ReserveTokens > 0 {
+		return c.o.ReserveTokens
 	}
 	return min(defaultReserve, cur.Context/4)
 }
@@ -62,10 +62,10 @@ func (c compactor) steps() []Mutator {
 	if len(c.o.Steps) > 0 {
 		return c.o.Steps
 	}
-	return []Mutator{summary{c.o.Keep}}
+	return []Mutator{summary{c.o.KeepTokens}}
 }
 
-func (c compactor) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
+func (c compactor) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.Encoded, error) {
 	prompt := lastPrompt(cur.Items)
 	var newest string
 	if prompt >= 0 {
@@ -109,16 +109,16 @@ type summary struct{ keep int }
 
 func (summary) Name() string { return "summary" }
 
-func (s summary) mayDo(cur Cursor) bool {
+func (s summary) mayDo(cur MutatorContext) bool {
 	cut, _ := s.split(cur)
-	_, older := apart(cur.Items[:cut])
+	_, older := splitItems(cur.Items[:cut])
 	return len(older) >= 2 // less is not worth a summary
 }
 
-// apart takes items apart: those that stand, and the conversation.
-func apart(items []transcript.Encoded) (standing, older []transcript.Encoded) {
+// splitItems takes items apart: those that stand, and the conversation.
+func splitItems(items []transcript.Encoded) (standing, older []transcript.Encoded) {
 	for _, e := range items {
-		if stands(e) {
+		if isFixed(e) {
 			standing = append(standing, e)
 		} else {
 			older = append(older, e)
@@ -127,32 +127,32 @@ func apart(items []transcript.Encoded) (standing, older []transcript.Encoded) {
 	return standing, older
 }
 
-func (s summary) split(cur Cursor) (cut, prompt int) {
+func (s summary) split(cur MutatorContext) (cut, prompt int) {
 	keep := s.keep * bytesPerToken
 	if keep <= 0 {
 		all := 0
 		for _, e := range cur.Items {
-			all += weight(e)
+			all += estimateItem(e)
 		}
 		keep = min(size(cur)/5*bytesPerToken, all/2)
 	}
 	return split(cur.Items, keep)
 }
 
-func (s summary) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, error) {
+func (s summary) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.Encoded, error) {
 	cut, prompt := s.split(cur)
-	out, older := apart(cur.Items[:cut])
+	out, older := splitItems(cur.Items[:cut])
 	if len(older) < 2 {
 		return nil, nil
 	}
-	told, err := summarise(ctx, cur, older)
+	told, err := summariseItems(ctx, cur, older)
 	if err != nil {
 		return nil, err
 	}
 	gone := 0
 	for i, e := range cur.Items[:cut] {
-		if i != prompt && !stands(e) {
-			gone += weight(e)
+		if i != prompt && !isFixed(e) {
+			gone += estimateItem(e)
 		}
 	}
 	if len(told.JSON) >= gone {
@@ -166,18 +166,18 @@ func (s summary) Mutate(ctx context.Context, cur Cursor) ([]transcript.Encoded, 
 }
 
 // size is the model's context in tokens, or a small one's where it is not known.
-func size(cur Cursor) int { return cmp.Or(cur.Context, 32_000) }
+func size(cur MutatorContext) int { return cmp.Or(cur.Context, 32_000) }
 
 // estimate is the number of tokens the next request would have: what the last
 // call reported plus what came since, or a count of bytes when nothing was
 // reported yet.
-func estimate(cur Cursor) int {
+func estimate(cur MutatorContext) int {
 	bytes := 0
 	for _, e := range slices.Backward(cur.Items) {
 		if e.Role() == transcript.RoleAssistant && cur.Usage.Total() > 0 {
 			return int(cur.Usage.Total()) + bytes/bytesPerToken
 		}
-		bytes += weight(e)
+		bytes += estimateItem(e)
 	}
 	return cur.overhead + bytes/bytesPerToken
 }
@@ -188,9 +188,9 @@ const (
 	filePerKiB = 1024 / 15 * 4 // what a KiB of a document counts for
 )
 
-// weight is the size of an item in bytes of text: a picture costs a model much less than
+// estimateItem is the size of an item in bytes of text: a picture costs a model much less than
 // its bytes.
-func weight(e transcript.Encoded) int {
+func estimateItem(e transcript.Encoded) int {
 	n := len(e.JSON)
 	if n < smallItem {
 		return n
@@ -199,11 +199,11 @@ func weight(e transcript.Encoded) int {
 	if err != nil {
 		return n
 	}
-	return max(n-lighter(it.Parts), 0)
+	return max(n-lightItem(it.Parts), 0)
 }
 
-// lighter is by how much parts are lighter than their bytes.
-func lighter(parts []transcript.Part) (n int) {
+// lightItem is by how much parts are lighter than their bytes.
+func lightItem(parts []transcript.Part) (n int) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case transcript.Media:
@@ -212,7 +212,7 @@ func lighter(parts []transcript.Part) (n int) {
 			size := base64.StdEncoding.EncodedLen(len(p.Data))
 			n += max(size-len(p.Data)/1024*filePerKiB-mediaBytes, 0)
 		case transcript.ToolResult:
-			n += lighter(p.Content)
+			n += lightItem(p.Content)
 		}
 	}
 	return n
@@ -225,7 +225,7 @@ func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 	prompt = lastPrompt(items)
 	cut, size := len(items), 0
 	for i, item := range slices.Backward(items) {
-		size += weight(item)
+		size += estimateItem(item)
 		if size > keepBytes && cut < len(items) {
 			break
 		}
@@ -236,12 +236,12 @@ func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 	return cut, prompt
 }
 
-func summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (transcript.Encoded, error) {
+func summariseItems(ctx context.Context, cur MutatorContext, items []transcript.Encoded) (transcript.Encoded, error) {
 	system := compactPrompt
 	if cur.Instructions != "" {
 		system += "\n\nThe person who asks for this wants of it:\n" + cur.Instructions
 	}
-	text, err := tellStory(ctx, cur, system, items)
+	text, err := summariseHistory(ctx, cur, system, items)
 	if err != nil {
 		return transcript.Encoded{}, err
 	}
@@ -252,9 +252,9 @@ func summarise(ctx context.Context, cur Cursor, items []transcript.Encoded) (tra
 
 }
 
-// tellStory has the model tell items; a history that is too long for it is shortened from
+// summariseHistory has the model tell items; a history that is too long for it is shortened from
 // the old end.
-func tellStory(ctx context.Context, cur Cursor, system string, items []transcript.Encoded) (string, error) {
+func summariseHistory(ctx context.Context, cur MutatorContext, system string, items []transcript.Encoded) (string, error) {
 	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
 	for tries := 0; ; tries++ {
 		told := history.Render(items, history.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})

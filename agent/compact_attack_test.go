@@ -49,17 +49,17 @@ func TestTooLongForTheModel(t *testing.T) {
 		}, agent.Compact{}, event.ReasonCompleted, 2},
 		{"the story does not fit either", []step{tooLong(), tooLong(), {text: "the story"}, {text: "on"}}, agent.Compact{}, event.ReasonCompleted, 1},
 		{"never", []step{tooLong(), tooLong(), tooLong(), tooLong(), tooLong()}, agent.Compact{}, event.ReasonFailed, 0},
-		{"off", []step{tooLong()}, agent.Compact{Off: true}, event.ReasonFailed, 0},
-		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.Reduction{Step: "dropThinking"}}}, event.ReasonFailed, 0},
+		{"off", []step{tooLong()}, agent.Compact{Disabled: true}, event.ReasonFailed, 0},
+		{"nothing can be done", []step{tooLong()}, agent.Compact{Steps: []agent.Mutator{agent.CompactionStep{Step: "dropThinking"}}}, event.ReasonFailed, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := play(t, append([]step{{text: long}, {text: long}}, c.steps...)...)
-			a := newAgent(t, m, agent.Options{Sessions: sessions(t), Compact: c.o, Tools: registry(t, says("T", long))})
+			a := newAgent(t, m, agent.Options{Sessions: sessions(t), Compact: c.o, Tools: registry(t, hasContent("T", long))})
 			prompt(t, a, "a")
 			prompt(t, a, "b")
 			all := events(t, a, "c")
-			if r := last(t, all); r.Reason != c.reason || told[event.MutationFinished](all) != c.compacted || len(m.steps) != 0 {
-				t.Errorf("%s (%v), compacted %d times, %d steps left", r.Reason, r.Err, told[event.MutationFinished](all), len(m.steps))
+			if r := last(t, all); r.Reason != c.reason || told[event.TranscriptRewritten](all) != c.compacted || len(m.steps) != 0 {
+				t.Errorf("%s (%v), compacted %d times, %d steps left", r.Reason, r.Err, told[event.TranscriptRewritten](all), len(m.steps))
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
 			s := sessions(t)
 			m := play(t, step{text: long}, step{text: long}, story, round("c1"), round("c2"), step{text: "done"})
 			m.info.Context = 2000
-			a := newAgent(t, m, agent.Options{Sessions: s, Tools: registry(t, says("T", "x")), Model: agent.ModelOptions{Retry: agent.Retry{Max: -1}}})
+			a := newAgent(t, m, agent.Options{Sessions: s, Tools: registry(t, hasContent("T", "x")), Model: agent.ModelOptions{Retry: agent.Retry{Max: -1}}})
 			prompt(t, a, "a")
 			prompt(t, a, "b")
 			all := events(t, a, "c")
@@ -103,8 +103,8 @@ func TestASummaryIsAskedForAgain(t *testing.T) {
 	prompt(t, a, "a")
 	prompt(t, a, "b")
 	all := events(t, a, "c")
-	if r := last(t, all); r.Reason != event.ReasonCompleted || told[event.Retrying](all) != 1 || told[event.MutationFinished](all) != 1 {
-		t.Errorf("%s (%v), retried %d times", r.Reason, r.Err, told[event.Retrying](all))
+	if r := last(t, all); r.Reason != event.ReasonCompleted || told[event.ModelRetrying](all) != 1 || told[event.TranscriptRewritten](all) != 1 {
+		t.Errorf("%s (%v), retried %d times", r.Reason, r.Err, told[event.ModelRetrying](all))
 	}
 }
 
@@ -115,13 +115,13 @@ func TestACompactionThatDoesNotHelp(t *testing.T) {
 	add(t, hooks, hook.PreCompact, func(hook.Input) { fired++ })
 	round := func(id string) step { return step{uses: []transcript.ToolUse{use(id, "T", "{}")}} }
 	for name, o := range map[string]agent.Compact{
-		"nothing to do": {Items: 3, Steps: []agent.Mutator{agent.Reduction{Step: "dropThinking"}, agent.Reduction{Step: "dropFailed"}}},
-		"too little":    {Items: 3, Steps: []agent.Mutator{agent.Reduction{Step: "keepRecent", Items: 4}}},
+		"nothing to do": {Items: 3, Steps: []agent.Mutator{agent.CompactionStep{Step: "dropThinking"}, agent.CompactionStep{Step: "dropFailed"}}},
+		"too little":    {Items: 3, Steps: []agent.Mutator{agent.CompactionStep{Step: "keepRecent", Items: 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fired = 0
 			m := play(t, step{text: "1"}, step{text: "2"}, round("c1"), round("c2"), round("c3"), step{text: "done"})
-			a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooks}, Tools: registry(t, says("T", "x")), Compact: o})
+			a := newAgent(t, m, agent.Options{Hooks: agent.Hooks{Registry: hooks}, Tools: registry(t, hasContent("T", "x")), Compact: o})
 			prompt(t, a, "a")
 			prompt(t, a, "b")
 			fired = 0
@@ -138,20 +138,20 @@ func TestACompactedSessionIsNotCompactedAgainWhenItIsResumed(t *testing.T) {
 	store := memory.New()
 	m := play(t, step{text: long}, step{text: "b", usage: &transcript.Usage{Input: 1900}}, step{text: "the story"}, step{err: errors.New("the end")})
 	m.info.Context = 2000
-	a := newAgent(t, m, agent.Options{Sessions: session.New(store, nil), Compact: agent.Compact{Keep: 100}})
+	a := newAgent(t, m, agent.Options{Sessions: session.New(store, nil), Compact: agent.Compact{KeepTokens: 100}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
-	if all := events(t, a, "c"); told[event.MutationFinished](all) != 1 {
-		t.Fatalf("compacted %d times", told[event.MutationFinished](all))
+	if all := events(t, a, "c"); told[event.TranscriptRewritten](all) != 1 {
+		t.Fatalf("compacted %d times", told[event.TranscriptRewritten](all))
 	}
 	m = play(t, step{text: "on"})
 	m.info.Context = 2000
 	b := newAgent(t, m, agent.Options{
-		Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: a.SessionID(), Takeover: true}, Compact: agent.Compact{Keep: 100},
+		Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: a.SessionID(), Takeover: true}, Compact: agent.Compact{KeepTokens: 100},
 	})
 	all := events(t, b, "d")
-	if r := last(t, all); r.Text != "on" || told[event.MutationFinished](all) != 0 {
-		t.Errorf("%s (%v): compacted %d times", r.Reason, r.Err, told[event.MutationFinished](all))
+	if r := last(t, all); r.Text != "on" || told[event.TranscriptRewritten](all) != 0 {
+		t.Errorf("%s (%v): compacted %d times", r.Reason, r.Err, told[event.TranscriptRewritten](all))
 	}
 }
 
@@ -261,13 +261,13 @@ func TestMutatorsThatReturnGarbage(t *testing.T) {
 			t.Run(name+" of a "+where, func(t *testing.T) {
 				s := sessions(t)
 				armed := false
-				m := mutator{"garbage", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+				m := mutator{"garbage", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 					if !armed {
 						return nil, nil
 					}
 					return f(c.Items), nil
 				}}
-				o := agent.Options{Sessions: s, Tools: registry(t, says("T", "x")), Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{m}}}
+				o := agent.Options{Sessions: s, Tools: registry(t, hasContent("T", "x")), Compact: agent.Compact{Items: 4, Steps: []agent.Mutator{m}}}
 				if where == "mutator" {
 					o.Mutators, o.Compact = []agent.Mutator{m}, agent.Compact{}
 				}
@@ -297,19 +297,19 @@ func TestDropThinkingKeepsWhatAProviderWants(t *testing.T) {
 		it.Parts = append([]transcript.Part{transcript.Thinking{Text: "hm " + id, Signature: "s"}}, it.Parts...)
 		return it
 	}
-	got := reduce(t, agent.Reduction{Step: "dropThinking"}, list(t, transcript.UserText("a"), thinking("c1"), result("c1", false),
+	got := reduce(t, agent.CompactionStep{Step: "dropThinking"}, list(t, transcript.UserText("a"), thinking("c1"), result("c1", false),
 		thinking("c2"), result("c2", false), transcript.UserText("and this")))
 	if strings.Contains(string(got[1].JSON), "hm c1") || !strings.Contains(string(got[3].JSON), `"hm c2"`) || !strings.Contains(string(got[3].JSON), `"s"`) {
 		t.Errorf("left %s and %s", got[1].JSON, got[3].JSON)
 	}
-	got = reduce(t, agent.Reduction{Step: "dropFailed"}, list(t, transcript.UserText("a"), thinking("c1"), result("c1", true), thinks("so")))
+	got = reduce(t, agent.CompactionStep{Step: "dropFailed"}, list(t, transcript.UserText("a"), thinking("c1"), result("c1", true), thinks("so")))
 	if !slices.Equal(idsOf(got), []string{"i0", "i3"}) {
 		t.Errorf("an item of nothing but thinking is left: %v", idsOf(got))
 	}
 }
 
 // A picture counts for what it costs a model, not for its bytes.
-func TestPicturesDoNotFillTheContext(t *testing.T) {
+func TestImagesCountLittle(t *testing.T) {
 	picture := transcript.Media{MIME: "image/png", Data: make([]byte, 200_000)}
 	m := play(t, step{text: "1"}, step{text: "2"}, step{text: "3"})
 	m.info.Context = 20_000
@@ -319,7 +319,7 @@ func TestPicturesDoNotFillTheContext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := e.(event.Compacting); ok {
+			if _, ok := e.(event.CompactionStarted); ok {
 				t.Error("it was compacted")
 			}
 		}
@@ -327,7 +327,7 @@ func TestPicturesDoNotFillTheContext(t *testing.T) {
 }
 
 // With a bound on items alone a summary leaves about half, whatever the model can see.
-func TestABoundOnItemsNeedsNoKeep(t *testing.T) {
+func TestItemLimitWithoutKeep(t *testing.T) {
 	var steps []step
 	for i := range 10 {
 		steps = append(steps, step{text: fmt.Sprint("answer ", i, strings.Repeat(" and so on", 20))})
@@ -337,7 +337,7 @@ func TestABoundOnItemsNeedsNoKeep(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Sessions: sessions(t), Compact: agent.Compact{Items: 10}})
 	compacted := 0
 	for range 6 {
-		compacted += told[event.MutationFinished](events(t, a, "go on"+strings.Repeat(" please", 20)))
+		compacted += told[event.TranscriptRewritten](events(t, a, "go on"+strings.Repeat(" please", 20)))
 	}
 	if n := len(a.Snapshot().Items); compacted != 1 || n > 9 {
 		t.Errorf("compacted %d times, %d items are left", compacted, n)

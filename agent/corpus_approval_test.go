@@ -24,9 +24,9 @@ func approvalCase(t *testing.T, c corpus.Case) {
 	var when []string
 	var expect map[string]json.RawMessage
 	var given struct{ State, Policy, Call string }
-	c.Decode(t, c.When(), &when)
+	c.Decode(t, c.Action(), &when)
 	c.Decode(t, c.Expect(), &expect)
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	text := strings.Join(when, "; ")
 	verb := regexp.MustCompile(`cancel|deny|denied|reject|approve|allow|approval given`)
 	if !verb.MatchString(text) { // what was said is where the case begins
@@ -71,13 +71,13 @@ func approvalCase(t *testing.T, c corpus.Case) {
 			case said("approve|allow|approval given"):
 				return approval.Answer{Decision: approval.Allow, Input: patch}, nil
 			}
-			return approval.Answer{}, approval.ErrLeave
+			return approval.Answer{}, approval.ErrSuspend
 		}},
 	}))
 	var resolved *event.ApprovalResolved
 	finished := false
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
-		if err != nil && !errors.Is(err, approval.ErrLeave) {
+		if err != nil && !errors.Is(err, approval.ErrSuspend) {
 			t.Fatal(err)
 		}
 		switch e := e.(type) {

@@ -31,10 +31,10 @@ func TestCorpusOfHooks(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "hook_registry"),
 		map[string]func(*testing.T, corpus.Case){
 			"hook_registry":     hookCase,
-			"hook_registry-063": corpus.Plays(`{"settings": {"hooks":["stop","sessionEnd"]}, "input": {"op":"prompt"}, "expect": {"events":["stop","sessionEnd"]}}`, hookCase),
-			"hook_registry-068": corpus.Plays(`{"settings": {"hooks":[{"output":"permissionDecision=allow"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"permission check skipped (subject to policy)"}}`, hookCase),
-			"hook_registry-070": corpus.Plays(`{"settings": {"hooks":[{"output":"permissionUpdate{tool,behavior}"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"later calls of that tool follow the new rule"}}`, hookCase),
-			"hook_registry-071": corpus.Plays(`{"settings": {"hooks":[{"output":"systemMessage"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"injected into the conversation"}}`, hookCase),
+			"hook_registry-063": corpus.Test(`{"settings": {"hooks":["stop","sessionEnd"]}, "input": {"op":"prompt"}, "expect": {"events":["stop","sessionEnd"]}}`, hookCase),
+			"hook_registry-068": corpus.Test(`{"settings": {"hooks":[{"output":"permissionDecision=allow"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"permission check skipped (subject to policy)"}}`, hookCase),
+			"hook_registry-070": corpus.Test(`{"settings": {"hooks":[{"output":"permissionUpdate{tool,behavior}"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"later calls of that tool follow the new rule"}}`, hookCase),
+			"hook_registry-071": corpus.Test(`{"settings": {"hooks":[{"output":"systemMessage"}]}, "input": {"tool":"Bash"}, "expect": {"effect":"injected into the conversation"}}`, hookCase),
 		}, named)
 }
 
@@ -240,7 +240,7 @@ func effectCase(t *testing.T, field string) {
 		holds = func(_ *echo, _ *fake, _ string, all []event.Event) bool {
 			return slices.ContainsFunc(all, func(e event.Event) bool {
 				h, ok := e.(event.HookRan)
-				return ok && slices.ContainsFunc(h.Ran.Said, func(s record.HookNotice) bool { return s.Text == "a word" })
+				return ok && slices.ContainsFunc(h.Ran.Messages, func(s record.HookNotice) bool { return s.Text == "a word" })
 			})
 		}
 	case "permissionDecision":
@@ -257,7 +257,7 @@ func effectCase(t *testing.T, field string) {
 			holds = blocked
 		}
 	case "permissionUpdate":
-		out = hook.Output{Updates: []hook.Update{{Rules: []string{"Bash"}, Behavior: "deny"}}}
+		out = hook.Output{Updates: []hook.PermissionUpdate{{Rules: []string{"Bash"}, Behavior: "deny"}}}
 		holds = func(e *echo, _ *fake, _ string, _ []event.Event) bool { return len(e.ran) == 0 }
 	case "systemMessage":
 		out, holds = hook.Output{SystemMessage: "stay inside"}, reads("stay inside")
@@ -272,9 +272,9 @@ func effectCase(t *testing.T, field string) {
 		moment, out = hook.PostToolUse, hook.Output{ToolOutput: json.RawMessage(`{"result":"modified output"}`)}
 		holds = reads("modified output")
 	case "notification":
-		out = hook.Output{Notification: &hook.Note{Title: "t", Body: "b", Level: "bogus"}}
+		out = hook.Output{Notification: &hook.UserNotification{Title: "t", Body: "b", Level: "bogus"}}
 		holds = func(_ *echo, _ *fake, _ string, all []event.Event) bool {
-			return slices.Contains(all, event.Event(event.Notified{Title: "t", Body: "b", Level: "info", By: "hook"}))
+			return slices.Contains(all, event.Event(event.Notification{Title: "t", Body: "b", Level: "info", By: "hook"}))
 		}
 	default:
 		t.Fatalf("nobody knows the field %q", field)

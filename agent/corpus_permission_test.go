@@ -32,13 +32,13 @@ func TestCorpusOfPermissions(t *testing.T) {
 			"gate_order":   gateCase,
 			// Hard limits, the sandbox among them, come before the callback here: their
 			// deny is final (DESIGN.md, permission order).
-			"gate_order-003": corpus.Plays(`{"input": {"tool":"Bash"}, "expect": ["preToolUse","canUseTool","permissionMode","sandbox","execute","postToolUse"]}`, by(testOrderOfTheGates)),
+			"gate_order-003": corpus.Test(`{"input": {"tool":"Bash"}, "expect": ["preToolUse","canUseTool","permissionMode","sandbox","execute","postToolUse"]}`, by(testOrderOfTheGates)),
 		}, nil)
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "approval"),
 		map[string]func(*testing.T, corpus.Case){
 			"approval":    approvalCase,
-			"ak-appr-005": corpus.Plays(`{"given": {"state":"two calls c1,c2 pending"}, "when": ["resolve c2 then c1"], "expect": {"each":"tracked by call id, the unresolved one is surfaced again"}}`, by(testAnswersGoByID)),
-			"ak-appr-009": corpus.Plays(`{"given": {"state":"gated tool"}, "when": ["before the approval"], "expect": {"started event":false}}`, by(TestAQuestionSaysEverything)), // asked before started
+			"ak-appr-005": corpus.Test(`{"given": {"state":"two calls c1,c2 pending"}, "when": ["resolve c2 then c1"], "expect": {"each":"tracked by call id, the unresolved one is surfaced again"}}`, by(testAnswersGoByID)),
+			"ak-appr-009": corpus.Test(`{"given": {"state":"gated tool"}, "when": ["before the approval"], "expect": {"started event":false}}`, by(TestAQuestionSaysEverything)), // asked before started
 		}, nil)
 }
 
@@ -54,11 +54,11 @@ func TestCorpusOfQuestionsWithoutAnAnswer(t *testing.T) {
 func unansweredCase(t *testing.T, c corpus.Case) {
 	var given struct{ Policy, Handler string }
 	var expect struct{ Error string }
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &expect)
 	bash := command("Bash")
 	o := agent.Options{Tools: registry(t, bash)}
-	o.Permissions.Config.Policies = []policy.Named{{Name: "own", Policy: always(policy.Effect(given.Policy))}}
+	o.Permissions.Config.Policies = []policy.NamedPolicy{{Name: "own", Policy: always(policy.Effect(given.Policy))}}
 	if given.Handler != "" {
 		o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 			return approval.Answer{}, errors.New(given.Handler)
@@ -144,7 +144,7 @@ func (g *gate) hooks() *hook.Registry {
 		if err != nil {
 			g.Fatal(err)
 		}
-		err = r.On(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+		err = r.HandleFunc(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 			g.heard[word]++
 			g.heard[string(event)]++
 			g.shown[event] = append(g.shown[event], string(in.Tool.Input))
@@ -180,7 +180,7 @@ func (g *gate) play(op string) {
 		if err != nil {
 			g.Fatal(err)
 		}
-		p.Limits = []policy.Named{{Name: "sandbox", Policy: checker}}
+		p.Limits = []policy.NamedPolicy{{Name: "sandbox", Policy: checker}}
 	}
 	var offered []tool.Tool
 	if !strings.Contains(string(g.expect["content"]), "Unknown tool") {
@@ -421,14 +421,16 @@ func testOrderOfTheGates(t *testing.T) {
 	var order []string
 	hooks := hook.New(nil)
 	for event, name := range map[hook.Event]string{hook.PreToolUse: "preToolUse", hook.PostToolUse: "postToolUse"} {
-		if err := hooks.On(event, "", func(context.Context, hook.Input) (*hook.Output, error) {
+		if err := hooks.HandleFunc(event, "", func(context.Context, hook.Input) (*hook.Output, error) {
 			order = append(order, name)
 			return nil, nil
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	note := func(name string) policy.Named { return policy.Named{Name: name, Policy: noting{name, &order}} }
+	note := func(name string) policy.NamedPolicy {
+		return policy.NamedPolicy{Name: name, Policy: recordingPolicy{name, &order}}
+	}
 	bash := probe{name: "Bash", run: func(context.Context, *tool.Call) (tool.Result, error) {
 		order = append(order, "execute")
 		return tool.Text("x"), nil
@@ -436,7 +438,7 @@ func testOrderOfTheGates(t *testing.T) {
 	a, err := agent.New(play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{}`)}}, step{text: "ok"}), &agent.Options{
 		Tools: registry(t, bash), Hooks: agent.Hooks{Registry: hooks},
 		Permissions: agent.Permissions{Config: policy.Config{
-			Limits: []policy.Named{note("sandbox")}, Policies: []policy.Named{note("policies")},
+			Limits: []policy.NamedPolicy{note("sandbox")}, Policies: []policy.NamedPolicy{note("policies")},
 			CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) {
 				order = append(order, "canUseTool")
 				return policy.Verdict{Effect: policy.Allow}, nil
@@ -452,12 +454,12 @@ func testOrderOfTheGates(t *testing.T) {
 	}
 }
 
-type noting struct {
+type recordingPolicy struct {
 	name  string
 	order *[]string
 }
 
-func (n noting) Evaluate(policy.Request) policy.Verdict {
+func (n recordingPolicy) Evaluate(policy.Request) policy.Verdict {
 	*n.order = append(*n.order, n.name)
 	return policy.Verdict{}
 }

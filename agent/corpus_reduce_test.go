@@ -47,13 +47,13 @@ func strategy(t *testing.T, s string) agent.Mutator {
 		if _, err := fmt.Sscan(count, &n); err != nil {
 			t.Fatal(err)
 		}
-		return agent.Reduction{Step: "keepRecent", Items: n}
+		return agent.CompactionStep{Step: "keepRecent", Items: n}
 	}
 	switch s {
 	case "drop failed tool results":
-		return agent.Reduction{Step: "dropFailed"}
+		return agent.CompactionStep{Step: "dropFailed"}
 	case "drop reasoning":
-		return agent.Reduction{Step: "dropThinking"}
+		return agent.CompactionStep{Step: "dropThinking"}
 	}
 	t.Fatalf("what is the strategy %q?", s)
 	return nil
@@ -72,8 +72,8 @@ func checkReduced(t *testing.T, c corpus.Case) {
 		Removed  *int
 		PairKept *bool `json:"pair kept"`
 	}
-	c.Decode(t, c.Given(), &given)
-	c.Decode(t, c.When(), &when)
+	c.Decode(t, c.Setup(), &given)
+	c.Decode(t, c.Action(), &when)
 	c.Decode(t, c.Expect(), &expect)
 	var told []string
 	if err := json.Unmarshal(given.Transcript, &told); err != nil {
@@ -127,17 +127,17 @@ func TestReduceNearTheCorpus(t *testing.T) {
 		{`["reasoning","reasoned answer","recent"]`, "drop reasoning", `{"left":2,"removed":1}`},
 	} {
 		t.Run(c.transcript+" "+c.strategy, func(t *testing.T) {
-			checkReduced(t, corpus.Near(map[string]string{"given": `{"transcript":` + c.transcript + `}`, "when": `["` + c.strategy + `"]`, "expect": c.expect}))
+			checkReduced(t, corpus.Variants(map[string]string{"given": `{"transcript":` + c.transcript + `}`, "when": `["` + c.strategy + `"]`, "expect": c.expect}))
 		})
 	}
 }
 
 // What a host has laid down is neither told in a summary nor lost to it.
-func TestSummariseLeavesWhatStands(t *testing.T) {
+func TestSummariseKeepsFixedItems(t *testing.T) {
 	big := strings.Repeat("word ", 200)
 	items := list(t, itemTold("system"), itemTold("one "+big), itemTold("assistant"), itemTold("developer"), itemTold("two "+big), itemTold("recent"))
 	var asked string
-	got, err := agent.Reduction{Step: "summarise", Tokens: 10}.Mutate(t.Context(), agent.Cursor{
+	got, err := agent.CompactionStep{Step: "summarise", Tokens: 10}.Mutate(t.Context(), agent.MutatorContext{
 		Items: items, NewID: func() string { return "new" },
 		Ask: func(_ context.Context, _ string, items []transcript.Encoded) (transcript.Item, error) {
 			asked = items[0].Text()

@@ -19,15 +19,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// bustle is a round of calls that each take a second, and what was seen of them.
-type bustle struct {
+// slowRound is a round of calls that each take a second, and what was seen of them.
+type slowRound struct {
 	mu      sync.Mutex
 	running []string
 	most    int
 	crowd   []string // who ran beside a call that writes
 }
 
-func (b *bustle) tool(name string) tool.Tool {
+func (b *slowRound) tool(name string) tool.Tool {
 	readOnly := name == "Read" || name == "Grep" || name == "Glob"
 	return probe{name: name, readOnly: readOnly, run: func(context.Context, *tool.Call) (tool.Result, error) {
 		b.mu.Lock()
@@ -63,7 +63,7 @@ func checkRound(t *testing.T, c corpus.Case) {
 		in.Calls = append(in.Calls, "Read")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		var b bustle
+		var b slowRound
 		var uses []transcript.ToolUse
 		var tools []tool.Tool
 		var ids []string
@@ -104,21 +104,21 @@ func checkNoAnswer(t *testing.T, c corpus.Case) {
 		}
 		Started bool `json:"started event"`
 	}
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &want)
 	name := "there"
 	found := quoted.FindStringSubmatch(given.Tool + given.State)
 	if found == nil {
-		t.Fatalf("what is %s?", c.Given())
+		t.Fatalf("what is %s?", c.Setup())
 	}
 	var tools []tool.Tool
 	switch {
 	case strings.HasPrefix(given.Tool, "raises "):
 		tools = append(tools, probe{name: name, run: func(context.Context, *tool.Call) (tool.Result, error) { return tool.Result{}, errors.New(found[1]) }})
 	case strings.HasPrefix(given.State, "model calls unknown tool "):
-		name, tools = found[1], append(tools, says("there", "x"))
+		name, tools = found[1], append(tools, hasContent("there", "x"))
 	default:
-		t.Fatalf("what is %s?", c.Given())
+		t.Fatalf("what is %s?", c.Setup())
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", name, `{}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, tools...)})
@@ -150,7 +150,7 @@ func TestRoundsNearTheCorpus(t *testing.T) {
 		{`{"calls":["Read","Write","Read"]}`, `{"results":3,"max_parallel":1}`},
 	} {
 		t.Run(c.input, func(t *testing.T) {
-			checkRound(t, corpus.Near(map[string]string{"input": c.input, "expect": c.expect}))
+			checkRound(t, corpus.Variants(map[string]string{"input": c.input, "expect": c.expect}))
 		})
 	}
 	for _, c := range []struct{ given, expect string }{
@@ -161,7 +161,7 @@ func TestRoundsNearTheCorpus(t *testing.T) {
 		{`{"state":"model calls unknown tool '../x'"}`, `{"result":{"is_error":true,"text":"tool not found: ../x"},"started event":false}`},
 	} {
 		t.Run(c.given, func(t *testing.T) {
-			checkNoAnswer(t, corpus.Near(map[string]string{"given": c.given, "expect": c.expect}))
+			checkNoAnswer(t, corpus.Variants(map[string]string{"given": c.given, "expect": c.expect}))
 		})
 	}
 }

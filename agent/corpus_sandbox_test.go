@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/corpus"
-	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -44,14 +44,14 @@ func confined(t testing.TB, s *sandbox.Settings) agent.Options {
 		}
 		with.Sandbox, err = sandbox.Open([]*sandbox.Checker{checker}, &sandbox.OpenOptions{Folders: []string{dir}, Ask: shell.AskHost})
 		if err != nil {
-			missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+			testneed.Need(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
 		}
 		t.Cleanup(func() { _ = with.Sandbox.Close() })
-		o.Permissions.Config.Limits = []policy.Named{{Name: "sandbox settings", Policy: checker}}
+		o.Permissions.Config.Limits = []policy.NamedPolicy{{Name: "sandbox settings", Policy: checker}}
 		o.Permissions.Config.AutoAllowConfined = with.Sandbox.AutoAllow()
 		o.Permissions.Sandbox, o.Permissions.Profile = with.Sandbox.Status(), with.Sandbox.Digest()
 	}
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestAModelInTheSandbox(t *testing.T) {
 func TestPlanModeInTheSandboxAsks(t *testing.T) {
 	o := confined(t, &sandbox.Settings{AutoAllowBashIfSandboxed: new(true)})
 	o.Permissions.Config.Mode = policy.ModePlan
-	person := &gives{answer: approval.Answer{Decision: approval.Deny}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Deny}}
 	o.Permissions.Ask = person.ask
 	prompt(t, newAgent(t, play(t, bashes("touch x"), step{text: "ok"}), o), "go")
 	if len(person.asked) != 1 || !person.asked[0].Requests[0].Confined {
@@ -173,10 +173,10 @@ func TestPlanModeInTheSandboxAsks(t *testing.T) {
 
 // Outside of the sandbox is a question in the weakest mode, for once, and what was
 // approved in the sandbox does not run without it.
-func TestAModelWantsOutOfTheSandbox(t *testing.T) {
+func TestRequestOutsideSandbox(t *testing.T) {
 	o := confined(t, &sandbox.Settings{AllowUnsandboxedCommands: new(true)})
 	o.Permissions.Config.Mode = policy.ModeBypass
-	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
 	o.Permissions.Ask = person.ask
 	first := step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"echo $HOLDFAST_SANDBOX.","dangerouslyDisableSandbox":true}`)}}
 	a := newAgent(t, play(t, first, step{text: "ok"}), o)
@@ -194,10 +194,10 @@ func TestAModelWantsOutOfTheSandbox(t *testing.T) {
 
 // A question about a command in the sandbox, answered when the next process has
 // none: it does not run.
-func TestAYesInTheSandboxIsNoneWithout(t *testing.T) {
+func TestSandboxAllowNotValidOutside(t *testing.T) {
 	o := confined(t, &sandbox.Settings{})
 	l := leave(t, o, bashes("touch ran"))
-	l.answer(t, approval.Answer{Decision: approval.Allow, By: "ann"})
+	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "ann"})
 	bare := confined(t, nil)
 	bare.Permissions.Config.Folders = o.Permissions.Config.Folders
 	a := l.again(t, play(t, step{text: "ok"}), bare)
@@ -236,7 +236,7 @@ func childCase(t *testing.T, c corpus.Case) {
 			t.Fatalf("what does a hook that %ss?", verb)
 		}
 		hooks := hook.New(nil)
-		if err := hooks.On(event, blocked, saying(hook.Output{Block: true})); err != nil {
+		if err := hooks.HandleFunc(event, blocked, saying(hook.Output{Block: true})); err != nil {
 			t.Fatal(err)
 		}
 		o.Hooks.Registry = hooks

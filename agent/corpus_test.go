@@ -33,15 +33,15 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 			"agent_loop-005":    checkStops,
 			"agent_loop-006":    checkStatuses,
 			"agent_loop-011":    testCompactionThreshold,
-			"agent_loop-013":    corpus.Plays(`{"settings": {"history":"huge"}, "input": {"prompt":"new question"}, "expect": {"last_message":"new question"}}`, by(TestCompaction)),
-			"agent_loop-015":    corpus.Plays(`{"settings": {"fallbackModel":"m2"}, "input": {"primary":"fails","fallback":"tool_use"}, "expect": {"tool_executed":true}}`, by(TestFallbackModelGoesOnWithTheLoop)),
-			"agent_loop-016":    corpus.Plays(`{"settings": {"stream":true}, "expect": {"first_delta_before_end":true}}`, by(testDeltasComeBeforeTheEnd)),
-			"agent_loop-018":    corpus.Plays(`{"input": {"cache_read":100000}, "expect": {"cost":"> 0"}}`, by(TestCostCountsCachedTokens)),
-			"agent_loop-020":    corpus.Plays(`{"input": {"op":["prompt","getMessages"]}, "expect": {"count_min":1}}`, by(testItemsAreExposed)),
+			"agent_loop-013":    corpus.Test(`{"settings": {"history":"huge"}, "input": {"prompt":"new question"}, "expect": {"last_message":"new question"}}`, by(TestCompaction)),
+			"agent_loop-015":    corpus.Test(`{"settings": {"fallbackModel":"m2"}, "input": {"primary":"fails","fallback":"tool_use"}, "expect": {"tool_executed":true}}`, by(TestFallbackModelGoesOnWithTheLoop)),
+			"agent_loop-016":    corpus.Test(`{"settings": {"stream":true}, "expect": {"first_delta_before_end":true}}`, by(testDeltasComeBeforeTheEnd)),
+			"agent_loop-018":    corpus.Test(`{"input": {"cache_read":100000}, "expect": {"cost":"> 0"}}`, by(TestCostCountsCachedTokens)),
+			"agent_loop-020":    corpus.Test(`{"input": {"op":["prompt","getMessages"]}, "expect": {"count_min":1}}`, by(testItemsAreExposed)),
 			"tool_executor-001": checkRound,
 			"tool_executor-002": checkRound,
-			"tool_executor-009": corpus.Plays(`{"input": {"calls":["Write f","Read f"]}, "expect": {"read":"new"}}`, by(TestCallsThatWriteRunInOrderAndReadsSeeThem)),
-			"tool_executor-011": corpus.Plays(`{"settings": {"allowedTools":["Read"]}, "input": {"call":"Bash"}, "expect": {"is_error":true}}`, by(testOnlyOfferedToolsRun)),
+			"tool_executor-009": corpus.Test(`{"input": {"calls":["Write f","Read f"]}, "expect": {"read":"new"}}`, by(TestCallsThatWriteRunInOrderAndReadsSeeThem)),
+			"tool_executor-011": corpus.Test(`{"settings": {"allowedTools":["Read"]}, "input": {"call":"Bash"}, "expect": {"is_error":true}}`, by(testOnlyOfferedToolsRun)),
 		},
 		map[string]string{
 			"tool_executor-006": "model/anthropic: the shape of a result is the wire's",
@@ -50,22 +50,22 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 		})
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_restore"),
 		map[string]func(*testing.T, corpus.Case){
-			"session_restore-002": corpus.Plays(`{"input": {"sessionId":"nope"}, "expect": {"request_messages":1,"status":"success"}}`, by(testUnknownSessionStartsFresh)),
-			"session_restore-003": corpus.Plays(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s"}, "expect": {"stored_messages":4}}`, by(TestContinueForkAndCut)),
-			"session_restore-005": corpus.Plays(`{"settings": {"session":["old question","old answer"]}, "input": {"stream":true,"reply":"new answer"}, "expect": {"result_text":"new answer"}}`, by(testResultTextIsOfThisRun)),
-			"session_restore-006": corpus.Plays(`{"settings": {"sessions":["A older","B newer"]}, "input": {"continueRecentSession":true}, "expect": {"restored":"B"}}`, by(TestContinueForkAndCut)),
-			"session_restore-010": corpus.Plays(`{"settings": {"sessions":["A"]}, "expect": {"request_messages":1}}`, by(testUnknownSessionStartsFresh)),
-			"session_restore-011": corpus.Plays(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s","forkSession":true}, "expect": {"source_messages":2,"request_messages_min":3}}`, by(TestContinueForkAndCut)),
-			"session_restore-014": corpus.Plays(`{"settings": {"session":["m1:uuid-1","m2:uuid-2","m3:target","m4","m5"]}, "input": {"resumeSessionAt":"target"}, "expect": {"request_messages":4}}`, by(TestContinueForkAndCut)),
-			"session_restore-020": corpus.Plays(`{"settings": {"session":1}, "input": {"persistSession":false}, "expect": {"stored_messages":1}}`, by(TestNoPersistLeavesTheSessionAlone)),
-			"session_restore-025": corpus.Plays(`{"settings": {"session":3}, "input": {"stream":true,"option":"fork"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreAlike)),
-			"session_restore-026": corpus.Plays(`{"settings": {"session":3}, "input": {"stream":true,"option":"resumeAt"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreAlike)),
-			"session_restore-031": corpus.Plays(`{"settings": {"sessionId":"s","forkSession":true}, "input": {"prompts":2}, "expect": {"forks":1,"second_sees_first":true}}`, by(TestContinueForkAndCut)),
-			"session_restore-034": corpus.Plays(`{"settings": {"stream":true}, "input": {"end":["error","cancel","budget","maxModelCalls"]}, "expect": {"saved":true}}`, by(TestWhateverEndsARunIsSaved)),
-			"session_restore-035": corpus.Plays(`{"input": {"end":"error"}, "expect": {"saved":true}}`, by(TestWhateverEndsARunIsSaved)),
-			"session_restore-036": corpus.Plays(`{"settings": {"session":"absent"}, "input": {"op":"close"}, "expect": {"stored_messages":0}}`, by(TestCloseLeavesAMarkerAndNeverOverwrites)),
-			"session_restore-037": corpus.Plays(`{"settings": {"session":3}, "input": {"op":"close"}, "expect": {"stored_messages":3}}`, by(TestCloseLeavesAMarkerAndNeverOverwrites)),
-			"session_restore-038": corpus.Plays(`{"input": {"op":["close","close","prompt"]}, "expect": ["ok","error: Agent is already closed.","status errorDuringExecution, errors ['Agent is already closed']"]}`, by(TestARunIsOnTheLogBeforeItCounts)),
+			"session_restore-002": corpus.Test(`{"input": {"sessionId":"nope"}, "expect": {"request_messages":1,"status":"success"}}`, by(testUnknownSessionStartsFresh)),
+			"session_restore-003": corpus.Test(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s"}, "expect": {"stored_messages":4}}`, by(TestContinueForkAndCut)),
+			"session_restore-005": corpus.Test(`{"settings": {"session":["old question","old answer"]}, "input": {"stream":true,"reply":"new answer"}, "expect": {"result_text":"new answer"}}`, by(testResultTextIsOfThisRun)),
+			"session_restore-006": corpus.Test(`{"settings": {"sessions":["A older","B newer"]}, "input": {"continueRecentSession":true}, "expect": {"restored":"B"}}`, by(TestContinueForkAndCut)),
+			"session_restore-010": corpus.Test(`{"settings": {"sessions":["A"]}, "expect": {"request_messages":1}}`, by(testUnknownSessionStartsFresh)),
+			"session_restore-011": corpus.Test(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s","forkSession":true}, "expect": {"source_messages":2,"request_messages_min":3}}`, by(TestContinueForkAndCut)),
+			"session_restore-014": corpus.Test(`{"settings": {"session":["m1:uuid-1","m2:uuid-2","m3:target","m4","m5"]}, "input": {"resumeSessionAt":"target"}, "expect": {"request_messages":4}}`, by(TestContinueForkAndCut)),
+			"session_restore-020": corpus.Test(`{"settings": {"session":1}, "input": {"persistSession":false}, "expect": {"stored_messages":1}}`, by(TestNoPersistWritesNothing)),
+			"session_restore-025": corpus.Test(`{"settings": {"session":3}, "input": {"stream":true,"option":"fork"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreAlike)),
+			"session_restore-026": corpus.Test(`{"settings": {"session":3}, "input": {"stream":true,"option":"resumeAt"}, "expect": {"same_as_prompt":true}}`, by(testPromptAndRunRestoreAlike)),
+			"session_restore-031": corpus.Test(`{"settings": {"sessionId":"s","forkSession":true}, "input": {"prompts":2}, "expect": {"forks":1,"second_sees_first":true}}`, by(TestContinueForkAndCut)),
+			"session_restore-034": corpus.Test(`{"settings": {"stream":true}, "input": {"end":["error","cancel","budget","maxModelCalls"]}, "expect": {"saved":true}}`, by(TestWhateverEndsARunIsSaved)),
+			"session_restore-035": corpus.Test(`{"input": {"end":"error"}, "expect": {"saved":true}}`, by(TestWhateverEndsARunIsSaved)),
+			"session_restore-036": corpus.Test(`{"settings": {"session":"absent"}, "input": {"op":"close"}, "expect": {"stored_messages":0}}`, by(TestCloseMarker)),
+			"session_restore-037": corpus.Test(`{"settings": {"session":3}, "input": {"op":"close"}, "expect": {"stored_messages":3}}`, by(TestCloseMarker)),
+			"session_restore-038": corpus.Test(`{"input": {"op":["close","close","prompt"]}, "expect": ["ok","error: Agent is already closed.","status errorDuringExecution, errors ['Agent is already closed']"]}`, by(TestRecordsBeforeEffects)),
 		},
 		map[string]string{
 			"session_restore-009": elsewhere, "session_restore-019": elsewhere,
@@ -76,21 +76,21 @@ func TestCorpusOfTheOpenAgentSDK(t *testing.T) {
 func TestCorpusOfAgentkit(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "loop", "persistence"),
 		map[string]func(*testing.T, corpus.Case){
-			"ak-loop-004":    corpus.Plays(`{"given": {"pending approval":true}, "when": ["submit_input"], "expect": {"error":"invalid state"}}`, by(TestDriverSteps)),
+			"ak-loop-004":    corpus.Test(`{"given": {"pending approval":true}, "when": ["submit_input"], "expect": {"error":"invalid state"}}`, by(TestDriverSteps)),
 			"ak-loop-011":    checkNoAnswer,
-			"ak-loop-008":    corpus.Plays(`{"given": {"cancel":"while background c1 runs"}, "when": ["c1 completes later"], "expect": {"terminal results for c1":1,"late body":"a notification item"}}`, by(TestInterruptLeavesTheBackground)),
-			"ak-loop-010":    corpus.Plays(`{"given": {"state":"call c2 never started when the turn was cancelled"}, "when": ["later"], "expect": {"c2":"not tracked as detached work"}}`, by(TestInterruptLeavesTheBackground)),
+			"ak-loop-008":    corpus.Test(`{"given": {"cancel":"while background c1 runs"}, "when": ["c1 completes later"], "expect": {"terminal results for c1":1,"late body":"a notification item"}}`, by(TestInterruptLeavesTheBackground)),
+			"ak-loop-010":    corpus.Test(`{"given": {"state":"call c2 never started when the turn was cancelled"}, "when": ["later"], "expect": {"c2":"not tracked as detached work"}}`, by(TestInterruptLeavesTheBackground)),
 			"ak-loop-012":    checkNoAnswer,
-			"ak-loop-013":    corpus.Plays(`{"given": {"state":"tools added between turns"}, "when": ["next turn"], "expect": {"order":["catalog changed event","request carries the new specs"]}}`, by(TestToolsCanChangeBetweenTurns)),
-			"ak-loop-016":    corpus.Plays(`{"given": {"mutator points":"a turn with one tool round"}, "when": ["run"], "expect": {"points seen":["after_turn_ended at the new turn","after_tool_result at the continuation"]}}`, by(TestMutators)),
-			"ak-persist-001": corpus.Plays(`{"given": {"stored":[],"observer":"recording"}, "when": ["submit user 'hi'","model turn: assistant tool_call call-1","tool result for call-1","model turn: assistant text"], "expect": {"observed_kinds_in_order":["user","assistant","tool","assistant"],"observed_equals_snapshot":true}}`, by(TestTranscriptObserver)),
-			"ak-persist-002": corpus.Plays(`{"given": {"stored":["user a","assistant b"],"loaded_as":"initial transcript"}, "when": ["start","next"], "expect": {"step":"interrupt awaiting_input","observer_calls":0,"model_calls":0,"snapshot_transcript":["user a","assistant b"]}}`, by(testRestoredTranscriptAwaitsInput)),
-			"ak-persist-005": corpus.Plays(`{"given": {"item.created_at":null}, "when": ["append"], "expect": {"observer_sees_created_at":"set (ms epoch)","same_value_in_transcript":true}}`, by(TestTranscriptObserver)),
-			"ak-persist-007": corpus.Plays(`{"given": {"mutator":"only reads"}, "when": ["turn"], "expect": {"mutation_finished":{"dirty":false},"store_writes_for_mutation":0}}`, by(TestMutators)), // nothing is announced: stronger than dirty: false
-			"ak-persist-008": corpus.Plays(`{"given": {"mutator":"custom, does not emit MutationStarted/Finished"}, "when": ["mutator changes the transcript"], "expect": {"store_after":"equals transcript (the loop itself reports every change)"}}`, by(TestAMutationIsOneRecordAndTheStoreFollows)),
-			"ak-persist-013": corpus.Plays(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, by(TestAfterACrash)),
-			"ak-persist-015": corpus.Plays(`{"given": {"state":"session resumed in a new process"}, "when": ["start first turn after resume"], "expect": {"turn_id":"never used before in this session"}}`, by(TestAfterACrash)),
-			"ak-persist-017": corpus.Plays(`{"given": {"provider":"fails on turn start"}, "when": ["submit user x","next"], "expect": {"user item":"stored once","turn":"recorded as failed with the error","retry":"does not store user x a second time"}}`, by(TestAFailedCallCanBeRetriedWithoutAskingTwice)),
+			"ak-loop-013":    corpus.Test(`{"given": {"state":"tools added between turns"}, "when": ["next turn"], "expect": {"order":["catalog changed event","request carries the new specs"]}}`, by(TestToolsCanChangeBetweenTurns)),
+			"ak-loop-016":    corpus.Test(`{"given": {"mutator points":"a turn with one tool round"}, "when": ["run"], "expect": {"points seen":["after_turn_ended at the new turn","after_tool_result at the continuation"]}}`, by(TestMutators)),
+			"ak-persist-001": corpus.Test(`{"given": {"stored":[],"observer":"recording"}, "when": ["submit user 'hi'","model turn: assistant tool_call call-1","tool result for call-1","model turn: assistant text"], "expect": {"observed_kinds_in_order":["user","assistant","tool","assistant"],"observed_equals_snapshot":true}}`, by(TestTranscriptObserver)),
+			"ak-persist-002": corpus.Test(`{"given": {"stored":["user a","assistant b"],"loaded_as":"initial transcript"}, "when": ["start","next"], "expect": {"step":"interrupt awaiting_input","observer_calls":0,"model_calls":0,"snapshot_transcript":["user a","assistant b"]}}`, by(testRestoredTranscriptAwaitsInput)),
+			"ak-persist-005": corpus.Test(`{"given": {"item.created_at":null}, "when": ["append"], "expect": {"observer_sees_created_at":"set (ms epoch)","same_value_in_transcript":true}}`, by(TestTranscriptObserver)),
+			"ak-persist-007": corpus.Test(`{"given": {"mutator":"only reads"}, "when": ["turn"], "expect": {"mutation_finished":{"dirty":false},"store_writes_for_mutation":0}}`, by(TestMutators)), // nothing is announced: stronger than dirty: false
+			"ak-persist-008": corpus.Test(`{"given": {"mutator":"custom, does not emit MutationStarted/Finished"}, "when": ["mutator changes the transcript"], "expect": {"store_after":"equals transcript (the loop itself reports every change)"}}`, by(TestRewriteIsOneRecord)),
+			"ak-persist-013": corpus.Test(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, by(TestAfterACrash)),
+			"ak-persist-015": corpus.Test(`{"given": {"state":"session resumed in a new process"}, "when": ["start first turn after resume"], "expect": {"turn_id":"never used before in this session"}}`, by(TestAfterACrash)),
+			"ak-persist-017": corpus.Test(`{"given": {"provider":"fails on turn start"}, "when": ["submit user x","next"], "expect": {"user item":"stored once","turn":"recorded as failed with the error","retry":"does not store user x a second time"}}`, by(TestAFailedCallCanBeRetriedWithoutAskingTwice)),
 		},
 		map[string]string{
 			"ak-loop-015":    "two tools of one name are an error when the registry is made (package tool)",
@@ -118,11 +118,11 @@ func testCompactionThreshold(t *testing.T, given corpus.Case) {
 		if !c.want {
 			m.steps = m.steps[:2]
 		}
-		a := newAgent(t, m, agent.Options{Compact: agent.Compact{Keep: 10}})
+		a := newAgent(t, m, agent.Options{Compact: agent.Compact{KeepTokens: 10}})
 		prompt(t, a, "a")
 		compacted := false
 		for _, e := range events(t, a, strings.Repeat("x", 100)) {
-			_, ok := e.(event.MutationFinished)
+			_, ok := e.(event.TranscriptRewritten)
 			compacted = compacted || ok
 		}
 		if compacted != c.want {
@@ -164,7 +164,7 @@ func testOnlyOfferedToolsRun(t *testing.T) {
 		ran = true
 		return tool.Text("x"), nil
 	}}
-	r := registry(t, says("Read", "r"), bash).Only("Read")
+	r := registry(t, hasContent("Read", "r"), bash).Select("Read")
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Bash", `{}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: r})
 	prompt(t, a, "go")
@@ -218,7 +218,7 @@ func testPromptAndRunRestoreAlike(t *testing.T) {
 		func(a *agent.Agent) { events(t, a, "q") },
 	} {
 		m := play(t, step{text: "x"})
-		a := newAgent(t, m, agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "s", Fork: true, At: "m2"}})
+		a := newAgent(t, m, agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "s", Fork: true, ItemID: "m2"}})
 		run(a)
 		var texts []string
 		for _, e := range m.items(&m.asked[0]) {

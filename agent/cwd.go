@@ -47,10 +47,10 @@ func (a *Agent) changed() string {
 
 // enter goes where the host wants the session to begin.
 func (l *loop) enter(ctx context.Context) error {
-	if l.a.opt.Enter == nil {
+	if l.a.opt.EnterDir == nil {
 		return nil
 	}
-	dir, told, err := l.a.opt.Enter(context.WithValue(ctx, ofKey{}, l.a))
+	dir, told, err := l.a.opt.EnterDir(context.WithValue(ctx, ofKey{}, l.a))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (l *loop) enter(ctx context.Context) error {
 		l.a.at.Store(&dir)
 	}
 	if told != "" {
-		l.asides = append(l.asides, told)
+		l.hookTexts = append(l.hookTexts, told)
 	}
 	return nil
 }
@@ -66,10 +66,10 @@ func (l *loop) enter(ctx context.Context) error {
 // goBack goes to the current directory in which a session was when it was left. Where
 // that is not possible the person and the model are told.
 func (l *loop) goBack(dir string) {
-	if dir == "" || dir == l.a.folder() || l.a.opt.Return == nil {
+	if dir == "" || dir == l.a.folder() || l.a.opt.RestoreDir == nil {
 		return
 	}
-	err := l.a.opt.Return(dir)
+	err := l.a.opt.RestoreDir(dir)
 	if err == nil {
 		l.a.at.Store(&dir)
 		return
@@ -78,7 +78,7 @@ func (l *loop) goBack(dir string) {
 	l.a.at.Store(&folder) // the next turn says so, and it is not tried again
 	text := fmt.Sprintf("the session was in %s and goes on in %s: %v", dir, folder, err)
 	l.opened.Notices = append(l.opened.Notices, text)
-	l.asides = append(l.asides, text)
+	l.hookTexts = append(l.hookTexts, text)
 }
 
 // watch has files watched for hooks. Names count from the current directory.

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Step is where the loop stands, and so why [Driver.Next] returned.
-type Step struct {
+// DriverState is where the loop stands, and so why [Driver.Next] returned.
+type DriverState struct {
 	Turn          string
 	Result        *event.Result       // not nil: the turn is over
 	Questions     []approval.Question // not empty: answer them with [Driver.Resolve]
@@ -18,7 +18,7 @@ type Step struct {
 
 // AfterToolResult reports whether a round of tools is done: the next call of [Driver.Next]
 // goes on.
-func (s Step) AfterToolResult() bool {
+func (s DriverState) AfterToolResult() bool {
 	return s.Result == nil && len(s.Questions) == 0 && !s.AwaitingInput
 }
 
@@ -62,16 +62,16 @@ func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) er
 // Next goes on until there is something to decide or to tell. Calling it again
 // with a question unanswered returns the same question. The error is for what
 // stops the agent; a failed model call ends in a Step with a Result.
-func (d *Driver) Next(ctx context.Context) (Step, error) {
+func (d *Driver) Next(ctx context.Context) (DriverState, error) {
 	if !d.a.running.TryLock() {
-		return Step{}, ErrRunning
+		return DriverState{}, ErrRunning
 	}
 	defer d.a.running.Unlock()
 	l, err := d.a.start(ctx, d.emit)
 	if err != nil {
-		return Step{}, err
+		return DriverState{}, err
 	}
-	d.a.runsAgain()
+	d.a.resumeSuspended()
 	l.emit, l.alone = d.emit, false
 	defer l.silence()
 	return l.next(ctx)

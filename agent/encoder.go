@@ -23,7 +23,7 @@ import (
 type encoder struct {
 	m     model.Model
 	api   string
-	wires []model.Wire
+	wires []model.EncodedItem
 
 	slab []byte // holds small wire forms one after the other
 
@@ -65,7 +65,7 @@ const (
 
 // settle moves a small wire form next to the one before it. Every request reads
 // all of them in order, which is several times faster when they lie that way.
-func (c *encoder) settle(w *model.Wire) {
+func (c *encoder) settle(w *model.EncodedItem) {
 	n := len(w.JSON)
 	if n > slabPiece {
 		return
@@ -141,14 +141,14 @@ func (c *encoder) digest(head session.Digest, before *record.RequestMark) (m rec
 		if c.summed == len(c.wires) {
 			return record.RequestMark{API: c.api, Messages: c.summed, Prefix: c.now().String()}, same
 		}
-		c.sum.Write(fingerprint(c.wires[c.summed]))
+		c.sum.Write(headDigest(c.wires[c.summed]))
 	}
 }
 
-// fingerprint stands for a message in the digest: its role, length and CRC. A
+// headDigest stands for a message in the digest: its role, length and CRC. A
 // mark has to notice that bytes came out differently, not to resist a forger,
 // and this costs a tenth of hashing a long transcript once more.
-func fingerprint(w model.Wire) []byte {
+func headDigest(w model.EncodedItem) []byte {
 	b := make([]byte, 0, 32)
 	b = append(b, w.Role...)
 	b = append(b, 0)
@@ -162,16 +162,16 @@ func (c *encoder) now() (d session.Digest) {
 	return d
 }
 
-// offer is what every request begins with: the system prompt and the tools.
-type offer struct {
+// requestHead is what every request begins with: the system prompt and the tools.
+type requestHead struct {
 	system string
 	tools  *tool.Registry
 	specs  []model.ToolSpec
 	digest session.Digest
 }
 
-func newOffer(system string, tools *tool.Registry) (*offer, error) {
-	o := &offer{system: system, tools: tools}
+func newRequestHead(system string, tools *tool.Registry) (*requestHead, error) {
+	o := &requestHead{system: system, tools: tools}
 	if tools != nil {
 		for _, s := range tools.Specs() {
 			o.specs = append(o.specs, model.ToolSpec{Name: s.Name, Description: s.Description, Input: s.Input})
@@ -185,7 +185,7 @@ func newOffer(system string, tools *tool.Registry) (*offer, error) {
 	return o, err
 }
 
-func (o *offer) names() []string {
+func (o *requestHead) names() []string {
 	names := make([]string, len(o.specs))
 	for i, s := range o.specs {
 		names[i] = s.Name

@@ -13,11 +13,11 @@ import (
 
 // A session begins where its host has gone, and is there again when it goes on, also when no
 // call has said so.
-func TestASessionBeginsWhereItsHostGoes(t *testing.T) {
+func TestSessionStartDir(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	open := session.RestoreOptions{SessionID: "one", Opened: session.Opened{CWD: "/p"}}
 	m := play(t, step{text: "ok"})
-	a := newAgent(t, m, agent.Options{Sessions: s, Session: open, Enter: func(ctx context.Context) (string, string, error) {
+	a := newAgent(t, m, agent.Options{Sessions: s, Session: open, EnterDir: func(ctx context.Context) (string, string, error) {
 		if of := agent.FromContext(ctx); of == nil || of.SessionID() != "one" {
 			t.Errorf("of %v", of)
 		}
@@ -32,13 +32,13 @@ func TestASessionBeginsWhereItsHostGoes(t *testing.T) {
 		t.Errorf("told %v, %v", told, err)
 	}
 	back := ""
-	b := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{Sessions: s, Session: open, Return: func(dir string) error { back = dir; return nil }})
+	b := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{Sessions: s, Session: open, RestoreDir: func(dir string) error { back = dir; return nil }})
 	prompt(t, b, "go on")
 	if err := b.Close(); err != nil || back != "/p/side" {
 		t.Errorf("it goes back to %q: %v", back, err)
 	}
 	no := errors.New("no place")
-	c := newAgent(t, play(t), agent.Options{Enter: func(context.Context) (string, string, error) { return "", "", no }})
+	c := newAgent(t, play(t), agent.Options{EnterDir: func(context.Context) (string, string, error) { return "", "", no }})
 	if _, err := c.Prompt(t.Context(), "go"); !errors.Is(err, no) {
 		t.Errorf("%v", err)
 	}
@@ -47,14 +47,14 @@ func TestASessionBeginsWhereItsHostGoes(t *testing.T) {
 
 // A session that could not go back to where it was is told so once: it is where it goes on
 // from then on.
-func TestASessionGoesOnWhereItWent(t *testing.T) {
+func TestResumeRestoresDir(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	open := session.RestoreOptions{SessionID: "one", Opened: session.Opened{CWD: "/p"}}
 	var back []string
 	for _, o := range []agent.Options{
-		{Enter: func(context.Context) (string, string, error) { return "/p/side", "", nil }},
-		{Return: func(string) error { return errors.New("it is gone") }},
-		{Return: func(dir string) error { back = append(back, dir); return nil }},
+		{EnterDir: func(context.Context) (string, string, error) { return "/p/side", "", nil }},
+		{RestoreDir: func(string) error { return errors.New("it is gone") }},
+		{RestoreDir: func(dir string) error { back = append(back, dir); return nil }},
 	} {
 		o.Sessions, o.Session = s, open
 		a := newAgent(t, play(t, step{text: "ok"}), o)
@@ -68,9 +68,9 @@ func TestASessionGoesOnWhereItWent(t *testing.T) {
 	}
 }
 
-func TestAKindWantsWhatNothingGives(t *testing.T) {
+func TestKindMissingSetup(t *testing.T) {
 	for _, d := range []agent.Definition{
-		{Name: "a", Description: "d", Isolated: true}, {Name: "a", Description: "d", Skills: []string{"commit"}},
+		{Name: "a", Description: "d", Isolation: true}, {Name: "a", Description: "d", Skills: []string{"commit"}},
 	} {
 		if _, err := agent.NewSubagents(&agent.SubagentOptions{Definitions: []agent.Definition{d}}); err == nil {
 			t.Errorf("%+v is taken", d)

@@ -45,7 +45,7 @@ func ExampleBackground() {
 	}
 	fmt.Println(res.Text)
 
-	use := back.List()[0].Use
+	use := back.List()[0].UseID
 	close(goOn)
 	if err := back.Wait(ctx, use); err != nil {
 		fmt.Println(err)

@@ -52,7 +52,7 @@ func ExampleNew_secure() {
 	}
 	hooks := hook.New(nil)
 	defer hooks.Close()
-	err = hooks.On(hook.PermissionDenied, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+	err = hooks.HandleFunc(hook.PermissionDenied, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		fmt.Println("denied:", in.Tool.Error)
 		return nil, nil
 	})
@@ -71,7 +71,7 @@ func ExampleNew_secure() {
 			Config: policy.Config{
 				Mode:       policy.ModeBypass,
 				CanUseTool: policy.Composite{noBash, policy.ReadOnly{}}.CanUse,
-				Limits:     []policy.Named{{Name: "sandbox", Policy: box}},
+				Limits:     []policy.NamedPolicy{{Name: "sandbox", Policy: box}},
 			},
 			Sandbox: "checker",
 		},

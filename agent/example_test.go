@@ -115,7 +115,7 @@ func ExampleOptions_sessions() {
 // A driver leaves it to the host when to go on, and how to ask.
 func ExampleAgent_Driver() {
 	m := playOf(`steps: [{tool_uses: [{tool: Write, input: {}}]}, {text: as you wish}]`)
-	write, err := tool.NewRegistry(says("Write", "written"))
+	write, err := tool.NewRegistry(hasContent("Write", "written"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -164,7 +164,7 @@ func ExampleAgent_Driver() {
 func ExampleOptions_ask() {
 	sessions := session.New(memory.New(), nil)
 	ctx := context.Background()
-	write, err := tool.NewRegistry(says("Write", "written"))
+	write, err := tool.NewRegistry(hasContent("Write", "written"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -174,7 +174,7 @@ func ExampleOptions_ask() {
 		a, err := agent.New(m, &agent.Options{
 			Sessions: sessions, Session: session.RestoreOptions{SessionID: "notes"}, Tools: write,
 			Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
-				return approval.Answer{}, approval.ErrLeave
+				return approval.Answer{}, approval.ErrSuspend
 			}},
 		})
 		if err != nil {
@@ -190,7 +190,7 @@ func ExampleOptions_ask() {
 				fmt.Println(e.Text)
 			}
 			if err != nil {
-				fmt.Println("left open:", errors.Is(err, approval.ErrLeave))
+				fmt.Println("left open:", errors.Is(err, approval.ErrSuspend))
 			}
 		}
 	}
@@ -200,8 +200,8 @@ func ExampleOptions_ask() {
 		fmt.Println(err)
 		return
 	}
-	won, err := approval.Resolve(ctx, sessions, "notes", approval.Answer{Question: open[0].ID, Decision: approval.Allow, By: "ann"})
-	fmt.Println(won.By, won.Decision, err)
+	won, err := approval.Resolve(ctx, sessions, "notes", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Actor: "ann"})
+	fmt.Println(won.Actor, won.Decision, err)
 	run()
 	// Output:
 	// left open: true

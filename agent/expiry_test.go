@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestTimeRunsOut(t *testing.T) {
+func TestQuestionTimeout(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			bash := command("Bash")
@@ -51,7 +51,7 @@ func TestTimeRunsOut(t *testing.T) {
 	}
 }
 
-func TestAYesAfterTheTimeIsANo(t *testing.T) {
+func TestLateAllowDenies(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	bash := command("Bash")
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
@@ -75,7 +75,7 @@ func TestAYesAfterTheTimeIsANo(t *testing.T) {
 }
 
 func TestCancellingAnswersTheQuestion(t *testing.T) {
-	for _, theirs := range []*approval.Answer{nil, {Decision: approval.Allow, By: "bob"}, {Decision: approval.Deny, By: "bob", Message: "no"}} {
+	for _, theirs := range []*approval.Answer{nil, {Decision: approval.Allow, Actor: "bob"}, {Decision: approval.Deny, Actor: "bob", Message: "no"}} {
 		s := sessions(t)
 		bash := command("Bash")
 		var a *agent.Agent
@@ -106,7 +106,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 				want = "it was not run"
 			}
 		}
-		if len(resolved) != 1 || resolved[0].By != by || last(t, all).Reason != event.ReasonInterrupted || len(bash.inputs) != 0 {
+		if len(resolved) != 1 || resolved[0].Actor != by || last(t, all).Reason != event.ReasonInterrupted || len(bash.inputs) != 0 {
 			t.Errorf("resolved %+v, ran %v", resolved, bash.inputs)
 		}
 		if got := results(t, a)["c1"]; !got.IsError || !strings.Contains(got.Text(), want) {
@@ -125,7 +125,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
 	// The consumer of the events is inside the loop's call: nothing may be locked.
 	s := sessions(t)
-	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}}))
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil {
@@ -145,7 +145,7 @@ func TestAHostMayChangeThePolicyWhileItIsTold(t *testing.T) {
 }
 
 // Whoever does not answer for a minute is told of once, and nobody is told of a quick answer.
-func TestAWaitingQuestionIsToldOf(t *testing.T) {
+func TestOpenQuestionAnnounced(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
 		want  string
@@ -167,7 +167,7 @@ func TestAWaitingQuestionIsToldOf(t *testing.T) {
 				Tools: registry(t, command("Bash")), Hooks: agent.Hooks{Registry: hooks}, Sessions: s,
 				Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 					time.Sleep(tt.after)
-					return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
+					return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
 				}},
 			}))
 			prompt(t, a, "go")

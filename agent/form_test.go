@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -31,7 +31,7 @@ func filling(form string) probe {
 		if err != nil {
 			return tool.Text("no: " + err.Error()), nil //nolint:nilerr // the test reads it
 		}
-		content, err := dialog.ReadForm(json.RawMessage(form), in)
+		content, err := forms.ReadForm(json.RawMessage(form), in)
 		return tool.Text("filled in: " + string(content)), err
 	}}
 }
@@ -52,7 +52,7 @@ func giving(text string) json.RawMessage {
 // A form is filled in by the person who is asked: the answer is on record before the tool has it.
 func TestAFormIsFilledIn(t *testing.T) {
 	says := func(d approval.Decision, input string) *approval.Answer {
-		return &approval.Answer{Decision: d, Input: giving(input), By: "ann"}
+		return &approval.Answer{Decision: d, Input: giving(input), Actor: "ann"}
 	}
 	proposing := strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"9F"}`, 1)
 	for name, c := range map[string]struct {
@@ -67,16 +67,16 @@ func TestAFormIsFilledIn(t *testing.T) {
 		"a plain yes":           {seatForm, &approval.Answer{Decision: approval.Allow}, `the answer cannot be used: not a usable answer: "seat" is needed`},
 		"what does not fit":     {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a text`},
 		"another form":          {seatForm, says(approval.Allow, `{"message":"other","content":{"seat":"1A"}}`), `must be what was asked`},
-		"no":                    {seatForm, &approval.Answer{Decision: approval.Deny, By: "ann"}, "no: permission denied by the user"},
+		"no":                    {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "ann"}, "no: permission denied by the user"},
 		"nobody":                {seatForm, nil, "nobody: "},
-		"in time":               {seatForm, &approval.Answer{Decision: approval.Deny, By: "timeout"}, "nobody: "},
+		"in time":               {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "timeout"}, "nobody: "},
 		"a yes for the session": {seatForm, says(approval.AllowSession, ``), "only a person decides"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
 			o := guarded(t, s, registry(t, filling(c.form)), "allow mcp__asker__book")
 			if c.answer != nil {
-				person := &gives{answer: *c.answer}
+				person := &fixedAnswer{answer: *c.answer}
 				o.Permissions.Ask = person.ask
 			}
 			a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
@@ -110,7 +110,7 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 			hooks := hook.New(nil)
 			t.Cleanup(func() { hooks.Close() })
 			for _, event := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
-				if err := hooks.On(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+				if err := hooks.HandleFunc(event, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 					if len(in.Tool.Requests) == 1 && ofForm(in.Tool.Requests[0]) {
 						return &hook.Output{Permission: "allow", Input: forged}, nil
 					}
@@ -127,7 +127,7 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 				o := guarded(t, sessions(t), registry(t, filling(seatForm)), "allow mcp__asker__book")
 				change(&o)
 				if there {
-					person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
+					person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
 					o.Permissions.Ask = person.ask
 				}
 				a := newAgent(t, play(t, booking(), step{text: "ok"}), o)
@@ -152,7 +152,7 @@ func TestAFormIsFilledInFromElsewhere(t *testing.T) {
 				t.Errorf("%q: %v", wrong, err)
 			}
 		}
-		if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob", Input: json.RawMessage(`{"content":{"seat":"2B"}}`)}); err != nil {
+		if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob", Input: json.RawMessage(`{"content":{"seat":"2B"}}`)}); err != nil {
 			t.Error(err)
 		}
 		<-ctx.Done()
@@ -168,7 +168,7 @@ func TestAFormIsFilledInFromElsewhere(t *testing.T) {
 		if err := json.Unmarshal([]byte(p), &d); err != nil {
 			t.Fatal(err)
 		}
-		if d.Asked && (d.By != "bob" || string(d.Input) != `{"content":{"seat":"2B"}}`) {
+		if d.PersonAsked && (d.By != "bob" || string(d.Input) != `{"content":{"seat":"2B"}}`) {
 			t.Errorf("decided %+v", d)
 		}
 	}
@@ -188,7 +188,7 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 		return res, err
 	}
 	o := guarded(t, s, registry(t, tools), "allow mcp__asker__book")
-	person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"content":{"seat":"1A"}}`)}}
 	o.Permissions.Ask = person.ask
 	gone := make(chan struct{})
 	go func() {

@@ -22,17 +22,17 @@ import (
 // goroutine. The error is the store's.
 func (a *Agent) Fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	out, entries := a.fire(ctx, in)
-	a.heard(&out)
+	a.addHookTexts(&out)
 	return out, a.record(ctx, entries)
 }
 
 // gather takes in what hooks have said away from the loop's goroutine.
 func (l *loop) gather() {
 	l.a.mu.Lock()
-	said, stops := l.a.said, l.a.stops
-	l.a.said, l.a.stops = nil, nil
+	said, stops := l.a.hookTexts, l.a.stops
+	l.a.hookTexts, l.a.stops = nil, nil
 	l.a.mu.Unlock()
-	l.asides = append(l.asides, said...)
+	l.hookTexts = append(l.hookTexts, said...)
 	if stops != nil && l.turn != nil && l.turn.stopped == nil {
 		l.turn.stopped = stops
 	}
@@ -46,7 +46,7 @@ func (a *Agent) record(ctx context.Context, entries []entry) error {
 		return nil
 	}
 	if drafts := a.drafts(entries); log != nil && len(drafts) > 0 {
-		ctx, kept := lasting(ctx)
+		ctx, kept := detachedContext(ctx)
 		_, err := log.Append(ctx, drafts...)
 		if err = kept(err); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (a *Agent) record(ctx context.Context, entries []entry) error {
 	defer a.mu.Unlock()
 	for _, e := range entries {
 		if e.event != nil {
-			a.untold = append(a.untold, e.event)
+			a.pendingEvents = append(a.pendingEvents, e.event)
 		}
 	}
 	return nil
@@ -69,15 +69,15 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 		return hook.Outcome{Event: in.Event}, nil
 	}
 	if log := a.openLog(); log != nil && a.opt.Hooks.Registry.Outside(in.Event) { // a command ends with the lease, too
-		held, done := log.WhileHeld(ctx)
+		held, done := log.LeaseContext(ctx)
 		defer done()
 		ctx = held
 	}
 	out := a.opt.Hooks.Registry.Fire(ctx, a.about(in))
-	entries := a.told(&out)
+	entries := a.hookReport(&out)
 	for _, u := range out.Updates {
 		if err := a.update(ctx, u); err != nil {
-			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("hook %s: the policy was not changed: %v", u.By, err)}})
+			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("hook %s: the policy was not changed: %v", u.Hook, err)}})
 		}
 	}
 	if title := out.SessionTitle; title != "" && a.openLog() != nil {
@@ -94,8 +94,8 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	if in.Event == hook.Notification {
 		return out, entries
 	}
-	for _, n := range out.Notes {
-		_, more := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.Note{Title: n.Title, Body: n.Body, Level: n.Level, Type: "hook"}})
+	for _, n := range out.Notifications {
+		_, more := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.UserNotification{Title: n.Title, Body: n.Body, Level: n.Level, Type: "hook"}})
 		entries = append(entries, more...)
 	}
 	return out, entries
@@ -104,7 +104,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 // about fills in what every input has.
 func (a *Agent) about(in hook.Input) hook.Input {
 	in.SessionID, in.TranscriptPath = a.SessionID(), a.opt.Hooks.TranscriptPath
-	in.Agent, in.AgentType = cmp.Or(in.Agent, a.opt.Name), cmp.Or(in.AgentType, a.opt.kind)
+	in.Agent, in.AgentType = cmp.Or(in.Agent, a.opt.AgentName), cmp.Or(in.AgentType, a.opt.kind)
 	in.CWD, in.Dir = cmp.Or(in.CWD, a.cwd()), cmp.Or(in.Dir, a.folder())
 	in.PermissionMode = string(a.Mode())
 	in.Model = cmp.Or(in.Model, a.model.Info().Model)
@@ -117,20 +117,20 @@ func (a *Agent) about(in hook.Input) hook.Input {
 }
 
 // noticesOf returns what hooks say to the person, for a record.
-func noticesOf(said []hook.Said) []record.HookNotice {
+func noticesOf(said []hook.Text) []record.HookNotice {
 	var list []record.HookNotice
 	for _, s := range said {
-		list = append(list, record.HookNotice{By: s.By, Text: s.What})
+		list = append(list, record.HookNotice{Hook: s.Hook, Text: s.Text})
 	}
 	return list
 }
 
-// told is what a person learns of an outcome, and its record.
-func (a *Agent) told(out *hook.Outcome) []entry {
+// hookReport is what a person learns of an outcome, and its record.
+func (a *Agent) hookReport(out *hook.Outcome) []entry {
 	var entries []entry
 	if out.Ran != nil && (len(out.Ran.Hooks) > 0 || len(out.Notices) > 0) { // what ran and said nothing is no news
 		ran := *out.Ran
-		ran.Said = noticesOf(out.Notices)
+		ran.Messages = noticesOf(out.Notices)
 		if d, err := session.NewDraft(record.KindHookRan, ran); err == nil {
 			entries = append(entries, entry{draft: d, event: event.HookRan{Ran: ran}})
 		}
@@ -138,16 +138,16 @@ func (a *Agent) told(out *hook.Outcome) []entry {
 			entries = append(entries, entry{event: event.TerminalSequences{Sequences: out.Terminal}})
 		}
 	}
-	for _, n := range out.Notes {
-		entries = append(entries, entry{event: event.Notified{Title: n.Title, Body: n.Body, Level: n.Level, By: "hook"}})
+	for _, n := range out.Notifications {
+		entries = append(entries, entry{event: event.Notification{Title: n.Title, Body: n.Body, Level: n.Level, By: "hook"}})
 	}
 	return entries
 }
 
 // update changes the policy of the run as a hook wants it. What a hook allows is
 // weaker than what anybody asks about.
-func (a *Agent) update(ctx context.Context, u hook.Update) error {
-	by := "hook " + u.By
+func (a *Agent) update(ctx context.Context, u hook.PermissionUpdate) error {
+	by := "hook " + u.Hook
 	if u.Mode != "" {
 		m := policy.Mode(u.Mode)
 		if err := m.Check(); err != nil {
@@ -195,38 +195,38 @@ func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) 
 			stops = &l.turn.stopped
 		}
 		if *stops == nil {
-			*stops = &event.Error{HookEvent: string(in.Event), Hook: out.Stop.By, HookReason: out.Stop.What}
+			*stops = &event.Error{HookEvent: string(in.Event), Hook: out.Stop.Hook, HookReason: out.Stop.Text}
 		}
 	}
 	return out, entries
 }
 
-// tellUntold tells of what happened away from the loop's goroutine.
-func (l *loop) tellUntold() {
+// emitPending tells of what happened away from the loop's goroutine.
+func (l *loop) emitPending() {
 	l.a.mu.Lock()
-	untold := l.a.untold
-	l.a.untold = nil
+	untold := l.a.pendingEvents
+	l.a.pendingEvents = nil
 	l.a.mu.Unlock()
 	for _, e := range untold {
-		l.tell(e)
+		l.publish(e)
 	}
 }
 
 // contextItem is what hooks add for the model to read, or false.
-func (a *Agent) contextItem(e hook.Event, said []hook.Said) (transcript.Encoded, bool, error) {
-	return a.asideItem(asides(e, said))
+func (a *Agent) contextItem(e hook.Event, said []hook.Text) (transcript.Encoded, bool, error) {
+	return a.hookTextItem(hookTexts(e, said))
 }
 
-// asides are what hooks say to the model, each as a text.
-func asides(e hook.Event, said []hook.Said) []string {
+// hookTexts are what hooks say to the model, each as a text.
+func hookTexts(e hook.Event, said []hook.Text) []string {
 	if len(said) == 0 {
 		return nil
 	}
 	return []string{hookText(e, said)}
 }
 
-// asideItem puts texts for the model into an item, or says that there are none.
-func (a *Agent) asideItem(texts []string) (transcript.Encoded, bool, error) {
+// hookTextItem puts texts for the model into an item, or says that there are none.
+func (a *Agent) hookTextItem(texts []string) (transcript.Encoded, bool, error) {
 	if len(texts) == 0 {
 		return transcript.Encoded{}, false, nil
 	}
@@ -238,42 +238,42 @@ func (a *Agent) asideItem(texts []string) (transcript.Encoded, bool, error) {
 }
 
 // hookText words what hooks say to the model.
-func hookText(e hook.Event, said []hook.Said) string {
+func hookText(e hook.Event, said []hook.Text) string {
 	lines := make([]string, len(said))
 	for i, s := range said {
-		lines[i] = fmt.Sprintf("%s hook: %s", e, s.What)
+		lines[i] = fmt.Sprintf("%s hook: %s", e, s.Text)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// takeAsides takes in what hooks have said to the model at moments that have no
+// takeHookTexts takes in what hooks have said to the model at moments that have no
 // place of their own for it, and what those have said that nobody waited for.
-func (l *loop) takeAsides(ctx context.Context) error {
+func (l *loop) takeHookTexts(ctx context.Context) error {
 	l.gather()
 	l.announceTools()
-	entries := l.saidLate()
-	e, ok, err := l.a.asideItem(l.asides)
+	entries := l.takeAsyncHookTexts()
+	e, ok, err := l.a.hookTextItem(l.hookTexts)
 	if err != nil {
 		return err
 	}
-	if l.asides = nil; ok {
+	if l.hookTexts = nil; ok {
 		entries = append(entries, itemEntry(e, nil))
 	}
 	return l.write(ctx, entries...)
 }
 
-// saidLate takes in what those hooks have said that nobody waited for.
-func (l *loop) saidLate() (entries []entry) {
-	for _, out := range l.a.opt.Hooks.Registry.Late(l.a.SessionID()) {
-		entries = append(entries, l.a.told(&out)...)
-		l.asides = append(l.asides, asides(out.Event, out.Context)...)
+// takeAsyncHookTexts takes in what those hooks have said that nobody waited for.
+func (l *loop) takeAsyncHookTexts() (entries []entry) {
+	for _, out := range l.a.opt.Hooks.Registry.AsyncOutcomes(l.a.SessionID()) {
+		entries = append(entries, l.a.hookReport(&out)...)
+		l.hookTexts = append(l.hookTexts, hookTexts(out.Event, out.Context)...)
 	}
 	return entries
 }
 
-// aside is fire at a moment that has no place of its own for what the model is told.
-func (l *loop) aside(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
+// fireForContext is fire at a moment that has no place of its own for what the model is told.
+func (l *loop) fireForContext(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
 	out, entries := l.fire(ctx, in)
-	l.asides = append(l.asides, asides(in.Event, out.Context)...)
+	l.hookTexts = append(l.hookTexts, hookTexts(in.Event, out.Context)...)
 	return out, entries
 }

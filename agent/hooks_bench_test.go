@@ -41,12 +41,12 @@ func BenchmarkHooks(b *testing.B) {
 func benchCalls(b *testing.B, s session.Store, hooks int) {
 	r := hook.New(nil)
 	for range hooks {
-		if err := r.On(hook.PreToolUse, "Edit", func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }); err != nil {
+		if err := r.HandleFunc(hook.PreToolUse, "Edit", func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil }); err != nil {
 			b.Fatal(err)
 		}
 	}
 	const calls = 100 // a fresh session after that many, so that its length does not count
-	tools := registry(b, tool.Tool(says("Edit", "edited")))
+	tools := registry(b, tool.Tool(hasContent("Edit", "edited")))
 	b.ResetTimer()
 	for range b.N {
 		a := newAgent(b, &caller{left: calls}, agent.Options{Sessions: session.New(s, nil), Tools: tools, Hooks: agent.Hooks{Registry: r}})
@@ -63,8 +63,8 @@ type caller struct{ left int }
 
 func (*caller) Info() model.Info { return model.Info{Provider: "fake", Model: "m", API: "fake"} }
 
-func (*caller) Encode(e transcript.Encoded) (model.Wire, error) {
-	return model.Wire{Role: string(e.Role()), JSON: e.JSON}, nil
+func (*caller) Encode(e transcript.Encoded) (model.EncodedItem, error) {
+	return model.EncodedItem{Role: string(e.Role()), JSON: e.JSON}, nil
 }
 
 func (c *caller) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {

@@ -32,7 +32,7 @@ func watched(t testing.TB) *witness {
 	w := &witness{Registry: hook.New(nil)}
 	t.Cleanup(func() { _ = w.Close() })
 	for _, e := range hook.Events() {
-		if err := w.On(e, "", w.note); err != nil {
+		if err := w.HandleFunc(e, "", w.note); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,7 +96,7 @@ func calls(t testing.TB, name, input string) *fake {
 
 func answers(d approval.Decision) func(context.Context, approval.Question) (approval.Answer, error) {
 	return func(context.Context, approval.Question) (approval.Answer, error) {
-		return approval.Answer{Decision: d, By: "ann"}, nil
+		return approval.Answer{Decision: d, Actor: "ann"}, nil
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *scene) run(t *testing.T) *witness {
 	t.Helper()
 	w := watched(t)
 	if s.says != "" {
-		if err := w.On(s.event, "", saying(hook.Output{Context: s.says})); err != nil {
+		if err := w.HandleFunc(s.event, "", saying(hook.Output{Context: s.says})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -307,7 +307,7 @@ func TestTheModelReadsWhatHooksSay(t *testing.T) {
 // TestTheOrderOfEvents of a run with one call.
 func TestTheOrderOfEvents(t *testing.T) {
 	s := scene{
-		event: hook.Stop, m: calls(t, "Edit", `{}`), tools: []tool.Tool{says("Edit", "x")},
+		event: hook.Stop, m: calls(t, "Edit", `{}`), tools: []tool.Tool{hasContent("Edit", "x")},
 		o: agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: answers(approval.Allow)}},
 	}
 	want := []hook.Event{

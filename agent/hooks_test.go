@@ -28,7 +28,7 @@ func hooking(t testing.TB, e hook.Event, f hookFunc) *hook.Registry {
 	t.Helper()
 	r := hook.New(nil)
 	t.Cleanup(func() { _ = r.Close() })
-	if err := r.On(e, "", f); err != nil {
+	if err := r.HandleFunc(e, "", f); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -57,7 +57,7 @@ func rules(t testing.TB, effect policy.Effect, text string) *policy.Rules {
 	return r
 }
 
-func TestWhatAHookSaysToACall(t *testing.T) {
+func TestPreToolUseOutcomes(t *testing.T) {
 	in := policy.ModeDefault
 	for _, c := range []struct {
 		name  string
@@ -152,21 +152,21 @@ func TestAHooksInputIsJudged(t *testing.T) {
 	}
 }
 
-// outside is a runner of hooks that is a function.
-type outside func(in *hook.Input) hook.Answer
+// hookRunner is a runner of hooks that is a function.
+type hookRunner func(in *hook.Input) hook.RunResult
 
-func (o outside) Run(_ context.Context, _ *hook.Definition, in *hook.Input) (hook.Answer, error) {
+func (o hookRunner) Run(_ context.Context, _ *hook.Definition, in *hook.Input) (hook.RunResult, error) {
 	return o(in), nil
 }
 
-// TestOthersHearOfWhatIsOnDisk is law 1 for hooks that are no functions of the
+// TestObserversAfterDurable is law 1 for hooks that are no functions of the
 // host: a call, and the result of the one before it.
-func TestOthersHearOfWhatIsOnDisk(t *testing.T) {
+func TestObserversAfterDurable(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var e echo
 	var a *agent.Agent
 	heard := 0
-	r := hook.New(&hook.Options{Runner: outside(func(in *hook.Input) hook.Answer {
+	r := hook.New(&hook.Options{Runner: hookRunner(func(in *hook.Input) hook.RunResult {
 		heard++
 		var on []string
 		for r, err := range sessions.Records(t.Context(), a.SessionID(), session.Range{}) {
@@ -179,7 +179,7 @@ func TestOthersHearOfWhatIsOnDisk(t *testing.T) {
 		if !strings.Contains(all, `"id":"`+in.Tool.UseID+`"`) || heard == 2 && !strings.Contains(on[len(on)-1], `"use_id":"c1"`) {
 			t.Errorf("hook %d: on disk is\n%s", heard, all)
 		}
-		return hook.Answer{}
+		return hook.RunResult{}
 	})})
 	if err := r.Register(hook.Definition{Event: hook.PreToolUse, Command: "true"}); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestOthersHearOfWhatIsOnDisk(t *testing.T) {
 	}
 }
 
-func TestHooksAreOnRecord(t *testing.T) {
+func TestHooksRecorded(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var e echo
 	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
@@ -214,7 +214,7 @@ func TestHooksAreOnRecord(t *testing.T) {
 	}
 }
 
-func TestADeferredCallIsPutAnew(t *testing.T) {
+func TestDeferredCallAskedAgain(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var e echo
 	later := false
@@ -286,8 +286,8 @@ func TestAPersonIsAskedWhenHooksSayNothing(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNotWrittenDown(t *testing.T) {
-	m, err := secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "test", Words: []string{"tok_"}, Expr: `tok_[a-z0-9]{8}`}}})
+func TestSecretsMaskedInRecords(t *testing.T) {
+	m, err := secret.New(&secret.Options{NoBuiltin: true, Patterns: []secret.Pattern{{ID: "test", Words: []string{"tok_"}, Expr: `tok_[a-z0-9]{8}`}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestSecretsAreNotWrittenDown(t *testing.T) {
 
 // What a hook allows is the input that it saw: whoever changes that, the hook is asked
 // again, and what it says then counts.
-func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
+func TestHookAllowBoundToInput(t *testing.T) {
 	const was, is = `{"a":1}`, `{"b":2}`
 	allows := func(inputs ...string) hookFunc {
 		return func(_ context.Context, in hook.Input) (*hook.Output, error) {
@@ -379,12 +379,12 @@ func TestAHooksAllowIsOfTheInputThatItSaw(t *testing.T) {
 			r := hook.New(nil)
 			t.Cleanup(func() { _ = r.Close() })
 			for _, f := range c.hooks.pre {
-				if err := r.On(hook.PreToolUse, "", f); err != nil {
+				if err := r.HandleFunc(hook.PreToolUse, "", f); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for _, f := range c.hooks.request {
-				if err := r.On(hook.PermissionRequest, "", f); err != nil {
+				if err := r.HandleFunc(hook.PermissionRequest, "", f); err != nil {
 					t.Fatal(err)
 				}
 			}

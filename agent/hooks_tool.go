@@ -17,43 +17,43 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// hooked is what hooks have said to a call.
-type hooked struct {
-	told    bool              // PreToolUse was fired
-	shown   []policy.Request  // with it, for the judgement that follows
-	said    []opinion         // for the guard
-	seen    []json.RawMessage // the inputs that PreToolUse was fired with, or that came of it
-	input   json.RawMessage   // instead of the model's, or nil
-	defers  bool              // a hook puts the call off
-	context []string          // for the model, beside the result
-	denied  bool              // PermissionDenied was fired
-	entries []entry           // not yet on disk
+// hookResults is what hooks have said to a call.
+type hookResults struct {
+	recorded bool              // PreToolUse was fired
+	shown    []policy.Request  // with it, for the judgement that follows
+	texts    []hookVerdict     // for the guard
+	seen     []json.RawMessage // the inputs that PreToolUse was fired with, or that came of it
+	input    json.RawMessage   // instead of the model's, or nil
+	defers   bool              // a hook puts the call off
+	context  []string          // for the model, beside the result
+	denied   bool              // PermissionDenied was fired
+	entries  []entry           // not yet on disk
 }
 
-// opinion is what a hook has said to a call with one input.
-type opinion struct {
-	policy.Said
+// hookVerdict is what a hook has said to a call with one input.
+type hookVerdict struct {
+	policy.Contribution
 	input json.RawMessage
 }
 
 // add keeps what an outcome means for a call with an input.
-func (h *hooked) add(out *hook.Outcome, input json.RawMessage) {
-	for _, s := range opinions(out) {
-		h.said = append(h.said, opinion{s, input})
+func (h *hookResults) add(out *hook.Outcome, input json.RawMessage) {
+	for _, s := range hookVerdicts(out) {
+		h.texts = append(h.texts, hookVerdict{s, input})
 	}
 }
 
 // about is what hooks have said that counts for a call with an input: all of it, and the
 // questions about another one. What they have allowed or denied is no other input.
-func (h *hooked) about(input json.RawMessage) []policy.Said {
-	if len(h.said) == 0 {
+func (h *hookResults) about(input json.RawMessage) []policy.Contribution {
+	if len(h.texts) == 0 {
 		return nil
 	}
 	input = compact(input)
-	var said []policy.Said
-	for _, o := range h.said {
+	var said []policy.Contribution
+	for _, o := range h.texts {
 		if bytes.Equal(o.input, input) || o.Effect == policy.Ask {
-			said = append(said, o.Said)
+			said = append(said, o.Contribution)
 		}
 	}
 	return said
@@ -62,15 +62,15 @@ func (h *hooked) about(input json.RawMessage) []policy.Said {
 // hookName is how the guard and decisions call a hook.
 func hookName(by string) string { return "hook " + by }
 
-// says keeps what hooks say to the model until there is a result to put it beside.
-func (h *hooked) says(e hook.Event, said []hook.Said) {
+// addTexts keeps what hooks say to the model until there is a result to put it beside.
+func (h *hookResults) addTexts(e hook.Event, said []hook.Text) {
 	if len(said) > 0 {
 		h.context = append(h.context, hookText(e, said))
 	}
 }
 
 // takeEntries are the records of hooks that are not on disk yet.
-func (h *hooked) takeEntries() []entry {
+func (h *hookResults) takeEntries() []entry {
 	e := h.entries
 	h.entries = nil
 	return e
@@ -88,72 +88,72 @@ func (c *call) input() json.RawMessage {
 // no sense, and no hook is asked about it.
 func (l *loop) announce(ctx context.Context, c *call) error {
 	h := &c.hooks
-	if h.told || c.wish != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) {
+	if h.recorded || c.nested != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) {
 		return nil
 	}
 	reqs, err := l.requests(c, c.use.Input)
 	if err != nil {
 		return err
 	}
-	if h.told = true; !l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
+	if h.recorded = true; !l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
 		h.shown = reqs
 	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: c.use.Input, UseID: c.use.ID, Requests: reqs}}
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
-	h.says(in.Event, out.Context)
+	h.addTexts(in.Event, out.Context)
 	input := compact(c.use.Input)
 	if out.Input != nil {
 		h.input = compact(out.Input)
 		input = h.input
 	}
-	h.heard(&out, input)
+	h.merge(&out, input)
 	h.defers = out.Permission == "defer"
 	return nil
 }
 
-// heard takes in what PreToolUse hooks say to an input.
-func (h *hooked) heard(out *hook.Outcome, input json.RawMessage) {
+// merge takes in what PreToolUse hooks say to an input.
+func (h *hookResults) merge(out *hook.Outcome, input json.RawMessage) {
 	h.seen = append(h.seen, input)
 	h.add(out, input)
 	if out.Stop != nil {
-		h.said = append(h.said, opinion{policy.Said{
-			Policy: hookName(out.Stop.By), Verdict: policy.Verdict{Effect: policy.Deny, Reason: out.Stop.What, Stop: true},
+		h.texts = append(h.texts, hookVerdict{policy.Contribution{
+			Policy: hookName(out.Stop.Hook), Verdict: policy.Verdict{Effect: policy.Deny, Reason: out.Stop.Text, Stop: true},
 		}, input})
 	}
 }
 
-// announceAgain fires PreToolUse for a call whose input was changed by somebody other
+// refirePreToolUse fires PreToolUse for a call whose input was changed by somebody other
 // than these hooks: a policy, a hook of PermissionRequest, a person. It says whether it
 // did: once for each input.
-func (l *loop) announceAgain(ctx context.Context, c *call, input json.RawMessage) bool {
+func (l *loop) refirePreToolUse(ctx context.Context, c *call, input json.RawMessage) bool {
 	h := &c.hooks
 	same := func(seen json.RawMessage) bool { return bytes.Equal(seen, input) }
-	if c.wish != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) || slices.ContainsFunc(h.seen, same) {
+	if c.nested != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) || slices.ContainsFunc(h.seen, same) {
 		return false
 	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: input, UseID: c.use.ID, Settled: true}}
 	in.Tool.Requests, _ = l.requests(c, input) // what makes no sense is told when it is judged
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
-	h.says(in.Event, out.Context)
-	h.heard(&out, input)
+	h.addTexts(in.Event, out.Context)
+	h.merge(&out, input)
 	return true
 }
 
-// opinions are what an outcome means for the guard.
-func opinions(out *hook.Outcome) (said []policy.Said) {
+// hookVerdicts are what an outcome means for the guard.
+func hookVerdicts(out *hook.Outcome) (said []policy.Contribution) {
 	add := func(by string, e policy.Effect, reason string) {
-		said = append(said, policy.Said{Policy: hookName(by), Verdict: policy.Verdict{Effect: e, Reason: reason, Stop: e == policy.Deny && out.Interrupt}})
+		said = append(said, policy.Contribution{Policy: hookName(by), Verdict: policy.Verdict{Effect: e, Reason: reason, Stop: e == policy.Deny && out.Interrupt}})
 	}
 	if out.Block != nil {
-		add(out.Block.By, policy.Deny, out.Block.What)
+		add(out.Block.Hook, policy.Deny, out.Block.Text)
 	}
 	switch out.Permission {
 	case "defer":
-		add(out.PermissionBy, policy.Ask, cmp.Or(out.PermissionReason, "the hook puts it off"))
+		add(out.PermissionHook, policy.Ask, cmp.Or(out.PermissionReason, "the hook puts it off"))
 	case "allow", "deny", "ask":
-		add(out.PermissionBy, policy.Effect(out.Permission), out.PermissionReason)
+		add(out.PermissionHook, policy.Effect(out.Permission), out.PermissionReason)
 	}
 	return said
 }
@@ -172,15 +172,15 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 		},
 	})
 	c.hooks.entries = append(c.hooks.entries, entries...)
-	c.hooks.says(hook.PermissionRequest, out.Context)
-	if len(opinions(&out)) == 0 && len(out.Updates) == 0 {
+	c.hooks.addTexts(hook.PermissionRequest, out.Context)
+	if len(hookVerdicts(&out)) == 0 && len(out.Updates) == 0 {
 		return nil
 	}
 	input := compact(c.call.Input)
-	if out.Input != nil && c.wish == nil {
+	if out.Input != nil && c.nested == nil {
 		c.hooks.input = compact(out.Input)
 		input = c.hooks.input
-		l.announceAgain(ctx, c, input)
+		l.refirePreToolUse(ctx, c, input)
 	}
 	c.hooks.add(&out, input)
 	asked := c.decision
@@ -190,7 +190,7 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	}
 	if c.decision.Effect == policy.Ask && out.Permission == "allow" {
 		c.hooks.entries = append(c.hooks.entries, entry{event: event.Notice{
-			Text: hookName(out.PermissionBy) + " allows it, which does not count here: " + cmp.Or(asked.Reason, asked.By),
+			Text: hookName(out.PermissionHook) + " allows it, which does not count here: " + cmp.Or(asked.Reason, asked.By),
 		}})
 	}
 	return nil
@@ -212,7 +212,7 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 	var list []update
 	q := approval.Question{
 		ID: "suggestions", Home: l.a.opt.Permissions.Config.Home, Cwd: l.a.cwd(), AskedAt: l.a.opt.Clock(),
-	}.About(c.requests, c.decision)
+	}.ForRequests(c.requests, c.decision)
 	for _, s := range q.Scopes {
 		if s.Rule == "" {
 			continue
@@ -227,11 +227,11 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 	return raw
 }
 
-// lament fires PermissionDenied, once per call, and returns what to add to the
+// firePermissionDenied fires PermissionDenied, once per call, and returns what to add to the
 // refusal that the model reads.
-func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more string) {
+func (l *loop) firePermissionDenied(ctx context.Context, c *call, d *policy.Decision) (more string) {
 	h := &c.hooks
-	if h.denied || d.By == byInterrupt || d.By == byLapse || !l.a.opt.Hooks.Registry.Has(hook.PermissionDenied) {
+	if h.denied || d.By == byInterrupt || d.By == byExpiredCaller || !l.a.opt.Hooks.Registry.Has(hook.PermissionDenied) {
 		return ""
 	}
 	h.denied = true
@@ -241,7 +241,7 @@ func (l *loop) lament(ctx context.Context, c *call, d *policy.Decision) (more st
 		Tool: hook.ToolCall{Name: c.use.Name, Input: c.input(), UseID: c.use.ID, Error: why, Requests: c.requests}, // seed 000's handlers read the error
 	})
 	h.entries = append(h.entries, entries...)
-	h.says(hook.PermissionDenied, out.Context)
+	h.addTexts(hook.PermissionDenied, out.Context)
 	if out.Retry {
 		return "\nyou may try it again"
 	}
@@ -256,17 +256,17 @@ func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 		return l.fire(ctx, in)
 	}
 	return l.a.review(c, fire, func(in hook.Input) []entry {
-		_, entries := l.aside(ctx, in)
+		_, entries := l.fireForContext(ctx, in)
 		return entries
 	})
 }
 
-// reviewBehind is reviewResult for a call in the background: no turn may be under way.
-func (a *Agent) reviewBehind(ctx context.Context, c *call) []entry {
+// reviewBackground is reviewResult for a call in the background: no turn may be under way.
+func (a *Agent) reviewBackground(ctx context.Context, c *call) []entry {
 	fire := func(in hook.Input) (hook.Outcome, []entry) { return a.fire(ctx, in) }
 	return a.review(c, fire, func(in hook.Input) []entry {
 		out, entries := fire(in)
-		c.hooks.says(in.Event, out.Context)
+		c.hooks.addTexts(in.Event, out.Context)
 		return entries
 	})
 }
@@ -292,15 +292,15 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 			c.result.Content = tool.Text(outputText(out.ToolOutput)).Content
 		}
 		if out.Block != nil {
-			c.hooks.says(in.Event, []hook.Said{{By: out.Block.By, What: cmp.Or(out.Block.What, "blocked")}})
+			c.hooks.addTexts(in.Event, []hook.Text{{Hook: out.Block.Hook, Text: cmp.Or(out.Block.Text, "blocked")}})
 		}
-		c.hooks.says(in.Event, out.Context)
+		c.hooks.addTexts(in.Event, out.Context)
 	}
 	for _, ch := range c.result.Changes {
 		entries := aside(hook.Input{Event: hook.FileChanged, File: hook.File{Path: ch.Path, Change: changeOf(ch)}})
 		c.hooks.entries = append(c.hooks.entries, entries...)
-		if a.opt.Hooks.Known != nil {
-			a.opt.Hooks.Known(ch.Path)
+		if a.opt.Hooks.OnChangeReported != nil {
+			a.opt.Hooks.OnChangeReported(ch.Path)
 		}
 	}
 	if from, to := a.cwd(), c.result.Cwd; to != "" && to != from {
@@ -376,9 +376,9 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 		}
 		in.Calls = append(in.Calls, one)
 	}
-	out, entries := l.aside(ctx, in)
+	out, entries := l.fireForContext(ctx, in)
 	if out.Block != nil && l.turn.stopped == nil {
-		l.turn.stopped = &event.Error{HookEvent: string(hook.PostToolBatch), Hook: out.Block.By, HookReason: out.Block.What}
+		l.turn.stopped = &event.Error{HookEvent: string(hook.PostToolBatch), Hook: out.Block.Hook, HookReason: out.Block.Text}
 	}
 	return l.write(ctx, entries...)
 }
@@ -389,25 +389,25 @@ func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 		return nil
 	}
 	c.notified = true
-	_, entries := l.aside(ctx, hook.Input{
+	_, entries := l.fireForContext(ctx, hook.Input{
 		Event: hook.Notification,
-		Note:  hook.Note{Type: "permission_prompt", Title: "Permission needed", Body: "Holdfast needs your permission to use " + c.use.Name},
+		Note:  hook.UserNotification{Type: "permission_prompt", Title: "Permission needed", Body: "Holdfast needs your permission to use " + c.use.Name},
 	})
 	return l.write(ctx, entries...)
 }
 
-// putOff ends a run whose call a hook has put off: its question stays open, and is
+// deferCall ends a run whose call a hook has put off: its question stays open, and is
 // put anew when the session goes on.
-func (l *loop) putOff() (Step, bool, error) {
+func (l *loop) deferCall() (DriverState, bool, error) {
 	res := l.turn.res
 	l.countRun(&res)
 	res.Reason, res.Text = event.ReasonDeferred, strings.Join(l.turn.text, "\n")
-	res.Took = l.a.opt.Clock().Sub(l.turn.began)
-	return Step{Result: &res}, true, nil
+	res.Duration = l.a.opt.Clock().Sub(l.turn.began)
+	return DriverState{Result: &res}, true, nil
 }
 
-// takeUp judges a call anew that was put off in an earlier run.
-func (l *loop) takeUp(ctx context.Context) error {
+// resumeDeferred judges a call anew that was put off in an earlier run.
+func (l *loop) resumeDeferred(ctx context.Context) error {
 	r := l.round
 	if r == nil || r.asked == nil || r.asked.question.Reason != reasonDefer {
 		return nil
@@ -425,10 +425,10 @@ func (l *loop) takeUp(ctx context.Context) error {
 const reasonDefer = "hook-defer"
 
 // touches say what requests are about, for the decision's record.
-func touches(reqs []policy.Request) []policy.Touch {
-	list := make([]policy.Touch, len(reqs))
+func touches(reqs []policy.Request) []policy.Target {
+	list := make([]policy.Target, len(reqs))
 	for i, r := range reqs {
-		list[i] = policy.Touch{Operation: r.Operation, Resource: r.Resource}
+		list[i] = policy.Target{Operation: r.Operation, Resource: r.Resource}
 	}
 	return list
 }

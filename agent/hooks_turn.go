@@ -18,10 +18,10 @@ const maxKept = 8
 // opening fires Setup and SessionStart when the session is open, or SubagentStart.
 func (l *loop) opening(ctx context.Context) error {
 	if l.a.opt.parent != nil {
-		_, entries := l.aside(ctx, hook.Input{Event: hook.SubagentStart})
+		_, entries := l.fireForContext(ctx, hook.Input{Event: hook.SubagentStart})
 		return l.a.record(ctx, entries)
 	}
-	_, entries := l.aside(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Hooks.Setup})
+	_, entries := l.fireForContext(ctx, hook.Input{Event: hook.Setup, Trigger: l.a.opt.Hooks.Setup})
 	source := "resume"
 	switch {
 	case l.opened.Forked != "":
@@ -29,7 +29,7 @@ func (l *loop) opening(ctx context.Context) error {
 	case l.opened.Created:
 		source = "startup"
 	}
-	out, more := l.aside(ctx, hook.Input{Event: hook.SessionStart, Source: source, Model: l.a.model.Info().Model})
+	out, more := l.fireForContext(ctx, hook.Input{Event: hook.SessionStart, Source: source, Model: l.a.model.Info().Model})
 	l.initial = out.InitialMessage
 	entries = append(append(entries, more...), l.loaded(ctx, "")...)
 	return l.a.record(ctx, entries)
@@ -37,7 +37,7 @@ func (l *loop) opening(ctx context.Context) error {
 
 // closing fires SessionEnd. Of a sub-agent's end SubagentStop has told.
 func (l *loop) closing(ctx context.Context) error {
-	entries := l.saidLate()
+	entries := l.takeAsyncHookTexts()
 	if l.a.opt.parent == nil {
 		_, more := l.fire(ctx, hook.Input{Event: hook.SessionEnd, Reason: "other"})
 		entries = append(entries, more...)
@@ -64,7 +64,7 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 			return nil, err
 		}
 		if b := cmp.Or(out.Block, out.Stop); b != nil {
-			return nil, &event.Error{HookEvent: string(hook.UserPromptSubmit), Hook: b.By, HookReason: b.What}
+			return nil, &event.Error{HookEvent: string(hook.UserPromptSubmit), Hook: b.Hook, HookReason: b.Text}
 		}
 		e, ok, err := a.contextItem(hook.UserPromptSubmit, out.Context)
 		if err != nil {
@@ -81,9 +81,9 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 	return append(items, e), nil
 }
 
-// keepGoing fires the hooks of a turn's end. True means that one of them keeps the
+// fireStop fires the hooks of a turn's end. True means that one of them keeps the
 // agent going, and that what it says is the next input.
-func (l *loop) keepGoing(ctx context.Context, why event.Reason, cause error) (bool, error) {
+func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (bool, error) {
 	t := l.turn
 	var entries []entry
 	if why == event.ReasonFailed || why == event.ReasonRefused {
@@ -91,11 +91,11 @@ func (l *loop) keepGoing(ctx context.Context, why event.Reason, cause error) (bo
 		if cause != nil {
 			in.End.Details = cause.Error()
 		}
-		_, entries = l.aside(ctx, in)
+		_, entries = l.fireForContext(ctx, in)
 		if in.End.Error == "authentication_failed" {
-			_, more := l.aside(ctx, hook.Input{
+			_, more := l.fireForContext(ctx, hook.Input{
 				Event: hook.Notification,
-				Note:  hook.Note{Type: "auth_failed", Title: "The model's provider refuses the key", Body: in.End.Details},
+				Note:  hook.UserNotification{Type: "auth_failed", Title: "The model's provider refuses the key", Body: in.End.Details},
 			})
 			entries = append(entries, more...)
 		}
@@ -111,17 +111,17 @@ func (l *loop) keepGoing(ctx context.Context, why event.Reason, cause error) (bo
 	entries = append(entries, more...)
 	says := out.Context
 	if out.Block != nil {
-		says = append([]hook.Said{{By: out.Block.By, What: cmp.Or(out.Block.What, "go on")}}, says...)
+		says = append([]hook.Text{{Hook: out.Block.Hook, Text: cmp.Or(out.Block.Text, "go on")}}, says...)
 	}
 	stays := why == event.ReasonCompleted && out.Stop == nil && t.stopped == nil && len(says) > 0
 	if stays && t.kept == maxKept {
 		entries = append(entries, entry{event: event.Notice{
-			Text: fmt.Sprintf(string(stop)+" hooks have kept the agent going %d times in this turn: it stops now (hook %s wanted it to go on)", maxKept, says[0].By),
+			Text: fmt.Sprintf(string(stop)+" hooks have kept the agent going %d times in this turn: it stops now (hook %s wanted it to go on)", maxKept, says[0].Hook),
 		}})
 		stays = false
 	}
 	if !stays {
-		l.asides = append(l.asides, asides(stop, out.Context)...)
+		l.hookTexts = append(l.hookTexts, hookTexts(stop, out.Context)...)
 	} else {
 		t.kept++
 		e, err := l.item(transcript.UserText(hookText(stop, says)))
@@ -162,7 +162,7 @@ func failureKind(err error) string {
 }
 
 // stopTurn ends a turn that a hook wants to end.
-func (l *loop) stopTurn(ctx context.Context) (Step, bool, error) {
+func (l *loop) stopTurn(ctx context.Context) (DriverState, bool, error) {
 	return l.finish(ctx, event.ReasonHook, l.turn.stopped)
 }
 
@@ -178,12 +178,12 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 	if instructions != "" {
 		in.Instructions = &instructions
 	}
-	out, entries := l.aside(ctx, in)
+	out, entries := l.fireForContext(ctx, in)
 	if err := l.write(ctx, entries...); err != nil {
 		return err
 	}
 	if out.Block != nil {
-		return &event.Error{HookEvent: string(hook.PreCompact), Hook: out.Block.By, HookReason: out.Block.What}
+		return &event.Error{HookEvent: string(hook.PreCompact), Hook: out.Block.Hook, HookReason: out.Block.Text}
 	}
 	return nil
 }
@@ -192,18 +192,18 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 // to know again.
 func (l *loop) afterCompaction(ctx context.Context, trigger, summary string) error {
 	in := hook.Input{Event: hook.PostCompact, Trigger: trigger, Summary: summary}
-	_, entries := l.aside(ctx, in)
-	_, more := l.aside(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
+	_, entries := l.fireForContext(ctx, in)
+	_, more := l.fireForContext(ctx, hook.Input{Event: hook.SessionStart, Source: "compact", Model: l.encoder().m.Info().Model})
 	return l.write(ctx, append(entries, more...)...)
 }
 
 // modelSwitched fires PostModelSwitch.
 func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
-	_, entries := l.aside(ctx, hook.Input{Event: hook.PostModelSwitch, Switch: l.switchFrom(from), Model: to, Source: "auto"})
+	_, entries := l.fireForContext(ctx, hook.Input{Event: hook.PostModelSwitch, Switch: l.switchFrom(from), Model: to, Source: "auto"})
 	if err := l.write(ctx, entries...); err != nil {
 		return err
 	}
-	return l.takeAsides(ctx)
+	return l.takeHookTexts(ctx)
 }
 
 // switchFrom is the switch to the fallback, and about what it costs that it reads the transcript.

@@ -20,7 +20,7 @@ func TestHooksAroundAPrompt(t *testing.T) {
 	t.Run("context", func(t *testing.T) {
 		m := play(t, step{text: "done"})
 		r := hooking(t, hook.UserPromptSubmit, saying(hook.Output{Context: "it is Friday"}))
-		if err := r.On(hook.SessionStart, "", saying(hook.Output{Context: "branch main", SessionTitle: "Friday"})); err != nil {
+		if err := r.HandleFunc(hook.SessionStart, "", saying(hook.Output{Context: "branch main", SessionTitle: "Friday"})); err != nil {
 			t.Fatal(err)
 		}
 		sessions := session.New(memory.New(), nil)

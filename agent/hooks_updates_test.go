@@ -15,20 +15,20 @@ func TestUpdatesOfHooks(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		update hook.Update
+		update hook.PermissionUpdate
 		p      policy.Config
 		ran    int
 	}{
-		{"deny", hook.Update{Rules: []string{"Edit"}, Behavior: "deny"}, policy.Config{Mode: policy.ModeBypass}, 1},
-		{"allow", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault}, 1},
-		{"allow is weaker than an ask rule", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Ask, "Edit")}, 0},
-		{"allow is weaker than a deny rule", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Deny, "Edit")}, 0},
-		{"mode", hook.Update{Mode: "plan"}, policy.Config{Mode: policy.ModeBypass}, 1},
-		{"not bypass", hook.Update{Mode: "bypassPermissions"}, policy.Config{Mode: policy.ModeDefault}, 0},
-		{"not out of plan mode", hook.Update{Mode: "auto"}, policy.Config{Mode: policy.ModePlan}, 0},
-		{"not out of a mode that denies", hook.Update{Mode: "acceptEdits"}, policy.Config{Mode: policy.ModeDontAsk}, 0},
-		{"allow opens nothing in plan mode", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModePlan}, 0},
-		{"allow opens nothing that the mode denies", hook.Update{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDontAsk}, 0},
+		{"deny", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "deny"}, policy.Config{Mode: policy.ModeBypass}, 1},
+		{"allow", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault}, 1},
+		{"allow is weaker than an ask rule", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Ask, "Edit")}, 0},
+		{"allow is weaker than a deny rule", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDefault, Rules: rules(t, policy.Deny, "Edit")}, 0},
+		{"mode", hook.PermissionUpdate{Mode: "plan"}, policy.Config{Mode: policy.ModeBypass}, 1},
+		{"not bypass", hook.PermissionUpdate{Mode: "bypassPermissions"}, policy.Config{Mode: policy.ModeDefault}, 0},
+		{"not out of plan mode", hook.PermissionUpdate{Mode: "auto"}, policy.Config{Mode: policy.ModePlan}, 0},
+		{"not out of a mode that denies", hook.PermissionUpdate{Mode: "acceptEdits"}, policy.Config{Mode: policy.ModeDontAsk}, 0},
+		{"allow opens nothing in plan mode", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModePlan}, 0},
+		{"allow opens nothing that the mode denies", hook.PermissionUpdate{Rules: []string{"Edit"}, Behavior: "allow"}, policy.Config{Mode: policy.ModeDontAsk}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var e echo
@@ -38,7 +38,7 @@ func TestUpdatesOfHooks(t *testing.T) {
 			}
 			r := hook.New(nil)
 			for _, ev := range []hook.Event{event, hook.PermissionDenied} {
-				if err := r.On(ev, "", saying(hook.Output{Updates: []hook.Update{c.update}})); err != nil {
+				if err := r.HandleFunc(ev, "", saying(hook.Output{Updates: []hook.PermissionUpdate{c.update}})); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -67,7 +67,7 @@ func TestModesOfHooks(t *testing.T) {
 	} {
 		a := newAgent(t, play(t, step{text: "done"}), agent.Options{
 			Permissions: agent.Permissions{Config: policy.Config{Mode: c.from, Folders: []string{"/p"}}},
-			Hooks:       agent.Hooks{Registry: hooking(t, hook.UserPromptSubmit, saying(hook.Output{Updates: []hook.Update{{Mode: string(c.to)}}}))},
+			Hooks:       agent.Hooks{Registry: hooking(t, hook.UserPromptSubmit, saying(hook.Output{Updates: []hook.PermissionUpdate{{Mode: string(c.to)}}}))},
 		})
 		prompt(t, a, "go")
 		if a.Mode() != c.want {

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// unsent is input whose append failed, and that may be on record all the same. Whoever
+// unconfirmedInput is input whose append failed, and that may be on record all the same. Whoever
 // gives the same input again means this one.
-type unsent struct {
+type unconfirmedInput struct {
 	input []transcript.Part
 	items []transcript.Encoded
 	taken bool // it was on record, and is queued
@@ -30,7 +30,7 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 	before := a.unsent
 	a.mu.Unlock()
 	if before != nil { // what is on record of it comes first
-		if err := a.takeIn(ctx); err != nil {
+		if err := a.readNew(ctx); err != nil {
 			return err
 		}
 	}
@@ -47,20 +47,20 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 	for i, e := range items {
 		drafts[i] = session.ItemDraft(e, true, nil)
 	}
-	err := a.keep(ctx, drafts, items)
+	err := a.appendAndQueue(ctx, drafts, items)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
 		a.unsent = nil
-	} else if session.Passing(err) {
-		a.unsent = &unsent{input: slices.Clone(input), items: items}
+	} else if session.IsTransient(err) {
+		a.unsent = &unconfirmedInput{input: slices.Clone(input), items: items}
 	}
 	return err
 }
 
-// keep makes drafts durable, and queues items that are among them. The agent's state is
+// appendAndQueue makes drafts durable, and queues items that are among them. The agent's state is
 // not locked while the store is at work: a slow one holds up nobody else.
-func (a *Agent) keep(ctx context.Context, drafts []session.Draft, items []transcript.Encoded) error {
+func (a *Agent) appendAndQueue(ctx context.Context, drafts []session.Draft, items []transcript.Encoded) error {
 	a.mu.Lock()
 	log, closed := a.log, a.closed
 	taken := a.unsent != nil && a.unsent.taken && same(a.unsent.items, items)
@@ -90,12 +90,12 @@ func (a *Agent) push(items []transcript.Encoded) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.queue = append(a.queue, items...)
-	a.news()
+	a.notifyWaiters()
 }
 
-// takeBack queues an item of the agent's own that is on record although its append was told
+// requeue queues an item of the agent's own that is on record although its append was told
 // as failed.
-func (a *Agent) takeBack(payload json.RawMessage) error {
+func (a *Agent) requeue(payload json.RawMessage) error {
 	it, err := record.ReadItem(payload)
 	if err != nil || !it.Queued {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// away is a store that loses an answer after the work, and cannot be read while it is away.
-type away struct {
+// flakyStore is a store that loses an answer after the work, and cannot be read while it is away.
+type flakyStore struct {
 	*memory.Store
 	lose  func(session.Batch) bool // once
 	stays bool                     // away after that, until it is back
@@ -26,7 +26,7 @@ type away struct {
 
 var errAway = errors.New("connection reset by peer")
 
-func (s *away) Append(ctx context.Context, id string, b session.Batch) error {
+func (s *flakyStore) Append(ctx context.Context, id string, b session.Batch) error {
 	if s.gone.Load() {
 		return errAway
 	}
@@ -39,7 +39,7 @@ func (s *away) Append(ctx context.Context, id string, b session.Batch) error {
 	return err
 }
 
-func (s *away) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (s *flakyStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	if s.gone.Load() {
 		return func(yield func(session.Record, error) bool) { yield(session.Record{}, errAway) }
 	}
@@ -48,7 +48,7 @@ func (s *away) Read(ctx context.Context, id string, r session.Range) iter.Seq2[s
 
 // Input whose append was carried out, while the answer was lost, is there once: when it is
 // told at once, when the caller gives it again, and when something else is given.
-func TestInputInDoubtIsThereOnce(t *testing.T) {
+func TestUnconfirmedInputOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		stays bool
 		then  []string
@@ -61,7 +61,7 @@ func TestInputInDoubtIsThereOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &away{Store: memory.New(), stays: c.stays}
+				store := &flakyStore{Store: memory.New(), stays: c.stays}
 				s := session.New(store, nil)
 				a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Look", `{}`)}}, step{text: "done"}), agent.Options{
 					Sessions: s, Session: session.RestoreOptions{SessionID: "x"}, Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}},
@@ -90,7 +90,7 @@ func TestInputInDoubtIsThereOnce(t *testing.T) {
 						}
 					}
 				}
-				if err := a.Leave(); err != nil {
+				if err := a.Suspend(); err != nil {
 					t.Fatal(err)
 				}
 				check := func(what string, items []transcript.Encoded) {
@@ -144,7 +144,7 @@ func (s *slowStore) Append(ctx context.Context, id string, b session.Batch) erro
 }
 
 // While an append takes its time, nobody else has to wait for it.
-func TestASlowAppendHoldsNobodyUp(t *testing.T) {
+func TestSlowAppendDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{Store: memory.New()}
 		stopped := make(chan struct{})
@@ -166,7 +166,7 @@ func TestASlowAppendHoldsNobodyUp(t *testing.T) {
 		}()
 		<-started
 		once := func(id string) error {
-			_, err := a.TellOnce(t.Context(), id, transcript.Text{Text: "news"})
+			_, err := a.QueueNotificationOnce(t.Context(), id, transcript.Text{Text: "news"})
 			return err
 		}
 		if err := once("told"); err != nil {
@@ -175,7 +175,7 @@ func TestASlowAppendHoldsNobodyUp(t *testing.T) {
 		gate := make(chan struct{})
 		store.gate.Store(&gate)
 		go func() { done <- a.Submit(t.Context(), transcript.Text{Text: "more"}) }()
-		go func() { done <- a.Tell(t.Context(), transcript.Text{Text: "news"}) }()
+		go func() { done <- a.QueueNotification(t.Context(), transcript.Text{Text: "news"}) }()
 		go func() { done <- once("other") }()
 		go func() { done <- a.SetMode(t.Context(), policy.ModeAcceptEdits, "test") }()
 		synctest.Wait()

@@ -14,7 +14,7 @@ type job struct {
 	c    *call // the loop's, until the job is detached
 	ctx  context.Context
 	stop context.CancelCauseFunc
-	out  tail
+	out  tailBuffer
 	done chan struct{} // closed when it has ended
 	// release tells the session's log that nothing of it goes on any more.
 	release func()
@@ -34,7 +34,7 @@ type job struct {
 func (l *loop) newJob(ctx context.Context, c *call) *job {
 	j := &job{c: c, done: make(chan struct{}), placed: make(chan struct{}), release: func() {}}
 	if l.log != nil {
-		ctx, j.release = l.log.WhileHeld(ctx)
+		ctx, j.release = l.log.LeaseContext(ctx)
 	}
 	j.free = sync.NewCond(&j.mu)
 	j.ctx, j.stop = context.WithCancelCause(ctx)
@@ -73,8 +73,8 @@ func (j *job) detach() bool {
 	return j.detached
 }
 
-// holds keeps the call in the foreground until lets. False: it is not there any more.
-func (j *job) holds() bool {
+// holdForeground keeps the call in the foreground until lets. False: it is not there any more.
+func (j *job) holdForeground() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.detached {
@@ -84,15 +84,15 @@ func (j *job) holds() bool {
 	return true
 }
 
-func (j *job) lets() {
+func (j *job) releaseForeground() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.asking--
 	j.free.Broadcast()
 }
 
-// hand gives the call what it came to, or that it goes on.
-func (j *job) hand() {
+// deliver gives the call what it came to, or that it goes on.
+func (j *job) deliver() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := j.c
@@ -100,12 +100,12 @@ func (j *job) hand() {
 		c.result, c.took = j.result, j.took
 		return
 	}
-	c.result = tool.Text(behind(c.use.ID))
+	c.result = tool.Text(backgroundNotice(c.use.ID))
 	c.placed = sync.OnceFunc(func() { close(j.placed) })
 }
 
-// tail keeps the end of what is written to it.
-type tail struct {
+// tailBuffer keeps the end of what is written to it.
+type tailBuffer struct {
 	mu    sync.Mutex
 	max   int // bytes; default 64 KiB
 	last  []byte
@@ -114,7 +114,7 @@ type tail struct {
 
 const tailSize = 64 << 10
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tailBuffer) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	limit := t.max
@@ -131,7 +131,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // since is what was written after a place, how much of it is not kept any more, and
 // the place of the end.
-func (t *tail) since(at int64) (text []byte, lost, end int64) {
+func (t *tailBuffer) since(at int64) (text []byte, lost, end int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.total - int64(len(t.last))

@@ -15,7 +15,7 @@ type entry struct {
 	draft session.Draft
 	item  transcript.Encoded // set when the draft is an item of the transcript
 	event event.Event        // nil: nothing to tell besides ItemAppended
-	then  func()             // called once it is durable, or nil
+	after func()             // called once it is durable, or nil
 } // without a draft there is only something to tell
 
 func itemEntry(e transcript.Encoded, mark *record.RequestMark) entry {
@@ -43,12 +43,12 @@ func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	ctx, kept := lasting(ctx)
+	ctx, kept := detachedContext(ctx)
 	var recs []session.Record
 	var err error
 	switch {
 	case l.runLog != l.log:
-		recs, err = l.storeApart(ctx, at, drafts)
+		recs, err = l.appendToRunLog(ctx, at, drafts)
 	case at != nil:
 		recs, err = l.log.AppendAt(ctx, *at, drafts...)
 	default:
@@ -57,10 +57,10 @@ func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session
 	return recs, kept(err)
 }
 
-// storeApart is store where the records of the run are in another log than the agent's own.
+// appendToRunLog is store where the records of the run are in another log than the agent's own.
 // An answer is on record before what follows of it, and a question after what leads to it.
 // at is the head of the run's log.
-func (l *loop) storeApart(ctx context.Context, at *int64, drafts []session.Draft) ([]session.Record, error) {
+func (l *loop) appendToRunLog(ctx context.Context, at *int64, drafts []session.Draft) ([]session.Record, error) {
 	var run, own []session.Draft
 	for _, d := range drafts {
 		if ofRun(d.Kind) {
@@ -138,13 +138,13 @@ func (l *loop) accept(entries []entry, recs []session.Record) error {
 			seq, recs = recs[0].Seq, recs[1:]
 		}
 		if !e.item.IsZero() {
-			l.tell(event.ItemAppended{Seq: seq, Item: e.item})
+			l.publish(event.ItemAppended{Seq: seq, Item: e.item})
 		}
-		if e.then != nil {
-			e.then()
+		if e.after != nil {
+			e.after()
 		}
 		if e.event != nil {
-			l.tell(e.event)
+			l.publish(e.event)
 		}
 	}
 	return nil

@@ -10,27 +10,27 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/tool/optional"
+	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// asOf is what a decision was made under; it stands until this changes.
-type asOf struct {
+// policyVersion is what a decision was made under; it stands until this changes.
+type policyVersion struct {
 	version int
 	own     int64
 }
 
-func (a *Agent) asOf() asOf {
+func (a *Agent) policyVersion() policyVersion {
 	a.shared.mu.Lock()
 	defer a.shared.mu.Unlock()
-	return asOf{a.guards.Version(), a.shared.own}
+	return policyVersion{a.guards.Version(), a.shared.own}
 }
 
 // judge asks the tool's guard about a call. An error is the tool's: the input
 // makes no sense.
 func (l *loop) judge(ctx context.Context, c *call) error {
-	now := l.a.asOf()
+	now := l.a.policyVersion()
 	if c.requests != nil && c.judged == now {
 		return nil
 	}
@@ -50,14 +50,14 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 			return err
 		}
 	}
-	if u, ok := c.tool.(optional.Unasked); ok && d.Effect != policy.Deny {
-		if by := u.Unasked(c.call); by != "" {
+	if u, ok := c.tool.(toolext.NoQuestion); ok && d.Effect != policy.Deny {
+		if by := u.RunsWithoutQuestion(c.call); by != "" {
 			d.Effect, d.By, d.Reason, d.Rule, d.Input = policy.Allow, by, "it runs this without asking", nil, nil
 		}
 	}
 	c.requests, c.decision, c.judged = reqs, d, now
 	if l.takeUpdates(ctx, &d) {
-		c.judged = l.a.asOf() // what comes with an answer is about the calls behind this one
+		c.judged = l.a.policyVersion() // what comes with an answer is about the calls behind this one
 	}
 	return nil
 }
@@ -68,10 +68,10 @@ func (l *loop) takeUpdates(ctx context.Context, d *policy.Decision) (changed boo
 	if d.Effect != policy.Allow {
 		return false
 	}
-	for _, s := range d.Said {
+	for _, s := range d.Contributions {
 		for _, u := range s.Updates {
 			if err := l.a.takeUpdate(ctx, s.Policy, u); err != nil {
-				l.tell(event.Notice{Text: fmt.Sprintf("%s: the policy was not changed: %v", s.Policy, err)})
+				l.publish(event.Notice{Text: fmt.Sprintf("%s: the policy was not changed: %v", s.Policy, err)})
 				continue
 			}
 			changed = true
@@ -104,20 +104,20 @@ func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (po
 	input := compact(d.Input)
 	c.call.Input = input
 	reqs, err := l.requests(c, input)
-	if d.Input = input; err != nil || len(c.hooks.said) == 0 {
+	if d.Input = input; err != nil || len(c.hooks.texts) == 0 {
 		return d, reqs, err
 	}
-	l.announceAgain(ctx, c, input)
-	changed := slices.DeleteFunc(slices.Clone(d.Said), func(s policy.Said) bool { return s.Input == nil })
+	l.refirePreToolUse(ctx, c, input)
+	changed := slices.DeleteFunc(slices.Clone(d.Contributions), func(s policy.Contribution) bool { return s.Input == nil })
 	c.hooks.input = input
 	d = l.decide(ctx, c, reqs, input)
-	d.Said = append(changed, d.Said...)
+	d.Contributions = append(changed, d.Contributions...)
 	switch {
 	case d.Effect == policy.Deny:
 	case d.Input == nil || bytes.Equal(compact(d.Input), input):
 		d.Input = input
 	default:
-		d.Effect, d.Rule, d.Grant, d.Why, d.Input = policy.Deny, nil, "", "", nil
+		d.Effect, d.Rule, d.Grant, d.AskReason, d.Input = policy.Deny, nil, "", "", nil
 		d.Reason = "the input was changed again after hooks had seen it"
 	}
 	return d, reqs, nil
@@ -130,18 +130,18 @@ func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request, input
 
 // decideWithout is decide as if a grant were not there.
 func (l *loop) decideWithout(ctx context.Context, grant string, c *call, reqs []policy.Request, input json.RawMessage) policy.Decision {
-	d := l.a.guards.Guard(c.use.Name).Without(grant).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
+	d := l.a.guards.Guard(c.use.Name).WithoutGrant(grant).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
 	}, c.hooks.about(input)...)
 	d.Touches = touches(reqs)
-	d.Use, d.Tool, d.Agent = c.use.ID, c.use.Name, l.a.opt.Name
-	d.Sandbox, d.Profile = l.a.heldBy(reqs)
+	d.Use, d.Tool, d.Agent = c.use.ID, c.use.Name, l.a.opt.AgentName
+	d.Sandbox, d.Profile = l.a.sandboxSummary(reqs)
 	return d
 }
 
-// heldBy says what would hold a call, in words and as a digest. A sandbox with a
+// sandboxSummary says what would hold a call, in words and as a digest. A sandbox with a
 // profile holds what says so; any other is the host's, who knows.
-func (a *Agent) heldBy(reqs []policy.Request) (words, profile string) {
+func (a *Agent) sandboxSummary(reqs []policy.Request) (words, profile string) {
 	confined := func(r policy.Request) bool { return r.Confined }
 	outside := func(r policy.Request) bool { return r.Unsandboxed }
 	if len(reqs) > 0 && !slices.ContainsFunc(reqs, func(r policy.Request) bool { return !r.Words() }) {
@@ -173,7 +173,7 @@ func (l *loop) requestsOf(c *call, as tool.Call) ([]policy.Request, error) {
 	}
 	for i := range reqs {
 		r := &reqs[i]
-		r.Session, r.Agent, r.Tool = l.opened.ID, l.a.opt.Name, c.use.Name
+		r.Session, r.Agent, r.Tool = l.opened.ID, l.a.opt.AgentName, c.use.Name
 		if r.Input == nil {
 			r.Input = input
 		}

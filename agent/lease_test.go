@@ -20,13 +20,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// deafToRenewals is a store that cannot be reached for renewals while it is away.
-type deafToRenewals struct {
+// renewFailingStore is a store that cannot be reached for renewals while it is away.
+type renewFailingStore struct {
 	*memory.Store
 	away atomic.Bool
 }
 
-func (d *deafToRenewals) Renew(ctx context.Context, id string, l session.Lease) error {
+func (d *renewFailingStore) Renew(ctx context.Context, id string, l session.Lease) error {
 	if d.away.Load() {
 		return &session.Error{Op: "renew", Session: id, Err: session.ErrUnavailable}
 	}
@@ -37,7 +37,7 @@ func (d *deafToRenewals) Renew(ctx context.Context, id string, l session.Lease) 
 // commands of hooks, whether somebody waits for them or not, and what the host runs.
 func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
 	dir := t.TempDir()
-	runner, err := hook.NewCommands(&hook.CommandsOptions{Project: dir, Unheld: true})
+	runner, err := hook.NewCommands(&hook.CommandsOptions{Project: dir, NoSandbox: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +59,12 @@ func TestWhatRunsForASessionEndsWithItsLease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store := &deafToRenewals{Store: memory.New()}
+	store := &renewFailingStore{Store: memory.New()}
 	behind, host := newSlow("Behind", 0), make(chan error, 1)
 	background := &agent.Background{}
 	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Behind", `{}`)}}, step{text: "done"}, step{text: "more"}), agent.Options{
 		Sessions: session.New(store, &session.Options{TTL: time.Second}), Tools: registry(t, behind), Hooks: agent.Hooks{Registry: hooks},
-		Background: background, LeaseLost: func(err error) { host <- err },
+		Background: background, OnLeaseLost: func(err error) { host <- err },
 	})
 	over := make(chan error, 1)
 	go func() {

@@ -19,13 +19,13 @@ import (
 // loop is the state of one agent between and during steps. It belongs to
 // whoever holds Agent.running; what Snapshot reads changes under Agent.mu.
 type loop struct {
-	a    *Agent
-	emit func(event.Event)
-	told bool // SessionOpened was emitted
+	a       *Agent
+	emit    func(event.Event)
+	emitted bool // SessionOpened was emitted
 	// alone: nobody can be asked, and no host answers for itself through a Driver.
 	alone bool
 
-	repair *event.MutationFinished // of the start, to be told with the opening; nil: none
+	repair *event.TranscriptRewritten // of the start, to be told with the opening; nil: none
 
 	log    *session.Log // nil without a store
 	runLog *session.Log // that of the run: another one of a sub-agent
@@ -37,40 +37,40 @@ type loop struct {
 
 	primary, fallback *encoder
 	asked             *encoder // of the model that a command wants for its turn, or nil
-	offer             *offer
+	head              *requestHead
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 	overhead          int              // tokens of a request besides the items, as of the last rewrite
 
-	announced  *tool.Registry // of which the model was told what has changed
-	asides     []string       // of hooks, for the model to read next
-	planned    reminder       // what the model knows of plan mode
-	instructed instructed     // what it knows of instructions
-	left       []policy.Limit // of a turn that did not come to its end
-	initial    string         // input of a SessionStart hook, when there is no other
-	ended      *event.Error   // a hook ends the next turn before it has begun
+	announced  *tool.Registry      // of which the model was told what has changed
+	hookTexts  []string            // of hooks, for the model to read next
+	planned    planTracker         // what the model knows of plan mode
+	instructed instructionsTracker // what it knows of instructions
+	left       []policy.Limit      // of a turn that did not come to its end
+	initial    string              // input of a SessionStart hook, when there is no other
+	ended      *event.Error        // a hook ends the next turn before it has begun
 
-	saves saves  // of files
-	turn  *turn  // the open turn, or nil
-	round *round // the open tool round, or nil
+	saves fileSnapshots // of files
+	turn  *turn         // the open turn, or nil
+	round *round        // the open tool round, or nil
 }
 
 // turn is one turn from its input to its end.
 type turn struct {
 	id     string
 	began  time.Time
-	fell   bool  // the fallback model answers
-	fresh  bool  // no model call yet
-	cutOff int   // answers in a row that hit the output limit
-	goesOn bool  // the model has more to say by itself
-	paid   *paid // the last model call, until it is on record
+	fell   bool       // the fallback model answers
+	fresh  bool       // no model call yet
+	cutOff int        // answers in a row that hit the output limit
+	goesOn bool       // the model has more to say by itself
+	paid   *callUsage // the last model call, until it is on record
 	text   []string
 	res    event.Result
 
-	kept        int          // how often hooks have kept the agent from stopping
-	stopped     *event.Error // a hook wants the turn to end
-	uncompacted bool         // the transcript stays as it is: compacting it was tried
-	squeezed    bool         // it was compacted because the model found it too long
+	kept             int          // how often hooks have kept the agent from stopping
+	stopped          *event.Error // a hook wants the turn to end
+	uncompacted      bool         // the transcript stays as it is: compacting it was tried
+	compactedTooLong bool         // it was compacted because the model found it too long
 }
 
 func newLoop(a *Agent) *loop {
@@ -84,8 +84,8 @@ func newLoop(a *Agent) *loop {
 
 func (l *loop) silence() { l.emit = func(event.Event) {} }
 
-// tell hands an event to the observers and to whoever listens.
-func (l *loop) tell(e event.Event) {
+// publish hands an event to the observers and to whoever listens.
+func (l *loop) publish(e event.Event) {
 	for _, o := range l.a.opt.LoopObservers {
 		o.Observe(l.opened.ID, e)
 	}
@@ -103,7 +103,7 @@ func (l *loop) snapshotOf() Snapshot {
 // begin opens a turn for Run: with input, with what is queued, or with what the
 // transcript ends with.
 func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
-	if err := l.takeUp(ctx); err != nil {
+	if err := l.resumeDeferred(ctx); err != nil {
 		return err
 	}
 	if l.turn != nil {
@@ -123,7 +123,7 @@ func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
 		items = append(items, own...)
 	}
 	if len(items) == 0 && !l.t.Dispatchable() {
-		return ErrNothingToDo
+		return ErrNoInput
 	}
 	return l.openTurn(ctx, items)
 }
@@ -165,7 +165,7 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error {
 	l.turns++
 	id := turnID(l.turns)
-	if err := l.narrow(ctx, id, items, l.left); err != nil {
+	if err := l.limitTools(ctx, id, items, l.left); err != nil {
 		return err
 	}
 	began := record.TurnOpened{Turn: id, Cwd: l.a.changed()}
@@ -181,13 +181,13 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	l.a.mu.Lock()
 	l.turn = t
 	l.a.mu.Unlock()
-	entries := []entry{{draft: opened, event: event.TurnStarted{Turn: id}, then: func() { l.a.budget.recorded(began.Budget) }}}
+	entries := []entry{{draft: opened, event: event.TurnStarted{Turn: id}, after: func() { l.a.budget.recorded(began.Budget) }}}
 	l.gather()
-	before, told, err := l.a.asideItem(l.asides)
+	before, told, err := l.a.hookTextItem(l.hookTexts)
 	if err != nil {
 		return err
 	}
-	if l.asides = nil; told {
+	if l.hookTexts = nil; told {
 		items = append([]transcript.Encoded{before}, items...)
 	}
 	if plan, ok, err := l.planItem(); err != nil {
@@ -208,14 +208,14 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	if err := l.write(ctx, append(l.openingRecords(), entries...)...); err != nil {
 		return err
 	}
-	l.tellUntold()
+	l.emitPending()
 	return nil
 }
 
 // openingRecords are those that go before the first turn.
 func (l *loop) openingRecords() (entries []entry) {
-	for _, d := range l.a.opt.Opening {
-		entries = append(entries, entry{draft: d, then: func() { l.a.opt.Opening = nil }})
+	for _, d := range l.a.opt.NewSession {
+		entries = append(entries, entry{draft: d, after: func() { l.a.opt.NewSession = nil }})
 	}
 	return entries
 }
@@ -230,36 +230,36 @@ func (l *loop) newTurn(id string) *turn {
 	before := l.a.before
 	l.a.mu.Unlock()
 	if before == nil {
-		l.a.tally.empty()
+		l.a.total.empty()
 		return t
 	}
-	t.began = t.began.Add(-before.Took)
-	t.res.Turns, t.res.TookModel, t.res.Denials = before.Turns, before.TookModel, slices.Clone(before.Denials)
+	t.began = t.began.Add(-before.Duration)
+	t.res.Turns, t.res.ModelDuration, t.res.Denials = before.Turns, before.ModelDuration, slices.Clone(before.Denials)
 	return t
 }
 
 // next is the state machine behind Run and Driver.Next.
-func (l *loop) next(ctx context.Context) (Step, error) {
+func (l *loop) next(ctx context.Context) (DriverState, error) {
 	ctx, done := l.a.interruptible(ctx)
 	defer done()
 	for {
 		if l.turn == nil {
 			q := l.takeQueue()
 			if len(q) == 0 {
-				return Step{AwaitingInput: true}, nil
+				return DriverState{AwaitingInput: true}, nil
 			}
 			if err := l.openTurn(ctx, q); err != nil {
-				return Step{}, err
+				return DriverState{}, err
 			}
 		}
 		step, done, err := l.advance(ctx)
-		if err != nil && errors.Is(err, l.a.leftBy()) {
-			return Step{}, err // those who were left go on when the loop does
+		if err != nil && errors.Is(err, l.a.suspendedBy()) {
+			return DriverState{}, err // those who were left go on when the loop does
 		}
 		if err != nil {
 			l.broken = err
 			_ = l.halt(ctx) // what broke the loop is told
-			return Step{}, err
+			return DriverState{}, err
 		}
 		if done {
 			step.Turn = step.turnID(l)
@@ -268,7 +268,7 @@ func (l *loop) next(ctx context.Context) (Step, error) {
 	}
 }
 
-func (s Step) turnID(l *loop) string {
+func (s DriverState) turnID(l *loop) string {
 	if s.Result != nil {
 		return s.Result.Turn
 	}
@@ -280,7 +280,7 @@ func (s Step) turnID(l *loop) string {
 
 // advance does the next piece of an open turn: a piece of the tool round, or a
 // model call. done means that there is something to tell.
-func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
+func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err error) {
 	if l.round != nil {
 		return l.advanceRound(ctx)
 	}
@@ -302,17 +302,17 @@ func (l *loop) advance(ctx context.Context) (step Step, done bool, err error) {
 	if over, reason := l.overLimit(); over { // what a mutator asked a model counts
 		return l.finish(ctx, reason, nil)
 	}
-	if _, err := l.foldIn(ctx); err != nil { // it came after the round: while a host decided, or a mutator worked
-		return Step{}, false, err
+	if _, err := l.admitQueued(ctx); err != nil { // it came after the round: while a host decided, or a mutator worked
+		return DriverState{}, false, err
 	}
-	if err := l.takeAsides(ctx); err != nil {
-		return Step{}, false, err
+	if err := l.takeHookTexts(ctx); err != nil {
+		return DriverState{}, false, err
 	}
 	if err := l.remind(ctx); err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	if err := l.instruct(ctx); err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	if !l.t.Dispatchable() && !l.turn.goesOn {
 		// A mutator may have removed what asked for an answer.
@@ -326,7 +326,7 @@ func (l *loop) overLimit() (bool, event.Reason) {
 	switch {
 	case o.Limits.MaxTurns > 0 && r.Turns >= o.Limits.MaxTurns:
 		return true, event.ReasonMaxTurns
-	case l.a.budget.over():
+	case l.a.budget.exhausted():
 		return true, event.ReasonBudget
 	}
 	return false, ""
@@ -334,29 +334,29 @@ func (l *loop) overLimit() (bool, event.Reason) {
 
 // finish closes the turn, unless hooks keep the agent going. Open tool calls were
 // answered by whoever got here.
-func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Step, bool, error) {
+func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (DriverState, bool, error) {
 	t := l.turn
-	if why == event.ReasonCompleted && l.a.opt.parent == nil && l.a.budget.beyond() {
+	if why == event.ReasonCompleted && l.a.opt.parent == nil && l.a.budget.exceeded() {
 		why = event.ReasonBudget
 	}
-	if stays, err := l.keepGoing(ctx, why, cause); stays || err != nil {
-		return Step{}, false, err
+	if stays, err := l.fireStop(ctx, why, cause); stays || err != nil {
+		return DriverState{}, false, err
 	}
 	if why == event.ReasonCompleted && t.stopped != nil {
 		why, cause = event.ReasonHook, t.stopped
 	}
-	l.tellUntold()
+	l.emitPending()
 	l.countRun(&t.res)
-	closed := record.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.tally.close()}
+	closed := record.TurnClosed{Turn: t.id, Reason: string(why), Cost: l.a.total.close()}
 	if cause != nil {
 		closed.Error = cause.Error()
 	}
 	d, err := session.NewDraft(record.KindTurnClosed, closed)
 	if err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	if err := l.write(ctx, entry{draft: d, event: event.TurnFinished{Turn: t.id, Reason: why, Err: cause}}); err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	l.a.mu.Lock()
 	l.turn, l.round, l.a.asking = nil, nil, false
@@ -365,19 +365,19 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Step,
 	res := t.res
 	res.Reason, res.Err = why, cause
 	res.Text = strings.Join(t.text, "\n")
-	res.Took = l.a.opt.Clock().Sub(t.began)
-	return Step{Result: &res}, true, nil
+	res.Duration = l.a.opt.Clock().Sub(t.began)
+	return DriverState{Result: &res}, true, nil
 }
 
 // countRun writes down what was used, and what the run has cost of its budget.
 func (l *loop) countRun(r *event.Result) {
-	l.a.tally.count(r)
+	l.a.total.count(r)
 	usd, bound := l.a.budget.spent()
 	r.RunCostUSD, r.BudgetUSD = usd, bound.USD
 }
 
 // fail closes the turn after a model call that did not succeed.
-func (l *loop) fail(ctx context.Context, err error) (Step, bool, error) {
+func (l *loop) fail(ctx context.Context, err error) (DriverState, bool, error) {
 	var me *model.Error
 	if errors.As(err, &me) && me.Kind == model.ErrorRefused {
 		return l.finish(ctx, event.ReasonRefused, err)

@@ -22,7 +22,7 @@ func TestToolRoundThenAnswer(t *testing.T) {
 		step{text: "let me look", uses: []transcript.ToolUse{use("c1", "Look", `{}`)}},
 		step{text: "done"},
 	)
-	a := newAgent(t, m, agent.Options{Tools: registry(t, says("Look", "seen"))})
+	a := newAgent(t, m, agent.Options{Tools: registry(t, hasContent("Look", "seen"))})
 	all := events(t, a, "hi")
 	var told []string
 	for _, e := range all {
@@ -35,7 +35,7 @@ func TestToolRoundThenAnswer(t *testing.T) {
 			told = append(told, "delta "+e.Text)
 		case event.ItemAppended:
 			told = append(told, "item "+string(e.Item.Role()))
-		case event.Decided:
+		case event.DecisionMade:
 			told = append(told, "decided "+string(e.Decision.Effect))
 		case event.ToolStarted:
 			told = append(told, "started "+e.Tool)
@@ -169,7 +169,7 @@ func TestLimits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := play(t, loop, loop, loop, loop)
 			m.info.Price = &model.Price{Input: 3}
-			c.o.Tools = registry(t, says("Look", "x"))
+			c.o.Tools = registry(t, hasContent("Look", "x"))
 			res := prompt(t, newAgent(t, m, c.o), "go")
 			if res.Reason != c.want || res.Turns != c.turns {
 				t.Errorf("ended by %s after %d calls, want %s after %d", res.Reason, res.Turns, c.want, c.turns)
@@ -224,7 +224,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 		return approval.Answer{}, ctx.Err()
 	}
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`), use("b", "Edit", `{}`)}}, step{text: "later"})
-	a = newAgent(t, m, agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: ask}, Tools: registry(t, says("Edit", "edited"))})
+	a = newAgent(t, m, agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}, Ask: ask}, Tools: registry(t, hasContent("Edit", "edited"))})
 	if res := prompt(t, a, "go"); res.Reason != event.ReasonInterrupted {
 		t.Fatalf("ended by %s", res.Reason)
 	}
@@ -280,7 +280,7 @@ func TestPermission(t *testing.T) {
 		{"no and stop", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModePlan}, Ask: answers(approval.Answer{Decision: approval.Deny, Stop: true})}}, 0, 1, event.ReasonInterrupted},
 		{"bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, 1, 0, event.ReasonCompleted},
 		{"edits", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeAcceptEdits}}}, 1, 0, event.ReasonCompleted},
-		{"a policy's deny beats bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Policies: []policy.Named{{Name: "refusing", Policy: refusing{}}}}}}, 0, 1, event.ReasonCompleted},
+		{"a policy's deny beats bypass", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass, Policies: []policy.NamedPolicy{{Name: "refusing", Policy: refusing{}}}}}}, 0, 1, event.ReasonCompleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ran = 0
@@ -302,9 +302,9 @@ func (refusing) Evaluate(policy.Request) policy.Verdict {
 
 func TestDriverSteps(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Edit", `{}`)}}, step{text: "done"})
-	a := newAgent(t, m, agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}, Tools: registry(t, says("Edit", "edited"))})
+	a := newAgent(t, m, agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeDefault}}, Tools: registry(t, hasContent("Edit", "edited"))})
 	d := a.Driver(nil)
-	next := func() agent.Step {
+	next := func() agent.DriverState {
 		t.Helper()
 		s, err := d.Next(t.Context())
 		if err != nil {
@@ -362,7 +362,7 @@ func TestInputQueuedDuringATurnIsTakenInAfterTheRound(t *testing.T) {
 func TestDuplicateCallIDsAreRenamed(t *testing.T) {
 	call := step{uses: []transcript.ToolUse{use("call_0", "Look", `{}`), use("call_0", "Look", `{}`)}}
 	m := play(t, call, call, step{text: "ok"})
-	a := newAgent(t, m, agent.Options{Tools: registry(t, says("Look", "x"))})
+	a := newAgent(t, m, agent.Options{Tools: registry(t, hasContent("Look", "x"))})
 	if res := prompt(t, a, "go"); res.Reason != event.ReasonCompleted {
 		t.Fatalf("%s: %v", res.Reason, res.Err)
 	}

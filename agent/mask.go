@@ -55,23 +55,23 @@ func (a *Agent) masked(d session.Draft) session.Draft {
 	return d
 }
 
-// whyMasked says why a call of before a restart is not run.
-const whyMasked = "a secret in its input was masked when it was written down, and the program was started again since: make the call again"
+// maskedReason says why a call of before a restart is not run.
+const maskedReason = "a secret in its input was masked when it was written down, and the program was started again since: make the call again"
 
-// lostInput reports whether the input of a call was read from a log that has it
+// inputErased reports whether the input of a call was read from a log that has it
 // masked or erased.
-func (a *Agent) lostInput(c *call) bool {
+func (a *Agent) inputErased(c *call) bool {
 	in := string(c.use.Input)
-	return c.recalled && (a.opt.Mask.Shows(in) || strings.Contains(in, record.Erased))
+	return c.openQuestion && (a.opt.Mask.HasPlaceholder(in) || strings.Contains(in, record.Erased))
 }
 
-// whyHidden says why an answer from elsewhere is no yes.
-const whyHidden = "whoever allowed it elsewhere saw the command with a secret masked, and what was masked may do more: it must be allowed where the agent runs"
+// hiddenReason says why an answer from elsewhere is no yes.
+const hiddenReason = "whoever allowed it elsewhere saw the command with a secret masked, and what was masked may do more: it must be allowed where the agent runs"
 
-// hidden reports whether those who read a question in the log do not see all that the
+// isPartlyMasked reports whether those who read a question in the log do not see all that the
 // command does: a shell would act on what is masked.
-func (a *Agent) hidden(reqs []policy.Request) bool {
+func (a *Agent) isPartlyMasked(reqs []policy.Request) bool {
 	return slices.ContainsFunc(reqs, func(r policy.Request) bool {
-		return r.Operation == policy.OpCommand && a.opt.Mask.Hides(r.Resource, "&;|<>`$()\\\n\r")
+		return r.Operation == policy.OpCommand && a.opt.Mask.MasksAny(r.Resource, "&;|<>`$()\\\n\r")
 	})
 }

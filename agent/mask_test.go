@@ -40,9 +40,9 @@ func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Mask: masker(t)}, c.first)
-			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+			l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 			bash := command("Bash")
-			person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+			person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 			a := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask}})
 			goOn(t, a)
 			if len(bash.inputs) != c.ran || len(person.asked) > 0 {
@@ -55,7 +55,7 @@ func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
 	}
 }
 
-func TestAYesFromElsewhereCoversOnlyWhatWasSeen(t *testing.T) {
+func TestRemoteAllowCoversShown(t *testing.T) {
 	for _, c := range []struct {
 		name, input, told string
 		ran               int
@@ -68,7 +68,7 @@ func TestAYesFromElsewhereCoversOnlyWhatWasSeen(t *testing.T) {
 			a := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
 				Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Mask: masker(t),
 				Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
-					if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.AllowSession, By: "bob"}); err != nil {
+					if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}); err != nil {
 						t.Error(err)
 					}
 					<-ctx.Done()
@@ -83,7 +83,7 @@ func TestAYesFromElsewhereCoversOnlyWhatWasSeen(t *testing.T) {
 				t.Errorf("%d grants", n)
 			}
 			here := command("Bash") // where it is shown whole
-			person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+			person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 			b := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
 				Sessions: sessions(t), Tools: registry(t, here), Mask: masker(t), Permissions: agent.Permissions{Ask: person.ask},
 			}))

@@ -18,7 +18,7 @@ func beginIn(t *testing.T, s *session.Sessions, m policy.Mode, usual bool, steps
 	t.Helper()
 	a, err := agent.New(play(t, steps...), &agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one", Takeover: true},
-		Permissions: agent.Permissions{Config: policy.Config{Mode: m}, UsualMode: usual}, Tools: registry(t, command("Bash")),
+		Permissions: agent.Permissions{Config: policy.Config{Mode: m}, DefaultMode: usual}, Tools: registry(t, command("Bash")),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func modeOf(t *testing.T, disk *memory.Store, m policy.Mode, usual bool) policy.
 // The mode in which a run began is the run's: it outlives the process, however that ended,
 // as a mode does that was set on the way. Plan mode outlives a kill, and not a turn that came
 // to its end; bypassPermissions outlives nothing.
-func TestTheModeOfTheStartIsTheRuns(t *testing.T) {
+func TestStartModeIsRunMode(t *testing.T) {
 	for _, m := range policy.Modes() {
 		for name, killed := range map[string]bool{"closed": false, "killed": true} {
 			t.Run(string(m)+" "+name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestTheModeOfTheStartIsTheRuns(t *testing.T) {
 // A mode that is asked for when a session goes on is a change on record: it counts, and is
 // what the next process finds. One that is usual here and that nobody has asked for is not on
 // record, and counts where it is stricter.
-func TestAModeThatIsAskedForChangesThatOfTheRun(t *testing.T) {
+func TestRequestedModeChangesRun(t *testing.T) {
 	disk := memory.New()
 	s := session.New(disk, nil)
 	for i, c := range []struct {

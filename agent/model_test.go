@@ -97,7 +97,7 @@ func TestFallbackModelGoesOnWithTheLoop(t *testing.T) {
 	m := play(t, failing(model.ErrorOverloaded), step{text: "primary again"})
 	m2 := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "from the fallback"})
 	m2.info.Model = "m2"
-	a := newAgent(t, m, agent.Options{Model: agent.ModelOptions{Fallback: m2, Retry: agent.Retry{Max: -1}}, Tools: registry(t, says("T", "x"))})
+	a := newAgent(t, m, agent.Options{Model: agent.ModelOptions{Fallback: m2, Retry: agent.Retry{Max: -1}}, Tools: registry(t, hasContent("T", "x"))})
 	all := events(t, a, "go")
 	var switched, ran bool
 	for _, e := range all {
@@ -146,7 +146,7 @@ func TestTheFallbackAnswersForAProviderThatAsksToWaitForLong(t *testing.T) {
 
 		m := play(t, ill)
 		a, _ = set(m, step{text: "beside"})
-		if text, err := a.Aside(t.Context(), m, "system", "a question"); text != "beside" || err != nil {
+		if text, err := a.SideCall(t.Context(), m, "system", "a question"); text != "beside" || err != nil {
 			t.Errorf("aside: %q, %v", text, err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestTheFallbackSummarisesWhenRetriesAreExhausted(t *testing.T) {
 	}
 }
 
-func TestABrokenStreamIsAskedAgainAndItsDeltasAreVoid(t *testing.T) {
+func TestBrokenStreamRetried(t *testing.T) {
 	broken := step{text: "half", err: &model.Error{
 		Kind: model.ErrorNetwork, Provider: "fake",
 		Partial: &transcript.Item{Parts: []transcript.Part{transcript.Text{Text: "half"}}},
@@ -196,9 +196,9 @@ func TestCostCountsCachedTokens(t *testing.T) {
 
 func TestToolsCanChangeBetweenTurns(t *testing.T) {
 	m := play(t, step{text: "a"}, step{text: "b"})
-	a := newAgent(t, m, agent.Options{Tools: registry(t, says("One", "1"))})
+	a := newAgent(t, m, agent.Options{Tools: registry(t, hasContent("One", "1"))})
 	prompt(t, a, "go")
-	a.SetTools(registry(t, says("One", "1"), says("Two", "2")))
+	a.SetTools(registry(t, hasContent("One", "1"), hasContent("Two", "2")))
 	told := false
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil {
@@ -215,7 +215,7 @@ func TestToolsCanChangeBetweenTurns(t *testing.T) {
 	if strings.Count(said, "These tools are available from now on: Two") != 1 || strings.Contains(said, "no longer") {
 		t.Errorf("the model reads %s", said)
 	}
-	a.SetTools(registry(t, says("Two", "2")))
+	a.SetTools(registry(t, hasContent("Two", "2")))
 	m.steps = append(m.steps, step{text: "c"})
 	prompt(t, a, "go")
 	if said := words(m, 2); strings.Count(said, "These tools are no longer available: One") != 1 {
@@ -224,28 +224,28 @@ func TestToolsCanChangeBetweenTurns(t *testing.T) {
 }
 
 // rewriter is a mutator made of a function.
-type rewriter func(c agent.Cursor) ([]transcript.Encoded, error)
+type rewriter func(c agent.MutatorContext) ([]transcript.Encoded, error)
 
 func (rewriter) Name() string { return "test" }
 
-func (f rewriter) Mutate(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+func (f rewriter) Mutate(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 	return f(c)
 }
 
 func TestMutators(t *testing.T) {
 	s := sessions(t)
 	var ended []bool
-	watch := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
+	watch := rewriter(func(c agent.MutatorContext) ([]transcript.Encoded, error) {
 		ended = append(ended, c.TurnEnded)
 		return c.Items, nil // the same items: no change
 	})
 	m := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
-		Tools: registry(t, says("T", "x")), Mutators: []agent.Mutator{watch},
+		Tools: registry(t, hasContent("T", "x")), Mutators: []agent.Mutator{watch},
 	})
 	for _, e := range events(t, a, "go") {
-		if _, ok := e.(event.MutationFinished); ok {
+		if _, ok := e.(event.TranscriptRewritten); ok {
 			t.Error("an unchanged transcript was announced")
 		}
 	}
@@ -259,9 +259,9 @@ func TestMutators(t *testing.T) {
 	}
 }
 
-func TestAMutationIsOneRecordAndTheStoreFollows(t *testing.T) {
+func TestRewriteIsOneRecord(t *testing.T) {
 	s := sessions(t)
-	drop := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
+	drop := rewriter(func(c agent.MutatorContext) ([]transcript.Encoded, error) {
 		if len(c.Items) < 4 {
 			return nil, nil
 		}
@@ -274,7 +274,7 @@ func TestAMutationIsOneRecordAndTheStoreFollows(t *testing.T) {
 	prompt(t, a, "b")
 	dirty := 0
 	for _, e := range events(t, a, "c") {
-		if e, ok := e.(event.MutationFinished); ok && e.By == "test" {
+		if e, ok := e.(event.TranscriptRewritten); ok && e.Mutator == "test" {
 			dirty++
 		}
 	}
@@ -296,7 +296,7 @@ func TestAMutationIsOneRecordAndTheStoreFollows(t *testing.T) {
 
 func TestAMutationThatBreaksPairingIsRefused(t *testing.T) {
 	s := sessions(t)
-	breaks := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
+	breaks := rewriter(func(c agent.MutatorContext) ([]transcript.Encoded, error) {
 		if c.TurnEnded {
 			return nil, nil
 		}
@@ -305,7 +305,7 @@ func TestAMutationThatBreaksPairingIsRefused(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c", "T", "{}")}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
-		Tools: registry(t, says("T", "x")), Mutators: []agent.Mutator{breaks},
+		Tools: registry(t, hasContent("T", "x")), Mutators: []agent.Mutator{breaks},
 	})
 	res := prompt(t, a, "go")
 	if _, pairing := errors.AsType[*transcript.PairingError](res.Err); res.Reason != event.ReasonFailed || !pairing {
@@ -332,10 +332,10 @@ func TestCompaction(t *testing.T) {
 	a := newAgent(t, m, agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, noisy), Limits: agent.Limits{MaxTurns: 20},
 	})
-	var compacted []event.MutationFinished
+	var compacted []event.TranscriptRewritten
 	all := events(t, a, "new question")
 	for _, e := range all {
-		if e, ok := e.(event.MutationFinished); ok {
+		if e, ok := e.(event.TranscriptRewritten); ok {
 			compacted = append(compacted, e)
 		}
 	}

@@ -32,15 +32,15 @@ func (l *loop) mutate(ctx context.Context) error {
 	return nil
 }
 
-func (l *loop) cursor(turnEnded bool) Cursor {
-	return Cursor{
+func (l *loop) cursor(turnEnded bool) MutatorContext {
+	return MutatorContext{
 		TurnEnded: turnEnded, Items: l.t.Items(), Usage: l.lastUsage, Context: l.contextSize(),
 		NewID: l.a.opt.NewID, Ask: l.askModel, overhead: l.overhead,
 	}
 }
 
-// moment is the word of [event.MutationFinished] for when a mutator ran.
-func (c Cursor) moment() string {
+// moment is the word of [event.TranscriptRewritten] for when a mutator ran.
+func (c MutatorContext) moment() string {
 	if c.TurnEnded {
 		return "after_turn_ended"
 	}
@@ -48,7 +48,7 @@ func (c Cursor) moment() string {
 }
 
 // mutateBy lets one mutator rewrite the transcript, and says whether it did.
-func (l *loop) mutateBy(ctx context.Context, m Mutator, c Cursor) (bool, error) {
+func (l *loop) mutateBy(ctx context.Context, m Mutator, c MutatorContext) (bool, error) {
 	items, err := m.Mutate(ctx, c)
 	if err != nil {
 		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
@@ -57,18 +57,18 @@ func (l *loop) mutateBy(ctx context.Context, m Mutator, c Cursor) (bool, error) 
 }
 
 // take records and announces what a mutator has made of the transcript, if it is another.
-func (l *loop) take(ctx context.Context, m Mutator, c Cursor, items []transcript.Encoded) (bool, error) {
+func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []transcript.Encoded) (bool, error) {
 	if items == nil || same(c.Items, items) {
 		return false, nil
 	}
 	if err := l.rewrite(ctx, m.Name(), items); err != nil {
 		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
 	}
-	e := event.MutationFinished{By: m.Name(), Moment: c.moment(), Before: len(c.Items), After: len(items)}
+	e := event.TranscriptRewritten{Mutator: m.Name(), When: c.moment(), Before: len(c.Items), After: len(items)}
 	if _, ours := m.(compactor); ours {
 		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.cursor(c.TurnEnded))
 	}
-	l.tell(e)
+	l.publish(e)
 	return true, nil
 }
 
@@ -85,36 +85,36 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) 
 	}
 	if l.turn.uncompacted = !did; did && c.over(l.cursor(turnEnded)) {
 		l.turn.uncompacted = true
-		l.tell(event.Notice{Text: "the transcript is compacted and still larger than its bounds: it is compacted again in the next turn"})
+		l.publish(event.Notice{Text: "the transcript is compacted and still larger than its bounds: it is compacted again in the next turn"})
 	}
 	return nil
 }
 
 // tryCompact compacts while a turn is open, and says whether it did. What keeps the
 // transcript as it is does not end the turn.
-func (l *loop) tryCompact(ctx context.Context, c compactor, cur Cursor) (bool, error) {
+func (l *loop) tryCompact(ctx context.Context, c compactor, cur MutatorContext) (bool, error) {
 	did, err := l.compact(ctx, c, cur, triggerAuto)
 	blocked, ok := errors.AsType[*event.Error](err)
 	switch {
 	case ok && blocked.HookEvent != "":
-		l.tell(event.Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.Hook, blocked.HookReason)})
+		l.publish(event.Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.Hook, blocked.HookReason)})
 		return false, nil
-	case errors.Is(err, errKept) && ctx.Err() == nil:
-		l.tell(event.Notice{Text: "the transcript could not be compacted: " + err.Error()})
+	case errors.Is(err, errNotCompacted) && ctx.Err() == nil:
+		l.publish(event.Notice{Text: "the transcript could not be compacted: " + err.Error()})
 		return false, nil
 	}
 	return did, err
 }
 
-// squeeze compacts a transcript that the model has found too long, once until it answers,
+// compactTooLong compacts a transcript that the model has found too long, once until it answers,
 // and says whether the model is to be asked again.
-func (l *loop) squeeze(ctx context.Context, cause error) (bool, error) {
+func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 	c := compactor{l.a.opt.Compact}
-	if !tooLong(cause) || c.o.Off || l.turn.squeezed || ctx.Err() != nil {
+	if !tooLong(cause) || c.o.Disabled || l.turn.compactedTooLong || ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the cause stays the caller's
 	}
-	l.turn.squeezed = true
-	l.tell(event.Notice{Text: "the transcript is too long for the model: it is compacted"})
+	l.turn.compactedTooLong = true
+	l.publish(event.Notice{Text: "the transcript is too long for the model: it is compacted"})
 	did, err := l.tryCompact(ctx, c, l.cursor(false))
 	if ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the turn ends with the interrupt
@@ -122,19 +122,19 @@ func (l *loop) squeeze(ctx context.Context, cause error) (bool, error) {
 	return did, err
 }
 
-// errKept says that a compaction failed before anything was rewritten.
-var errKept = errors.New("nothing was changed")
+// errNotCompacted says that a compaction failed before anything was rewritten.
+var errNotCompacted = errors.New("nothing was changed")
 
 // compact makes the transcript smaller, and says whether it did.
-func (l *loop) compact(ctx context.Context, c compactor, cur Cursor, trigger string) (bool, error) {
+func (l *loop) compact(ctx context.Context, c compactor, cur MutatorContext, trigger string) (bool, error) {
 	if err := l.beforeCompaction(ctx, trigger, cur.Instructions); err != nil {
 		return false, err
 	}
 	cur.trigger = trigger
-	l.tell(event.Compacting{Trigger: trigger})
+	l.publish(event.CompactionStarted{Trigger: trigger})
 	items, err := c.Mutate(ctx, cur)
 	if err != nil {
-		return false, fmt.Errorf("%w (%w)", err, errKept)
+		return false, fmt.Errorf("%w (%w)", err, errNotCompacted)
 	}
 	did, err := l.take(ctx, c, cur, items)
 	if !did || err != nil {
@@ -146,7 +146,7 @@ func (l *loop) compact(ctx context.Context, c compactor, cur Cursor, trigger str
 // summaryIn is what a compaction has put in place of older items, or "".
 func summaryIn(items, before []transcript.Encoded) string {
 	for _, item := range items {
-		if stands(item) {
+		if isFixed(item) {
 			continue
 		}
 		if item.Role() == transcript.RoleContext && !slices.ContainsFunc(before, func(e transcript.Encoded) bool { return e.ID() == item.ID() }) {
@@ -204,7 +204,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 		err = t.Check()
 	}
 	if err != nil {
-		return fmt.Errorf("%w (%w)", err, errKept)
+		return fmt.Errorf("%w (%w)", err, errNotCompacted)
 	}
 	if l.log != nil {
 		raw := make([]json.RawMessage, len(items))
@@ -212,7 +212,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 			raw[i] = e.JSON
 		}
 		w := session.Rewrite{Reason: by, By: by, Items: raw, Messages: len(items)}
-		ctx, kept := lasting(ctx)
+		ctx, kept := detachedContext(ctx)
 		if err := kept(l.log.Rewrite(ctx, w)); err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 	}
 	for _, e := range l.t.Items() {
 		for _, use := range e.UseIDs() {
-			l.keepID(use)
+			l.reserveID(use)
 		}
 	}
 	l.a.mu.Lock()
@@ -268,7 +268,7 @@ func (l *loop) maskNew(items []transcript.Encoded) ([]transcript.Encoded, error)
 }
 
 func (l *loop) mutators() []Mutator {
-	if c := l.a.opt.Compact; !c.Off && (l.contextSize() > 0 || c.Items > 0) {
+	if c := l.a.opt.Compact; !c.Disabled && (l.contextSize() > 0 || c.Items > 0) {
 		return append(slices.Clip(l.a.opt.Mutators), compactor{c})
 	}
 	return l.a.opt.Mutators
@@ -289,7 +289,7 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 	if err == nil || ctx.Err() != nil || l.fallback == nil || enc == l.fallback || !fallsBack(err) {
 		return it, err
 	}
-	l.tell(event.Notice{Text: fmt.Sprintf("%v: %s is asked in its place", err, l.fallback.m.Info())})
+	l.publish(event.Notice{Text: fmt.Sprintf("%v: %s is asked in its place", err, l.fallback.m.Info())})
 	return l.askWith(ctx, l.fallback.m, system, items)
 }
 
@@ -310,10 +310,10 @@ func (l *loop) askWith(ctx context.Context, m model.Model, system string, items 
 		}
 		if paid != nil {
 			e := l.usageOf(paid)
-			e.For, e.Provider, e.Took = forMutator, m.Info().Provider, l.a.opt.Clock().Sub(began)
-			l.tell(e)
+			e.Purpose, e.Provider, e.Duration = forMutator, m.Info().Provider, l.a.opt.Clock().Sub(began)
+			l.publish(e)
 		}
-		if err == nil || !l.again(ctx, err, attempt) {
+		if err == nil || !l.waitRetry(ctx, err, attempt) {
 			return answer.Item, err
 		}
 	}

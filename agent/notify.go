@@ -12,24 +12,24 @@ import (
 func (a *Agent) Notice(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.untold = append(a.untold, event.Notice{Text: text})
+	a.pendingEvents = append(a.pendingEvents, event.Notice{Text: text})
 }
 
 // notify fires Notification away from the loop's goroutine, and returns what is to be
 // recorded.
 func (a *Agent) notify(ctx context.Context, kind, title, message string) []entry {
-	out, entries := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.Note{Type: kind, Title: title, Body: message}})
-	a.heard(&out)
+	out, entries := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.UserNotification{Type: kind, Title: title, Body: message}})
+	a.addHookTexts(&out)
 	return entries
 }
 
-// heard keeps what hooks have said to the model away from the loop's goroutine.
-func (a *Agent) heard(out *hook.Outcome) {
+// addHookTexts keeps what hooks have said to the model away from the loop's goroutine.
+func (a *Agent) addHookTexts(out *hook.Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.said = append(a.said, asides(out.Event, out.Context)...)
+	a.hookTexts = append(a.hookTexts, hookTexts(out.Event, out.Context)...)
 	if out.Stop != nil && a.stops == nil {
-		a.stops = &event.Error{HookEvent: string(out.Event), Hook: out.Stop.By, HookReason: out.Stop.What}
+		a.stops = &event.Error{HookEvent: string(out.Event), Hook: out.Stop.Hook, HookReason: out.Stop.Text}
 	}
 }
 

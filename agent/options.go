@@ -24,9 +24,9 @@ type Options struct {
 	Session session.RestoreOptions
 	// NoPersist restores Session but writes nothing to it.
 	NoPersist bool
-	// Opening are records that go before the first turn that the agent opens, in one batch
+	// NewSession are records that go before the first turn that the agent opens, in one batch
 	// with it: what the run is that the turn belongs to.
-	Opening []session.Draft
+	NewSession []session.Draft
 	// Transcript is where an agent without Sessions starts. Observers are not
 	// called for these items.
 	Transcript []transcript.Item
@@ -55,20 +55,20 @@ type Options struct {
 	Background *Background
 	// Subagents are whom the agent may give work to; their tool is to be among Tools.
 	Subagents *Subagents
-	// Name is what the agent is called in requests and questions. Main agents have none.
-	Name string
-	// Return goes back to the current directory in which a resumed session was; an error
+	// AgentName is what the agent is called in requests and questions. Main agents have none.
+	AgentName string
+	// RestoreDir goes back to the current directory in which a resumed session was; an error
 	// says why that is not possible. Nil: a session begins in its folder.
-	Return func(dir string) error
-	// Enter, when not nil, is called when the session is opened, with a context of which [FromContext]
+	RestoreDir func(dir string) error
+	// EnterDir, when not nil, is called when the session is opened, with a context of which [FromContext]
 	// is the agent: it goes where the session begins, and returns that directory ("": it is
 	// there) and what the model is told of it. An error ends the run before it begins.
-	Enter func(ctx context.Context) (dir, told string, err error)
-	// LeaseLost, when not nil, is called when the session's lease is lost, whenever that
+	EnterDir func(ctx context.Context) (dir, told string, err error)
+	// OnLeaseLost, when not nil, is called when the session's lease is lost, whenever that
 	// happens: the store could not be reached for most of the lease's time, or somebody has
 	// taken the session over. It ends what the host runs for the session beside the agent's
 	// calls, such as servers, and returns when that has ended.
-	LeaseLost func(error)
+	OnLeaseLost func(error)
 	// Mask masks secrets in everything that is written down, and so in what models
 	// read; nil masks nothing.
 	Mask *secret.Masker
@@ -131,10 +131,10 @@ type Permissions struct {
 	// mode it was last set to, unless that was bypassPermissions, or plan in a turn
 	// that came to its end.
 	Config policy.Config
-	// UsualMode says that the mode of Config is that of every run, and nobody has
+	// DefaultMode says that the mode of Config is that of every run, and nobody has
 	// asked for it this time: it is not on record, and a resumed session goes on in its own
 	// mode where that is stricter.
-	UsualMode bool
+	DefaultMode bool
 	// Guards are used instead by a host that brings its own, a sub-agent's for
 	// example ([policy.Guards.Child]); Config must be zero then, and the mode of
 	// a resumed session is not looked at.
@@ -146,7 +146,7 @@ type Permissions struct {
 	// was interrupted, time is up, or somebody has answered elsewhere; one that does
 	// not return soon is left behind, and its answer counts for nothing. Nil means that
 	// nobody is there: nothing is asked and the answer is no. An error is a no too,
-	// but [approval.ErrLeave] leaves the question open: the run ends with an error
+	// but [approval.ErrSuspend] leaves the question open: the run ends with an error
 	// that wraps it, and goes on when the session is resumed. Sub-agents ask at the same
 	// time as each other.
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
@@ -167,8 +167,8 @@ type Hooks struct {
 	// they named before; whoever watches them fires FileChanged ([Agent.Fire]). Nil:
 	// nothing watches files.
 	Watch func(paths []string) error
-	// Known is told of a file of whose change by a tool hooks have just heard; may be nil.
-	Known func(path string)
+	// OnChangeReported is told of a file of whose change by a tool hooks have just heard; may be nil.
+	OnChangeReported func(path string)
 	// Setup is the trigger of the Setup event: "init" or "maintenance" when the person
 	// asked for it, "" otherwise.
 	Setup string
@@ -191,13 +191,13 @@ type Retry struct {
 // whose context size is known. The prompt that is being answered and whole pairs of tool
 // uses and results always stay.
 type Compact struct {
-	Off     bool
-	Context int     // tokens; default the model's
-	Reserve int     // compact when fewer tokens than this are left; default 13000
-	Share   float64 // and when more than this share of the context is used; 0: never
-	Items   int     // and when there are more items than this; 0: never
-	Keep    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of what there is
-	// Steps make it smaller, one after the other; default a [Reduction] that summarises and leaves Keep.
+	Disabled      bool
+	Context       int     // tokens; default the model's
+	ReserveTokens int     // compact when fewer tokens than this are left; default 13000
+	Threshold     float64 // and when more than this share of the context is used; 0: never
+	Items         int     // and when there are more items than this; 0: never
+	KeepTokens    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of what there is
+	// Steps make it smaller, one after the other; default a [CompactionStep] that summarises and leaves Keep.
 	Steps []Mutator
 }
 
@@ -214,8 +214,8 @@ type LoopObserver interface {
 	Observe(sessionID string, e event.Event)
 }
 
-// Cursor is what a mutator gets to see and use.
-type Cursor struct {
+// MutatorContext is what a mutator gets to see and use.
+type MutatorContext struct {
 	// TurnEnded: it runs between turns, before a new turn's first model call. Otherwise it
 	// runs after tool results, before the model sees them.
 	TurnEnded bool
@@ -235,9 +235,9 @@ type Cursor struct {
 
 // Mutator rewrites a transcript: compaction, redaction, repair. What it returns
 // must keep the pairing rule; it becomes one rewrite record, all or nothing,
-// and is announced as [event.MutationFinished]. Returning nil, or the same items,
+// and is announced as [event.TranscriptRewritten]. Returning nil, or the same items,
 // changes and announces nothing.
 type Mutator interface {
 	Name() string
-	Mutate(ctx context.Context, c Cursor) ([]transcript.Encoded, error)
+	Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error)
 }

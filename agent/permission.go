@@ -89,7 +89,7 @@ func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, err
 	if closed {
 		return c, ErrClosed
 	}
-	ctx, kept := lasting(ctx)
+	ctx, kept := detachedContext(ctx)
 	done, err := a.change(ctx, a.ofTurn(c))
 	return done, kept(err)
 }
@@ -120,7 +120,7 @@ func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, erro
 	if err := a.guards.Apply(checked); err != nil {
 		return c, err
 	}
-	a.tellLater(checked)
+	a.deferEvent(checked)
 	return checked, nil
 }
 
@@ -135,7 +135,7 @@ func (a *Agent) opened(ctx context.Context, l *loop) error {
 	defer a.mu.Unlock()
 	a.loop, a.log, a.id, a.snapshot = l, l.log, l.opened.ID, l.snapshotOf
 	if l.log != nil {
-		l.log.OnLost(a.leaseLost)
+		l.log.OnLeaseLost(a.leaseLost)
 	}
 	return nil
 }
@@ -146,21 +146,21 @@ func (a *Agent) openLog() *session.Log {
 	return a.log
 }
 
-// takeIn takes in what others have appended, to the run's log and to the agent's own.
-func (a *Agent) takeIn(ctx context.Context) error {
-	if err := a.shared.takeIn(ctx); err != nil {
+// readNew takes in what others have appended, to the run's log and to the agent's own.
+func (a *Agent) readNew(ctx context.Context) error {
+	if err := a.shared.readNew(ctx); err != nil {
 		return err
 	}
 	log := a.openLog()
 	if log == nil || log == a.shared.home() {
 		return nil
 	}
-	ctx, kept := lasting(ctx)
-	recs, err := log.TakeIn(ctx)
+	ctx, kept := detachedContext(ctx)
+	recs, err := log.Refresh(ctx)
 	err = kept(err)
 	for _, r := range recs {
 		if r.Kind == session.KindItem && r.Payload != nil && err == nil {
-			err = a.takeBack(r.Payload)
+			err = a.requeue(r.Payload)
 		}
 	}
 	return err
@@ -177,13 +177,13 @@ func named(c policy.Change) string {
 	return ""
 }
 
-// tellChanges tells of changes on the loop's goroutine.
-func (l *loop) tellChanges() {
+// emitChanges tells of changes on the loop's goroutine.
+func (l *loop) emitChanges() {
 	l.a.mu.Lock()
 	changed := l.a.newPolicy
 	l.a.newPolicy = nil
 	l.a.mu.Unlock()
 	for _, e := range changed {
-		l.tell(e)
+		l.publish(e)
 	}
 }

@@ -131,7 +131,7 @@ func TestACallbackReplacesTheInput(t *testing.T) {
 		switch e := e.(type) {
 		case event.ToolStarted:
 			started = string(e.Input)
-		case event.Decided:
+		case event.DecisionMade:
 			decided = string(e.Decision.Input)
 		}
 	}
@@ -144,13 +144,13 @@ func TestACallbackReplacesTheInput(t *testing.T) {
 	}
 }
 
-func TestAStopOfAPolicyEndsTheTurn(t *testing.T) {
+func TestPolicyStopEndsTurn(t *testing.T) {
 	for _, uses := range [][]transcript.ToolUse{
 		{use("c1", "Bash", push)},
 		{use("c1", "Bash", push), use("c2", "Bash", push)},
 		{use("c0", "Look", `{}`), use("c1", "Bash", push)}, // the last one of a round that ran something
 	} {
-		look := probe{name: "Look", readOnly: true, run: says("Look", "seen").run}
+		look := probe{name: "Look", readOnly: true, run: hasContent("Look", "seen").run}
 		m := play(t, step{uses: uses}, step{text: "never"})
 		a := newAgent(t, m, agent.Options{Tools: registry(t, command("Bash"), look), Permissions: agent.Permissions{Config: policy.Config{
 			CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
@@ -171,7 +171,7 @@ func TestAStopOfAPolicyEndsTheTurn(t *testing.T) {
 
 func TestRequestsSayWhoAndWhere(t *testing.T) {
 	var seen []policy.Request
-	silent := probe{name: "Todo", run: says("Todo", "x").run}
+	silent := probe{name: "Todo", run: hasContent("Todo", "x").run}
 	p := policy.Config{Mode: policy.ModeBypass, Folders: []string{"/w"}, CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
 		seen = append(seen, r)
 		return policy.Verdict{}, nil
@@ -179,8 +179,8 @@ func TestRequestsSayWhoAndWhere(t *testing.T) {
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push), use("c2", "Todo", `{}`)}}, step{text: "ok"})
 	s := sessions(t)
 	a := newAgent(t, m, agent.Options{
-		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Name: "helper", Permissions: agent.Permissions{Config: p},
-		Tools: registry(t, command("Bash"), nameless{silent}),
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, AgentName: "helper", Permissions: agent.Permissions{Config: p},
+		Tools: registry(t, command("Bash"), noRequestTool{silent}),
 	})
 	res := prompt(t, a, "go")
 	if len(seen) != 2 || res.Reason != event.ReasonCompleted {
@@ -200,14 +200,14 @@ func TestRequestsSayWhoAndWhere(t *testing.T) {
 	a.Close()
 }
 
-// nameless is a tool whose calls touch nothing that has a name.
-type nameless struct{ probe }
+// noRequestTool is a tool whose calls touch nothing that has a name.
+type noRequestTool struct{ probe }
 
-func (nameless) Requests(*tool.Call) ([]policy.Request, error) { return nil, nil }
+func (noRequestTool) Requests(*tool.Call) ([]policy.Request, error) { return nil, nil }
 
 func TestAReadIsJudgedOnce(t *testing.T) {
 	asked := map[string]int{}
-	look := probe{name: "Look", readOnly: true, run: says("Look", "seen").run}
+	look := probe{name: "Look", readOnly: true, run: hasContent("Look", "seen").run}
 	m := play(t, step{uses: []transcript.ToolUse{use("a", "Look", `{"n":1}`), use("b", "Look", `{"n":2}`)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, look), Permissions: agent.Permissions{Config: policy.Config{
 		CanUseTool: func(_ context.Context, r policy.Request) (policy.Verdict, error) {
@@ -252,7 +252,7 @@ func TestAChildIsNeverWeaker(t *testing.T) {
 	}
 	bash := command("Bash")
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", push)}}, step{text: "ok"})
-	child := newAgent(t, m, agent.Options{Permissions: agent.Permissions{Guards: g}, Name: "helper", Tools: registry(t, bash)})
+	child := newAgent(t, m, agent.Options{Permissions: agent.Permissions{Guards: g}, AgentName: "helper", Tools: registry(t, bash)})
 	prompt(t, child, "go")
 	if child.Mode() != policy.ModeDontAsk || len(bash.inputs) != 0 {
 		t.Errorf("the child is in mode %s and ran %v", child.Mode(), bash.inputs)

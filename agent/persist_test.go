@@ -31,7 +31,7 @@ func sessions(t testing.TB) *session.Sessions {
 // process of which nothing is heard again.
 func killed(t testing.TB, s *session.Sessions, id string) {
 	t.Helper()
-	held, err := s.Held(t.Context(), id)
+	held, err := s.Lease(t.Context(), id)
 	if err == nil && held != nil {
 		l, _ := session.As[session.Leaser](s.Store())
 		err = l.Release(t.Context(), id, *held)
@@ -41,7 +41,7 @@ func killed(t testing.TB, s *session.Sessions, id string) {
 	}
 }
 
-func TestARunIsOnTheLogBeforeItCounts(t *testing.T) {
+func TestRecordsBeforeEffects(t *testing.T) {
 	s := sessions(t)
 	var a *agent.Agent
 	look := probe{name: "Look", run: func(ctx context.Context, c *tool.Call) (tool.Result, error) {
@@ -208,7 +208,7 @@ func TestContinueForkAndCut(t *testing.T) {
 	}
 	b.Close()
 
-	f, m := run("other way", "forked", session.RestoreOptions{SessionID: "A", Fork: true, At: items[0].ID()})
+	f, m := run("other way", "forked", session.RestoreOptions{SessionID: "A", Fork: true, ItemID: items[0].ID()})
 	if f.SessionID() == "A" {
 		t.Fatal("the fork has the source's id")
 	}
@@ -223,13 +223,13 @@ func TestContinueForkAndCut(t *testing.T) {
 	if got, err := s.Load(t.Context(), "A", nil); err != nil || len(got.Items) != 4 {
 		t.Errorf("the source has %d items (%v)", len(got.Items), err)
 	}
-	_, err := newAgent(t, play(t), agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "A", At: "nope"}}).Start(t.Context())
+	_, err := newAgent(t, play(t), agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "A", ItemID: "nope"}}).Start(t.Context())
 	if !errors.Is(err, session.ErrInvalid) || session.Hint(err) == "" {
 		t.Errorf("unknown --at: %v (hint %q)", err, session.Hint(err))
 	}
 }
 
-func TestNoPersistLeavesTheSessionAlone(t *testing.T) {
+func TestNoPersistWritesNothing(t *testing.T) {
 	s := sessions(t)
 	if err := s.Save(t.Context(), "one", []transcript.Item{transcript.UserText("u"), {Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "a"}}}}, nil); err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestNoPersistLeavesTheSessionAlone(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesAMarkerAndNeverOverwrites(t *testing.T) {
+func TestCloseMarker(t *testing.T) {
 	s := sessions(t)
 	o := agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}}
 	if err := newAgent(t, play(t), o).Close(); err != nil {
@@ -280,7 +280,7 @@ func TestWhateverEndsARunIsSaved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sessions(t)
-			c.o.Sessions, c.o.Session, c.o.Tools = s, session.RestoreOptions{SessionID: "one"}, registry(t, says("T", "x"))
+			c.o.Sessions, c.o.Session, c.o.Tools = s, session.RestoreOptions{SessionID: "one"}, registry(t, hasContent("T", "x"))
 			m := play(t, c.step)
 			m.info.Price = &model.Price{Output: 2}
 			a := newAgent(t, m, c.o)
@@ -313,7 +313,7 @@ func TestAFailedCallCanBeRetriedWithoutAskingTwice(t *testing.T) {
 		t.Error(d)
 	}
 	for _, err := range a.Run(t.Context()) {
-		if !errors.Is(err, agent.ErrNothingToDo) {
+		if !errors.Is(err, agent.ErrNoInput) {
 			t.Errorf("run with nothing to do: %v", err)
 		}
 	}
@@ -398,7 +398,7 @@ func TestTranscriptObserver(t *testing.T) {
 	r := &recorder{}
 	m := play(t, step{uses: []transcript.ToolUse{use("call-1", "T", "{}")}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{
-		Tools: registry(t, says("T", "x")), TranscriptObservers: []agent.TranscriptObserver{r},
+		Tools: registry(t, hasContent("T", "x")), TranscriptObservers: []agent.TranscriptObserver{r},
 		Transcript: []transcript.Item{transcript.UserText("before"), {Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "b"}}}},
 	})
 	prompt(t, a, "hi")

@@ -44,8 +44,8 @@ func play(t testing.TB, steps ...step) *fake {
 
 func (f *fake) Info() model.Info { return f.info }
 
-func (f *fake) Encode(e transcript.Encoded) (model.Wire, error) {
-	return model.Wire{Role: string(e.Role()), JSON: e.JSON}, nil
+func (f *fake) Encode(e transcript.Encoded) (model.EncodedItem, error) {
+	return model.EncodedItem{Role: string(e.Role()), JSON: e.JSON}, nil
 }
 
 func (f *fake) items(req *model.Request) []transcript.Encoded {
@@ -67,7 +67,7 @@ func (f *fake) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.E
 		}
 		f.mu.Lock()
 		kept := *req
-		kept.Messages = append([]model.Wire(nil), req.Messages...)
+		kept.Messages = append([]model.EncodedItem(nil), req.Messages...)
 		f.asked = append(f.asked, kept)
 		if len(f.steps) == 0 {
 			f.mu.Unlock()
@@ -134,7 +134,7 @@ func (p probe) Requests(c *tool.Call) ([]policy.Request, error) {
 
 func (p probe) Run(ctx context.Context, c *tool.Call) (tool.Result, error) { return p.run(ctx, c) }
 
-func says(name, text string) probe {
+func hasContent(name, text string) probe {
 	return probe{name: name, run: func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(text), nil }}
 }
 

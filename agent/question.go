@@ -15,9 +15,9 @@ import (
 
 // Who answered when it was no person.
 const (
-	byTimeout   = "timeout"
-	byInterrupt = "interrupt"
-	byLapse     = "lapse" // whoever asked for the call has ended
+	byTimeout       = "timeout"
+	byInterrupt     = "interrupt"
+	byExpiredCaller = "lapse" // whoever asked for the call has ended
 )
 
 // putQuestion records the question about a call and leaves the call waiting. One
@@ -31,7 +31,7 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 		at := q.AskedAt.Add(limit)
 		q.Expires = &at
 	}
-	q = q.About(c.requests, c.decision)
+	q = q.ForRequests(c.requests, c.decision)
 	q.Session = l.opened.ID
 	if l.runLog != l.log {
 		q.Session, q.Asker = l.runLog.ID(), l.opened.ID
@@ -41,7 +41,7 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 		return nil, err
 	}
 	c.question, c.told = &q, true
-	l.keepID(q.ID)
+	l.reserveID(q.ID)
 	l.await(c)
 	return append(c.hooks.takeEntries(), entry{draft: d, event: event.ApprovalAsked{Question: q}}), nil
 }
@@ -53,35 +53,35 @@ func (l *loop) await(c *call) {
 	l.round.asked, l.a.asking = c, c != nil
 }
 
-// surface tells of a question from before a restart, once.
-func (l *loop) surface(c *call) error {
+// announceOpenQuestion tells of a question from before a restart, once.
+func (l *loop) announceOpenQuestion(c *call) error {
 	if c.told {
 		return nil
 	}
 	c.told = true
-	if l.offer == nil {
-		if err := l.refreshOffer(); err != nil {
+	if l.head == nil {
+		if err := l.refreshHead(); err != nil {
 			return err
 		}
 	}
 	l.lookup(c) // a tool that is gone is told when the answer is there
 	if _, answered := l.a.shared.answer(c.question.ID); !answered {
-		l.tell(event.ApprovalAsked{Question: *c.question})
+		l.publish(event.ApprovalAsked{Question: *c.question})
 	}
 	return nil
 }
 
 // consult puts a question to whoever answers first, and takes the answer.
 func (l *loop) consult(ctx context.Context, q approval.Question) error {
-	asking, stop := l.whileWanted(ctx)
+	asking, stop := l.untilAbandoned(ctx)
 	defer stop()
 	ans, err := l.ask(asking, q)
 	switch {
 	case asking.Err() != nil:
 		return nil // next answers the question
-	case errors.Is(err, approval.ErrLeave) && l.round.asked.wish != nil:
-		ans = nothing("a command that runs cannot be left waiting").ans
-	case errors.Is(err, approval.ErrLeave):
+	case errors.Is(err, approval.ErrSuspend) && l.round.asked.nested != nil:
+		ans = noAnswer("a command that runs cannot be left waiting").ans
+	case errors.Is(err, approval.ErrSuspend):
 		return fmt.Errorf("agent: question %s about %s: %w", q.ID, q.Tool, err)
 	case err != nil:
 		return err
@@ -109,7 +109,7 @@ const patience = 2 * time.Second
 // resolve finds the recorded one in the log.
 func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	if l.a.opt.Permissions.Ask == nil {
-		return approval.Answer{Decision: approval.Deny, By: byNobody}, nil
+		return approval.Answer{Decision: approval.Deny, Actor: byNobody}, nil
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -179,7 +179,7 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 		case <-t.C:
 			_, _ = l.a.Fire(ctx, hook.Input{ // a store that fails stops the loop by itself
 				Event: hook.Notification,
-				Note:  hook.Note{Type: "idle_prompt", Title: "Waiting for you", Body: "Holdfast is waiting for your input"},
+				Note:  hook.UserNotification{Type: "idle_prompt", Title: "Waiting for you", Body: "Holdfast is waiting for your input"},
 			})
 		}
 	}()
@@ -195,22 +195,22 @@ func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
 	}()
 	ans, err := l.a.opt.Permissions.Ask(ctx, q)
 	switch {
-	case errors.Is(err, approval.ErrLeave):
+	case errors.Is(err, approval.ErrSuspend):
 		return reply{err: err}
 	case err != nil:
-		return nothing("the question could not be answered: " + err.Error())
+		return noAnswer("the question could not be answered: " + err.Error())
 	}
 	if err := q.Check(ans); err != nil {
-		return nothing("the answer cannot be used: " + err.Error())
+		return noAnswer("the answer cannot be used: " + err.Error())
 	}
 	return reply{ans: ans, here: true}
 }
 
-func unasked(why string) reply { return nothing("the question could not be put: " + why) }
+func unasked(why string) reply { return noAnswer("the question could not be put: " + why) }
 
-// nothing is the no of somebody who could not be asked.
-func nothing(why string) reply {
-	return reply{ans: approval.Answer{Decision: approval.Deny, By: byNobody, Message: why}}
+// noAnswer is the no of somebody who could not be asked.
+func noAnswer(why string) reply {
+	return reply{ans: approval.Answer{Decision: approval.Deny, Actor: byNobody, Message: why}}
 }
 
 func expire(ctx context.Context, after time.Duration) reply {
@@ -225,13 +225,13 @@ func expire(ctx context.Context, after time.Duration) reply {
 }
 
 func timedOut() approval.Answer {
-	return approval.Answer{Decision: approval.Deny, By: byTimeout, Message: "timeout: nobody answered in time"}
+	return approval.Answer{Decision: approval.Deny, Actor: byTimeout, Message: "timeout: nobody answered in time"}
 }
 
-// revisit looks whether the question that waits was answered elsewhere, or whether
+// pollAnswer looks whether the question that waits was answered elsewhere, or whether
 // its time is up.
-func (l *loop) revisit(ctx context.Context) (settled bool, err error) {
-	if err := l.lookAgain(ctx, func() error { return l.a.shared.takeIn(ctx) }); err != nil {
+func (l *loop) pollAnswer(ctx context.Context) (settled bool, err error) {
+	if err := l.retryRead(ctx, func() error { return l.a.shared.readNew(ctx) }); err != nil {
 		return false, err
 	}
 	q := l.round.asked.question
@@ -251,15 +251,15 @@ func (l *loop) revisit(ctx context.Context) (settled bool, err error) {
 // How often a read that fails for now is tried again while a question waits. What the
 // pauses add up to is the time that the store has: about ten minutes.
 const (
-	lookTries = 125
-	lookPause = 5 * time.Second // at most; the first is a 20th of it
+	readTries = 125
+	readPause = 5 * time.Second // at most; the first is a 20th of it
 )
 
-// lookAgain reads while a question waits: one read that fails is no reason to end the run.
-func (l *loop) lookAgain(ctx context.Context, read func() error) error {
+// retryRead reads while a question waits: one read that fails is no reason to end the run.
+func (l *loop) retryRead(ctx context.Context, read func() error) error {
 	err := read()
-	for n := 1; n < lookTries && session.Passing(err) && ctx.Err() == nil; n++ {
-		if l.a.opt.Sleep(ctx, min(lookPause/20<<min(n-1, 10), lookPause)) != nil {
+	for n := 1; n < readTries && session.IsTransient(err) && ctx.Err() == nil; n++ {
+		if l.a.opt.Sleep(ctx, min(readPause/20<<min(n-1, 10), readPause)) != nil {
 			break
 		}
 		err = read()
@@ -270,7 +270,7 @@ func (l *loop) lookAgain(ctx context.Context, read func() error) error {
 // cancelQuestion answers the question that waits because the turn ends.
 func (l *loop) cancelQuestion(ctx context.Context) error {
 	err := l.resolve(ctx, l.round.asked.question.ID, &approval.Answer{
-		Decision: approval.Deny, By: byInterrupt, Message: "approval cancelled",
+		Decision: approval.Deny, Actor: byInterrupt, Message: "approval cancelled",
 	})
 	if errors.Is(err, approval.ErrAnswered) {
 		return nil

@@ -27,14 +27,14 @@ func asking(o agent.Options) agent.Options {
 	return o
 }
 
-// gives answers every question alike and counts them.
-type gives struct {
+// fixedAnswer answers every question alike and counts them.
+type fixedAnswer struct {
 	answer approval.Answer
 	err    error
 	asked  []approval.Question
 }
 
-func (g *gives) ask(_ context.Context, q approval.Question) (approval.Answer, error) {
+func (g *fixedAnswer) ask(_ context.Context, q approval.Question) (approval.Answer, error) {
 	g.asked = append(g.asked, q)
 	return g.answer, g.err
 }
@@ -71,7 +71,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		for _, stored := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
-				bash, person := command("Bash"), &gives{answer: c.answer, err: c.err}
+				bash, person := command("Bash"), &fixedAnswer{answer: c.answer, err: c.err}
 				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 				if stored {
 					o.Sessions = sessions(t)
@@ -95,9 +95,9 @@ func TestAnswers(t *testing.T) {
 
 func TestAQuestionSaysEverything(t *testing.T) {
 	s := sessions(t)
-	person := &gives{answer: approval.Answer{Decision: approval.Allow, By: "ann", Via: "test"}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow, Actor: "ann", Via: "test"}}
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
-		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Name: "helper", Tools: registry(t, command("Bash")),
+		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, AgentName: "helper", Tools: registry(t, command("Bash")),
 		Permissions: agent.Permissions{
 			Ask:        person.ask,
 			AskTimeout: time.Hour,
@@ -111,8 +111,8 @@ func TestAQuestionSaysEverything(t *testing.T) {
 		case event.ApprovalAsked:
 			told = append(told, "asked")
 		case event.ApprovalResolved:
-			told = append(told, "resolved by "+e.Answer.By)
-		case event.Decided:
+			told = append(told, "resolved by "+e.Answer.Actor)
+		case event.DecisionMade:
 			told = append(told, "decided "+e.Decision.By)
 		case event.ToolStarted:
 			told = append(told, "started")
@@ -125,7 +125,7 @@ func TestAQuestionSaysEverything(t *testing.T) {
 	switch {
 	case q.Session != "one" || q.Agent != "helper" || q.Use != "c1" || q.Tool != "Bash" || q.Cwd != "/w" || q.Sandbox != "landlock":
 		t.Errorf("%+v", q)
-	case !q.Asks(q.Requests) || q.Requests[0].Resource != "git push" || q.Requests[0].Cwd != "/w":
+	case !q.Matches(q.Requests) || q.Requests[0].Resource != "git push" || q.Requests[0].Cwd != "/w":
 		t.Errorf("%+v", q.Requests)
 	case q.Expires == nil || q.Expires.Sub(q.AskedAt) != time.Hour || q.Reason != record.ReasonAsk || q.Mode != policy.ModeDefault || len(q.Scopes) == 0:
 		t.Errorf("%+v", q)
@@ -134,7 +134,7 @@ func TestAQuestionSaysEverything(t *testing.T) {
 	if err := json.Unmarshal([]byte(payloads(t, s, "one", record.KindDecision)[0]), &d); err != nil {
 		t.Fatal(err)
 	}
-	if !d.Asked || d.Effect != policy.Allow || d.By != "ann" || d.Why != record.ReasonAsk || d.Digests[0] != q.Requests[0].Digest() {
+	if !d.PersonAsked || d.Effect != policy.Allow || d.By != "ann" || d.AskReason != record.ReasonAsk || d.Digests[0] != q.Requests[0].Digest() {
 		t.Errorf("recorded %+v", d)
 	}
 	want := []session.Kind{
@@ -173,7 +173,7 @@ func TestAPersonReplacesTheInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bash := command("Bash")
-			person := &gives{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.in)}}
+			person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.in)}}
 			s := sessions(t)
 			a := newAgent(t, play(t, pushing(1), step{text: "ok"}, pushing(1), step{text: "ok"}), asking(agent.Options{
 				Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask, Config: c.p}, Sessions: s, Session: session.RestoreOptions{SessionID: "one"},
@@ -201,20 +201,20 @@ func TestAPersonReplacesTheInput(t *testing.T) {
 	}
 }
 
-// shifting is a tool whose calls touch something else each time one looks.
-type shifting struct {
+// changingRequestsTool is a tool whose calls touch something else each time one looks.
+type changingRequestsTool struct {
 	*runner
 	base *string
 }
 
-func (s shifting) Requests(c *tool.Call) ([]policy.Request, error) {
+func (s changingRequestsTool) Requests(c *tool.Call) ([]policy.Request, error) {
 	return []policy.Request{{Operation: policy.OpWrite, Resource: "/w/a", Base: *s.base}}, nil
 }
 
 func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 	for _, decision := range []approval.Decision{approval.Allow, approval.AllowSession} {
 		base := "one"
-		edit := shifting{command("Edit"), &base}
+		edit := changingRequestsTool{command("Edit"), &base}
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{text: "ok"})
 		a := newAgent(t, m, asking(agent.Options{Tools: registry(t, edit), Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
 			base = "two" // while the person thinks
@@ -224,7 +224,7 @@ func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "what was approved has changed") {
 			t.Errorf("%s: ran %d times, told %q", decision, len(edit.inputs), got)
 		}
-		if len(res.Denials) != 1 || !res.Denials[0].Asked || len(a.Guards().Grants()) != 0 {
+		if len(res.Denials) != 1 || !res.Denials[0].PersonAsked || len(a.Guards().Grants()) != 0 {
 			t.Errorf("%s: %+v, %d grants", decision, res.Denials, len(a.Guards().Grants()))
 		}
 	}
@@ -240,7 +240,7 @@ func (checking) Check(c *tool.Call) error {
 	return nil
 }
 
-func TestNobodyIsAskedInVain(t *testing.T) {
+func TestNoNeedlessQuestion(t *testing.T) {
 	bash := command("Bash")
 	var asked int
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"touch unread"}`), use("c2", "Bash", `{"command":"touch read"}`)}}, step{text: "ok"})
@@ -257,7 +257,7 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 	}
 }
 
-func TestAChangeWhileAPersonThinksCounts(t *testing.T) {
+func TestChangeDuringQuestion(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent
 	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
@@ -273,7 +273,7 @@ func TestAChangeWhileAPersonThinksCounts(t *testing.T) {
 func TestASessionDenyCanBeOverriddenOnce(t *testing.T) {
 	const exception = `{"command":"git push","override":true}`
 	bash := command("Bash")
-	person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", exception), use("c2", "Bash", push), use("c3", "Bash", exception)}}, step{text: "ok"})
 	a := newAgent(t, m, agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 	_, err := a.Change(t.Context(), policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git push"}})
@@ -307,9 +307,9 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 		ran  int
 		told string
 	}{
-		{"yes", approval.Answer{Decision: approval.Allow, By: "bob"}, 2, "ran"},
-		{"yes for the session", approval.Answer{Decision: approval.AllowSession, By: "bob"}, 2, "ran"},
-		{"no", approval.Answer{Decision: approval.Deny, By: "bob", Message: "no"}, 0, "permission denied: no"},
+		{"yes", approval.Answer{Decision: approval.Allow, Actor: "bob"}, 2, "ran"},
+		{"yes for the session", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, 2, "ran"},
+		{"no", approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, 0, "permission denied: no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -330,9 +330,9 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 				var by []string
 				for _, e := range events(t, a, "go") {
 					if r, ok := e.(event.ApprovalResolved); ok {
-						by = append(by, r.Answer.By)
-						if r.Late != nil {
-							t.Errorf("late: %+v", r.Late)
+						by = append(by, r.Answer.Actor)
+						if r.LateAnswer != nil {
+							t.Errorf("late: %+v", r.LateAnswer)
 						}
 					}
 				}
@@ -363,8 +363,8 @@ func TestTheAnswerHereComesTooLate(t *testing.T) {
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
 		Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
-			_, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Deny, By: "bob", Message: "no"})
-			return approval.Answer{Decision: approval.Allow, By: "ann"}, err
+			_, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"})
+			return approval.Answer{Decision: approval.Allow, Actor: "ann"}, err
 		}},
 	}))
 	var told *event.ApprovalResolved
@@ -373,13 +373,13 @@ func TestTheAnswerHereComesTooLate(t *testing.T) {
 			told = &r
 		}
 	}
-	if len(bash.inputs) != 0 || told == nil || told.Answer.By != "bob" || told.Late == nil || told.Late.By != "ann" {
+	if len(bash.inputs) != 0 || told == nil || told.Answer.Actor != "bob" || told.LateAnswer == nil || told.LateAnswer.Actor != "ann" {
 		t.Errorf("ran %v, told %+v", bash.inputs, told)
 	}
 	a.Close()
 }
 
-func TestADriverIsToldWhoWasFaster(t *testing.T) {
+func TestDriverAnsweredElsewhere(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
 	a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{
@@ -389,7 +389,7 @@ func TestADriverIsToldWhoWasFaster(t *testing.T) {
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	next := func() agent.Step {
+	next := func() agent.DriverState {
 		t.Helper()
 		st, err := d.Next(t.Context())
 		if err != nil {
@@ -401,12 +401,12 @@ func TestADriverIsToldWhoWasFaster(t *testing.T) {
 	if err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: "maybe"}); !errors.Is(err, approval.ErrInvalid) {
 		t.Errorf("a useless answer: %v", err)
 	}
-	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob"}); err != nil {
+	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: approval.Deny})
 	var won *approval.AnsweredError
-	if !errors.As(err, &won) || won.Winner.By != "bob" {
+	if !errors.As(err, &won) || won.First.Actor != "bob" {
 		t.Errorf("the late answer: %v", err)
 	}
 	second := next().Questions[0]
@@ -414,7 +414,7 @@ func TestADriverIsToldWhoWasFaster(t *testing.T) {
 		t.Fatalf("ran %v, asked %s again", bash.inputs, q.ID)
 	}
 	// Next itself finds what another program has said.
-	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, By: "bob"}); err != nil {
+	if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	if st := next(); !st.AfterToolResult() || len(bash.inputs) != 2 {

@@ -49,7 +49,7 @@ func TestAStoreThatFailsWhileTheQueueIsTaken(t *testing.T) {
 				if err := takes(t, a); (err == nil) != written {
 					t.Fatalf("written: %v, and told %v", written, err)
 				}
-				if err := takes(t, a); !written && (err == nil || errors.Is(err, agent.ErrNothingToDo)) {
+				if err := takes(t, a); !written && (err == nil || errors.Is(err, agent.ErrNoInput)) {
 					t.Errorf("it goes on without the message: %v", err)
 				}
 				if err := a.Close(); err != nil {
@@ -94,7 +94,7 @@ func TestTellWhileTheSessionIsOpened(t *testing.T) {
 		}()
 		<-opening
 		came := make(chan error, 1)
-		go func() { came <- a.Tell(t.Context(), transcript.Text{Text: "news"}) }()
+		go func() { came <- a.QueueNotification(t.Context(), transcript.Text{Text: "news"}) }()
 		synctest.Wait()
 		select {
 		case err := <-came:
@@ -125,17 +125,17 @@ func (c *counted) Read(ctx context.Context, id string, r session.Range) iter.Seq
 }
 
 // What is told once is known after a restart and a compaction, and the log is not read for it.
-func TestWhatIsToldOnceIsKnownFromTheRestart(t *testing.T) {
+func TestTellOnceAfterRestart(t *testing.T) {
 	store := &counted{Store: memory.New()}
 	tell := func(a *agent.Agent, id string) bool {
 		before := store.reads
-		told, err := a.TellOnce(t.Context(), id, transcript.Text{Text: long})
+		told, err := a.QueueNotificationOnce(t.Context(), id, transcript.Text{Text: long})
 		if err != nil || store.reads != before {
 			t.Errorf("%s: %d reads, %v", id, store.reads-before, err)
 		}
 		return told
 	}
-	o := agent.Options{Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: "s"}, Compact: agent.Compact{Keep: 10}}
+	o := agent.Options{Sessions: session.New(store, nil), Session: session.RestoreOptions{SessionID: "s"}, Compact: agent.Compact{KeepTokens: 10}}
 	a := newAgent(t, play(t, step{text: long}, step{text: "more"}, step{text: "the story"}), o)
 	prompt(t, a, "begin")
 	if !tell(a, "one") || tell(a, "one") {

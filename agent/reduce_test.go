@@ -25,9 +25,9 @@ func TestCorpusOfCompaction(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "compaction"), map[string]func(*testing.T, corpus.Case){
 		"ak-comp-001": checkReduced,
 		"ak-comp-002": checkReduced,
-		"ak-comp-005": corpus.Plays(`{"given": {"state":"pipeline [drop reasoning, keep recent]"}, "when": ["run"], "expect": {"order":"as listed","items left":2}}`, by(testStepsInTheirOrder)),
-		"ak-comp-006": corpus.Plays(`{"given": {"state":"cancelled token"}, "when": ["run pipeline"], "expect": {"result":"cancelled, transcript unchanged"}}`, by(testACancelledCompactionChangesNothing)),
-		"ak-comp-009": corpus.Plays(`{"given": {"state":"compaction fails after mutating half"}, "when": ["turn"], "expect": {"transcript":"unchanged (all or nothing)"}}`, by(testAFailedCompactionChangesNothing)),
+		"ak-comp-005": corpus.Test(`{"given": {"state":"pipeline [drop reasoning, keep recent]"}, "when": ["run"], "expect": {"order":"as listed","items left":2}}`, by(testStepsInTheirOrder)),
+		"ak-comp-006": corpus.Test(`{"given": {"state":"cancelled token"}, "when": ["run pipeline"], "expect": {"result":"cancelled, transcript unchanged"}}`, by(testACancelledCompactionChangesNothing)),
+		"ak-comp-009": corpus.Test(`{"given": {"state":"compaction fails after mutating half"}, "when": ["turn"], "expect": {"transcript":"unchanged (all or nothing)"}}`, by(testAFailedCompactionChangesNothing)),
 	}, nil)
 }
 
@@ -64,7 +64,7 @@ func thinks(text string) transcript.Item {
 
 func reduce(t testing.TB, m agent.Mutator, items []transcript.Encoded) []transcript.Encoded {
 	t.Helper()
-	got, err := m.Mutate(t.Context(), agent.Cursor{Items: items, Context: 1000, NewID: func() string { return "new" }})
+	got, err := m.Mutate(t.Context(), agent.MutatorContext{Items: items, Context: 1000, NewID: func() string { return "new" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +85,12 @@ func idsOf(items []transcript.Encoded) (ids []string) {
 }
 
 func TestDropFailed(t *testing.T) {
-	half := reduce(t, agent.Reduction{Step: "dropFailed"}, list(t, asks("c1", "c2"), result("c1", true), result("c2", false), transcript.UserText("more")))
+	half := reduce(t, agent.CompactionStep{Step: "dropFailed"}, list(t, asks("c1", "c2"), result("c1", true), result("c2", false), transcript.UserText("more")))
 	if !slices.Equal(idsOf(half), []string{"i0", "i2", "i3"}) || len(half[0].Uses()) != 1 {
 		t.Errorf("left %v", idsOf(half))
 	}
 	news := list(t, transcript.UserText("go"), asks("c1"), result("c1", true))
-	if got := reduce(t, agent.Reduction{Step: "dropFailed"}, news); len(got) != 3 {
+	if got := reduce(t, agent.CompactionStep{Step: "dropFailed"}, news); len(got) != 3 {
 		t.Errorf("a failure that the model has not seen is gone: %v", idsOf(got))
 	}
 }
@@ -99,14 +99,14 @@ func testStepsInTheirOrder(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var order []string
 	note := func(m agent.Mutator) agent.Mutator {
-		return mutator{m.Name(), func(ctx context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+		return mutator{m.Name(), func(ctx context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 			order = append(order, m.Name())
 			return m.Mutate(ctx, c)
 		}}
 	}
 	m := play(t, step{text: "one"}, step{text: "two"})
 	a := newAgent(t, m, agent.Options{Sessions: sessions, Compact: agent.Compact{
-		Items: 2, Steps: []agent.Mutator{note(agent.Reduction{Step: "dropThinking"}), note(agent.Reduction{Step: "keepRecent", Items: 2})},
+		Items: 2, Steps: []agent.Mutator{note(agent.CompactionStep{Step: "dropThinking"}), note(agent.CompactionStep{Step: "keepRecent", Items: 2})},
 	}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
@@ -120,24 +120,24 @@ func testStepsInTheirOrder(t *testing.T) {
 
 type mutator struct {
 	name string
-	do   func(context.Context, agent.Cursor) ([]transcript.Encoded, error)
+	do   func(context.Context, agent.MutatorContext) ([]transcript.Encoded, error)
 }
 
 func (m mutator) Name() string { return m.name }
 
-func (m mutator) Mutate(ctx context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+func (m mutator) Mutate(ctx context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 	return m.do(ctx, c)
 }
 
 func testACancelledCompactionChangesNothing(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	var a *agent.Agent
-	stops := mutator{"stops", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+	stops := mutator{"stops", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 		a.Interrupt()
 		return c.Items[len(c.Items)-1:], nil
 	}}
 	a = newAgent(t, play(t, step{text: "one"}), agent.Options{
-		Sessions: sessions, Compact: agent.Compact{Items: 2, Steps: []agent.Mutator{stops, agent.Reduction{Step: "keepRecent", Items: 1}}},
+		Sessions: sessions, Compact: agent.Compact{Items: 2, Steps: []agent.Mutator{stops, agent.CompactionStep{Step: "keepRecent", Items: 1}}},
 	})
 	prompt(t, a, "a")
 	if res := prompt(t, a, "b"); res.Reason != event.ReasonInterrupted {
@@ -150,16 +150,18 @@ func testACancelledCompactionChangesNothing(t *testing.T) {
 
 func testAFailedCompactionChangesNothing(t *testing.T) {
 	for name, steps := range map[string][]agent.Mutator{
-		"a step fails":       {agent.Reduction{Step: "keepRecent", Items: 1}, mutator{"fails", func(context.Context, agent.Cursor) ([]transcript.Encoded, error) { return nil, errors.New("no") }}},
-		"the prompt is gone": {mutator{"drops", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) { return c.Items[:1], nil }}},
-		"a pair is split": {mutator{"splits", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+		"a step fails": {agent.CompactionStep{Step: "keepRecent", Items: 1}, mutator{"fails", func(context.Context, agent.MutatorContext) ([]transcript.Encoded, error) {
+			return nil, errors.New("no")
+		}}},
+		"the prompt is gone": {mutator{"drops", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) { return c.Items[:1], nil }}},
+		"a pair is split": {mutator{"splits", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 			return slices.DeleteFunc(slices.Clone(c.Items), func(e transcript.Encoded) bool { return e.Role() == transcript.RoleTool }), nil
 		}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sessions := session.New(memory.New(), nil)
 			m := play(t, step{uses: []transcript.ToolUse{use("c1", "T", `{}`)}}, step{text: "one"}, step{text: "two"})
-			a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, says("T", "x")), Compact: agent.Compact{Items: 4, Steps: steps}})
+			a := newAgent(t, m, agent.Options{Sessions: sessions, Tools: registry(t, hasContent("T", "x")), Compact: agent.Compact{Items: 4, Steps: steps}})
 			prompt(t, a, "a")
 			res := prompt(t, a, "b")
 			if n := len(a.Snapshot().Items); n < 5 || slices.Contains(kinds(t, sessions, a.SessionID()), record.KindRewrite) {
@@ -170,7 +172,7 @@ func testAFailedCompactionChangesNothing(t *testing.T) {
 }
 
 func TestDropThinking(t *testing.T) {
-	got := reduce(t, agent.Reduction{Step: "dropThinking"}, list(t, transcript.UserText("a"), thinks("hm"),
+	got := reduce(t, agent.CompactionStep{Step: "dropThinking"}, list(t, transcript.UserText("a"), thinks("hm"),
 		transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Thinking{Text: "only"}}},
 		transcript.UserText("b"), thinks("now")))
 	if !slices.Equal(idsOf(got), []string{"i0", "i1", "i3", "i4"}) {
@@ -187,7 +189,7 @@ func TestRedactAsAMutator(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := "ghp_" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
-	got := reduce(t, agent.Reduction{Step: "redact", Mask: m}, list(t, transcript.UserText("it is "+key), transcript.UserText("plain")))
+	got := reduce(t, agent.CompactionStep{Step: "redact", Mask: m}, list(t, transcript.UserText("it is "+key), transcript.UserText("plain")))
 	if strings.Contains(string(got[0].JSON), key) || got[0].ID() != "i0" || got[1].Text() != "plain" {
 		t.Errorf("left %s and %s", got[0].JSON, got[1].JSON)
 	}
@@ -217,11 +219,11 @@ func TestNoStepBreaksATranscript(t *testing.T) {
 			}
 		}
 		given := list(t, items...)
-		cur := agent.Cursor{Items: given, NewID: func() string { return "new" }, Ask: func(context.Context, string, []transcript.Encoded) (transcript.Item, error) {
+		cur := agent.MutatorContext{Items: given, NewID: func() string { return "new" }, Ask: func(context.Context, string, []transcript.Encoded) (transcript.Item, error) {
 			return transcript.Item{Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "told"}}}, nil
 		}}
 		for _, m := range []agent.Mutator{
-			agent.Reduction{Step: "dropThinking"}, agent.Reduction{Step: "dropFailed"}, agent.Reduction{Step: "keepRecent", Items: rapid.IntRange(-1, 25).Draw(r, "keep")}, agent.Reduction{Step: "summarise", Tokens: rapid.IntRange(1, 200).Draw(r, "tokens")},
+			agent.CompactionStep{Step: "dropThinking"}, agent.CompactionStep{Step: "dropFailed"}, agent.CompactionStep{Step: "keepRecent", Items: rapid.IntRange(-1, 25).Draw(r, "keep")}, agent.CompactionStep{Step: "summarise", Tokens: rapid.IntRange(1, 200).Draw(r, "tokens")},
 		} {
 			got, err := m.Mutate(t.Context(), cur)
 			if err != nil && strings.Contains(err.Error(), "is not shorter") {
@@ -264,7 +266,7 @@ func TestCompactWhenAPersonWantsIt(t *testing.T) {
 	}
 	big := strings.Repeat("x", 4000)
 	m := play(t, step{text: big}, step{text: big}, step{text: "the story"}, step{text: "on"})
-	a := newAgent(t, m, agent.Options{Sessions: sessions, Hooks: agent.Hooks{Registry: hooks}, Compact: agent.Compact{Keep: 100}})
+	a := newAgent(t, m, agent.Options{Sessions: sessions, Hooks: agent.Hooks{Registry: hooks}, Compact: agent.Compact{KeepTokens: 100}})
 	prompt(t, a, "a")
 	prompt(t, a, "b")
 	before, after, err := a.Compact(t.Context(), "keep the names")

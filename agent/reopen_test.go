@@ -48,10 +48,10 @@ func TestAnInterruptBeforeTheQuestionIsPutAgain(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
 		if answered {
-			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+			l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 		}
 		bash := command("Bash")
-		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&gives{}).ask}})
+		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{}).ask}})
 		if _, err := a.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestAnInterruptAfterTheAnswer(t *testing.T) {
 	bash := command("Bash")
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-		Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask},
+		Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}).ask},
 	}))
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		if err != nil {
@@ -138,7 +138,7 @@ func TestGrantsOutliveAnAgentThatBroke(t *testing.T) {
 	s := sessions(t)
 	o := asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
-		Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask},
+		Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}).ask},
 	})
 	broken := o
 	broken.TranscriptObservers = []agent.TranscriptObserver{breaking{}}
@@ -161,13 +161,13 @@ func TestGrantsOutliveAnAgentThatBroke(t *testing.T) {
 
 // A scope that a person wrote stays about the folder in which it was written, also
 // when the session goes on in another one.
-func TestAScopeStaysWhereItWasWritten(t *testing.T) {
+func TestScopeKeepsFolder(t *testing.T) {
 	write := func() *probe {
-		return &probe{name: "Write", run: says("Write", "written").run}
+		return &probe{name: "Write", run: hasContent("Write", "written").run}
 	}
 	l := leave(t, agent.Options{Tools: registry(t, paths{write()}), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{"/one"}}}}, step{uses: []transcript.ToolUse{use("c1", "Write", `"/one/src/a"`)}})
-	l.answer(t, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(src/**)", By: "bob"})
-	ask := &gives{answer: approval.Answer{Decision: approval.Deny}}
+	l.answer(t, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(src/**)", Actor: "bob"})
+	ask := &fixedAnswer{answer: approval.Answer{Decision: approval.Deny}}
 	o := agent.Options{Tools: registry(t, paths{write()}), Permissions: agent.Permissions{Ask: ask.ask, Config: policy.Config{Folders: []string{"/one"}}}}
 	a := l.again(t, play(t, step{text: "ok"}), o)
 	goOn(t, a)
@@ -228,13 +228,13 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 		if err := log.Close(); err != nil {
 			t.Fatal(err)
 		}
-		l := left{Sessions: s}
+		l := suspendedSession{Sessions: s}
 		l.question.ID = "old"
 		if answered {
-			l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+			l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 		}
 		bash := command("Bash")
-		person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+		person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 		goOn(t, a)
 		if len(person.asked) != 1 || person.asked[0].ID == "old" || person.asked[0].Digest == "" || len(bash.inputs) != 1 {
@@ -249,7 +249,7 @@ func TestAQuestionOfThePreviousVersion(t *testing.T) {
 
 // What was allowed and cannot be read any more, here because the home folder is
 // not known, keeps nobody from the session; what was denied does.
-func TestAGrantThatCannotBeTakenUp(t *testing.T) {
+func TestInvalidGrantOnResume(t *testing.T) {
 	for _, effect := range []policy.Effect{policy.Allow, policy.Deny} {
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 		share(t, l.Sessions, "one", record.KindPolicyChanged, policy.Change{Grant: &policy.Grant{

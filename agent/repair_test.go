@@ -10,10 +10,10 @@ import (
 )
 
 // rewrites are what observers are told of rewrites.
-type rewrites []event.MutationFinished
+type rewrites []event.TranscriptRewritten
 
 func (r *rewrites) Observe(_ string, e event.Event) {
-	if m, ok := e.(event.MutationFinished); ok {
+	if m, ok := e.(event.TranscriptRewritten); ok {
 		*r = append(*r, m)
 	}
 }
@@ -28,7 +28,7 @@ func cutOff() []transcript.Item {
 
 // A host that keeps transcripts of its own learns that one was repaired or cut at the start,
 // wherever it came from; one that was sound is not told of.
-func TestRepairAtTheStartIsTold(t *testing.T) {
+func TestRepairReported(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options       func(t *testing.T) agent.Options
 		before, after int // 0: nothing is told
@@ -43,7 +43,7 @@ func TestRepairAtTheStartIsTold(t *testing.T) {
 		"a session that is cut": {func(t *testing.T) agent.Options {
 			s := sessions(t)
 			saved(t, s, []transcript.Item{cutOff()[0], {ID: "b", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "seen"}}}})
-			return agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one", At: "u"}}
+			return agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one", ItemID: "u"}}
 		}, 2, 1},
 		"a copy of a session": {func(t *testing.T) agent.Options {
 			s := sessions(t)
@@ -63,7 +63,7 @@ func TestRepairAtTheStartIsTold(t *testing.T) {
 				}
 				return
 			}
-			want := event.MutationFinished{By: "repair", Moment: "at_start", Before: tt.before, After: tt.after}
+			want := event.TranscriptRewritten{Mutator: "repair", When: "at_start", Before: tt.before, After: tt.after}
 			if len(told) != 1 || told[0] != want {
 				t.Errorf("told of %+v, want %+v", told, want)
 			}

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -26,14 +26,14 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 		return nil, err
 	}
 	if a.opt.parent != nil || a.opt.Permissions.Run != nil {
-		return a.handOver(ctx, st)
+		return a.migratePolicy(ctx, st)
 	}
 	if notices, err = a.shared.restore(st); err != nil {
 		return nil, err
 	}
 	set := a.shared.setsMode()
 	m, ok := resumedMode(st.Mode)
-	if plans := stillPlans(st); plans || got.CutOff && policy.Mode(st.Mode) == policy.ModePlan {
+	if plans := isPlanMode(st); plans || got.Interrupted && policy.Mode(st.Mode) == policy.ModePlan {
 		m, ok = policy.ModePlan, true
 	}
 	wanted := a.opt.Permissions.Config.Mode
@@ -49,8 +49,8 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 		if m == policy.ModePlan {
 			notices = append(notices, "the session goes on in plan mode: what was begun in it is not settled")
 		}
-	case !a.opt.Permissions.UsualMode:
-		if err := a.shared.beginIn(wanted, policy.Mode(st.Mode)); err != nil {
+	case !a.opt.Permissions.DefaultMode:
+		if err := a.shared.startMode(wanted, policy.Mode(st.Mode)); err != nil {
 			return nil, err
 		}
 	}
@@ -64,12 +64,12 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 // which nobody has asked for this time.
 func (a *Agent) yields(left policy.Mode) bool {
 	m := a.opt.Permissions.Config.Mode
-	return m == "" || a.opt.Permissions.UsualMode && m.Stricter(left) == left
+	return m == "" || a.opt.Permissions.DefaultMode && m.Stricter(left) == left
 }
 
-// beginIn records the mode that was asked for this time, where the log has another one.
-func (r *Run) beginIn(wanted, recorded policy.Mode) error {
-	c, record := policylog.Start(wanted, recorded, r.root.opt.Session.Opened.User)
+// startMode records the mode that was asked for this time, where the log has another one.
+func (r *Run) startMode(wanted, recorded policy.Mode) error {
+	c, record := sessionpolicy.Start(wanted, recorded, r.root.opt.Session.Opened.User)
 	if !record {
 		return nil
 	}
@@ -107,9 +107,9 @@ func (a *Agent) resumeLimits(st *session.State) error {
 	return nil
 }
 
-// handOver records in the run's log what an earlier version has recorded in that of one of
+// migratePolicy records in the run's log what an earlier version has recorded in that of one of
 // its agents: only what forbids, since the run may have ended or have revoked the rest.
-func (a *Agent) handOver(ctx context.Context, st *session.State) (notices []string, err error) {
+func (a *Agent) migratePolicy(ctx context.Context, st *session.State) (notices []string, err error) {
 	revoked := map[string]bool{}
 	var list []policy.Change
 	for _, raw := range st.Policy {
@@ -177,9 +177,9 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	}
 	r := &round{}
 	for _, u := range l.t.OpenUses() {
-		c := &call{use: u, recalled: true}
+		c := &call{use: u, openQuestion: true}
 		r.calls = append(r.calls, c)
-		if err := l.recall(ctx, c, st); err != nil {
+		if err := l.findQuestion(ctx, c, st); err != nil {
 			return err
 		}
 	}
@@ -204,10 +204,10 @@ func (l *loop) askedAbout(r session.Record) string {
 	return q.Use
 }
 
-// recall gives a call the question that was asked about it, if one was.
-func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
+// findQuestion gives a call the question that was asked about it, if one was.
+func (l *loop) findQuestion(ctx context.Context, c *call, st *session.State) error {
 	var asked session.Record
-	for _, r := range st.Asked {
+	for _, r := range st.OpenQuestions {
 		if l.askedAbout(r) == c.use.ID {
 			asked = r
 		}
@@ -236,16 +236,16 @@ func (l *loop) recall(ctx context.Context, c *call, st *session.State) error {
 		return fmt.Errorf("agent: question about %s: %w", c.use.ID, err)
 	}
 	_, answered := l.a.shared.answer(q.ID)
-	misplaced := !answered && l.askedIn(q) != l.runLog.ID()
+	misplaced := !answered && l.questionLog(q) != l.runLog.ID()
 	if q.Digest == "" || q.Reason == reasonDefer || misplaced { // put off, or of a version that did not say what exactly was shown
 		return l.withdraw(ctx, q)
 	}
 	c.question, c.requests = &q, q.Requests
-	c.judged = asOf{version: -1} // under what it was judged then is not known
+	c.judged = policyVersion{version: -1} // under what it was judged then is not known
 	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input, Resumed: true}
 	c.decision = policy.Decision{
-		Use: q.Use, Agent: q.Agent, Tool: q.Tool, Effect: policy.Ask, By: q.By, Reason: q.Why, Rule: q.Rule,
-		Mode: q.Mode, Why: q.Reason, Digests: digests(q.Requests), Sandbox: q.Sandbox,
+		Use: q.Use, Agent: q.Agent, Tool: q.Tool, Effect: policy.Ask, By: q.AskedBy, Reason: q.ReasonText, Rule: q.Rule,
+		Mode: q.Mode, AskReason: q.Reason, Digests: digests(q.Requests), Sandbox: q.Sandbox,
 	}
 	return nil
 }
@@ -261,15 +261,15 @@ func (l *loop) close(ctx context.Context, q approval.Question, why string) error
 	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
 	}
-	ans := approval.Answer{Decision: approval.Deny, By: byRestart, At: l.a.opt.Clock(), Message: why}.For(q)
-	if l.askedIn(q) == l.runLog.ID() {
+	ans := approval.Answer{Decision: approval.Deny, Actor: byRestart, At: l.a.opt.Clock(), Message: why}.Bind(q)
+	if l.questionLog(q) == l.runLog.ID() {
 		d, err := session.NewDraft(record.KindApprovalResolved, ans)
 		if err != nil {
 			return err
 		}
 		return l.write(ctx, entry{draft: d})
 	}
-	_, err := approval.Resolve(ctx, l.log.Sessions(), l.askedIn(q), ans)
+	_, err := approval.Resolve(ctx, l.log.Sessions(), l.questionLog(q), ans)
 	if errors.Is(err, approval.ErrAnswered) {
 		return nil
 	}
@@ -282,7 +282,7 @@ const byRestart = "restart"
 // closed reports whether nobody has decided: the question was closed, and a call that still
 // is to run is judged anew.
 func closed(ans approval.Answer) bool {
-	return ans.By == byRestart && ans.Via == "" && ans.Decision == approval.Deny
+	return ans.Actor == byRestart && ans.Via == "" && ans.Decision == approval.Deny
 }
 
 // closeOrphans closes the questions in the log of the run whose askers have ended with the
@@ -300,7 +300,7 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 		return q.Asker == "" || q.Asker == l.opened.ID || l.a.opt.Subagents.works(q.Asker)
 	})
 	if l.runLog != l.log && len(open) > 0 { // others work for the run, too
-		begun, err := l.log.Sessions().Begun(ctx, l.opened.ID)
+		begun, err := l.log.Sessions().Children(ctx, l.opened.ID)
 		if err != nil {
 			return err
 		}
@@ -316,13 +316,13 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 	return nil
 }
 
-// askedIn is the session whose log has a question.
-func (l *loop) askedIn(q approval.Question) string { return cmp.Or(q.Session, l.log.ID()) }
+// questionLog is the session whose log has a question.
+func (l *loop) questionLog(q approval.Question) string { return cmp.Or(q.Session, l.log.ID()) }
 
 // closeMoot denies the questions of this session in the log of its run that no call waits
 // with.
 func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
-	for _, r := range st.Asked {
+	for _, r := range st.OpenQuestions {
 		var q approval.Question
 		if json.Unmarshal(r.Payload, &q) != nil {
 			continue // it is not of this session, or could not have been read where it is
@@ -338,15 +338,15 @@ func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 	return nil
 }
 
-// askedElsewhere looks in the log of the run that a session works for for the questions that
+// questionsInRunLog looks in the log of the run that a session works for for the questions that
 // it has asked.
-func (a *Agent) askedElsewhere(ctx context.Context, o *session.RestoreOptions) error {
+func (a *Agent) questionsInRunLog(ctx context.Context, o *session.RestoreOptions) error {
 	if o.SessionID == "" || o.Fork {
 		return nil
 	}
 	m, err := a.opt.Sessions.Get(ctx, o.SessionID)
 	if err == nil && m.Owner != "" {
-		o.Asked, o.Answered, err = askedInRun(ctx, a.opt.Sessions, m.Owner, m.ID)
+		o.OpenQuestions, o.Answered, err = askedInRun(ctx, a.opt.Sessions, m.Owner, m.ID)
 	}
 	if errors.Is(err, session.ErrNotFound) { // it is new, or its owner was deleted
 		return nil

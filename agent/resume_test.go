@@ -17,30 +17,30 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// left is a session "one" whose question was left open by the agent that asked.
-type left struct {
+// suspendedSession is a session "one" whose question was left open by the agent that asked.
+type suspendedSession struct {
 	*session.Sessions
 	question approval.Question
 }
 
 // leave runs a first answer and leaves its first question open.
-func leave(t testing.TB, o agent.Options, first step) left {
+func leave(t testing.TB, o agent.Options, first step) suspendedSession {
 	t.Helper()
-	l := left{Sessions: sessions(t)}
+	l := suspendedSession{Sessions: sessions(t)}
 	o.Sessions, o.Session.SessionID = l.Sessions, "one"
 	o.Permissions.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		l.question = q
-		return approval.Answer{}, approval.ErrLeave
+		return approval.Answer{}, approval.ErrSuspend
 	}
 	a := newAgent(t, play(t, first), asking(o))
-	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrLeave) {
+	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrSuspend) {
 		t.Fatalf("the run ended with %v", err)
 	}
 	if err := a.Close(); err != nil {
@@ -53,13 +53,13 @@ func leave(t testing.TB, o agent.Options, first step) left {
 }
 
 // again is the agent of the next process.
-func (l left) again(t testing.TB, m *fake, o agent.Options) *agent.Agent {
+func (l suspendedSession) again(t testing.TB, m *fake, o agent.Options) *agent.Agent {
 	t.Helper()
 	o.Sessions, o.Session.SessionID = l.Sessions, "one"
 	return newAgent(t, m, asking(o))
 }
 
-func (l left) answer(t testing.TB, a approval.Answer) {
+func (l suspendedSession) answer(t testing.TB, a approval.Answer) {
 	t.Helper()
 	a.Question = l.question.ID
 	if _, err := approval.Resolve(t.Context(), l.Sessions, "one", a); err != nil {
@@ -92,10 +92,10 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 		{"answered by the second process", nil, &approval.Answer{Decision: approval.Allow}, 2, 2, "ran"},
 		{"refused by the second process", nil, &approval.Answer{Decision: approval.Deny}, 2, 0, "by the user"},
 		{"and nobody there", nil, nil, 0, 0, "nobody is there to ask"},
-		{"allowed in between", &approval.Answer{Decision: approval.Allow, By: "bob"}, &approval.Answer{Decision: approval.Deny}, 1, 1, "ran"},
-		{"allowed for the session in between", &approval.Answer{Decision: approval.AllowSession, By: "bob"}, nil, 0, 2, "ran"},
-		{"refused in between", &approval.Answer{Decision: approval.Deny, By: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},
-		{"refused for the session in between", &approval.Answer{Decision: approval.DenySession, By: "bob"}, nil, 0, 0, "permission denied"},
+		{"allowed in between", &approval.Answer{Decision: approval.Allow, Actor: "bob"}, &approval.Answer{Decision: approval.Deny}, 1, 1, "ran"},
+		{"allowed for the session in between", &approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, nil, 0, 2, "ran"},
+		{"refused in between", &approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},
+		{"refused for the session in between", &approval.Answer{Decision: approval.DenySession, Actor: "bob"}, nil, 0, 0, "permission denied"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first := command("Bash")
@@ -105,7 +105,7 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 			}
 			bash := command("Bash")
 			o := agent.Options{Tools: registry(t, bash)}
-			person := &gives{}
+			person := &fixedAnswer{}
 			if c.after != nil {
 				person.answer, o.Permissions.Ask = *c.after, person.ask
 			}
@@ -141,13 +141,13 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 	}
 }
 
-func TestItIsAskedAgainUntilSomebodyAnswers(t *testing.T) {
+func TestQuestionReaskedAfterRestart(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 	for range 3 {
-		person := &gives{err: approval.ErrLeave}
+		person := &fixedAnswer{err: approval.ErrSuspend}
 		a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}})
 		for _, err := range a.Run(t.Context()) {
-			if err != nil && !errors.Is(err, approval.ErrLeave) {
+			if err != nil && !errors.Is(err, approval.ErrSuspend) {
 				t.Fatal(err)
 			}
 		}
@@ -169,9 +169,9 @@ func TestItIsAskedAgainUntilSomebodyAnswers(t *testing.T) {
 
 func TestTheSameAgentMayAskAgain(t *testing.T) {
 	bash := command("Bash")
-	person := &gives{err: approval.ErrLeave}
+	person := &fixedAnswer{err: approval.ErrSuspend}
 	a := newAgent(t, play(t, pushing(1), step{text: "done"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}))
-	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrLeave) {
+	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrSuspend) {
 		t.Fatal(err)
 	}
 	if q := a.Snapshot().Questions; len(q) != 1 || q[0].ID != person.asked[0].ID {
@@ -189,12 +189,12 @@ func TestTheSameAgentMayAskAgain(t *testing.T) {
 func TestNewInputWaitsForTheRound(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
 	// The first try is left open too: the input must outlive it.
-	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: (&gives{err: approval.ErrLeave}).ask}})
-	if _, err := a.Prompt(t.Context(), "one more thing"); !errors.Is(err, approval.ErrLeave) {
+	a := l.again(t, play(t), agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: (&fixedAnswer{err: approval.ErrSuspend}).ask}})
+	if _, err := a.Prompt(t.Context(), "one more thing"); !errors.Is(err, approval.ErrSuspend) {
 		t.Fatal(err)
 	}
 	a.Close()
-	l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 	bash := command("Bash")
 	b := l.again(t, play(t, step{text: "done"}), agent.Options{Tools: registry(t, bash)})
 	if res := prompt(t, b, "and another"); res.Text != "done" || len(bash.inputs) != 1 {
@@ -213,10 +213,10 @@ func TestNewInputWaitsForTheRound(t *testing.T) {
 }
 
 func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
-	yes := approval.Answer{Decision: approval.Allow, By: "bob"}
+	yes := approval.Answer{Decision: approval.Allow, Actor: "bob"}
 	t.Run("the file", func(t *testing.T) {
 		base := "one"
-		edit := shifting{command("Edit"), &base}
+		edit := changingRequestsTool{command("Edit"), &base}
 		l := leave(t, agent.Options{Tools: registry(t, edit)}, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}})
 		l.answer(t, yes)
 		base = "two"
@@ -232,7 +232,7 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 		l.answer(t, yes)
 		bash := command("Bash")
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: policy.Config{
-			Limits: []policy.Named{{Name: "managed", Policy: refusing{}}},
+			Limits: []policy.NamedPolicy{{Name: "managed", Policy: refusing{}}},
 		}}})
 		goOn(t, a)
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "permission denied: never") {
@@ -254,7 +254,7 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 		now := time.Now()
 		l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{AskTimeout: time.Minute}, Clock: func() time.Time { return now }}, pushing(1))
 		now = now.Add(time.Hour)
-		bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}
+		bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}, Clock: func() time.Time { return now }})
 		goOn(t, a)
 		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || len(person.asked) != 0 || !strings.Contains(got, "in time") {
@@ -267,12 +267,12 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 // What the callback had made of the input is what was asked about, and what runs.
 func TestAReplacedInputOutlivesItsProcess(t *testing.T) {
 	const safe = `{"command":"git push --dry-run"}`
-	p := policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: []byte(`{ "command" : "git push --dry-run" }`)}), Limits: []policy.Named{{Name: "careful", Policy: askingAlways{}}}}
+	p := policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Allow, Input: []byte(`{ "command" : "git push --dry-run" }`)}), Limits: []policy.NamedPolicy{{Name: "careful", Policy: askingAlways{}}}}
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Config: p}}, pushing(1))
 	if got := l.question.Requests[0].Resource; got != "git push --dry-run" {
 		t.Fatalf("asked about %q", got)
 	}
-	l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+	l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 	bash := command("Bash")
 	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Config: p}})
 	goOn(t, a)
@@ -293,7 +293,7 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 		l := leave(t, agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}}, step{uses: []transcript.ToolUse{
 			use("c0", "Read", `{"file_path":"a.txt"}`), use("c1", "Edit", `{"file_path":"a.txt","old_string":"one","new_string":"two"}`),
 		}})
-		if shown := l.question.Requests[0].Shown; !strings.Contains(shown, "+two") {
+		if shown := l.question.Requests[0].Display; !strings.Contains(shown, "+two") {
 			t.Errorf("shown %q", shown)
 		}
 		if c.meddle {
@@ -328,7 +328,7 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l.answer(t, approval.Answer{Decision: approval.Allow, By: "bob"})
+		l.answer(t, approval.Answer{Decision: approval.Allow, Actor: "bob"})
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: desk(), Permissions: agent.Permissions{Config: policy.Config{Folders: []string{dir}}}})
 		goOn(t, a)
 		got, err := os.ReadFile(name)
@@ -346,7 +346,7 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 func TestGrantsOutliveAKillAndAClose(t *testing.T) {
 	s := sessions(t)
 	bash := command("Bash")
-	person := &gives{answer: approval.Answer{Decision: approval.AllowSession}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
 	o := asking(agent.Options{Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
 	prompt(t, a, "go")
@@ -379,17 +379,17 @@ func TestGrantsOutliveAKillAndAClose(t *testing.T) {
 
 func TestARunGoesOnWhileAQuestionIsOpen(t *testing.T) {
 	l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(2))
-	l.answer(t, approval.Answer{Decision: approval.AllowSession, By: "bob"})
+	l.answer(t, approval.Answer{Decision: approval.AllowSession, Actor: "bob"})
 	bash := command("Bash")
 	other := step{uses: []transcript.ToolUse{use("c3", "Bash", `{"command":"rm x"}`)}}
-	a := l.again(t, play(t, other), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&gives{err: approval.ErrLeave}).ask}})
+	a := l.again(t, play(t, other), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{err: approval.ErrSuspend}).ask}})
 	for _, err := range a.Run(t.Context()) {
-		if err != nil && !errors.Is(err, approval.ErrLeave) {
+		if err != nil && !errors.Is(err, approval.ErrSuspend) {
 			t.Fatal(err)
 		}
 	}
 	a.Close() // leaves the question about c3
-	b := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.Allow}}).ask}})
+	b := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}).ask}})
 	goOn(t, b)
 	if len(bash.inputs) != 3 || len(b.Guards().Grants()) != 1 {
 		t.Errorf("ran %v with %d grants", bash.inputs, len(b.Guards().Grants()))
@@ -421,12 +421,12 @@ func TestADriverGoesOnWithAnOpenQuestion(t *testing.T) {
 }
 
 // Records that no program of ours would write do not open anything.
-func TestRecordsThatMakeNoSense(t *testing.T) {
+func TestResumeBadRecords(t *testing.T) {
 	for name, ans := range map[string]approval.Answer{
-		"a scope that is no rule":       {Decision: approval.AllowSession, Scope: "Bash(((", By: "bob"},
-		"a scope about another tool":    {Decision: approval.AllowSession, Scope: "Edit", By: "bob"},
-		"a decision that is none":       {Decision: "sure", By: "bob"},
-		"an input that is not for once": {Decision: approval.Deny, Input: []byte(`{"command":"rm"}`), By: "bob"},
+		"a scope that is no rule":       {Decision: approval.AllowSession, Scope: "Bash(((", Actor: "bob"},
+		"a scope about another tool":    {Decision: approval.AllowSession, Scope: "Edit", Actor: "bob"},
+		"a decision that is none":       {Decision: "sure", Actor: "bob"},
+		"an input that is not for once": {Decision: approval.Deny, Input: []byte(`{"command":"rm"}`), Actor: "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
@@ -456,7 +456,7 @@ func TestARunThatWasTakenOverIsNotEnded(t *testing.T) {
 	s := sessions(t)
 	o := asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, command("Bash")),
-		Permissions: agent.Permissions{Ask: (&gives{answer: approval.Answer{Decision: approval.AllowSession}}).ask},
+		Permissions: agent.Permissions{Ask: (&fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}).ask},
 	})
 	a := newAgent(t, play(t, pushing(1), step{text: "1"}), o)
 	prompt(t, a, "go")

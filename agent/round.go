@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/tool/optional"
+	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -32,23 +32,23 @@ type round struct {
 
 // call is one tool call on its way.
 type call struct {
-	use      transcript.ToolUse
-	tool     tool.Tool
-	call     *tool.Call // as it runs: its input may differ from the use's
-	requests []policy.Request
-	decision policy.Decision
-	judged   asOf
-	question *approval.Question // until it is settled
-	recalled bool               // from the log of before a restart
-	told     bool               // that it waits
-	note     string             // of whoever allowed it, for the model
-	notified bool               // hooks know that it waits
-	hooks    hooked
-	wish     *wish // it is no call of its own: one that runs would do this, too
-	result   tool.Result
-	took     time.Duration
-	detached bool   // it goes on in the background, and result says so
-	placed   func() // which is on disk
+	use          transcript.ToolUse
+	tool         tool.Tool
+	call         *tool.Call // as it runs: its input may differ from the use's
+	requests     []policy.Request
+	decision     policy.Decision
+	judged       policyVersion
+	question     *approval.Question // until it is settled
+	openQuestion bool               // from the log of before a restart
+	told         bool               // that it waits
+	note         string             // of whoever allowed it, for the model
+	notified     bool               // hooks know that it waits
+	hooks        hookResults
+	nested       *nestedRequest // it is no call of its own: one that runs would do this, too
+	result       tool.Result
+	took         time.Duration
+	detached     bool   // it goes on in the background, and result says so
+	placed       func() // which is on disk
 }
 
 func (l *loop) openRound(uses []transcript.ToolUse) {
@@ -76,10 +76,10 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	if r.at == len(r.calls) {
 		return nil, nil
 	}
-	if err := l.a.shared.takeIn(ctx); err != nil {
+	if err := l.a.shared.readNew(ctx); err != nil {
 		return nil, err
 	}
-	l.tellChanges()
+	l.emitChanges()
 	var entries []entry
 	for r.at < len(r.calls) && !r.stop {
 		c := r.calls[r.at]
@@ -125,14 +125,14 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		}
 	}
 	switch d := &c.decision; {
-	case d.Effect == policy.Ask && c.lapsed() != "":
-		entries, err = l.refuse(c, "not run: "+c.lapsed(), false)
+	case d.Effect == policy.Ask && c.voidReason() != "":
+		entries, err = l.refuse(c, "not run: "+c.voidReason(), false)
 		return entries, false, err
 	case d.Effect == policy.Allow:
 		entries, err = l.startReady(ctx, c)
 		return entries, true, err
 	case d.Effect == policy.Ask && c.hooks.defers && len(l.round.calls) == 1:
-		d.Why = reasonDefer
+		d.AskReason = reasonDefer
 		entries, err = l.putQuestion(c)
 		return entries, true, err
 	case d.Effect == policy.Ask && !l.alone:
@@ -141,7 +141,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 	case d.Effect == policy.Ask:
 		d.Effect, d.By = policy.Deny, byNobody
 	}
-	more := l.lament(ctx, c, &c.decision)
+	more := l.firePermissionDenied(ctx, c, &c.decision)
 	entries, err = l.refuse(c, c.refusalOf(c.decision, refusal(c.decision))+more, true)
 	l.round.stop = c.decision.Stop
 	return entries, false, err
@@ -149,7 +149,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 
 // wouldFail says why the call fails whatever a person answers, or nil.
 func (c *call) wouldFail() error {
-	if t, ok := c.tool.(optional.Checker); ok {
+	if t, ok := c.tool.(toolext.Checker); ok {
 		return t.Check(c.call)
 	}
 	return nil
@@ -160,14 +160,14 @@ func (l *loop) lookup(c *call) (refusal string, ok bool) {
 	if c.call == nil {
 		c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
 	}
-	if l.offer.tools != nil {
-		c.tool, ok = l.offer.tools.Lookup(c.use.Name)
+	if l.head.tools != nil {
+		c.tool, ok = l.head.tools.Lookup(c.use.Name)
 	}
 	if !ok {
 		return "tool not found: " + c.use.Name, false
 	}
-	if l.a.lostInput(c) {
-		return "not run: " + whyMasked, false
+	if l.a.inputErased(c) {
+		return "not run: " + maskedReason, false
 	}
 	return "", true
 }
@@ -217,7 +217,7 @@ func startEntries(c *call, d policy.Decision, run *tool.Call) ([]entry, error) {
 	}
 	s.Input = run.Input
 	return append(c.hooks.takeEntries(),
-		entry{draft: decided, event: event.Decided{Decision: d}},
+		entry{draft: decided, event: event.DecisionMade{Decision: d}},
 		entry{draft: started, event: s},
 	), nil
 }
@@ -230,7 +230,7 @@ func (l *loop) refuse(c *call, text string, decided bool) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, entry{draft: d, event: event.Decided{Decision: c.decision}})
+		entries = append(entries, entry{draft: d, event: event.DecisionMade{Decision: c.decision}})
 		l.turn.res.Denials = append(l.turn.res.Denials, c.decision)
 	}
 	c.result = tool.Failure(text)
@@ -250,29 +250,29 @@ func (l *loop) resultItem(c *call) (transcript.Encoded, error) {
 }
 
 // advanceRound runs what is ready, or tells what is asked, or ends the round.
-func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
+func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 	r := l.round
 	switch {
 	case r.work != nil:
-		return l.attend(ctx)
+		return l.awaitCall(ctx)
 	case ctx.Err() != nil:
 		return l.abandon(ctx, "interrupted before it ran: it was not run", event.ReasonInterrupted)
 	case r.stop:
 		return l.abandon(ctx, "not run: the turn was stopped", event.ReasonInterrupted)
 	case r.asked != nil:
-		if err := l.surface(r.asked); err != nil {
-			return Step{}, false, err
+		if err := l.announceOpenQuestion(r.asked); err != nil {
+			return DriverState{}, false, err
 		}
-		if settled, err := l.revisit(ctx); settled || err != nil {
-			return Step{}, false, err
+		if settled, err := l.pollAnswer(ctx); settled || err != nil {
+			return DriverState{}, false, err
 		}
-		if why := r.asked.lapsed(); why != "" {
-			return Step{}, false, l.withdrawLapsed(ctx, why)
+		if why := r.asked.voidReason(); why != "" {
+			return DriverState{}, false, l.withdrawVoid(ctx, why)
 		}
 		if r.asked.question.Reason == reasonDefer {
-			return l.putOff()
+			return l.deferCall()
 		}
-		return Step{Questions: r.questions()}, true, l.notifyAsked(ctx, r.asked)
+		return DriverState{Questions: r.questions()}, true, l.notifyAsked(ctx, r.asked)
 	}
 	if l.turn.stopped != nil && len(r.ready) == 0 && r.at < len(r.calls) {
 		return l.abandonBy(ctx, "not run: a hook has ended the turn", event.ReasonHook, l.turn.stopped)
@@ -281,78 +281,78 @@ func (l *loop) advanceRound(ctx context.Context) (Step, bool, error) {
 		return l.abandon(ctx, "not run: the budget of this run is used up", reason)
 	}
 	if len(r.ready) == 0 && r.at < len(r.calls) {
-		if l.offer == nil { // the round is from before a restart
-			if err := l.refreshOffer(); err != nil {
-				return Step{}, false, err
+		if l.head == nil { // the round is from before a restart
+			if err := l.refreshHead(); err != nil {
+				return DriverState{}, false, err
 			}
 		}
 		entries, err := l.plan(ctx)
 		if err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
-		return Step{}, false, l.write(ctx, entries...)
+		return DriverState{}, false, l.write(ctx, entries...)
 	}
 	if len(r.ready) > 0 {
 		r.work = l.startWork(ctx, r.ready)
-		return Step{}, false, nil
+		return DriverState{}, false, nil
 	}
 	return l.closeRound(ctx)
 }
 
 // goOn records what has run and what comes next.
-func (l *loop) goOn(ctx context.Context) (Step, bool, error) {
+func (l *loop) goOn(ctx context.Context) (DriverState, bool, error) {
 	entries, err := l.finishReady(ctx)
 	if err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	if ctx.Err() == nil && !l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) && l.turn.stopped == nil {
 		more, err := l.plan(ctx)
 		if err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
 		entries = append(entries, more...)
 	}
 	if err := l.write(ctx, entries...); err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	return l.closeRound(ctx)
 }
 
 // closeRound ends the round when all calls have results.
-func (l *loop) closeRound(ctx context.Context) (Step, bool, error) {
+func (l *loop) closeRound(ctx context.Context) (DriverState, bool, error) {
 	if r := l.round; r.at < len(r.calls) || r.stop {
-		return Step{}, false, nil
+		return DriverState{}, false, nil
 	}
 	if err := l.batchDone(ctx, l.round); err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	l.a.mu.Lock()
 	l.round = nil
 	l.a.mu.Unlock()
-	if _, err := l.foldIn(ctx); err != nil {
-		return Step{}, false, err
+	if _, err := l.admitQueued(ctx); err != nil {
+		return DriverState{}, false, err
 	}
-	return Step{}, true, nil
+	return DriverState{}, true, nil
 }
 
 // abandon answers every call that has no result and ends the turn. A call that
 // was started on disk but not yet run says so.
-func (l *loop) abandon(ctx context.Context, text string, why event.Reason) (Step, bool, error) {
+func (l *loop) abandon(ctx context.Context, text string, why event.Reason) (DriverState, bool, error) {
 	return l.abandonBy(ctx, text, why, nil)
 }
 
-func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cause error) (Step, bool, error) {
+func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cause error) (DriverState, bool, error) {
 	r := l.round
 	if r.asked != nil {
 		if err := l.cancelQuestion(ctx); err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
 	}
 	var entries []entry
 	for _, c := range r.ready {
 		ended, err := endEntry(event.ToolFinished{Use: c.use.ID, Tool: c.use.Name, IsError: true, Outcome: record.OutcomeNotRun})
 		if err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
 		entries = append(entries, ended)
 	}
@@ -361,23 +361,23 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 		c := r.calls[r.at]
 		if c.question != nil { // from before a restart, behind others
 			if err := l.write(ctx, entries...); err != nil {
-				return Step{}, false, err
+				return DriverState{}, false, err
 			}
 			entries = nil
 			l.await(c)
 			if err := l.cancelQuestion(ctx); err != nil {
-				return Step{}, false, err
+				return DriverState{}, false, err
 			}
 			continue
 		}
 		more, err := l.refuse(c, text, false)
 		if err != nil {
-			return Step{}, false, err
+			return DriverState{}, false, err
 		}
 		entries = append(entries, more...)
 	}
 	if err := l.write(ctx, entries...); err != nil {
-		return Step{}, false, err
+		return DriverState{}, false, err
 	}
 	return l.finish(ctx, why, cause)
 }
@@ -408,7 +408,7 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 			entries = append(entries, ended)
 		}
 		result := itemEntry(e, nil)
-		result.then = c.placed
+		result.after = c.placed
 		entries = append(entries, result)
 		r.at++
 	}
@@ -420,7 +420,7 @@ func (c *call) ended() event.ToolFinished {
 	r := &c.result
 	return event.ToolFinished{
 		Use: c.use.ID, Tool: c.use.Name, Content: r.Content, IsError: r.IsError, Millis: c.took.Milliseconds(),
-		ExitCode: r.ExitCode, Notes: r.Notes, Changes: r.Changes, Seen: r.Seen, Cwd: r.Cwd,
+		ExitCode: r.ExitCode, Notes: r.Notes, Changes: r.Changes, FilesShown: r.FilesShown, Cwd: r.Cwd,
 	}
 }
 

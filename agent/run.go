@@ -30,7 +30,7 @@ import (
 // An agent makes its own, which its sub-agents share. [NewRun] is for several agents that
 // work for one session. It is safe for concurrent use.
 type Run struct {
-	order sync.Mutex // one at a time changes the policy and reads the log; taken before mu
+	changeMu sync.Mutex // one at a time changes the policy and reads the log; taken before mu
 
 	mu      sync.Mutex   // guards what follows; never held over the store's work or a host's code
 	log     *session.Log // nil without a store, and until it is opened
@@ -108,13 +108,13 @@ func (r *Run) restore(st *session.State) (notices []string, err error) {
 
 // Change is [Agent.Change] for all agents of the run, also while there is none.
 func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
-	r.order.Lock()
-	defer r.order.Unlock()
+	r.changeMu.Lock()
+	defer r.changeMu.Unlock()
 	guards, err := r.first()
 	if err != nil {
 		return c, err
 	}
-	ctx, kept := lasting(ctx)
+	ctx, kept := detachedContext(ctx)
 	done, err := r.changeAs(ctx, guards, c)
 	return done, kept(err)
 }
@@ -159,16 +159,16 @@ func (r *Run) unattended() (*policy.Guards, error) {
 
 // change records a change and puts it in force. It is checked as one of a.
 func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Change, error) {
-	r.order.Lock()
-	defer r.order.Unlock()
-	return r.changeAs(ctx, a.lead().guards, c)
+	r.changeMu.Lock()
+	defer r.changeMu.Unlock()
+	return r.changeAs(ctx, a.rootAgent().guards, c)
 }
 
 // changeAs is change by some guards. order is held.
 func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
 	log := r.home()
 	for {
-		head, err := r.catchUp(ctx)
+		head, err := r.readToHead(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -210,8 +210,8 @@ func (r *Run) recorded(c policy.Change, seq int64) error {
 // opened says which log has the records from now on, and records there what was changed
 // before.
 func (r *Run) opened(ctx context.Context, log *session.Log) error {
-	r.order.Lock()
-	defer r.order.Unlock()
+	r.changeMu.Lock()
+	defer r.changeMu.Unlock()
 	r.mu.Lock()
 	early := r.early
 	r.mu.Unlock()
@@ -223,7 +223,7 @@ func (r *Run) opened(ctx context.Context, log *session.Log) error {
 				return err
 			}
 		}
-		ctx, kept := lasting(ctx)
+		ctx, kept := detachedContext(ctx)
 		_, err := log.Append(ctx, drafts...)
 		if err = kept(err); err != nil {
 			return err
@@ -235,11 +235,11 @@ func (r *Run) opened(ctx context.Context, log *session.Log) error {
 	return nil
 }
 
-// takeIn takes in what others have appended.
-func (r *Run) takeIn(ctx context.Context) error {
-	r.order.Lock()
-	defer r.order.Unlock()
-	return r.readIn(ctx)
+// readNew takes in what others have appended.
+func (r *Run) readNew(ctx context.Context) error {
+	r.changeMu.Lock()
+	defer r.changeMu.Unlock()
+	return r.readBatch(ctx)
 }
 
 // home is the log that has the run's records, or nil.
@@ -249,8 +249,8 @@ func (r *Run) home() *session.Log {
 	return r.log
 }
 
-// catchUp takes in everything up to the head that it returns. order is held.
-func (r *Run) catchUp(ctx context.Context) (head int64, err error) {
+// readToHead takes in everything up to the head that it returns. order is held.
+func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 	log := r.home()
 	if log == nil {
 		return 0, nil
@@ -259,20 +259,20 @@ func (r *Run) catchUp(ctx context.Context) (head int64, err error) {
 	// way, between two looks.
 	for {
 		head = log.Head()
-		if err := r.readIn(ctx); err != nil || log.Head() == head {
+		if err := r.readBatch(ctx); err != nil || log.Head() == head {
 			return head, err
 		}
 	}
 }
 
-// readIn takes in what is new. order is held.
-func (r *Run) readIn(ctx context.Context) error {
+// readBatch takes in what is new. order is held.
+func (r *Run) readBatch(ctx context.Context) error {
 	log := r.home()
 	if log == nil {
 		return nil
 	}
-	ctx, kept := lasting(ctx)
-	recs, err := log.TakeIn(ctx)
+	ctx, kept := detachedContext(ctx)
+	recs, err := log.Refresh(ctx)
 	if err = kept(err); err != nil || len(recs) == 0 {
 		return err
 	}
@@ -307,7 +307,7 @@ func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 		r.answered(ans)
 	case session.KindItem:
 		if r.root != nil {
-			return r.root.takeBack(payload)
+			return r.root.requeue(payload)
 		}
 	}
 	return nil
@@ -333,9 +333,9 @@ func (r *Run) answer(id string) (approval.Answer, bool) {
 // answerTo takes in what others have appended, up to head, and returns the answer
 // to a question among it.
 func (r *Run) answerTo(ctx context.Context, id string) (head int64, theirs *approval.Answer, err error) {
-	r.order.Lock()
-	defer r.order.Unlock()
-	if head, err = r.catchUp(ctx); err != nil {
+	r.changeMu.Lock()
+	defer r.changeMu.Unlock()
+	if head, err = r.readToHead(ctx); err != nil {
 		return 0, nil, err
 	}
 	if ans, ok := r.answer(id); ok {
@@ -376,7 +376,7 @@ func (r *Run) apply(c policy.Change, seq int64) error {
 		if err := a.take(c); err != nil {
 			return err
 		}
-		a.tellLater(c)
+		a.deferEvent(c)
 	}
 	if r.changes = append(r.changes, c); c.Ended {
 		r.changes = nil
@@ -399,21 +399,21 @@ func (a *Agent) take(c policy.Change) error {
 	return nil
 }
 
-// tellLater leaves it to the loop to tell of a change.
-func (a *Agent) tellLater(c policy.Change) {
+// deferEvent leaves it to the loop to tell of a change.
+func (a *Agent) deferEvent(c policy.Change) {
 	e := event.PolicyChanged{Change: c}
 	a.mu.Lock()
 	a.newPolicy = append(a.newPolicy, e)
 	a.mu.Unlock()
 	select {
-	case a.bell <- struct{}{}:
+	case a.wake <- struct{}{}:
 	default:
 	}
 }
 
-// lead is the agent whose guards the agent's are made from: itself, or the first of those
+// rootAgent is the agent whose guards the agent's are made from: itself, or the first of those
 // that it works for.
-func (a *Agent) lead() *Agent {
+func (a *Agent) rootAgent() *Agent {
 	for a.opt.parent != nil {
 		a = a.opt.parent
 	}

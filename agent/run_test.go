@@ -34,7 +34,7 @@ func changes(t testing.TB, s *session.Sessions, id string, c policy.Change) {
 }
 
 // lead is a parent in session "lead" that gives its sub-agent scout the task to push.
-func leadOf(t testing.TB, s *session.Sessions, o agent.Options, steps []step, child ...step) *house {
+func leadOf(t testing.TB, s *session.Sessions, o agent.Options, steps []step, child ...step) *subagentEnv {
 	t.Helper()
 	o.Sessions, o.Session = s, session.RestoreOptions{SessionID: "lead", Takeover: true}
 	return newHouse(t, o, steps, map[string]*fake{"scout": play(t, child...)}, kind("scout"))
@@ -45,11 +45,11 @@ func leadOf(t testing.TB, s *session.Sessions, o agent.Options, steps []step, ch
 func TestWhatASubagentIsToldForTheSessionHoldsForTheRun(t *testing.T) {
 	for decision, ran := range map[approval.Decision]int{approval.AllowSession: 1, approval.DenySession: 0} {
 		for name, end := range map[string]func(*agent.Agent) error{
-			"close": (*agent.Agent).Close, "leave": (*agent.Agent).Leave, "kill": func(*agent.Agent) error { return nil },
+			"close": (*agent.Agent).Close, "leave": (*agent.Agent).Suspend, "kill": func(*agent.Agent) error { return nil },
 		} {
 			t.Run(string(decision)+" "+name, func(t *testing.T) {
 				s := sessions(t)
-				bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: decision, By: "ann"}}
+				bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: decision, Actor: "ann"}}
 				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}})
 				a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}, {text: "so"}}, pushing(1), step{text: "well"})
 				prompt(t, a.parent, "go")
@@ -112,8 +112,8 @@ func TestAChangeOfModeReachesAWorkingSubagent(t *testing.T) {
 // A grant that a sub-agent was given is revoked in the run, from its next decision on.
 func TestARevocationReachesAWorkingSubagent(t *testing.T) {
 	s := sessions(t)
-	bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.AllowSession}}
-	var a *house
+	bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.AllowSession}}
+	var a *subagentEnv
 	revoke := func(context.Context) {
 		changes(t, s, "lead", policy.Change{Revoke: a.parent.Guards().Grants()[0].ID, By: "ann"})
 		person.answer.Decision = approval.Deny
@@ -145,18 +145,18 @@ func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disk := memory.New()
 			s := session.New(disk, nil)
-			bash, first := command("Bash"), &gives{err: approval.ErrLeave}
+			bash, first := command("Bash"), &fixedAnswer{err: approval.ErrSuspend}
 			o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
 			a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 			_, _ = a.parent.Prompt(t.Context(), "go") // the process is never heard of again
 			asker, id := first.asked[0].Asker, first.asked[0].ID
 			s = session.New(disk, nil)
 			if c.answer != "" {
-				if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: id, Decision: c.answer, By: "ann"}); err != nil {
+				if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: id, Decision: c.answer, Actor: "ann"}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			second := &gives{answer: approval.Answer{Decision: approval.Allow}}
+			second := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 			o.Permissions.Ask = second.ask
 			b := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d2", "scout", "go on", `,"resume":"`+asker+`"`)}}, {text: "so"}}, step{text: "well"})
 			prompt(t, b.parent, "go on")
@@ -178,11 +178,11 @@ func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 // nobody waits with it, and its text can be erased.
 func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
 	for name, end := range map[string]func(*agent.Agent) error{
-		"leave": (*agent.Agent).Leave, "kill": func(*agent.Agent) error { return nil },
+		"leave": (*agent.Agent).Suspend, "kill": func(*agent.Agent) error { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := memory.New()
-			first := &gives{err: approval.ErrLeave}
+			first := &fixedAnswer{err: approval.ErrSuspend}
 			o := asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: first.ask}})
 			a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 			_, _ = a.parent.Prompt(t.Context(), "go")
@@ -208,8 +208,8 @@ func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
 			done, err := s.Redact(t.Context(), "lead", session.RedactOptions{By: "ann", Mask: func(p json.RawMessage) json.RawMessage {
 				return bytes.ReplaceAll(p, []byte("git push"), []byte("gone"))
 			}})
-			if err != nil || len(done.Left) != 0 {
-				t.Errorf("left %+v, %v", done.Left, err)
+			if err != nil || len(done.Remaining) != 0 {
+				t.Errorf("left %+v, %v", done.Remaining, err)
 			}
 		})
 	}
@@ -220,12 +220,12 @@ func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
 func TestADenialOfADeadSubagentHolds(t *testing.T) {
 	disk := memory.New()
 	s := session.New(disk, nil)
-	bash, first := command("Bash"), &gives{err: approval.ErrLeave}
+	bash, first := command("Bash"), &fixedAnswer{err: approval.ErrSuspend}
 	o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
 	a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 	_, _ = a.parent.Prompt(t.Context(), "go")
 	s = session.New(disk, nil)
-	if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: first.asked[0].ID, Decision: approval.DenySession, By: "ann"}); err != nil {
+	if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: first.asked[0].ID, Decision: approval.DenySession, Actor: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	o.Permissions.Config.Mode = policy.ModeBypass
@@ -281,10 +281,10 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 		transcript.ToolUse{ID: "c1", Name: "Bash", Input: json.RawMessage(push)},
 	}})
 	reqs := []policy.Request{{Session: "old", Agent: "scout", Tool: "Bash", Operation: policy.OpCommand, Resource: "git push", Input: json.RawMessage(push)}}
-	put(record.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: approval.Question{}.About(reqs, policy.Decision{}).Digest, Reason: record.ReasonAsk})
+	put(record.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: approval.Question{}.ForRequests(reqs, policy.Decision{}).Digest, Reason: record.ReasonAsk})
 	old.Close()
 
-	bash, person := command("Bash"), &gives{answer: approval.Answer{Decision: approval.Allow}}
+	bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 	resume := []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "go on", `,"resume":"old"`)}}, {text: "so"}}
 	a := leadOf(t, s, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: person.ask}}), resume, step{text: "well"})
 	prompt(t, a.parent, "go on")
@@ -314,16 +314,16 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 
 // A person who goes on with a sub-agent's session runs it for itself: its question is asked
 // anew, in its own log.
-func TestASubagentsSessionIsGoneOnWithByItself(t *testing.T) {
+func TestResumeSubagentSessionAlone(t *testing.T) {
 	disk := memory.New()
-	first := &gives{err: approval.ErrLeave}
+	first := &fixedAnswer{err: approval.ErrSuspend}
 	bash := command("Bash")
 	o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: first.ask}})
 	a := leadOf(t, session.New(disk, nil), o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 	_, _ = a.parent.Prompt(t.Context(), "go")
 	asker, id := first.asked[0].Asker, first.asked[0].ID
 	s := session.New(disk, nil)
-	person := &gives{answer: approval.Answer{Decision: approval.Allow}}
+	person := &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}
 	o.Permissions.Ask, o.Sessions, o.Session = person.ask, s, session.RestoreOptions{SessionID: asker, MustExist: true, Takeover: true}
 	b := newAgent(t, play(t, step{text: "well"}), o)
 	goOn(t, b)
@@ -342,7 +342,7 @@ func TestAForkBeginsWithoutGrants(t *testing.T) {
 	for name, with := range map[string]bool{"without": false, "with": true} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)
-			person := &gives{answer: approval.Answer{Decision: approval.DenySession}}
+			person := &fixedAnswer{answer: approval.Answer{Decision: approval.DenySession}}
 			o := asking(agent.Options{Sessions: s, Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person.ask}, Session: session.RestoreOptions{SessionID: "one"}})
 			a := newAgent(t, play(t, pushing(1), step{text: "so"}), o)
 			prompt(t, a, "go")

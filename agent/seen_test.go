@@ -38,7 +38,7 @@ func TestAResumedSessionKnowsWhatItHasRead(t *testing.T) {
 	read := step{uses: usesOf(use("r", "Read", `{"file_path":"a"}`))}
 	part := step{uses: usesOf(use("r", "Read", `{"file_path":"a","limit":1}`))}
 	wrote := step{uses: usesOf(use("w", "Write", `{"file_path":"new","content":"one"}`))}
-	compact := agent.Compact{Items: 4, Steps: []agent.Mutator{agent.Reduction{Step: "keepRecent", Items: 2}}}
+	compact := agent.Compact{Items: 4, Steps: []agent.Mutator{agent.CompactionStep{Step: "keepRecent", Items: 2}}}
 	for name, c := range map[string]struct {
 		first   []step
 		compact agent.Compact

@@ -24,8 +24,8 @@ func TestAKindNamesToolsByServer(t *testing.T) {
 	} {
 		scout := play(t, step{text: "found it"})
 		d := kind("scout")
-		d.Tools, d.Without = tt.only, tt.without
-		h := newHouse(t, agent.Options{Tools: registry(t, says("look", ""), says("mcp__a__x", ""), says("mcp__a__y", ""), says("mcp__ab__x", ""))},
+		d.Tools, d.DisallowedTools = tt.only, tt.without
+		h := newHouse(t, agent.Options{Tools: registry(t, hasContent("look", ""), hasContent("mcp__a__x", ""), hasContent("mcp__a__y", ""), hasContent("mcp__ab__x", ""))},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 			map[string]*fake{"scout": scout}, d)
 		events(t, h.parent, "begin")

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/history"
 	"github.com/holdfast-dev/holdfast/internal/project"
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/tool/optional"
+	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -30,7 +30,7 @@ func (a *Agent) start(ctx context.Context, emit func(event.Event)) (*loop, error
 		if a.loop.broken != nil {
 			return nil, a.loop.broken
 		}
-		a.loop.tellOpened(emit)
+		a.loop.emitOpened(emit)
 		return a.loop, nil
 	}
 	var (
@@ -66,25 +66,25 @@ func (a *Agent) start(ctx context.Context, emit func(event.Event)) (*loop, error
 		l.broken = err
 		return nil, err
 	}
-	l.tellOpened(emit)
+	l.emitOpened(emit)
 	return l, nil
 }
 
-func (l *loop) tellOpened(emit func(event.Event)) {
-	if l.told {
+func (l *loop) emitOpened(emit func(event.Event)) {
+	if l.emitted {
 		return
 	}
 	l.opened.Tools = l.a.toolNames()
 	if emit == nil {
 		return
 	}
-	l.told = true
+	l.emitted = true
 	l.emit = emit
-	l.tell(l.opened)
+	l.publish(l.opened)
 	if l.repair != nil {
-		l.tell(*l.repair)
+		l.publish(*l.repair)
 	}
-	l.tellUntold()
+	l.emitPending()
 }
 
 // describe completes what a new session is opened with.
@@ -113,7 +113,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if given := a.opt.Session.Opened; ro.ContinueRecent && ro.Project == "" && (given.CWD != "" || given.Project != "") {
 		ro.Project = ro.Opened.Project // of a folder that nobody named, the last one of any project is meant
 	}
-	if err := a.askedElsewhere(ctx, &ro); err != nil {
+	if err := a.questionsInRunLog(ctx, &ro); err != nil {
 		return nil, err
 	}
 	got, err := a.opt.Sessions.Restore(ctx, ro)
@@ -126,10 +126,10 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 		l.runLog = home
 	}
 	l.turns, l.left = got.State.Turns, leftOf(got.State)
-	l.mark, l.used = got.State.Mark, got.State.Used
+	l.mark, l.used = got.State.Mark, got.State.UsedIDs
 	l.saves.at = got.State.Saved
-	a.once.had = got.State.Told
-	a.recall(got.State.Seen)
+	a.once.recorded = got.State.NotificationIDs
+	a.restoreSeenFiles(got.State.ShownFiles)
 	l.use(got.Transcript)
 	if got.Rewritten {
 		l.repairedFrom(got.Before)
@@ -169,18 +169,18 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 // calledBy notes whose tool use works through this agent.
 func (l *loop) calledBy() {
 	if o := &l.a.opt; o.parent != nil {
-		l.opened.Caller, l.opened.Use, l.opened.Name = o.Session.Opened.Caller, o.Session.Opened.Use, o.Name
+		l.opened.Caller, l.opened.Use, l.opened.Name = o.Session.Opened.Caller, o.Session.Opened.Use, o.AgentName
 	}
 }
 
-// recall tells the tools which files the transcript shows.
-func (a *Agent) recall(seen []record.ShownFile) {
+// restoreSeenFiles tells the tools which files the transcript shows.
+func (a *Agent) restoreSeenFiles(seen []record.FileShown) {
 	a.mu.Lock()
 	tools := a.tools.Tools()
 	a.mu.Unlock()
 	for _, t := range tools {
-		if r, ok := t.(optional.Recaller); ok && len(seen) > 0 {
-			r.Recall(seen)
+		if r, ok := t.(toolext.FileRecaller); ok && len(seen) > 0 {
+			r.RestoreFiles(seen)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 	}
 	l.opened = event.SessionOpened{ID: id}
 	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // else files are read again
-		a.recall(st.Seen)
+		a.restoreSeenFiles(st.ShownFiles)
 		if a.shared.root == a {
 			a.budget.restore(st)
 		}
@@ -252,7 +252,7 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 
 // repairedFrom notes that the transcript is another than a host with a store of its own has.
 func (l *loop) repairedFrom(before int) {
-	l.repair = &event.MutationFinished{By: byRepair, Moment: "at_start", Before: before, After: l.t.Len()}
+	l.repair = &event.TranscriptRewritten{Mutator: byRepair, When: "at_start", Before: before, After: l.t.Len()}
 }
 
 // byRepair rewrites the transcript at the start: calls without a result are answered, and

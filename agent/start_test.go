@@ -13,7 +13,7 @@ import (
 
 // What was found when a session was opened, and what was said meanwhile, is told to who
 // listens first, and once, also when the session was opened before with nobody listening.
-func TestOpeningWaitsForWhoListens(t *testing.T) {
+func TestOpeningWaitsForListener(t *testing.T) {
 	a := newAgent(t, play(t, step{text: "ok"}, step{text: "ok"}), agent.Options{
 		Sessions: session.New(memory.New(), nil), Session: session.RestoreOptions{SessionID: "one"},
 	})

@@ -29,23 +29,23 @@ type Definition struct {
 	// Tools are what it may use of its parent's; nil means all. Without takes some away.
 	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in Without mcp__* are
 	// those of all servers.
-	Tools, Without []string
-	// Only are rules, such as Bash(git diff:*): of the tools that they name only what they cover
+	Tools, DisallowedTools []string
+	// ToolRules are rules, such as Bash(git diff:*): of the tools that they name only what they cover
 	// may be called.
-	Only       []string
+	ToolRules  []string
 	Model      string      // "" or "inherit" is its parent's
 	Mode       policy.Mode // "" is its parent's, than which it is never weaker
 	MaxTurns   int         // model calls; 0, or more than its parent's, is its parent's
 	Background bool        // its calls always go on in the background
-	// Isolated has each work in a checkout of its own, Skills are what it has read when it
+	// Isolation has each work in a checkout of its own, Skills are what it has read when it
 	// begins, Servers are MCP servers that it wants, of the run or of its own, and Memory says
 	// whose a folder is that it keeps from session to session: user, project, local, or "" for
 	// none. All of them are for [SubagentOptions].Tools to see to; without it they are refused.
-	Isolated bool
-	Skills   []string
-	Servers  []string
-	Memory   string
-	Origin   string // where it was defined, for people
+	Isolation bool
+	Skills    []string
+	Servers   []string
+	Memory    string
+	Origin    string // where it was defined, for people
 }
 
 // GeneralPurpose is the definition of the sub-agent that is there when none is defined.
@@ -81,18 +81,18 @@ type SubagentOptions struct {
 // SubagentSetup is what a sub-agent works with.
 type SubagentSetup struct {
 	Tools         *tool.Registry
-	Always        []tool.Tool            // that it has also where its definition's Tools do not name them
-	Folder        string                 // of its own, see [policy.Guards.Keep]; "" for none
+	ExtraTools    []tool.Tool            // that it has also where its definition's Tools do not name them
+	Folder        string                 // of its own, see [policy.Guards.OwnFolder]; "" for none
 	Background    *Background            // see [Options].Background; ends with it
 	Return        func(dir string) error // see [Options].Return
 	Instructions  Instructions           // see [Options].Instructions
 	LoopObservers []LoopObserver
 	// Enter is its option of that name.
 	Enter func(ctx context.Context) (dir, told string, err error)
-	// Left is called when it has ended, before Close: what its parent's model is told of what
+	// OnEnd is called when it has ended, before Close: what its parent's model is told of what
 	// it leaves behind, or ""; may be nil.
-	Left func(ctx context.Context) string
-	// LeaseLost is its option of that name.
+	OnEnd func(ctx context.Context) string
+	// OnLeaseLost is its option of that name.
 	LeaseLost func(error)
 	Close     func() error // called when it has ended; may be nil
 }
@@ -114,13 +114,13 @@ type Subagents struct {
 	tool  tool.Tool
 	slots chan struct{}
 
-	mu      sync.Mutex
-	a       *Agent
-	live    []*Agent // all that have begun, teammates too, and have not ended
-	mates   []*Teammate
-	changed chan struct{} // closed when a teammate has begun to wait or has left, and replaced
-	closed  bool
-	leaving bool // the teammates are gone on with later
+	mu        sync.Mutex
+	a         *Agent
+	live      []*Agent // all that have begun, teammates too, and have not ended
+	teammates []*Teammate
+	changed   chan struct{} // closed when a teammate has begun to wait or has left, and replaced
+	closed    bool
+	leaving   bool // the teammates are gone on with later
 }
 
 type agentInput struct {
@@ -133,14 +133,14 @@ type agentInput struct {
 	Resume      string `json:"resume,omitempty" jsonschema:"The id of a sub-agent that has ended, to go on with it"`
 }
 
-// namedInput is agentInput where sub-agents can be given names.
-type namedInput struct {
+// teammateInput is agentInput where sub-agents can be given names.
+type teammateInput struct {
 	agentInput
 	Name string `json:"name,omitempty" jsonschema:"Makes it a teammate, which lives on: it tells you when it has nothing to do, and SendMessage reaches it by this name"`
 	Team string `json:"team_name,omitempty" jsonschema:"With name: the team that it joins"`
 }
 
-const aboutAgent = "Gives a task to a sub-agent, which has a conversation of its own and answers with one message. " +
+const agentDescription = "Gives a task to a sub-agent, which has a conversation of its own and answers with one message. " +
 	"Several calls in one answer run side by side. Kinds:"
 
 // NewSubagents returns sub-agents for [Options].Subagents, and their tool with
@@ -158,12 +158,12 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 	if len(s.o.Definitions) == 0 {
 		s.o.Definitions = []Definition{GeneralPurpose}
 	}
-	spec := tool.Spec{Name: "Agent", Description: aboutAgent, ReadOnly: true}
+	spec := tool.Spec{Name: "Agent", Description: agentDescription, ReadOnly: true}
 	for i, d := range s.o.Definitions {
 		if err := d.check(); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
 		}
-		if s.o.Tools == nil && (d.Isolated || len(d.Skills) > 0 || len(d.Servers) > 0 || d.Memory != "") {
+		if s.o.Tools == nil && (d.Isolation || len(d.Skills) > 0 || len(d.Servers) > 0 || d.Memory != "") {
 			return nil, fmt.Errorf("agent: the sub-agent %s wants a checkout of its own, skills, MCP servers or a memory, and nothing here gives it that", d.Name)
 		}
 		if slices.ContainsFunc(s.o.Definitions[:i], func(e Definition) bool { return e.Name == d.Name }) {
@@ -172,7 +172,7 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 		spec.Description += fmt.Sprintf("\n- %s: %s", d.Name, d.Description)
 	}
 	t, err := s.make(spec)
-	s.tool = detaching{t, s}
+	s.tool = backgroundableTool{t, s}
 	return s, err
 }
 
@@ -180,7 +180,7 @@ func (s *Subagents) make(spec tool.Spec) (tool.Tool, error) {
 	if s.o.Named == nil {
 		return tool.New(spec, s.run, s.requests)
 	}
-	return tool.New(spec, s.runNamed, func(c *tool.Call, in namedInput) ([]policy.Request, error) {
+	return tool.New(spec, s.runNamed, func(c *tool.Call, in teammateInput) ([]policy.Request, error) {
 		if in.Name != "" && (in.Resume != "" || in.Background) {
 			return nil, errors.New("a teammate lives on by itself: leave resume and run_in_background out, or name")
 		}
@@ -192,7 +192,7 @@ func (s *Subagents) make(spec tool.Spec) (tool.Tool, error) {
 }
 
 // runNamed is run for a call that may give a name.
-func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in namedInput) (tool.Result, error) {
+func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in teammateInput) (tool.Result, error) {
 	if in.Name == "" {
 		return s.run(ctx, c, in.agentInput)
 	}
@@ -266,14 +266,14 @@ func (s *Subagents) parent() (*Agent, error) {
 	return s.a, nil
 }
 
-// detaching is the tool whose calls go on in the background when they say so.
-type detaching struct {
+// backgroundableTool is the tool whose calls go on in the background when they say so.
+type backgroundableTool struct {
 	tool.Tool
 	s *Subagents
 }
 
-func (d detaching) Detach(c *tool.Call) time.Duration {
-	var in namedInput
+func (d backgroundableTool) Detach(c *tool.Call) time.Duration {
+	var in teammateInput
 	if json.Unmarshal(c.Input, &in) != nil || in.Name != "" {
 		return -1
 	}
@@ -284,7 +284,7 @@ func (d detaching) Detach(c *tool.Call) time.Duration {
 }
 
 // Awaited implements [tool.Detacher].
-func (detaching) Awaited(*tool.Call) bool { return true }
+func (backgroundableTool) Awaited(*tool.Call) bool { return true }
 
 // find is the definition that a call asks for.
 func (s *Subagents) find(in agentInput) (Definition, error) {
@@ -331,12 +331,12 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	free, err := s.slot(ctx)
+	free, err := s.acquireSlot(ctx)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	defer free()
-	child, with, err := s.child(ctx, parent, birth{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
+	child, with, err := s.child(ctx, parent, spawnParams{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
 	if err != nil {
 		return tool.Failure("the sub-agent could not be started: " + err.Error()), nil
 	}
@@ -344,12 +344,12 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	defer func() {
 		failed := end()
 		if err == nil { // else there is no result that could say it
-			if text := with.Left(context.WithoutCancel(ctx)); text != "" {
+			if text := with.OnEnd(context.WithoutCancel(ctx)); text != "" {
 				out.Content = append(out.Content, transcript.Text{Text: text})
 			}
-			with.Left = nothingLeft
+			with.OnEnd = nothingLeft
 		}
-		if err := errors.Join(failed, with.giveBack(context.WithoutCancel(ctx), parent)); err != nil {
+		if err := errors.Join(failed, with.close(context.WithoutCancel(ctx), parent)); err != nil {
 			parent.Notice(fmt.Sprintf("the sub-agent %s did not end well: %v", child.SessionID(), err))
 		}
 	}()
@@ -357,9 +357,9 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	switch {
 	case errors.Is(err, session.ErrBusy) && in.Resume != "":
 		return tool.Failure("the sub-agent " + in.Resume + " still works: wait until it has ended"), nil
-	case errors.Is(err, approval.ErrLeave) && parent.goesOn():
-		end, with.Left = child.Leave, nothingLeft
-		return waits(child.SessionID()), nil
+	case errors.Is(err, approval.ErrSuspend) && parent.isSuspended():
+		end, with.OnEnd = child.Suspend, nothingLeft
+		return isWaiting(child.SessionID()), nil
 	case err != nil:
 		return tool.Result{}, err
 	case ctx.Err() != nil:
@@ -374,11 +374,11 @@ func (s *Subagents) work(ctx context.Context, parent, child *Agent, use, prompt 
 	input := []transcript.Part{transcript.Text{Text: prompt}}
 	for {
 		res, err := s.turn(ctx, parent, child, use, input)
-		if !errors.Is(err, approval.ErrLeave) {
+		if !errors.Is(err, approval.ErrSuspend) {
 			return res, err
 		}
 		select {
-		case <-parent.leave(err):
+		case <-parent.suspendFor(err):
 			input = nil
 		case <-ctx.Done():
 			return nil, err
@@ -394,19 +394,19 @@ func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, 
 		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		parent.pass(event.SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.Name, Event: e})
+		parent.pass(event.SubagentEvent{Use: use, Session: child.SessionID(), Name: child.opt.AgentName, Event: e})
 	}
 	return res, nil
 }
 
-// waits is what the parent's model reads of a sub-agent that was left with a question.
-func waits(id string) tool.Result {
+// isWaiting is what the parent's model reads of a sub-agent that was left with a question.
+func isWaiting(id string) tool.Result {
 	return tool.Failure("The sub-agent waits for an answer to a question of its own, and the session stopped meanwhile. " +
 		"[sub-agent " + id + ": give this as resume to go on with it]")
 }
 
-// slot waits until one more may work.
-func (s *Subagents) slot(ctx context.Context) (free func(), err error) {
+// acquireSlot waits until one more may work.
+func (s *Subagents) acquireSlot(ctx context.Context) (free func(), err error) {
 	select {
 	case s.slots <- struct{}{}:
 		return func() { <-s.slots }, nil

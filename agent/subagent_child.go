@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// birth is what a sub-agent is made from.
-type birth struct {
+// spawnParams is what a sub-agent is made from.
+type spawnParams struct {
 	kind   Definition
 	name   string // of one that lives on
 	title  string
@@ -30,7 +30,7 @@ type birth struct {
 
 // child makes a sub-agent, which has not begun. The caller closes what comes with it when that
 // has ended.
-func (s *Subagents) child(ctx context.Context, p *Agent, b birth) (*Agent, *SubagentSetup, error) {
+func (s *Subagents) child(ctx context.Context, p *Agent, b spawnParams) (*Agent, *SubagentSetup, error) {
 	m, fallback, err := s.model(p, b.kind)
 	if err != nil {
 		return nil, nil, err
@@ -110,14 +110,14 @@ func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err 
 // narrowKind has the guards keep what the rules of a kind leave of the tools that they name, for as long as the
 // sub-agent lives.
 func narrowKind(o *Options, d Definition) error {
-	if len(d.Only) == 0 {
+	if len(d.ToolRules) == 0 {
 		return nil
 	}
-	lim := policy.Limit{ID: "kind", Name: "sub-agent " + d.Name, Only: d.Only, Turn: "all"}
+	lim := policy.Limit{ID: "kind", Name: "sub-agent " + d.Name, Rules: d.ToolRules, Turn: "all"}
 	for _, t := range o.Tools.Tools() {
 		name := t.Spec().Name
-		if !slices.ContainsFunc(d.Only, func(rule string) bool { return strings.HasPrefix(rule, name+"(") }) {
-			lim.Free = append(lim.Free, name)
+		if !slices.ContainsFunc(d.ToolRules, func(rule string) bool { return strings.HasPrefix(rule, name+"(") }) {
+			lim.Exempt = append(lim.Exempt, name)
 		}
 	}
 	c, err := o.Permissions.Guards.Check(policy.Change{Limit: &lim, By: lim.Name})
@@ -128,7 +128,7 @@ func narrowKind(o *Options, d Definition) error {
 }
 
 // equip gives a sub-agent its tools. The caller closes what it returns when that has ended.
-func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_ *SubagentSetup, err error) {
+func (s *Subagents) equip(ctx context.Context, p *Agent, b spawnParams, o *Options) (_ *SubagentSetup, err error) {
 	p.mu.Lock()
 	e := SubagentSetup{Tools: p.tools, Instructions: p.opt.Instructions}
 	p.mu.Unlock()
@@ -144,18 +144,18 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 	if e.Close == nil {
 		e.Close = func() error { return nil }
 	}
-	if e.Left == nil {
-		e.Left = nothingLeft
+	if e.OnEnd == nil {
+		e.OnEnd = nothingLeft
 	}
-	without = append(without, ofServers(e.Tools, b.kind.Without)...)
-	if slices.Contains(b.kind.Without, "mcp__*") {
+	without = append(without, ofServers(e.Tools, b.kind.DisallowedTools)...)
+	if slices.Contains(b.kind.DisallowedTools, "mcp__*") {
 		without = append(without, withPrefix(e.Tools, "mcp__")...)
 	}
 	if b.kind.Tools != nil {
-		e.Tools = e.Tools.Only(ofServers(e.Tools, b.kind.Tools)...)
+		e.Tools = e.Tools.Select(ofServers(e.Tools, b.kind.Tools)...)
 	}
-	if e.Tools, err = also(e.Tools, e.Always); err == nil && e.Folder != "" {
-		err = o.Permissions.Guards.Keep(e.Folder)
+	if e.Tools, err = also(e.Tools, e.ExtraTools); err == nil && e.Folder != "" {
+		err = o.Permissions.Guards.OwnFolder(e.Folder)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -163,7 +163,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 	for _, t := range b.extra { // in place of the parent's
 		without = append(without, t.Spec().Name)
 	}
-	o.Tools = e.Tools.Without(without...)
+	o.Tools = e.Tools.Exclude(without...)
 	if err := narrowKind(o, b.kind); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -172,7 +172,7 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b birth, o *Options) (_
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	o.Background, o.Return, o.Instructions, o.LoopObservers, o.Enter, o.LeaseLost = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter, e.LeaseLost
+	o.Background, o.RestoreDir, o.Instructions, o.LoopObservers, o.EnterDir, o.OnLeaseLost = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter, e.LeaseLost
 	return &e, nil
 }
 
@@ -213,16 +213,16 @@ func withPrefix(r *tool.Registry, prefix string) (names []string) {
 
 func nothingLeft(context.Context) string { return "" }
 
-// giveBack ends what a sub-agent worked with, and tells its parent's person what it leaves.
-func (e *SubagentSetup) giveBack(ctx context.Context, p *Agent) error {
-	if text := e.Left(ctx); text != "" {
+// close ends what a sub-agent worked with, and tells its parent's person what it leaves.
+func (e *SubagentSetup) close(ctx context.Context, p *Agent) error {
+	if text := e.OnEnd(ctx); text != "" {
 		p.Notice(text)
 	}
 	return e.Close()
 }
 
 // options are the parent's, as far as they are a sub-agent's, too.
-func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, error) {
+func (s *Subagents) options(ctx context.Context, p *Agent, b spawnParams) (*Options, error) {
 	d := b.kind
 	name := cmp.Or(b.name, d.Name)
 	guards, err := p.guards.Child(name, d.Mode)
@@ -243,7 +243,7 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b birth) (*Options, e
 			Effort:    p.opt.Model.Effort,
 			Retry:     p.opt.Model.Retry,
 		},
-		Permissions: Permissions{Guards: guards, Ask: p.opt.Permissions.Ask, AskTimeout: p.opt.Permissions.AskTimeout, Sandbox: p.opt.Permissions.Sandbox, Profile: p.opt.Permissions.Profile}, Name: name,
+		Permissions: Permissions{Guards: guards, Ask: p.opt.Permissions.Ask, AskTimeout: p.opt.Permissions.AskTimeout, Sandbox: p.opt.Permissions.Sandbox, Profile: p.opt.Permissions.Profile}, AgentName: name,
 		Hooks: Hooks{Registry: p.opt.Hooks.Registry}, Mask: p.opt.Mask, Limits: Limits{MaxTurns: p.turnsOf(d)}, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
 		parent: p, kind: d.Name,
@@ -264,7 +264,7 @@ func (a *Agent) turnsOf(d Definition) int {
 
 // childSession is the session of a sub-agent: a new one, or the one that is gone on
 // with, or a fork of it where it belongs to a session that this one was forked from.
-func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptions, error) {
+func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.RestoreOptions, error) {
 	opened := session.Opened{
 		Owner: a.root(), Caller: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
 		User: a.opt.Session.Opened.User, Project: a.opt.Session.Opened.Project,
@@ -280,7 +280,7 @@ func (a *Agent) childSession(ctx context.Context, b birth) (session.RestoreOptio
 	if err != nil {
 		return r, fmt.Errorf("resume: %w", err)
 	}
-	caller, _, err := a.opt.Sessions.BegunBy(ctx, m)
+	caller, _, err := a.opt.Sessions.StartedBy(ctx, m)
 	if err != nil {
 		return r, fmt.Errorf("resume: %w", err)
 	}
@@ -323,15 +323,15 @@ func (a *Agent) pass(e event.SubagentEvent) {
 		return
 	}
 	a.mu.Lock()
-	if len(a.untold) < maxUntold {
-		a.untold = append(a.untold, e)
+	if len(a.pendingEvents) < maxPendingEvents {
+		a.pendingEvents = append(a.pendingEvents, e)
 	}
 	a.mu.Unlock()
 	select {
-	case a.bell <- struct{}{}:
+	case a.wake <- struct{}{}:
 	default:
 	}
 }
 
-// maxUntold bounds what waits to be told of sub-agents while no turn runs.
-const maxUntold = 4096
+// maxPendingEvents bounds what waits to be told of sub-agents while no turn runs.
+const maxPendingEvents = 4096

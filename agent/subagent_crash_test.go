@@ -16,9 +16,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// mortal is a store whose process is killed after so many batches: what comes later
+// crashingStore is a store whose process is killed after so many batches: what comes later
 // does not reach it. Leases end, as those of a process that is not there any more.
-type mortal struct {
+type crashingStore struct {
 	*memory.Store
 	mu   sync.Mutex
 	left int
@@ -27,7 +27,7 @@ type mortal struct {
 
 var errKilled = errors.New("killed")
 
-func (m *mortal) Append(ctx context.Context, id string, b session.Batch) error {
+func (m *crashingStore) Append(ctx context.Context, id string, b session.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.left == 0 {
@@ -65,8 +65,8 @@ func TestASubagentIsKilledAtEveryRecord(t *testing.T) {
 func killedAfter(t *testing.T, n int, more string) (dead, counts bool) {
 	t.Helper()
 	disk := memory.New()
-	store := &mortal{Store: disk, left: n}
-	o := agent.Options{Session: session.RestoreOptions{SessionID: "lead"}, Tools: registry(t, says("look", "a tree"))}
+	store := &crashingStore{Store: disk, left: n}
+	o := agent.Options{Session: session.RestoreOptions{SessionID: "lead"}, Tools: registry(t, hasContent("look", "a tree"))}
 	first := o
 	first.Sessions, first.Background = session.New(store, nil), &agent.Background{}
 	child := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
@@ -153,7 +153,7 @@ func TestATakeoverTakesSubagentsAlong(t *testing.T) {
 	second.Sessions, second.Session.Takeover = session.New(store, nil), true
 	var taken string
 	takes := func(context.Context) {
-		begun, err := second.Sessions.Begun(t.Context(), "lead")
+		begun, err := second.Sessions.Children(t.Context(), "lead")
 		if err != nil || len(begun) != 1 {
 			t.Errorf("begun %+v: %v", begun, err)
 			return

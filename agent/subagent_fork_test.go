@@ -65,16 +65,16 @@ func TestAForkOfASessionWhoseSubagentsWork(t *testing.T) {
 	}()
 	<-asked
 	<-asked
-	if err := h.parent.Tell(t.Context(), transcript.Text{Text: "the house is on fire"}); err != nil {
+	if err := h.parent.QueueNotification(t.Context(), transcript.Text{Text: "the house is on fire"}); err != nil {
 		t.Fatal(err)
 	}
 	worker := map[string]string{}
-	begun, err := h.sessions.Begun(t.Context(), h.parent.SessionID())
+	begun, err := h.sessions.Children(t.Context(), h.parent.SessionID())
 	if err != nil || len(begun) != 2 {
 		t.Fatalf("%+v %v", begun, err)
 	}
 	for _, b := range begun {
-		_, use, err := h.sessions.BegunBy(t.Context(), b)
+		_, use, err := h.sessions.StartedBy(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}

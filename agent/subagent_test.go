@@ -24,8 +24,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// house is a parent with sub-agents whose models have plays of their own.
-type house struct {
+// subagentEnv is a parent with sub-agents whose models have plays of their own.
+type subagentEnv struct {
 	t        testing.TB
 	play     *fake // the parent's
 	sessions *session.Sessions
@@ -34,7 +34,7 @@ type house struct {
 }
 
 // newHouse makes a parent that plays steps; each kind of sub-agent plays its own.
-func newHouse(t testing.TB, o agent.Options, steps []step, kinds map[string]*fake, definitions ...agent.Definition) *house {
+func newHouse(t testing.TB, o agent.Options, steps []step, kinds map[string]*fake, definitions ...agent.Definition) *subagentEnv {
 	t.Helper()
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: definitions,
@@ -52,7 +52,7 @@ func newHouse(t testing.TB, o agent.Options, steps []step, kinds map[string]*fak
 	}
 	o.Tools, o.Subagents = registry(t, append(tools, subs.Tool())...), subs
 	m := play(t, steps...)
-	return &house{t: t, play: m, sessions: o.Sessions, subs: subs, parent: newAgent(t, m, o)}
+	return &subagentEnv{t: t, play: m, sessions: o.Sessions, subs: subs, parent: newAgent(t, m, o)}
 }
 
 func delegate(id, kind, prompt, more string) transcript.ToolUse {
@@ -63,7 +63,7 @@ func kind(name string) agent.Definition {
 	return agent.Definition{Name: name, Description: "does " + name, Prompt: "you are " + name, Model: name}
 }
 
-func (h *house) children() []session.Meta {
+func (h *subagentEnv) children() []session.Meta {
 	h.t.Helper()
 	page, err := h.sessions.List(h.t.Context(), session.Query{Owner: h.parent.SessionID()})
 	if err != nil {
@@ -102,7 +102,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 		})
 	}
 	scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}}, step{text: "found it"})
-	h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
+	h := newHouse(t, agent.Options{Tools: registry(t, hasContent("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 		map[string]*fake{"scout": scout}, kind("scout"))
 	all := events(t, h.parent, "begin")
@@ -145,7 +145,7 @@ func TestASubagentWorksInASessionOfItsOwn(t *testing.T) {
 // add registers a function that hears of an event.
 func add(t testing.TB, r *hook.Registry, e hook.Event, hears func(hook.Input)) {
 	t.Helper()
-	err := r.On(e, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+	err := r.HandleFunc(e, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		hears(in)
 		return nil, nil
 	})
@@ -181,7 +181,7 @@ func TestSubagentsOfOneAnswerRunSideBySide(t *testing.T) {
 	}
 }
 
-func TestASubagentIsNeverFreer(t *testing.T) {
+func TestSubagentNeverWider(t *testing.T) {
 	ran := false
 	danger := probe{name: "danger", run: func(context.Context, *tool.Call) (tool.Result, error) {
 		ran = true
@@ -192,7 +192,7 @@ func TestASubagentIsNeverFreer(t *testing.T) {
 	var asked []approval.Question
 	o := agent.Options{Tools: registry(t, danger), Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		asked = append(asked, q)
-		return approval.Answer{Decision: approval.Deny, By: "me"}, nil
+		return approval.Answer{Decision: approval.Deny, Actor: "me"}, nil
 	}}}
 	o.Permissions.Config.Mode = policy.ModeDefault
 	h := newHouse(t, o, []step{{uses: []transcript.ToolUse{delegate("c1", "bold", "do it", "")}}, {text: "done"}},
@@ -208,7 +208,7 @@ func TestASubagentIsNeverFreer(t *testing.T) {
 func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	look := rewriter(func(c agent.Cursor) ([]transcript.Encoded, error) {
+	look := rewriter(func(c agent.MutatorContext) ([]transcript.Encoded, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range c.Items {
@@ -233,7 +233,7 @@ func TestASubagentHasItsParentsMutatorsAndFallback(t *testing.T) {
 
 func TestSubagentsSpendTheirParentsBudget(t *testing.T) {
 	much := &transcript.Usage{Input: 600}
-	h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTotalTokens: 1000}, Tools: registry(t, says("look", "a tree"))},
+	h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTotalTokens: 1000}, Tools: registry(t, hasContent("look", "a tree"))},
 		[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}, usage: &transcript.Usage{Input: 100}}, {text: "never said"}},
 		map[string]*fake{"a": play(t,
 			step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, usage: much},
@@ -255,7 +255,7 @@ func TestSubagentsHaveTheirParentsBoundOfCalls(t *testing.T) {
 		d.MaxTurns = own
 		look := step{uses: []transcript.ToolUse{use("x", "look", `{}`)}}
 		m := play(t, look, look, look, look, look, look)
-		h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTurns: 2}, Tools: registry(t, says("look", "a tree"))},
+		h := newHouse(t, agent.Options{Limits: agent.Limits{MaxTurns: 2}, Tools: registry(t, hasContent("look", "a tree"))},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}, {text: "I see"}}, map[string]*fake{"a": m}, d)
 		prompt(t, h.parent, "begin")
 		want := 2
@@ -269,7 +269,7 @@ func TestSubagentsHaveTheirParentsBoundOfCalls(t *testing.T) {
 }
 
 func TestAnInterruptReachesSubagents(t *testing.T) {
-	var h *house
+	var h *subagentEnv
 	h = newHouse(t, agent.Options{}, []step{{uses: []transcript.ToolUse{delegate("c1", "a", "go", "")}}},
 		map[string]*fake{"a": play(t, step{text: "half", during: func(ctx context.Context) { h.parent.Interrupt(); <-ctx.Done() }})}, kind("a"))
 	res := prompt(t, h.parent, "begin")
@@ -285,9 +285,9 @@ func TestAnInterruptReachesSubagents(t *testing.T) {
 	}
 }
 
-func TestASubagentInTheBackgroundIsGoneOnWith(t *testing.T) {
+func TestResumeBackgroundSubagent(t *testing.T) {
 	woken := make(chan struct{}, 1)
-	back := &agent.Background{Wake: func() { woken <- struct{}{} }}
+	back := &agent.Background{OnNotification: func() { woken <- struct{}{} }}
 	let := make(chan struct{})
 	a := play(t, step{text: "first", during: func(context.Context) { <-let }}, step{text: "second"})
 	h := newHouse(t, agent.Options{Background: back},
@@ -317,7 +317,7 @@ func TestASubagentInTheBackgroundIsGoneOnWith(t *testing.T) {
 }
 
 // What a sub-agent has found is not lost because its tools did not end well.
-func TestToolsOfASubagentThatDoNotEndWell(t *testing.T) {
+func TestSubagentSetupFails(t *testing.T) {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
 			return agent.SubagentSetup{Tools: registry(t), Close: func() error { return errors.New("the server hangs") }}, nil
@@ -341,7 +341,7 @@ func TestToolsOfASubagentThatDoNotEndWell(t *testing.T) {
 }
 
 // What a hook that nobody waits for says about a call is told to who has made it.
-func TestAHookThatIsLateSpeaksToItsAgent(t *testing.T) {
+func TestAsyncHookOfSubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hooks := hook.New(nil)
 		err := hooks.Register(hook.Definition{Event: hook.PreToolUse, Name: "late", Async: true, Func: func(_ context.Context, in hook.Input) (*hook.Output, error) {
@@ -353,7 +353,7 @@ func TestAHookThatIsLateSpeaksToItsAgent(t *testing.T) {
 		waits := func(context.Context) { synctest.Wait() }
 		scout := play(t, step{uses: []transcript.ToolUse{use("x1", "look", `{}`)}, during: waits},
 			step{uses: []transcript.ToolUse{use("x2", "look", `{}`)}, during: waits}, step{text: "found it", during: waits})
-		h := newHouse(t, agent.Options{Tools: registry(t, says("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
+		h := newHouse(t, agent.Options{Tools: registry(t, hasContent("look", "a tree")), Hooks: agent.Hooks{Registry: hooks}},
 			[]step{{uses: []transcript.ToolUse{delegate("c1", "scout", "find it", "")}}, {text: "thanks"}},
 			map[string]*fake{"scout": scout}, kind("scout"))
 		prompt(t, h.parent, "begin")
@@ -379,7 +379,7 @@ func TestAHookThatIsLateSpeaksToItsAgent(t *testing.T) {
 	})
 }
 
-func TestWhatNoSubagentIs(t *testing.T) {
+func TestInvalidDefinitions(t *testing.T) {
 	for name, d := range map[string][]agent.Definition{
 		"no name":        {{Description: "x"}},
 		"no description": {{Name: "x"}},

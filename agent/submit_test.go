@@ -34,7 +34,7 @@ func TestInputReachesTheNextRequest(t *testing.T) {
 				return tool.Text("r"), nil
 			}}
 			o := agent.Options{Tools: registry(t, read)}
-			o.Mutators = []agent.Mutator{mutator{"watch", func(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+			o.Mutators = []agent.Mutator{mutator{"watch", func(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 				if where.mutator && !c.TurnEnded {
 					submit(t, a)
 				}
@@ -71,10 +71,10 @@ func TestInputReachesTheNextRequest(t *testing.T) {
 
 // What was submitted before a kill is in the first request after it, also when the turn was
 // open and has all results.
-func TestInputOfBeforeAKillReachesTheNextRequest(t *testing.T) {
+func TestQueuedInputSurvivesKill(t *testing.T) {
 	store := sessions(t)
 	o := agent.Options{Sessions: store, Session: session.RestoreOptions{SessionID: "s"}}
-	o.Tools = registry(t, says("Read", "r"))
+	o.Tools = registry(t, hasContent("Read", "r"))
 	a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("r", "Read", `{}`)}}), o)
 	d := a.Driver(nil)
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
@@ -92,7 +92,7 @@ func TestInputOfBeforeAKillReachesTheNextRequest(t *testing.T) {
 	if err := a.Submit(t.Context(), transcript.Text{Text: "a message"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Leave(); err != nil {
+	if err := a.Suspend(); err != nil {
 		t.Fatal(err)
 	}
 	m := play(t, step{text: "done"})

@@ -27,13 +27,13 @@ import (
 // What it is told is on disk before Tell returns, so that a teammate of the same session has
 // it after a restart. Its methods may be called from any goroutine.
 type Teammate struct {
-	s      *Subagents
-	parent *Agent
-	a      *Agent
-	with   *SubagentSetup
-	hire   TeammateOptions
-	stop   context.CancelCauseFunc
-	done   chan struct{}
+	s           *Subagents
+	parent      *Agent
+	agent       *Agent
+	setup       *SubagentSetup
+	spawnRecord TeammateOptions
+	stop        context.CancelCauseFunc
+	done        chan struct{}
 
 	mu      sync.Mutex
 	working bool
@@ -50,14 +50,14 @@ type TeammateOptions struct {
 	Session string      // goes on with this one
 	Mode    policy.Mode // stricter than that of Kind, or ""
 	Tools   []tool.Tool // that it has besides
-	// Idle is called when it has nothing to do, before it waits: a text is what it does
+	// OnIdle is called when it has nothing to do, before it waits: a text is what it does
 	// next. last is nil when there was nothing to do from the start. It must not wait for
 	// the teammate. Nil: it waits.
-	Idle func(ctx context.Context, m *Teammate, last *event.Result) (next string)
+	OnIdle func(ctx context.Context, m *Teammate, last *event.Result) (next string)
 	// Before is called when its session is open and before it does anything; may be nil.
 	Before func(ctx context.Context, m *Teammate) error
-	// Broken is told when it has ended by an error: its records could not be written.
-	Broken func(m *Teammate, err error)
+	// OnError is told when it has ended by an error: its records could not be written.
+	OnError func(m *Teammate, err error)
 }
 
 // errNameTaken says that a teammate of that name works already.
@@ -80,19 +80,19 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 	if err := s.admit(h.Name, nil); err != nil {
 		return nil, err
 	}
-	a, with, err := s.child(ctx, p, birth{
+	a, with, err := s.child(ctx, p, spawnParams{
 		kind: h.Kind, name: h.Name, title: h.Title, tag: h.Tag, use: h.Use, resume: h.Session, mode: h.Mode, extra: h.Tools,
 	})
 	if err != nil {
 		return nil, err
 	}
 	unfit := func(err error) (*Teammate, error) {
-		return nil, errors.Join(err, a.Leave(), with.giveBack(context.WithoutCancel(ctx), p))
+		return nil, errors.Join(err, a.Suspend(), with.close(context.WithoutCancel(ctx), p))
 	}
 	if _, err := a.Start(ctx); err != nil {
 		return unfit(err)
 	}
-	m := &Teammate{s: s, parent: p, a: a, with: with, hire: h, done: make(chan struct{}), working: true}
+	m := &Teammate{s: s, parent: p, agent: a, setup: with, spawnRecord: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	m.stop = stop
 	if h.Before != nil {
@@ -117,25 +117,25 @@ func (s *Subagents) admit(name string, m *Teammate) error {
 	switch {
 	case s.closed:
 		return ErrClosed
-	case slices.ContainsFunc(s.mates, func(o *Teammate) bool { return o.hire.Name == name }):
+	case slices.ContainsFunc(s.teammates, func(o *Teammate) bool { return o.spawnRecord.Name == name }):
 		return fmt.Errorf("%s: %w", name, errNameTaken)
 	case m != nil:
-		s.mates = append(s.mates, m)
+		s.teammates = append(s.teammates, m)
 	}
 	return nil
 }
 
 // Name is what it is called.
-func (m *Teammate) Name() string { return m.hire.Name }
+func (m *Teammate) Name() string { return m.spawnRecord.Name }
 
 // Kind is its definition.
-func (m *Teammate) Kind() Definition { return m.hire.Kind }
+func (m *Teammate) Kind() Definition { return m.spawnRecord.Kind }
 
 // Session is its session.
-func (m *Teammate) Session() string { return m.a.SessionID() }
+func (m *Teammate) Session() string { return m.agent.SessionID() }
 
 // Agent is the mate as an agent, to fire events and to look at. Its turns are the teammate's.
-func (m *Teammate) Agent() *Agent { return m.a }
+func (m *Teammate) Agent() *Agent { return m.agent }
 
 // Working reports whether it has something to do.
 func (m *Teammate) Working() bool {
@@ -144,23 +144,23 @@ func (m *Teammate) Working() bool {
 	return m.working || m.pending()
 }
 
-// Tell gives it something to do or to know. It is durable when Tell returns.
-func (m *Teammate) Tell(ctx context.Context, parts ...transcript.Part) error {
-	return m.a.Tell(ctx, parts...)
+// QueueNotification gives it something to do or to know. It is durable when Tell returns.
+func (m *Teammate) QueueNotification(ctx context.Context, parts ...transcript.Part) error {
+	return m.agent.QueueNotification(ctx, parts...)
 }
 
-// TellOnce is [Agent.TellOnce] for the teammate.
-func (m *Teammate) TellOnce(ctx context.Context, id string, parts ...transcript.Part) (bool, error) {
-	return m.a.TellOnce(ctx, id, parts...)
+// QueueNotificationOnce is [Agent.QueueNotificationOnce] for the teammate.
+func (m *Teammate) QueueNotificationOnce(ctx context.Context, id string, parts ...transcript.Part) (bool, error) {
+	return m.agent.QueueNotificationOnce(ctx, id, parts...)
 }
 
 // live is the teammate's goroutine.
 func (m *Teammate) live(ctx context.Context) {
 	defer close(m.done)
 	err := m.work(ctx)
-	m.leave(err)
-	if err != nil && m.hire.Broken != nil {
-		m.hire.Broken(m, err)
+	m.suspend(err)
+	if err != nil && m.spawnRecord.OnError != nil {
+		m.spawnRecord.OnError(m, err)
 	}
 }
 
@@ -172,19 +172,19 @@ func (m *Teammate) work(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // it ends
-		case errors.Is(err, approval.ErrLeave):
-			if !m.left(ctx, err) {
+		case errors.Is(err, approval.ErrSuspend):
+			if !m.awaitParent(ctx, err) {
 				return nil // it ends, and its question stays open
 			}
 			continue
-		case err != nil && !errors.Is(err, ErrNothingToDo):
+		case err != nil && !errors.Is(err, ErrNoInput):
 			return err
 		case m.pending():
 			continue
 		}
-		if m.hire.Idle != nil && (res != nil || first) {
-			if next := m.hire.Idle(ctx, m, res); next != "" && ctx.Err() == nil {
-				if err := m.a.Tell(ctx, transcript.Text{Text: next}); err != nil {
+		if m.spawnRecord.OnIdle != nil && (res != nil || first) {
+			if next := m.spawnRecord.OnIdle(ctx, m, res); next != "" && ctx.Err() == nil {
+				if err := m.agent.QueueNotification(ctx, transcript.Text{Text: next}); err != nil {
 					return err
 				}
 				continue
@@ -196,11 +196,11 @@ func (m *Teammate) work(ctx context.Context) error {
 	}
 }
 
-// left waits with a question that was left open until its parent runs again. False: it is
+// awaitParent waits with a question that was left open until its parent runs again. False: it is
 // to end.
-func (m *Teammate) left(ctx context.Context, err error) bool {
+func (m *Teammate) awaitParent(ctx context.Context, err error) bool {
 	select {
-	case <-m.parent.leave(err):
+	case <-m.parent.suspendFor(err):
 		return true
 	case <-ctx.Done():
 		return false
@@ -209,41 +209,41 @@ func (m *Teammate) left(ctx context.Context, err error) bool {
 
 // more is closed when something more is queued than is now.
 func (m *Teammate) more() <-chan struct{} {
-	m.a.mu.Lock()
-	defer m.a.mu.Unlock()
-	return m.a.more
+	m.agent.mu.Lock()
+	defer m.agent.mu.Unlock()
+	return m.agent.more
 }
 
 // turn works on what there is.
 func (m *Teammate) turn(ctx context.Context) (*event.Result, error) {
-	free, err := m.s.slot(ctx)
+	free, err := m.s.acquireSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer free()
 	var res *event.Result
-	for e, err := range m.a.Run(ctx) {
+	for e, err := range m.agent.Run(ctx) {
 		if err != nil {
 			return res, err
 		}
 		if r, ok := e.(event.Result); ok {
 			res = &r
 		}
-		m.parent.pass(event.SubagentEvent{Use: m.hire.Use, Session: m.a.SessionID(), Name: m.hire.Name, Event: e})
+		m.parent.pass(event.SubagentEvent{Use: m.spawnRecord.Use, Session: m.agent.SessionID(), Name: m.spawnRecord.Name, Event: e})
 	}
 	return res, nil
 }
 
 func (m *Teammate) pending() bool {
-	m.a.mu.Lock()
-	defer m.a.mu.Unlock()
-	return len(m.a.queue) > 0
+	m.agent.mu.Lock()
+	defer m.agent.mu.Unlock()
+	return len(m.agent.queue) > 0
 }
 
 // wait counts the teammate as idle until something more is queued. False: it is to end.
 func (m *Teammate) wait(ctx context.Context, more <-chan struct{}) bool {
 	m.set(false)
-	m.s.tell()
+	m.s.notifyWaiters()
 	select {
 	case <-more:
 		m.set(true) // before the turn takes what is queued
@@ -259,23 +259,23 @@ func (m *Teammate) set(working bool) {
 	m.working = working
 }
 
-// leave gives the session back.
-func (m *Teammate) leave(err error) {
+// suspend gives the session back.
+func (m *Teammate) suspend(err error) {
 	m.s.mu.Lock()
-	end := m.a.Close
+	end := m.agent.Close
 	if m.s.closed && m.s.leaving {
-		end, m.with.Left = m.a.Leave, nothingLeft
+		end, m.setup.OnEnd = m.agent.Suspend, nothingLeft
 	}
 	m.s.mu.Unlock()
-	err = errors.Join(err, end(), m.with.giveBack(context.Background(), m.parent))
+	err = errors.Join(err, end(), m.setup.close(context.Background(), m.parent))
 	m.set(false)
 	m.mu.Lock()
 	m.err = err
 	m.mu.Unlock()
 	m.s.mu.Lock()
-	m.s.mates = slices.DeleteFunc(m.s.mates, func(o *Teammate) bool { return o == m })
+	m.s.teammates = slices.DeleteFunc(m.s.teammates, func(o *Teammate) bool { return o == m })
 	m.s.mu.Unlock()
-	m.s.tell()
+	m.s.notifyWaiters()
 }
 
 var errDismissed = errors.New("dismissed")
@@ -300,8 +300,8 @@ func (m *Teammate) Retire() { m.stop(errDismissed) }
 // Done is closed when the teammate has left.
 func (m *Teammate) Done() <-chan struct{} { return m.done }
 
-// tell has whoever waits for teammates look again.
-func (s *Subagents) tell() {
+// notifyWaiters has whoever waits for teammates look again.
+func (s *Subagents) notifyWaiters() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.changed)
@@ -315,7 +315,7 @@ func (s *Subagents) Teammates() []*Teammate {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.mates)
+	return slices.Clone(s.teammates)
 }
 
 // busy reports whether a teammate works, and what is closed when that may have changed.
@@ -336,7 +336,7 @@ func (s *Subagents) close(goesOn bool) error {
 	}
 	s.mu.Lock()
 	s.closed, s.leaving = true, goesOn
-	mates := slices.Clone(s.mates)
+	mates := slices.Clone(s.teammates)
 	s.mu.Unlock()
 	var err error
 	for _, m := range mates {
@@ -348,9 +348,9 @@ func (s *Subagents) close(goesOn bool) error {
 	return err
 }
 
-// TellOnce is [Agent.Tell] for an item with an id of the caller's choice: when the session
+// QueueNotificationOnce is [Agent.QueueNotification] for an item with an id of the caller's choice: when the session
 // has one of that id, from before a restart too, nothing happens and told is false.
-func (a *Agent) TellOnce(ctx context.Context, id string, parts ...transcript.Part) (told bool, err error) {
+func (a *Agent) QueueNotificationOnce(ctx context.Context, id string, parts ...transcript.Part) (told bool, err error) {
 	if id == "" || strings.ContainsAny(id, "\n\r\x00") {
 		return false, fmt.Errorf("item id %q: %w", id, session.ErrInvalid)
 	}
@@ -368,41 +368,41 @@ func (a *Agent) TellOnce(ctx context.Context, id string, parts ...transcript.Par
 			return false, err
 		}
 	}
-	if err = a.queueNews(ctx, nil, e); err != nil {
+	if err = a.queueNotification(ctx, nil, e); err != nil {
 		return false, err
 	}
 	return true, nil
 }
 
-// seen are the ids of items that a session has; nil until they are wanted.
-type seen struct {
-	mu  sync.Mutex
-	ids map[string]bool
-	had map[string]bool // of notifications, when the session was gone on with
+// itemIDs are the ids of items that a session has; nil until they are wanted.
+type itemIDs struct {
+	mu       sync.Mutex
+	ids      map[string]bool
+	recorded map[string]bool // of notifications, when the session was gone on with
 	// tried are those whose append failed; the same item is appended again.
-	tried map[string]transcript.Encoded
-	going map[string]chan struct{} // of items that are being appended; closed when that is over
+	tried   map[string]transcript.Encoded
+	pending map[string]chan struct{} // of items that are being appended; closed when that is over
 }
 
 // begin reports whether the session does not have an item yet and the caller appends it, who
 // calls end then. e is the item of an attempt before, or zero. Somebody else's append of the
 // same item is waited for; all is what the session has.
-func (s *seen) begin(ctx context.Context, id string, all func() map[string]bool) (e transcript.Encoded, ours bool, err error) {
+func (s *itemIDs) begin(ctx context.Context, id string, all func() map[string]bool) (e transcript.Encoded, ours bool, err error) {
 	for {
 		s.mu.Lock()
 		if s.ids == nil {
 			s.ids = all()
 		}
-		going := s.going[id]
+		going := s.pending[id]
 		if s.ids[id] || going == nil {
 			defer s.mu.Unlock()
 			if s.ids[id] {
 				return e, false, nil
 			}
-			if s.going == nil {
-				s.going, s.tried = map[string]chan struct{}{}, map[string]transcript.Encoded{}
+			if s.pending == nil {
+				s.pending, s.tried = map[string]chan struct{}{}, map[string]transcript.Encoded{}
 			}
-			s.going[id] = make(chan struct{})
+			s.pending[id] = make(chan struct{})
 			return s.tried[id], true, nil
 		}
 		s.mu.Unlock()
@@ -415,18 +415,18 @@ func (s *seen) begin(ctx context.Context, id string, all func() map[string]bool)
 }
 
 // end takes in how the append of an item ended.
-func (s *seen) end(id string, e transcript.Encoded, err error) {
+func (s *itemIDs) end(id string, e transcript.Encoded, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.going[id])
-	delete(s.going, id)
+	close(s.pending[id])
+	delete(s.pending, id)
 	switch {
 	case err == nil:
 		delete(s.tried, id)
 		if s.ids != nil {
 			s.ids[id] = true
 		}
-	case session.Passing(err): // it may be on record all the same
+	case session.IsTransient(err): // it may be on record all the same
 		s.tried[id] = e
 		fallthrough
 	default:
@@ -437,7 +437,7 @@ func (s *seen) end(id string, e transcript.Encoded, err error) {
 // itemIDs are those of what the transcript has and waits for, and of what it was ever told.
 func (a *Agent) itemIDs() map[string]bool {
 	ids := map[string]bool{}
-	maps.Copy(ids, a.once.had)
+	maps.Copy(ids, a.once.recorded)
 	s := a.Snapshot()
 	for _, e := range slices.Concat(s.Items, s.Pending) {
 		ids[e.ID()] = true

@@ -21,7 +21,7 @@ func leavers(t *testing.T, steps []step, child ...step) (*agent.Agent, *agent.Su
 		Definitions: []agent.Definition{kind("scout")},
 		Model:       func(string) (model.Model, error) { return kids, nil },
 		Tools: func(context.Context, agent.SubagentRequest) (agent.SubagentSetup, error) {
-			return agent.SubagentSetup{Tools: registry(t), Left: func(context.Context) string { return "its checkout stays" }}, nil
+			return agent.SubagentSetup{Tools: registry(t), OnEnd: func(context.Context) string { return "its checkout stays" }}, nil
 		},
 	})
 	if err != nil {
@@ -39,7 +39,7 @@ func noticed(all []event.Event, text string) bool {
 
 // FromContext two that are hired under one name at the same time one is refused, and what was made
 // for it is given back.
-func TestTwoAreHiredUnderOneName(t *testing.T) {
+func TestTeammateNameTaken(t *testing.T) {
 	a, subs := leavers(t, []step{{text: "so"}})
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestTwoAreHiredUnderOneName(t *testing.T) {
 }
 
 // What a sub-agent leaves is told to the person where no result can tell the model.
-func TestWhatAnInterruptedSubagentLeavesIsTold(t *testing.T) {
+func TestInterruptedSubagentReports(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	a, _ := leavers(t, []step{{uses: []transcript.ToolUse{delegate("c1", "scout", "go", "")}}, {text: "so"}},
 		step{text: "never", during: func(ctx context.Context) { stop(); <-ctx.Done() }})
@@ -86,7 +86,7 @@ func TestWhatAnInterruptedSubagentLeavesIsTold(t *testing.T) {
 }
 
 // Who is hired while the agent is closed is told so.
-func TestHireWhileTheAgentIsClosed(t *testing.T) {
+func TestStartTeammateDuringClose(t *testing.T) {
 	a, subs := leavers(t, []step{{text: "so"}})
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 		}
 		return list
 	}
-	compact := agent.Compact{Items: 3, Steps: []agent.Mutator{agent.Reduction{Step: "keepRecent", Items: 1}}}
+	compact := agent.Compact{Items: 3, Steps: []agent.Mutator{agent.CompactionStep{Step: "keepRecent", Items: 1}}}
 	for _, c := range []struct {
 		name string
 		run  func(t *testing.T, open func(m *fake, ro session.RestoreOptions) *agent.Agent)
@@ -65,7 +65,7 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 		{"after a cut", func(t *testing.T, open func(*fake, session.RestoreOptions) *agent.Agent) {
 			first := ""
 			for range turns {
-				a := open(play(t, steps(1)...), session.RestoreOptions{SessionID: "s", At: first})
+				a := open(play(t, steps(1)...), session.RestoreOptions{SessionID: "s", ItemID: first})
 				prompt(t, a, "go")
 				items := a.Snapshot().Items
 				if err := a.Close(); err != nil {
@@ -82,7 +82,7 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 			var e echo
 			ids := 0
 			c.run(t, func(m *fake, ro session.RestoreOptions) *agent.Agent {
-				if ro.At == "" {
+				if ro.ItemID == "" {
 					ids = 0 // as with a process whose ids begin anew
 				}
 				o := agent.Options{

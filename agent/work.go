@@ -18,15 +18,15 @@ import (
 //	calls ─► Call.Ask ─► wishes ─► attend ─► guard ─► yes, no, or a question that waits
 //	      └► over ─────────────────► attend ─► results
 type work struct {
-	jobs   []*job
-	over   chan struct{} // closed when all have ended, or gone on in the background
-	wishes chan *wish
+	jobs     []*job
+	over     chan struct{} // closed when all have ended, or gone on in the background
+	requests chan *nestedRequest
 }
 
 // startWork runs calls that are on disk as started. They go on while a Driver's
 // host has the reins, and end with ctx only while the loop attends to them.
 func (l *loop) startWork(ctx context.Context, calls []*call) *work {
-	w := &work{over: make(chan struct{}), wishes: make(chan *wish)}
+	w := &work{over: make(chan struct{}), requests: make(chan *nestedRequest)}
 	var wg sync.WaitGroup
 	for _, c := range calls {
 		j := l.newJob(context.WithoutCancel(ctx), c)
@@ -51,7 +51,7 @@ func (w *work) stop(cause error) {
 // results has each call know what it came to so far.
 func (w *work) results() {
 	for _, j := range w.jobs {
-		j.hand()
+		j.deliver()
 	}
 }
 
@@ -65,7 +65,7 @@ func (l *loop) runCall(w *work, j *job) {
 		j.end(result, l.a.opt.Clock().Sub(began))
 	}()
 	as := *j.c.call
-	as.Out = &j.out
+	as.Output = &j.out
 	as.Save = l.keeper(j.c)
 	as.Fill = func(asker context.Context, r policy.Request) (json.RawMessage, error) {
 		r.Person, r.Form = true, true
@@ -88,28 +88,28 @@ func (l *loop) runCall(w *work, j *job) {
 // askOf asks for what a job wants besides, wherever it goes on. It returns the input that
 // was allowed.
 func (l *loop) askOf(w *work, j *job, asker context.Context, r policy.Request) (json.RawMessage, error) {
-	if j.holds() {
-		defer j.lets()
+	if j.holdForeground() {
+		defer j.releaseForeground()
 		return w.ask(j.ctx, asker, j.c, r)
 	}
-	return l.askBehind(asker, j.c, r)
+	return l.judgeBackground(asker, j.c, r)
 }
 
-// attend waits for the calls that run, or for what they ask meanwhile.
-func (l *loop) attend(ctx context.Context) (Step, bool, error) {
+// awaitCall waits for the calls that run, or for what they ask meanwhile.
+func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	r := l.round
 	w := r.work
 	if c := r.asked; c != nil {
 		switch {
 		case ctx.Err() != nil:
-			return Step{}, false, l.cancelQuestion(ctx)
-		case c.wish.gone():
-			return Step{}, false, l.withdrawWish(ctx)
+			return DriverState{}, false, l.cancelQuestion(ctx)
+		case c.nested.abandoned():
+			return DriverState{}, false, l.withdrawNested(ctx)
 		}
-		if settled, err := l.revisit(ctx); settled || err != nil {
-			return Step{}, false, err
+		if settled, err := l.pollAnswer(ctx); settled || err != nil {
+			return DriverState{}, false, err
 		}
-		return Step{Questions: r.questions()}, true, l.notifyAsked(ctx, c)
+		return DriverState{Questions: r.questions()}, true, l.notifyAsked(ctx, c)
 	}
 	if r.stop {
 		w.stop(errInterrupted)
@@ -119,12 +119,12 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 	case <-ctx.Done():
 		w.stop(context.Cause(ctx))
 		<-w.over
-	case wish := <-w.wishes:
-		return Step{}, false, l.weighWish(ctx, wish)
-	case <-l.a.bell:
-		l.tellUntold()
-		l.tellChanges()
-		return Step{}, false, l.a.leftBy()
+	case wish := <-w.requests:
+		return DriverState{}, false, l.judgeNested(ctx, wish)
+	case <-l.a.wake:
+		l.emitPending()
+		l.emitChanges()
+		return DriverState{}, false, l.a.suspendedBy()
 	}
 	w.results()
 	r.work = nil
@@ -134,14 +134,14 @@ func (l *loop) attend(ctx context.Context) (Step, bool, error) {
 // halt ends calls that still run when the loop will not attend to them any more,
 // and records what became of them where it can; where it cannot, the loop is broken.
 func (l *loop) halt(ctx context.Context) error {
-	err := l.cutShort(ctx)
+	err := l.endEarly(ctx)
 	if err != nil && l.broken == nil {
 		l.broken = err
 	}
 	return err
 }
 
-func (l *loop) cutShort(ctx context.Context) error {
+func (l *loop) endEarly(ctx context.Context) error {
 	r := l.round
 	if r == nil || r.work == nil {
 		return nil

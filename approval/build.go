@@ -11,22 +11,22 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// About returns the question as one about requests that were judged, and a decision whose
+// ForRequests returns the question as one about requests that were judged, and a decision whose
 // effect is ask. Of q are used: ID, Agent (default that of the decision), Cwd, Home, Sandbox
 // (default "none", but of words ""), AskedAt and Expires. It does no I/O. The digest covers
 // the requests as they are; what is shown of each is cut at maxShown.
-func (q Question) About(requests []policy.Request, d policy.Decision) Question {
+func (q Question) ForRequests(requests []policy.Request, d policy.Decision) Question {
 	q = Question{
 		ID: q.ID, Agent: q.Agent, Use: d.Use, Tool: d.Tool,
 		Requests: slices.Clone(requests), Digest: digest(requests),
-		Reason: d.Why, Why: d.Reason, By: d.By, Rule: d.Rule, Mode: d.Mode,
+		Reason: d.AskReason, ReasonText: d.Reason, AskedBy: d.By, Rule: d.Rule, Mode: d.Mode,
 		Cwd: q.Cwd, Home: q.Home, Sandbox: q.Sandbox, AskedAt: q.AskedAt.UTC().Truncate(time.Millisecond), Expires: q.Expires,
 	}
 	if q.Reason == "" {
 		q.Reason = record.ReasonAsk
 	}
-	if q.Why == "" {
-		q.Why = q.By + " asks"
+	if q.ReasonText == "" {
+		q.ReasonText = q.AskedBy + " asks"
 	}
 	if q.Sandbox == "" && !words(requests) {
 		q.Sandbox = "none"
@@ -46,7 +46,7 @@ func (q Question) About(requests []policy.Request, d policy.Decision) Question {
 		if q.Agent == "" {
 			q.Agent = r.Agent
 		}
-		r.Shown = capped(r.Shown)
+		r.Display = capped(r.Display)
 	}
 	q.Scopes = slices.DeleteFunc(scopes(q, q.Home), func(s Scope) bool {
 		if s.Rule == "" {

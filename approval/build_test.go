@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -27,7 +27,7 @@ func TestNew(t *testing.T) {
 	rule := &policy.Origin{Rule: "Bash(git push:*)", Layer: layernames.Project, File: "settings.json", Line: 4}
 	d := policy.Decision{
 		Use: "u", Agent: "main", Tool: "Bash", Effect: policy.Ask, By: "rules", Reason: "rule Bash(git push:*) asks", Rule: rule,
-		Mode: policy.ModeAcceptEdits, Why: record.ReasonAsk,
+		Mode: policy.ModeAcceptEdits, AskReason: record.ReasonAsk,
 	}
 	got := approval.New([]policy.Request{r}, d, approval.QuestionOptions{
 		ID: "q", Cwd: "/w", Sandbox: "workspace only", At: start.Add(1500 * time.Microsecond).Local(), Timeout: 10 * time.Minute,
@@ -36,7 +36,7 @@ func TestNew(t *testing.T) {
 	expires := start.Add(10*time.Minute + time.Millisecond)
 	want := approval.Question{
 		ID: "q", Session: "s", Agent: "main", Use: "u", Tool: "Bash", Requests: []policy.Request{r}, Digest: hex.EncodeToString(sum[:]),
-		Reason: record.ReasonAsk, Why: "rule Bash(git push:*) asks", By: "rules", Rule: rule, Mode: policy.ModeAcceptEdits, Cwd: "/w",
+		Reason: record.ReasonAsk, ReasonText: "rule Bash(git push:*) asks", AskedBy: "rules", Rule: rule, Mode: policy.ModeAcceptEdits, Cwd: "/w",
 		Sandbox: "workspace only", AskedAt: start.Add(time.Millisecond), Expires: &expires,
 		Scopes: []approval.Scope{
 			{Text: "exactly this command in /w/sub"}, {Rule: "Bash(git push:*)", Text: `every command that begins with "git push"`},
@@ -58,22 +58,22 @@ func TestNewFillsIn(t *testing.T) {
 	r := command("ls")
 	r.Agent = "child"
 	q := approval.New([]policy.Request{r}, policy.Decision{By: "mode plan"}, approval.QuestionOptions{})
-	if q.Reason != record.ReasonAsk || q.Why != "mode plan asks" || q.Sandbox != "none" || q.Agent != "child" || q.Expires != nil {
+	if q.Reason != record.ReasonAsk || q.ReasonText != "mode plan asks" || q.Sandbox != "none" || q.Agent != "child" || q.Expires != nil {
 		t.Errorf("%+v", q)
 	}
 	if q := approval.New([]policy.Request{r}, policy.Decision{Agent: "b"}, approval.QuestionOptions{Agent: "a"}); q.Agent != "a" {
 		t.Errorf("agent %q", q.Agent)
 	}
-	q = approval.New([]policy.Request{r}, policy.Decision{Why: record.ReasonOverride}, approval.QuestionOptions{})
+	q = approval.New([]policy.Request{r}, policy.Decision{AskReason: record.ReasonOverride}, approval.QuestionOptions{})
 	if q.Reason != record.ReasonOverride || q.Scopes != nil {
 		t.Errorf("an override is for once, and: %+v", q)
 	}
 	outside := command("ls -l")
 	outside.Unsandboxed = true
-	if q := approval.New([]policy.Request{outside}, policy.Decision{}, approval.QuestionOptions{}); !q.Once() || q.Scopes != nil {
+	if q := approval.New([]policy.Request{outside}, policy.Decision{}, approval.QuestionOptions{}); !q.OnceOnly() || q.Scopes != nil {
 		t.Errorf("a run outside of the sandbox is for once, and: %+v", q)
 	}
-	if r.Shown != "" || q.Requests[0].Resource != "ls" {
+	if r.Display != "" || q.Requests[0].Resource != "ls" {
 		t.Errorf("%+v", q)
 	}
 }
@@ -92,10 +92,10 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 		"what is not text":    {strings.Repeat("\x80", 2*approval.MaxShown), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a", Shown: c.shown}
+			r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a", Display: c.shown}
 			requests := []policy.Request{r}
 			q := approval.New(requests, asked("u", "Write"), approval.QuestionOptions{ID: "q"})
-			got := q.Requests[0].Shown
+			got := q.Requests[0].Display
 			if len(c.shown) <= approval.MaxShown {
 				if got != c.shown {
 					t.Errorf("%d bytes became %d", len(c.shown), len(got))
@@ -106,7 +106,7 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 			if got != want || utf8.ValidString(c.shown) && !utf8.ValidString(got) {
 				t.Errorf("%d bytes end in %q", len(got), got[max(0, len(got)-150):])
 			}
-			if !q.Asks(requests) || requests[0].Shown != c.shown {
+			if !q.Matches(requests) || requests[0].Display != c.shown {
 				t.Error("the digest, or the caller's request, changed")
 			}
 		})
@@ -115,7 +115,7 @@ func TestNewCutsWhatIsShown(t *testing.T) {
 
 // A question in words has nothing that could be held.
 func TestNewOfWords(t *testing.T) {
-	ask := policy.Request{Tool: dialog.AskTool, Resource: dialog.AskTool, Person: true}
+	ask := policy.Request{Tool: forms.AskTool, Resource: forms.AskTool, Person: true}
 	call := policy.Request{Tool: "mcp__s__t", Operation: policy.OpMCP, Resource: "s/t", Person: true}
 	for _, c := range []struct {
 		requests []policy.Request

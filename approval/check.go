@@ -31,7 +31,7 @@ func (q *Question) Check(a Answer) error {
 		return invalid("what was denied for the session can be allowed once only; hint: %s, or revoke the denial", Allow)
 	case q.Person() && a.Decision.Session():
 		return invalid("only a person decides about %s, each time: no answer holds for the session; hint: %s or %s", q.Tool, Allow, Deny)
-	case q.Once() && q.Reason != record.ReasonOverride && a.Decision.Session():
+	case q.OnceOnly() && q.Reason != record.ReasonOverride && a.Decision.Session():
 		return invalid("what runs outside the sandbox can be allowed or denied once only; hint: %s or %s", Allow, Deny)
 	}
 	if err := a.check(); err != nil {
@@ -61,17 +61,17 @@ func (a *Answer) check() error {
 	switch {
 	case a.Scope != "" && !a.Decision.Session():
 		return invalid("%s is for once and has no scope; hint: %s-session", a.Decision, a.Decision)
-	case a.Always != "" && !a.Decision.Session():
+	case a.SaveTo != "" && !a.Decision.Session():
 		return invalid("%s is for once and leaves no rule; hint: %s-session", a.Decision, a.Decision)
-	case a.Always != "" && !slices.Contains([]string{layernames.Local, layernames.Project, layernames.User}, a.Always):
-		return invalid("rules are not written into settings of the layer %.40q; hint: %s, %s or %s", a.Always, layernames.Local, layernames.Project, layernames.User)
+	case a.SaveTo != "" && !slices.Contains([]string{layernames.Local, layernames.Project, layernames.User}, a.SaveTo):
+		return invalid("rules are not written into settings of the layer %.40q; hint: %s, %s or %s", a.SaveTo, layernames.Local, layernames.Project, layernames.User)
 	case len(a.Scope) > maxScope:
 		return invalid("a scope of %d bytes, at most %d fit", len(a.Scope), maxScope)
 	case a.Stop && a.Decision.Allows():
 		return invalid("only a deny can stop the turn")
 	case len(a.Message) > maxMessage:
 		return invalid("a message of %d bytes, at most %d are told to the model", len(a.Message), maxMessage)
-	case len(a.By) > maxName || len(a.Via) > maxName:
+	case len(a.Actor) > maxName || len(a.Via) > maxName:
 		return invalid("who answers, and through what, has at most %d bytes", maxName)
 	case a.Input != nil && a.Decision != Allow:
 		return invalid("only a plain allow can bring another input")
@@ -105,7 +105,7 @@ func checkScope(q Question, g policy.Grant) error {
 	_, problems, err := policy.RuleOptions{Home: "/", Cwd: q.Cwd}.Compile([]policy.RuleSource{source})
 	for _, p := range problems {
 		if err == nil && p.Fatal {
-			err = fmt.Errorf("%s; hint: %s", p.What, p.Hint)
+			err = fmt.Errorf("%s; hint: %s", p.Detail, p.Hint)
 		}
 	}
 	if err != nil {

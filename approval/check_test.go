@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -19,8 +19,8 @@ func TestCheckRefuses(t *testing.T) {
 	outside := question("q", "npm run test")
 	outside.Requests[0].Unsandboxed = true
 	several := approval.New([]policy.Request{command("a"), command("b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
-	words := approval.New([]policy.Request{{Tool: dialog.AskTool, Resource: dialog.AskTool, Person: true}}, asked("u", dialog.AskTool), approval.QuestionOptions{ID: "q"})
-	plan := approval.New([]policy.Request{{Tool: dialog.PlanTool, Resource: dialog.PlanTool, Person: true}}, asked("u", dialog.PlanTool), approval.QuestionOptions{ID: "q"})
+	words := approval.New([]policy.Request{{Tool: forms.AskTool, Resource: forms.AskTool, Person: true}}, asked("u", forms.AskTool), approval.QuestionOptions{ID: "q"})
+	plan := approval.New([]policy.Request{{Tool: forms.PlanTool, Resource: forms.PlanTool, Person: true}}, asked("u", forms.PlanTool), approval.QuestionOptions{ID: "q"})
 	for name, c := range map[string]struct {
 		q    approval.Question
 		a    approval.Answer
@@ -34,8 +34,8 @@ func TestCheckRefuses(t *testing.T) {
 		"a scope for a deny":         {q, approval.Answer{Decision: approval.Deny, Scope: "Bash"}, "hint: deny-session"},
 		"another tool's scope":       {q, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(//w/**)"}, "hint: Bash(npm run test:*)"},
 		"every tool":                 {q, approval.Answer{Decision: approval.DenySession, Scope: "*"}, "is not about Bash"},
-		"for good, once":             {q, approval.Answer{Decision: approval.Allow, Always: "user"}, "leaves no rule; hint: allow-session"},
-		"for good, nowhere":          {q, approval.Answer{Decision: approval.AllowSession, Always: "flag"}, "hint: local, project or user"},
+		"for good, once":             {q, approval.Answer{Decision: approval.Allow, SaveTo: "user"}, "leaves no rule; hint: allow-session"},
+		"for good, nowhere":          {q, approval.Answer{Decision: approval.AllowSession, SaveTo: "flag"}, "hint: local, project or user"},
 		"an empty scope rule":        {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash()"}, "the scope"},
 		"a scope that is not closed": {q, approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm"}, "the scope"},
 		"a scope in words":           {q, approval.Answer{Decision: approval.AllowSession, Scope: "everything"}, "is not about Bash"},
@@ -48,14 +48,14 @@ func TestCheckRefuses(t *testing.T) {
 		"an input that is empty":     {q, approval.Answer{Decision: approval.Allow, Input: json.RawMessage{}}, "not a JSON object"},
 		"a stop with an allow":       {q, approval.Answer{Decision: approval.Allow, Stop: true}, "only a deny can stop"},
 		"a long message":             {q, approval.Answer{Decision: approval.Deny, Message: strings.Repeat("m", approval.MaxMessage+1)}, "a message of 4097 bytes"},
-		"a long name":                {q, approval.Answer{Decision: approval.Deny, By: strings.Repeat("n", 257)}, "at most 256"},
+		"a long name":                {q, approval.Answer{Decision: approval.Deny, Actor: strings.Repeat("n", 257)}, "at most 256"},
 		"a long way":                 {q, approval.Answer{Decision: approval.Deny, Via: strings.Repeat("n", 257)}, "at most 256"},
 		"an override for good":       {override, approval.Answer{Decision: approval.AllowSession}, "once only"},
 		"outside for good":           {outside, approval.Answer{Decision: approval.AllowSession}, "outside the sandbox"},
 		"never outside":              {outside, approval.Answer{Decision: approval.DenySession}, "hint: allow or deny"},
 		"all questions answered":     {words, approval.Answer{Decision: approval.AllowSession}, "only a person decides about AskUserQuestion, each time"},
 		"no question any more":       {words, approval.Answer{Decision: approval.DenySession}, "no answer holds for the session; hint: allow or deny"},
-		"none of the tool's":         {words, approval.Answer{Decision: approval.DenySession, Scope: dialog.AskTool}, "no answer holds for the session"},
+		"none of the tool's":         {words, approval.Answer{Decision: approval.DenySession, Scope: forms.AskTool}, "no answer holds for the session"},
 		"no plan any more":           {plan, approval.Answer{Decision: approval.DenySession}, "only a person decides about ExitPlanMode"},
 		"several things, no scope":   {several, approval.Answer{Decision: approval.AllowSession}, "several things at once"},
 	} {

@@ -27,27 +27,27 @@ import (
 func TestCorpus(t *testing.T) {
 	cases := corpus.Area(t, "agentkit-commaagents-parachute.json", "approval", "permission-wire", "permission+persistence")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
-		"approval": answerCase, "permission-wire": wireCase, "xx-004": corpus.Plays(`{"given": {"state":"allow-session taken, daemon restarts, run resumed"}, "when": ["same access"], "expect": {"asked again or restored by stated policy; the decision is in the log either way":true}}`, restartCase),
+		"approval": answerCase, "permission-wire": wireCase, "xx-004": corpus.Test(`{"given": {"state":"allow-session taken, daemon restarts, run resumed"}, "when": ["same access"], "expect": {"asked again or restored by stated policy; the decision is in the log either way":true}}`, restartCase),
 	}, nil)
 }
 
-// script is a case in plain words.
-type script struct {
+// approvalCase is a case in plain words.
+type approvalCase struct {
 	given, when, expect string
 	fields              map[string]string // of given
 }
 
-func read(t *testing.T, c corpus.Case) script {
+func read(t *testing.T, c corpus.Case) approvalCase {
 	t.Helper()
 	given := map[string]any{}
 	var when []string
-	c.Decode(t, c.Given(), &given)
-	c.Decode(t, c.When(), &when)
-	s := script{when: strings.Join(when, "; "), expect: string(c.Expect()), fields: map[string]string{}}
+	c.Decode(t, c.Setup(), &given)
+	c.Decode(t, c.Action(), &when)
+	s := approvalCase{when: strings.Join(when, "; "), expect: string(c.Expect()), fields: map[string]string{}}
 	for k, v := range given {
 		s.fields[k] = fmt.Sprint(v)
 	}
-	s.given = string(c.Given())
+	s.given = string(c.Setup())
 	return s
 }
 
@@ -75,7 +75,7 @@ func calls(text string) []string {
 
 // answerOf is the answer that a text gives.
 func answerOf(text string) approval.Answer {
-	a := approval.Answer{Decision: approval.Allow, By: "person"}
+	a := approval.Answer{Decision: approval.Allow, Actor: "person"}
 	switch {
 	case strings.Contains(text, "cancel"):
 		a.Decision, a.Message = approval.Deny, "approval cancelled"
@@ -113,7 +113,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 		must(l.Append(t.Context(), must(session.NewDraft(record.KindApprovalAsked, q))(t)))(t)
 	}
 	// Before it is answered, a call has not started.
-	if st := must(l.Snapshot(t.Context()))(t); len(st.Running) != 0 || len(st.Asked) != len(asked) {
+	if st := must(l.Snapshot(t.Context()))(t); len(st.Running) != 0 || len(st.OpenQuestions) != len(asked) {
 		t.Fatalf("%+v", st)
 	}
 	given := answerOf(sc.given + sc.when)
@@ -164,7 +164,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 func wireCase(t *testing.T, c corpus.Case) {
 	sc := read(t, c)
 	handled := 0
-	for _, part := range []func(*testing.T, corpus.Case, script) bool{
+	for _, part := range []func(*testing.T, corpus.Case, approvalCase) bool{
 		wireAsks, wireNonePending, wireDecides, wireStops, wireComesLater, wireTellsOthers, wireExpires, wireOverrides, wireCaps,
 	} {
 		if part(t, c, sc) {
@@ -177,7 +177,7 @@ func wireCase(t *testing.T, c corpus.Case) {
 }
 
 // wireAsks: a question has what request_permission tells.
-func wireAsks(t *testing.T, c corpus.Case, sc script) bool {
+func wireAsks(t *testing.T, c corpus.Case, sc approvalCase) bool {
 	m := guarded.FindStringSubmatch(sc.fields["guard"])
 	if m == nil {
 		return false
@@ -207,7 +207,7 @@ func pending(t *testing.T) (*session.Sessions, *session.Log, approval.Question) 
 	return s, l, put(t, l, question("P1", "ls"))
 }
 
-func wireNonePending(t *testing.T, _ corpus.Case, sc script) bool {
+func wireNonePending(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if sc.fields["pending"] != "none" {
 		return false
 	}
@@ -220,7 +220,7 @@ func wireNonePending(t *testing.T, _ corpus.Case, sc script) bool {
 
 // wireDecides: a decision that exists settles the question, changing no policy;
 // another leaves it open.
-func wireDecides(t *testing.T, _ corpus.Case, sc script) bool {
+func wireDecides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	decision, ok := sc.fields["decision"]
 	if !ok {
 		fields := strings.Fields(sc.when)
@@ -242,7 +242,7 @@ func wireDecides(t *testing.T, _ corpus.Case, sc script) bool {
 	if err != nil || len(open) != 0 || string(a.Decision) != decision {
 		t.Errorf("%+v %v, %d open", a, err, len(open))
 	}
-	for _, r := range must(l.TakeIn(t.Context()))(t) {
+	for _, r := range must(l.Refresh(t.Context()))(t) {
 		if r.Kind == record.KindPolicyChanged {
 			t.Error("the policy changed")
 		}
@@ -251,12 +251,12 @@ func wireDecides(t *testing.T, _ corpus.Case, sc script) bool {
 }
 
 // wireStops: who stops a run denies its question; a decision after that is too late.
-func wireStops(t *testing.T, _ corpus.Case, sc script) bool {
+func wireStops(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if !strings.Contains(sc.when, "stop_run") {
 		return false
 	}
 	s, _, q := pending(t)
-	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Deny, Stop: true, By: "stop_run"}))(t)
+	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Deny, Stop: true, Actor: "stop_run"}))(t)
 	if open := must(approval.Pending(t.Context(), s, ""))(t); len(open) != 0 {
 		t.Errorf("%v", ids(open))
 	}
@@ -266,7 +266,7 @@ func wireStops(t *testing.T, _ corpus.Case, sc script) bool {
 }
 
 // wireComesLater: whoever comes later finds the question.
-func wireComesLater(t *testing.T, _ corpus.Case, sc script) bool {
+func wireComesLater(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if !strings.Contains(sc.when, "subscribes later") {
 		return false
 	}
@@ -279,7 +279,7 @@ func wireComesLater(t *testing.T, _ corpus.Case, sc script) bool {
 }
 
 // wireTellsOthers: the others hear who decided what.
-func wireTellsOthers(t *testing.T, _ corpus.Case, sc script) bool {
+func wireTellsOthers(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if sc.fields["clients"] == "" {
 		return false
 	}
@@ -295,8 +295,8 @@ func wireTellsOthers(t *testing.T, _ corpus.Case, sc script) bool {
 			heard <- a
 		}()
 		synctest.Wait()
-		must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Deny, By: "A"}))(t)
-		if a := <-heard; a.By != "A" || a.Decision != approval.Deny {
+		must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "A"}))(t)
+		if a := <-heard; a.Actor != "A" || a.Decision != approval.Deny {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -304,7 +304,7 @@ func wireTellsOthers(t *testing.T, _ corpus.Case, sc script) bool {
 }
 
 // wireExpires: nobody answers in time, and the answer is no.
-func wireExpires(t *testing.T, _ corpus.Case, sc script) bool {
+func wireExpires(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	m := amount.FindStringSubmatch(sc.fields["timeout"])
 	if m == nil {
 		return false
@@ -317,7 +317,7 @@ func wireExpires(t *testing.T, _ corpus.Case, sc script) bool {
 		q = put(t, newLog(t, s, "s"), q)
 		began := time.Now()
 		a := must(approval.Wait(t.Context(), s, "s", q))(t)
-		if a.Decision != approval.Deny || a.By != "timeout" || time.Since(began) != timeout {
+		if a.Decision != approval.Deny || a.Actor != "timeout" || time.Since(began) != timeout {
 			t.Errorf("%+v after %s", a, time.Since(began))
 		}
 	})
@@ -325,7 +325,7 @@ func wireExpires(t *testing.T, _ corpus.Case, sc script) bool {
 }
 
 // wireOverrides: what the session denies can be allowed once, and the denial stays.
-func wireOverrides(t *testing.T, _ corpus.Case, sc script) bool {
+func wireOverrides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if !strings.Contains(sc.expect, record.ReasonOverride) {
 		return false
 	}
@@ -361,16 +361,16 @@ func wireOverrides(t *testing.T, _ corpus.Case, sc script) bool {
 
 // wireCaps: details are cut, and say how much there was and what its digest is. That
 // secrets are masked belongs to the daemon: a person at the terminal sees what will run.
-func wireCaps(t *testing.T, _ corpus.Case, sc script) bool {
+func wireCaps(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	m := amount.FindStringSubmatch(sc.fields["details"])
 	if m == nil {
 		return false
 	}
 	size := must(strconv.Atoi(m[1]))(t) * map[string]int{"KB": 1 << 10, "MB": 1 << 20}[m[2]]
-	r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a", Shown: strings.Repeat("x", size)}
+	r := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/a", Display: strings.Repeat("x", size)}
 	q := approval.New([]policy.Request{r}, asked("u", "Write"), approval.QuestionOptions{ID: "P1"})
-	shown := q.Requests[0].Shown
-	if len(shown) > approval.MaxShown+200 || !strings.Contains(shown, strconv.Itoa(size)) || !strings.Contains(shown, session.Digest(sha256.Sum256([]byte(r.Shown))).String()) {
+	shown := q.Requests[0].Display
+	if len(shown) > approval.MaxShown+200 || !strings.Contains(shown, strconv.Itoa(size)) || !strings.Contains(shown, session.Digest(sha256.Sum256([]byte(r.Display))).String()) {
 		t.Errorf("%d bytes are shown, that end in %q", len(shown), shown[max(0, len(shown)-200):])
 	}
 	return true

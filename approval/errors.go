@@ -11,16 +11,16 @@ var (
 	ErrAnswered   = errors.New("the question was answered already")
 	ErrExpired    = errors.New("the question's time has run out")
 	ErrInvalid    = errors.New("not a usable answer")
-	// ErrLeave, returned by whoever is asked, leaves the question open: the run
+	// ErrSuspend, returned by whoever is asked, leaves the question open: the run
 	// ends and can be resumed when somebody has answered.
-	ErrLeave = errors.New("the question was left open")
+	ErrSuspend = errors.New("the question was left open")
 )
 
 // AnsweredError tells who was faster. It wraps ErrAnswered.
-type AnsweredError struct{ Winner Answer }
+type AnsweredError struct{ First Answer }
 
 func (e *AnsweredError) Error() string {
-	return fmt.Sprintf("%v: %s by %s", ErrAnswered, e.Winner.Decision, e.Winner.By)
+	return fmt.Sprintf("%v: %s by %s", ErrAnswered, e.First.Decision, e.First.Actor)
 }
 
 // Unwrap returns ErrAnswered.

@@ -22,7 +22,7 @@ func exampleSession() (*session.Sessions, approval.Question) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	q := approval.Question{ID: "01JT", Cwd: "/w", AskedAt: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)}.About(
+	q := approval.Question{ID: "01JT", Cwd: "/w", AskedAt: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)}.ForRequests(
 		[]policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}},
 		policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"},
 	)
@@ -37,11 +37,11 @@ func exampleSession() (*session.Sessions, approval.Question) {
 	return sessions, q
 }
 
-func ExampleQuestion_About() {
+func ExampleQuestion_ForRequests() {
 	requests := []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}}
 	decision := policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"}
-	q := approval.Question{ID: "01JT", Cwd: "/w"}.About(requests, decision)
-	fmt.Println(q.Why)
+	q := approval.Question{ID: "01JT", Cwd: "/w"}.ForRequests(requests, decision)
+	fmt.Println(q.ReasonText)
 	for _, s := range q.Scopes {
 		fmt.Printf("%q: %s\n", s.Rule, s.Text)
 	}
@@ -54,9 +54,9 @@ func ExampleQuestion_About() {
 func ExampleResolve() {
 	ctx := context.Background()
 	sessions, q := exampleSession()
-	won, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann", Via: "cli"})
-	fmt.Println(won.Decision, won.By, err)
-	_, err = approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, By: "bob"})
+	won, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "ann", Via: "cli"})
+	fmt.Println(won.Decision, won.Actor, err)
+	_, err = approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "bob"})
 	fmt.Println(err, errors.Is(err, approval.ErrAnswered))
 	// Output:
 	// allow ann <nil>
@@ -96,7 +96,7 @@ func ExampleWait() {
 	ctx := context.Background()
 	sessions, q := exampleSession()
 	go func() {
-		_, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, By: "ann", Message: "not today"})
+		_, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "ann", Message: "not today"})
 		if err != nil {
 			log.Print(err)
 		}
@@ -108,7 +108,7 @@ func ExampleWait() {
 
 func ExampleGrant() {
 	_, q := exampleSession()
-	g, err := q.Grant(approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", By: "ann"})
+	g, err := q.Grant(approval.Answer{Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", Actor: "ann"})
 	fmt.Println(g.Effect, g.Scope, g.By, err)
 	_, err = q.Grant(approval.Answer{Decision: approval.Allow})
 	fmt.Println(err)
@@ -117,8 +117,8 @@ func ExampleGrant() {
 	// not a usable answer: allow is for once: it leaves no grant
 }
 
-func ExampleQuestion_Unchanged() {
+func ExampleQuestion_CheckUnchanged() {
 	q := approval.Question{Requests: []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}}
-	fmt.Println(q.Unchanged([]policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}))
+	fmt.Println(q.CheckUnchanged([]policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}))
 	// Output: it is not what was approved: the content of /app/a has changed meanwhile
 }

@@ -20,7 +20,7 @@ func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Questi
 		at := o.At.Add(o.Timeout)
 		q.Expires = &at
 	}
-	return q.About(requests, d)
+	return q.ForRequests(requests, d)
 }
 
 // Bounds that the external tests check.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -21,8 +21,8 @@ const seatSchema = `{"type":"object","required":["seat","days"],"properties":{
 	"mail":{"type":"string","format":"email"},"site":{"type":"string","format":"uri"},
 	"on":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"}}}`
 
-// seats is a question that is a form.
-func seats(t testing.TB, schema string) Question {
+// seatForm is a question that is a form.
+func seatForm(t testing.TB, schema string) Question {
 	t.Helper()
 	f, err := newForm("asker", "Which seat?", json.RawMessage(schema))
 	if err != nil {
@@ -37,8 +37,8 @@ func seats(t testing.TB, schema string) Question {
 }
 
 func TestAFormIsFilledIn(t *testing.T) {
-	q := seats(t, seatSchema)
-	f := dialog.FormOf(q.Requests[0].Input)
+	q := seatForm(t, seatSchema)
+	f := forms.FormOf(q.Requests[0].Input)
 	if !q.hasForm() || f == nil || f.Server != "asker" || string(f.Content) != `{"rows":2}` || strings.Join(f.Open(), " ") != "days seat" {
 		t.Fatalf("the form %+v, open %v", f, f.Open())
 	}
@@ -89,7 +89,7 @@ func TestAFormIsFilledIn(t *testing.T) {
 		if err := q.Check(Answer{Decision: Allow, Input: json.RawMessage(given)}); err != nil {
 			t.Errorf("%s: %v", given, err)
 		}
-		if got, err := dialog.ReadForm(q.Requests[0].Input, json.RawMessage(given)); err != nil || string(got) != want {
+		if got, err := forms.ReadForm(q.Requests[0].Input, json.RawMessage(given)); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", given, got, err)
 		}
 	}
@@ -107,11 +107,11 @@ func TestAFormThatIsFilledInAlready(t *testing.T) {
 		`{"type":"object"}`: `{}`,
 		`{"type":"object","required":["a"],"properties":{"a":{"type":"string","default":"1A"},"b":{"type":"string"}}}`: `{"a":"1A"}`,
 	} {
-		q := seats(t, schema)
-		if err := q.Check(Answer{Decision: Allow}); err != nil || dialog.FormOf(q.Requests[0].Input).Open() != nil {
-			t.Errorf("%s: %v, open %v", schema, err, dialog.FormOf(q.Requests[0].Input).Open())
+		q := seatForm(t, schema)
+		if err := q.Check(Answer{Decision: Allow}); err != nil || forms.FormOf(q.Requests[0].Input).Open() != nil {
+			t.Errorf("%s: %v, open %v", schema, err, forms.FormOf(q.Requests[0].Input).Open())
 		}
-		if got, err := dialog.ReadForm(q.Requests[0].Input, nil); err != nil || string(got) != want {
+		if got, err := forms.ReadForm(q.Requests[0].Input, nil); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", schema, got, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestAFormThatIsFilledInAlready(t *testing.T) {
 
 // Only what a tool says to be a form is one, whatever an input looks like.
 func TestWhatLooksLikeAForm(t *testing.T) {
-	q := seats(t, seatSchema)
+	q := seatForm(t, seatSchema)
 	q.Requests[0].Form = false
 	if q.hasForm() {
 		t.Error("a call with such an input is a form")
@@ -129,14 +129,14 @@ func TestWhatLooksLikeAForm(t *testing.T) {
 	if with.Digest() == without.Digest() {
 		t.Error("the digest does not tell a form")
 	}
-	broken := seats(t, seatSchema)
+	broken := seatForm(t, seatSchema)
 	broken.Requests[0].Input = json.RawMessage(`"x"`)
 	if err := broken.Check(Answer{Decision: Allow}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a form that cannot be read was agreed to: %v", err)
 	}
 }
 
-func newForm(server, message string, schema json.RawMessage) (*dialog.Form, error) {
-	f := &dialog.Form{Server: server, Message: message, Schema: schema}
+func newForm(server, message string, schema json.RawMessage) (*forms.Form, error) {
+	f := &forms.Form{Server: server, Message: message, Schema: schema}
 	return f, f.ProposeDefaults()
 }

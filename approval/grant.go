@@ -15,7 +15,7 @@ import (
 // the question's tool or does not cover all that was asked, and for a call that asks for several things at once when no
 // scope says what is to be remembered.
 func (q *Question) Grant(a Answer) (policy.Grant, error) {
-	g := policy.Grant{Effect: policy.Deny, Tool: q.Tool, Question: q.ID, By: a.By, At: a.At}
+	g := policy.Grant{Effect: policy.Deny, Tool: q.Tool, Question: q.ID, By: a.Actor, At: a.At}
 	switch {
 	case !a.Decision.Session():
 		return policy.Grant{}, invalid("%s is for once: it leaves no grant", a.Decision)

@@ -23,7 +23,7 @@ func TestGrant(t *testing.T) {
 	}{
 		"exactly this command, in its folder": {
 			bash,
-			approval.Answer{Decision: approval.AllowSession, By: "ann", At: start},
+			approval.Answer{Decision: approval.AllowSession, Actor: "ann", At: start},
 			policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test", Cwd: "/w", Question: "q", By: "ann", At: start},
 		},
 		"a scope, and then nothing else": {
@@ -33,7 +33,7 @@ func TestGrant(t *testing.T) {
 		},
 		"a denial": {
 			bash,
-			approval.Answer{Decision: approval.DenySession, Scope: "Bash(npm:*)", By: "bob"},
+			approval.Answer{Decision: approval.DenySession, Scope: "Bash(npm:*)", Actor: "bob"},
 			policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(npm:*)", Dir: "/w", Question: "q", By: "bob"},
 		},
 		"a file, by its letters and wherever the tool stood": {
@@ -93,7 +93,7 @@ func TestGuardsTakeTheGrant(t *testing.T) {
 	}
 }
 
-func TestAGrantOfTheSandboxIsForTheSandbox(t *testing.T) {
+func TestSandboxGrantBound(t *testing.T) {
 	q := question("q", "npm run test")
 	q.Requests[0].Confined = true
 	for d, want := range map[approval.Decision]bool{approval.AllowSession: true, approval.DenySession: false} {

@@ -55,7 +55,7 @@ func (m *machine) Answer(t *rapid.T) {
 	}
 	q := rapid.SampledFrom(m.asked).Draw(t, "question")
 	a := approval.Answer{
-		Question: q.ID, By: rapid.SampledFrom([]string{"ann", "bob", "timeout"}).Draw(t, "by"),
+		Question: q.ID, Actor: rapid.SampledFrom([]string{"ann", "bob", "timeout"}).Draw(t, "by"),
 		Decision: rapid.SampledFrom([]approval.Decision{approval.Allow, approval.Deny, approval.AllowSession, approval.DenySession}).Draw(t, "decision"),
 	}
 	if a.Decision.Session() {
@@ -72,7 +72,7 @@ func (m *machine) Answer(t *rapid.T) {
 		}
 	case answered:
 		loser, ok := errors.AsType[*approval.AnsweredError](err)
-		if !ok || cmp.Diff(won, loser.Winner) != "" {
+		if !ok || cmp.Diff(won, loser.First) != "" {
 			t.Fatalf("%+v won, and: %+v %v", won, got, err)
 		}
 	case a.Decision.Allows() && q.Expires != nil && !m.clock.now.Before(*q.Expires):

@@ -24,7 +24,7 @@ func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) 
 		}
 		metas = []session.Meta{m}
 	} else {
-		p, err := sessions.List(ctx, session.Query{Asked: true, Worktrees: true})
+		p, err := sessions.List(ctx, session.Query{WithQuestions: true, Worktrees: true})
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 	}
 	var open []Question
 	answered := map[string]bool{}
-	for r, err := range backwards(ctx, sessions, m) {
+	for r, err := range newestFirst(ctx, sessions, m) {
 		if err != nil {
 			return open, err
 		}
@@ -87,9 +87,9 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Question,
 		return Question{}, nil, fmt.Errorf("%w: the id is empty; hint: holdfast approvals list", ErrNoQuestion)
 	}
 	open, err := Pending(ctx, sessions, "")
-	var all []found
+	var all []questionState
 	for _, q := range open {
-		all = append(all, found{question: q})
+		all = append(all, questionState{question: q})
 	}
 	if f, ok := choose(all, id); ok {
 		f, err := exact(ctx, sessions, f, id)
@@ -121,26 +121,26 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Question,
 }
 
 // choose takes the question with this id, else the only one that begins with it.
-func choose(all []found, id string) (found, bool) {
-	if i := slices.IndexFunc(all, func(f found) bool { return f.question.ID == id }); i >= 0 {
+func choose(all []questionState, id string) (questionState, bool) {
+	if i := slices.IndexFunc(all, func(f questionState) bool { return f.question.ID == id }); i >= 0 {
 		return all[i], true
 	}
-	fits := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return !strings.HasPrefix(f.question.ID, id) })
+	fits := slices.DeleteFunc(slices.Clone(all), func(f questionState) bool { return !strings.HasPrefix(f.question.ID, id) })
 	if len(fits) != 1 {
-		return found{}, false
+		return questionState{}, false
 	}
 	return fits[0], true
 }
 
 // exact returns the question with exactly this id when the session of f, whose id
 // begins with it, has one: then it was no beginning.
-func exact(ctx context.Context, sessions *session.Sessions, f found, id string) (found, error) {
+func exact(ctx context.Context, sessions *session.Sessions, f questionState, id string) (questionState, error) {
 	if f.question.ID == id {
 		return f, nil
 	}
 	m, err := sessions.Get(ctx, f.question.Session)
 	if err != nil {
-		return found{}, err
+		return questionState{}, err
 	}
 	whole, err := look(ctx, sessions, m, id)
 	if errors.Is(err, ErrNoQuestion) {
@@ -150,10 +150,10 @@ func exact(ctx context.Context, sessions *session.Sessions, f found, id string) 
 }
 
 // history reads all questions of a session whose id begins with prefix.
-func history(ctx context.Context, sessions *session.Sessions, m session.Meta, prefix string) ([]found, error) {
-	var all []found
+func history(ctx context.Context, sessions *session.Sessions, m session.Meta, prefix string) ([]questionState, error) {
+	var all []questionState
 	answers := map[string]Answer{}
-	for r, err := range backwards(ctx, sessions, m) {
+	for r, err := range newestFirst(ctx, sessions, m) {
 		if err != nil {
 			return all, err
 		}
@@ -172,7 +172,7 @@ func history(ctx context.Context, sessions *session.Sessions, m session.Meta, pr
 		if !strings.HasPrefix(q.ID, prefix) {
 			continue
 		}
-		f := found{question: q}
+		f := questionState{question: q}
 		if a, ok := answers[q.ID]; ok {
 			f.answer = &a
 		}

@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 	s, _ := newSessions()
 	a, b := newLog(t, s, "a"), newLog(t, s, "wt-b")
 	done := put(t, a, question("01AAA", "ls"))
-	answer := must(approval.Resolve(t.Context(), s, "a", approval.Answer{Question: "01AAA", Decision: approval.Deny, By: "ann"}))(t)
+	answer := must(approval.Resolve(t.Context(), s, "a", approval.Answer{Question: "01AAA", Decision: approval.Deny, Actor: "ann"}))(t)
 	settle(t, a, done)
 	put(t, a, question("01ABB", "ls"))
 	put(t, b, question("01ABBC", "ls"))

@@ -3,7 +3,7 @@ package approval
 import (
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -38,14 +38,14 @@ var runners = map[string]bool{
 // besides what is harmless, one plain command of a program that is known to run
 // nothing else.
 func commandPrefix(r policy.Request, home string) (string, bool) {
-	reading := shellread.Parse(r.Resource, &shellread.Options{Dir: r.Cwd, Home: home})
+	reading := shellparse.Parse(r.Resource, &shellparse.Options{Dir: r.Cwd, Home: home})
 	if !reading.Static() {
 		return "", false
 	}
-	var the *shellread.Command
+	var the *shellparse.Command
 	for i := range reading.Commands {
 		c := &reading.Commands[i]
-		if len(c.Assigns) > 0 || len(c.Via) > 0 || c.Wrapper || redirects(c) {
+		if len(c.Assigns) > 0 || len(c.Wrappers) > 0 || c.Wrapper || redirects(c) {
 			return "", false
 		}
 		if c.Safe {
@@ -63,7 +63,7 @@ func commandPrefix(r policy.Request, home string) (string, bool) {
 }
 
 // withSubcommand is the program's name with the words that tell what it does.
-func withSubcommand(c *shellread.Command) (string, bool) {
+func withSubcommand(c *shellparse.Command) (string, bool) {
 	left, known := subcommands[c.Name]
 	if !known {
 		return "", false
@@ -86,9 +86,9 @@ func withSubcommand(c *shellread.Command) (string, bool) {
 
 // redirects reports whether a command writes a file by a redirect, which a rule
 // for the command does not cover.
-func redirects(c *shellread.Command) bool {
+func redirects(c *shellparse.Command) bool {
 	for _, p := range c.Paths {
-		if p.From == shellread.FromRedirect && p.Access&shellread.Write != 0 && p.Path != "/dev/null" {
+		if p.Source == shellparse.FromRedirect && p.Access&shellparse.Write != 0 && p.Path != "/dev/null" {
 			return true
 		}
 	}
@@ -96,6 +96,6 @@ func redirects(c *shellread.Command) bool {
 }
 
 // isWord reports whether an argument is the plain name of a subcommand.
-func isWord(a shellread.Arg) bool {
-	return a.Static && plain(a.Text, "-_:.") && !strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, ".") && !strings.HasSuffix(a.Text, ":")
+func isWord(a shellparse.Arg) bool {
+	return a.Static && isASCIIWord(a.Text, "-_:.") && !strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, ".") && !strings.HasSuffix(a.Text, ":")
 }

@@ -14,30 +14,30 @@ import (
 // approval.asked record. It holds all that a person is shown, and an answer covers
 // exactly that.
 type Question struct {
-	ID       string           `json:"id"`
-	Session  string           `json:"session_id,omitempty"`
-	Agent    string           `json:"agent,omitempty"`
-	Asker    string           `json:"asker,omitempty"` // the session of the sub-agent that asks, which works for Session; "" when that asks itself
-	Use      string           `json:"use_id"`
-	Tool     string           `json:"tool"`
-	Requests []policy.Request `json:"requests"` // with Shown: the full command or the diff
-	Digest   string           `json:"digest"`   // of Requests as they are, see [Question.Asks]
-	Reason   string           `json:"reason"`   // "policy-ask", or "policy-deny-override" where the session has denied it
-	Why      string           `json:"why"`      // in words: "rule Bash(git push:*) asks"
-	By       string           `json:"by"`       // the link of the chain that asks
-	Rule     *policy.Origin   `json:"rule,omitempty"`
-	Mode     policy.Mode      `json:"mode"`
-	Cwd      string           `json:"cwd,omitempty"`
-	Home     string           `json:"home,omitempty"`    // what "~" stands for
-	Sandbox  string           `json:"sandbox,omitempty"` // what would hold the call; "none" when nothing does, "" when it is words
-	Scopes   []Scope          `json:"scopes,omitempty"`  // offered for "for this session", narrowest first; none for an override
-	AskedAt  time.Time        `json:"asked_at"`
-	Expires  *time.Time       `json:"expires_at,omitempty"` // then the answer is no
+	ID         string           `json:"id"`
+	Session    string           `json:"session_id,omitempty"`
+	Agent      string           `json:"agent,omitempty"`
+	Asker      string           `json:"asker,omitempty"` // the session of the sub-agent that asks, which works for Session; "" when that asks itself
+	Use        string           `json:"use_id"`
+	Tool       string           `json:"tool"`
+	Requests   []policy.Request `json:"requests"` // with Shown: the full command or the diff
+	Digest     string           `json:"digest"`   // of Requests as they are, see [Question.Matches]
+	Reason     string           `json:"reason"`   // "policy-ask", or "policy-deny-override" where the session has denied it
+	ReasonText string           `json:"why"`      // in words: "rule Bash(git push:*) asks"
+	AskedBy    string           `json:"by"`       // the link of the chain that asks
+	Rule       *policy.Origin   `json:"rule,omitempty"`
+	Mode       policy.Mode      `json:"mode"`
+	Cwd        string           `json:"cwd,omitempty"`
+	Home       string           `json:"home,omitempty"`    // what "~" stands for
+	Sandbox    string           `json:"sandbox,omitempty"` // what would hold the call; "none" when nothing does, "" when it is words
+	Scopes     []Scope          `json:"scopes,omitempty"`  // offered for "for this session", narrowest first; none for an override
+	AskedAt    time.Time        `json:"asked_at"`
+	Expires    *time.Time       `json:"expires_at,omitempty"` // then the answer is no
 }
 
-// Once reports whether a yes can be for this call alone: the session has denied it,
+// OnceOnly reports whether a yes can be for this call alone: the session has denied it,
 // it would run outside of the sandbox, or only a person decides about it.
-func (q *Question) Once() bool {
+func (q *Question) OnceOnly() bool {
 	return q.Reason == record.ReasonOverride || q.Person() || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
 }
 
@@ -46,8 +46,8 @@ func (q *Question) Person() bool {
 	return slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Person })
 }
 
-// Opens is what the question would open in the sandbox; nil when it is about something else.
-func (q *Question) Opens() *policy.Request {
+// SandboxOpens is what the question would open in the sandbox; nil when it is about something else.
+func (q *Question) SandboxOpens() *policy.Request {
 	if len(q.Requests) != 1 || !q.Requests[0].Opens() {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (q *Question) Opens() *policy.Request {
 
 // Rules are the rules that settings can have for calls like the one that is asked about, the narrowest first.
 func (q *Question) Rules() []Scope {
-	if q.Once() {
+	if q.OnceOnly() {
 		return nil
 	}
 	rules := slices.DeleteFunc(slices.Clone(q.Scopes), func(s Scope) bool { return s.Rule == "" })
@@ -109,11 +109,11 @@ type Answer struct {
 	Question string          `json:"id"`
 	Decision Decision        `json:"decision"`
 	Scope    string          `json:"scope,omitempty"`   // of a session decision: a rule; "" is the exact request
-	Always   string          `json:"always,omitempty"`  // of a session decision: the layer of settings into which its rule is written as well: local, project or user
+	SaveTo   string          `json:"always,omitempty"`  // of a session decision: the layer of settings into which its rule is written as well: local, project or user
 	Message  string          `json:"message,omitempty"` // told to the model
 	Stop     bool            `json:"stop,omitempty"`    // with a deny: end the turn as well
 	Input    json.RawMessage `json:"input,omitempty"`   // with a plain allow: run with this input instead; it is judged again
-	By       string          `json:"by,omitempty"`      // who: "person", a name, "nobody", "timeout"
+	Actor    string          `json:"by,omitempty"`      // who: "person", a name, "nobody", "timeout"
 	Via      string          `json:"via,omitempty"`     // through what: "terminal", "cli", "websocket"
 	At       time.Time       `json:"at"`
 
@@ -121,8 +121,8 @@ type Answer struct {
 	Asker string `json:"asker,omitempty"`
 }
 
-// For returns the answer as the record of an answer to q.
-func (a Answer) For(q Question) Answer {
+// Bind returns the answer as the record of an answer to q.
+func (a Answer) Bind(q Question) Answer {
 	a.Question, a.Agent, a.Asker = q.ID, "", q.Asker
 	if q.Asker != "" {
 		a.Agent = q.Agent

@@ -75,7 +75,7 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 	)
 	heard := func(a approval.Answer, err error) {
 		if won, ok := errors.AsType[*approval.AnsweredError](err); ok {
-			a, err = won.Winner, nil
+			a, err = won.First, nil
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -89,7 +89,7 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 	for i := range 8 {
 		s := []*session.Sessions{here, there}[i%2]
 		wg.Go(func() {
-			heard(approval.Resolve(ctx, s, "s", approval.Answer{Question: q.ID, Decision: decisions[i%4], By: fmt.Sprint("person ", i)}))
+			heard(approval.Resolve(ctx, s, "s", approval.Answer{Question: q.ID, Decision: decisions[i%4], Actor: fmt.Sprint("person ", i)}))
 		})
 	}
 	for _, s := range []*session.Sessions{here, there} {
@@ -101,7 +101,7 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 		})
 	}
 	wg.Go(func() {
-		if _, err := l.TakeIn(ctx); err != nil {
+		if _, err := l.Refresh(ctx); err != nil {
 			t.Error(err)
 		}
 	})
@@ -124,16 +124,16 @@ func TestQuestionsOutliveTheirProcess(t *testing.T) {
 			if d := cmp.Diff([]approval.Question{q}, open); d != "" {
 				t.Fatal(d)
 			}
-			answer := must(approval.Resolve(t.Context(), there, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann", Via: "cli"}))(t)
+			answer := must(approval.Resolve(t.Context(), there, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann", Via: "cli"}))(t)
 			r := must(there.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Takeover: true}))(t)
 			defer r.Log.Close()
-			if !r.Waiting || len(r.State.Asked) != 0 || len(r.State.Answered) != 1 || !strings.Contains(string(r.State.Answered[0].Asked.Payload), `"use_id":"`+q.Use+`"`) {
+			if !r.Waiting || len(r.State.OpenQuestions) != 0 || len(r.State.Answered) != 1 || !strings.Contains(string(r.State.Answered[0].Asked.Payload), `"use_id":"`+q.Use+`"`) {
 				t.Fatalf("%+v", r.State)
 			}
 			if got := must(approval.Wait(t.Context(), here, "s", q))(t); cmp.Diff(answer, got) != "" {
 				t.Error(cmp.Diff(answer, got))
 			}
-			if _, err := l.TakeIn(t.Context()); err != nil {
+			if _, err := l.Refresh(t.Context()); err != nil {
 				t.Errorf("an answer alone fences nobody: %v", err)
 			}
 		})

@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// backwards yields the approval records of a session's own log, newest first. A
+// newestFirst yields the approval records of a session's own log, newest first. A
 // fork's parent answers for itself.
-func backwards(ctx context.Context, sessions *session.Sessions, m session.Meta) iter.Seq2[session.Record, error] {
+func newestFirst(ctx context.Context, sessions *session.Sessions, m session.Meta) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		own := session.Range{After: m.ParentSeq, Until: m.Head, Reverse: true}
 		for r, err := range sessions.Records(ctx, m.ID, own) {

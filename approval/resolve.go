@@ -52,7 +52,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if err := a.inTime(at.question, sessions.Now()); err != nil {
 			return Answer{}, err
 		}
-		a = a.For(at.question)
+		a = a.Bind(at.question)
 		d, err := session.NewDraft(record.KindApprovalResolved, a)
 		if err != nil {
 			return Answer{}, err
@@ -91,7 +91,7 @@ func grantDraft(sessions *session.Sessions, m session.Meta, q Question, a Answer
 	if err != nil {
 		return session.Draft{}, err
 	}
-	change, err := guards.Check(policy.Change{Grant: &g, By: a.By})
+	change, err := guards.Check(policy.Change{Grant: &g, By: a.Actor})
 	if err != nil {
 		return session.Draft{}, invalid("it cannot be remembered: %v", err)
 	}
@@ -102,7 +102,7 @@ func grantDraft(sessions *session.Sessions, m session.Meta, q Question, a Answer
 // settle is what becomes of a later answer.
 func (a *Answer) settle(later Answer) (Answer, error) {
 	if a.Decision != later.Decision || a.Scope != later.Scope || !sameJSON(a.Input, later.Input) {
-		return Answer{}, &AnsweredError{Winner: *a}
+		return Answer{}, &AnsweredError{First: *a}
 	}
 	return *a, nil
 }
@@ -115,17 +115,17 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// found is where a question of a session stands.
-type found struct {
+// questionState is where a question of a session stands.
+type questionState struct {
 	question Question
 	answer   *Answer // nil while it is open
 }
 
 // look finds a question in a session's own records, up to the head that m has. It
 // reads backwards: what is asked about is mostly near the end.
-func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id string) (found, error) {
-	var f found
-	for r, err := range backwards(ctx, sessions, m) {
+func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id string) (questionState, error) {
+	var f questionState
+	for r, err := range newestFirst(ctx, sessions, m) {
 		if err != nil {
 			return f, err
 		}

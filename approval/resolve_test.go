@@ -63,7 +63,7 @@ func TestResolveOnce(t *testing.T) {
 	l := newLog(t, s, "s")
 	put(t, l, question("q", "npm run test"))
 	c.now = start.Add(90*time.Second + 1234*time.Microsecond)
-	first := approval.Answer{Question: "q", Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", By: "ann", Via: "cli"}
+	first := approval.Answer{Question: "q", Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", Actor: "ann", Via: "cli"}
 	got := must(approval.Resolve(t.Context(), s, "s", first))(t)
 	want := first
 	want.At = start.Add(90*time.Second + time.Millisecond)
@@ -76,7 +76,7 @@ func TestResolveOnce(t *testing.T) {
 	// The same again, by somebody else and later: the first one's.
 	c.now = c.now.Add(time.Hour)
 	again := first
-	again.By, again.Via, again.Message = "bob", "websocket", "also from me"
+	again.Actor, again.Via, again.Message = "bob", "websocket", "also from me"
 	if got := must(approval.Resolve(t.Context(), s, "s", again))(t); cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))
 	}
@@ -92,7 +92,7 @@ func TestResolveOnce(t *testing.T) {
 		_, err := approval.Resolve(t.Context(), s, "s", other)
 		wantErr(t, err, approval.ErrAnswered)
 		won, ok := errors.AsType[*approval.AnsweredError](err)
-		if !ok || cmp.Diff(want, won.Winner) != "" || err.Error() != "the question was answered already: allow-session by ann" {
+		if !ok || cmp.Diff(want, won.First) != "" || err.Error() != "the question was answered already: allow-session by ann" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestResolveChangesNoPolicy(t *testing.T) {
 	put(t, l, question("q", "ls"))
 	head := l.Head()
 	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow}))(t)
-	recs := must(l.TakeIn(t.Context()))(t)
+	recs := must(l.Refresh(t.Context()))(t)
 	if len(recs) != 1 || recs[0].Kind != record.KindApprovalResolved || recs[0].Seq != head+1 {
 		t.Errorf("%+v", recs)
 	}
@@ -157,7 +157,7 @@ func TestResolveDeniesLate(t *testing.T) {
 func TestResolveOverride(t *testing.T) {
 	s, _ := newSessions()
 	d := asked("u", "Bash")
-	d.Why = "policy-deny-override"
+	d.AskReason = "policy-deny-override"
 	q := approval.New(question("q", "ls").Requests, d, approval.QuestionOptions{ID: "q", At: start})
 	put(t, newLog(t, s, "s"), q)
 	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.AllowSession})
@@ -165,15 +165,15 @@ func TestResolveOverride(t *testing.T) {
 	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow}))(t)
 }
 
-// crowded is a store in which others append before every append, a number of times.
-type crowded struct {
+// contendedStore is a store in which others append before every append, a number of times.
+type contendedStore struct {
 	*memory.Store
 	others int
 	append func()
 	fail   error
 }
 
-func (c *crowded) Append(ctx context.Context, id string, b session.Batch) error {
+func (c *contendedStore) Append(ctx context.Context, id string, b session.Batch) error {
 	if c.append != nil && c.others > 0 && b.Records[0].Kind == record.KindApprovalResolved {
 		c.others--
 		c.append()
@@ -189,7 +189,7 @@ func (c *crowded) Append(ctx context.Context, id string, b session.Batch) error 
 }
 
 func TestResolveTriesAgain(t *testing.T) {
-	store := &crowded{Store: memory.New(), others: 5}
+	store := &contendedStore{Store: memory.New(), others: 5}
 	s := session.New(store, nil)
 	l := newLog(t, s, "s")
 	put(t, l, question("q", "ls"))
@@ -204,21 +204,21 @@ func TestResolveTriesAgain(t *testing.T) {
 	}
 }
 
-func TestResolveLosesToWhoIsFaster(t *testing.T) {
-	store := &crowded{Store: memory.New(), others: 1}
+func TestResolveLosesRace(t *testing.T) {
+	store := &contendedStore{Store: memory.New(), others: 1}
 	s := session.New(store, nil)
 	put(t, newLog(t, s, "s"), question("q", "ls"))
 	store.append = func() {
-		must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}))(t)
+		must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}))(t)
 	}
-	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Deny, By: "bob"})
-	if won, ok := errors.AsType[*approval.AnsweredError](err); !ok || won.Winner.By != "ann" {
+	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Deny, Actor: "bob"})
+	if won, ok := errors.AsType[*approval.AnsweredError](err); !ok || won.First.Actor != "ann" {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestResolveGivesUpWhenToldTo(t *testing.T) {
-	store := &crowded{Store: memory.New(), others: 1 << 30}
+func TestResolveContext(t *testing.T) {
+	store := &contendedStore{Store: memory.New(), others: 1 << 30}
 	s := session.New(store, nil)
 	put(t, newLog(t, s, "s"), question("q", "ls"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -238,11 +238,11 @@ func TestResolveGivesUpWhenToldTo(t *testing.T) {
 }
 
 // An answer whose append ended in doubt is given again without harm.
-func TestResolveAgainAfterADoubtfulAppend(t *testing.T) {
-	store := &crowded{Store: memory.New()}
+func TestResolveUnknownAppend(t *testing.T) {
+	store := &contendedStore{Store: memory.New()}
 	s := session.New(store, nil)
 	put(t, newLog(t, s, "s"), question("q", "ls"))
-	a := approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}
+	a := approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}
 	store.fail = errors.New("the connection broke")
 	_, _ = approval.Resolve(t.Context(), s, "s", a)
 	got := must(approval.Resolve(t.Context(), s, "s", a))(t)

@@ -13,7 +13,7 @@ import (
 // is a step wider and can be said as one rule. Where the session has denied it
 // there are none: an override is for once, and so is a run outside of the sandbox.
 func scopes(q Question, home string) []Scope {
-	if q.Once() {
+	if q.OnceOnly() {
 		return nil
 	}
 	var out []Scope
@@ -42,8 +42,8 @@ func registryScope(q Question) (Scope, bool) {
 	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpConnect || q.Requests[0].Address != "" || q.Tool != "WebFetch" {
 		return Scope{}, false
 	}
-	host, ok := plainHost(q.Requests[0].Resource)
-	name := registries.Of(host)
+	host, ok := hostWithoutPort(q.Requests[0].Resource)
+	name := registries.RegistryOf(host)
 	if !ok || name == "" {
 		return Scope{}, false
 	}
@@ -56,7 +56,7 @@ func exactScope(q Question) Scope {
 	}
 	r := q.Requests[0]
 	if r.Opens() {
-		return Scope{Text: opensText(r)}
+		return Scope{Text: sandboxOpenText(r)}
 	}
 	switch r.Operation {
 	case policy.OpCommand:
@@ -84,8 +84,8 @@ func exactScope(q Question) Scope {
 	return Scope{Text: q.Tool + " with exactly " + r.Resource}
 }
 
-// opensText says what a request would open in the sandbox.
-func opensText(r policy.Request) string {
+// sandboxOpenText says what a request would open in the sandbox.
+func sandboxOpenText(r policy.Request) string {
 	if r.Operation == policy.OpWrite {
 		return "commands may write " + r.Resource + " and what is in it"
 	}
@@ -110,13 +110,13 @@ func widerScope(q Question, r policy.Request, home string) (Scope, bool) {
 		}
 		return folderScope("Read", "read every file in ", dir, q.Cwd, home)
 	case policy.OpConnect:
-		host, ok := plainHost(r.Resource)
+		host, ok := hostWithoutPort(r.Resource)
 		if !ok || q.Tool != "WebFetch" {
 			return Scope{}, false
 		}
 		return Scope{Rule: "WebFetch(domain:" + host + ")", Text: "everything on " + host}, true
 	case policy.OpMCP:
-		if !strings.HasPrefix(q.Tool, "mcp__") || strings.Count(q.Tool, "__") < 2 || !plain(q.Tool, "_-.") {
+		if !strings.HasPrefix(q.Tool, "mcp__") || strings.Count(q.Tool, "__") < 2 || !isASCIIWord(q.Tool, "_-.") {
 			return Scope{}, false
 		}
 		return Scope{Rule: q.Tool, Text: "every call of " + r.Resource + ", whatever its input"}, true
@@ -147,19 +147,19 @@ func within(p, dir string) bool {
 	return p != "" && dir != "" && (p == dir || dir == "/" || strings.HasPrefix(p, dir+"/"))
 }
 
-// plainHost returns the name of a host without its port, and whether it is a name
+// hostWithoutPort returns the name of a host without its port, and whether it is a name
 // that a rule can hold.
-func plainHost(resource string) (string, bool) {
+func hostWithoutPort(resource string) (string, bool) {
 	host := resource
-	if name, port, found := strings.Cut(resource, ":"); found && plain(port, "") {
+	if name, port, found := strings.Cut(resource, ":"); found && isASCIIWord(port, "") {
 		host = name
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host, host != "" && plain(host, ".-") && !strings.HasPrefix(host, ".")
+	return host, host != "" && isASCIIWord(host, ".-") && !strings.HasPrefix(host, ".")
 }
 
-// plain reports whether s is made of ASCII letters, digits and the given others.
-func plain(s, others string) bool {
+// isASCIIWord reports whether s is made of ASCII letters, digits and the given others.
+func isASCIIWord(s, others string) bool {
 	for _, c := range s {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune(others, c):

@@ -161,7 +161,7 @@ func TestScopesOfPaths(t *testing.T) {
 		if c.want == "" {
 			continue
 		}
-		for path, want := range map[string]policy.Effect{c.path: policy.Allow, c.inside: policy.Allow, c.outside: policy.None} {
+		for path, want := range map[string]policy.Effect{c.path: policy.Allow, c.inside: policy.Allow, c.outside: policy.NoOpinion} {
 			r.Resource = path
 			if got := evaluate(t, c.want, policy.Allow, r); got != want {
 				t.Errorf("%s makes %q of %s, want %q", c.want, got, path, want)
@@ -177,7 +177,7 @@ func TestScopesOfPaths(t *testing.T) {
 	}
 }
 
-func TestScopesOfTheRest(t *testing.T) {
+func TestScopesOther(t *testing.T) {
 	for _, c := range []struct {
 		tool, resource string
 		op             policy.Operation

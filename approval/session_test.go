@@ -59,7 +59,7 @@ func command(line string) policy.Request {
 
 func asked(use, tool string) policy.Decision {
 	return policy.Decision{
-		Use: use, Tool: tool, Effect: policy.Ask, By: "mode default", Reason: "mode default asks", Mode: policy.ModeDefault, Why: record.ReasonAsk,
+		Use: use, Tool: tool, Effect: policy.Ask, By: "mode default", Reason: "mode default asks", Mode: policy.ModeDefault, AskReason: record.ReasonAsk,
 	}
 }
 

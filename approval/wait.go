@@ -10,34 +10,34 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// waitAgain is how long [Wait] pauses after a look that has failed, at first, and waitSlowest
-// at most. waitFailing is how long it goes on while every look fails. waitQuiet is after what
+// retryPause is how long [Wait] pauses after a look that has failed, at first, and maxRetryPause
+// at most. retryTimeout is how long it goes on while every look fails. pollInterval is after what
 // time it looks although the store has told of nothing: it may be away, and not tell that.
 const (
-	waitQuiet   = time.Minute
-	waitAgain   = 250 * time.Millisecond
-	waitSlowest = 5 * time.Second
-	waitFailing = 10 * time.Minute
+	pollInterval  = time.Minute
+	retryPause    = 250 * time.Millisecond
+	maxRetryPause = 5 * time.Second
+	retryTimeout  = 10 * time.Minute
 )
 
 // Wait returns the answer to a question as soon as somebody has given one,
 // wherever that was: it watches the session's log ([session.Sessions.Watch]), and looks once
 // a minute besides. When the question's time has run out, Wait denies it, by "timeout"; whoever was first is returned.
-// A look that fails for now ([session.Passing]) is tried again, less and less often, for ten
+// A look that fails for now ([session.IsTransient]) is tried again, less and less often, for ten
 // minutes.
 //
 // Errors: that of ctx, ErrNoQuestion, and those of the store.
 func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Question) (Answer, error) {
-	w := waiting{sessions: sessions, session: sessionID, question: q.ID}
+	w := waiter{sessions: sessions, session: sessionID, question: q.ID}
 	well := time.Now()
-	for pause := waitAgain; ; {
-		a, err := w.look(ctx)
+	for pause := retryPause; ; {
+		a, err := w.read(ctx)
 		if a != nil {
 			return *a, nil
 		}
 		now := time.Now()
 		if err == nil {
-			well, pause = now, waitAgain
+			well, pause = now, retryPause
 			err = w.watch(ctx)
 			if ctx.Err() != nil {
 				return Answer{}, ctx.Err()
@@ -45,22 +45,22 @@ func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Q
 			if err == nil {
 				continue
 			}
-		} else if ctx.Err() != nil || !session.Passing(err) || now.Sub(well) >= waitFailing {
+		} else if ctx.Err() != nil || !session.IsTransient(err) || now.Sub(well) >= retryTimeout {
 			return Answer{}, err
 		}
 		if err := wait.For(ctx, pause); err != nil {
 			return Answer{}, err
 		}
-		pause = min(pause*2, waitSlowest)
+		pause = min(pause*2, maxRetryPause)
 	}
 }
 
 // watch returns when the log has grown, the question's time has run out, or it was quiet for
 // long. An error says
 // that the log could not be watched: the next look says why.
-func (w *waiting) watch(ctx context.Context) error {
-	quiet := waitQuiet
-	if left := w.left(); left != nil {
+func (w *waiter) watch(ctx context.Context) error {
+	quiet := pollInterval
+	if left := w.remaining(); left != nil {
 		quiet = min(quiet, max(*left, 0))
 	}
 	ctx, stop := context.WithTimeout(ctx, quiet)
@@ -74,18 +74,18 @@ func (w *waiting) watch(ctx context.Context) error {
 	return nil
 }
 
-// waiting is what [Wait] has seen so far.
-type waiting struct {
+// waiter is what [Wait] has seen so far.
+type waiter struct {
 	sessions          *session.Sessions
 	session, question string
 
-	found found
+	found questionState
 	known bool  // found is what the log says up to seen
 	seen  int64 // a head
 }
 
-// look takes in what is new, and returns the answer: nil while there is none.
-func (w *waiting) look(ctx context.Context) (*Answer, error) {
+// read takes in what is new, and returns the answer: nil while there is none.
+func (w *waiter) read(ctx context.Context) (*Answer, error) {
 	m, err := w.sessions.Get(ctx, w.session)
 	switch {
 	case err != nil:
@@ -98,7 +98,7 @@ func (w *waiting) look(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	w.known, w.seen = true, m.Head
-	if left := w.left(); w.found.answer == nil && left != nil && *left <= 0 {
+	if left := w.remaining(); w.found.answer == nil && left != nil && *left <= 0 {
 		a, err := timeout(ctx, w.sessions, w.session, w.found.question)
 		if err != nil {
 			return nil, err
@@ -108,8 +108,8 @@ func (w *waiting) look(ctx context.Context) (*Answer, error) {
 	return w.found.answer, nil
 }
 
-// left is how long the question may wait; nil is for ever.
-func (w *waiting) left() *time.Duration {
+// remaining is how long the question may wait; nil is for ever.
+func (w *waiter) remaining() *time.Duration {
 	if w.found.question.Expires == nil {
 		return nil
 	}
@@ -120,10 +120,10 @@ func (w *waiting) left() *time.Duration {
 // timeout denies a question whose time has run out, unless somebody was faster.
 func timeout(ctx context.Context, sessions *session.Sessions, sessionID string, q Question) (Answer, error) {
 	a, err := Resolve(ctx, sessions, sessionID, Answer{
-		Question: q.ID, Decision: Deny, By: "timeout", Message: "nobody answered in time",
+		Question: q.ID, Decision: Deny, Actor: "timeout", Message: "nobody answered in time",
 	})
 	if won, ok := errors.AsType[*AnsweredError](err); ok {
-		return won.Winner, nil
+		return won.First, nil
 	}
 	return a, err
 }

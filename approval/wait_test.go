@@ -39,13 +39,13 @@ func TestWait(t *testing.T) {
 				t.Error(err)
 			}
 			time.Sleep(20 * time.Second)
-			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}); err != nil {
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
 				t.Error(err)
 			}
 		}()
 		began := time.Now()
 		got := must(approval.Wait(t.Context(), s, "s", q))(t)
-		if got.By != "ann" || got.Decision != approval.Allow {
+		if got.Actor != "ann" || got.Decision != approval.Allow {
 			t.Errorf("%+v", got)
 		}
 		if took := time.Since(began); took != 30*time.Second+time.Millisecond { // at once
@@ -71,7 +71,7 @@ func TestWaitUntilItExpires(t *testing.T) {
 		q.Expires = &expires
 		q = put(t, newLog(t, s, "s"), q)
 		got := must(approval.Wait(t.Context(), s, "s", q))(t)
-		if got.Decision != approval.Deny || got.By != "timeout" || got.Message == "" || !got.At.Equal(expires) {
+		if got.Decision != approval.Deny || got.Actor != "timeout" || got.Message == "" || !got.At.Equal(expires) {
 			t.Errorf("%+v", got)
 		}
 		if d := cmp.Diff([]approval.Answer{got}, answers(t, s, "s")); d != "" {
@@ -102,7 +102,7 @@ func TestWaitTogether(t *testing.T) {
 			}()
 		}
 		for range cap(got) {
-			if a := <-got; a.By != "timeout" {
+			if a := <-got; a.Actor != "timeout" {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -122,11 +122,11 @@ func TestWaitAndTheLastMoment(t *testing.T) {
 		q = put(t, newLog(t, s, "s"), q)
 		go func() {
 			time.Sleep(time.Minute - time.Millisecond)
-			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}); err != nil {
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
 				t.Error(err)
 			}
 		}()
-		if got := must(approval.Wait(t.Context(), s, "s", q))(t); got.By != "ann" {
+		if got := must(approval.Wait(t.Context(), s, "s", q))(t); got.Actor != "ann" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -163,8 +163,8 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// plain is a store that cannot tell of what is new.
-type plain struct {
+// isASCIIWord is a store that cannot tell of what is new.
+type isASCIIWord struct {
 	session.Store
 	session.Leaser
 }
@@ -174,11 +174,11 @@ type plain struct {
 func TestWaitIsWokenInAnyStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
-		s := session.New(plain{store, store}, nil)
+		s := session.New(isASCIIWord{store, store}, nil)
 		q := put(t, newLog(t, s, "s"), question("q", "ls"))
 		go func() {
 			time.Sleep(10*time.Second + time.Millisecond)
-			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, By: "ann"}); err != nil {
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
 				t.Error(err)
 			}
 		}()

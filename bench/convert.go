@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/claudedir"
+	"github.com/holdfast-dev/holdfast/internal/claudefixture"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -18,7 +18,7 @@ import (
 // imports measures how fast a folder of Claude Code is taken in, in MB of its files.
 func (b *bench) imports(ctx context.Context) error {
 	dir := filepath.Join(b.dir, ".claude")
-	made, err := claudedir.Make(dir, claudedir.Options{Sessions: 200, Turns: b.rounds(40, 10), Result: 3000, Faults: true, LongLine: 20 << 20})
+	made, err := claudefixture.Make(dir, claudefixture.Options{Sessions: 200, Turns: b.rounds(40, 10), Result: 3000, Faults: true, LongLine: 20 << 20})
 	if err != nil {
 		return err
 	}

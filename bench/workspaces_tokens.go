@@ -217,7 +217,7 @@ func (s *studio) realTokens(ctx context.Context) error {
 	}
 	s.images = append(s.images, base)
 	if err := s.makeImage(ctx, image.Spec{
-		Variant: image.Debian, Base: base, With: []string{"claude"}, Packages: packages, Tag: tag, Binary: s.binary,
+		Variant: image.Debian, Base: base, Agents: []string{"claude"}, Packages: packages, Tag: tag, Binary: s.binary,
 	}); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/hostpipe"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/model"
@@ -154,7 +154,7 @@ func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err e
 	if answers, err = scripted.New([]byte(hello), nil); err != nil {
 		return m, err
 	}
-	o := workspace.AgentOptions{Model: answers, Inside: logpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: "bypassPermissions"}}, Given: &settings.Given{}}}
+	o := workspace.AgentOptions{Model: answers, Inside: hostpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: "bypassPermissions"}}, Settings: &settings.Portable{}}}
 	o.Options.Sessions, o.Options.Session = s.sessions, session.RestoreOptions{SessionID: id}
 	a, err := s.spaces.Agent(ctx, slug, o)
 	if err != nil {

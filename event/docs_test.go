@@ -22,7 +22,7 @@ func TestDocument(t *testing.T) {
 	if !ok {
 		t.Fatal("docs/reference/events.md has no chapter about provisional events")
 	}
-	for name, read := range readers {
+	for name, read := range decoders {
 		e, err := read([]byte(`{}`))
 		if err != nil {
 			t.Fatal(err)

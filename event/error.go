@@ -64,7 +64,7 @@ func (e *Error) err() error {
 // Err returns the error that an event has, or nil.
 func Err(e Event) error {
 	switch e := e.(type) {
-	case Retrying:
+	case ModelRetrying:
 		return e.Err
 	case ModelSwitched:
 		return e.Err
@@ -83,7 +83,7 @@ func Err(e Event) error {
 // WithErr returns the event with another error, or the event itself where its type has none.
 func WithErr(e Event, err error) Event {
 	switch e := e.(type) {
-	case Retrying:
+	case ModelRetrying:
 		e.Err = err
 		return e
 	case ModelSwitched:

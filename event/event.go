@@ -17,8 +17,8 @@ type Event interface {
 	Type() string
 }
 
-// Entry is an event of a run, and where it stands in the run's log.
-type Entry struct {
+// LogEvent is an event of a run, and where it stands in the run's log.
+type LogEvent struct {
 	// Seq is the number of the record that the event is told by; of an event on no record (a
 	// delta, for example) that of the last record before it. Who reads a run again continues
 	// behind it.
@@ -27,10 +27,10 @@ type Entry struct {
 }
 
 // Provisional reports whether an event is on no record of its agent. Deltas are void when
-// [Retrying] follows, and are replaced by the item that follows otherwise.
+// [ModelRetrying] follows, and are replaced by the item that follows otherwise.
 func Provisional(e Event) bool {
 	switch e := e.(type) {
-	case TurnStarted, ItemAppended, Decided, ApprovalAsked, ApprovalResolved, PolicyChanged, ToolStarted, ToolFinished,
+	case TurnStarted, ItemAppended, DecisionMade, ApprovalAsked, ApprovalResolved, PolicyChanged, ToolStarted, ToolFinished,
 		HookRan, TurnFinished:
 		return false
 	case SubagentEvent:
@@ -76,8 +76,8 @@ type ItemAppended struct {
 	Item transcript.Encoded `json:"-"` // "item"
 }
 
-// Decided explains what was decided about a tool call.
-type Decided struct {
+// DecisionMade explains what was decided about a tool call.
+type DecisionMade struct {
 	Decision policy.Decision `json:"decision"`
 }
 
@@ -90,9 +90,9 @@ type ApprovalAsked struct {
 // Answer.Via say by whom. The first of several answers counts; Late is an answer of this
 // program that came too late, or nil.
 type ApprovalResolved struct {
-	ID     string           `json:"id"`
-	Answer approval.Answer  `json:"answer"`
-	Late   *approval.Answer `json:"late,omitempty"`
+	ID         string           `json:"id"`
+	Answer     approval.Answer  `json:"answer"`
+	LateAnswer *approval.Answer `json:"late,omitempty"`
 }
 
 // PolicyChanged reports a change that is in force from the next decision on.
@@ -127,20 +127,20 @@ type ToolsChanged struct {
 	Tools []string `json:"tools"`
 }
 
-// Compacting reports that a transcript is being compacted, which may take a model call.
-// [MutationFinished] follows, or nothing when the transcript stays as it was.
-type Compacting struct {
+// CompactionStarted reports that a transcript is being compacted, which may take a model call.
+// [TranscriptRewritten] follows, or nothing when the transcript stays as it was.
+type CompactionStarted struct {
 	Trigger string `json:"trigger,omitempty"` // "auto" or "manual"
 }
 
-// MutationFinished reports that a mutator rewrote the transcript, or, right after
+// TranscriptRewritten reports that a mutator rewrote the transcript, or, right after
 // [SessionOpened], that the transcript was repaired or cut when the session was restored. A
 // host with a store of its own replaces what it has with the agent's snapshot.
-type MutationFinished struct {
-	By     string `json:"by"`
-	Moment string `json:"moment,omitempty"` // "at_start" (of a repair), "after_tool_result" or "after_turn_ended"
-	Before int    `json:"before"`           // items
-	After  int    `json:"after"`
+type TranscriptRewritten struct {
+	Mutator string `json:"by"`
+	When    string `json:"moment,omitempty"` // "at_start" (of a repair), "after_tool_result" or "after_turn_ended"
+	Before  int    `json:"before"`           // items
+	After   int    `json:"after"`
 
 	// Of a compaction:
 	Trigger      string `json:"trigger,omitempty"`       // "auto" or "manual"
@@ -156,17 +156,17 @@ type UsageUpdated struct {
 	Total   transcript.Usage `json:"total"`
 	CostUSD float64          `json:"cost_usd,omitempty"`
 	CallUSD float64          `json:"call_usd,omitempty"` // of the call
-	// For is what a call was made for that is no answer of the agent and has no
+	// Purpose is what a call was made for that is no answer of the agent and has no
 	// [ModelStarted]: "mutator" (a summary, for example) or "aside" (a tool's question).
 	// Provider and Took are set for such a call, which may have ended a while ago.
-	For      string        `json:"for,omitempty"`
+	Purpose  string        `json:"for,omitempty"`
 	Provider string        `json:"provider,omitempty"`
-	Took     time.Duration `json:"-"` // "took_ms"
+	Duration time.Duration `json:"-"` // "took_ms"
 }
 
-// Retrying reports that a model call failed and will be repeated. Deltas since the last item
+// ModelRetrying reports that a model call failed and will be repeated. Deltas since the last item
 // are void.
-type Retrying struct {
+type ModelRetrying struct {
 	Err     error         `json:"-"` // "error"
 	Attempt int           `json:"attempt"`
 	Delay   time.Duration `json:"-"` // "delay_ms"
@@ -190,8 +190,8 @@ type TerminalSequences struct {
 	Sequences []string `json:"sequences"`
 }
 
-// Notified is a notification from a hook, or that somebody is asked.
-type Notified struct {
+// Notification is a notification from a hook, or that somebody is asked.
+type Notification struct {
 	Title string `json:"title,omitempty"`
 	Body  string `json:"body,omitempty"`
 	Level string `json:"level,omitempty"` // info, warning, error
@@ -211,7 +211,7 @@ type ModelFinished struct {
 	Model    string            `json:"model,omitempty"`
 	Usage    *transcript.Usage `json:"usage,omitempty"`
 	Finish   transcript.Finish `json:"finish,omitempty"`
-	Took     time.Duration     `json:"-"` // "took_ms"
+	Duration time.Duration     `json:"-"` // "took_ms"
 	Err      error             `json:"-"` // "error"
 }
 
@@ -234,13 +234,13 @@ type Result struct {
 	CostUSD   float64          `json:"cost_usd,omitempty"`
 	// RunCostUSD is what the whole run has cost, including earlier turns and processes, and
 	// BudgetUSD is its bound; 0 is none.
-	RunCostUSD float64               `json:"run_cost_usd,omitempty"`
-	BudgetUSD  float64               `json:"budget_usd,omitempty"`
-	ByModel    map[string]ModelUsage `json:"by_model,omitempty"`
-	Denials    []policy.Decision     `json:"denials,omitempty"` // tool calls that were not allowed
-	Took       time.Duration         `json:"-"`                 // "took_ms"
-	TookModel  time.Duration         `json:"-"`                 // "took_model_ms": of it, waiting for models
-	Finish     transcript.Finish     `json:"finish,omitempty"`
+	RunCostUSD    float64               `json:"run_cost_usd,omitempty"`
+	BudgetUSD     float64               `json:"budget_usd,omitempty"`
+	ByModel       map[string]ModelUsage `json:"by_model,omitempty"`
+	Denials       []policy.Decision     `json:"denials,omitempty"` // tool calls that were not allowed
+	Duration      time.Duration         `json:"-"`                 // "took_ms"
+	ModelDuration time.Duration         `json:"-"`                 // "took_model_ms": of it, waiting for models
+	Finish        transcript.Finish     `json:"finish,omitempty"`
 }
 
 // ModelUsage is one model's share of a run.
@@ -265,24 +265,24 @@ const (
 	ReasonDeferred    Reason = "deferred" // a hook put a call off: the session waits to be resumed
 )
 
-func (SessionOpened) Type() string     { return "session_opened" }
-func (TurnStarted) Type() string       { return "turn_started" }
-func (ItemAppended) Type() string      { return "item_appended" }
-func (Decided) Type() string           { return "decided" }
-func (ApprovalAsked) Type() string     { return "approval_asked" }
-func (ApprovalResolved) Type() string  { return "approval_resolved" }
-func (PolicyChanged) Type() string     { return "policy_changed" }
-func (SubagentEvent) Type() string     { return "subagent" }
-func (ToolsChanged) Type() string      { return "tools_changed" }
-func (Compacting) Type() string        { return "compacting" }
-func (MutationFinished) Type() string  { return "mutation_finished" }
-func (UsageUpdated) Type() string      { return "usage_updated" }
-func (Retrying) Type() string          { return "retrying" }
-func (ModelSwitched) Type() string     { return "model_switched" }
-func (HookRan) Type() string           { return "hook_ran" }
-func (TerminalSequences) Type() string { return "terminal_sequences" }
-func (Notified) Type() string          { return "notified" }
-func (ModelStarted) Type() string      { return "model_started" }
-func (ModelFinished) Type() string     { return "model_finished" }
-func (TurnFinished) Type() string      { return "turn_finished" }
-func (Result) Type() string            { return "result" }
+func (SessionOpened) Type() string       { return "session_opened" }
+func (TurnStarted) Type() string         { return "turn_started" }
+func (ItemAppended) Type() string        { return "item_appended" }
+func (DecisionMade) Type() string        { return "decided" }
+func (ApprovalAsked) Type() string       { return "approval_asked" }
+func (ApprovalResolved) Type() string    { return "approval_resolved" }
+func (PolicyChanged) Type() string       { return "policy_changed" }
+func (SubagentEvent) Type() string       { return "subagent" }
+func (ToolsChanged) Type() string        { return "tools_changed" }
+func (CompactionStarted) Type() string   { return "compacting" }
+func (TranscriptRewritten) Type() string { return "mutation_finished" }
+func (UsageUpdated) Type() string        { return "usage_updated" }
+func (ModelRetrying) Type() string       { return "retrying" }
+func (ModelSwitched) Type() string       { return "model_switched" }
+func (HookRan) Type() string             { return "hook_ran" }
+func (TerminalSequences) Type() string   { return "terminal_sequences" }
+func (Notification) Type() string        { return "notified" }
+func (ModelStarted) Type() string        { return "model_started" }
+func (ModelFinished) Type() string       { return "model_finished" }
+func (TurnFinished) Type() string        { return "turn_finished" }
+func (Result) Type() string              { return "result" }

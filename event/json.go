@@ -17,8 +17,8 @@ var ErrUnknownType = errors.New("unknown type of event")
 // maxDepth is how many events may lie in one another: sub-agents of sub-agents.
 const maxDepth = 4
 
-// head is the type of an event and the fields that are not plain JSON.
-type head struct {
+// envelope is the type of an event and the fields that are not plain JSON.
+type envelope struct {
 	Type    string          `json:"type"`
 	Error   *Error          `json:"error,omitempty"`
 	TookMS  int64           `json:"took_ms,omitempty"`
@@ -34,21 +34,21 @@ func Marshal(e Event) ([]byte, error) {
 	if e == nil {
 		return nil, errors.New("there is no event")
 	}
-	h := head{Type: e.Type(), Error: errorOf(Err(e))}
+	h := envelope{Type: e.Type(), Error: errorOf(Err(e))}
 	var err error
 	switch e := e.(type) {
 	case ItemAppended:
 		h.Item = e.Item.JSON
 	case ToolFinished:
-		h.Content, err = packParts(e.Content)
+		h.Content, err = encodeParts(e.Content)
 	case UsageUpdated:
-		h.TookMS = e.Took.Milliseconds()
-	case Retrying:
+		h.TookMS = e.Duration.Milliseconds()
+	case ModelRetrying:
 		h.DelayMS = e.Delay.Milliseconds()
 	case ModelFinished:
-		h.TookMS = e.Took.Milliseconds()
+		h.TookMS = e.Duration.Milliseconds()
 	case Result:
-		h.TookMS, h.ModelMS = e.Took.Milliseconds(), e.TookModel.Milliseconds()
+		h.TookMS, h.ModelMS = e.Duration.Milliseconds(), e.ModelDuration.Milliseconds()
 	case SubagentEvent:
 		h.Error = nil // it is the inner event's
 		h.Event, err = Marshal(e.Event)
@@ -79,7 +79,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-func packParts(list []transcript.Part) (json.RawMessage, error) {
+func encodeParts(list []transcript.Part) (json.RawMessage, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -98,11 +98,11 @@ func packParts(list []transcript.Part) (json.RawMessage, error) {
 func Unmarshal(b []byte) (Event, error) { return unmarshal(b, maxDepth) }
 
 func unmarshal(b []byte, depth int) (Event, error) {
-	var h head
+	var h envelope
 	if err := json.Unmarshal(b, &h); err != nil {
 		return nil, fmt.Errorf("event: %w", err)
 	}
-	read := readers[h.Type]
+	read := decoders[h.Type]
 	switch {
 	case read == nil:
 		return nil, fmt.Errorf("%w: %.60q", ErrUnknownType, h.Type)
@@ -120,7 +120,7 @@ func unmarshal(b []byte, depth int) (Event, error) {
 }
 
 // errorFor is the error of an event: that of a sub-agent's event lies in the inner one.
-func (h *head) errorFor(e Event) error {
+func (h *envelope) errorFor(e Event) error {
 	if _, ok := e.(SubagentEvent); ok {
 		return Err(e)
 	}
@@ -128,7 +128,7 @@ func (h *head) errorFor(e Event) error {
 }
 
 // complete fills in the fields that are not plain JSON.
-func (h *head) complete(e Event, depth int) (Event, error) {
+func (h *envelope) complete(e Event, depth int) (Event, error) {
 	for _, ms := range []int64{h.TookMS, h.ModelMS, h.DelayMS} {
 		if ms > math.MaxInt64/int64(time.Millisecond) || ms < math.MinInt64/int64(time.Millisecond) {
 			return nil, fmt.Errorf("%d ms is out of range", ms)
@@ -143,19 +143,19 @@ func (h *head) complete(e Event, depth int) (Event, error) {
 		}
 		return e, err
 	case ToolFinished:
-		e.Content, err = unpackParts(h.Content)
+		e.Content, err = decodeParts(h.Content)
 		return e, err
 	case UsageUpdated:
-		e.Took = took
+		e.Duration = took
 		return e, nil
-	case Retrying:
+	case ModelRetrying:
 		e.Delay = delay
 		return e, nil
 	case ModelFinished:
-		e.Took = took
+		e.Duration = took
 		return e, nil
 	case Result:
-		e.Took, e.TookModel = took, time.Duration(h.ModelMS)*time.Millisecond
+		e.Duration, e.ModelDuration = took, time.Duration(h.ModelMS)*time.Millisecond
 		return e, nil
 	case SubagentEvent:
 		if h.Event == nil {
@@ -167,7 +167,7 @@ func (h *head) complete(e Event, depth int) (Event, error) {
 	return e, nil
 }
 
-func unpackParts(list json.RawMessage) ([]transcript.Part, error) {
+func decodeParts(list json.RawMessage) ([]transcript.Part, error) {
 	if list == nil {
 		return nil, nil
 	}
@@ -177,15 +177,15 @@ func unpackParts(list json.RawMessage) ([]transcript.Part, error) {
 	return it.Parts, err
 }
 
-// readers read the plain fields of each type.
-var readers = map[string]func([]byte) (Event, error){
+// decoders read the plain fields of each type.
+var decoders = map[string]func([]byte) (Event, error){
 	"session_opened":     read[SessionOpened],
 	"turn_started":       read[TurnStarted],
 	"text_delta":         read[TextDelta],
 	"thinking_delta":     read[ThinkingDelta],
 	"tool_input_delta":   read[ToolInputDelta],
 	"item_appended":      read[ItemAppended],
-	"decided":            read[Decided],
+	"decided":            read[DecisionMade],
 	"approval_asked":     read[ApprovalAsked],
 	"approval_resolved":  read[ApprovalResolved],
 	"policy_changed":     read[PolicyChanged],
@@ -193,14 +193,14 @@ var readers = map[string]func([]byte) (Event, error){
 	"tool_finished":      read[ToolFinished],
 	"subagent":           read[SubagentEvent],
 	"tools_changed":      read[ToolsChanged],
-	"compacting":         read[Compacting],
-	"mutation_finished":  read[MutationFinished],
+	"compacting":         read[CompactionStarted],
+	"mutation_finished":  read[TranscriptRewritten],
 	"usage_updated":      read[UsageUpdated],
-	"retrying":           read[Retrying],
+	"retrying":           read[ModelRetrying],
 	"model_switched":     read[ModelSwitched],
 	"hook_ran":           read[HookRan],
 	"terminal_sequences": read[TerminalSequences],
-	"notified":           read[Notified],
+	"notified":           read[Notification],
 	"model_started":      read[ModelStarted],
 	"model_finished":     read[ModelFinished],
 	"notice":             read[Notice],

@@ -23,7 +23,7 @@ func cases() map[string]Event {
 	item := transcript.Item{ID: "i", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.Text{Text: "a <b>"}}}.MustEncode()
 	return map[string]Event{
 		`{"type":"session_opened","id":"s","created":true,"tools":["Bash"],"notices":["n"],"recovery":{"session":"s","head":4,"cut_bytes":12,"kept":"/k"}}`: SessionOpened{
-			ID: "s", Created: true, Tools: []string{"Bash"}, Notices: []string{"n"}, Recovery: &session.Recovery{Session: "s", Head: 4, Cut: 12, Kept: "/k"},
+			ID: "s", Created: true, Tools: []string{"Bash"}, Notices: []string{"n"}, Recovery: &session.Recovery{Session: "s", Head: 4, CutBytes: 12, TailFile: "/k"},
 		},
 		`{"type":"session_opened","id":"s","forked":"p","items":3,"caller":"c","use_id":"u","name":"scout"}`: SessionOpened{ID: "s", Forked: "p", Items: 3, Caller: "c", Use: "u", Name: "scout"},
 		`{"type":"turn_started","turn":"t"}`:                                   TurnStarted{Turn: "t"},
@@ -37,23 +37,23 @@ func cases() map[string]Event {
 			Use: "u", Tool: "Bash", IsError: true, Millis: 12, Outcome: record.OutcomeUnknown,
 		},
 		`{"type":"tools_changed","tools":["A","B"]}`:                      ToolsChanged{Tools: []string{"A", "B"}},
-		`{"type":"compacting","trigger":"auto"}`:                          Compacting{Trigger: "auto"},
-		`{"type":"mutation_finished","by":"repair","before":2,"after":3}`: MutationFinished{By: "repair", Before: 2, After: 3},
-		`{"type":"retrying","error":{"message":"no","hint":"wait"},"delay_ms":1500,"attempt":2}`: Retrying{
+		`{"type":"compacting","trigger":"auto"}`:                          CompactionStarted{Trigger: "auto"},
+		`{"type":"mutation_finished","by":"repair","before":2,"after":3}`: TranscriptRewritten{Mutator: "repair", Before: 2, After: 3},
+		`{"type":"retrying","error":{"message":"no","hint":"wait"},"delay_ms":1500,"attempt":2}`: ModelRetrying{
 			Err: &Error{Message: "no", Advice: "wait"}, Attempt: 2, Delay: 1500 * time.Millisecond,
 		},
 		`{"type":"model_switched","error":{"message":"no"},"from":"a","to":"b"}`: ModelSwitched{From: "a", To: "b", Err: &Error{Message: "no"}},
 		`{"type":"hook_ran","ran":{"event":"Stop","hooks":[{"name":"h","type":"command","ms":3}],"said":[{"by":"h","text":"w"}]}}`: HookRan{
-			Ran: record.HookRan{Event: "Stop", Hooks: []record.HookRun{{Name: "h", Type: "command", Millis: 3}}, Said: []record.HookNotice{{By: "h", Text: "w"}}},
+			Ran: record.HookRan{Event: "Stop", Hooks: []record.HookRun{{Name: "h", Type: "command", Millis: 3}}, Messages: []record.HookNotice{{Hook: "h", Text: "w"}}},
 		},
 		`{"type":"terminal_sequences","sequences":["\u0007"]}`:                  TerminalSequences{Sequences: []string{"\a"}},
-		`{"type":"notified","title":"t","body":"b","level":"info","by":"hook"}`: Notified{Title: "t", Body: "b", Level: "info", By: "hook"},
+		`{"type":"notified","title":"t","body":"b","level":"info","by":"hook"}`: Notification{Title: "t", Body: "b", Level: "info", By: "hook"},
 		`{"type":"model_started","provider":"p","model":"m","attempt":1}`:       ModelStarted{Provider: "p", Model: "m", Attempt: 1},
 		`{"type":"model_finished","took_ms":9,"provider":"p","model":"m","usage":{"input":3,"output":2},"finish":"stop"}`: ModelFinished{
-			Provider: "p", Model: "m", Usage: &usage, Finish: transcript.FinishStop, Took: 9 * time.Millisecond,
+			Provider: "p", Model: "m", Usage: &usage, Finish: transcript.FinishStop, Duration: 9 * time.Millisecond,
 		},
 		`{"type":"usage_updated","took_ms":5,"model":"m","usage":{"input":3,"output":2},"total":{"input":3,"output":2},"cost_usd":0.5,"call_usd":0.25,"for":"aside","provider":"p"}`: UsageUpdated{
-			Model: "m", Usage: usage, Total: usage, CostUSD: 0.5, CallUSD: 0.25, For: "aside", Provider: "p", Took: 5 * time.Millisecond,
+			Model: "m", Usage: usage, Total: usage, CostUSD: 0.5, CallUSD: 0.25, Purpose: "aside", Provider: "p", Duration: 5 * time.Millisecond,
 		},
 		`{"type":"notice","text":"n"}`: Notice{Text: "n"},
 		`{"type":"turn_finished","error":{"message":"stopped","hook_event":"Stop","hook":"h","hook_reason":"stopped"},"turn":"t","reason":"hook"}`: TurnFinished{
@@ -61,7 +61,7 @@ func cases() map[string]Event {
 		},
 		`{"type":"result","error":{"message":"no","code":"busy"},"took_ms":20,"took_model_ms":10,"id":"s","turn":"t","reason":"failed","text":"x","turns":2,"usage":{"input":3,"output":2},"cost_usd":0.5,"by_model":{"m":{"usage":{"input":3,"output":2},"cost_usd":0.5,"calls":2}},"finish":"stop"}`: Result{
 			SessionID: "s", Turn: "t", Reason: ReasonFailed, Text: "x", Err: &Error{Message: "no", Code: "busy"}, Turns: 2, Usage: usage, CostUSD: 0.5,
-			ByModel: map[string]ModelUsage{"m": {Usage: usage, CostUSD: 0.5, Calls: 2}}, Took: 20 * time.Millisecond, TookModel: 10 * time.Millisecond, Finish: transcript.FinishStop,
+			ByModel: map[string]ModelUsage{"m": {Usage: usage, CostUSD: 0.5, Calls: 2}}, Duration: 20 * time.Millisecond, ModelDuration: 10 * time.Millisecond, Finish: transcript.FinishStop,
 		},
 		`{"type":"subagent","event":{"type":"turn_finished","error":{"message":"no"},"turn":"t","reason":"failed"},"use_id":"u","session":"s","name":"scout"}`: SubagentEvent{
 			Use: "u", Session: "s", Name: "scout", Event: TurnFinished{Turn: "t", Reason: ReasonFailed, Err: &Error{Message: "no"}},
@@ -89,9 +89,9 @@ func TestJSON(t *testing.T) {
 func TestPayloads(t *testing.T) {
 	at := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, e := range []Event{
-		Decided{Decision: policy.Decision{Use: "u", Tool: "Bash", Effect: policy.Deny, Reason: "rule", Input: json.RawMessage(`{}`)}},
+		DecisionMade{Decision: policy.Decision{Use: "u", Tool: "Bash", Effect: policy.Deny, Reason: "rule", Input: json.RawMessage(`{}`)}},
 		ApprovalAsked{Question: approval.Question{ID: "q", Use: "u", Tool: "Bash", AskedAt: at}},
-		ApprovalResolved{ID: "q", Answer: approval.Answer{Question: "q", Decision: approval.Allow, By: "ann", At: at}, Late: &approval.Answer{Question: "q", Decision: approval.Deny, At: at}},
+		ApprovalResolved{ID: "q", Answer: approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann", At: at}, LateAnswer: &approval.Answer{Question: "q", Decision: approval.Deny, At: at}},
 		PolicyChanged{Change: policy.Change{Mode: policy.ModePlan, By: "ann", Version: 2}},
 	} {
 		b, err := Marshal(e)
@@ -107,7 +107,7 @@ func TestPayloads(t *testing.T) {
 // Each type has a reader, and says whether it is on record.
 func TestTypes(t *testing.T) {
 	provisional := 0
-	for name, read := range readers {
+	for name, read := range decoders {
 		e, err := read([]byte(`{}`))
 		if err != nil || e.Type() != name {
 			t.Errorf("%s: %q, %v", name, e.Type(), err)
@@ -116,8 +116,8 @@ func TestTypes(t *testing.T) {
 			provisional++
 		}
 	}
-	if len(readers) != 27 || provisional != 17 {
-		t.Errorf("%d types, %d of them provisional", len(readers), provisional)
+	if len(decoders) != 27 || provisional != 17 {
+		t.Errorf("%d types, %d of them provisional", len(decoders), provisional)
 	}
 }
 
@@ -165,7 +165,7 @@ func (h hinted) Unwrap() error { return h.error }
 
 func TestErr(t *testing.T) {
 	cause := hinted{session.ErrBusy}
-	for _, e := range []Event{Retrying{}, ModelSwitched{}, ModelFinished{}, TurnFinished{}, Result{}, SubagentEvent{Event: Result{}}} {
+	for _, e := range []Event{ModelRetrying{}, ModelSwitched{}, ModelFinished{}, TurnFinished{}, Result{}, SubagentEvent{Event: Result{}}} {
 		with := WithErr(e, cause)
 		if Err(e) != nil || !errors.Is(Err(with), session.ErrBusy) {
 			t.Errorf("%T: %v, %v", e, Err(e), Err(with))

@@ -33,44 +33,44 @@ type job struct {
 	env  []string
 	dir  string
 	in   []byte
-	out  kept
-	errs kept
+	out  outputCapture
+	errs outputCapture
 	box  *sandbox.Sandbox // nil: only its process group is kept together
 	held bool             // box refuses things
 }
 
-// ending is how a command ended.
-type ending struct {
+// exitState is how a command ended.
+type exitState struct {
 	exit   int            // 128 + signal for a signal
 	signal syscall.Signal // or 0
 	report *sandbox.Report
 }
 
 // command runs one and understands what it says.
-func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (RunResult, error) {
 	j, notices, err := c.job(d, in)
 	if err != nil {
-		return Answer{Notice: join(notices)}, err
+		return RunResult{Notice: join(notices)}, err
 	}
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	tied := context.AfterFunc(ctx, func() { cancel(ctx.Err()) })
 	defer tied()
 	done := make(chan error, 1)
-	var end ending
+	var end exitState
 	go func() {
 		var err error
 		end, err = j.run(life)
 		done <- err
 	}()
-	finish := func(err error) (Answer, error) {
+	finish := func(err error) (RunResult, error) {
 		defer cancel(nil)
 		if why := context.Cause(life); why != nil {
-			return Answer{Notice: join(notices)}, endedEarly(why, d.Timeout)
+			return RunResult{Notice: join(notices)}, endedEarly(why, d.Timeout)
 		}
 		if err != nil {
-			return Answer{Notice: join(notices)}, j.notStarted(err, &end)
+			return RunResult{Notice: join(notices)}, j.notStarted(err, &end)
 		}
-		r := reading{d: d, e: in.Event, j: j, end: &end, notices: notices}
+		r := outputParser{d: d, e: in.Event, j: j, end: &end, notices: notices}
 		return r.answer()
 	}
 	select {
@@ -82,8 +82,8 @@ func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (Answe
 }
 
 // detach lets a command go on that nobody waits for any more.
-func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (Answer, error)) (Answer, error) {
-	later := make(chan Answer, 1)
+func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (RunResult, error)) (RunResult, error) {
+	later := make(chan RunResult, 1)
 	c.mu.Lock()
 	if !tied() || c.closed { // it is being ended already
 		c.mu.Unlock()
@@ -101,12 +101,12 @@ func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limi
 		close(later)
 	})
 	c.mu.Unlock()
-	return Answer{Later: later, Stop: func() { cancel(context.Canceled) }}, nil
+	return RunResult{Async: later, Stop: func() { cancel(context.Canceled) }}, nil
 }
 
 // job prepares a command.
 func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err error) {
-	j = &job{dir: cmp.Or(in.Dir, in.CWD), out: kept{max: maxStdout}, errs: kept{max: maxStderr}}
+	j = &job{dir: cmp.Or(in.Dir, in.CWD), out: outputCapture{max: maxStdout}, errs: outputCapture{max: maxStderr}}
 	if j.dir == "" {
 		j.dir = c.opt.Project
 	}
@@ -151,7 +151,7 @@ func (c *Commands) choose(j *job, a string) error {
 	case j.box != nil:
 		j.held = true
 		return nil
-	case a != sandboxOff && !c.opt.Unheld:
+	case a != sandboxOff && !c.opt.NoSandbox:
 		return errors.New("there is no sandbox to hold it, and it does not run without one; hint: holdfast doctor says what is missing, and \"sandbox\": \"off\" lets this hook run without one")
 	}
 	var err error
@@ -160,7 +160,7 @@ func (c *Commands) choose(j *job, a string) error {
 }
 
 // run runs the command to its end, and that of everything that it started.
-func (j *job) run(ctx context.Context) (ending, error) {
+func (j *job) run(ctx context.Context) (exitState, error) {
 	if j.box == nil {
 		return j.group(ctx)
 	}
@@ -170,7 +170,7 @@ func (j *job) run(ctx context.Context) (ending, error) {
 	cmd.Cancel = func() error { return cmd.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
 	err := cmd.Run()
-	end := ending{}
+	end := exitState{}
 	if j.held {
 		end.report = cmd.Report()
 	}
@@ -183,7 +183,7 @@ func (j *job) run(ctx context.Context) (ending, error) {
 }
 
 // settle fills in how the main process ended.
-func (e *ending) settle(status syscall.WaitStatus) {
+func (e *exitState) settle(status syscall.WaitStatus) {
 	e.exit = status.ExitStatus()
 	if status.Signaled() {
 		e.signal = status.Signal()
@@ -203,7 +203,7 @@ func endedEarly(why error, limit time.Duration) error {
 }
 
 // notStarted is the failure of a command that could not be executed.
-func (j *job) notStarted(err error, end *ending) error {
+func (j *job) notStarted(err error, end *exitState) error {
 	what := filepath.Base(j.path) + " could not be started"
 	if end.report != nil && end.report.CouldNotStart != "" {
 		return fmt.Errorf("%s: %s: %w", what, strings.TrimSpace(end.report.Text()), err)

@@ -24,6 +24,6 @@ func ExampleNewCommands() {
 		panic(err)
 	}
 	out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Bash"}, CWD: os.TempDir()})
-	fmt.Println(out.Block.What)
+	fmt.Println(out.Block.Text)
 	// Output: not on Fridays
 }

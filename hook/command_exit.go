@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// reading understands what a command that has ended said.
-type reading struct {
+// outputParser understands what a command that has ended said.
+type outputParser struct {
 	d       *Definition
 	e       Event
 	j       *job
-	end     *ending
+	end     *exitState
 	notices []string
 }
 
 // answer is the answer by the rules of the hook's dialect.
-func (r *reading) answer() (Answer, error) {
+func (r *outputParser) answer() (RunResult, error) {
 	text := r.j.out.answered()
 	r.cutOff()
 	say := r.claude
@@ -29,7 +29,7 @@ func (r *reading) answer() (Answer, error) {
 	o, err := say(text)
 	r.refused(err == nil && (r.end.exit == 0 || o != nil))
 	exit := r.end.exit
-	a := Answer{Output: o, Exit: &exit}
+	a := RunResult{Output: o, Exit: &exit}
 	if err != nil {
 		a.Output = nil
 		if len(r.notices) > 0 {
@@ -41,15 +41,15 @@ func (r *reading) answer() (Answer, error) {
 	return a, nil
 }
 
-func (r *reading) note(format string, args ...any) {
+func (r *outputParser) note(format string, args ...any) {
 	r.notices = append(r.notices, fmt.Sprintf(format, args...))
 }
 
 // cutOff tells of output that was not kept.
-func (r *reading) cutOff() {
+func (r *outputParser) cutOff() {
 	for _, k := range []struct {
 		name string
-		kept *kept
+		kept *outputCapture
 	}{{"output", &r.j.out}, {"error output", &r.j.errs}} {
 		if k.kept.dropped > 0 {
 			r.note("of its %s the first %d bytes were kept and %d dropped", k.name, len(k.kept.b), k.kept.dropped)
@@ -59,7 +59,7 @@ func (r *reading) cutOff() {
 
 // refused tells what the sandbox refused. Of a hook that answered, system calls are
 // left out: many programs try one and do without.
-func (r *reading) refused(answered bool) {
+func (r *outputParser) refused(answered bool) {
 	if r.end.report == nil {
 		return
 	}
@@ -85,12 +85,12 @@ func (r *reading) refused(answered bool) {
 	}
 	r.notices = append(r.notices, text)
 	if wider {
-		r.note("hint: %s", r.wider())
+		r.note("hint: %s", r.embeddedJSON())
 	}
 }
 
-// wider says what in the hook's settings would let it do more.
-func (r *reading) wider() string {
+// embeddedJSON says what in the hook's settings would let it do more.
+func (r *outputParser) embeddedJSON() string {
 	if r.d.Sandbox == sandboxWrite {
 		return `"sandbox": "off" in the hook's settings runs it without a sandbox`
 	}
@@ -98,7 +98,7 @@ func (r *reading) wider() string {
 }
 
 // seed reads an answer in seed 000's dialect: only exit code 0 says something.
-func (r *reading) seed(text []byte) (*Output, error) {
+func (r *outputParser) seed(text []byte) (*Output, error) {
 	switch {
 	case r.end.exit != 0:
 		return nil, r.failure()
@@ -106,17 +106,17 @@ func (r *reading) seed(text []byte) (*Output, error) {
 		return nil, nil
 	case wholeObject(text):
 		return r.decode(text)
-	case r.half(text):
+	case r.partialJSON(text):
 		return nil, r.tooLong()
 	}
-	if out := r.behind(text); out != nil {
+	if out := r.trailingDeny(text); out != nil {
 		return out, nil
 	}
 	return &Output{Message: string(text)}, nil
 }
 
 // claude reads an answer in Claude's dialect.
-func (r *reading) claude(text []byte) (*Output, error) {
+func (r *outputParser) claude(text []byte) (*Output, error) {
 	var out *Output
 	var err error
 	object := wholeObject(text)
@@ -125,22 +125,22 @@ func (r *reading) claude(text []byte) (*Output, error) {
 	}
 	switch {
 	case r.end.exit == 2:
-		return r.two(out, err), nil
+		return r.exit2(out, err), nil
 	case object:
 		return out, err
-	case r.half(text):
+	case r.partialJSON(text):
 		return nil, r.tooLong()
 	case r.end.exit != 0:
-		return r.other()
+		return r.otherExit()
 	}
 	return r.plain(text)
 }
 
 // plain is what text that is no JSON says. One that is meant to be JSON is no answer
 // of a guard.
-func (r *reading) plain(text []byte) (*Output, error) {
+func (r *outputParser) plain(text []byte) (*Output, error) {
 	info, _ := r.e.info()
-	if out := r.behind(text); out != nil {
+	if out := r.trailingDeny(text); out != nil {
 		return out, nil
 	}
 	if bytes.HasPrefix(text, []byte("{")) {
@@ -160,9 +160,9 @@ func (r *reading) plain(text []byte) (*Output, error) {
 	return nil, nil
 }
 
-// behind is what a guard refuses in an answer that stands below other text, such as
+// trailingDeny is what a guard refuses in an answer that stands below other text, such as
 // that of a shell's profile; nil without one.
-func (r *reading) behind(text []byte) *Output {
+func (r *outputParser) trailingDeny(text []byte) *Output {
 	info, _ := r.e.info()
 	at := bytes.Index(text, []byte("\n{"))
 	if !info.Guards || at < 0 || !wholeObject(text[at+1:]) {
@@ -176,8 +176,8 @@ func (r *reading) behind(text []byte) *Output {
 	return out.refusal()
 }
 
-// other is an exit code that is neither 0 nor 2, without JSON.
-func (r *reading) other() (*Output, error) {
+// otherExit is an exit code that is neither 0 nor 2, without JSON.
+func (r *outputParser) otherExit() (*Output, error) {
 	err := r.failure()
 	if r.e == WorktreeCreate { // any failure there keeps the worktree from being made
 		return &Output{Block: true, Reason: err.Error()}, nil
@@ -185,16 +185,16 @@ func (r *reading) other() (*Output, error) {
 	return nil, err
 }
 
-// two is exit code 2: a block, whatever the JSON beside it says, where the event
+// exit2 is exit code 2: a block, whatever the JSON beside it says, where the event
 // has something to block. Elsewhere standard error is for the person.
-func (r *reading) two(out *Output, bad error) *Output {
+func (r *outputParser) exit2(out *Output, bad error) *Output {
 	if bad != nil {
 		r.note("%v", bad)
 	}
 	if bad != nil || out == nil {
 		out = &Output{}
 	}
-	said := r.said()
+	said := r.stderrText()
 	info, _ := r.e.info()
 	denied := out.Permission == "deny"
 	if out.Permission != "" && !denied { // an allow beside it counts for nothing
@@ -215,15 +215,15 @@ func (r *reading) two(out *Output, bad error) *Output {
 	return out
 }
 
-// said is standard error, or that there is none.
-func (r *reading) said() string {
+// stderrText is standard error, or that there is none.
+func (r *outputParser) stderrText() string {
 	if text := strings.TrimSpace(strings.ToValidUTF8(string(r.j.errs.b), "\uFFFD")); text != "" {
 		return text
 	}
 	return "it ended with exit code 2 and said nothing on standard error"
 }
 
-func (r *reading) decode(text []byte) (*Output, error) {
+func (r *outputParser) decode(text []byte) (*Output, error) {
 	out, notices, err := decodeOutput(dialectOf(r.d), r.e, text)
 	r.notices = append(r.notices, notices...)
 	if err != nil {
@@ -233,7 +233,7 @@ func (r *reading) decode(text []byte) (*Output, error) {
 }
 
 // failure says how a command ended that has no answer.
-func (r *reading) failure() error {
+func (r *outputParser) failure() error {
 	how := fmt.Sprintf("exit code %d", r.end.exit)
 	switch {
 	case r.end.signal != 0:
@@ -273,11 +273,11 @@ func wholeObject(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{")) && json.Valid(text)
 }
 
-// half says whether a text is the beginning of a JSON object that was cut off.
-func (r *reading) half(text []byte) bool {
+// partialJSON says whether a text is the beginning of a JSON object that was cut off.
+func (r *outputParser) partialJSON(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{")) && r.j.out.dropped > 0
 }
 
-func (r *reading) tooLong() error {
+func (r *outputParser) tooLong() error {
 	return fmt.Errorf("its answer is longer than %d bytes", r.j.out.max)
 }

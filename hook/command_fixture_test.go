@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -26,7 +26,7 @@ type fixture struct {
 func newFixture(t testing.TB, change func(*CommandsOptions)) *fixture {
 	t.Helper()
 	if _, err := os.Stat(shellPath); err != nil {
-		missing.Skip(t, "no %s here", shellPath)
+		testneed.Need(t, "no %s here", shellPath)
 	}
 	f := &fixture{dir: t.TempDir(), temp: t.TempDir()}
 	o := &CommandsOptions{
@@ -57,7 +57,7 @@ func box(t testing.TB, dir, temp string, write ...string) *sandbox.Sandbox {
 	}
 	b, err := sandbox.Open([]*sandbox.Checker{c}, &sandbox.OpenOptions{Folders: []string{dir}, Temp: temp})
 	if errors.Is(err, kernel.ErrUnsupported) {
-		missing.Skip(t, "no sandbox here: %v", err)
+		testneed.Need(t, "no sandbox here: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func box(t testing.TB, dir, temp string, write ...string) *sandbox.Sandbox {
 }
 
 // do runs one command, within a time that no test needs.
-func (f *fixture) do(t testing.TB, d Definition, in Input) (Answer, error) {
+func (f *fixture) do(t testing.TB, d Definition, in Input) (RunResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

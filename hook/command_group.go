@@ -16,10 +16,10 @@ import (
 
 // group runs the command where nothing but its process group keeps it together. It
 // ends with the main process; the rest of the group is killed then.
-func (j *job) group(ctx context.Context) (ending, error) {
+func (j *job) group(ctx context.Context) (exitState, error) {
 	path, err := exec.LookPath(j.path)
 	if err != nil {
-		return ending{}, err
+		return exitState{}, err
 	}
 	var ours, theirs []*os.File
 	closeAll := func(files []*os.File) {
@@ -31,7 +31,7 @@ func (j *job) group(ctx context.Context) (ending, error) {
 		r, w, err := os.Pipe()
 		if err != nil {
 			closeAll(append(ours, theirs...))
-			return ending{}, err
+			return exitState{}, err
 		}
 		if len(ours) == 0 {
 			r, w = w, r // the command reads the first
@@ -39,14 +39,14 @@ func (j *job) group(ctx context.Context) (ending, error) {
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
 	cmd := &exec.Cmd{
-		Path: path, Args: j.args, Env: j.env, Dir: j.dir, SysProcAttr: procgroup.Own(),
+		Path: path, Args: j.args, Env: j.env, Dir: j.dir, SysProcAttr: procgroup.NewGroup(),
 		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
 	}
 	err = cmd.Start()
 	closeAll(theirs)
 	if err != nil {
 		closeAll(ours)
-		return ending{}, err
+		return exitState{}, err
 	}
 	var copies sync.WaitGroup
 	copies.Go(func() {
@@ -55,7 +55,7 @@ func (j *job) group(ctx context.Context) (ending, error) {
 	})
 	copies.Go(func() { _, _ = io.Copy(&j.out, ours[1]) })
 	copies.Go(func() { _, _ = io.Copy(&j.errs, ours[2]) })
-	end := ending{}
+	end := exitState{}
 	state, err := waitGroup(ctx, cmd)
 	if status, ok := state.Sys().(syscall.WaitStatus); ok {
 		end.settle(status)

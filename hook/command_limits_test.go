@@ -34,7 +34,7 @@ var hard = []struct {
 	{"asks to end and does so", "trap 'exit 0' TERM; sleep 1000 & wait", 0, 200 * time.Millisecond, true, ""},
 }
 
-func TestHardCommands(t *testing.T) {
+func TestMisbehavingCommands(t *testing.T) {
 	accesses(t, func(t *testing.T, f *fixture, a string) {
 		for i, tt := range hard {
 			t.Run(tt.name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestHardCommands(t *testing.T) {
 
 // Where there is no pid namespace, what stays in the group ends all the same, and
 // what has left it is not waited for.
-func TestHardCommandsInAGroup(t *testing.T) {
+func TestMisbehavingCommandsInGroup(t *testing.T) {
 	f := group(t)
 	for i, tt := range hard {
 		if strings.Contains(tt.script, "setsid") {
@@ -79,7 +79,7 @@ func runHard(t *testing.T, f *fixture, a string, mark, script string, input int,
 	t.Helper()
 	began := time.Now()
 	d := Definition{Event: Notification, Sandbox: a, Timeout: timeout, Command: "export MARK=" + mark + "; " + script}
-	answer, err := f.do(t, d, Input{Note: Note{Body: strings.Repeat("x", input)}})
+	answer, err := f.do(t, d, Input{Note: UserNotification{Body: strings.Repeat("x", input)}})
 	took := time.Since(began)
 	if took > timeout+patience {
 		t.Errorf("it took %s, with a time of %s", took, timeout)

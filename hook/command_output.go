@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// kept takes all output, and keeps the first of it.
-type kept struct {
+// outputCapture takes all output, and keeps the first of it.
+type outputCapture struct {
 	max     int
 	b       []byte
 	dropped int64
@@ -15,18 +15,18 @@ type kept struct {
 	read  bool // the first line was looked at
 }
 
-func (k *kept) Write(p []byte) (int, error) {
+func (k *outputCapture) Write(p []byte) (int, error) {
 	keep := min(len(p), k.max-len(k.b))
 	k.b = append(k.b, p[:keep]...)
 	k.dropped += int64(len(p) - keep)
 	if k.async != nil && !k.read {
-		k.look()
+		k.firstLine()
 	}
 	return len(p), nil
 }
 
-// look reads the first line as soon as it is whole.
-func (k *kept) look() {
+// firstLine reads the first line as soon as it is whole.
+func (k *outputCapture) firstLine() {
 	if len(k.b) > 0 && k.b[0] != '{' {
 		k.read = true
 		return
@@ -58,7 +58,7 @@ func asyncLine(line []byte) (time.Duration, bool) {
 }
 
 // answered is what was printed, without the line that detached the command.
-func (k *kept) answered() []byte {
+func (k *outputCapture) answered() []byte {
 	text := bytes.TrimSpace(bytes.TrimPrefix(k.b, []byte("\xef\xbb\xbf"))) // a mark of the byte order, of PowerShell and others
 	if k.async == nil {
 		return text

@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -27,7 +27,7 @@ func newScripted(t *testing.T, script string) *scripted {
 	t.Helper()
 	for _, program := range []string{"jq", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing.Skip(t, "no %s on the PATH: apt-get install %s makes this run", program, program)
+			testneed.Need(t, "no %s on the PATH: apt-get install %s makes this run", program, program)
 		}
 	}
 	s := &scripted{fixture: newFixture(t, func(o *CommandsOptions) { o.EnvFile = "/tmp/env.sh" })}
@@ -97,17 +97,17 @@ func (s *scripted) write(t *testing.T, name, text string) string {
 	return full
 }
 
-func whatOf(s *Said) string {
+func whatOf(s *Text) string {
 	if s == nil {
 		return ""
 	}
-	return s.What
+	return s.Text
 }
 
-func saidText(list []Said) string {
+func outcomeText(list []Text) string {
 	var out []string
 	for _, s := range list {
-		out = append(out, s.What)
+		out = append(out, s.Text)
 	}
 	return strings.Join(out, "|")
 }
@@ -164,7 +164,7 @@ func TestScriptAddsContextAtTheStart(t *testing.T) {
 	s := newScripted(t, "session-context.sh")
 	s.write(t, "TODO.md", "- one\n- two\n")
 	out := s.fire(t, Input{Event: SessionStart, Source: "startup", Model: "m"})
-	same(t, "the context", saidText(out.Context), "Session source: startup\nOpen tasks:\n- one\n- two")
+	same(t, "the context", outcomeText(out.Context), "Session source: startup\nOpen tasks:\n- one\n- two")
 	b, err := os.ReadFile(filepath.Join(s.temp, "env.sh"))
 	if err != nil || string(b) != "export NODE_ENV=development\n" {
 		t.Errorf("the variables are %q, %v", b, err)
@@ -177,7 +177,7 @@ func TestScriptAddsContextAtTheStart(t *testing.T) {
 func TestScriptAddsContextByText(t *testing.T) {
 	s := newScripted(t, "prompt-time.sh")
 	out := s.fire(t, Input{Event: UserPromptSubmit, Prompt: "hello"})
-	same(t, "the context", saidText(out.Context), "Current branch: main\nWorking directory: "+s.dir)
+	same(t, "the context", outcomeText(out.Context), "Current branch: main\nWorking directory: "+s.dir)
 }
 
 func TestScriptBlocksAPrompt(t *testing.T) {
@@ -188,7 +188,7 @@ func TestScriptBlocksAPrompt(t *testing.T) {
 	if out.Block != nil {
 		t.Errorf("%+v", out.Block)
 	}
-	same(t, "the context", saidText(out.Context), "The prompt was checked for secrets.")
+	same(t, "the context", outcomeText(out.Context), "The prompt was checked for secrets.")
 }
 
 func TestScriptGivesFeedback(t *testing.T) {
@@ -197,7 +197,7 @@ func TestScriptGivesFeedback(t *testing.T) {
 	in := Input{Event: PostToolUse, Tool: ToolCall{Name: "Write", Input: []byte(`{"file_path":"x.py","content":""}`), Response: []byte(`{"type":"create"}`)}}
 	out := s.fire(t, in)
 	same(t, "the block", whatOf(out.Block), file+" has trailing whitespace in line 2")
-	same(t, "the context", saidText(out.Context), "The formatter strips trailing whitespace.")
+	same(t, "the context", outcomeText(out.Context), "The formatter strips trailing whitespace.")
 	s.write(t, "x.py", "a = 1\n")
 	if out := s.fire(t, in); out.Block != nil || len(out.Context) > 0 {
 		t.Errorf("%+v", out)
@@ -238,8 +238,8 @@ func TestScriptKeepsTheAgentGoing(t *testing.T) {
 
 func TestScriptLogsNotifications(t *testing.T) {
 	s := newScripted(t, "notify-log.sh")
-	s.fire(t, Input{Event: Notification, Note: Note{Body: "may I?", Type: "permission_prompt"}})
-	s.fire(t, Input{Event: Notification, Note: Note{Body: "x", Type: "auth_success"}})
+	s.fire(t, Input{Event: Notification, Note: UserNotification{Body: "may I?", Type: "permission_prompt"}})
+	s.fire(t, Input{Event: Notification, Note: UserNotification{Body: "x", Type: "auth_success"}})
 	b, err := os.ReadFile(filepath.Join(s.dir, "notifications.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestScriptReplacesOutput(t *testing.T) {
 		t.Fatal(err, string(out.ToolOutput))
 	}
 	same(t, "the output", got.Stdout, "Ann [SSN]")
-	same(t, "what the person is told", saidText(out.Notices), "A social security number was taken out.")
+	same(t, "what the person is told", outcomeText(out.Notices), "A social security number was taken out.")
 	in.Tool.Response = []byte(`"Ann 123-45-6789"`)
 	same(t, "the output", string(s.fire(t, in).ToolOutput), `"Ann [SSN]"`)
 }
@@ -291,8 +291,8 @@ func TestScriptInTheBackground(t *testing.T) {
 	}
 	s.fire(t, Input{Event: PreCompact, Trigger: "auto"})
 	waitFor(t, func() bool {
-		for _, out := range s.Late("s1") {
-			return saidText(out.Notices) == "Archived before auto compaction"
+		for _, out := range s.AsyncOutcomes("s1") {
+			return outcomeText(out.Notices) == "Archived before auto compaction"
 		}
 		return false
 	})

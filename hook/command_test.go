@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 func TestAccessOfCommands(t *testing.T) {
@@ -17,7 +17,7 @@ func TestAccessOfCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.dir, "file"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(a string) (Answer, error) {
+	run := func(a string) (RunResult, error) {
 		return f.do(t, Definition{Event: PreToolUse, Dialect: dialectSeed, Sandbox: a, Command: "cat file && echo x > new && rm new"}, Input{})
 	}
 	for _, a := range []string{"", sandboxRead} {
@@ -58,7 +58,7 @@ func TestWithoutSandboxes(t *testing.T) {
 	if _, err := none.do(t, Definition{Event: Stop, Command: "true", Sandbox: sandboxOff}, Input{}); err != nil {
 		t.Error(err)
 	}
-	let := newFixture(t, func(o *CommandsOptions) { o.Read, o.Write, o.Unheld = nil, nil, true })
+	let := newFixture(t, func(o *CommandsOptions) { o.Read, o.Write, o.NoSandbox = nil, nil, true })
 	if _, err := let.do(t, Definition{Event: Stop, Command: "true"}, Input{}); err != nil {
 		t.Error(err)
 	}
@@ -70,22 +70,22 @@ func TestDetachedCommand(t *testing.T) {
 		d := Definition{Event: PostToolUse, Sandbox: a, Command: `export ` + mark + `; echo '{"async":true,"asyncTimeout":20000}'; read -r < go; echo '{"systemMessage":"late"}'`}
 		pipe := filepath.Join(f.dir, "go")
 		if err := mkfifo(pipe); err != nil {
-			missing.Skip(t, "no named pipes here: %v", err)
+			testneed.Need(t, "no named pipes here: %v", err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		got, err := f.Run(ctx, &d, &Input{Event: PostToolUse, CWD: f.dir})
 		cancel() // what was waited for has ended
-		if err != nil || got.Later == nil || got.Output != nil {
+		if err != nil || got.Async == nil || got.Output != nil {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if err := os.WriteFile(pipe, []byte("on\n"), 0); err != nil {
 			t.Fatal(err)
 		}
-		late := <-got.Later
+		late := <-got.Async
 		if late.Err != nil || late.Output == nil || late.Output.Warning != "late" || *late.Exit != 0 {
 			t.Errorf("%+v, %v", late.Output, late.Err)
 		}
-		if _, more := <-got.Later; more {
+		if _, more := <-got.Async; more {
 			t.Error("it answers twice")
 		}
 		gone(t, mark)
@@ -94,15 +94,15 @@ func TestDetachedCommand(t *testing.T) {
 
 func TestDetachedCommandIsEnded(t *testing.T) {
 	f := newFixture(t, nil)
-	run := func(timeout string) Answer {
+	run := func(timeout string) RunResult {
 		t.Helper()
 		got, err := f.do(t, Definition{Event: PostToolUse, Command: `export MARK=ended; echo '{"async":true` + timeout + `}'; sleep 1000`}, Input{})
-		if err != nil || got.Later == nil {
+		if err != nil || got.Async == nil {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		return got
 	}
-	if late := <-run(`,"asyncTimeout":100`).Later; !errors.Is(late.Err, context.DeadlineExceeded) {
+	if late := <-run(`,"asyncTimeout":100`).Async; !errors.Is(late.Err, context.DeadlineExceeded) {
 		t.Errorf("when its time is up: %v", late.Err)
 	}
 	got := run("")
@@ -110,7 +110,7 @@ func TestDetachedCommandIsEnded(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if late := <-got.Later; late.Err == nil || time.Since(began) > patience {
+	if late := <-got.Async; late.Err == nil || time.Since(began) > patience {
 		t.Errorf("when the runner ends: %v after %s", late.Err, time.Since(began))
 	}
 	gone(t, "MARK=ended")
@@ -123,8 +123,8 @@ func TestDetachedCommandThatEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Later != nil {
-		got = <-got.Later
+	if got.Async != nil {
+		got = <-got.Async
 	}
 	if got.Output == nil || got.Output.Warning != "now" {
 		t.Errorf("%+v", got.Output)
@@ -134,7 +134,7 @@ func TestDetachedCommandThatEnds(t *testing.T) {
 func TestSeedDoesNotDetach(t *testing.T) {
 	f := newFixture(t, nil)
 	got, err := f.do(t, Definition{Event: PostToolUse, Dialect: dialectSeed, Command: `echo '{"async":true}'; echo more`}, Input{})
-	if err != nil || got.Later != nil || !strings.Contains(got.Output.Message, "more") {
+	if err != nil || got.Async != nil || !strings.Contains(got.Output.Message, "more") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // What cases of the same kind would say.
-func TestNearTheCorpus(t *testing.T) {
+func TestCorpusVariants(t *testing.T) {
 	for _, c := range []struct{ settings, input, expect string }{
 		{`{"command":"echo hello"}`, `{}`, `{"message":"hello"}`},
 		{`{"command":"printf 'one\r\ntwo\r\n'"}`, `{}`, `{"message":"one\r\ntwo"}`},
@@ -47,7 +47,7 @@ func TestNearTheCorpus(t *testing.T) {
 		{`{}`, `{"cwd":"/a b"}`, `{"cwd":"/a b"}`},
 	} {
 		t.Run(c.settings+c.input, func(t *testing.T) {
-			checkShell(t, corpus.Near(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
+			checkShell(t, corpus.Variants(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
 		})
 	}
 	for _, c := range []struct{ settings, input, expect string }{
@@ -69,7 +69,7 @@ func TestNearTheCorpus(t *testing.T) {
 		{`{"hooks":[{"timeout_ms":5}]}`, `{}`, `{"timeout_ms":5}`},
 	} {
 		t.Run(c.settings+c.input, func(t *testing.T) {
-			checkRegistry(t, corpus.Near(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
+			checkRegistry(t, corpus.Variants(map[string]string{"settings": c.settings, "input": c.input, "expect": c.expect}))
 		})
 	}
 }

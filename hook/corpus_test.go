@@ -109,7 +109,7 @@ func isHeard(t *testing.T, e Event) {
 
 // checkConfig reads a block of settings on top of what is registered.
 func checkConfig(t *testing.T, c corpus.Case, settings, input fields) {
-	r := New(&Options{Runner: speaking{}})
+	r := New(&Options{Runner: fixedRunner{}})
 	for _, entry := range settings.texts("register") {
 		name, says, _ := strings.Cut(entry, ":")
 		if err := r.Register(Definition{Event: Event(name), Func: returns(&Output{Message: says})}); err != nil {
@@ -156,14 +156,14 @@ func checkConfig(t *testing.T, c corpus.Case, settings, input fields) {
 	}
 }
 
-// speaking is a runner whose commands say their own text.
-type speaking struct{}
+// fixedRunner is a runner whose commands say their own text.
+type fixedRunner struct{}
 
-func (speaking) Run(_ context.Context, d *Definition, _ *Input) (Answer, error) {
+func (fixedRunner) Run(_ context.Context, d *Definition, _ *Input) (RunResult, error) {
 	if d.Command == "true" {
-		return Answer{}, nil
+		return RunResult{}, nil
 	}
-	return Answer{Output: &Output{Message: d.Command}}, nil
+	return RunResult{Output: &Output{Message: d.Command}}, nil
 }
 
 func isLevel(t *testing.T, level any, want json.RawMessage) {
@@ -173,12 +173,12 @@ func isLevel(t *testing.T, level any, want json.RawMessage) {
 		t.Fatal(err)
 	}
 	text, _ := level.(string)
-	for _, out := range []*Output{said, {Notification: &Note{Title: "t", Body: "b", Level: text}}} {
-		if err := r.On(PreToolUse, "", returns(out)); err != nil {
+	for _, out := range []*Output{said, {Notification: &UserNotification{Title: "t", Body: "b", Level: text}}} {
+		if err := r.HandleFunc(PreToolUse, "", returns(out)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, n := range r.Fire(t.Context(), Input{Event: PreToolUse}).Notes {
+	for _, n := range r.Fire(t.Context(), Input{Event: PreToolUse}).Notifications {
 		if toJSON(t, n.Level) != string(want) {
 			t.Errorf("%v becomes %q, want %s", level, n.Level, want)
 		}
@@ -192,7 +192,7 @@ func isTimeout(t *testing.T, given, want any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := New(&Options{Runner: speaking{}})
+	r := New(&Options{Runner: fixedRunner{}})
 	if given == nil {
 		list = append(list, Definition{Event: PreToolUse, Func: returns(nil)})
 	}
@@ -216,12 +216,12 @@ var fieldEffects = map[string]struct {
 	"decision=block":           {`{"decision":"block"}`, func(o Outcome) bool { return o.Block != nil }},
 	"decision=approve":         {`{"decision":"approve"}`, func(o Outcome) bool { return o.Permission == "allow" }},
 	"block":                    {`{"block":true}`, func(o Outcome) bool { return o.Block != nil }},
-	"reason":                   {`{"block":true,"reason":"r"}`, func(o Outcome) bool { return o.Block != nil && o.Block.What == "r" }},
+	"reason":                   {`{"block":true,"reason":"r"}`, func(o Outcome) bool { return o.Block != nil && o.Block.Text == "r" }},
 	"permissionUpdate":         {`{"permissionUpdate":{"tool":"Bash","behavior":"deny"}}`, func(o Outcome) bool { return len(o.Updates) == 1 }},
-	"systemMessage":            {`{"systemMessage":"s"}`, func(o Outcome) bool { return len(o.Context) == 1 && o.Context[0].What == "s" }},
-	"additionalContext":        {`{"additionalContext":"c"}`, func(o Outcome) bool { return len(o.Context) == 1 && o.Context[0].What == "c" }},
+	"systemMessage":            {`{"systemMessage":"s"}`, func(o Outcome) bool { return len(o.Context) == 1 && o.Context[0].Text == "s" }},
+	"additionalContext":        {`{"additionalContext":"c"}`, func(o Outcome) bool { return len(o.Context) == 1 && o.Context[0].Text == "c" }},
 	"message":                  {`{"message":"m"}`, func(o Outcome) bool { return len(o.Notices) == 1 }},
-	"notification":             {`{"notification":{"title":"t","body":"b"}}`, func(o Outcome) bool { return len(o.Notes) == 1 }},
+	"notification":             {`{"notification":{"title":"t","body":"b"}}`, func(o Outcome) bool { return len(o.Notifications) == 1 }},
 	"updatedInput":             {`{"updatedInput":{"command":"true"}}`, func(o Outcome) bool { return string(o.Input) == `{"command":"true"}` }},
 	"updatedMCPToolOutput":     {`{"updatedMCPToolOutput":"x"}`, func(o Outcome) bool { return string(o.ToolOutput) == `"x"` }},
 }
@@ -283,7 +283,7 @@ func registerWhileFiring(t *testing.T, input fields) {
 	var all sync.WaitGroup
 	for range count("register") {
 		all.Go(func() {
-			if err := r.On(PreToolUse, "", returns(nil)); err != nil {
+			if err := r.HandleFunc(PreToolUse, "", returns(nil)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -339,21 +339,21 @@ func inputOf(t *testing.T, e Event, given fields) Input {
 	return in
 }
 
-// told is what hooks of a case noted down.
-type told struct {
+// recordedInputs is what hooks of a case noted down.
+type recordedInputs struct {
 	sync.Mutex
 	order []string
 	last  Input
 }
 
-func (l *told) note(name string, in Input) {
+func (l *recordedInputs) note(name string, in Input) {
 	l.Lock()
 	defer l.Unlock()
 	l.order, l.last = append(l.order, name), in
 }
 
 // hookOf makes the hook that an entry of a case describes.
-func hookOf(t *testing.T, e Event, entry any, l *told) Definition {
+func hookOf(t *testing.T, e Event, entry any, l *recordedInputs) Definition {
 	d := Definition{Event: e, Dialect: dialectSeed}
 	said := func(name string, out *Output, err error) function {
 		return func(_ context.Context, in Input) (*Output, error) {
@@ -405,8 +405,8 @@ func hookOf(t *testing.T, e Event, entry any, l *told) Definition {
 
 func checkFiring(t *testing.T, c corpus.Case, settings, input, expect fields) {
 	e := input.event(t)
-	r := New(&Options{Runner: speaking{}})
-	l := &told{}
+	r := New(&Options{Runner: fixedRunner{}})
+	l := &recordedInputs{}
 	hooks, _ := settings["hooks"].([]any)
 	refused := false
 	for _, entry := range hooks {
@@ -449,7 +449,7 @@ func checkFiring(t *testing.T, c corpus.Case, settings, input, expect fields) {
 			if out.Block == nil {
 				t.Fatalf("%+v", out)
 			}
-			if got := "Error: " + cmp.Or(out.Block.What, text); got != want {
+			if got := "Error: " + cmp.Or(out.Block.Text, text); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		case "event", "toolName", "toolInput", "toolUseId", "sessionId", "cwd", "permissionMode":

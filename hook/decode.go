@@ -15,11 +15,11 @@ import (
 
 // SettingsBlock is the "hooks" block of a settings file, and where it was written.
 type SettingsBlock struct {
-	JSON  json.RawMessage
-	Layer string
-	File  string
-	Dir   string                           // what relative file rules are relative to
-	Place func(offset int) (line, col int) // of an offset in the block; nil: unknown
+	JSON     json.RawMessage
+	Layer    string
+	File     string
+	Dir      string                           // what relative file rules are relative to
+	Position func(offset int) (line, col int) // of an offset in the block; nil: unknown
 }
 
 // Decode reads the block: Claude Code's form under
@@ -32,7 +32,7 @@ type SettingsBlock struct {
 // Errors are *[Error]; unknown events and fields, bad expressions and values that
 // cannot work are among them. What could be read is returned with the error.
 func (b *SettingsBlock) Decode() ([]Definition, error) {
-	d := &decoding{o: b}
+	d := &blockDecoder{o: b}
 	if len(b.JSON) == 0 {
 		return nil, nil
 	}
@@ -51,14 +51,14 @@ func (b *SettingsBlock) Decode() ([]Definition, error) {
 	return d.found, errors.Join(d.errs...)
 }
 
-// decoding is a block of hooks while it is read: what was found, and what is wrong.
-type decoding struct {
+// blockDecoder is a block of hooks while it is read: what was found, and what is wrong.
+type blockDecoder struct {
 	o     *SettingsBlock
 	found []Definition
 	errs  []error
 }
 
-func (d *decoding) event(m *jsontree.Member) {
+func (d *blockDecoder) event(m *jsontree.Member) {
 	event, dialect, err := parseEvent(m.Key)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Field, e.Offset = m.Key, m.At
@@ -83,15 +83,15 @@ func (d *decoding) event(m *jsontree.Member) {
 }
 
 // wrong notes an error.
-func (d *decoding) wrong(field string, at int, hint, format string, args ...any) {
+func (d *blockDecoder) wrong(field string, at int, hint, format string, args ...any) {
 	d.errs = append(d.errs, &Error{Field: field, Offset: at, What: fmt.Sprintf(format, args...), Advice: hint})
 }
 
-func (d *decoding) expected(field string, n *jsontree.Node, want, hint string) {
+func (d *blockDecoder) expected(field string, n *jsontree.Node, want, hint string) {
 	d.wrong(field, n.At, hint, "%s stands where %s is needed", n.Show(), want)
 }
 
-func (d *decoding) list(field string, n *jsontree.Node) ([]jsontree.Node, bool) {
+func (d *blockDecoder) list(field string, n *jsontree.Node) ([]jsontree.Node, bool) {
 	if n.Kind == jsontree.List {
 		return n.Items, true
 	}
@@ -104,7 +104,7 @@ type reader func(path string, n *jsontree.Node)
 
 // object reads the fields of an object; null is a field that is not there. It
 // returns false when the object cannot be used.
-func (d *decoding) object(path string, n *jsontree.Node, known map[string]reader) bool {
+func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]reader) bool {
 	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", "")
 		return false
@@ -151,7 +151,7 @@ func nearestOf(name string, names []string) string {
 	return "known are " + strings.Join(names, ", ")
 }
 
-func (d *decoding) text(into *string) reader {
+func (d *blockDecoder) text(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		switch {
 		case n.Kind != jsontree.Text:
@@ -165,7 +165,7 @@ func (d *decoding) text(into *string) reader {
 }
 
 // needed is a text that is not empty.
-func (d *decoding) needed(into *string) reader {
+func (d *blockDecoder) needed(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		d.text(into)(path, n)
 		if n.Kind == jsontree.Text && strings.TrimSpace(n.Text) == "" {
@@ -175,7 +175,7 @@ func (d *decoding) needed(into *string) reader {
 }
 
 // word is a text out of a set.
-func word[T ~string](d *decoding, into *T, words ...T) reader {
+func word[T ~string](d *blockDecoder, into *T, words ...T) reader {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind == jsontree.Text && slices.Contains(words, T(n.Text)) {
 			*into = T(n.Text)
@@ -189,7 +189,7 @@ func word[T ~string](d *decoding, into *T, words ...T) reader {
 	}
 }
 
-func (d *decoding) flag(into *bool) reader {
+func (d *blockDecoder) flag(into *bool) reader {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind != jsontree.Bool {
 			d.expected(path, n, "true or false", "")
@@ -199,7 +199,7 @@ func (d *decoding) flag(into *bool) reader {
 	}
 }
 
-func (d *decoding) texts(into *[]string, check func(string) (what, hint string)) reader {
+func (d *blockDecoder) texts(into *[]string, check func(string) (what, hint string)) reader {
 	return func(path string, n *jsontree.Node) {
 		items, ok := d.list(path, n)
 		if !ok {
@@ -219,16 +219,16 @@ func (d *decoding) texts(into *[]string, check func(string) (what, hint string))
 }
 
 // origin says where a definition was written.
-func (d *decoding) origin(at int) policy.Origin {
+func (d *blockDecoder) origin(at int) policy.Origin {
 	o := policy.Origin{Layer: d.o.Layer, File: d.o.File}
-	if d.o.Place != nil {
-		o.Line, o.Col = d.o.Place(at)
+	if d.o.Position != nil {
+		o.Line, o.Col = d.o.Position(at)
 	}
 	return o
 }
 
 // add keeps a definition whose matcher and condition can be used.
-func (d *decoding) add(path string, n *jsontree.Node, def Definition) {
+func (d *blockDecoder) add(path string, n *jsontree.Node, def Definition) {
 	def.Origin, def.Dir = d.origin(n.At), d.o.Dir
 	if def.If != "" {
 		if _, err := compileIf(def.If, def.Dir, policy.RuleOptions{Home: "/", Cwd: cmp.Or(def.Dir, "/")}); err != nil {
@@ -240,7 +240,7 @@ func (d *decoding) add(path string, n *jsontree.Node, def Definition) {
 }
 
 // place notes an error with its place in the block.
-func (d *decoding) place(err error, path string, at int) {
+func (d *blockDecoder) place(err error, path string, at int) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Field, e.Offset = path, at
 	}

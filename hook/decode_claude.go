@@ -15,7 +15,7 @@ import (
 const maxTimeout = 24 * time.Hour
 
 // group reads one entry of Claude's form: {"matcher", "hooks"}.
-func (d *decoding) group(path string, event Event, n *jsontree.Node) {
+func (d *blockDecoder) group(path string, event Event, n *jsontree.Node) {
 	var matcher string
 	var handlers *jsontree.Node
 	known := map[string]reader{
@@ -63,7 +63,7 @@ var absentTypes = map[string]string{
 }
 
 // handler reads {"type", …}.
-func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definition, bool) {
+func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Definition, bool) {
 	def := Definition{Event: event, Dialect: dialectClaude}
 	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", `write {"type": "command", "command": ...}`)
@@ -124,7 +124,7 @@ func (d *decoding) handler(path string, event Event, n *jsontree.Node) (Definiti
 }
 
 // fits checks what the fields of a handler mean together and for its event.
-func (d *decoding) fits(path string, n *jsontree.Node, def *Definition) bool {
+func (d *blockDecoder) fits(path string, n *jsontree.Node, def *Definition) bool {
 	before := len(d.errs)
 	if def.URL != "" && (def.Event == SessionStart || def.Event == Setup) {
 		d.wrong(path+".type", n.Field("type").At, `write a "command"`, "%s runs commands only", def.Event)
@@ -155,7 +155,7 @@ func isToolEvent(e Event) bool {
 	return info.Matches == "tool_name"
 }
 
-func (d *decoding) seconds(into *time.Duration) reader {
+func (d *blockDecoder) seconds(into *time.Duration) reader {
 	return func(path string, n *jsontree.Node) {
 		s, err := strconv.ParseFloat(n.Text, 64)
 		switch {
@@ -171,7 +171,7 @@ func (d *decoding) seconds(into *time.Duration) reader {
 	}
 }
 
-func (d *decoding) shell(into *string) reader {
+func (d *blockDecoder) shell(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind == jsontree.Text && n.Text == "powershell" {
 			d.wrong(path, n.At, `write it for bash, or start powershell with "args"`, "powershell is not run")
@@ -181,7 +181,7 @@ func (d *decoding) shell(into *string) reader {
 	}
 }
 
-func (d *decoding) rewake(into *string) reader {
+func (d *blockDecoder) rewake(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		var on bool
 		if d.flag(&on)(path, n); on {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-func (d *decoding) url(into *string) reader {
+func (d *blockDecoder) url(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		d.needed(into)(path, n)
 		if n.Kind != jsontree.Text || strings.TrimSpace(n.Text) == "" {
@@ -33,7 +33,7 @@ var headerName = lazyregexp.Must("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 // ownHeaders are headers that are not the configuration's to set.
 var ownHeaders = lazyregexp.Must(`(?i)^(host|content-length|content-type|transfer-encoding|connection|trailer|te|upgrade)$`)
 
-func (d *decoding) headers(into *map[string]string) reader {
+func (d *blockDecoder) headers(into *map[string]string) reader {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind != jsontree.Object {
 			d.expected(path, n, "an object", `write {"X-Name": "value"}`)

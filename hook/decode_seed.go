@@ -10,7 +10,7 @@ import (
 
 // seed reads one entry of seed 000's form: {"command", "matcher", "timeout"}, and
 // what is ours besides.
-func (d *decoding) seed(path string, event Event, n *jsontree.Node) {
+func (d *blockDecoder) seed(path string, event Event, n *jsontree.Node) {
 	def := Definition{Event: event, Dialect: dialectSeed}
 	if n.Kind == jsontree.Object && n.Field("hooks") != n {
 		d.wrong(path, n.At, "write "+string(event)+` for that form, or {"command": ...}`, `a group with "hooks" stands where a command is needed`)
@@ -39,7 +39,7 @@ func (d *decoding) seed(path string, event Event, n *jsontree.Node) {
 }
 
 // milliseconds reads a time; 0 and less is the shortest there is.
-func (d *decoding) milliseconds(into *time.Duration) reader {
+func (d *blockDecoder) milliseconds(into *time.Duration) reader {
 	return func(path string, n *jsontree.Node) {
 		ms, err := strconv.ParseFloat(n.Text, 64)
 		switch {

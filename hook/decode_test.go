@@ -31,7 +31,7 @@ func TestDecode(t *testing.T) {
 	got, err := (&hook.SettingsBlock{
 		JSON:  json.RawMessage(block),
 		Layer: layernames.Project, File: "/p/.claude/settings.json", Dir: "/p",
-		Place: func(at int) (int, int) {
+		Position: func(at int) (int, int) {
 			before := block[:at]
 			return strings.Count(before, "\n") + 1, at - strings.LastIndexByte(before, '\n')
 		},

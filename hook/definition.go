@@ -72,7 +72,7 @@ type Definition struct {
 	Once      bool // per registry
 	Status    string
 
-	// Origin is where it was written; Digest identifies its text, see [Definition.Seal].
+	// Origin is where it was written; Digest identifies its text, see [Definition.ComputeDigest].
 	Origin policy.Origin
 	Digest string
 }
@@ -88,9 +88,9 @@ func (d *Definition) Type() string {
 	return typeCommand
 }
 
-// Blocks reports whether a failure of the hook counts as a block, see OnFailure.
+// CanBlock reports whether a failure of the hook counts as a block, see OnFailure.
 // strict is [Options].Strict.
-func (d *Definition) Blocks(strict bool) bool {
+func (d *Definition) CanBlock(strict bool) bool {
 	if d.OnFailure != "" {
 		return d.OnFailure == failBlock
 	}

@@ -15,13 +15,13 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// sealed is what a digest is made over. Its JSON is canonical: the fields in this
+// digestInput is what a digest is made over. Its JSON is canonical: the fields in this
 // order, the keys of headers sorted. Where the hook was written is not in it: text
 // that has moved is the same text.
-type sealed struct {
+type digestInput struct {
 	Event     Event             `json:"event"`
 	Dialect   string            `json:"dialect"`
 	Type      string            `json:"type"`
@@ -37,21 +37,21 @@ type sealed struct {
 	OnFailure string            `json:"on_failure"`
 	Async     bool              `json:"async"`
 	Once      bool              `json:"once"`
-	Files     []sealedFile      `json:"files"`
+	Files     []digestFile      `json:"files"`
 }
 
-type sealedFile struct {
+type digestFile struct {
 	Name   string `json:"name"` // below the project, with slashes
 	Digest string `json:"sha256"`
 }
 
-// Seal fills in Digest: over everything that says what the hook does, and what is
+// ComputeDigest fills in Digest: over everything that says what the hook does, and what is
 // in those files below project that its command line names. It reads files.
-func (d *Definition) Seal(project string) error {
+func (d *Definition) ComputeDigest(project string) error {
 	if d.Func != nil {
 		return nil
 	}
-	s := sealed{
+	s := digestInput{
 		Event: d.Event, Dialect: d.Dialect, Type: d.Type(), Matcher: d.Matcher, If: d.If, Command: d.Command, Args: d.Args, Env: d.Env,
 		Sandbox: d.Sandbox, URL: d.URL, Headers: d.Headers, Timeout: int64(d.Timeout), OnFailure: d.OnFailure, Async: d.Async, Once: d.Once,
 	}
@@ -62,7 +62,7 @@ func (d *Definition) Seal(project string) error {
 		s.Sandbox = sandboxRead
 	}
 	var err error
-	if s.Files, err = sealFiles(d.named(project), project); err != nil {
+	if s.Files, err = digestFiles(d.named(project), project); err != nil {
 		return &Error{Field: d.Command, What: err.Error(), Advice: "make the file readable, or take it out of the hook's command"}
 	}
 	text, err := json.Marshal(s)
@@ -74,9 +74,9 @@ func (d *Definition) Seal(project string) error {
 	return nil
 }
 
-// sealFiles makes the digests of those words that name regular files below the
+// digestFiles makes the digests of those words that name regular files below the
 // project, and of the files there that these run.
-func sealFiles(words []string, project string) ([]sealedFile, error) {
+func digestFiles(words []string, project string) ([]digestFile, error) {
 	root := filepath.Clean(project)
 	if led, err := filepath.EvalSymlinks(root); err == nil {
 		root = led
@@ -88,8 +88,8 @@ func sealFiles(words []string, project string) ([]sealedFile, error) {
 	for step := 0; len(words) > 0 && step <= maxLoading; step++ {
 		var next []string
 		for _, word := range words {
-			name, ok := below(word, filepath.Clean(project), root)
-			if _, done := files[name]; !ok || done || len(files) >= maxSealed {
+			name, ok := relPath(word, filepath.Clean(project), root)
+			if _, done := files[name]; !ok || done || len(files) >= maxDigestBytes {
 				continue
 			}
 			file := filepath.Join(root, filepath.FromSlash(name))
@@ -107,16 +107,16 @@ func sealFiles(words []string, project string) ([]sealedFile, error) {
 		}
 		words = next
 	}
-	out := make([]sealedFile, 0, len(files))
+	out := make([]digestFile, 0, len(files))
 	for name, digest := range files {
-		out = append(out, sealedFile{Name: name, Digest: digest})
+		out = append(out, digestFile{Name: name, Digest: digest})
 	}
-	slices.SortFunc(out, func(a, b sealedFile) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b digestFile) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-// below is the name of a word's file relative to the project.
-func below(word, project, root string) (string, bool) {
+// relPath is the name of a word's file relative to the project.
+func relPath(word, project, root string) (string, bool) {
 	if word == "" || strings.ContainsRune(word, 0) {
 		return "", false
 	}
@@ -154,7 +154,7 @@ func (d *Definition) named(project string) []string {
 	words := append([]string{d.Command}, d.Args...)
 	if d.Args == nil {
 		words = lineWords(d.Command, project)
-		r := shellread.Parse(d.Command, &shellread.Options{Dir: project, Vars: map[string]string{"CLAUDE_PROJECT_DIR": project}})
+		r := shellparse.Parse(d.Command, &shellparse.Options{Dir: project, Vars: map[string]string{"CLAUDE_PROJECT_DIR": project}})
 		for i := range r.Commands {
 			c := &r.Commands[i]
 			if words = append(words, c.Program); c.Dir != "" && !filepath.IsAbs(c.Program) {

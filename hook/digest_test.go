@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -33,7 +33,7 @@ func write(t *testing.T, path, text string) {
 
 func sealOf(t *testing.T, d Definition, dir string) string {
 	t.Helper()
-	if err := d.Seal(dir); err != nil {
+	if err := d.ComputeDigest(dir); err != nil {
 		t.Fatal(err)
 	}
 	return d.Digest
@@ -96,12 +96,12 @@ func TestSealCoversTheScripts(t *testing.T) {
 }
 
 // The digest is the same in another copy of the project, and behind a link to it.
-func TestSealIsAboutTheText(t *testing.T) {
+func TestDigestOfText(t *testing.T) {
 	d := Definition{Event: PreToolUse, Dialect: dialectClaude, Command: `"$CLAUDE_PROJECT_DIR"/a.sh`}
 	one, two := project(t, "a.sh"), project(t, "a.sh")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(one, link); err != nil {
-		missing.Skip(t, "no links: %v", err)
+		testneed.Need(t, "no links: %v", err)
 	}
 	want := sealOf(t, d, one)
 	if len(want) != len("sha256:")+64 {
@@ -175,10 +175,10 @@ func TestSealLeavesOutWhatIsNotTheProjects(t *testing.T) {
 // A regular file that not even root can read from its beginning.
 func TestSealNeedsToReadTheScript(t *testing.T) {
 	if _, err := os.Stat("/proc/self/mem"); err != nil {
-		missing.Skip(t, "no file that cannot be read: %v", err)
+		testneed.Need(t, "no file that cannot be read: %v", err)
 	}
 	d := Definition{Event: PreToolUse, Command: "./mem"}
-	err := d.Seal("/proc/self")
+	err := d.ComputeDigest("/proc/self")
 	if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.What, "the file mem cannot be read") || e.Advice == "" || d.Digest != "" {
 		t.Errorf("%v, %q", err, d.Digest)
 	}
@@ -188,7 +188,7 @@ func BenchmarkSeal(b *testing.B) {
 	d := Definition{Event: PreToolUse, Command: `"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh --fast`}
 	dir := b.TempDir()
 	for b.Loop() {
-		if err := d.Seal(dir); err != nil {
+		if err := d.ComputeDigest(dir); err != nil {
 			b.Fatal(err)
 		}
 	}

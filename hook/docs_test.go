@@ -50,7 +50,7 @@ func TestHooksDocumentEvents(t *testing.T) {
 		if row[0] != string(in.Event) || row[1] != in.Seed || row[2] == "" || row[3] != in.Matches || row[5] != guards {
 			t.Errorf("%s: %q is %+v in the code", in.Event, row, in)
 		}
-		if (row[4] != "") != (abilities(in)&canBlock != 0) {
+		if (row[4] != "") != (eventEffects(in)&canBlock != 0) {
 			t.Errorf("%s: blocks %q is not so in the code", in.Event, row[4])
 		}
 	}
@@ -61,7 +61,7 @@ func TestHooksDocumentAnswers(t *testing.T) {
 	for i, x := range effects {
 		var with, without []string
 		for _, in := range events {
-			if abilities(in)&x.can != 0 {
+			if eventEffects(in)&x.can != 0 {
 				with = append(with, string(in.Event))
 			} else {
 				without = append(without, string(in.Event))

@@ -25,7 +25,7 @@ type entry struct {
 	explicit bool // the definition says how long it may take
 	limit    time.Duration
 	closed   bool // a failure counts as a block
-	ran      atomic.Bool
+	done     atomic.Bool
 }
 
 // newEntry checks a definition and fills in what it leaves out.
@@ -181,7 +181,7 @@ func (e *entry) fill(strict bool) {
 	}
 	e.by = oneLine(e.Name, maxName)
 	e.limit = e.time()
-	e.closed = e.Blocks(strict)
+	e.closed = e.CanBlock(strict)
 	if e.kind != typeFunction {
 		e.key = e.identity()
 	}

@@ -15,7 +15,7 @@ func (c *Commands) environ(d *Definition, in *Input, j *job) (env []string, vars
 	if j.held {
 		env = j.box.Environ(c.opt.Environ)
 	} else {
-		env = environ.ForCommands(c.opt.Environ)
+		env = environ.ForSandbox(c.opt.Environ)
 	}
 	named, notices := c.named(d)
 	vars = map[string]string{"CLAUDE_PROJECT_DIR": c.opt.Project, "CLAUDE_CODE_SESSION_ID": in.SessionID}

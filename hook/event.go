@@ -71,7 +71,7 @@ type eventInfo struct {
 // seedTimeout is the default time of functions and of commands in seed 000's dialect.
 const seedTimeout = 30 * time.Second
 
-const usualTimeout = 10 * time.Minute
+const defaultTimeout = 10 * time.Minute
 
 // events is the closed set.
 var events = []eventInfo{
@@ -132,7 +132,7 @@ func (e Event) info() (eventInfo, bool) {
 	}
 	in := events[i]
 	if in.Timeout == 0 {
-		in.Timeout = usualTimeout
+		in.Timeout = defaultTimeout
 	}
 	return in, true
 }
@@ -186,7 +186,7 @@ func parseEvent(name string) (Event, string, error) {
 		}
 	}
 	short := name[:min(len(name), maxNear)]
-	far := func(known string) int { return spelling.Edits(bare(known), bare(short)) }
+	far := func(known string) int { return spelling.Edits(normalizeName(known), normalizeName(short)) }
 	hint := "known are " + strings.Join(claude, ", ")
 	near := slices.MinFunc(names, func(a, b string) int {
 		return cmp.Or(far(a)-far(b), spelling.Edits(a, short)-spelling.Edits(b, short))
@@ -197,7 +197,7 @@ func parseEvent(name string) (Event, string, error) {
 	return "", "", &Error{What: fmt.Sprintf("there is no event %.60q", name), Advice: hint}
 }
 
-// bare is a name without its spelling: "pre_tool_use" is "pretooluse".
-func bare(name string) string {
+// normalizeName is a name without its spelling: "pre_tool_use" is "pretooluse".
+func normalizeName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }

@@ -41,10 +41,10 @@ func noForce(_ context.Context, in hook.Input) (*hook.Output, error) {
 	return nil, nil
 }
 
-func ExampleRegistry_On() {
+func ExampleRegistry_HandleFunc() {
 	hooks := hook.New(nil)
 	defer hooks.Close()
-	err := hooks.On(hook.PreToolUse, "Bash", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+	err := hooks.HandleFunc(hook.PreToolUse, "Bash", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		var call struct {
 			Command string `json:"command"`
 		}
@@ -84,9 +84,9 @@ func ExampleRegistry_Fire() {
 		return
 	}
 	out := hooks.Fire(context.Background(), hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: "Bash"}})
-	fmt.Println(out.Permission, "by", out.PermissionBy+":", out.PermissionReason)
+	fmt.Println(out.Permission, "by", out.PermissionHook+":", out.PermissionReason)
 	for _, n := range out.Notices {
-		fmt.Println(n.By, "says", n.What)
+		fmt.Println(n.Hook, "says", n.Text)
 	}
 	for _, run := range out.Ran.Hooks {
 		fmt.Printf("%s: %q\n", run.Name, run.Effect)

@@ -11,30 +11,30 @@ import (
 
 var errClosed = errors.New("the registry of hooks is closed")
 
-// overtime is why a hook was not heard out: it has had its time.
-type overtime struct{ limit time.Duration }
+// timeoutError is why a hook was not heard out: it has had its time.
+type timeoutError struct{ limit time.Duration }
 
-func (o *overtime) Error() string { return fmt.Sprintf("ran out of time (%v)", o.limit) }
-func (o *overtime) Unwrap() error { return context.DeadlineExceeded }
+func (o *timeoutError) Error() string { return fmt.Sprintf("ran out of time (%v)", o.limit) }
+func (o *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// firing is one [Registry.Fire], or one hook that nobody waits for.
-type firing struct {
-	r         *Registry
-	in        Input  // as those before have left it
-	rewritten bool   // the call is no longer the one that in.Requests were about
-	changer   *entry // the last hook that changed the call
-	out       Outcome
-	seen      []string      // of commands that ran: what they do
-	left      time.Duration // of what commands share at the end of a session
-	chosen    bool          // what is run has been found due
+// fireState is one [Registry.Fire], or one hook that nobody waits for.
+type fireState struct {
+	r            *Registry
+	in           Input  // as those before have left it
+	inputChanged bool   // the call is no longer the one that in.Requests were about
+	inputHook    *entry // the last hook that changed the call
+	out          Outcome
+	seen         []string      // of commands that ran: what they do
+	skipped      time.Duration // of what commands share at the end of a session
+	chosen       bool          // what is run has been found due
 }
 
 // pick finds the hooks that the event, its dialect's rules and their matchers let
 // run. Their conditions wait until it is their turn.
-func (f *firing) pick(list []*entry) []*entry {
+func (f *fireState) pick(list []*entry) []*entry {
 	picked := make([]*entry, 0, len(list))
 	for _, e := range list {
-		if !e.hears(&f.in) {
+		if !e.matchesDialect(&f.in) {
 			continue
 		}
 		ok, notice := true, ""
@@ -51,10 +51,10 @@ func (f *firing) pick(list []*entry) []*entry {
 	return picked
 }
 
-// hears reports whether the moment is one in the hook's dialect. Claude Code's Stop
+// matchesDialect reports whether the moment is one in the hook's dialect. Claude Code's Stop
 // is only of turns that the model has ended, and its Setup only of a setup that was
 // asked for.
-func (e *entry) hears(in *Input) bool {
+func (e *entry) matchesDialect(in *Input) bool {
 	if e.kind == typeFunction || e.Dialect == dialectSeed {
 		return true
 	}
@@ -68,19 +68,19 @@ func (e *entry) hears(in *Input) bool {
 }
 
 // runAll runs hooks in their order.
-func (f *firing) runAll(ctx context.Context, list []*entry) {
+func (f *fireState) runAll(ctx context.Context, list []*entry) {
 	for len(list) > 0 {
-		n := stretch(list)
+		n := batchSize(list)
 		f.run(ctx, list[:n])
 		list = list[n:]
 	}
 }
 
-// askAgain asks the hooks before the last one that changed the call's input about the
+// rerunEarlier asks the hooks before the last one that changed the call's input about the
 // input that is left: they have seen another one, or none. What they would change is
 // left out, so that it ends.
-func (f *firing) askAgain(ctx context.Context, picked []*entry) {
-	n := slices.Index(picked, f.changer)
+func (f *fireState) rerunEarlier(ctx context.Context, picked []*entry) {
+	n := slices.Index(picked, f.inputHook)
 	if n <= 0 || f.out.Block != nil || f.out.Permission == "deny" {
 		return
 	}
@@ -88,9 +88,9 @@ func (f *firing) askAgain(ctx context.Context, picked []*entry) {
 	f.runAll(ctx, slices.DeleteFunc(slices.Clone(picked[:n]), func(e *entry) bool { return e.Async }))
 }
 
-// stretch is how many hooks at the head of the list are run together: functions
+// batchSize is how many hooks at the head of the list are run together: functions
 // one after another, commands side by side where nothing is rewritten.
-func stretch(list []*entry) int {
+func batchSize(list []*entry) int {
 	together := func(e *entry) bool {
 		return !e.Async && (e.kind == typeFunction) == (list[0].kind == typeFunction)
 	}
@@ -104,14 +104,14 @@ func stretch(list []*entry) int {
 	return n
 }
 
-func (f *firing) run(ctx context.Context, list []*entry) {
+func (f *fireState) run(ctx context.Context, list []*entry) {
 	switch {
 	case ctx.Err() != nil:
 		f.fail(list, cancelled(ctx))
 	case f.r.done():
 		f.fail(list, errClosed)
 	case list[0].Async:
-		f.later(ctx, list[0])
+		f.startAsync(ctx, list[0])
 	case list[0].kind == typeFunction:
 		f.functions(ctx, list)
 	default:
@@ -121,7 +121,7 @@ func (f *firing) run(ctx context.Context, list []*entry) {
 
 // due decides, when it is a hook's turn, whether it runs: by its condition, and
 // because neither it nor one that does the same has had its run.
-func (f *firing) due(e *entry) bool {
+func (f *fireState) due(e *entry) bool {
 	if f.chosen {
 		return true
 	}
@@ -136,8 +136,8 @@ func (f *firing) due(e *entry) bool {
 
 // holds judges the condition. Of a call that was rewritten it cannot be known what
 // it touches: the hook runs.
-func (f *firing) holds(e *entry) bool {
-	return e.cond == nil || f.rewritten || e.cond.holds(&f.in)
+func (f *fireState) holds(e *entry) bool {
+	return e.cond == nil || f.inputChanged || e.cond.holds(&f.in)
 }
 
 // once takes the one run of a hook that has only one.
@@ -145,7 +145,7 @@ func (r *Registry) once(e *entry) bool {
 	if !e.Once {
 		return true
 	}
-	if !e.ran.CompareAndSwap(false, true) {
+	if !e.done.CompareAndSwap(false, true) {
 		return false
 	}
 	r.remove(e)
@@ -154,14 +154,14 @@ func (r *Registry) once(e *entry) bool {
 
 // result is what came of running a hook.
 type result struct {
-	Answer
+	RunResult
 	err  error
 	took time.Duration
 }
 
 // commands runs commands and HTTP hooks side by side. What they say is taken in
 // order.
-func (f *firing) commands(ctx context.Context, list []*entry) {
+func (f *fireState) commands(ctx context.Context, list []*entry) {
 	start := time.Now()
 	var due []*entry
 	for _, e := range list {
@@ -178,17 +178,17 @@ func (f *firing) commands(ctx context.Context, list []*entry) {
 		results[0] = f.command(ctx, due[0])
 	}
 	wg.Wait()
-	f.left -= time.Since(start)
+	f.skipped -= time.Since(start)
 	for i, e := range due {
-		if results[i].Later != nil {
+		if results[i].Async != nil {
 			f.await(ctx, e, results[i])
 			continue
 		}
-		f.take(e, results[i])
+		f.mergeOutcome(e, results[i])
 	}
 }
 
-func (f *firing) command(ctx context.Context, e *entry) (res result) {
+func (f *fireState) command(ctx context.Context, e *entry) (res result) {
 	start := f.r.now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -200,16 +200,16 @@ func (f *firing) command(ctx context.Context, e *entry) (res result) {
 	if limit <= 0 {
 		return result{err: errors.New("no time was left for it")}
 	}
-	within, cancel := context.WithTimeoutCause(ctx, limit, &overtime{limit})
+	within, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
 	defer cancel()
-	defer context.AfterFunc(f.r.life(), cancel)()
+	defer context.AfterFunc(f.r.ctx(), cancel)()
 	a, err := f.r.o.Runner.Run(within, &e.Definition, &f.in)
-	return result{Answer: a, err: f.why(ctx, within, err)}
+	return result{RunResult: a, err: f.why(ctx, within, err)}
 }
 
 // why words the failure of a command by what ended it.
-func (f *firing) why(ctx, within context.Context, err error) error {
-	var late *overtime
+func (f *fireState) why(ctx, within context.Context, err error) error {
+	var late *timeoutError
 	switch {
 	case err == nil:
 		return nil
@@ -241,21 +241,21 @@ func (e *entry) sharesTime() bool {
 	return e.Event == SessionEnd && e.Dialect == dialectClaude && e.kind != typeFunction && !e.Async
 }
 
-func (f *firing) allowance(e *entry) time.Duration {
+func (f *fireState) allowance(e *entry) time.Duration {
 	switch {
 	case !e.sharesTime():
 		return e.limit
 	case e.explicit:
-		return min(e.limit, f.left)
+		return min(e.limit, f.skipped)
 	}
-	return f.left
+	return f.skipped
 }
 
-// stopped is why a run's end kept a hook from being heard. The person who ended it
+// cancelledError is why a run's end kept a hook from being heard. The person who ended it
 // need not be told.
-type stopped struct{ cause error }
+type cancelledError struct{ cause error }
 
-func (s *stopped) Error() string { return "the run was stopped: " + s.cause.Error() }
-func (s *stopped) Unwrap() error { return s.cause }
+func (s *cancelledError) Error() string { return "the run was stopped: " + s.cause.Error() }
+func (s *cancelledError) Unwrap() error { return s.cause }
 
-func cancelled(ctx context.Context) error { return &stopped{context.Cause(ctx)} }
+func cancelled(ctx context.Context) error { return &cancelledError{context.Cause(ctx)} }

@@ -6,7 +6,7 @@ import (
 )
 
 func benchmarkFire(b *testing.B, list ...Definition) {
-	r := New(&Options{Runner: runFunc(func(context.Context, *Definition, *Input) (Answer, error) { return Answer{}, nil })})
+	r := New(&Options{Runner: runFunc(func(context.Context, *Definition, *Input) (RunResult, error) { return RunResult{}, nil })})
 	if err := r.Register(list...); err != nil {
 		b.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func BenchmarkFireCommand(b *testing.B) {
 
 func BenchmarkHas(b *testing.B) {
 	r := New(nil)
-	if err := r.On(PreToolUse, "", quiet); err != nil {
+	if err := r.HandleFunc(PreToolUse, "", quiet); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// worker runs functions one after another on a goroutine of its own. The firing
+// funcRunner runs functions one after another on a goroutine of its own. The firing
 // waits and watches the time; a function that does not end is left behind with its
 // worker, and another worker goes on after it.
 //
 //	firing ── go ─► worker: f1, f2, f3 (too long …)     its answer counts for nothing
 //	       ── go ─►                        worker: f4, f5 ─► done
-type worker struct {
-	f      *firing
+type funcRunner struct {
+	f      *fireState
 	list   []*entry
 	calls  []call
 	cancel context.CancelCauseFunc
@@ -23,15 +23,15 @@ type worker struct {
 
 	// mu is of what follows and, while the goroutine runs and is not left, of what
 	// is in f.
-	mu    sync.Mutex
-	next  int       // the function that runs; len(list) when all have
-	since time.Time // when it began
-	began time.Time // the same by the registry's clock
-	left  bool
+	mu        sync.Mutex
+	next      int       // the function that runs; len(list) when all have
+	startedAt time.Time // when it began
+	began     time.Time // the same by the registry's clock
+	abandoned bool
 }
 
 // functions runs a stretch of functions.
-func (f *firing) functions(ctx context.Context, list []*entry) {
+func (f *fireState) functions(ctx context.Context, list []*entry) {
 	for len(list) > 0 {
 		switch {
 		case ctx.Err() != nil:
@@ -41,26 +41,26 @@ func (f *firing) functions(ctx context.Context, list []*entry) {
 			f.fail(list, errClosed)
 			return
 		}
-		list = list[f.work(ctx, list):]
+		list = list[f.runFunctions(ctx, list):]
 	}
 }
 
-// work runs functions with one worker, and says how many it has dealt with.
-func (f *firing) work(ctx context.Context, list []*entry) int {
-	w := &worker{f: f, list: list, calls: make([]call, len(list)), done: make(chan struct{}), since: time.Now()}
+// runFunctions runs functions with one worker, and says how many it has dealt with.
+func (f *fireState) runFunctions(ctx context.Context, list []*entry) int {
+	w := &funcRunner{f: f, list: list, calls: make([]call, len(list)), done: make(chan struct{}), startedAt: time.Now()}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	defer w.cancel(nil)
 	go w.run(ctx)
-	timer := time.NewTimer(shortest(list))
+	timer := time.NewTimer(minTimeout(list))
 	defer timer.Stop()
 	for {
 		select {
 		case <-w.done:
 			return w.ended()
 		case <-ctx.Done():
-			return w.leave(cancelled(ctx))
-		case <-f.r.life().Done():
-			return w.leave(errClosed)
+			return w.giveUp(cancelled(ctx))
+		case <-f.r.ctx().Done():
+			return w.giveUp(errClosed)
 		case <-timer.C:
 			n, wait := w.overdue()
 			if n > 0 {
@@ -71,8 +71,8 @@ func (f *firing) work(ctx context.Context, list []*entry) int {
 	}
 }
 
-// shortest is the least time that a function of the list has.
-func shortest(list []*entry) time.Duration {
+// minTimeout is the least time that a function of the list has.
+func minTimeout(list []*entry) time.Duration {
 	least := list[0].limit
 	for _, e := range list[1:] {
 		least = min(least, e.limit)
@@ -80,7 +80,7 @@ func shortest(list []*entry) time.Duration {
 	return least
 }
 
-func (w *worker) run(ctx context.Context) {
+func (w *funcRunner) run(ctx context.Context) {
 	defer close(w.done)
 	var last result
 	var ran *entry
@@ -90,27 +90,27 @@ func (w *worker) run(ctx context.Context) {
 			return
 		}
 		c := &w.calls[w.next]
-		*c = call{Context: ctx, deadline: w.since.Add(e.limit)}
+		*c = call{Context: ctx, deadline: w.startedAt.Add(e.limit)}
 		last, ran = invoke(c, e.Func, in), e
 	}
 }
 
 // step takes in what the function that ran has said, and finds the next one to
 // run: nil when there is none, or when the worker has been left.
-func (w *worker) step(ran *entry, last result) (*entry, Input) {
+func (w *funcRunner) step(ran *entry, last result) (*entry, Input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.left {
+	if w.abandoned {
 		return nil, Input{}
 	}
 	now, began := time.Now(), w.began
-	w.since, w.began = now, now
+	w.startedAt, w.began = now, now
 	if clock := w.f.r.o.Clock; clock != nil {
 		w.began = clock()
 	}
 	if ran != nil {
 		last.took = w.began.Sub(began)
-		w.f.take(ran, last)
+		w.f.mergeOutcome(ran, last)
 		w.next++
 	}
 	for ; w.next < len(w.list); w.next++ {
@@ -129,50 +129,50 @@ func invoke(ctx context.Context, fn function, in Input) (res result) {
 		}
 	}()
 	out, err := fn(ctx, in)
-	return result{Answer: Answer{Output: out}, err: err}
+	return result{RunResult: RunResult{Output: out}, err: err}
 }
 
 // ended is after the goroutine has ended: having run all, or in the midst of a
 // function that called runtime.Goexit.
-func (w *worker) ended() int {
+func (w *funcRunner) ended() int {
 	if w.next < len(w.list) {
-		return w.leave(errors.New("it ended its goroutine"))
+		return w.giveUp(errors.New("it ended its goroutine"))
 	}
 	return w.next
 }
 
-// leave gives up the function that runs, if one does, for a reason, and says how
+// giveUp gives up the function that runs, if one does, for a reason, and says how
 // many have been dealt with.
-func (w *worker) leave(why error) int {
+func (w *funcRunner) giveUp(why error) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.abandon(why)
 }
 
-func (w *worker) abandon(why error) int {
+func (w *funcRunner) abandon(why error) int {
 	if w.next == len(w.list) {
 		return w.next
 	}
-	w.left = true
+	w.abandoned = true
 	w.cancel(why)
 	e := w.list[w.next]
-	w.f.take(e, result{err: why, took: time.Since(w.since)})
+	w.f.mergeOutcome(e, result{err: why, took: time.Since(w.startedAt)})
 	return w.next + 1
 }
 
 // overdue gives up the function that runs when it has had its time; else it says
 // when to look again: when this one, or the shortest of those after it, could be.
-func (w *worker) overdue() (n int, wait time.Duration) {
+func (w *funcRunner) overdue() (n int, wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.next == len(w.list) {
 		return w.next, 0
 	}
 	e := w.list[w.next]
-	if wait = e.limit - time.Since(w.since); wait > 0 {
-		return 0, min(wait, shortest(w.list[w.next:]))
+	if wait = e.limit - time.Since(w.startedAt); wait > 0 {
+		return 0, min(wait, minTimeout(w.list[w.next:]))
 	}
-	return w.abandon(&overtime{e.limit}), 0
+	return w.abandon(&timeoutError{e.limit}), 0
 }
 
 // call is the context of one function: that of its worker, with its own deadline.

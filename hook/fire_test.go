@@ -33,7 +33,7 @@ func TestMatching(t *testing.T) {
 		"error":               {Definition{Event: StopFailure, Matcher: "rate_limit"}, Input{End: TurnEnd{Error: "rate_limit"}}, true},
 		"agent type":          {Definition{Event: SubagentStop, Matcher: "explore"}, Input{AgentType: "explore"}, true},
 		"file's last part":    {Definition{Event: FileChanged, Matcher: ".env|go.mod"}, Input{File: File{Path: "/p/go.mod"}}, true},
-		"notification type":   {Definition{Event: Notification, Matcher: "idle_prompt"}, Input{Note: Note{Type: "permission_prompt"}}, false},
+		"notification type":   {Definition{Event: Notification, Matcher: "idle_prompt"}, Input{Note: UserNotification{Type: "permission_prompt"}}, false},
 		"condition":           {Definition{Event: PreToolUse, If: "Bash(git push:*)"}, bash("git push origin"), true},
 		"condition fails":     {Definition{Event: PreToolUse, If: "Bash(git push:*)"}, bash("git status"), false},
 		"one of several":      {Definition{Event: PreToolUse, If: "Bash(git push:*)"}, bash("ls && git push"), true},
@@ -77,7 +77,7 @@ func bash(line string) Input {
 
 func TestFireUnknownEvent(t *testing.T) {
 	out := New(nil).Fire(t.Context(), Input{Event: "preTooluse"})
-	if len(out.Notices) != 1 || !strings.Contains(out.Notices[0].What, "no event") {
+	if len(out.Notices) != 1 || !strings.Contains(out.Notices[0].Text, "no event") {
 		t.Errorf("got %+v", out)
 	}
 }
@@ -172,9 +172,9 @@ func checkFold(t *testing.T, rt *rapid.T, event Event, set func(string) *Output,
 		}
 		return set(fmt.Sprintf(`{"n":%q}`, name)), nil
 	}
-	r := New(&Options{Runner: runFunc(func(_ context.Context, d *Definition, in *Input) (Answer, error) {
+	r := New(&Options{Runner: runFunc(func(_ context.Context, d *Definition, in *Input) (RunResult, error) {
 		out, err := answer(d.Command, in)
-		return Answer{Output: out}, err
+		return RunResult{Output: out}, err
 	})})
 	for i, kind := range kinds {
 		name := fmt.Sprintf("%d %s", i, kind)
@@ -212,7 +212,7 @@ func checkFold(t *testing.T, rt *rapid.T, event Event, set func(string) *Output,
 	if !slices.Equal(texts(&out), append([]string{}, said...)) {
 		rt.Errorf("outputs %q, want %q", texts(&out), said)
 	}
-	if out.Ran.Quiet+len(out.Ran.Hooks) != len(want) {
+	if out.Ran.Silent+len(out.Ran.Hooks) != len(want) {
 		rt.Errorf("log: %+v of %d", out.Ran, len(kinds))
 	}
 }
@@ -221,10 +221,10 @@ func TestSideBySide(t *testing.T) {
 	const n = 5
 	var all sync.WaitGroup
 	all.Add(n)
-	meet := func(context.Context, *Definition, *Input) (Answer, error) {
+	meet := func(context.Context, *Definition, *Input) (RunResult, error) {
 		all.Done()
 		all.Wait() // for all the others
-		return Answer{Output: &Output{Message: "met"}}, nil
+		return RunResult{Output: &Output{Message: "met"}}, nil
 	}
 	r := registryOf(t, meet)
 	for i := range n {
@@ -240,9 +240,9 @@ func TestSideBySide(t *testing.T) {
 // A hook may use the registry that it is called by.
 func TestFireWithinFire(t *testing.T) {
 	r := registryOf(t, says, Definition{Event: Notification, Func: returns(&Output{Message: "inner"})})
-	err := r.On(Stop, "", func(ctx context.Context, _ Input) (*Output, error) {
+	err := r.HandleFunc(Stop, "", func(ctx context.Context, _ Input) (*Output, error) {
 		inner := r.Fire(ctx, Input{Event: Notification})
-		return inner.Outputs[0], r.On(Stop, "", quiet)
+		return inner.Outputs[0], r.HandleFunc(Stop, "", quiet)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -31,8 +31,8 @@ func waits(d time.Duration, o *Output) function {
 	}
 }
 
-// deaf is a function that does not.
-func deaf(d time.Duration, o *Output) function {
+// ignoresContext is a function that does not.
+func ignoresContext(d time.Duration, o *Output) function {
 	return func(context.Context, Input) (*Output, error) {
 		time.Sleep(d)
 		return o, nil
@@ -40,16 +40,16 @@ func deaf(d time.Duration, o *Output) function {
 }
 
 // waitRun is a runner whose commands take as long as they are called.
-func waitRun(ctx context.Context, d *Definition, _ *Input) (Answer, error) {
+func waitRun(ctx context.Context, d *Definition, _ *Input) (RunResult, error) {
 	long, err := time.ParseDuration(strings.TrimLeft(d.Command, "abc"))
 	if err != nil {
-		return Answer{}, err
+		return RunResult{}, err
 	}
 	select {
 	case <-ctx.Done():
-		return Answer{}, ctx.Err()
+		return RunResult{}, ctx.Err()
 	case <-time.After(long):
-		return Answer{Output: &Output{Message: d.Command}}, nil
+		return RunResult{Output: &Output{Message: d.Command}}, nil
 	}
 }
 
@@ -67,13 +67,13 @@ func TestTimeouts(t *testing.T) {
 			{Func: waits(100*ms, said("slow")), Timeout: ms}, {Func: returns(said("fast"))},
 		}, "fast", ms, false},
 		"deaf functions are left behind": {PostToolUse, []Definition{
-			{Func: deaf(time.Hour, said("1")), Timeout: ms}, {Func: returns(said("2"))}, {Func: deaf(time.Hour, said("3")), Timeout: ms}, {Func: returns(said("4"))},
+			{Func: ignoresContext(time.Hour, said("1")), Timeout: ms}, {Func: returns(said("2"))}, {Func: ignoresContext(time.Hour, said("3")), Timeout: ms}, {Func: returns(said("4"))},
 		}, "2 4", 2 * ms, false},
 		"a long one before a short one": {PostToolUse, []Definition{
-			{Func: waits(10*time.Second, said("1"))}, {Func: deaf(time.Hour, said("2")), Timeout: ms}, {Func: waits(20*ms, said("3"))},
+			{Func: waits(10*time.Second, said("1"))}, {Func: ignoresContext(time.Hour, said("2")), Timeout: ms}, {Func: waits(20*ms, said("3"))},
 		}, "1 3", 10*time.Second + 21*ms, false},
-		"just in time": {PostToolUse, []Definition{{Func: deaf(99*ms, said("1")), Timeout: 100 * ms}}, "1", 99 * ms, false},
-		"the default":  {PostToolUse, []Definition{{Func: deaf(time.Hour, said("1"))}}, "", 30 * time.Second, false},
+		"just in time": {PostToolUse, []Definition{{Func: ignoresContext(99*ms, said("1")), Timeout: 100 * ms}}, "1", 99 * ms, false},
+		"the default":  {PostToolUse, []Definition{{Func: ignoresContext(time.Hour, said("1"))}}, "", 30 * time.Second, false},
 		"a guard blocks": {PreToolUse, []Definition{
 			{Func: waits(5*time.Second, said("1")), Timeout: 10 * ms},
 		}, "", 10 * ms, true},
@@ -124,7 +124,7 @@ func TestTimeouts(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for name, fn := range map[string]function{
-		"ran out of time (1ms)":  deaf(time.Second, &Output{Block: true, Reason: "too late"}),
+		"ran out of time (1ms)":  ignoresContext(time.Second, &Output{Block: true, Reason: "too late"}),
 		"panicked: oh":           func(context.Context, Input) (*Output, error) { panic("oh") },
 		"it ended its goroutine": func(context.Context, Input) (*Output, error) { runtime.Goexit(); return nil, nil },
 		"no such table": func(context.Context, Input) (*Output, error) {
@@ -134,9 +134,9 @@ func TestFailures(t *testing.T) {
 		`the permission "alow"`:    returns(&Output{Permission: "alow"}),
 		"the new input is no JSON": returns(&Output{Input: []byte(`[1]`)}),
 		"the new result is no":     returns(&Output{ToolOutput: []byte(`{`)}),
-		"neither rules nor a mode": returns(&Output{Updates: []Update{{}}}),
-		"behavior \"ask\"":         returns(&Output{Updates: []Update{{Rules: []string{"Bash"}, Behavior: "ask"}}}),
-		"not of both":              returns(&Output{Updates: []Update{{Rules: []string{"Bash"}, Mode: "plan"}}}),
+		"neither rules nor a mode": returns(&Output{Updates: []PermissionUpdate{{}}}),
+		"behavior \"ask\"":         returns(&Output{Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Behavior: "ask"}}}),
+		"not of both":              returns(&Output{Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Mode: "plan"}}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -149,10 +149,10 @@ func TestFailures(t *testing.T) {
 				if got := strings.Join(texts(&out), " "); got != "after" {
 					t.Errorf("said %q, want only the one after", got)
 				}
-				if b := out.Block; b == nil || b.By != "closed" || !strings.Contains(b.What, name) || !strings.Contains(b.What, `unless its onFailure is "continue"`) {
+				if b := out.Block; b == nil || b.Hook != "closed" || !strings.Contains(b.Text, name) || !strings.Contains(b.Text, `unless its onFailure is "continue"`) {
 					t.Errorf("block %+v", b)
 				}
-				if n := out.Notices; len(n) != 2 || n[0].By != "open" || !strings.Contains(n[0].What, name) {
+				if n := out.Notices; len(n) != 2 || n[0].Hook != "open" || !strings.Contains(n[0].Text, name) {
 					t.Errorf("notices %+v", n)
 				}
 				runs := out.Ran.Hooks
@@ -165,11 +165,11 @@ func TestFailures(t *testing.T) {
 }
 
 func TestFailuresOfCommands(t *testing.T) {
-	fails := func(context.Context, *Definition, *Input) (Answer, error) {
+	fails := func(context.Context, *Definition, *Input) (RunResult, error) {
 		code := 1
-		return Answer{Exit: &code, Notice: "the sandbox refused it"}, errors.New("exit status 1")
+		return RunResult{Exit: &code, Notice: "the sandbox refused it"}, errors.New("exit status 1")
 	}
-	panics := func(context.Context, *Definition, *Input) (Answer, error) { panic("oh") }
+	panics := func(context.Context, *Definition, *Input) (RunResult, error) { panic("oh") }
 	for name, tt := range map[string]struct {
 		run    runFunc
 		strict bool
@@ -210,7 +210,7 @@ func TestFailuresOfCommands(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	for name, d := range map[string]Definition{
-		"function": {Event: PreToolUse, Func: deaf(time.Hour, &Output{Message: "x"})},
+		"function": {Event: PreToolUse, Func: ignoresContext(time.Hour, &Output{Message: "x"})},
 		"command":  {Event: PreToolUse, Command: "1h", OnFailure: failBlock},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,10 +235,10 @@ func TestCancel(t *testing.T) {
 
 func TestCloseEndsHooks(t *testing.T) {
 	for name, d := range map[string]Definition{
-		"function": {Event: Stop, Func: deaf(time.Hour, nil)},
+		"function": {Event: Stop, Func: ignoresContext(time.Hour, nil)},
 		"command":  {Event: Stop, Command: "1h"},
 		"async":    {Event: Stop, Command: "1h", Async: true},
-		"deaf":     {Event: Stop, Func: deaf(time.Hour, nil), Async: true},
+		"deaf":     {Event: Stop, Func: ignoresContext(time.Hour, nil), Async: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -16,17 +16,17 @@ import (
 const maxBody = 1 << 20
 
 // post runs an HTTP hook.
-func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (RunResult, error) {
 	if err := c.mayReach(d.URL); err != nil {
-		return Answer{}, err
+		return RunResult{}, err
 	}
 	body, err := in.wire(dialectOf(d))
 	if err != nil {
-		return Answer{}, fmt.Errorf("write its input: %w", err)
+		return RunResult{}, fmt.Errorf("write its input: %w", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(body))
 	if err != nil {
-		return Answer{}, err
+		return RunResult{}, err
 	}
 	vars, notices := c.named(d)
 	req.Header.Set("Content-Type", "application/json")
@@ -42,16 +42,16 @@ func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (Answer, 
 		if ctx.Err() != nil {
 			err = endedEarly(ctx.Err(), d.Timeout)
 		}
-		return Answer{Notice: join(notices)}, err
+		return RunResult{Notice: join(notices)}, err
 	}
 	if len(text) == 0 {
-		return Answer{Notice: join(notices)}, nil
+		return RunResult{Notice: join(notices)}, nil
 	}
 	if !wholeObject(text) {
-		return Answer{Notice: join(notices)}, errors.New("the response is not a JSON object")
+		return RunResult{Notice: join(notices)}, errors.New("the response is not a JSON object")
 	}
 	out, more, err := decodeOutput(dialectOf(d), in.Event, text)
-	a := Answer{Output: out, Notice: join(append(notices, more...))}
+	a := RunResult{Output: out, Notice: join(append(notices, more...))}
 	if err != nil {
 		a.Output = nil
 		return a, fmt.Errorf("the response cannot be used: %w", err)

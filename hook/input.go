@@ -32,22 +32,22 @@ type Input struct {
 	// maintenance, or "" at every start).
 	Trigger string
 
-	Tool         ToolCall     // PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied
-	Calls        []ToolCall   // PostToolBatch (tool_calls)
-	Prompt       string       // UserPromptSubmit, UserPromptExpansion
-	Command      SlashCommand // UserPromptExpansion
-	End          TurnEnd      // Stop, SubagentStop, StopFailure
-	Instructions *string      // PreCompact (custom_instructions)
-	Summary      string       // PostCompact (compact_summary)
-	Switch       ModelSwitch  // PostModelSwitch
-	Note         Note         // Notification (title, message, notification_type)
-	Task         Task         // TaskCreated, TaskCompleted, TeammateIdle
-	File         File         // FileChanged, ConfigChange, InstructionsLoaded
-	OldCWD       string       // CwdChanged
-	NewCWD       string       // CwdChanged
-	WorktreeName string       // WorktreeCreate (name)
-	WorktreePath string       // WorktreeRemove
-	Question     MCPQuestion  // Elicitation, ElicitationResult
+	Tool         ToolCall         // PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied
+	Calls        []ToolCall       // PostToolBatch (tool_calls)
+	Prompt       string           // UserPromptSubmit, UserPromptExpansion
+	Command      SlashCommand     // UserPromptExpansion
+	End          TurnEnd          // Stop, SubagentStop, StopFailure
+	Instructions *string          // PreCompact (custom_instructions)
+	Summary      string           // PostCompact (compact_summary)
+	Switch       ModelSwitch      // PostModelSwitch
+	Note         UserNotification // Notification (title, message, notification_type)
+	Task         Task             // TaskCreated, TaskCompleted, TeammateIdle
+	File         File             // FileChanged, ConfigChange, InstructionsLoaded
+	OldCWD       string           // CwdChanged
+	NewCWD       string           // CwdChanged
+	WorktreeName string           // WorktreeCreate (name)
+	WorktreePath string           // WorktreeRemove
+	Question     MCPQuestion      // Elicitation, ElicitationResult
 }
 
 // ToolCall is a tool call, as far as an event knows it.

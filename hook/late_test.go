@@ -16,9 +16,9 @@ func TestAsync(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				run := func(ctx context.Context, _ *Definition, _ *Input) (Answer, error) {
+				run := func(ctx context.Context, _ *Definition, _ *Input) (RunResult, error) {
 					out, err := waits(time.Minute, &Output{Context: "done", Message: "m"})(ctx, Input{})
-					return Answer{Output: out}, err
+					return RunResult{Output: out}, err
 				}
 				d.Event, d.Async, d.Name = PreToolUse, true, "slow"
 				r := registryOf(t, run, d, Definition{Event: PreToolUse, Func: returns(&Output{Message: "at once"})})
@@ -32,16 +32,16 @@ func TestAsync(t *testing.T) {
 				if h := out.Ran.Hooks; len(h) != 2 || h[0].Name != "slow" || h[0].Effect != "async" {
 					t.Errorf("log %+v", out.Ran)
 				}
-				if late := r.Late(""); late != nil {
+				if late := r.AsyncOutcomes(""); late != nil {
 					t.Errorf("early: %+v", late)
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				late := r.Late("")
+				late := r.AsyncOutcomes("")
 				if len(late) != 1 || sayings(late[0].Context) != "slow: done" || sayings(late[0].Notices) != "slow: m" || late[0].Ran.Hooks[0].Millis != 60_000 {
 					t.Errorf("late: %+v", late)
 				}
-				if again := r.Late(""); again != nil {
+				if again := r.AsyncOutcomes(""); again != nil {
 					t.Errorf("twice: %+v", again)
 				}
 			})
@@ -49,21 +49,21 @@ func TestAsync(t *testing.T) {
 	}
 }
 
-func TestLateDecidesNothing(t *testing.T) {
+func TestAsyncCannotDecide(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		all := &Output{
-			Block: true, Permission: "allow", Input: []byte(`{}`), Updates: []Update{{Mode: "plan"}}, Stop: true,
-			Notification: &Note{Title: "t", Body: "b"}, TerminalSequence: "\x07", Context: "c",
+			Block: true, Permission: "allow", Input: []byte(`{}`), Updates: []PermissionUpdate{{Mode: "plan"}}, Stop: true,
+			Notification: &UserNotification{Title: "t", Body: "b"}, TerminalSequence: "\x07", Context: "c",
 		}
 		r := registryOf(t, says, Definition{Event: PreToolUse, Name: "h", Func: returns(all), Async: true})
 		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 		synctest.Wait()
-		late := r.Late("")
+		late := r.AsyncOutcomes("")
 		if out.Block != nil || len(late) != 1 {
 			t.Fatalf("%+v, late %+v", out, late)
 		}
 		l := late[0]
-		if l.Block != nil || l.Permission != "" || l.Input != nil || l.Updates != nil || l.Stop != nil || l.Terminal != nil || l.Notes != nil {
+		if l.Block != nil || l.Permission != "" || l.Input != nil || l.Updates != nil || l.Stop != nil || l.Terminal != nil || l.Notifications != nil {
 			t.Errorf("it decides: %+v", l)
 		}
 		want := ": t: b; h: asked too late, as nobody waits for it, for a block, a permission, another input, a change of policy, an end of the turn and a terminal sequence"
@@ -77,7 +77,7 @@ func TestAsyncTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := registryOf(t, waitRun,
 			Definition{Event: PreToolUse, Command: "1h", Async: true, Timeout: time.Second, Dialect: dialectSeed},
-			Definition{Event: PreToolUse, Func: deaf(time.Hour, nil), Async: true, Timeout: 2 * time.Second},
+			Definition{Event: PreToolUse, Func: ignoresContext(time.Hour, nil), Async: true, Timeout: 2 * time.Second},
 		)
 		out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 		if out.Block != nil {
@@ -85,7 +85,7 @@ func TestAsyncTimeout(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		late := r.Late("")
+		late := r.AsyncOutcomes("")
 		if len(late) != 2 || !strings.Contains(sayings(late[0].Notices), "ran out of time (1s)") || !strings.Contains(sayings(late[1].Notices), "ran out of time (2s)") {
 			t.Errorf("late: %+v", late)
 		}
@@ -95,23 +95,23 @@ func TestAsyncTimeout(t *testing.T) {
 // A command may itself say that it goes on.
 func TestDetached(t *testing.T) {
 	for name, tt := range map[string]struct {
-		late    *Answer // nil: the channel is closed
+		late    *RunResult // nil: the channel is closed
 		context string
 		notices string
 	}{
-		"answers": {&Answer{Output: &Output{Context: "found", Block: true}}, "c: found", "c: asked too late, as nobody waits for it, for a block"},
-		"fails":   {&Answer{Err: errors.New("exit status 1")}, "", "c: the hook failed: exit status 1"},
+		"answers": {&RunResult{Output: &Output{Context: "found", Block: true}}, "c: found", "c: asked too late, as nobody waits for it, for a block"},
+		"fails":   {&RunResult{Err: errors.New("exit status 1")}, "", "c: the hook failed: exit status 1"},
 		"is lost": {nil, "", "c: the hook failed: it ended without an answer"},
 	} {
 		for _, async := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
-					ch := make(chan Answer, 1)
-					r := registryOf(t, func(context.Context, *Definition, *Input) (Answer, error) { return Answer{Later: ch}, nil },
+					ch := make(chan RunResult, 1)
+					r := registryOf(t, func(context.Context, *Definition, *Input) (RunResult, error) { return RunResult{Async: ch}, nil },
 						Definition{Event: PreToolUse, Command: "c", Async: async})
 					out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
 					synctest.Wait()
-					if len(r.Late("")) != 0 || out.Block != nil || out.Ran.Hooks[0].Effect != "async" {
+					if len(r.AsyncOutcomes("")) != 0 || out.Block != nil || out.Ran.Hooks[0].Effect != "async" {
 						t.Errorf("%+v", out)
 					}
 					if tt.late != nil {
@@ -119,7 +119,7 @@ func TestDetached(t *testing.T) {
 					}
 					close(ch)
 					synctest.Wait()
-					late := r.Late("")
+					late := r.AsyncOutcomes("")
 					if len(late) != 1 || sayings(late[0].Context) != tt.context || sayings(late[0].Notices) != tt.notices {
 						t.Errorf("late: %+v", late)
 					}
@@ -129,14 +129,14 @@ func TestDetached(t *testing.T) {
 	}
 }
 
-func TestLateIsOfASession(t *testing.T) {
+func TestAsyncPerSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := registryOf(t, says, Definition{Event: Stop, Name: "h", Func: returns(&Output{Context: "c"}), Async: true})
 		for _, id := range []string{"a", "b", "a"} {
 			r.Fire(t.Context(), Input{Event: Stop, SessionID: id})
 		}
 		synctest.Wait()
-		if n := len(r.Late("a")); n != 2 || len(r.Late("a")) != 0 || len(r.Late("b")) != 1 || len(r.Late("b")) != 0 {
+		if n := len(r.AsyncOutcomes("a")); n != 2 || len(r.AsyncOutcomes("a")) != 0 || len(r.AsyncOutcomes("b")) != 1 || len(r.AsyncOutcomes("b")) != 0 {
 			t.Errorf("%d of a", n)
 		}
 	})
@@ -144,10 +144,10 @@ func TestLateIsOfASession(t *testing.T) {
 
 func TestLateIsBounded(t *testing.T) {
 	var r Registry
-	for range maxLate + 5 {
-		r.keep(Outcome{Event: Stop})
+	for range maxAsync + 5 {
+		r.storeAsync(Outcome{Event: Stop})
 	}
-	if n := len(r.Late("")); n != maxLate {
+	if n := len(r.AsyncOutcomes("")); n != maxAsync {
 		t.Errorf("%d kept", n)
 	}
 }

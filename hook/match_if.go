@@ -31,7 +31,7 @@ func compileIf(rule, dir string, o policy.RuleOptions) (*condition, error) {
 	source := policy.RuleSource{Effect: policy.Ask, Text: rule, Dir: dir}
 	rules, problems, err := o.Compile([]policy.RuleSource{source})
 	if len(problems) > 0 {
-		return nil, &Error{What: "the rule " + strconv.Quote(rule) + ": " + problems[0].What, Advice: problems[0].Hint}
+		return nil, &Error{What: "the rule " + strconv.Quote(rule) + ": " + problems[0].Detail, Advice: problems[0].Hint}
 	}
 	if err != nil {
 		return nil, &Error{What: err.Error()}
@@ -53,5 +53,5 @@ func (c *condition) holds(in *Input) bool {
 }
 
 func (c *condition) covers(r policy.Request) bool {
-	return c.rules.Evaluate(r).Effect != policy.None
+	return c.rules.Evaluate(r).Effect != policy.NoOpinion
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 )
 
-// take merges what a hook has said, or that it could not say anything.
-func (f *firing) take(e *entry, res result) {
+// mergeOutcome merges what a hook has said, or that it could not say anything.
+func (f *fireState) mergeOutcome(e *entry, res result) {
 	out := res.Output
 	if res.err == nil {
 		res.err = out.check()
@@ -27,7 +27,7 @@ func (f *firing) take(e *entry, res result) {
 		run.Effect, run.Reason = f.failed(e, res.err)
 	case out.silent():
 		if e.kind == typeFunction {
-			f.ran().Quiet++
+			f.ran().Silent++
 			return
 		}
 	default:
@@ -41,15 +41,15 @@ func (f *firing) take(e *entry, res result) {
 // maxReason bounds a reason or an error in the log, in characters.
 const maxReason = 2000
 
-func (f *firing) ran() *record.HookRan {
+func (f *fireState) ran() *record.HookRan {
 	if f.out.Ran == nil {
 		f.out.Ran = &record.HookRan{Event: string(f.in.Event), Use: f.in.Tool.UseID, Tool: f.in.Tool.Name}
 	}
 	return f.out.Ran
 }
 
-func (f *firing) log(run record.HookRun, e *entry) {
-	run.Name, run.Digest, run.Type, run.Again = e.by, e.Digest, e.kind, f.in.Tool.Settled
+func (f *fireState) log(run record.HookRun, e *entry) {
+	run.Name, run.Digest, run.Type, run.Rerun = e.by, e.Digest, e.kind, f.in.Tool.Settled
 	if o := e.Origin; o.File != "" {
 		run.Source = o.File
 		if o.Line > 0 {
@@ -60,25 +60,25 @@ func (f *firing) log(run record.HookRun, e *entry) {
 	ran.Hooks = append(ran.Hooks, run)
 }
 
-func (f *firing) notice(e *entry, what string) {
-	f.out.Notices = append(f.out.Notices, Said{By: e.by, What: what})
+func (f *fireState) notice(e *entry, what string) {
+	f.out.Notices = append(f.out.Notices, Text{Hook: e.by, Text: what})
 }
 
-func (f *firing) info() eventInfo {
+func (f *fireState) info() eventInfo {
 	info, _ := f.in.Event.info()
 	return info
 }
 
 // fail is of hooks that were not run.
-func (f *firing) fail(list []*entry, why error) {
+func (f *fireState) fail(list []*entry, why error) {
 	for _, e := range list {
-		f.take(e, result{err: why})
+		f.mergeOutcome(e, result{err: why})
 	}
 }
 
 // failed says what a failure means: a block, or nothing but a notice.
-func (f *firing) failed(e *entry, err error) (effect, reason string) {
-	var s *stopped
+func (f *fireState) failed(e *entry, err error) (effect, reason string) {
+	var s *cancelledError
 	quiet := errors.As(err, &s)
 	what := "the hook failed: " + err.Error()
 	if !e.closed {
@@ -89,7 +89,7 @@ func (f *firing) failed(e *entry, err error) (effect, reason string) {
 	}
 	what = fmt.Sprintf("hook %q failed: %v; a hook that fails here blocks, unless its onFailure is \"continue\"", e.by, err)
 	if f.out.Block == nil {
-		f.out.Block = &Said{By: e.by, What: what}
+		f.out.Block = &Text{Hook: e.by, Text: what}
 	} else if !quiet {
 		f.notice(e, what)
 	}
@@ -98,9 +98,9 @@ func (f *firing) failed(e *entry, err error) (effect, reason string) {
 
 // merge takes in an output that has been checked. The effect is the first of those
 // that [Run] lists.
-func (f *firing) merge(e *entry, out *Output) (effect, reason string) {
+func (f *fireState) merge(e *entry, out *Output) (effect, reason string) {
 	f.unusable(e, out)
-	m := merging{firing: f, e: e, out: out, can: abilities(e.info)}
+	m := merger{fireState: f, e: e, out: out, allowed: eventEffects(e.info)}
 	m.block()
 	m.permission()
 	m.rewrite()
@@ -112,53 +112,53 @@ func (f *firing) merge(e *entry, out *Output) (effect, reason string) {
 	return m.effect, m.reason
 }
 
-// merging is one output on its way into an outcome.
-type merging struct {
-	*firing
+// merger is one output on its way into an outcome.
+type merger struct {
+	*fireState
 	e              *entry
 	out            *Output
-	can            ability
+	allowed        effectSet
 	effect, reason string
-	served         bool // the message was the reason of a block or a denial
+	applied        bool // the message was the reason of a block or a denial
 }
 
 // had notes an effect; the first one counts.
-func (m *merging) had(effect, reason string) {
+func (m *merger) had(effect, reason string) {
 	if m.effect == "" {
 		m.effect, m.reason = effect, reason
 	}
 }
 
 // reasonFor is the first text that is given, and else the message.
-func (m *merging) reasonFor(texts ...string) string {
+func (m *merger) reasonFor(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
 			return t
 		}
 	}
-	m.served = m.out.Message != ""
+	m.applied = m.out.Message != ""
 	return m.out.Message
 }
 
-func (m *merging) block() {
-	if !m.out.blocks() || m.can&canBlock == 0 {
+func (m *merger) block() {
+	if !m.out.blocks() || m.allowed&canBlock == 0 {
 		return
 	}
 	reason := m.reasonFor(m.out.Reason)
 	m.had("block", reason)
 	switch {
-	case m.firing.out.Block == nil:
-		m.firing.out.Block = &Said{By: m.e.by, What: cut(reason, maxText)}
+	case m.fireState.out.Block == nil:
+		m.fireState.out.Block = &Text{Hook: m.e.by, Text: cut(reason, maxText)}
 	case reason != "":
 		m.notice(m.e, "blocks as well: "+reason)
 	}
-	m.firing.out.HidePrompt = m.firing.out.HidePrompt || m.out.HidePrompt && m.can&canHide != 0
+	m.fireState.out.SuppressPrompt = m.fireState.out.SuppressPrompt || m.out.HidePrompt && m.allowed&canHidePrompt != 0
 }
 
 // strength orders opinions; none at all is the weakest.
 func strength(permission string) int { return slices.Index(permissions, permission) }
 
-func (m *merging) permission() {
+func (m *merger) permission() {
 	p := m.out.permission()
 	if p == "" || !m.permits(p) {
 		return
@@ -174,51 +174,51 @@ func (m *merging) permission() {
 		reason = m.out.Reason
 	}
 	m.had(p, reason)
-	if out := &m.firing.out; out.Permission == "" || strength(out.Permission) < strength(p) {
-		out.Permission, out.PermissionBy, out.PermissionReason = p, m.e.by, cut(reason, maxText)
+	if out := &m.fireState.out; out.Permission == "" || strength(out.Permission) < strength(p) {
+		out.Permission, out.PermissionHook, out.PermissionReason = p, m.e.by, cut(reason, maxText)
 	}
-	m.firing.out.Interrupt = m.firing.out.Interrupt || m.out.Interrupt && p == "deny" && m.can&canInterrupt != 0
+	m.fireState.out.Interrupt = m.fireState.out.Interrupt || m.out.Interrupt && p == "deny" && m.allowed&canInterrupt != 0
 }
 
 // permits reports whether the event takes an opinion: a permission request cannot be
 // answered with a question.
-func (m *merging) permits(p string) bool {
-	return m.can&canPermit != 0 && (m.e.Event != PermissionRequest || p == "allow" || p == "deny")
+func (m *merger) permits(p string) bool {
+	return m.allowed&canPermit != 0 && (m.e.Event != PermissionRequest || p == "allow" || p == "deny")
 }
 
 // changes reports whether the hook wants another input than there is.
-func (m *merging) changes() bool {
+func (m *merger) changes() bool {
 	return m.out.Input != nil && !sameJSON(m.out.Input, m.in.Tool.Input)
 }
 
 // input takes in another input. What those before have allowed is not that one.
-func (m *merging) input() {
-	if m.out.Input == nil || m.can&canInput == 0 || m.in.Tool.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
+func (m *merger) input() {
+	if m.out.Input == nil || m.allowed&canInput == 0 || m.in.Tool.Settled || m.e.Event == PermissionRequest && m.out.permission() != "allow" {
 		return
 	}
 	m.had("input", "")
 	changes := m.changes()
-	m.firing.out.Input, m.firing.out.InputBy = m.out.Input, m.e.by
+	m.fireState.out.Input, m.fireState.out.InputHook = m.out.Input, m.e.by
 	if !changes {
 		return
 	}
-	m.in.Tool.Input, m.in.Tool.Requests, m.rewritten, m.changer = m.out.Input, nil, true, m.e
-	if out := &m.firing.out; out.Permission == "allow" {
-		out.Permission, out.PermissionBy, out.PermissionReason = "", "", ""
+	m.in.Tool.Input, m.in.Tool.Requests, m.inputChanged, m.inputHook = m.out.Input, nil, true, m.e
+	if out := &m.fireState.out; out.Permission == "allow" {
+		out.Permission, out.PermissionHook, out.PermissionReason = "", "", ""
 		m.permission()
 	}
 }
 
-func (m *merging) rewrite() {
+func (m *merger) rewrite() {
 	m.input()
-	if res := m.out.ToolOutput; res != nil && m.can&canOutput != 0 {
+	if res := m.out.ToolOutput; res != nil && m.allowed&canOutput != 0 {
 		m.had("output", "")
 		m.in.Tool.Response, m.in.Tool.Output = res, string(res)
 		var text string
 		if json.Unmarshal(res, &text) == nil {
 			m.in.Tool.Output = text
 		}
-		m.firing.out.ToolOutput = res
+		m.fireState.out.ToolOutput = res
 	}
 }
 
@@ -228,24 +228,24 @@ var elicitActions = []string{actionAccept, "decline", "cancel"}
 const actionAccept = "accept"
 
 // answer takes in what an MCP server is to be answered: a no is stronger than a yes.
-func (m *merging) answer() {
+func (m *merger) answer() {
 	action := m.out.Action
-	if action == "" || m.can&canAnswer == 0 {
+	if action == "" || m.allowed&canAnswer == 0 {
 		return
 	}
 	m.had(action, "")
-	o := &m.firing.out
-	if o.Action != nil && o.Action.What != actionAccept {
+	o := &m.fireState.out
+	if o.Action != nil && o.Action.Text != actionAccept {
 		return
 	}
-	o.Action, o.Content = &Said{By: m.e.by, What: action}, nil
+	o.Action, o.Content = &Text{Hook: m.e.by, Text: action}, nil
 	if action == actionAccept {
 		o.Content = m.out.Content
 	}
 }
 
-func (m *merging) texts() {
-	if m.can&canTell == 0 {
+func (m *merger) texts() {
+	if m.allowed&canAddContext == 0 {
 		return
 	}
 	for _, text := range [...]string{m.out.Context, m.out.SystemMessage} {
@@ -257,12 +257,12 @@ func (m *merging) texts() {
 			text = short
 			m.notice(m.e, fmt.Sprintf("a text for the model was cut off after %d characters", maxText))
 		}
-		m.firing.out.Context = append(m.firing.out.Context, Said{By: m.e.by, What: text})
+		m.fireState.out.Context = append(m.fireState.out.Context, Text{Hook: m.e.by, Text: text})
 	}
 }
 
-func (m *merging) stop() {
-	if !m.out.Stop || m.can&canStop == 0 {
+func (m *merger) stop() {
+	if !m.out.Stop || m.allowed&canStop == 0 {
 		return
 	}
 	reason := m.out.StopReason
@@ -270,21 +270,21 @@ func (m *merging) stop() {
 		reason = m.out.Reason
 	}
 	m.had("stop", reason)
-	if m.firing.out.Stop == nil {
-		m.firing.out.Stop = &Said{By: m.e.by, What: cut(reason, maxText)}
+	if m.fireState.out.Stop == nil {
+		m.fireState.out.Stop = &Text{Hook: m.e.by, Text: cut(reason, maxText)}
 	}
 }
 
-func (m *merging) rest() {
-	o, out := &m.firing.out, m.out
+func (m *merger) rest() {
+	o, out := &m.fireState.out, m.out
 	if n := out.Notification; n != nil {
-		o.Notes = append(o.Notes, n.normal())
+		o.Notifications = append(o.Notifications, n.normal())
 	}
 	for _, u := range out.Updates {
-		u.By = m.e.by
+		u.Hook = m.e.by
 		o.Updates = append(o.Updates, u)
 	}
-	o.Retry = o.Retry || out.Retry && m.can&canRetry != 0
+	o.Retry = o.Retry || out.Retry && m.allowed&canRetry != 0
 	switch seq := out.TerminalSequence; {
 	case seq == "":
 	case !terminalseq.Safe(seq):
@@ -292,22 +292,22 @@ func (m *merging) rest() {
 	default:
 		o.Terminal = append(o.Terminal, out.TerminalSequence)
 	}
-	if out.SessionTitle != "" && m.can&canTitle != 0 {
+	if out.SessionTitle != "" && m.allowed&canSetTitle != 0 {
 		o.SessionTitle = out.SessionTitle
 	}
-	if out.InitialMessage != "" && m.can&canBegin != 0 {
+	if out.InitialMessage != "" && m.allowed&canSetInitialMessage != 0 {
 		o.InitialMessage = out.InitialMessage
 	}
-	if m.can&canWatch != 0 && out.WatchPaths != nil {
+	if m.allowed&canWatch != 0 && out.WatchPaths != nil {
 		o.WatchPaths = append(slices.Concat([]string{}, o.WatchPaths), out.WatchPaths...)
 	}
-	if out.WorktreePath != "" && m.can&canWorktree != 0 {
+	if out.WorktreePath != "" && m.allowed&canWorktree != 0 {
 		o.WorktreePath = out.WorktreePath
 	}
 }
 
-func (m *merging) message() {
-	if m.out.Message != "" && !m.served && !m.out.SuppressOutput {
+func (m *merger) message() {
+	if m.out.Message != "" && !m.applied && !m.out.SuppressOutput {
 		m.notice(m.e, m.out.Message)
 	}
 	if m.out.Warning != "" {
@@ -329,8 +329,8 @@ func (m *merging) message() {
 }
 
 // normal is a note with one of the levels.
-func (n *Note) normal() Note {
-	return Note{Title: n.Title, Body: n.Body, Level: noteLevel(n.Level)}
+func (n *UserNotification) normal() UserNotification {
+	return UserNotification{Title: n.Title, Body: n.Body, Level: noteLevel(n.Level)}
 }
 
 // cut is s with at most a number of characters.

@@ -10,29 +10,29 @@ import (
 	"strings"
 )
 
-// ability is a set of effects that an event has.
-type ability uint32
+// effectSet is a set of effects that an event has.
+type effectSet uint32
 
 const (
-	canBlock ability = 1 << iota
+	canBlock effectSet = 1 << iota
 	canPermit
 	canInput
 	canOutput
-	canTell
+	canAddContext
 	canStop
 	canInterrupt
 	canRetry
-	canTitle
-	canBegin
+	canSetTitle
+	canSetInitialMessage
 	canWatch
 	canWorktree
-	canHide
+	canHidePrompt
 	canAnswer
 )
 
 // effects name the abilities, and say whether an output asks for one.
 var effects = []struct {
-	can   ability
+	can   effectSet
 	name  string
 	asked func(*Output) bool
 }{
@@ -40,22 +40,22 @@ var effects = []struct {
 	{canPermit, "a permission", func(o *Output) bool { return o.Permission != "" }},
 	{canInput, "another input", func(o *Output) bool { return o.Input != nil }},
 	{canOutput, "another result", func(o *Output) bool { return o.ToolOutput != nil }},
-	{canTell, "a text for the model", func(o *Output) bool { return o.Context != "" || o.SystemMessage != "" }},
+	{canAddContext, "a text for the model", func(o *Output) bool { return o.Context != "" || o.SystemMessage != "" }},
 	{canStop, "an end of the turn", func(o *Output) bool { return o.Stop }},
 	{canInterrupt, "an interrupt", func(o *Output) bool { return o.Interrupt }},
 	{canRetry, "another try", func(o *Output) bool { return o.Retry }},
-	{canTitle, "a session title", func(o *Output) bool { return o.SessionTitle != "" }},
-	{canBegin, "a first message", func(o *Output) bool { return o.InitialMessage != "" }},
+	{canSetTitle, "a session title", func(o *Output) bool { return o.SessionTitle != "" }},
+	{canSetInitialMessage, "a first message", func(o *Output) bool { return o.InitialMessage != "" }},
 	{canWatch, "paths to watch", func(o *Output) bool { return len(o.WatchPaths) > 0 }},
 	{canWorktree, "a worktree", func(o *Output) bool { return o.WorktreePath != "" }},
-	{canHide, "a hidden prompt", func(o *Output) bool { return o.HidePrompt }},
+	{canHidePrompt, "a hidden prompt", func(o *Output) bool { return o.HidePrompt }},
 	{canAnswer, "an answer to an MCP server", func(o *Output) bool { return o.Action != "" || o.Content != nil }},
 }
 
-// abilities are the effects that an event has. Texts for the person, notifications,
+// eventEffects are the effects that an event has. Texts for the person, notifications,
 // changes of policy and terminal sequences are taken from every event.
-func abilities(info eventInfo) ability {
-	can := canTell | canStop
+func eventEffects(info eventInfo) effectSet {
+	can := canAddContext | canStop
 	if info.Blocks || info.Guards {
 		can |= canBlock
 	}
@@ -69,22 +69,22 @@ func abilities(info eventInfo) ability {
 	case PermissionDenied:
 		can |= canRetry
 	case UserPromptSubmit:
-		can |= canTitle | canHide
+		can |= canSetTitle | canHidePrompt
 	case UserPromptExpansion:
-		can |= canHide
+		can |= canHidePrompt
 	case SessionStart:
-		can |= canTitle | canBegin | canWatch
+		can |= canSetTitle | canSetInitialMessage | canWatch
 	case CwdChanged, FileChanged:
 		can |= canWatch
 	case WorktreeCreate:
 		can |= canWorktree
 	case Elicitation, ElicitationResult:
 		can |= canAnswer
-		can &^= canTell
+		can &^= canAddContext
 	case InstructionsLoaded:
-		can &^= canTell
+		can &^= canAddContext
 	case SessionEnd:
-		can &^= canTell | canStop
+		can &^= canAddContext | canStop
 	case StopFailure:
 		can &^= canStop
 	}
@@ -92,8 +92,8 @@ func abilities(info eventInfo) ability {
 }
 
 // unusable tells the person what a hook has asked for in vain.
-func (f *firing) unusable(e *entry, out *Output) {
-	can := abilities(e.info)
+func (f *fireState) unusable(e *entry, out *Output) {
+	can := eventEffects(e.info)
 	var vain []string
 	for _, x := range effects {
 		if can&x.can == 0 && x.asked(out) {
@@ -101,7 +101,7 @@ func (f *firing) unusable(e *entry, out *Output) {
 		}
 	}
 	if len(vain) > 0 {
-		f.notice(e, fmt.Sprintf("asked for %s, which %s cannot have", list(vain), e.Event)+because(out))
+		f.notice(e, fmt.Sprintf("asked for %s, which %s cannot have", list(vain), e.Event)+reasonText(out))
 	}
 	p := out.permission()
 	switch {
@@ -115,8 +115,8 @@ func (f *firing) unusable(e *entry, out *Output) {
 	}
 }
 
-// because keeps the reason of a block that cannot be.
-func because(out *Output) string {
+// reasonText keeps the reason of a block that cannot be.
+func reasonText(out *Output) string {
 	if out.blocks() && out.Reason != "" {
 		return ": " + out.Reason
 	}
@@ -182,7 +182,7 @@ func isObject(raw json.RawMessage) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) && json.Valid(raw)
 }
 
-func (u *Update) check() error {
+func (u *PermissionUpdate) check() error {
 	switch {
 	case u.Mode != "" && (len(u.Rules) > 0 || u.Behavior != ""):
 		return errors.New("a change of policy is of rules or of the mode, not of both")

@@ -12,10 +12,10 @@ import (
 )
 
 // sayings are texts with who said them: "a: text".
-func sayings(list []Said) string {
+func sayings(list []Text) string {
 	var s []string
 	for _, x := range list {
-		s = append(s, x.By+": "+x.What)
+		s = append(s, x.Hook+": "+x.Text)
 	}
 	return strings.Join(s, "; ")
 }
@@ -60,7 +60,7 @@ func TestBlock(t *testing.T) {
 			out := fired(t, tt.event, tt.outputs...)
 			got := "-"
 			if out.Block != nil {
-				got = sayings([]Said{*out.Block})
+				got = sayings([]Text{*out.Block})
 			}
 			if got != tt.want {
 				t.Errorf("block %q, want %q", got, tt.want)
@@ -99,7 +99,7 @@ func TestPermissionOfSeveral(t *testing.T) {
 			out := fired(t, tt.event, tt.outputs...)
 			got := ""
 			if out.Permission != "" {
-				got = out.PermissionBy + " " + out.Permission + " " + out.PermissionReason
+				got = out.PermissionHook + " " + out.Permission + " " + out.PermissionReason
 			}
 			if got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -113,52 +113,52 @@ func TestPermissionOfSeveral(t *testing.T) {
 
 // Each field of an output that is not about blocks and permissions.
 func TestMerge(t *testing.T) {
-	note := &Note{Title: "t", Body: "b", Level: "bogus"}
+	note := &UserNotification{Title: "t", Body: "b", Level: "bogus"}
 	for name, tt := range map[string]struct {
 		event   Event
 		outputs []*Output
 		want    Outcome
 		effect  string
 	}{
-		"context":                {Stop, []*Output{{Context: "c", SystemMessage: "s"}, {Context: "d"}}, Outcome{Context: []Said{{"a", "c"}, {"a", "s"}, {"b", "d"}}}, "context"},
-		"another input":          {PreToolUse, []*Output{{Input: json.RawMessage(`{"a":1}`)}}, Outcome{Input: json.RawMessage(`{"a":1}`), InputBy: "a"}, "input"},
+		"context":                {Stop, []*Output{{Context: "c", SystemMessage: "s"}, {Context: "d"}}, Outcome{Context: []Text{{"a", "c"}, {"a", "s"}, {"b", "d"}}}, "context"},
+		"another input":          {PreToolUse, []*Output{{Input: json.RawMessage(`{"a":1}`)}}, Outcome{Input: json.RawMessage(`{"a":1}`), InputHook: "a"}, "input"},
 		"another result":         {PostToolUse, []*Output{{ToolOutput: json.RawMessage(`{"a":1}`)}}, Outcome{ToolOutput: json.RawMessage(`{"a":1}`)}, "output"},
-		"stop":                   {PostToolUse, []*Output{{Stop: true, StopReason: "enough", Reason: "r"}, {Stop: true}}, Outcome{Stop: &Said{"a", "enough"}}, "stop"},
-		"stop for a reason":      {Stop, []*Output{{Stop: true, Reason: "r"}}, Outcome{Stop: &Said{"a", "r"}}, "stop"},
-		"notes":                  {PreCompact, []*Output{{Notification: note}, {Notification: &Note{Level: "error"}}}, Outcome{Notes: []Note{{Title: "t", Body: "b", Level: "info"}, {Level: "error"}}}, ""},
-		"updates":                {Stop, []*Output{{Updates: []Update{{Mode: "plan"}}}}, Outcome{Updates: []Update{{Mode: "plan", By: "a"}}}, ""},
+		"stop":                   {PostToolUse, []*Output{{Stop: true, StopReason: "enough", Reason: "r"}, {Stop: true}}, Outcome{Stop: &Text{"a", "enough"}}, "stop"},
+		"stop for a reason":      {Stop, []*Output{{Stop: true, Reason: "r"}}, Outcome{Stop: &Text{"a", "r"}}, "stop"},
+		"notes":                  {PreCompact, []*Output{{Notification: note}, {Notification: &UserNotification{Level: "error"}}}, Outcome{Notifications: []UserNotification{{Title: "t", Body: "b", Level: "info"}, {Level: "error"}}}, ""},
+		"updates":                {Stop, []*Output{{Updates: []PermissionUpdate{{Mode: "plan"}}}}, Outcome{Updates: []PermissionUpdate{{Mode: "plan", Hook: "a"}}}, ""},
 		"retry":                  {PermissionDenied, []*Output{{}, {Retry: true}}, Outcome{Retry: true}, ""},
 		"terminal":               {Notification, []*Output{{TerminalSequence: "\x07"}, {TerminalSequence: "\x1b]0;x\x07"}}, Outcome{Terminal: []string{"\x07", "\x1b]0;x\x07"}}, ""},
 		"start":                  {SessionStart, []*Output{{SessionTitle: "1", InitialMessage: "i"}, {SessionTitle: "2", WatchPaths: []string{"p"}}, {WatchPaths: []string{"q"}}}, Outcome{SessionTitle: "2", InitialMessage: "i", WatchPaths: []string{"p", "q"}}, ""},
 		"paths":                  {CwdChanged, []*Output{{WatchPaths: []string{"p"}}}, Outcome{WatchPaths: []string{"p"}}, ""},
 		"worktree":               {WorktreeCreate, []*Output{{WorktreePath: "/w"}}, Outcome{WorktreePath: "/w"}, ""},
-		"prompt":                 {UserPromptSubmit, []*Output{{SessionTitle: "t", Block: true, Reason: "r", HidePrompt: true}}, Outcome{SessionTitle: "t", HidePrompt: true, Block: &Said{"a", "r"}}, "block"},
+		"prompt":                 {UserPromptSubmit, []*Output{{SessionTitle: "t", Block: true, Reason: "r", HidePrompt: true}}, Outcome{SessionTitle: "t", SuppressPrompt: true, Block: &Text{"a", "r"}}, "block"},
 		"prompt, hidden for all": {UserPromptSubmit, []*Output{{HidePrompt: true}}, Outcome{}, ""},
 		"interrupt": {
 			PermissionRequest,
 			[]*Output{{Permission: "deny", Interrupt: true}},
-			Outcome{Permission: "deny", PermissionBy: "a", Interrupt: true},
+			Outcome{Permission: "deny", PermissionHook: "a", Interrupt: true},
 			"deny",
 		},
 		"the first effect": {
 			PreToolUse,
 			[]*Output{{Context: "c", Stop: true, Input: json.RawMessage(`{}`), Permission: "allow"}},
 			Outcome{
-				Context: []Said{{"a", "c"}}, Stop: &Said{By: "a"}, Input: json.RawMessage(`{}`), InputBy: "a",
-				Permission: "allow", PermissionBy: "a",
+				Context: []Text{{"a", "c"}}, Stop: &Text{Hook: "a"}, Input: json.RawMessage(`{}`), InputHook: "a",
+				Permission: "allow", PermissionHook: "a",
 			},
 			"allow",
 		},
 		"answers to a server": {
 			Elicitation,
 			[]*Output{{Action: "accept", Content: json.RawMessage(`{"a":1}`)}, {Action: "accept", Content: json.RawMessage(`{"a":2}`)}},
-			Outcome{Action: &Said{By: "b", What: "accept"}, Content: json.RawMessage(`{"a":2}`)},
+			Outcome{Action: &Text{Hook: "b", Text: "accept"}, Content: json.RawMessage(`{"a":2}`)},
 			"accept",
 		},
 		"a no to a server": {
 			ElicitationResult,
 			[]*Output{{Action: "accept", Content: json.RawMessage(`{}`)}, {Action: "cancel"}, {Action: "decline"}, {Action: "accept"}},
-			Outcome{Action: &Said{By: "b", What: "cancel"}},
+			Outcome{Action: &Text{Hook: "b", Text: "cancel"}},
 			"accept",
 		},
 		"nothing": {Stop, []*Output{nil, {}}, Outcome{}, "-"},
@@ -182,11 +182,11 @@ func TestMerge(t *testing.T) {
 
 // What an event cannot use is told, and does nothing.
 func TestUnusable(t *testing.T) {
-	outputs := map[ability]*Output{
+	outputs := map[effectSet]*Output{
 		canBlock: {Block: true}, canPermit: {Permission: "allow"}, canInput: {Input: json.RawMessage(`{}`)},
-		canOutput: {ToolOutput: json.RawMessage(`1`)}, canTell: {Context: "c"}, canStop: {Stop: true},
-		canRetry: {Retry: true}, canTitle: {SessionTitle: "t"}, canBegin: {InitialMessage: "m"},
-		canWatch: {WatchPaths: []string{"p"}}, canWorktree: {WorktreePath: "w"}, canHide: {HidePrompt: true},
+		canOutput: {ToolOutput: json.RawMessage(`1`)}, canAddContext: {Context: "c"}, canStop: {Stop: true},
+		canRetry: {Retry: true}, canSetTitle: {SessionTitle: "t"}, canSetInitialMessage: {InitialMessage: "m"},
+		canWatch: {WatchPaths: []string{"p"}}, canWorktree: {WorktreePath: "w"}, canHidePrompt: {HidePrompt: true},
 		canAnswer:    {Action: "accept"},
 		canInterrupt: {Interrupt: true},
 	}
@@ -194,7 +194,7 @@ func TestUnusable(t *testing.T) {
 		for _, x := range effects {
 			out := fired(t, info.Event, outputs[x.can])
 			vain := fmt.Sprintf("asked for %s, which %s cannot have", x.name, info.Event)
-			if abilities(info)&x.can != 0 {
+			if eventEffects(info)&x.can != 0 {
 				if s := sayings(out.Notices); strings.Contains(s, vain) {
 					t.Errorf("%s, %s: told %q", info.Event, x.name, s)
 				}
@@ -221,10 +221,10 @@ func TestRequestsInputNeedsAllow(t *testing.T) {
 
 func TestLongTexts(t *testing.T) {
 	out := fired(t, Stop, &Output{Context: strings.Repeat("é", maxText)}, &Output{Context: strings.Repeat("é", maxText+1), Message: strings.Repeat("m", 200_000)})
-	if len([]rune(out.Context[1].What)) != maxText || out.Context[0].What != out.Context[1].What {
-		t.Errorf("%d and %d bytes", len(out.Context[0].What), len(out.Context[1].What))
+	if len([]rune(out.Context[1].Text)) != maxText || out.Context[0].Text != out.Context[1].Text {
+		t.Errorf("%d and %d bytes", len(out.Context[0].Text), len(out.Context[1].Text))
 	}
-	if n := out.Notices; len(n) != 2 || !strings.Contains(n[0].What, "cut off after 10000") || len(n[1].What) != 200_000 {
+	if n := out.Notices; len(n) != 2 || !strings.Contains(n[0].Text, "cut off after 10000") || len(n[1].Text) != 200_000 {
 		t.Errorf("%d notices", len(n))
 	}
 }
@@ -233,7 +233,7 @@ func TestLongTexts(t *testing.T) {
 func TestLongReasons(t *testing.T) {
 	long := strings.Repeat("é", maxText+1)
 	out := fired(t, PreToolUse, &Output{Block: true, Message: long, Permission: "deny", PermissionReason: long, Stop: true, StopReason: long})
-	for _, text := range []string{out.Block.What, out.PermissionReason, out.Stop.What} {
+	for _, text := range []string{out.Block.Text, out.PermissionReason, out.Stop.Text} {
 		if text != long[:2*maxText] {
 			t.Errorf("%d bytes", len(text))
 		}
@@ -251,14 +251,14 @@ func TestUnsafeSequences(t *testing.T) {
 
 func TestRan(t *testing.T) {
 	code := 2
-	run := runFunc(func(_ context.Context, d *Definition, _ *Input) (Answer, error) {
-		return Answer{Output: &Output{Block: true, Reason: d.Command}, Exit: &code, Notice: "n"}, nil
+	run := runFunc(func(_ context.Context, d *Definition, _ *Input) (RunResult, error) {
+		return RunResult{Output: &Output{Block: true, Reason: d.Command}, Exit: &code, Notice: "n"}, nil
 	})
 	list := append(named(PreToolUse, []*Output{nil, {}, {Context: "c"}}),
 		Definition{Event: PreToolUse, Command: "x\ny", Digest: "d"})
 	list[3].Origin.File, list[3].Origin.Line = "f.json", 7
 	out := registryOf(t, run, list...).Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash", UseID: "u"}})
-	want := &record.HookRan{Event: string(PreToolUse), Tool: "Bash", Use: "u", Quiet: 2, Hooks: []record.HookRun{
+	want := &record.HookRan{Event: string(PreToolUse), Tool: "Bash", Use: "u", Silent: 2, Hooks: []record.HookRun{
 		{Name: "c", Type: typeFunction, Effect: "context"},
 		{Name: "x …", Type: typeCommand, Digest: "d", Source: "f.json:7", Exit: &code, Effect: "block", Reason: "x\ny"},
 	}}

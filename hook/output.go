@@ -32,7 +32,7 @@ type Output struct {
 	// Interrupt, with a deny of PermissionRequest: end the turn as well.
 	Interrupt bool
 	// Updates change the policy of the run.
-	Updates []Update
+	Updates []PermissionUpdate
 	// ToolOutput replaces what the model reads of the result: text, or any JSON
 	// (updatedToolOutput, updatedMCPToolOutput). Of PostToolUse.
 	ToolOutput json.RawMessage
@@ -45,7 +45,7 @@ type Output struct {
 	Retry bool
 
 	// Notification is put to the person, and to hooks of that event.
-	Notification *Note
+	Notification *UserNotification
 	// Stop ends the turn (Claude's "continue": false); StopReason is for the person.
 	Stop       bool
 	StopReason string
@@ -61,23 +61,23 @@ type Output struct {
 	HidePrompt     bool     // UserPromptSubmit with a block: do not show it again (suppressOriginalPrompt)
 }
 
-// Update is a change of policy that a hook asks for. Exactly one form is set.
+// PermissionUpdate is a change of policy that a hook asks for. Exactly one form is set.
 //
 //	{"tool":"Bash","behavior":"deny"}                                   seed 000
 //	{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls:*"}],
 //	 "behavior":"allow","destination":"session"}                        Claude Code
 //	{"type":"setMode","mode":"plan","destination":"session"}
-type Update struct {
+type PermissionUpdate struct {
 	Rules    []string // rules: "Bash", "Bash(ls:*)"
 	Behavior string   // of Rules: allow or deny
 	Mode     string
-	By       string `json:",omitempty"` // in an [Outcome]: the hook that asks for it
+	Hook     string `json:",omitempty"` // in an [Outcome]: the hook that asks for it
 }
 
-// Note is a notification: one that a hook wants to be shown, or that it is told of. Level is info,
+// UserNotification is a notification: one that a hook wants to be shown, or that it is told of. Level is info,
 // warning or error; anything else is info. Type is what the notification is about, in an [Input]:
 // permission_prompt, auth_failed, hook …
-type Note struct {
+type UserNotification struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`
 	Level string `json:"level"`

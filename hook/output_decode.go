@@ -23,11 +23,11 @@ func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	if err := json.Unmarshal(stdout, &fields); err != nil {
 		return nil, nil, fmt.Errorf("the answer is no JSON object: %w", err)
 	}
-	a := &answer{dialect: d, event: e, out: &Output{}}
+	a := &outputReader{dialect: d, event: e, out: &Output{}}
 	if d == "" {
 		a.dialect = dialectClaude
 	}
-	a.read("", fields, a.top())
+	a.read("", fields, a.topLevel())
 	a.out.Block = a.block
 	switch a.out.Decision {
 	case decisionBlock:
@@ -76,8 +76,8 @@ func isAsync(stdout []byte) (timeout time.Duration, ok bool) {
 	return time.Duration(ms * float64(time.Millisecond)), true
 }
 
-// answer is an output while it is read.
-type answer struct {
+// outputReader is an output while it is read.
+type outputReader struct {
 	dialect string
 	event   Event
 	out     *Output
@@ -86,10 +86,10 @@ type answer struct {
 	err     error // the first
 }
 
-// taker reads one field's value.
-type taker func(path string, raw json.RawMessage)
+// fieldDecoder reads one field's value.
+type fieldDecoder func(path string, raw json.RawMessage)
 
-func (a *answer) read(path string, fields map[string]json.RawMessage, known map[string]taker) {
+func (a *outputReader) read(path string, fields map[string]json.RawMessage, known map[string]fieldDecoder) {
 	names := make([]string, 0, len(fields))
 	for name := range fields {
 		names = append(names, name)
@@ -112,10 +112,10 @@ func (a *answer) read(path string, fields map[string]json.RawMessage, known map[
 
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
 
-// top are the fields beside hookSpecificOutput.
-func (a *answer) top() map[string]taker {
+// topLevel are the fields beside hookSpecificOutput.
+func (a *outputReader) topLevel() map[string]fieldDecoder {
 	o := a.out
-	known := map[string]taker{
+	known := map[string]fieldDecoder{
 		"message":                  a.text(&o.Message),
 		"block":                    a.flag(&a.block),
 		"decision":                 a.decision,
@@ -128,7 +128,7 @@ func (a *answer) top() map[string]taker {
 		"updatedMCPToolOutput":     a.whatever(&o.ToolOutput),
 		"permissionUpdate":         a.update,
 		"notification":             a.notification,
-		"continue":                 a.goOn,
+		"continue":                 a.continue_,
 		"stopReason":               a.text(&o.StopReason),
 		"suppressOutput":           a.flag(&o.SuppressOutput),
 		"terminalSequence":         a.terminal,
@@ -145,7 +145,7 @@ func (a *answer) top() map[string]taker {
 // maxNotices is how much is told about one answer.
 const maxNotices = 20
 
-func (a *answer) notice(format string, args ...any) {
+func (a *outputReader) notice(format string, args ...any) {
 	switch len(a.notices) {
 	case maxNotices:
 		return
@@ -156,7 +156,7 @@ func (a *answer) notice(format string, args ...any) {
 }
 
 // into unmarshals a value; a wrong type is the answer's error.
-func (a *answer) into(path string, raw json.RawMessage, v any, want string) bool {
+func (a *outputReader) into(path string, raw json.RawMessage, v any, want string) bool {
 	if err := json.Unmarshal(raw, v); err != nil {
 		a.fail("%s of the answer: %s stands where %s is needed", path, shorten(raw), want)
 		return false
@@ -164,7 +164,7 @@ func (a *answer) into(path string, raw json.RawMessage, v any, want string) bool
 	return true
 }
 
-func (a *answer) fail(format string, args ...any) {
+func (a *outputReader) fail(format string, args ...any) {
 	if a.err == nil {
 		a.err = fmt.Errorf(format, args...)
 	}
@@ -183,7 +183,7 @@ func shorten(raw json.RawMessage) string {
 	return string(raw[:end]) + "…"
 }
 
-func (a *answer) text(into *string) taker {
+func (a *outputReader) text(into *string) fieldDecoder {
 	return func(path string, raw json.RawMessage) {
 		if a.into(path, raw, into, "a text") && a.dialect == dialectClaude {
 			*into = a.cut(path, *into)
@@ -192,7 +192,7 @@ func (a *answer) text(into *string) taker {
 }
 
 // cut keeps the beginning of a text that is too long.
-func (a *answer) cut(path, text string) string {
+func (a *outputReader) cut(path, text string) string {
 	short := cut(text, maxText)
 	if short != text {
 		a.notice("%s of the answer was cut to %d characters", path, maxText)
@@ -200,17 +200,17 @@ func (a *answer) cut(path, text string) string {
 	return short
 }
 
-func (a *answer) flag(into *bool) taker {
+func (a *outputReader) flag(into *bool) fieldDecoder {
 	return func(path string, raw json.RawMessage) { a.into(path, raw, into, "true or false") }
 }
 
-func (a *answer) goOn(path string, raw json.RawMessage) {
+func (a *outputReader) continue_(path string, raw json.RawMessage) {
 	on := true
 	a.into(path, raw, &on, "true or false")
 	a.out.Stop = !on
 }
 
-func (a *answer) word(into *string, words ...string) taker {
+func (a *outputReader) stringField(into *string, words ...string) fieldDecoder {
 	return func(path string, raw json.RawMessage) {
 		var s string
 		if !a.into(path, raw, &s, "a text") {
@@ -226,15 +226,15 @@ func (a *answer) word(into *string, words ...string) taker {
 
 // decision reads the one at the top. A word that other programs have for a block is
 // an error, and refuses all the same.
-func (a *answer) decision(path string, raw json.RawMessage) {
-	if a.word(&a.out.Decision, decisionApprove, decisionBlock)(path, raw); refuses(raw) {
+func (a *outputReader) decision(path string, raw json.RawMessage) {
+	if a.stringField(&a.out.Decision, decisionApprove, decisionBlock)(path, raw); refuses(raw) {
 		a.block = true
 	}
 }
 
-func (a *answer) permission(path string, raw json.RawMessage) {
+func (a *outputReader) permission(path string, raw json.RawMessage) {
 	var s string
-	if a.word(&s, permissions...)(path, raw); refuses(raw) {
+	if a.stringField(&s, permissions...)(path, raw); refuses(raw) {
 		s = decisionDeny
 	}
 	a.permit(s)
@@ -250,14 +250,14 @@ func refuses(raw json.RawMessage) bool {
 var permissions = []string{"allow", "ask", "defer", decisionDeny}
 
 // permit keeps the strongest opinion of an answer that has several.
-func (a *answer) permit(s string) {
+func (a *outputReader) permit(s string) {
 	if p := &a.out.Permission; strength(s) > strength(*p) {
 		*p = s
 	}
 }
 
 // object keeps an object as it is written.
-func (a *answer) object(into *json.RawMessage) taker {
+func (a *outputReader) object(into *json.RawMessage) fieldDecoder {
 	return func(path string, raw json.RawMessage) {
 		var fields map[string]json.RawMessage
 		if a.into(path, raw, &fields, "an object") {
@@ -266,22 +266,22 @@ func (a *answer) object(into *json.RawMessage) taker {
 	}
 }
 
-func (a *answer) whatever(into *json.RawMessage) taker {
+func (a *outputReader) whatever(into *json.RawMessage) fieldDecoder {
 	return func(_ string, raw json.RawMessage) { *into = slices.Clone(raw) }
 }
 
-func (a *answer) texts(into *[]string) taker {
+func (a *outputReader) texts(into *[]string) fieldDecoder {
 	return func(path string, raw json.RawMessage) { a.into(path, raw, into, "a list of texts") }
 }
 
 // notification needs a title and a body.
-func (a *answer) notification(path string, raw json.RawMessage) {
+func (a *outputReader) notification(path string, raw json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if !a.into(path, raw, &fields, "an object") {
 		return
 	}
-	var n Note
-	a.read(path, fields, map[string]taker{"title": a.text(&n.Title), "body": a.text(&n.Body), "level": a.text(&n.Level)})
+	var n UserNotification
+	a.read(path, fields, map[string]fieldDecoder{"title": a.text(&n.Title), "body": a.text(&n.Body), "level": a.text(&n.Level)})
 	if n.Title == "" || n.Body == "" {
 		a.notice("%s of the answer is not shown: it needs a title and a body", path)
 		return

@@ -3,7 +3,7 @@ package hook
 import "encoding/json"
 
 // specific reads hookSpecificOutput.
-func (a *answer) specific(path string, raw json.RawMessage) {
+func (a *outputReader) specific(path string, raw json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if !a.into(path, raw, &fields, "an object") {
 		return
@@ -17,7 +17,7 @@ func (a *answer) specific(path string, raw json.RawMessage) {
 		a.fail("%s.hookEventName of the answer: it is about %q, and the event is %s", path, name, a.event)
 	}
 	o := a.out
-	a.read(path, fields, map[string]taker{
+	a.read(path, fields, map[string]fieldDecoder{
 		"hookEventName":            func(string, json.RawMessage) {},
 		"additionalContext":        a.text(&o.Context),
 		"permissionDecision":       a.permission,
@@ -32,7 +32,7 @@ func (a *answer) specific(path string, raw json.RawMessage) {
 		"initialUserMessage":       a.text(&o.InitialMessage),
 		"watchPaths":               a.texts(&o.WatchPaths),
 		"worktreePath":             a.text(&o.WorktreePath),
-		"action":                   a.word(&o.Action, elicitActions...),
+		"action":                   a.stringField(&o.Action, elicitActions...),
 		"content":                  a.object(&o.Content),
 		"classifierContext":        a.unused("no classifier reads it"),
 		"reloadSkills":             a.unused("there are no skills"),
@@ -40,33 +40,33 @@ func (a *answer) specific(path string, raw json.RawMessage) {
 }
 
 // mcpOutput is the older name of updatedToolOutput.
-func (a *answer) mcpOutput(fields map[string]json.RawMessage) taker {
+func (a *outputReader) mcpOutput(fields map[string]json.RawMessage) fieldDecoder {
 	if _, both := fields["updatedToolOutput"]; both {
 		return a.unused("updatedToolOutput is there as well")
 	}
 	return a.whatever(&a.out.ToolOutput)
 }
 
-func (a *answer) unused(why string) taker {
+func (a *outputReader) unused(why string) fieldDecoder {
 	return func(path string, _ json.RawMessage) { a.notice("%s of the answer has no effect: %s", path, why) }
 }
 
 // decide reads the decision of PermissionRequest: {"behavior": "allow",
 // "updatedInput", "updatedPermissions"} or {"behavior": "deny", "message",
 // "interrupt"}.
-func (a *answer) decide(path string, raw json.RawMessage) {
+func (a *outputReader) decide(path string, raw json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if !a.into(path, raw, &fields, "an object") {
 		return
 	}
 	var behavior string
-	known := map[string]taker{"behavior": a.word(&behavior, "allow", "deny")}
+	known := map[string]fieldDecoder{"behavior": a.stringField(&behavior, "allow", "deny")}
 	o := a.out
-	own := map[string]map[string]taker{
+	own := map[string]map[string]fieldDecoder{
 		"allow": {"updatedInput": a.object(&o.Input), "updatedPermissions": a.updates},
 		"deny":  {"message": a.text(&o.PermissionReason), "interrupt": a.flag(&o.Interrupt)},
 	}
-	if a.word(&behavior, "allow", decisionDeny)(path+".behavior", orNull(fields["behavior"])); refuses(fields["behavior"]) {
+	if a.stringField(&behavior, "allow", decisionDeny)(path+".behavior", orNull(fields["behavior"])); refuses(fields["behavior"]) {
 		behavior = decisionDeny
 	}
 	if behavior == "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // terminal keeps a sequence that is safe.
-func (a *answer) terminal(path string, raw json.RawMessage) {
+func (a *outputReader) terminal(path string, raw json.RawMessage) {
 	var s string
 	if !a.into(path, raw, &s, "a text") || s == "" {
 		return

@@ -48,7 +48,7 @@ func TestDecodeOutput(t *testing.T) {
 			"notification": {"title": "t", "body": "b", "level": "warning"}, "permissionUpdate": {"tool": "Bash", "behavior": "deny"}}`,
 			Output{
 				Message: "m", Block: true, Permission: "ask", Input: raw(`{}`), Context: "c",
-				Notification: &Note{Title: "t", Body: "b", Level: "warning"}, Updates: []Update{{Rules: []string{"Bash"}, Behavior: "deny"}},
+				Notification: &UserNotification{Title: "t", Body: "b", Level: "warning"}, Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Behavior: "deny"}},
 			},
 			nil,
 		},
@@ -67,7 +67,7 @@ func TestDecodeOutput(t *testing.T) {
 			{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]}}}`,
 			Output{
 				Permission: "allow", Input: raw(`{"x": 1}`),
-				Updates: []Update{{Rules: []string{"Bash(ls:*)", "Read"}, Behavior: "allow"}, {Mode: "acceptEdits"}},
+				Updates: []PermissionUpdate{{Rules: []string{"Bash(ls:*)", "Read"}, Behavior: "allow"}, {Mode: "acceptEdits"}},
 			},
 			nil,
 		},
@@ -119,11 +119,11 @@ func TestDecodeOutput(t *testing.T) {
 		{dialectSeed, PreToolUse, `{"block": false, "decision": "block"}`, Output{Decision: "block", Block: true}, nil},
 		{
 			dialectSeed, PreToolUse, `{"permissionDecision": "deny", "permissionUpdate": {"tool": "Bash", "behavior": "allow"}}`,
-			Output{Permission: "deny", Updates: []Update{{Rules: []string{"Bash"}, Behavior: "allow"}}},
+			Output{Permission: "deny", Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Behavior: "allow"}}},
 			nil,
 		},
 		{dialectSeed, PostToolUse, `{"updatedMCPToolOutput": {"result": "x"}}`, Output{ToolOutput: raw(`{"result": "x"}`)}, nil},
-		{dialectSeed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &Note{Title: "t", Body: "b", Level: "info"}}, nil},
+		{dialectSeed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &UserNotification{Title: "t", Body: "b", Level: "info"}}, nil},
 		{dialectSeed, PreToolUse, `{"message": "m", "notification": {"title": "t"}}`, Output{Message: "m"}, []string{"needs a title and a body"}},
 		{dialectSeed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"not applied: permissionUpdate"}},
 		{dialectSeed, PreToolUse, `{"permissionUpdate": {"tool": "Bash", "behavior": "maybe"}}`, Output{}, []string{`behavior is "maybe"`}},

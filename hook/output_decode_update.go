@@ -9,7 +9,7 @@ import (
 )
 
 // updates reads a list of changes in Claude Code's form.
-func (a *answer) updates(path string, raw json.RawMessage) {
+func (a *outputReader) updates(path string, raw json.RawMessage) {
 	var list []json.RawMessage
 	if !a.into(path, raw, &list, "a list") {
 		return
@@ -19,7 +19,7 @@ func (a *answer) updates(path string, raw json.RawMessage) {
 	}
 }
 
-// updateText is a change in either form, see [Update].
+// updateText is a change in either form, see [PermissionUpdate].
 type updateText struct {
 	Tool     string `json:"tool"`
 	Type     string `json:"type"`
@@ -35,7 +35,7 @@ type updateText struct {
 
 // update reads one change. What cannot be done in this session is not applied, and
 // told.
-func (a *answer) update(path string, raw json.RawMessage) {
+func (a *outputReader) update(path string, raw json.RawMessage) {
 	var s updateText
 	if !a.into(path, raw, &s, "a change of permissions") {
 		return
@@ -49,7 +49,7 @@ func (a *answer) update(path string, raw json.RawMessage) {
 }
 
 // update is the change that is meant, or why it cannot be made.
-func (s *updateText) update() (up Update, why string) {
+func (s *updateText) update() (up PermissionUpdate, why string) {
 	if s.Destination != "" && s.Destination != "session" {
 		return up, fmt.Sprintf("a hook changes this session only, not %q", s.Destination)
 	}
@@ -58,7 +58,7 @@ func (s *updateText) update() (up Update, why string) {
 		if policy.Mode(s.Mode).Check() != nil {
 			return up, fmt.Sprintf("there is no mode %q", s.Mode)
 		}
-		return Update{Mode: s.Mode}, ""
+		return PermissionUpdate{Mode: s.Mode}, ""
 	case "addRules":
 		for _, r := range s.Rules {
 			up.Rules = append(up.Rules, ruleText(r.Tool, r.Text))

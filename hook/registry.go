@@ -32,16 +32,16 @@ type Options struct {
 // ctx has ended, with nothing left running, and neither changes d and in nor keeps
 // them. It may be called from several goroutines at once.
 type Runner interface {
-	Run(ctx context.Context, d *Definition, in *Input) (Answer, error)
+	Run(ctx context.Context, d *Definition, in *Input) (RunResult, error)
 }
 
-// Answer is what came of running a hook.
-type Answer struct {
+// RunResult is what came of running a hook.
+type RunResult struct {
 	Output *Output // nil: nothing to say
 	Exit   *int    // of a command
 	// Detached: the command printed {"async": true} and goes on by itself; Later gives
 	// its real answer once.
-	Later <-chan Answer
+	Async <-chan RunResult
 	// Stop ends a command that goes on by itself, in the background: Later says when it has.
 	// Nil: it cannot be ended.
 	Stop func()
@@ -56,13 +56,13 @@ type Registry struct {
 	o     Options
 	table atomic.Pointer[table] // replaced as a whole, so that firing takes no lock while it runs hooks
 
-	mu     sync.Mutex // of what follows, and of replacing the table
-	end    context.Context
-	cancel context.CancelFunc
-	closed bool
-	firing sync.WaitGroup // firings, and hooks that nobody waits for
-	said   []Outcome      // see Late
-	late   map[*lateHook]bool
+	mu       sync.Mutex // of what follows, and of replacing the table
+	end      context.Context
+	cancel   context.CancelFunc
+	closed   bool
+	firing   sync.WaitGroup // firings, and hooks that nobody waits for
+	outcomes []Outcome      // see Late
+	async    map[*asyncHook]bool
 }
 
 // New returns an empty registry.
@@ -92,8 +92,8 @@ func (r *Registry) Register(list ...Definition) error {
 	return nil
 }
 
-// On adds a function. matcher is that of [Definition]; "" is all.
-func (r *Registry) On(e Event, matcher string, f func(ctx context.Context, in Input) (*Output, error)) error {
+// HandleFunc adds a function. matcher is that of [Definition]; "" is all.
+func (r *Registry) HandleFunc(e Event, matcher string, f func(ctx context.Context, in Input) (*Output, error)) error {
 	return r.Register(Definition{Event: e, Matcher: matcher, Func: f})
 }
 
@@ -133,10 +133,10 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 		return Outcome{Event: in.Event}
 	}
 	list := r.of(in.Event)
-	f := &firing{r: r, in: in, out: Outcome{Event: in.Event}}
+	f := &fireState{r: r, in: in, out: Outcome{Event: in.Event}}
 	if len(list) == 0 {
 		if _, _, err := parseEvent(string(in.Event)); err != nil {
-			f.out.Notices = append(f.out.Notices, Said{What: err.Error()})
+			f.out.Notices = append(f.out.Notices, Text{Text: err.Error()})
 		}
 		return f.out
 	}
@@ -149,41 +149,41 @@ func (r *Registry) Fire(ctx context.Context, in Input) Outcome {
 		return f.out
 	}
 	defer r.firing.Done()
-	f.left = shared(picked)
+	f.skipped = shared(picked)
 	f.runAll(ctx, picked)
-	f.askAgain(ctx, picked)
+	f.rerunEarlier(ctx, picked)
 	return f.out
 }
 
-// Late returns what hooks that nobody waited for have said since about a session
+// AsyncOutcomes returns what hooks that nobody waited for have said since about a session
 // ([Input].SessionID), one outcome each: texts for the model and the person, and the record
 // of the run. The last 1000 of all sessions are kept.
-func (r *Registry) Late(session string) []Outcome {
+func (r *Registry) AsyncOutcomes(session string) []Outcome {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list, others []Outcome
-	for _, o := range r.said {
+	for _, o := range r.outcomes {
 		if o.session == session {
 			list = append(list, o)
 		} else {
 			others = append(others, o)
 		}
 	}
-	r.said = others
+	r.outcomes = others
 	return list
 }
 
-// EndLate ends the hooks that nobody waits for, and waits until they have ended. Later ones
+// CancelAsync ends the hooks that nobody waits for, and waits until they have ended. Later ones
 // run as before.
-func (r *Registry) EndLate(why error) {
+func (r *Registry) CancelAsync(why error) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
-	list := slices.Collect(maps.Keys(r.late))
+	list := slices.Collect(maps.Keys(r.async))
 	r.mu.Unlock()
 	for _, h := range list {
 		h.end(why)
@@ -221,15 +221,15 @@ func (r *Registry) enter() bool {
 	return !r.closed
 }
 
-// life ends when the registry is closed.
-func (r *Registry) life() context.Context {
+// ctx ends when the registry is closed.
+func (r *Registry) ctx() context.Context {
 	if r.end == nil {
 		return context.Background()
 	}
 	return r.end
 }
 
-func (r *Registry) done() bool { return r.life().Err() != nil }
+func (r *Registry) done() bool { return r.ctx().Err() != nil }
 
 func (r *Registry) now() time.Time {
 	if r.o.Clock != nil {

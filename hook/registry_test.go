@@ -13,15 +13,15 @@ import (
 )
 
 // runFunc is a Runner.
-type runFunc func(ctx context.Context, d *Definition, in *Input) (Answer, error)
+type runFunc func(ctx context.Context, d *Definition, in *Input) (RunResult, error)
 
-func (f runFunc) Run(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+func (f runFunc) Run(ctx context.Context, d *Definition, in *Input) (RunResult, error) {
 	return f(ctx, d, in)
 }
 
 // says runs commands that each say their own text.
-func says(_ context.Context, d *Definition, _ *Input) (Answer, error) {
-	return Answer{Output: &Output{Message: d.Command + d.URL}}, nil
+func says(_ context.Context, d *Definition, _ *Input) (RunResult, error) {
+	return RunResult{Output: &Output{Message: d.Command + d.URL}}, nil
 }
 
 func quiet(context.Context, Input) (*Output, error) { return nil, nil }
@@ -105,7 +105,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-func TestRegisterAllOrNone(t *testing.T) {
+func TestRegisterAtomic(t *testing.T) {
 	r := registryOf(t, says, Definition{Event: Stop, Func: quiet})
 	err := r.Register(Definition{Event: PreToolUse, Func: quiet}, Definition{Event: PreToolUse, Func: quiet, Sandbox: sandboxRead})
 	if err == nil || !strings.HasPrefix(err.Error(), "[1].Sandbox: ") {
@@ -165,7 +165,7 @@ func TestHooksAreFilledIn(t *testing.T) {
 
 func TestHas(t *testing.T) {
 	var none *Registry
-	if none.Has(Stop) || none.Late("") != nil || none.Fire(t.Context(), Input{Event: Stop}).Event != Stop {
+	if none.Has(Stop) || none.AsyncOutcomes("") != nil || none.Fire(t.Context(), Input{Event: Stop}).Event != Stop {
 		t.Error("a nil registry has hooks")
 	}
 	r := registryOf(t, says, Definition{Event: PreToolUse, Func: quiet}, Definition{Event: SessionStart, Func: quiet})
@@ -178,7 +178,7 @@ func TestHas(t *testing.T) {
 
 func TestZeroRegistry(t *testing.T) {
 	var r Registry
-	if err := r.On(Stop, "", returns(&Output{Message: "x"})); err != nil {
+	if err := r.HandleFunc(Stop, "", returns(&Output{Message: "x"})); err != nil {
 		t.Fatal(err)
 	}
 	if out := r.Fire(t.Context(), Input{Event: Stop}); len(out.Outputs) != 1 {
@@ -269,7 +269,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("closed %d times: %v", n, err)
 	}
 	out := r.Fire(t.Context(), Input{Event: PreToolUse, Tool: ToolCall{Name: "Bash"}})
-	if len(out.Outputs) != 0 || out.Block == nil || !strings.Contains(out.Block.What, "closed") {
+	if len(out.Outputs) != 0 || out.Block == nil || !strings.Contains(out.Block.Text, "closed") {
 		t.Errorf("a guard of a closed registry: %+v", out)
 	}
 }
@@ -279,12 +279,12 @@ func TestCloseWhileFiring(t *testing.T) {
 	for range 20 {
 		var running atomic.Int32
 		began := make(chan struct{}, 100)
-		r := New(&Options{Runner: runFunc(func(ctx context.Context, _ *Definition, _ *Input) (Answer, error) {
+		r := New(&Options{Runner: runFunc(func(ctx context.Context, _ *Definition, _ *Input) (RunResult, error) {
 			running.Add(1)
 			defer running.Add(-1)
 			began <- struct{}{}
 			<-ctx.Done()
-			return Answer{}, ctx.Err()
+			return RunResult{}, ctx.Err()
 		})})
 		err := r.Register(Definition{Event: Stop, Command: "a"}, Definition{Event: Stop, Command: "b"}, Definition{Event: Stop, Command: "c", Async: true})
 		if err != nil {

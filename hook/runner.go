@@ -24,7 +24,7 @@ type CommandsOptions struct {
 	// Read and Write hold commands, by [Definition].Sandbox. A nil one refuses such hooks;
 	// Unheld lets them run without a sandbox instead.
 	Read, Write *sandbox.Sandbox
-	Unheld      bool
+	NoSandbox   bool
 	// EnvFile is CLAUDE_ENV_FILE, as commands see it; "" for none.
 	EnvFile string
 	// URLs are patterns that http hooks may reach besides loopback addresses:
@@ -47,13 +47,13 @@ type Commands struct {
 	urls   []urlpattern.Pattern
 	client *http.Client
 
-	life     context.Context // of commands that have detached themselves
-	end      context.CancelFunc
-	mu       sync.Mutex
-	detached sync.WaitGroup
-	closed   bool
-	asked    bool             // whether the kernel keeps commands without a sandbox together
-	unheld   *sandbox.Sandbox // that does; or nil
+	life      context.Context // of commands that have detached themselves
+	end       context.CancelFunc
+	mu        sync.Mutex
+	detached  sync.WaitGroup
+	closed    bool
+	asked     bool             // whether the kernel keeps commands without a sandbox together
+	noSandbox *sandbox.Sandbox // that does; or nil
 }
 
 // NewCommands returns a runner. The error is an *[Error] about a setting. The caller
@@ -69,10 +69,10 @@ func NewCommands(o *CommandsOptions) (*Commands, error) {
 	return c, nil
 }
 
-// Run implements [Runner]. After [Answer].Later is returned, ctx is heeded no more.
-func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (Answer, error) {
+// Run implements [Runner]. After [RunResult].Later is returned, ctx is heeded no more.
+func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (RunResult, error) {
 	if err := ctx.Err(); err != nil {
-		return Answer{}, err
+		return RunResult{}, err
 	}
 	switch d.Type() {
 	case typeHTTP:
@@ -80,7 +80,7 @@ func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (Answer, e
 	case typeCommand:
 		return c.command(ctx, d, in)
 	}
-	return Answer{}, errors.New("a function is not a command")
+	return RunResult{}, errors.New("a function is not a command")
 }
 
 // Close ends the commands that have detached themselves, and waits for that. The
@@ -88,7 +88,7 @@ func (c *Commands) Run(ctx context.Context, d *Definition, in *Input) (Answer, e
 func (c *Commands) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	box := c.unheld
+	box := c.noSandbox
 	c.mu.Unlock()
 	c.end()
 	c.detached.Wait()
@@ -135,7 +135,7 @@ func (c *Commands) together() (*sandbox.Sandbox, error) {
 	}
 	if !c.asked {
 		c.asked = true
-		c.unheld, _ = sandbox.Open(nil, &sandbox.OpenOptions{Unheld: true}) // without it the process group must do
+		c.noSandbox, _ = sandbox.Open(nil, &sandbox.OpenOptions{NoConfinement: true}) // without it the process group must do
 	}
-	return c.unheld, nil
+	return c.noSandbox, nil
 }

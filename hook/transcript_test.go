@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/hooktranscript"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -44,7 +44,7 @@ func conversation() []transcript.Encoded {
 // A script reads it as it reads Claude Code's.
 func TestMirrorForScripts(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
-		missing.Skip(t, "no jq on the PATH: apt-get install jq makes this run")
+		testneed.Need(t, "no jq on the PATH: apt-get install jq makes this run")
 	}
 	f := newFixture(t, nil)
 	m, err := hooktranscript.New(f.temp, &hooktranscript.Options{Name: "t.jsonl"})

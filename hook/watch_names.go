@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// WatchNames are the files that matchers of FileChanged hooks name: each part between
+// WatchedFiles are the files that matchers of FileChanged hooks name: each part between
 // "|" that is a file's name and no expression. They are meant in the current directory.
-func (r *Registry) WatchNames() []string {
+func (r *Registry) WatchedFiles() []string {
 	if r == nil {
 		return nil
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestWireIsAsBefore compares the JSON of every event with testdata/wire.golden, which was made
+// TestWireGolden compares the JSON of every event with testdata/wire.golden, which was made
 // when Input was one flat list of fields: programs that read it need not change.
-func TestWireIsAsBefore(t *testing.T) {
+func TestWireGolden(t *testing.T) {
 	want, err := os.ReadFile("testdata/wire.golden")
 	if err != nil {
 		t.Fatal(err)

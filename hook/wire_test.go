@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // full is an input that has something in every field.
@@ -27,7 +27,7 @@ func full(e Event) Input {
 		Calls: []ToolCall{{Name: "Read", Input: json.RawMessage(`{"file_path":"a"}`), UseID: "u1", Response: json.RawMessage(`"x"`)}},
 
 		Prompt: "go", Source: "startup", Reason: "other", Trigger: "auto", Instructions: &told, Summary: "story", End: TurnEnd{StopHookActive: true, LastMessage: "done", Details: "more", AgentTranscriptPath: "/a.jsonl"},
-		Model: "m2", Switch: ModelSwitch{From: "m1"}, Note: Note{Body: "hi", Title: "T", Type: "idle_prompt"},
+		Model: "m2", Switch: ModelSwitch{From: "m1"}, Note: UserNotification{Body: "hi", Title: "T", Type: "idle_prompt"},
 		Task: Task{ID: "t1", Subject: "sub", Description: "desc", Teammate: "mate", Team: "team"}, File: File{Path: "/p/x", Change: "add", Memory: "Project", LoadReason: "include", Globs: []string{"*.go"}, TriggerFile: "/p/y", ParentFile: "/p/z"},
 		OldCWD: "/o", NewCWD: "/n", WorktreeName: "wt", WorktreePath: "/wt",
 
@@ -162,7 +162,7 @@ func TestWireOfAnEmptyInput(t *testing.T) {
 func TestWireMakesPathsAbsolute(t *testing.T) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		missing.Skip(t, "no home: %v", err)
+		testneed.Need(t, "no home: %v", err)
 	}
 	for _, c := range []struct{ tool, in, want string }{
 		{"Edit", `{"file_path":"a.go","old_string":"x"}`, `{"file_path":"/p/a.go","old_string":"x"}`},

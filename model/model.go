@@ -29,7 +29,7 @@ type Model interface {
 	// Encode gives an item's wire form. It is a pure function of the item: the
 	// same bytes in, the same bytes out. An item that this provider is never
 	// sent has a zero Wire.
-	Encode(item transcript.Encoded) (Wire, error)
+	Encode(item transcript.Encoded) (EncodedItem, error)
 
 	// Stream sends a request and yields what comes back as it comes. The last
 	// event is an [Answer], or there is an error, which is an [*Error]; when ctx
@@ -63,9 +63,9 @@ func (i Info) Cost(u transcript.Usage, said *float64) float64 {
 
 func (i Info) String() string { return i.Provider + "/" + i.Model }
 
-// Wire is an item as one provider's adapter will send it. Only that adapter
+// EncodedItem is an item as one provider's adapter will send it. Only that adapter
 // reads JSON; others may hash it and count its bytes.
-type Wire struct {
+type EncodedItem struct {
 	Role string
 	JSON json.RawMessage
 }
@@ -75,7 +75,7 @@ type Wire struct {
 type Request struct {
 	System    string
 	Tools     []ToolSpec
-	Messages  []Wire
+	Messages  []EncodedItem
 	MaxTokens int    // of the answer; 0 means the adapter's default
 	Effort    string // "", "low", "medium", "high": how much to think
 }

@@ -15,8 +15,8 @@ type Price struct {
 
 	// Long is the price of a whole call whose input, cached or not, is longer than its Above
 	// tokens; nil: the length of a prompt does not matter.
-	Long  *Price `json:"long,omitempty"`
-	Above int64  `json:"above,omitempty"` // of Long
+	Long     *Price `json:"long,omitempty"`
+	LongFrom int64  `json:"above,omitempty"` // of Long
 }
 
 // Cost is what one call cost, in US dollars. A nil price costs nothing. Usage
@@ -26,7 +26,7 @@ func (p *Price) Cost(u transcript.Usage) float64 {
 		return 0
 	}
 	input, output, read, write := p.Input, p.Output, p.CacheRead, p.CacheWrite
-	if l := p.Long; l != nil && u.Input+u.CacheRead+u.CacheWrite > l.Above {
+	if l := p.Long; l != nil && u.Input+u.CacheRead+u.CacheWrite > l.LongFrom {
 		input, output, read, write = l.Input, l.Output, l.CacheRead, l.CacheWrite
 	}
 	return (float64(u.Input)*input + float64(u.Output)*output +

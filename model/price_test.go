@@ -12,7 +12,7 @@ func TestCost(t *testing.T) {
 	flat := &model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}
 	tiered := &model.Price{
 		Input: 0.1, Output: 0.5, CacheRead: 0.01, CacheWrite: 0.125,
-		Long: &model.Price{Above: 100_000, Input: 0.5, Output: 2.5, CacheRead: 0.05, CacheWrite: 0.625},
+		Long: &model.Price{LongFrom: 100_000, Input: 0.5, Output: 2.5, CacheRead: 0.05, CacheWrite: 0.625},
 	}
 	for _, tt := range []struct {
 		name  string

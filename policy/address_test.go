@@ -17,8 +17,8 @@ func TestNameAtAPrivateAddress(t *testing.T) {
 		rules []string // effect and rule
 		want  policy.Effect
 	}{
-		{"the name alone", []string{"allow WebFetch(domain:npm.corp)"}, policy.None},
-		{"the address alone", []string{"allow WebFetch(domain:10.0.0.1)"}, policy.None},
+		{"the name alone", []string{"allow WebFetch(domain:npm.corp)"}, policy.NoOpinion},
+		{"the address alone", []string{"allow WebFetch(domain:10.0.0.1)"}, policy.NoOpinion},
 		{"both", []string{"allow WebFetch(domain:npm.corp)", "allow WebFetch(domain:10.0.0.1)"}, policy.Allow},
 		{"the address is denied", []string{"allow WebFetch(domain:npm.corp)", "deny WebFetch(domain:10.0.0.1)"}, policy.Deny},
 		{"the name is denied", []string{"allow WebFetch(domain:10.0.0.1)", "deny WebFetch(domain:npm.corp)"}, policy.Deny},

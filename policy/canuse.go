@@ -10,7 +10,7 @@ func (c Composite) CanUse(ctx context.Context, r Request) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v := c.Evaluate(r)
-	if v.Effect == None {
+	if v.Effect == NoOpinion {
 		return Verdict{Effect: Allow, Reason: "no member of the composite policy objects"}, nil
 	}
 	return v, nil

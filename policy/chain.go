@@ -20,32 +20,32 @@ const (
 func (g *Guard) chain() Chain {
 	v, src := g.guards.view(g.tool), g.guards.source
 	c := Chain{Tool: g.tool, Version: v.version, Mode: v.mode}
-	add := func(l Link) { c.Links = append(c.Links, l) }
+	add := func(l ChainLink) { c.Links = append(c.Links, l) }
 	for _, n := range src.limits {
-		add(Link{Name: n.Name, Stage: stageLimits, Detail: detail(n.Policy)})
+		add(ChainLink{Name: n.Name, Stage: stageLimits, Detail: detail(n.Policy)})
 	}
 	if src.confined != nil && g.tool == bashTool {
 		rule := *src.confined
-		add(Link{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: what runs in the sandbox is not asked about", Rule: &rule})
+		add(ChainLink{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: what runs in the sandbox is not asked about", Rule: &rule})
 	}
 	if g.guards.folder != "" {
-		add(Link{Name: folderName, Stage: stageGrants, Detail: "files in " + g.guards.folder + " are the agent's own"})
+		add(ChainLink{Name: folderName, Stage: stageGrants, Detail: "files in " + g.guards.folder + " are the agent's own"})
 	}
 	for _, g := range v.grants {
 		if g.Tool == c.Tool {
-			add(Link{Name: g.Name, Stage: stageGrants, Detail: g.detail()})
+			add(ChainLink{Name: g.Name, Stage: stageGrants, Detail: g.detail()})
 		}
 	}
 	if v.callback != nil {
-		add(Link{Name: callbackName, Stage: stageCallback})
+		add(ChainLink{Name: callbackName, Stage: stageCallback})
 	}
 	for _, n := range v.policies {
-		add(Link{Name: n.Name, Stage: stagePolicies, Detail: detail(n.Policy)})
+		add(ChainLink{Name: n.Name, Stage: stagePolicies, Detail: detail(n.Policy)})
 	}
 	if src.rules != nil {
-		add(Link{Name: rulesName, Stage: stageRules, Detail: detail(src.rules)})
+		add(ChainLink{Name: rulesName, Stage: stageRules, Detail: detail(src.rules)})
 	}
-	add(Link{Name: v.mode.link(), Stage: stageMode})
+	add(ChainLink{Name: v.mode.link(), Stage: stageMode})
 	return c
 }
 
@@ -75,7 +75,7 @@ func (l *pathLists) text() string {
 	for i := range l.allow {
 		parts = append(parts, "allow "+l.allow[i].text)
 	}
-	if l.rest != None {
+	if l.rest != NoOpinion {
 		parts = append(parts, "default "+string(l.rest))
 	}
 	return strings.Join(parts, ", ")

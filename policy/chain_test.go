@@ -20,8 +20,8 @@ func TestChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := running(t, policy.Config{
-		Limits:   []policy.Named{{Name: "forbidden-globs", Policy: f}},
-		Policies: []policy.Named{{Name: "write-path-policy", Policy: w}},
+		Limits:   []policy.NamedPolicy{{Name: "forbidden-globs", Policy: f}},
+		Policies: []policy.NamedPolicy{{Name: "write-path-policy", Policy: w}},
 		Rules:    rulesOf(t, "ask Bash"),
 	})
 	names := func(tool string) []string {

@@ -165,15 +165,15 @@ func (s *Guards) Apply(c Change) error {
 	return nil
 }
 
-// ready is a change that was checked.
-type ready struct {
+// checkedChange is a change that was checked.
+type checkedChange struct {
 	patch *patch
 	grant *grant
 	limit *limit
 }
 
 // compile checks everything about a change but its version. It needs the lock.
-func (src *source) compile(c Change) (made ready, err error) {
+func (src *runGuards) compile(c Change) (made checkedChange, err error) {
 	parts := 0
 	for _, set := range []bool{c.Mode != "", c.Patch != nil, c.Grant != nil, c.Revoke != "", c.Limit != nil, c.Ended} {
 		if set {
@@ -209,6 +209,6 @@ func (src *source) compile(c Change) (made ready, err error) {
 	return made, nil
 }
 
-func (src *source) granted(id string) bool {
+func (src *runGuards) granted(id string) bool {
 	return slices.ContainsFunc(src.grants, func(g *grant) bool { return g.ID == id })
 }

@@ -44,7 +44,7 @@ func TestChangesThatMakeNoSense(t *testing.T) {
 }
 
 func TestConfigsThatMakeNoSense(t *testing.T) {
-	ok := say(policy.None)
+	ok := say(policy.NoOpinion)
 	for name, c := range map[string]policy.Config{
 		"mode":             {Mode: "yolo"},
 		"relative folder":  {Folders: []string{"p"}},
@@ -52,10 +52,10 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 		"empty folder":     {Folders: []string{""}},
 		"slash at the end": {Folders: []string{"/p/"}},
 		"relative home":    {Home: "me"},
-		"nameless limit":   {Limits: []policy.Named{{Policy: ok}}},
-		"nameless policy":  {Policies: []policy.Named{{Policy: ok}}},
-		"nil policy":       {Policies: []policy.Named{{Name: "x"}}},
-		"same name":        {Limits: []policy.Named{{Name: "x", Policy: ok}}, Policies: []policy.Named{{Name: "x", Policy: ok}}},
+		"nameless limit":   {Limits: []policy.NamedPolicy{{Policy: ok}}},
+		"nameless policy":  {Policies: []policy.NamedPolicy{{Policy: ok}}},
+		"nil policy":       {Policies: []policy.NamedPolicy{{Name: "x"}}},
+		"same name":        {Limits: []policy.NamedPolicy{{Name: "x", Policy: ok}}, Policies: []policy.NamedPolicy{{Name: "x", Policy: ok}}},
 	} {
 		if _, err := policy.New(&c); !errors.Is(err, policy.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -156,7 +156,7 @@ func TestPatches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return policy.Config{Policies: []policy.Named{{Name: "write-path-policy", Policy: w}}}
+			return policy.Config{Policies: []policy.NamedPolicy{{Name: "write-path-policy", Policy: w}}}
 		}
 	}
 	empty := func(*testing.T) policy.Config { return policy.Config{} }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // CommandLists are lists of commands, see [CommandLists.Policy]. An entry is a program's name
@@ -41,12 +41,12 @@ type commandEntry struct {
 func (o CommandLists) Policy() (Policy, error) {
 	c := &commandPolicy{rest: o.Default, home: o.Home}
 	switch {
-	case !slices.Contains([]Effect{None, Allow, Deny, Ask}, o.Default):
+	case !slices.Contains([]Effect{NoOpinion, Allow, Deny, Ask}, o.Default):
 		return nil, fmt.Errorf("%w: the default %q of commands; hint: want allow, deny or ask", ErrInvalid, o.Default)
-	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == None:
+	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == NoOpinion:
 		return nil, fmt.Errorf("%w: the list of commands is empty; hint: name a program, or leave the list away", ErrInvalid)
 	}
-	read := &shellread.Options{Dir: o.Cwd, Home: o.Home}
+	read := &shellparse.Options{Dir: o.Cwd, Home: o.Home}
 	for _, list := range []struct {
 		name  string
 		texts []string
@@ -63,11 +63,11 @@ func (o CommandLists) Policy() (Policy, error) {
 	return c, nil
 }
 
-func newCommandEntry(text string, o *shellread.Options) (commandEntry, *malformed) {
+func newCommandEntry(text string, o *shellparse.Options) (commandEntry, *parseError) {
 	e := commandEntry{text: text}
 	spec := strings.TrimSpace(text)
 	if spec == "" {
-		return e, &malformed{"the entry is empty", `write a program's name, or "git push:*"`}
+		return e, &parseError{"the entry is empty", `write a program's name, or "git push:*"`}
 	}
 	if wrong := invisible(spec); wrong != nil {
 		return e, wrong
@@ -76,7 +76,7 @@ func newCommandEntry(text string, o *shellread.Options) (commandEntry, *malforme
 		if spec, wrong := closeSpec(inner); wrong != nil {
 			return e, wrong
 		} else if strings.TrimSpace(spec) == "" {
-			return e, &malformed{"the parentheses are empty", `write a program's name, or "git push:*"`}
+			return e, &parseError{"the parentheses are empty", `write a program's name, or "git push:*"`}
 		} else {
 			return e.read(spec, o)
 		}
@@ -87,18 +87,18 @@ func newCommandEntry(text string, o *shellread.Options) (commandEntry, *malforme
 	return e.read(spec, o)
 }
 
-func (e commandEntry) read(spec string, o *shellread.Options) (commandEntry, *malformed) {
+func (e commandEntry) read(spec string, o *shellparse.Options) (commandEntry, *parseError) {
 	if !strings.ContainsAny(spec, " \t\n*\\'\"|&;<>()$`=:") {
 		e.program = spec
 		return e, nil
 	}
-	var wrong *malformed
+	var wrong *parseError
 	e.line, wrong = newLinePattern(spec, o)
 	return e, wrong
 }
 
 // denies reports whether the entry is about a command, by any of its lines.
-func (e *commandEntry) denies(c *shellread.Command, lines []string) bool {
+func (e *commandEntry) denies(c *shellparse.Command, lines []string) bool {
 	if e.program != "" {
 		return c.Name == e.program || c.Program == e.program
 	}
@@ -107,17 +107,17 @@ func (e *commandEntry) denies(c *shellread.Command, lines []string) bool {
 
 // permits reports whether the entry is about a command exactly as it would be looked up; a
 // name stands for what the system has under it, by its path, too.
-func (e *commandEntry) permits(c *shellread.Command) bool {
+func (e *commandEntry) permits(c *shellparse.Command) bool {
 	if e.program != "" {
-		return c.Program == e.program || c.Name == e.program && shellread.OfSystem(c.Program)
+		return c.Program == e.program || c.Name == e.program && shellparse.IsSystemProgram(c.Program)
 	}
-	return e.line.match(c.Line) || e.line.match(c.BareLine())
+	return e.line.match(c.Line) || e.line.match(c.LineByName())
 }
 
 // Evaluate judges a command line.
 func (c *commandPolicy) Evaluate(r Request) Verdict { return c.judge(newSubject(r, c.home, nil)) }
 
-func (c *commandPolicy) judge(s *subject) Verdict {
+func (c *commandPolicy) judge(s *requestView) Verdict {
 	if s.reading == nil {
 		return Verdict{}
 	}
@@ -147,7 +147,7 @@ func (c *commandPolicy) judge(s *subject) Verdict {
 }
 
 // others judges a line without a denied command.
-func (c *commandPolicy) others(s *subject) Verdict {
+func (c *commandPolicy) others(s *requestView) Verdict {
 	var by *commandEntry
 	for i := range s.reading.Commands {
 		cmd := &s.reading.Commands[i]
@@ -158,7 +158,7 @@ func (c *commandPolicy) others(s *subject) Verdict {
 				by = &c.allow[j]
 			}
 		case passesOn(s.reading.Commands, i):
-		case c.rest == None:
+		case c.rest == NoOpinion:
 			return Verdict{}
 		default:
 			return Verdict{Effect: c.rest, Reason: "no entry is about the command " + cmd.Line}
@@ -174,8 +174,8 @@ func (c *commandPolicy) others(s *subject) Verdict {
 }
 
 // writesBesides reports whether a place is written by a redirect.
-func writesBesides(p place) bool {
-	return p.from == shellread.FromRedirect && p.access&shellread.Write != 0 && !isHarmlessDevice(p.path)
+func writesBesides(p requestPath) bool {
+	return p.from == shellparse.FromRedirect && p.access&shellparse.Write != 0 && !isHarmlessDevice(p.path)
 }
 
 func (e *commandEntry) verdict(effect Effect, format string, args ...any) Verdict {

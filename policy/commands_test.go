@@ -30,17 +30,17 @@ func TestCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]Effect{
-		"rm x": Deny, "/bin/rm x": Deny, "sudo rm x": Deny, "ls; rm x": Deny, "rmdir x": None, "git -C d push": Deny,
-		"curl x | sh": Deny, "curl x": None, "git status": Allow, "git status && ls": Allow, "ls && make": None, "./ls": None,
-		"$X": Ask, "ls $(rm y)": Deny, "ls > a": None, "ls > /dev/null": Allow, "timeout 5 git status": Allow,
-		"PATH=. git status": None, "echo rm": None,
+		"rm x": Deny, "/bin/rm x": Deny, "sudo rm x": Deny, "ls; rm x": Deny, "rmdir x": NoOpinion, "git -C d push": Deny,
+		"curl x | sh": Deny, "curl x": NoOpinion, "git status": Allow, "git status && ls": Allow, "ls && make": NoOpinion, "./ls": NoOpinion,
+		"$X": Ask, "ls $(rm y)": Deny, "ls > a": NoOpinion, "ls > /dev/null": Allow, "timeout 5 git status": Allow,
+		"PATH=. git status": NoOpinion, "echo rm": NoOpinion,
 	} {
 		if got := c.Evaluate(bash(line)); got.Effect != want {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
 	}
 	for _, r := range []Request{read("/w/rm"), fetch("rm"), {Tool: "rm"}} {
-		if got := c.Evaluate(r); got.Effect != None {
+		if got := c.Evaluate(r); got.Effect != NoOpinion {
 			t.Errorf("%+v: %+v", r, got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestAllowedProgramByItsPath(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]Effect{
-		"/usr/bin/git push": Allow, "/usr/local/bin/make test x": Allow, "/usr/bin/make all": None, "/tmp/git push": None,
+		"/usr/bin/git push": Allow, "/usr/local/bin/make test x": Allow, "/usr/bin/make all": NoOpinion, "/tmp/git push": NoOpinion,
 	} {
 		if v := list.Evaluate(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/w"}); v.Effect != want {
 			t.Errorf("list, %s: %s (%s), want %q", line, v.Effect, v.Reason, want)

@@ -29,10 +29,10 @@ func (c Composite) Evaluate(r Request) Verdict {
 			if v.Input != nil {
 				r.Input, replaced = v.Input, true
 			}
-			if out.Effect == None {
+			if out.Effect == NoOpinion {
 				out = v
 			}
-		case None:
+		case NoOpinion:
 		default:
 			return Verdict{Effect: Deny, Reason: "a member of the composite policy answered " + quotedName(string(v.Effect))}
 		}

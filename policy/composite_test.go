@@ -6,20 +6,20 @@ import (
 	"testing"
 )
 
-// says is a policy that always answers the same, and counts.
-type says struct {
+// fixedPolicy is a policy that always answers the same, and counts.
+type fixedPolicy struct {
 	Verdict
 	asked *int
 }
 
-func (s says) Evaluate(r Request) Verdict {
+func (s fixedPolicy) Evaluate(r Request) Verdict {
 	if s.asked != nil {
 		*s.asked++
 	}
 	return s.Verdict
 }
 
-func effect(e Effect) Policy { return says{Verdict: Verdict{Effect: e, Reason: string(e)}} }
+func effect(e Effect) Policy { return fixedPolicy{Verdict: Verdict{Effect: e, Reason: string(e)}} }
 
 func TestComposite(t *testing.T) {
 	for _, c := range []struct {
@@ -27,15 +27,15 @@ func TestComposite(t *testing.T) {
 		members Composite
 		want    Effect
 	}{
-		{"empty", nil, None},
-		{"nobody", Composite{effect(None), effect(None)}, None},
+		{"empty", nil, NoOpinion},
+		{"nobody", Composite{effect(NoOpinion), effect(NoOpinion)}, NoOpinion},
 		{"nil member", Composite{effect(Allow), nil}, Deny},
 		{"rubbish", Composite{effect("perhaps")}, Deny},
 		{"deny last", Composite{effect(Allow), effect(Ask), effect(Deny)}, Deny},
 		{"ask before allow", Composite{effect(Ask), effect(Allow)}, Ask},
 		{"ask after allow", Composite{effect(Allow), effect(Ask)}, Ask},
-		{"allow and none", Composite{effect(None), effect(Allow), effect(None)}, Allow},
-		{"nested", Composite{Composite{effect(None)}, Composite{effect(Allow)}}, Allow},
+		{"allow and none", Composite{effect(NoOpinion), effect(Allow), effect(NoOpinion)}, Allow},
+		{"nested", Composite{Composite{effect(NoOpinion)}, Composite{effect(Allow)}}, Allow},
 		{"nested deny", Composite{effect(Allow), Composite{effect(Deny)}}, Deny},
 	} {
 		if got := c.members.Evaluate(Request{Tool: "Bash"}); got.Effect != c.want {
@@ -46,16 +46,16 @@ func TestComposite(t *testing.T) {
 
 func TestCompositeStopsAtADeny(t *testing.T) {
 	asked := 0
-	c := Composite{effect(Deny), says{asked: &asked}}
+	c := Composite{effect(Deny), fixedPolicy{asked: &asked}}
 	if v := c.Evaluate(Request{}); v.Effect != Deny || asked != 0 {
 		t.Errorf("%+v, asked %d times", v, asked)
 	}
 }
 
-// wants is a policy that allows only an input.
-type wants string
+// allowInput is a policy that allows only an input.
+type allowInput string
 
-func (w wants) Evaluate(r Request) Verdict {
+func (w allowInput) Evaluate(r Request) Verdict {
 	if string(r.Input) == string(w) {
 		return Verdict{Effect: Allow}
 	}
@@ -63,8 +63,10 @@ func (w wants) Evaluate(r Request) Verdict {
 }
 
 func TestCompositeCarriesInput(t *testing.T) {
-	change := func(input string) Policy { return says{Verdict: Verdict{Effect: Allow, Input: json.RawMessage(input)}} }
-	v := Composite{change(`{"a":1}`), wants(`{"a":1}`), change(`{"a":2}`), wants(`{"a":2}`), effect(Allow)}.Evaluate(Request{Input: json.RawMessage(`{}`)})
+	change := func(input string) Policy {
+		return fixedPolicy{Verdict: Verdict{Effect: Allow, Input: json.RawMessage(input)}}
+	}
+	v := Composite{change(`{"a":1}`), allowInput(`{"a":1}`), change(`{"a":2}`), allowInput(`{"a":2}`), effect(Allow)}.Evaluate(Request{Input: json.RawMessage(`{}`)})
 	if v.Effect != Allow || string(v.Input) != `{"a":2}` {
 		t.Errorf("%+v", v)
 	}
@@ -82,7 +84,7 @@ func TestCanUse(t *testing.T) {
 		p    Composite
 		want Effect
 	}{
-		{"composite without an opinion", Composite{effect(None)}, Allow},
+		{"composite without an opinion", Composite{effect(NoOpinion)}, Allow},
 		{"empty composite", Composite{}, Allow},
 		{"nil member", Composite{nil}, Deny},
 		{"ask", Composite{effect(Ask)}, Ask},

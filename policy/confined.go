@@ -13,24 +13,24 @@ const outsideReason = "it would run outside the sandbox, which only a person can
 
 const opensReason = "the sandbox refuses it; only a person opens the sandbox"
 
-// opens takes in the question about what the sandbox refuses a command: a write, or a kind of sockets.
+// askSandbox takes in the question about what the sandbox refuses a command: a write, or a kind of sockets.
 // A person's decision for the session answers it. Rules, hooks, callbacks and policies are about calls
 // and do not open the sandbox.
-func (b *ballot) opens(s *subject) {
+func (b *verdictSet) askSandbox(s *requestView) {
 	if s.Opens() {
 		b.doubt(sandboxName, Verdict{Effect: Ask, Reason: opensReason})
 	}
 }
 
 // autoAllow reports whether a request is one that autoAllowBashIfSandboxed is about.
-func (src *source) autoAllow(s *subject) bool {
+func (src *runGuards) autoAllow(s *requestView) bool {
 	return src.confined != nil && s.Confined && !s.Unsandboxed && s.Tool == bashTool && s.Operation == OpCommand
 }
 
 // outside takes in the question about a command outside of the sandbox. Nobody but
 // a person answers it, so it counts more than every allow; what a mode denies, it
 // does not soften.
-func (b *ballot) outside(s *subject) {
+func (b *verdictSet) outside(s *requestView) {
 	if !s.Unsandboxed {
 		return
 	}
@@ -47,7 +47,7 @@ const personReason = "only a person decides about it, each time"
 // person takes in the question about a call that only a person decides about. Like that
 // about a command outside of the sandbox it counts more than every allow, and does not
 // soften what a mode denies.
-func (b *ballot) person(s *subject) {
+func (b *verdictSet) person(s *requestView) {
 	if !s.Person {
 		return
 	}
@@ -58,7 +58,7 @@ func (b *ballot) person(s *subject) {
 
 // confined takes in the permission for a command that runs in the sandbox: it
 // stands where the mode would ask, or would deny because it asks nobody.
-func (b *ballot) confined(src *source, v *view, k actionKind) {
+func (b *verdictSet) confined(src *runGuards, v *decisionInput, k actionKind) {
 	switch by, asks := v.question(k); {
 	case v.plans():
 		b.note(sandboxName, "autoAllowBashIfSandboxed does not count in plan mode")
@@ -72,7 +72,7 @@ func (b *ballot) confined(src *source, v *view, k actionKind) {
 
 // question reports whether all that the modes that hold have against a kind is
 // that somebody should be asked; if not, which one denies.
-func (v *view) question(k actionKind) (Mode, bool) {
+func (v *decisionInput) question(k actionKind) (Mode, bool) {
 	denies := func(m Mode) bool { return m.decide(k) == Deny && !m.silences() }
 	if m, ok := v.has(denies); ok {
 		return m, false
@@ -82,6 +82,6 @@ func (v *view) question(k actionKind) (Mode, bool) {
 
 // everyUse reports whether an allow rule is about a tool as a whole. To reach out
 // of the sandbox a rule must name the host.
-func everyUse(s *subject, v Verdict) bool {
+func everyUse(s *requestView, v Verdict) bool {
 	return s.Confined && s.Operation == OpConnect && v.Effect == Allow && v.Rule != nil && !slices.Contains([]byte(v.Rule.Rule), '(')
 }

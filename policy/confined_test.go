@@ -31,7 +31,9 @@ func TestAutoAllowConfined(t *testing.T) {
 	sayNo := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Deny, Reason: "the host says no"}, nil
 	}
-	limit := func(e policy.Effect) []policy.Named { return []policy.Named{{Name: "hard", Policy: say(e)}} }
+	limit := func(e policy.Effect) []policy.NamedPolicy {
+		return []policy.NamedPolicy{{Name: "hard", Policy: say(e)}}
+	}
 	for _, c := range []struct {
 		name string
 		c    policy.Config
@@ -110,7 +112,7 @@ func TestOutsideIsAlwaysAQuestion(t *testing.T) {
 	for _, m := range policy.Modes() {
 		g := newGuards(t, policy.Config{
 			Mode: m, Folders: []string{"/p"}, NewID: func() string { return "1" }, AutoAllowConfined: autoAllow,
-			CanUseTool: sayYes, Policies: []policy.Named{{Name: "own", Policy: say(policy.Allow)}}, Rules: rulesOf(t, "allow Bash"),
+			CanUseTool: sayYes, Policies: []policy.NamedPolicy{{Name: "own", Policy: say(policy.Allow)}}, Rules: rulesOf(t, "allow Bash"),
 		})
 		apply(t, g, policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/p"}})
 		want, by := policy.Ask, "sandbox"
@@ -125,11 +127,11 @@ func TestOutsideIsAlwaysAQuestion(t *testing.T) {
 }
 
 // A no is a no: the question about running outside softens none.
-func TestOutsideSoftensNoDenial(t *testing.T) {
+func TestOutsideKeepsDeny(t *testing.T) {
 	for name, c := range map[string]policy.Config{
 		"rule":   {Rules: rulesOf(t, "deny Bash(git:*)")},
-		"limit":  {Limits: []policy.Named{{Name: "hard", Policy: say(policy.Deny)}}},
-		"policy": {Policies: []policy.Named{{Name: "own", Policy: say(policy.Deny)}}},
+		"limit":  {Limits: []policy.NamedPolicy{{Name: "hard", Policy: say(policy.Deny)}}},
+		"policy": {Policies: []policy.NamedPolicy{{Name: "own", Policy: say(policy.Deny)}}},
 		"auto":   {Mode: policy.ModeAuto},
 		"callback": {CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) {
 			return policy.Verdict{}, errors.New("no")
@@ -144,7 +146,7 @@ func TestOutsideSoftensNoDenial(t *testing.T) {
 
 // Out of the sandbox lets a rule or a grant that names the host, and nobody else
 // but a person.
-func TestReachingOutOfTheSandbox(t *testing.T) {
+func TestRequestsOutsideSandbox(t *testing.T) {
 	reach := policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "a.example.org:443", Confined: true}
 	for _, c := range []struct {
 		rule string
@@ -213,13 +215,13 @@ func TestOpeningTheSandbox(t *testing.T) {
 		for _, m := range policy.Modes() {
 			g := newGuards(t, policy.Config{
 				Mode: m, Folders: []string{"/p"}, NewID: func() string { return "1" }, AutoAllowConfined: autoAllow, CanUseTool: sayYes,
-				Policies: []policy.Named{{Name: "own", Policy: say(policy.Allow)}}, Rules: rulesOf(t, "allow Bash", "allow Edit(//home/u/**)"),
+				Policies: []policy.NamedPolicy{{Name: "own", Policy: say(policy.Allow)}}, Rules: rulesOf(t, "allow Bash", "allow Edit(//home/u/**)"),
 			})
 			want := policy.Ask
 			if m == policy.ModeDontAsk || m == policy.ModeSilent {
 				want = policy.Deny
 			}
-			hook := policy.Said{Policy: "hook h", Verdict: policy.Verdict{Effect: policy.Allow}}
+			hook := policy.Contribution{Policy: "hook h", Verdict: policy.Verdict{Effect: policy.Allow}}
 			d := g.Guard("Bash").Judge(t.Context(), []policy.Request{r}, nil, hook)
 			if d.Effect != want || d.Effect == policy.Ask && d.By != "sandbox" {
 				t.Errorf("%s, %s: %s by %s: %s", r.Resource, m, d.Effect, d.By, d.Reason)
@@ -232,8 +234,8 @@ func TestOpeningTheSandbox(t *testing.T) {
 	}
 	for name, c := range map[string]policy.Config{
 		"rule":   {Rules: rulesOf(t, "deny Edit(//home/u/.tool/**)", "deny Edit(//home/u/.tool)")},
-		"limit":  {Limits: []policy.Named{{Name: "hard", Policy: say(policy.Deny)}}},
-		"policy": {Policies: []policy.Named{{Name: "own", Policy: say(policy.Deny)}}},
+		"limit":  {Limits: []policy.NamedPolicy{{Name: "hard", Policy: say(policy.Deny)}}},
+		"policy": {Policies: []policy.NamedPolicy{{Name: "own", Policy: say(policy.Deny)}}},
 	} {
 		c.Folders = []string{"/p"}
 		if d := judge(newGuards(t, c), write); d.Effect != policy.Deny {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // dangerPolicy is one entry of the list of what mode auto refuses (danger.json). All
@@ -17,18 +17,18 @@ type dangerPolicy struct {
 	ID  string `json:"id"`
 	Why string `json:"why"` // "it runs with another user's rights"
 
-	Programs []string `json:"programs,omitempty"` // the command's name; none: any command
-	Words    []string `json:"words,omitempty"`    // its first words that are no flags, one by one
-	AnyWord  []string `json:"anyword,omitempty"`  // one of its words that are no flags
-	Unless   []string `json:"unless,omitempty"`   // not when one of its first two words is this
-	Flags    []string `json:"flags,omitempty"`    // flags without their dashes; all of them
-	Without  []string `json:"without,omitempty"`  // flags; none of them
-	Args     []string `json:"args,omitempty"`     // one of its arguments
-	Tail     []string `json:"tail,omitempty"`     // one of its arguments behind the first
-	Fold     bool     `json:"fold,omitempty"`     // Args in small letters, runs of spaces as one
-	Paths    []string `json:"paths,omitempty"`    // one of the paths that it writes: critical, above, outside, protected, device, unknown
-	Into     []string `json:"into,omitempty"`     // a program that reads code from its input stands in the same line
-	Line     string   `json:"line,omitempty"`     // a shape of the line: "fork bomb"
+	Programs     []string `json:"programs,omitempty"` // the command's name; none: any command
+	Words        []string `json:"words,omitempty"`    // its first words that are no flags, one by one
+	AnyWord      []string `json:"anyword,omitempty"`  // one of its words that are no flags
+	Unless       []string `json:"unless,omitempty"`   // not when one of its first two words is this
+	Flags        []string `json:"flags,omitempty"`    // flags without their dashes; all of them
+	WithoutFlags []string `json:"without,omitempty"`  // flags; none of them
+	Args         []string `json:"args,omitempty"`     // one of its arguments
+	Tail         []string `json:"tail,omitempty"`     // one of its arguments behind the first
+	Fold         bool     `json:"fold,omitempty"`     // Args in small letters, runs of spaces as one
+	Paths        []string `json:"paths,omitempty"`    // one of the paths that it writes: critical, above, outside, protected, device, unknown
+	Into         []string `json:"into,omitempty"`     // a program that reads code from its input stands in the same line
+	Line         string   `json:"line,omitempty"`     // a shape of the line: "fork bomb"
 
 	Match []string `json:"match"` // lines that it is about
 	Near  []string `json:"near"`  // lines that look alike and are not
@@ -97,7 +97,7 @@ func readDangers(b []byte) (*dangers, error) {
 }
 
 // find returns the first entry that the line or one of its commands meets, or nil.
-func (d *dangers) find(w *world, s *subject) *dangerPolicy {
+func (d *dangers) find(w *environment, s *requestView) *dangerPolicy {
 	for _, e := range d.line {
 		if hasShape(s.Resource, e.Line) {
 			return e
@@ -117,7 +117,7 @@ func (d *dangers) find(w *world, s *subject) *dangerPolicy {
 }
 
 // meets reports whether the command of that index meets all conditions but Line.
-func (e *dangerPolicy) meets(d *dangers, w *world, s *subject, command int) bool {
+func (e *dangerPolicy) meets(d *dangers, w *environment, s *requestView, command int) bool {
 	c := &s.reading.Commands[command]
 	if len(e.Programs) > 0 && !matchAny(e.Programs, c.Name) {
 		return false
@@ -125,7 +125,7 @@ func (e *dangerPolicy) meets(d *dangers, w *world, s *subject, command int) bool
 	if len(e.Paths) > 0 && !e.touches(w, s, command) {
 		return false
 	}
-	if len(e.Into) > 0 && !feeds(s.reading, e.Into) {
+	if len(e.Into) > 0 && !readsCode(s.reading, e.Into) {
 		return false
 	}
 	for _, f := range e.Flags {
@@ -133,21 +133,21 @@ func (e *dangerPolicy) meets(d *dangers, w *world, s *subject, command int) bool
 			return false
 		}
 	}
-	for _, f := range e.Without {
+	for _, f := range e.WithoutFlags {
 		if hasFlag(c.Args, f) {
 			return false
 		}
 	}
-	if len(e.Args) > 0 && !slices.ContainsFunc(c.Args, func(a shellread.Arg) bool { return e.argument(a.Text) }) {
+	if len(e.Args) > 0 && !slices.ContainsFunc(c.Args, func(a shellparse.Arg) bool { return e.argument(a.Text) }) {
 		return false
 	}
-	if len(e.Tail) > 0 && (len(c.Args) < 2 || !slices.ContainsFunc(c.Args[1:], func(a shellread.Arg) bool { return matchAny(e.Tail, a.Text) })) {
+	if len(e.Tail) > 0 && (len(c.Args) < 2 || !slices.ContainsFunc(c.Args[1:], func(a shellparse.Arg) bool { return matchAny(e.Tail, a.Text) })) {
 		return false
 	}
 	return e.worded(d.valued[c.Name], c.Args)
 }
 
-func (e *dangerPolicy) touches(w *world, s *subject, command int) bool {
+func (e *dangerPolicy) touches(w *environment, s *requestView, command int) bool {
 	for i := range s.places {
 		if p := &s.places[i]; p.command == command && w.is(p, e.Paths) {
 			return true
@@ -164,7 +164,7 @@ func (e *dangerPolicy) argument(text string) bool {
 }
 
 // worded checks the conditions on words that are no flags.
-func (e *dangerPolicy) worded(valued []string, args []shellread.Arg) bool {
+func (e *dangerPolicy) worded(valued []string, args []shellparse.Arg) bool {
 	if len(e.Words)+len(e.AnyWord)+len(e.Unless) == 0 {
 		return true
 	}
@@ -191,7 +191,7 @@ func (e *dangerPolicy) worded(valued []string, args []shellread.Arg) bool {
 
 // hasFlag looks for one of a flag's names: a letter also in a cluster ("-rf"), a
 // word also with a value ("--force=yes") and cut short, as GNU programs take it.
-func hasFlag(args []shellread.Arg, names string) bool {
+func hasFlag(args []shellparse.Arg, names string) bool {
 	for _, a := range args {
 		if a.Text == "--" {
 			return false
@@ -213,10 +213,10 @@ func hasFlag(args []shellread.Arg, names string) bool {
 	return false
 }
 
-// feeds reports whether the line holds a command that would run what it reads: a
+// readsCode reports whether the line holds a command that would run what it reads: a
 // shell or an interpreter without a file of code.
-func feeds(r *shellread.Reading, programs []string) bool {
-	return slices.ContainsFunc(r.Commands, func(c shellread.Command) bool {
+func readsCode(r *shellparse.Reading, programs []string) bool {
+	return slices.ContainsFunc(r.Commands, func(c shellparse.Command) bool {
 		if !matchAny(programs, c.Name) {
 			return false
 		}

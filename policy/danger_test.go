@@ -6,9 +6,9 @@ import (
 )
 
 // Where the examples of danger.json run.
-var dangerWorld = world{folders: []string{"/home/me/app"}, home: "/home/me"}
+var dangerWorld = environment{folders: []string{"/home/me/app"}, home: "/home/me"}
 
-func dangerOf(line string) (string, *subject) {
+func dangerOf(line string) (string, *requestView) {
 	s := dangerWorld.subject(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/home/me/app"})
 	if d := loadDangers().find(&dangerWorld, s); d != nil {
 		return d.ID, s

@@ -53,13 +53,13 @@ func TestPermissionsDocument(t *testing.T) {
 func modesTable() string {
 	var b strings.Builder
 	b.WriteString("\n| kind |")
-	for _, m := range strictness {
+	for _, m := range modeOrder {
 		b.WriteString(" " + string(m) + " |")
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(strictness)) + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(modeOrder)) + "\n")
 	for _, k := range allKinds() {
 		fmt.Fprintf(&b, "| %s |", k)
-		for _, m := range strictness {
+		for _, m := range modeOrder {
 			fmt.Fprintf(&b, " %s |", m.decide(k))
 		}
 		b.WriteString("\n")

@@ -8,7 +8,7 @@ import (
 
 // An agent's own folder passes the list of protected paths and the mode's question, for it
 // alone; whatever else asks or denies is as it was.
-func TestAnAgentKeepsAFolder(t *testing.T) {
+func TestOwnFolder(t *testing.T) {
 	const mine = "/w/.claude/agent-memory/a"
 	rules, _, err :=
 
@@ -62,7 +62,7 @@ func TestAnAgentKeepsAFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := own.Keep(mine); err != nil {
+		if err := own.OwnFolder(mine); err != nil {
 			t.Fatal(err)
 		}
 		r := policy.Request{Tool: "Write", Operation: tt.op, Resource: tt.path, Cwd: "/w", ReadOnly: tt.op == policy.OpRead}
@@ -78,13 +78,13 @@ func TestAnAgentKeepsAFolder(t *testing.T) {
 	}
 }
 
-func TestAFolderThatNobodyKeeps(t *testing.T) {
+func TestFolderWithoutOwner(t *testing.T) {
 	g, err := policy.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"", "/", "a", "/a/..", "/a/"} {
-		if g.Keep(dir) == nil {
+		if g.OwnFolder(dir) == nil {
 			t.Errorf("%q is kept", dir)
 		}
 	}

@@ -15,7 +15,7 @@ type grant struct {
 }
 
 // compileGrant checks a grant and makes it ready.
-func (src *source) compileGrant(g *Grant) (*grant, error) {
+func (src *runGuards) compileGrant(g *Grant) (*grant, error) {
 	switch {
 	case g.Effect != Allow && g.Effect != Deny:
 		return nil, fmt.Errorf("%w: a grant allows or denies, it cannot %q", ErrInvalid, g.Effect)
@@ -50,7 +50,7 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)
 	}
 	if len(problems) > 0 { // it would cover nothing, which is not what was meant
-		return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, problems[0].What)
+		return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, problems[0].Detail)
 	}
 	c.rules = rules
 	return c, nil
@@ -59,7 +59,7 @@ func (src *source) compileGrant(g *Grant) (*grant, error) {
 // Covers reports whether the grant is about a request. home is what "~" stands for, "" when
 // that is not known. An error wraps [ErrInvalid]: the grant makes no sense.
 func (g Grant) Covers(r Request, home string) (bool, error) {
-	src := &source{world: world{home: home}}
+	src := &runGuards{world: environment{home: home}}
 	c, err := src.compileGrant(&g)
 	return err == nil && c.covers(newSubject(r, home, nil)), err
 }
@@ -75,7 +75,7 @@ func knownOperation(op Operation) bool {
 // covers reports whether the grant is about a request: by its scope, or by
 // exactly the tool, the operation, the resource and, of a command, the folder. A
 // resource is never a pattern, and a folder does not stand for what is in it.
-func (g *grant) covers(s *subject) bool {
+func (g *grant) covers(s *requestView) bool {
 	switch {
 	case g.Tool != s.Tool, g.Confined && !s.Confined:
 		return false
@@ -85,8 +85,8 @@ func (g *grant) covers(s *subject) bool {
 	return g.Operation == s.Operation && g.Resource == s.Resource && g.Address == s.Address && (s.Operation != OpCommand || g.Cwd == s.Cwd)
 }
 
-// whose says who granted, for a reason.
-func (g *grant) whose() string {
+// grantedBy says who granted, for a reason.
+func (g *grant) grantedBy() string {
 	if g.By == "" {
 		return ""
 	}
@@ -95,7 +95,7 @@ func (g *grant) whose() string {
 
 // grantName is seed 002's name of a grant: "session-allow-write-generated---json".
 // Two grants can have the same name; their IDs tell them apart.
-func (w *world) grantName(g *Grant) string {
+func (w *environment) grantName(g *Grant) string {
 	about := g.Resource
 	if g.Scope != "" {
 		about = g.Scope

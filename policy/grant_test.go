@@ -116,7 +116,7 @@ func TestASessionDeny(t *testing.T) {
 	}
 	r := edit("/p/a")
 	r.Override = true
-	if d := judge(g, r); d.Effect != policy.Ask || d.Why != record.ReasonOverride || d.Grant != "g2" {
+	if d := judge(g, r); d.Effect != policy.Ask || d.AskReason != record.ReasonOverride || d.Grant != "g2" {
 		t.Errorf("%+v", d)
 	}
 	if d := judge(g, edit("/p/a")); d.Effect != policy.Deny {
@@ -143,7 +143,7 @@ func TestAGrantWithOverrideOfSomethingElse(t *testing.T) {
 	if d := judge(g, r); d.Effect != policy.Deny {
 		t.Errorf("a rule was overridden: %+v", d)
 	}
-	if d := judge(running(t, policy.Config{}), r); d.Effect != policy.Ask || d.Why != record.ReasonAsk {
+	if d := judge(running(t, policy.Config{}), r); d.Effect != policy.Ask || d.AskReason != record.ReasonAsk {
 		t.Errorf("there is nothing to override: %+v", d)
 	}
 }
@@ -172,7 +172,7 @@ func TestGrantNames(t *testing.T) {
 }
 
 // Two files whose grants have one name are two grants.
-func TestNamesAreNoKeys(t *testing.T) {
+func TestNamesNotUnique(t *testing.T) {
 	g := running(t, policy.Config{})
 	apply(t, g, deny(fileGrant("/p/a/b.ts")))
 	apply(t, g, allow(fileGrant("/p/a-b.ts")))

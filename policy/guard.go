@@ -10,10 +10,10 @@ import (
 
 const defaultTimeout = 30 * time.Second
 
-// guardsState is one agent's part: what is its own, and what it shares with its
+// agentGuards is one agent's part: what is its own, and what it shares with its
 // parent and its children.
-type guardsState struct {
-	source *source
+type agentGuards struct {
+	source *runGuards
 	parent *Guards
 	agent  string
 	own    Mode // as it was set; the one in force is never weaker than the parent's
@@ -21,14 +21,14 @@ type guardsState struct {
 	limits []*limit
 }
 
-// source is what all guards of a run are made from. Its lists are replaced, never
+// runGuards is what all guards of a run are made from. Its lists are replaced, never
 // changed, so that a decision can go on with the ones that it started with.
-type source struct {
-	world    world
-	limits   []Named
-	policies []Named
+type runGuards struct {
+	world    environment
+	limits   []NamedPolicy
+	policies []NamedPolicy
 	rules    *Rules
-	watch    watch
+	watch    callbackRunner
 	now      func() time.Time
 	newID    func() string
 	noBypass bool
@@ -41,15 +41,15 @@ type source struct {
 	patches  []*patch
 }
 
-// view is what one decision is made from.
-type view struct {
+// decisionInput is what one decision is made from.
+type decisionInput struct {
 	mode     Mode   // the strictest of those that hold
 	held     []Mode // all of them, of a sub-agent: its own and those above it
 	version  int
 	callback CanUseTool
 	grants   []*grant
-	policies []Named
-	hooks    []Said // what hooks have said to the call
+	policies []NamedPolicy
+	hooks    []Contribution // what hooks have said to the call
 	limits   []*limit
 }
 
@@ -60,12 +60,12 @@ func New(c *Config) (*Guards, error) {
 	if c == nil {
 		c = &Config{}
 	}
-	s := &source{
-		world:    world{folders: slices.Clone(c.Folders), home: c.Home, resolve: c.Resolve},
+	s := &runGuards{
+		world:    environment{folders: slices.Clone(c.Folders), home: c.Home, resolve: c.Resolve},
 		limits:   slices.Clone(c.Limits),
 		policies: slices.Clone(c.Policies),
 		rules:    c.Rules,
-		watch:    watch{timeout: c.Timeout},
+		watch:    callbackRunner{timeout: c.Timeout},
 		now:      c.Now,
 		newID:    c.NewID,
 		noBypass: c.NoBypass,
@@ -100,18 +100,18 @@ func New(c *Config) (*Guards, error) {
 	if err := checkNames(s.limits, s.policies); err != nil {
 		return nil, err
 	}
-	return &Guards{guardsState{source: s, own: mode}}, nil
+	return &Guards{agentGuards{source: s, own: mode}}, nil
 }
 
 // forbids refuses a mode that nobody may set.
-func (src *source) forbids(m Mode) error {
+func (src *runGuards) forbids(m Mode) error {
 	if m == ModeBypass && src.noBypass {
 		return fmt.Errorf("%w: mode %s is disabled here; hint: choose another mode", ErrInvalid, m)
 	}
 	return nil
 }
 
-func checkNames(lists ...[]Named) error {
+func checkNames(lists ...[]NamedPolicy) error {
 	seen := map[string]bool{}
 	for _, list := range lists {
 		for _, n := range list {
@@ -140,7 +140,7 @@ func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
 	if err := mode.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	return &Guards{guardsState{source: s.source, parent: s, agent: agent, own: mode}}, nil
+	return &Guards{agentGuards{source: s.source, parent: s, agent: agent, own: mode}}, nil
 }
 
 // SetCanUseTool replaces the host's callback, for all agents of the run, from the
@@ -181,10 +181,10 @@ func (s *Guards) held() []Mode {
 // decide says what the modes that hold say to a kind, and which one decides: the
 // worst answer counts. One mode is not stricter than another to every kind: auto
 // denies what is dangerous where acceptEdits asks.
-func (v *view) decide(k actionKind) (Effect, Mode) {
+func (v *decisionInput) decide(k actionKind) (Effect, Mode) {
 	worst, by := v.mode.decide(k), v.mode
 	for _, m := range v.held {
-		if e := m.decide(k); weight(e) > weight(worst) {
+		if e := m.decide(k); effectOrder(e) > effectOrder(worst) {
 			worst, by = e, m
 		}
 	}
@@ -192,7 +192,7 @@ func (v *view) decide(k actionKind) (Effect, Mode) {
 }
 
 // has returns the first of the modes that hold for which is is true.
-func (v *view) has(is func(Mode) bool) (Mode, bool) {
+func (v *decisionInput) has(is func(Mode) bool) (Mode, bool) {
 	if is(v.mode) {
 		return v.mode, true
 	}
@@ -203,7 +203,7 @@ func (v *view) has(is func(Mode) bool) (Mode, bool) {
 }
 
 // plans reports whether the agent, or one above it, is in plan mode.
-func (v *view) plans() bool {
+func (v *decisionInput) plans() bool {
 	_, plans := v.has(func(m Mode) bool { return m == ModePlan })
 	return plans
 }
@@ -213,7 +213,7 @@ func (v *view) plans() bool {
 func (s *Guards) Plans() bool {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()
-	v := view{mode: s.mode(), held: s.held()}
+	v := decisionInput{mode: s.mode(), held: s.held()}
 	return v.plans()
 }
 
@@ -236,11 +236,11 @@ func (s *Guards) Grants() []Grant {
 }
 
 // view takes everything that a decision about a tool needs, at one moment.
-func (s *Guards) view(tool string) view {
+func (s *Guards) view(tool string) decisionInput {
 	src := s.source
 	src.mu.RLock()
 	defer src.mu.RUnlock()
-	return view{
+	return decisionInput{
 		mode: s.mode(), held: s.held(), limits: s.limiting(), version: src.version, callback: src.callback, grants: src.grants,
 		policies: src.patched(tool),
 	}

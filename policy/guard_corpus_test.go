@@ -38,8 +38,8 @@ func TestGuardCorpus(t *testing.T) {
 		})
 }
 
-// given are the shapes in which the cases set the scene.
-type given struct {
+// caseSetup are the shapes in which the cases set the scene.
+type caseSetup struct {
 	Chain     []string `json:"chain decisions in order"`
 	Path      *lists   `json:"path policy"`
 	Read      *lists   `json:"read"`
@@ -74,14 +74,14 @@ type expect struct {
 	Version   string
 }
 
-func sceneOf(t *testing.T, c corpus.Case) given {
+func sceneOf(t *testing.T, c corpus.Case) caseSetup {
 	g, _, _, _ := unpack(t, c) //nolint:dogsled // only the scene
 	return g
 }
 
-func unpack(t *testing.T, c corpus.Case) (g given, when []string, e expect, all map[string]any) {
-	c.Decode(t, c.Given(), &g)
-	c.Decode(t, c.When(), &when)
+func unpack(t *testing.T, c corpus.Case) (g caseSetup, when []string, e expect, all map[string]any) {
+	c.Decode(t, c.Setup(), &g)
+	c.Decode(t, c.Action(), &when)
 	_ = json.Unmarshal(c.Expect(), &e) // what has another type is in all
 	c.Decode(t, c.Expect(), &all)
 	if g.Cwd == "" {
@@ -91,7 +91,7 @@ func unpack(t *testing.T, c corpus.Case) (g given, when []string, e expect, all 
 }
 
 // stage builds guards for a scene.
-func stage(t *testing.T, g given) *policy.Guards {
+func stage(t *testing.T, g caseSetup) *policy.Guards {
 	t.Helper()
 	c := policy.Config{Folders: []string{g.Cwd}}
 	for name, l := range map[string]*lists{"read": g.Read, "write": g.Write} {
@@ -109,14 +109,14 @@ func stage(t *testing.T, g given) *policy.Guards {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Policies = append(c.Policies, policy.Named{Name: name + "-path-policy", Policy: p})
+		c.Policies = append(c.Policies, policy.NamedPolicy{Name: name + "-path-policy", Policy: p})
 	}
 	if len(g.Forbidden) > 0 {
 		f, err := policy.PathRules{Deny: g.Forbidden, Cwd: g.Cwd, Home: "/home/me"}.ForbidPolicy()
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Limits = append(c.Limits, policy.Named{Name: "forbidden-globs", Policy: f})
+		c.Limits = append(c.Limits, policy.NamedPolicy{Name: "forbidden-globs", Policy: f})
 	}
 	if g.Jail {
 		for name, compile := range map[string]func(policy.PathRules) (policy.Policy, error){
@@ -127,7 +127,7 @@ func stage(t *testing.T, g given) *policy.Guards {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Limits = append(c.Limits, policy.Named{Name: name, Policy: p})
+			c.Limits = append(c.Limits, policy.NamedPolicy{Name: name, Policy: p})
 		}
 	}
 	if len(g.Approve) > 0 {
@@ -143,7 +143,7 @@ func stage(t *testing.T, g given) *policy.Guards {
 var step = regexp.MustCompile(`^(?:(read|write|access) )?(.+?)(?: again)?(?: -> (?:user answers )?(allow|deny|allow-session|deny-session))?$`)
 
 // request reads "write a.txt", "read link -> /etc" and "git push".
-func request(g given, text string) (r policy.Request, answer string) {
+func request(g caseSetup, text string) (r policy.Request, answer string) {
 	m := step.FindStringSubmatch(text)
 	verb, what, answer := m[1], m[2], m[3]
 	if _, target, ok := strings.Cut(what, " -> "); ok { // a link: requests are about what it leads to
@@ -233,7 +233,7 @@ func guardCase(t *testing.T, c corpus.Case) {
 			}
 		}
 	default:
-		t.Fatalf("a shape of which the policy package has no part: %s", c.Given())
+		t.Fatalf("a shape of which the policy package has no part: %s", c.Setup())
 	}
 }
 
@@ -244,9 +244,9 @@ func chainCase(t *testing.T, chain []string, want string) {
 	for i, s := range chain {
 		e := policy.Effect(s)
 		if s == "pass" {
-			e = policy.None
+			e = policy.NoOpinion
 		}
-		c.Policies = append(c.Policies, policy.Named{Name: string(rune('a' + i)), Policy: say(e)})
+		c.Policies = append(c.Policies, policy.NamedPolicy{Name: string(rune('a' + i)), Policy: say(e)})
 	}
 	switch {
 	case slices.Contains(chain, "deny"):
@@ -259,7 +259,7 @@ func chainCase(t *testing.T, chain []string, want string) {
 	}
 }
 
-func pathCase(t *testing.T, g given, when, want []string) {
+func pathCase(t *testing.T, g caseSetup, when, want []string) {
 	rules := policy.PathRules{Allow: g.Path.Allow, Deny: g.Path.Deny, Default: g.Path.Default, Cwd: g.Cwd}
 	read, err := rules.ReadPolicy()
 	if err != nil {
@@ -275,7 +275,7 @@ func pathCase(t *testing.T, g given, when, want []string) {
 		}
 		expected := policy.Effect(want[i])
 		if want[i] == "pass" {
-			expected = policy.None
+			expected = policy.NoOpinion
 		}
 		var got policy.Effect
 		switch {
@@ -297,7 +297,7 @@ func pathCase(t *testing.T, g given, when, want []string) {
 }
 
 // answersCase plays accesses and answers and counts questions and changes.
-func answersCase(t *testing.T, g given, when []string, want map[string]any) {
+func answersCase(t *testing.T, g caseSetup, when []string, want map[string]any) {
 	guards := stage(t, g)
 	asks, changes := 0, 0
 	seen := map[string]int{}

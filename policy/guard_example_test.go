@@ -55,8 +55,8 @@ func ExampleGuard_Judge() {
 		{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/go.mod"},
 	}, nil)
 	fmt.Println(d.Effect, d.By, d.Reason)
-	for _, s := range d.Said {
-		if s.Effect != policy.None {
+	for _, s := range d.Contributions {
+		if s.Effect != policy.NoOpinion {
 			fmt.Println(s.Resource, s.Policy, s.Effect)
 		}
 	}

@@ -149,7 +149,7 @@ func TestGuardsAgreeWithTheModel(t *testing.T) {
 			},
 			"end": func(t *rapid.T) {
 				change(t, 0, policy.Change{Ended: true})
-				m.grants, m.deny, m.allow, m.rest = nil, map[string]bool{}, map[string]bool{}, policy.None
+				m.grants, m.deny, m.allow, m.rest = nil, map[string]bool{}, map[string]bool{}, policy.NoOpinion
 			},
 			"refused": func(t *rapid.T) {
 				old := m.version - 1

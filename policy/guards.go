@@ -16,7 +16,7 @@ type Config struct {
 	// Limits are hard: their deny is final in every mode (managed denies,
 	// forbidden globs, the sandbox checker), and their ask is not skipped by an
 	// allow rule. They are named in the chain.
-	Limits []Named
+	Limits []NamedPolicy
 	// Protected are more files and folders, absolute and without links, that are asked about
 	// before they are written, as those are that decide what other programs do or run: the
 	// settings that are in force, wherever they lie.
@@ -24,7 +24,7 @@ type Config struct {
 	// CanUseTool is the host's callback; it may be nil.
 	CanUseTool CanUseTool
 	// Policies are asked after the callback, in order, each with its own opinion.
-	Policies []Named
+	Policies []NamedPolicy
 	// Rules are what settings files and flags say; nil means none.
 	Rules *Rules
 
@@ -50,8 +50,8 @@ type Config struct {
 	NewID   func() string    // for grants; required once grants are made
 }
 
-// Named is a policy with the name it has in chains and decisions.
-type Named struct {
+// NamedPolicy is a policy with the name it has in chains and decisions.
+type NamedPolicy struct {
 	Name string
 	Policy
 }
@@ -59,7 +59,7 @@ type Named struct {
 // Guards are the guards of one agent: one per tool, all from the same source, so
 // that a change reaches those that exist and those that will. It is safe for
 // concurrent use.
-type Guards struct{ guardsState }
+type Guards struct{ agentGuards }
 
 // Guard answers for one tool. It is safe for concurrent use.
 type Guard struct {
@@ -68,8 +68,8 @@ type Guard struct {
 	without string
 }
 
-// Link is one link of a guard's chain, as it is shown.
-type Link struct {
+// ChainLink is one link of a guard's chain, as it is shown.
+type ChainLink struct {
 	Name   string  `json:"name"`  // seed 002's "policies" shows this
 	Stage  string  `json:"stage"` // limits, sandbox, grants, callback, policies, rules, mode
 	Detail string  `json:"detail,omitempty"`
@@ -78,10 +78,10 @@ type Link struct {
 
 // Chain is a guard's chain with its version (the payload of seed 002's policy_updated).
 type Chain struct {
-	Tool    string `json:"tool"`
-	Version int    `json:"version"`
-	Mode    Mode   `json:"mode"`
-	Links   []Link `json:"policies"`
+	Tool    string      `json:"tool"`
+	Version int         `json:"version"`
+	Mode    Mode        `json:"mode"`
+	Links   []ChainLink `json:"policies"`
 }
 
 // Judge decides about the requests of one call together: the worst verdict is
@@ -95,13 +95,13 @@ type Chain struct {
 // callback or policy has changed the input that the hooks saw.
 //
 // ctx ends a callback early. Deny and Ask are decisions, not errors.
-func (g *Guard) Judge(ctx context.Context, requests []Request, remake func(input json.RawMessage) ([]Request, error), said ...Said) Decision {
+func (g *Guard) Judge(ctx context.Context, requests []Request, remake func(input json.RawMessage) ([]Request, error), said ...Contribution) Decision {
 	return g.judge(ctx, requests, remake, said)
 }
 
-// Without is the guard as it would be without a grant; "" is the guard itself. Whether what an
+// WithoutGrant is the guard as it would be without a grant; "" is the guard itself. Whether what an
 // answer allows may run is decided without the grant that the answer has left.
-func (g *Guard) Without(grant string) *Guard {
+func (g *Guard) WithoutGrant(grant string) *Guard {
 	if grant == "" {
 		return g
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// TestWhatHooksSay: against every other opinion, in every mode, a hook's allow
+// TestHookVerdicts: against every other opinion, in every mode, a hook's allow
 // passes the question of the mode and nothing else, its deny is final, and its ask
 // is like anybody's.
-func TestWhatHooksSay(t *testing.T) {
-	said := func(e policy.Effect) policy.Said {
-		return policy.Said{Policy: "hook h", Verdict: policy.Verdict{Effect: e, Reason: "because"}}
+func TestHookVerdicts(t *testing.T) {
+	said := func(e policy.Effect) policy.Contribution {
+		return policy.Contribution{Policy: "hook h", Verdict: policy.Verdict{Effect: e, Reason: "because"}}
 	}
 	for _, other := range sources() {
 		for _, m := range policy.Modes() {
@@ -21,10 +21,10 @@ func TestWhatHooksSay(t *testing.T) {
 			c := policy.Config{Mode: m, Folders: []string{"/p"}, NewID: func() string { ids++; return strconv.Itoa(ids) }}
 			other.put(t, &c)
 			g := newGuards(t, c)
-			if other.grant != policy.None {
+			if other.grant != policy.NoOpinion {
 				apply(t, g, policy.Change{Grant: &policy.Grant{Effect: other.grant, Tool: "Edit", Operation: policy.OpWrite, Resource: "/p/a"}})
 			}
-			judged := func(s ...policy.Said) policy.Decision {
+			judged := func(s ...policy.Contribution) policy.Decision {
 				return g.Guard("Edit").Judge(t.Context(), []policy.Request{edit("/p/a")}, nil, s...)
 			}
 			without := judged()

@@ -34,7 +34,7 @@ func TestChildIsNeverWeaker(t *testing.T) {
 				for kind, call := range calls {
 					his := g.Guard("T").Judge(t.Context(), []Request{call}, nil)
 					own := c.Guard("T").Judge(t.Context(), []Request{call}, nil)
-					if weight(own.Effect) < weight(his.Effect) {
+					if effectOrder(own.Effect) < effectOrder(his.Effect) {
 						t.Errorf("%q, parent %s, child %s, %s: the child gets %s by %s, the parent %s by %s",
 							rules, parent, child, kind, own.Effect, own.By, his.Effect, his.By)
 					}
@@ -43,7 +43,7 @@ func TestChildIsNeverWeaker(t *testing.T) {
 		}
 	}
 	for kind, call := range calls {
-		w := world{folders: []string{"/w"}, home: "/home/u"}
+		w := environment{folders: []string{"/w"}, home: "/home/u"}
 		if got := w.kind(w.subject(call)).kind; got != kind {
 			t.Errorf("%+v is %q, want %q", call, got, kind)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // The links' names that are not a policy's own.
@@ -23,7 +23,7 @@ const (
 const maxRounds = 4
 
 // judge looks at the call's requests, and again at those of each new input.
-func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.RawMessage) ([]Request, error), hooks []Said) (d Decision) {
+func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.RawMessage) ([]Request, error), hooks []Contribution) (d Decision) {
 	v := g.guards.view(g.tool)
 	v.hooks = hooks
 	if g.without != "" {
@@ -40,10 +40,10 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 		}
 	}()
 	var input json.RawMessage
-	var before []Said // who replaced an input
+	var before []Contribution // who replaced an input
 	for round := 1; ; round++ {
 		d = fresh()
-		d.Input, d.Said = input, before
+		d.Input, d.Contributions = input, before
 		next := g.round(ctx, &v, &d, requests)
 		if next.input == nil || d.Effect == Deny {
 			return d
@@ -67,7 +67,7 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 }
 
 // ofAnother is what hooks have said to another input: what they have allowed is that one.
-func ofAnother(hooks []Said) []Said {
+func ofAnother(hooks []Contribution) []Contribution {
 	hooks = slices.Clone(hooks)
 	for i := range hooks {
 		if h := &hooks[i]; h.Effect == Allow {
@@ -81,25 +81,25 @@ func ofAnother(hooks []Said) []Said {
 type replaced struct {
 	input json.RawMessage
 	by    string
-	said  Said
+	said  Contribution
 }
 
 // round judges the requests of one input. The worst outcome becomes the call's.
-func (g *Guard) round(ctx context.Context, v *view, d *Decision, requests []Request) (next replaced) {
+func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, requests []Request) (next replaced) {
 	if len(requests) == 0 {
 		requests = []Request{{Agent: g.guards.agent, Tool: g.tool}}
 	}
 	src := g.guards.source
-	said := make([]Said, len(d.Said), len(d.Said)+len(requests)*(len(src.limits)+len(v.policies)+4))
-	copy(said, d.Said)
-	d.Said, d.Digests = said, digests(requests)
+	said := make([]Contribution, len(d.Contributions), len(d.Contributions)+len(requests)*(len(src.limits)+len(v.policies)+4))
+	copy(said, d.Contributions)
+	d.Contributions, d.Digests = said, digests(requests)
 	for i := range requests {
 		r := requests[i]
 		r.Mode = v.mode
 		if r.Tool == "" {
 			r.Tool = g.tool
 		}
-		b := ballot{decision: d, several: len(requests) > 1, input: r.Input, resource: r.Resource}
+		b := verdictSet{decision: d, several: len(requests) > 1, input: r.Input, resource: r.Resource}
 		switch {
 		case !knownOperation(r.Operation):
 			b.add(rankDeny, "guard", denied("the operation %q is not known", r.Operation), "")
@@ -112,7 +112,7 @@ func (g *Guard) round(ctx context.Context, v *view, d *Decision, requests []Requ
 		if next.input == nil {
 			next = b.next
 		}
-		if i == 0 || weight(b.won.Effect) > weight(d.Effect) {
+		if i == 0 || effectOrder(b.deciding.Effect) > effectOrder(d.Effect) {
 			b.decide()
 		}
 	}
@@ -120,7 +120,7 @@ func (g *Guard) round(ctx context.Context, v *view, d *Decision, requests []Requ
 }
 
 // poll asks every link about one request.
-func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
+func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *requestView) {
 	src := g.guards.source
 	kind := src.world.kind(s)
 	own := g.guards.owns(s) && kind.kind != kindSecret
@@ -136,15 +136,15 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 	}
 	b.outside(s)
 	b.person(s)
-	b.opens(s)
+	b.askSandbox(s)
 	b.grants(v.grants, s, v, kind.kind)
 	for _, l := range v.limits {
 		if said, ok := l.allows(s); ok {
-			b.weakly(said, "", v, kind.kind)
+			b.addWeakAllow(said, "", v, kind.kind)
 		}
 	}
 	if own {
-		b.weakly(Said{Policy: folderName, Verdict: Verdict{Effect: Allow, Reason: "it is in the agent's own folder"}}, "", v, kind.kind)
+		b.addWeakAllow(Contribution{Policy: folderName, Verdict: Verdict{Effect: Allow, Reason: "it is in the agent's own folder"}}, "", v, kind.kind)
 	}
 	for _, h := range v.hooks {
 		b.hook(h, v, kind.kind)
@@ -161,7 +161,7 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 		}
 	}
 	for _, n := range v.policies {
-		if _, own := n.Policy.(judging); !own && b.denied() {
+		if _, own := n.Policy.(builtinPolicy); !own && b.denied() {
 			b.note(n.Name, "not asked: "+b.by+" has denied")
 			continue
 		}
@@ -183,16 +183,16 @@ func (g *Guard) poll(ctx context.Context, v *view, b *ballot, s *subject) {
 		b.confined(src, v, kind.kind)
 	}
 	_, mode := v.decide(kind.kind)
-	b.mode = Said{Policy: mode.link(), Verdict: mode.judge(s, kind)}
+	b.mode = Contribution{Policy: mode.link(), Verdict: mode.judge(s, kind)}
 	b.add(rankMode, b.mode.Policy, b.mode.Verdict, "")
 }
 
 // rule is what rules say. Where they permit every command of a line and not all
 // that it touches besides, the mode may permit the rest: in acceptEdits, a file
 // that the output goes to.
-func (w *world) rule(rules *Rules, s *subject, v *view) Verdict {
+func (w *environment) rule(rules *Rules, s *requestView, v *decisionInput) Verdict {
 	said := rules.rule(s)
-	if said.Effect != None || said.by == nil {
+	if said.Effect != NoOpinion || said.by == nil {
 		return said.Verdict
 	}
 	for i := range said.open {
@@ -201,8 +201,8 @@ func (w *world) rule(rules *Rules, s *subject, v *view) Verdict {
 			e, _ := v.decide(w.placeKind(p, in, out))
 			return e == Allow
 		}
-		if p.access&shellread.Exec != 0 || p.access&shellread.Write != 0 && !allows(kindEdit, kindEditOutside) ||
-			p.access&shellread.Read != 0 && !allows(kindRead, kindReadOutside) {
+		if p.access&shellparse.Exec != 0 || p.access&shellparse.Write != 0 && !allows(kindEdit, kindEditOutside) ||
+			p.access&shellparse.Read != 0 && !allows(kindRead, kindReadOutside) {
 			return Verdict{Reason: said.by.sentence("allows the command and not what it touches: " + known(p.path))}
 		}
 	}
@@ -211,10 +211,10 @@ func (w *world) rule(rules *Rules, s *subject, v *view) Verdict {
 	return out
 }
 
-func (w *world) placeKind(p *place, in, out actionKind) actionKind {
+func (w *environment) placeKind(p *requestPath, in, out actionKind) actionKind {
 	secrets := &loadProtected().secrets
 	switch {
-	case !w.holds(p):
+	case !w.contains(p):
 		return out
 	case in == kindRead && (secrets.has(p.path) || secrets.has(p.real)):
 		return kindSecret
@@ -224,11 +224,11 @@ func (w *world) placeKind(p *place, in, out actionKind) actionKind {
 
 // ask puts a request to a policy: directly to one of this package, under watch to
 // one of the host.
-func (src *source) ask(ctx context.Context, n Named, s *subject) Verdict {
-	if p, ok := n.Policy.(judging); ok {
+func (src *runGuards) ask(ctx context.Context, n NamedPolicy, s *requestView) Verdict {
+	if p, ok := n.Policy.(builtinPolicy); ok {
 		return sane(n.Name, p.judge(s))
 	}
-	if p, ok := n.Policy.(lineJudge); ok && s.reading != nil {
+	if p, ok := n.Policy.(lineEvaluator); ok && s.reading != nil {
 		return sane(n.Name, p.EvaluateLine(s.Request, s.reading, &s.read))
 	}
 	return src.watch.policy(ctx, n, s.Request)
@@ -237,8 +237,8 @@ func (src *source) ask(ctx context.Context, n Named, s *subject) Verdict {
 // refuse makes the decision a deny, whatever it was.
 func (d *Decision) refuse(by, reason string) {
 	d.Effect, d.By, d.Reason = Deny, by, reason
-	d.Rule, d.Grant, d.Why, d.Input = nil, "", "", nil
-	d.Said = append(d.Said, Said{Policy: by, Verdict: Verdict{Effect: Deny, Reason: reason}})
+	d.Rule, d.Grant, d.AskReason, d.Input = nil, "", "", nil
+	d.Contributions = append(d.Contributions, Contribution{Policy: by, Verdict: Verdict{Effect: Deny, Reason: reason}})
 }
 
 func digests(requests []Request) []string {
@@ -249,8 +249,8 @@ func digests(requests []Request) []string {
 	return list
 }
 
-// weight orders effects: deny over ask over allow.
-func weight(e Effect) int {
+// effectOrder orders effects: deny over ask over allow.
+func effectOrder(e Effect) int {
 	switch e {
 	case Allow:
 		return 1
@@ -258,7 +258,7 @@ func weight(e Effect) int {
 		return 2
 	case Deny:
 		return 3
-	case None:
+	case NoOpinion:
 	}
 	return 0
 }

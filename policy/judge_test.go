@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// says is a policy that always says the same.
-type says policy.Verdict
+// fixedPolicy is a policy that always says the same.
+type fixedPolicy policy.Verdict
 
-func (s says) Evaluate(policy.Request) policy.Verdict { return policy.Verdict(s) }
+func (s fixedPolicy) Evaluate(policy.Request) policy.Verdict { return policy.Verdict(s) }
 
-func say(e policy.Effect) policy.Policy { return says{Effect: e, Reason: "says " + string(e)} }
+func say(e policy.Effect) policy.Policy { return fixedPolicy{Effect: e, Reason: "says " + string(e)} }
 
 func newGuards(t testing.TB, c policy.Config) *policy.Guards {
 	t.Helper()
@@ -93,7 +93,7 @@ func TestTheWorstOfSeveralRequestsCounts(t *testing.T) {
 		if len(d.Digests) != len(list) || d.Digests[0] != list[0].Digest() {
 			t.Errorf("%v: digests %v", c.paths, d.Digests)
 		}
-		for _, s := range d.Said {
+		for _, s := range d.Contributions {
 			if (s.Resource == "") == (len(list) > 1) {
 				t.Errorf("%v: %q says something about %q", c.paths, s.Policy, s.Resource)
 			}
@@ -101,7 +101,7 @@ func TestTheWorstOfSeveralRequestsCounts(t *testing.T) {
 	}
 }
 
-func TestNoRequestIsOneAboutTheTool(t *testing.T) {
+func TestEmptyRequests(t *testing.T) {
 	g := newGuards(t, policy.Config{Rules: rulesOf(t, "deny Skill")})
 	if d := g.Guard("Skill").Judge(t.Context(), nil, nil); d.Effect != policy.Deny || d.Rule == nil || len(d.Digests) != 1 {
 		t.Errorf("%+v", d)
@@ -121,15 +121,15 @@ func TestARequestOfAnotherToolIsDenied(t *testing.T) {
 
 func TestEveryLinkSpeaksInOrder(t *testing.T) {
 	g := newGuards(t, policy.Config{
-		Limits:     []policy.Named{{Name: "forbidden-globs", Policy: say(policy.None)}},
+		Limits:     []policy.NamedPolicy{{Name: "forbidden-globs", Policy: say(policy.NoOpinion)}},
 		CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { return policy.Verdict{}, nil },
-		Policies:   []policy.Named{{Name: "read-only", Policy: say(policy.None)}},
+		Policies:   []policy.NamedPolicy{{Name: "read-only", Policy: say(policy.NoOpinion)}},
 		Rules:      rulesOf(t, "ask Bash"), NewID: func() string { return "g1" },
 	})
 	apply(t, g, policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Scope: "Bash(other)"}})
 	apply(t, g, policy.Change{Patch: &policy.Patch{Mode: "read", Allow: []string{"/x/**"}}})
 	var names []string
-	for _, s := range judge(g, bash("make")).Said {
+	for _, s := range judge(g, bash("make")).Contributions {
 		names = append(names, s.Policy)
 	}
 	want := []string{"forbidden-globs", "protected-paths", "grants", "canUseTool", "read-only", "read-path-policy", "rules", "mode default"}
@@ -141,30 +141,30 @@ func TestEveryLinkSpeaksInOrder(t *testing.T) {
 func TestAfterADenyTheHostIsNotAsked(t *testing.T) {
 	called := false
 	g := newGuards(t, policy.Config{
-		Limits: []policy.Named{{Name: "limit", Policy: say(policy.Deny)}},
+		Limits: []policy.NamedPolicy{{Name: "limit", Policy: say(policy.Deny)}},
 		CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) {
 			called = true
 			return policy.Verdict{}, nil
 		},
-		Policies: []policy.Named{{Name: "own", Policy: say(policy.Allow)}},
+		Policies: []policy.NamedPolicy{{Name: "own", Policy: say(policy.Allow)}},
 	})
 	d := judge(g, edit("/p/a"))
 	if called || d.Effect != policy.Deny || d.By != "limit" {
 		t.Errorf("called %v, %+v", called, d)
 	}
 	told := 0
-	for _, s := range d.Said {
+	for _, s := range d.Contributions {
 		if (s.Policy == "canUseTool" || s.Policy == "own") && s.Reason == "not asked: limit has denied" {
 			told++
 		}
 	}
 	if told != 2 {
-		t.Errorf("the decision does not say who was not asked: %+v", d.Said)
+		t.Errorf("the decision does not say who was not asked: %+v", d.Contributions)
 	}
 }
 
 func TestALimitOnlyLimits(t *testing.T) {
-	g := newGuards(t, policy.Config{Limits: []policy.Named{{Name: "limit", Policy: say(policy.Allow)}}})
+	g := newGuards(t, policy.Config{Limits: []policy.NamedPolicy{{Name: "limit", Policy: say(policy.Allow)}}})
 	if d := judge(g, edit("/p/a")); d.Effect != policy.Ask || d.By != "mode default" {
 		t.Errorf("%+v", d)
 	}
@@ -172,7 +172,7 @@ func TestALimitOnlyLimits(t *testing.T) {
 
 func TestStopComesWithADeny(t *testing.T) {
 	for _, e := range []policy.Effect{policy.Deny, policy.Allow, policy.Ask} {
-		g := newGuards(t, policy.Config{Policies: []policy.Named{{Name: "own", Policy: says{Effect: e, Stop: true}}}})
+		g := newGuards(t, policy.Config{Policies: []policy.NamedPolicy{{Name: "own", Policy: fixedPolicy{Effect: e, Stop: true}}}})
 		if d := judge(g, edit("/p/a")); d.Stop != (e == policy.Deny) {
 			t.Errorf("%s: stop %v", e, d.Stop)
 		}
@@ -210,7 +210,7 @@ func TestPlanModeAndAllowRules(t *testing.T) {
 			t.Errorf("%s %s: %s by %s, want %s", c.r.Tool, c.r.Resource, d.Effect, d.By, c.want)
 		}
 	}
-	own := newGuards(t, policy.Config{Mode: policy.ModePlan, Policies: []policy.Named{{Name: "own", Policy: say(policy.Allow)}}})
+	own := newGuards(t, policy.Config{Mode: policy.ModePlan, Policies: []policy.NamedPolicy{{Name: "own", Policy: say(policy.Allow)}}})
 	if d := judge(own, edit("/p/a")); d.Effect != policy.Allow {
 		t.Errorf("the host's allow in plan mode: %+v", d)
 	}
@@ -303,7 +303,7 @@ func TestDecisionsKeepTheirShape(t *testing.T) {
 	old := `{"use_id":"u","tool":"Bash","effect":"deny","by":"person","reason":"no","mode":"default","asked":true,` +
 		`"said":[{"policy":"mode default","effect":"ask","reason":"mode default"}],"digests":["x"]}`
 	var back policy.Decision
-	if err := json.Unmarshal([]byte(old), &back); err != nil || back.Use != "u" || !back.Asked || back.Said[0].Effect != policy.Ask {
+	if err := json.Unmarshal([]byte(old), &back); err != nil || back.Use != "u" || !back.PersonAsked || back.Contributions[0].Effect != policy.Ask {
 		t.Errorf("%+v %v", back, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	w := world{folders: []string{"/home/me/app", "/data"}, home: "/home/me", resolve: func(p string) string {
+	w := environment{folders: []string{"/home/me/app", "/data"}, home: "/home/me", resolve: func(p string) string {
 		return strings.Replace(p, "/home/me/app/link", "/etc", 1)
 	}}
 	read := func(p string) Request { return Request{Tool: "Read", Operation: OpRead, Resource: p, ReadOnly: true} }
@@ -84,7 +84,7 @@ func TestKinds(t *testing.T) {
 }
 
 func TestWithoutFoldersEverythingIsInside(t *testing.T) {
-	var w world
+	var w environment
 	for _, c := range []struct {
 		r    Request
 		want actionKind

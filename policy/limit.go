@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/layernames"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // Limit is what holds for an agent and its sub-agents for the rest of one turn. Allow passes the
@@ -17,9 +17,9 @@ import (
 type Limit struct {
 	ID     string   `json:"id"`
 	Name   string   `json:"name"`            // who limits: "skill commit"
-	Only   []string `json:"only"`            // rules: "Read", "Bash(git diff:*)"
+	Rules  []string `json:"only"`            // rules: "Read", "Bash(git diff:*)"
 	Allow  []string `json:"allow,omitempty"` // rules, too
-	Free   []string `json:"free,omitempty"`  // tools that it is not about
+	Exempt []string `json:"free,omitempty"`  // tools that it is not about
 	Dir    string   `json:"dir,omitempty"`   // the folder that bare paths are below; default the session's
 	Turn   string   `json:"turn"`
 	Origin Origin   `json:"origin"` // where it was written
@@ -40,7 +40,7 @@ func (l *Limit) CheckRules(home string) error {
 	if home == "" {
 		home = "/"
 	}
-	_, err := compileOnly(slices.Concat(l.Only, l.Allow), "/", home, nil, Origin{})
+	_, err := compileOnly(slices.Concat(l.Rules, l.Allow), "/", home, nil, Origin{})
 	return err
 }
 
@@ -59,17 +59,17 @@ func compileOnly(only []string, dir, home string, resolve func(string) string, o
 }
 
 // compileLimit checks a limit and makes it ready.
-func (src *source) compileLimit(l *Limit) (*limit, error) {
+func (src *runGuards) compileLimit(l *Limit) (*limit, error) {
 	switch {
 	case l.ID == "", l.Name == "", l.Turn == "":
 		return nil, fmt.Errorf("%w: a limit has an id, a name and a turn", ErrInvalid)
-	case len(l.Only) == 0 && len(l.Allow) == 0:
+	case len(l.Rules) == 0 && len(l.Allow) == 0:
 		return nil, fmt.Errorf("%w: the limit of %s leaves nothing", ErrInvalid, l.Name)
 	case l.Dir != "" && !strings.HasPrefix(l.Dir, "/"):
 		return nil, fmt.Errorf("%w: the dir of a limit is absolute, not %q", ErrInvalid, l.Dir)
 	}
 	dir := cmp.Or(l.Dir, src.world.cwd())
-	rules, err := compileOnly(l.Only, dir, src.world.home, src.world.resolve, l.Origin)
+	rules, err := compileOnly(l.Rules, dir, src.world.home, src.world.resolve, l.Origin)
 	if err != nil {
 		return nil, fmt.Errorf("the limit of %s: %w", l.Name, err)
 	}
@@ -79,8 +79,8 @@ func (src *source) compileLimit(l *Limit) (*limit, error) {
 	}
 	c := &limit{Limit: *l, rules: rules, allow: allow}
 	c.Allow = slices.Clone(l.Allow)
-	c.Only, c.Free = slices.Clone(l.Only), slices.Clone(l.Free)
-	for _, text := range c.Only {
+	c.Rules, c.Exempt = slices.Clone(l.Rules), slices.Clone(l.Exempt)
+	for _, text := range c.Rules {
 		name := ruleToolName(text)
 		p, wrong := newNamePattern(name)
 		if wrong != nil {
@@ -98,8 +98,8 @@ func ruleToolName(text string) string {
 }
 
 // judge denies what the limit leaves out, and has no opinion on the rest.
-func (l *limit) judge(s *subject) Verdict {
-	if len(l.Only) == 0 || slices.Contains(l.Free, s.Tool) {
+func (l *limit) judge(s *requestView) Verdict {
+	if len(l.Rules) == 0 || slices.Contains(l.Exempt, s.Tool) {
 		return Verdict{}
 	}
 	var said ruling
@@ -109,37 +109,37 @@ func (l *limit) judge(s *subject) Verdict {
 	switch {
 	case said.Effect == Allow:
 		return Verdict{}
-	case said.by != nil && !slices.ContainsFunc(said.open, func(p place) bool { return p.access&(shellread.Write|shellread.Exec) != 0 }):
+	case said.by != nil && !slices.ContainsFunc(said.open, func(p requestPath) bool { return p.access&(shellparse.Write|shellparse.Exec) != 0 }):
 		return Verdict{} // its commands are left; what they read is for the others to judge
 	case s.Operation == OpConnect && l.lines && isCommandTool(s.Tool):
 		return Verdict{} // the command was judged, and hosts are for the others
 	}
 	o := l.Origin
-	o.Rule = "allowed-tools: " + strings.Join(l.Only, ", ")
+	o.Rule = "allowed-tools: " + strings.Join(l.Rules, ", ")
 	where := ""
 	if o.File != "" {
 		where = fmt.Sprintf(" (%s:%d)", o.File, o.Line)
 	}
 	return Verdict{
 		Effect: Deny, Rule: &o,
-		Reason: fmt.Sprintf("%s leaves only %s until this turn ends%s", l.Name, strings.Join(l.Only, ", "), where),
+		Reason: fmt.Sprintf("%s leaves only %s until this turn ends%s", l.Name, strings.Join(l.Rules, ", "), where),
 	}
 }
 
 // allows is what the limit lets pass without the mode's question.
-func (l *limit) allows(s *subject) (Said, bool) {
+func (l *limit) allows(s *requestView) (Contribution, bool) {
 	if len(l.Allow) == 0 {
-		return Said{}, false
+		return Contribution{}, false
 	}
 	said := l.allow.rule(s)
 	if said.Effect != Allow {
-		return Said{}, false
+		return Contribution{}, false
 	}
 	o := l.Origin
 	if said.Rule != nil {
 		o.Rule = said.Rule.Rule
 	}
-	return Said{Policy: l.Name, Verdict: Verdict{Effect: Allow, Rule: &o, Reason: fmt.Sprintf("%s allows %s until this turn ends", l.Name, o.Rule)}}, true
+	return Contribution{Policy: l.Name, Verdict: Verdict{Effect: Allow, Rule: &o, Reason: fmt.Sprintf("%s allows %s until this turn ends", l.Name, o.Rule)}}, true
 }
 
 func isCommandTool(name string) bool {

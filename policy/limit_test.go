@@ -37,7 +37,7 @@ func TestALimitLeavesOnlyItsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	origin := policy.Origin{File: "/s/commit/SKILL.md", Line: 3}
-	change(g, policy.Limit{ID: "1", Name: "skill commit", Only: []string{"Bash(git diff:*)", "Bash(git add:*)", "Read", "Edit(src/**)"}, Free: []string{"Skill"}, Turn: "turn-1", Origin: origin})
+	change(g, policy.Limit{ID: "1", Name: "skill commit", Rules: []string{"Bash(git diff:*)", "Bash(git add:*)", "Read", "Edit(src/**)"}, Exempt: []string{"Skill"}, Turn: "turn-1", Origin: origin})
 
 	read := policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: "/w/a", ReadOnly: true}
 	edit := func(path string) policy.Request {
@@ -73,7 +73,7 @@ func TestALimitLeavesOnlyItsRules(t *testing.T) {
 		}
 	}
 
-	change(g, policy.Limit{ID: "2", Name: "skill look", Only: []string{"Read", "Grep"}, Turn: "turn-1"})
+	change(g, policy.Limit{ID: "2", Name: "skill look", Rules: []string{"Read", "Grep"}, Turn: "turn-1"})
 	if d := judged(t, g, command("git diff")); d.Effect != policy.Deny || d.By != "skill look" {
 		t.Errorf("nested limits do not intersect: %+v", d)
 	}
@@ -103,7 +103,7 @@ func TestALimitNeverAllows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := policy.Limit{ID: "1", Name: "skill x", Only: []string{"Bash"}, Turn: "t"}
+	l := policy.Limit{ID: "1", Name: "skill x", Rules: []string{"Bash"}, Turn: "t"}
 	if err := g.Apply(policy.Change{Limit: &l}); err != nil {
 		t.Fatal(err)
 	}
@@ -122,20 +122,20 @@ func TestLimitsThatCannotBe(t *testing.T) {
 	}
 	for _, l := range []policy.Limit{
 		{ID: "1", Name: "n", Turn: "t"},
-		{ID: "1", Name: "n", Only: []string{"Read"}},
-		{ID: "1", Name: "n", Only: []string{"Bash("}, Turn: "t"},
-		{ID: "1", Name: "n", Only: []string{"*"}, Turn: "t", Dir: "/w"},
-		{ID: "1", Name: "n", Only: []string{"Read"}, Turn: "t", Dir: "w"},
-		{Name: "n", Only: []string{"Read"}, Turn: "t"},
+		{ID: "1", Name: "n", Rules: []string{"Read"}},
+		{ID: "1", Name: "n", Rules: []string{"Bash("}, Turn: "t"},
+		{ID: "1", Name: "n", Rules: []string{"*"}, Turn: "t", Dir: "/w"},
+		{ID: "1", Name: "n", Rules: []string{"Read"}, Turn: "t", Dir: "w"},
+		{Name: "n", Rules: []string{"Read"}, Turn: "t"},
 	} {
 		if _, err := g.Check(policy.Change{Limit: &l}); !errors.Is(err, policy.ErrInvalid) {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}
-	if err := (&policy.Limit{Only: []string{"Read", "Bash(git:*)", "Edit(~/x/**)", "mcp__srv__*"}}).CheckRules(""); err != nil {
+	if err := (&policy.Limit{Rules: []string{"Read", "Bash(git:*)", "Edit(~/x/**)", "mcp__srv__*"}}).CheckRules(""); err != nil {
 		t.Error(err)
 	}
-	if err := (&policy.Limit{Only: []string{"bash(git:*)"}}).CheckRules(""); err == nil {
+	if err := (&policy.Limit{Rules: []string{"bash(git:*)"}}).CheckRules(""); err == nil {
 		t.Error("a tool that there is not")
 	}
 }

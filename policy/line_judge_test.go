@@ -3,23 +3,23 @@ package policy_test
 import (
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// lineJudge denies lines that run a program, and panics when it reads none.
-type lineJudge struct {
+// lineEvaluator denies lines that run a program, and panics when it reads none.
+type lineEvaluator struct {
 	denies string
 	lines  int
 	others int
 }
 
-func (j *lineJudge) Evaluate(policy.Request) policy.Verdict {
+func (j *lineEvaluator) Evaluate(policy.Request) policy.Verdict {
 	j.others++
 	return policy.Verdict{}
 }
 
-func (j *lineJudge) EvaluateLine(r policy.Request, reading *shellread.Reading, o *shellread.Options) policy.Verdict {
+func (j *lineEvaluator) EvaluateLine(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) policy.Verdict {
 	j.lines++
 	if o.Dir != r.Cwd || o.Home != "/home/me" {
 		panic("the options are not those of the reading")
@@ -33,9 +33,9 @@ func (j *lineJudge) EvaluateLine(r policy.Request, reading *shellread.Reading, o
 }
 
 func TestLineJudge(t *testing.T) {
-	j := &lineJudge{denies: "rm"}
+	j := &lineEvaluator{denies: "rm"}
 	g, err := policy.New(&policy.Config{
-		Mode: policy.ModeBypass, Limits: []policy.Named{{Name: "lines", Policy: j}}, Folders: []string{"/p"}, Home: "/home/me",
+		Mode: policy.ModeBypass, Limits: []policy.NamedPolicy{{Name: "lines", Policy: j}}, Folders: []string{"/p"}, Home: "/home/me",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -25,14 +25,14 @@ func TestForbiddenFoldersThatAreLinks(t *testing.T) {
 		{"deny Read(//var/run/**)", "/run/x", Deny},
 		{"deny Read(//var/run/)", "/run/x/y", Deny},
 		{"deny Read(//var/run/*.sock)", "/run/a.sock", Deny},
-		{"deny Read(//var/run/*.sock)", "/run/a.pid", None},
+		{"deny Read(//var/run/*.sock)", "/run/a.pid", NoOpinion},
 		{"ask Edit(~/dot/**)", "/data/dot/x", Ask},
 		{"deny Read(./secrets/**)", "/data/secrets/a", Deny},
-		{"deny Read(secrets/**)", "/data/secrets/a", None}, // at any depth: known by the name that a tool gives
+		{"deny Read(secrets/**)", "/data/secrets/a", NoOpinion}, // at any depth: known by the name that a tool gives
 		{"deny Glob(//var/run/**)", "/run/x", Deny},
 		{"deny Read(//var/run/**)", "/var/run/x", Deny},
-		{"deny Read(//var/run/**)", "/running/x", None},
-		{"allow Read(//var/run/**)", "/run/x", None}, // a permission is for both names
+		{"deny Read(//var/run/**)", "/running/x", NoOpinion},
+		{"allow Read(//var/run/**)", "/run/x", NoOpinion}, // a permission is for both names
 	} {
 		r, problems, err := RuleOptions{Home: "/home/u", Cwd: "/w", Resolve: linked}.Compile(sources(c.rule))
 		if err != nil || len(problems) > 0 {
@@ -77,18 +77,18 @@ func TestPatchesAndGlobsFollowLinks(t *testing.T) {
 // A file that is a link is forbidden by its own name and by that of what it leads
 // to, and permitted by both.
 func TestRequestsOfLinks(t *testing.T) {
-	env := Request{Tool: "Read", Operation: OpRead, Resource: "/w/env.local", Named: "/w/.env"}
-	judgeAll(t, []string{"deny Read(.env)"}, []judged{{env, Deny}, {read("/w/env.local"), None}})
+	env := Request{Tool: "Read", Operation: OpRead, Resource: "/w/env.local", NamedPath: "/w/.env"}
+	judgeAll(t, []string{"deny Read(.env)"}, []judged{{env, Deny}, {read("/w/env.local"), NoOpinion}})
 	judgeAll(t, []string{"deny Read(env.local)"}, []judged{{env, Deny}})
-	judgeAll(t, []string{"allow Read(.env)"}, []judged{{env, None}})
-	judgeAll(t, []string{"allow Read(env.local)"}, []judged{{env, None}})
-	judgeAll(t, []string{"allow Read(env.local)", "allow Read(.env)"}, []judged{{env, None}}) // one rule for both
+	judgeAll(t, []string{"allow Read(.env)"}, []judged{{env, NoOpinion}})
+	judgeAll(t, []string{"allow Read(env.local)"}, []judged{{env, NoOpinion}})
+	judgeAll(t, []string{"allow Read(env.local)", "allow Read(.env)"}, []judged{{env, NoOpinion}}) // one rule for both
 	judgeAll(t, []string{"allow Read({.env,env.local})"}, []judged{{env, Allow}})
-	w := world{folders: []string{"/w"}}
+	w := environment{folders: []string{"/w"}}
 	if k := w.kind(w.subject(env)).kind; k != kindSecret {
 		t.Errorf("a link with a secret's name is %q", k)
 	}
-	out := Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Named: "/elsewhere/a"}
+	out := Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", NamedPath: "/elsewhere/a"}
 	if k := w.kind(w.subject(out)).kind; k != kindEditOutside {
 		t.Errorf("a link outside is %q", k)
 	}

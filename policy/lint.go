@@ -40,12 +40,12 @@ type linting struct {
 }
 
 func (l *linting) warn(r *rule, hint, format string, args ...any) {
-	l.problems = append(l.problems, Problem{Rule: r.source, What: fmt.Sprintf(format, args...), Hint: hint})
+	l.problems = append(l.problems, Problem{Rule: r.source, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // unknown warns of a tool that there is not.
 func (l *linting) unknown(r *rule) {
-	if l.tools == nil || strings.HasPrefix(r.text.tool, mcpPrefix) || r.about == aboutEdits || r.about == aboutReads {
+	if l.tools == nil || strings.HasPrefix(r.text.tool, mcpPrefix) || r.about == targetWrite || r.about == targetRead {
 		return
 	}
 	if slices.ContainsFunc(l.tools, func(t string) bool { return r.name.match(toolName(t)) }) {
@@ -61,13 +61,13 @@ func (l *linting) unknown(r *rule) {
 // suspicious warns of rules that can be read and yet hardly mean what they say.
 func (l *linting) suspicious(r *rule) {
 	switch {
-	case r.about == aboutLine && r.source.Effect == Allow && r.line.whole && !r.line.exact && !r.line.sets:
+	case r.about == targetCommand && r.source.Effect == Allow && r.line.whole && !r.line.exact && !r.line.sets:
 		l.warn(r, "write one rule for each command",
 			"it can never match: the commands of a line are compared one by one, and this pattern spans several")
-	case r.about == aboutLine && r.source.Effect != Allow && r.line.exact && !strings.ContainsAny(r.line.text, " \t"):
+	case r.about == targetCommand && r.source.Effect != Allow && r.line.exact && !strings.ContainsAny(r.line.text, " \t"):
 		l.warn(r, "write "+r.text.tool+"("+r.text.spec+":*) for every use",
 			"it is about %s without any argument only", r.line.text)
-	case r.about == aboutEdits || r.about == aboutReads || r.about == aboutPlaces:
+	case r.about == targetWrite || r.about == targetRead || r.about == targetPath:
 		spec := strings.TrimSpace(r.text.spec)
 		first, _, _ := strings.Cut(strings.TrimPrefix(spec, "/"), "/")
 		if strings.HasPrefix(spec, "/") && !strings.HasPrefix(spec, "//") && slices.Contains(topFolders, first) {
@@ -96,7 +96,7 @@ func (l *linting) shadowed(i int) {
 	r := &l.rules[i][0]
 	for j, others := range l.rules {
 		other := &others[0]
-		stronger := weight(other.source.Effect) > weight(r.source.Effect)
+		stronger := effectOrder(other.source.Effect) > effectOrder(r.source.Effect)
 		if i == j || !stronger && other.source.Effect != r.source.Effect || !coverAll(others, l.rules[i]) {
 			continue
 		}

@@ -68,7 +68,7 @@ func TestLint(t *testing.T) {
 			if p.Fatal {
 				mark = "!"
 			}
-			got = append(got, fmt.Sprintf("%d%s %s", p.Rule.Line, mark, p.What))
+			got = append(got, fmt.Sprintf("%d%s %s", p.Rule.Line, mark, p.Detail))
 		}
 		var want []string
 		if c.want != "" {
@@ -101,10 +101,10 @@ func TestProblemsArePrinted(t *testing.T) {
 		p    Problem
 		want string
 	}{
-		{Problem{Rule: RuleSource{Text: "x"}, What: "w"}, `rule "x": w`},
-		{Problem{Rule: RuleSource{Text: "x", File: "f"}, What: "w", Hint: "h"}, `f: rule "x": w; hint: h`},
-		{Problem{Rule: RuleSource{Text: "x", File: "f", Line: 2}, What: "w"}, `f:2: rule "x": w`},
-		{Problem{Rule: RuleSource{Text: "x", File: "f", Line: 2, Col: 3}, What: "w"}, `f:2:3: rule "x": w`},
+		{Problem{Rule: RuleSource{Text: "x"}, Detail: "w"}, `rule "x": w`},
+		{Problem{Rule: RuleSource{Text: "x", File: "f"}, Detail: "w", Hint: "h"}, `f: rule "x": w; hint: h`},
+		{Problem{Rule: RuleSource{Text: "x", File: "f", Line: 2}, Detail: "w"}, `f:2: rule "x": w`},
+		{Problem{Rule: RuleSource{Text: "x", File: "f", Line: 2, Col: 3}, Detail: "w"}, `f:2:3: rule "x": w`},
 	} {
 		if got := c.p.String(); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
@@ -113,7 +113,7 @@ func TestProblemsArePrinted(t *testing.T) {
 }
 
 // A rule that covers another really matches all that the other matches.
-func TestCoverIsNeverClaimedWrongly(t *testing.T) {
+func TestCoverageConservative(t *testing.T) {
 	rules := []string{
 		"Bash", "Bash(git:*)", "Bash(git push)", "Bash(git push:*)", "Bash(git*)", "Bash(* push)", "Bash(*)", "Bash(gi*)", "Bash(git * x)",
 		"Edit", "Edit(src/**)", "Edit(src/a)", "Edit(*.go)", "Edit(**)", "Read(src/**)", "Read(//w/**)", "Read(src/*)", "Write", "*", "mcp__s", "mcp__s__*", "mcp__*",

@@ -23,28 +23,28 @@ type hostPattern struct {
 const hostHint = `write a host: "WebFetch(domain:example.org)" or "WebFetch(domain:*.example.org)"`
 
 // newHostPattern reads a host or a pattern of hosts.
-func newHostPattern(s string) (hostPattern, *malformed) {
+func newHostPattern(s string) (hostPattern, *parseError) {
 	p := hostPattern{text: strings.ToLower(strings.TrimSuffix(strings.TrimSpace(s), "."))}
 	switch p.text {
 	case "":
-		return p, &malformed{"the domain is empty", hostHint}
+		return p, &parseError{"the domain is empty", hostHint}
 	case "*":
 		p.every = true
 		return p, nil
 	}
 	if strings.HasPrefix(p.text, "@") {
 		if p.hosts = registries.Hosts(p.text); p.hosts == nil {
-			return p, &malformed{`unknown package registry "` + s + `"`, "the registries are " + strings.Join(registries.Names(), ", ")}
+			return p, &parseError{`unknown package registry "` + s + `"`, "the registries are " + strings.Join(registries.Names(), ", ")}
 		}
 		return p, nil
 	}
 	for _, c := range p.text {
 		switch {
 		case c > 127:
-			return p, &malformed{`the domain "` + s + `" is not in the form in which hosts are looked up`, "write the xn-- form of the name"}
+			return p, &parseError{`the domain "` + s + `" is not in the form in which hosts are looked up`, "write the xn-- form of the name"}
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.ContainsRune("-_.*:[]", c):
 		default:
-			return p, &malformed{`"` + s + `" is not a domain`, hostHint}
+			return p, &parseError{`"` + s + `" is not a domain`, hostHint}
 		}
 	}
 	if ip, ok := ipOf(strings.Trim(p.text, "[]")); ok {
@@ -52,10 +52,10 @@ func newHostPattern(s string) (hostPattern, *malformed) {
 		return p, nil
 	}
 	if strings.ContainsAny(p.text, ":[]") {
-		return p, &malformed{`"` + s + `" is more than a domain`, "leave the port away; " + hostHint}
+		return p, &parseError{`"` + s + `" is more than a domain`, "leave the port away; " + hostHint}
 	}
 	if strings.Contains("."+p.text+".", "..") {
-		return p, &malformed{`"` + s + `" has an empty part`, hostHint}
+		return p, &parseError{`"` + s + `" has an empty part`, hostHint}
 	}
 	rest, leading := strings.CutPrefix(p.text, "*.")
 	if leading && !strings.Contains(rest, "*") {

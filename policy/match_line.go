@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // linePattern matches command lines: Bash(npm test) exactly, Bash(npm test:*) and
@@ -19,24 +19,24 @@ type linePattern struct {
 }
 
 // newLinePattern reads what stands in the parentheses of a command's rule.
-func newLinePattern(spec string, o *shellread.Options) (linePattern, *malformed) {
+func newLinePattern(spec string, o *shellparse.Options) (linePattern, *parseError) {
 	spec = strings.TrimSpace(spec)
 	body, word := strings.CutSuffix(spec, ":*")
 	if word && strings.HasSuffix(body, `\`) {
-		return linePattern{}, &malformed{`"\:*" at the end is neither a colon nor a prefix`, `write ":*" for a prefix, "\:\*" for the letters`}
+		return linePattern{}, &parseError{`"\:*" at the end is neither a colon nor a prefix`, `write ":*" for a prefix, "\:\*" for the letters`}
 	}
 	if !word {
 		body, word = strings.CutSuffix(spec, " *")
 		body = strings.TrimRight(body, " \t")
 	}
 	if i := strings.Index(body, ":*"); i >= 0 && (i == 0 || body[i-1] != '\\') {
-		return linePattern{}, &malformed{
+		return linePattern{}, &parseError{
 			`":*" is a prefix only at the end of a rule`,
 			`write a star after a space for "anything", or "\:*" for a colon with a star behind it`,
 		}
 	}
 	if strings.Trim(body, " \t*") == "" {
-		return linePattern{}, &malformed{"the rule names no command", "write Bash for every command"}
+		return linePattern{}, &parseError{"the rule names no command", "write Bash for every command"}
 	}
 	p := linePattern{parts: unescape(body), word: word}
 	p.text = p.parts[0]
@@ -111,21 +111,21 @@ func oneSpace(s string) string {
 
 // canonicalText writes a rule's literal as a reading writes a command, so that
 // quoting makes no difference. What is more than one simple command stays as it is.
-func canonicalText(s string, o *shellread.Options) string {
+func canonicalText(s string, o *shellparse.Options) string {
 	if !strings.ContainsAny(s, "'\"\\$~{[?#`!=") {
 		return s
 	}
-	r := shellread.Parse(s, o)
-	if !r.Static() || len(r.Commands) == 0 || len(r.Commands[0].Via) > 0 || len(r.Commands[0].Assigns) > 0 {
+	r := shellparse.Parse(s, o)
+	if !r.Static() || len(r.Commands) == 0 || len(r.Commands[0].Wrappers) > 0 || len(r.Commands[0].Assigns) > 0 {
 		return s
 	}
 	for i := range r.Commands[1:] {
-		if len(r.Commands[1+i].Via) == 0 {
+		if len(r.Commands[1+i].Wrappers) == 0 {
 			return s
 		}
 	}
 	for i := range r.Commands[0].Paths {
-		if r.Commands[0].Paths[i].From == shellread.FromRedirect {
+		if r.Commands[0].Paths[i].Source == shellparse.FromRedirect {
 			return s
 		}
 	}

@@ -55,7 +55,7 @@ func (p *paramPattern) match(list *params) bool {
 }
 
 // inputParams reads the input once.
-func (s *subject) inputParams() *params {
+func (s *requestView) inputParams() *params {
 	if s.params == nil {
 		s.params = readParams(s.Input)
 	}

@@ -192,7 +192,7 @@ func FuzzMatch(f *testing.F) {
 
 // A host is the same in whatever form it is written, and one that clients may take
 // for another is not compared by its letters.
-func TestHostsInDisguise(t *testing.T) {
+func TestEncodedHosts(t *testing.T) {
 	judgeAll(t, []string{"deny WebFetch(domain:127.0.0.1)"}, []judged{
 		{fetch("127.0.0.1"), Deny},
 		{fetch("http://127.1/x"), Deny},
@@ -201,16 +201,16 @@ func TestHostsInDisguise(t *testing.T) {
 		{fetch("0177.0.0.01"), Deny},
 		{fetch("[::ffff:127.0.0.1]:80"), Deny},
 		{fetch("::ffff:7f00:1"), Deny},
-		{fetch("127.0.0.2"), None},
-		{fetch("127.0.0.1.example.org"), None},
-		{fetch("1.2.3.4.5"), None},
-		{fetch("256.1"), None},
-		{fetch("0b1.1"), None},
+		{fetch("127.0.0.2"), NoOpinion},
+		{fetch("127.0.0.1.example.org"), NoOpinion},
+		{fetch("1.2.3.4.5"), NoOpinion},
+		{fetch("256.1"), NoOpinion},
+		{fetch("0b1.1"), NoOpinion},
 	})
 	judgeAll(t, []string{"deny WebFetch(domain:0:0:0:0:0:0:0:1)"}, []judged{
 		{fetch("[::1]"), Deny},
 		{fetch("https://[::1%25eth0]:8/"), Deny},
-		{fetch("[::2]"), None},
+		{fetch("[::2]"), NoOpinion},
 	})
 	judgeAll(t, []string{"deny WebFetch(domain:evil.org)"}, []judged{
 		{fetch("EVIL.org."), Deny},
@@ -220,5 +220,5 @@ func TestHostsInDisguise(t *testing.T) {
 		{fetch("evil\u3002org"), Ask},
 		{fetch("evil.org.."), Ask},
 	})
-	judgeAll(t, []string{"allow WebFetch(domain:*)"}, []judged{{fetch("\uff45vil.org"), None}, {fetch("a.org"), Allow}})
+	judgeAll(t, []string{"allow WebFetch(domain:*)"}, []judged{{fetch("\uff45vil.org"), NoOpinion}, {fetch("a.org"), Allow}})
 }

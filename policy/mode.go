@@ -39,8 +39,8 @@ func (m Mode) Check() error {
 	return fmt.Errorf("unknown permission mode %q, want one of %s", string(m), strings.Join(names, ", "))
 }
 
-// strictness orders the modes: the first lets the least pass.
-var strictness = [...]Mode{
+// modeOrder orders the modes: the first lets the least pass.
+var modeOrder = [...]Mode{
 	ModeRestricted, ModeSilent, ModeDontAsk, ModePlan, ModeDefault, ModeAcceptEdits, ModeAuto, ModeBypass,
 }
 
@@ -48,7 +48,7 @@ var strictness = [...]Mode{
 // loose: restricted, silent, dontAsk, plan, default, acceptEdits, auto,
 // bypassPermissions.
 func (m Mode) Stricter(other Mode) Mode {
-	for _, strict := range strictness {
+	for _, strict := range modeOrder {
 		if strict == m || strict == other {
 			return strict
 		}
@@ -59,13 +59,13 @@ func (m Mode) Stricter(other Mode) Mode {
 // Evaluate is what the mode says to a request when nothing else is known: no
 // session folders, so that every path counts as inside. It always has an opinion.
 func (m Mode) Evaluate(r Request) Verdict {
-	var w world
+	var w environment
 	s := w.subject(r)
 	return m.judge(s, w.kind(s))
 }
 
-// links are the modes' names in chains, made once.
-var links = func() map[Mode]string {
+// chainLinks are the modes' names in chains, made once.
+var chainLinks = func() map[Mode]string {
 	m := map[Mode]string{}
 	for _, mode := range Modes() {
 		m[mode] = "mode " + string(mode)
@@ -74,11 +74,11 @@ var links = func() map[Mode]string {
 }()
 
 // link is the mode's name in chains.
-func (m Mode) link() string { return links[m] }
+func (m Mode) link() string { return chainLinks[m] }
 
 // judge is the end of the chain. Its words are seed 000's, so that what a model
 // is told stays the same.
-func (m Mode) judge(s *subject, k sort) Verdict {
+func (m Mode) judge(s *requestView, k kindReason) Verdict {
 	if m == "" {
 		m = ModeDefault
 	}

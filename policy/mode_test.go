@@ -51,7 +51,7 @@ func TestAnUnknownModeAsks(t *testing.T) {
 func TestDigestCoversWhatWasAsked(t *testing.T) {
 	base := policy.Request{Tool: "Edit", Operation: policy.OpWrite, Resource: "/p/a", Input: []byte(`{"x":1}`)}
 	same := base
-	same.Session, same.Shown, same.Agent = "other", "a", "b"
+	same.Session, same.Display, same.Agent = "other", "a", "b"
 	if base.Digest() != same.Digest() {
 		t.Error("the digest depends on where it was asked or how it was shown")
 	}

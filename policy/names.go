@@ -81,6 +81,6 @@ func (ReadOnly) Evaluate(r Request) Verdict {
 	return Verdict{Effect: Deny, Reason: fmt.Sprintf("Tool %q is not read-only", r.Tool)}
 }
 
-func (p *toolNameAllowlist) judge(s *subject) Verdict { return p.Evaluate(s.Request) }
-func (p *toolNameDenylist) judge(s *subject) Verdict  { return p.Evaluate(s.Request) }
-func (p ReadOnly) judge(s *subject) Verdict           { return p.Evaluate(s.Request) }
+func (p *toolNameAllowlist) judge(s *requestView) Verdict { return p.Evaluate(s.Request) }
+func (p *toolNameDenylist) judge(s *requestView) Verdict  { return p.Evaluate(s.Request) }
+func (p ReadOnly) judge(s *requestView) Verdict           { return p.Evaluate(s.Request) }

@@ -28,7 +28,7 @@ func TestToolNameLists(t *testing.T) {
 	}
 	names[0] = "Bash" // the lists are their own
 	for tool, want := range map[string][2]Effect{
-		"Read": {Allow, Deny}, "Glob": {Allow, Deny}, "Bash": {Deny, None}, "read": {Deny, None}, "": {Deny, None}, "Read ": {Deny, None},
+		"Read": {Allow, Deny}, "Glob": {Allow, Deny}, "Bash": {Deny, NoOpinion}, "read": {Deny, NoOpinion}, "": {Deny, NoOpinion}, "Read ": {Deny, NoOpinion},
 	} {
 		r := Request{Tool: tool}
 		if got := [2]Effect{allow.Evaluate(r).Effect, deny.Evaluate(r).Effect}; got != want {
@@ -50,7 +50,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 // A tool that claims to change nothing while it writes or runs something lies.
-func TestReadOnlyIsNotBelieved(t *testing.T) {
+func TestReadOnlyClaimChecked(t *testing.T) {
 	for _, op := range []Operation{OpWrite, OpExec, OpCommand} {
 		if v := (ReadOnly{}).Evaluate(Request{Tool: "X", Operation: op, Resource: "/w/a", ReadOnly: true}); v.Effect != Deny {
 			t.Errorf("%s: %+v", op, v)

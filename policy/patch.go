@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // The names of the links that patches are in when the configuration has none of
@@ -23,7 +23,7 @@ type patch struct {
 }
 
 // compilePatch checks a patch and makes it ready.
-func (src *source) compilePatch(p *Patch) (*patch, error) {
+func (src *runGuards) compilePatch(p *Patch) (*patch, error) {
 	if p.Dir != "" && !strings.HasPrefix(p.Dir, "/") {
 		return nil, fmt.Errorf("%w: the dir of a patch is absolute, not %q", ErrInvalid, p.Dir)
 	}
@@ -40,7 +40,7 @@ func (src *source) compilePatch(p *Patch) (*patch, error) {
 		}
 		c.lists = l
 	case "write":
-		l, err := newPathLists(shellread.Write, "writing", rules)
+		l, err := newPathLists(shellparse.Write, "writing", rules)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (src *source) compilePatch(p *Patch) (*patch, error) {
 // patched returns the policies of a tool's chain with the patches that concern
 // the tool in them: in the first path policy of their mode, or in one of their own
 // at the end. It needs the source's lock for reading.
-func (src *source) patched(tool string) []Named {
+func (src *runGuards) patched(tool string) []NamedPolicy {
 	if len(src.patches) == 0 {
 		return src.policies
 	}
@@ -68,7 +68,7 @@ func (src *source) patched(tool string) []Named {
 }
 
 // into adds the patch to a list of policies; one that it changes is copied first.
-func (p *patch) into(list []Named) []Named {
+func (p *patch) into(list []NamedPolicy) []NamedPolicy {
 	for i, n := range list {
 		var lists *pathLists
 		switch l := n.Policy.(type) {
@@ -88,13 +88,13 @@ func (p *patch) into(list []Named) []Named {
 		}
 		lists.allow = append(slices.Clip(lists.allow), p.lists.allow...)
 		lists.deny = append(slices.Clip(lists.deny), p.lists.deny...)
-		if p.Default != None {
+		if p.Default != NoOpinion {
 			lists.rest = p.Default
 		}
 		return list
 	}
 	if p.Mode == "read" {
-		return append(list, Named{Name: readPathName, Policy: &readPaths{p.lists}})
+		return append(list, NamedPolicy{Name: readPathName, Policy: &readPaths{p.lists}})
 	}
-	return append(list, Named{Name: writePathName, Policy: &writePaths{p.lists}})
+	return append(list, NamedPolicy{Name: writePathName, Policy: &writePaths{p.lists}})
 }

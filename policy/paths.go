@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // PathRules are rules about paths, for reading, for writing or for both (seed 002).
@@ -29,7 +29,7 @@ type writePaths struct{ pathLists }
 type forbiddenGlobs struct{ pathLists }
 
 // accessRead is what reading a path is, for [PathRules.ReadPolicy].
-const accessRead = shellread.Read | shellread.Exec
+const accessRead = shellparse.Read | shellparse.Exec
 
 // ReadPolicy makes a policy that judges what is read, by its path; it has no opinion on
 // writes. Of a command it judges the paths that the command would read: it denies and asks
@@ -46,7 +46,7 @@ func (o PathRules) ReadPolicy() (Policy, error) {
 // WritePolicy makes a policy that judges what is written, like [PathRules.ReadPolicy], with
 // the same errors.
 func (o PathRules) WritePolicy() (Policy, error) {
-	l, err := newPathLists(shellread.Write, "writing", o)
+	l, err := newPathLists(shellparse.Write, "writing", o)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,8 @@ func (o PathRules) WritePolicy() (Policy, error) {
 // done to it, and has no opinion on the rest: Allow and Default do not count. It belongs into
 // [Config.Limits]. An empty Deny and an unusable glob are errors that wrap [ErrInvalid].
 func (o PathRules) ForbidPolicy() (Policy, error) {
-	o.Allow, o.Default = nil, None
-	l, err := newPathLists(shellread.Read|shellread.Write|shellread.Exec, "touching", o)
+	o.Allow, o.Default = nil, NoOpinion
+	l, err := newPathLists(shellparse.Read|shellparse.Write|shellparse.Exec, "touching", o)
 	if err != nil {
 		return nil, err
 	}
@@ -76,19 +76,19 @@ func (p *forbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject
 
 // pathLists judge places: deny over allow over the default.
 type pathLists struct {
-	access      shellread.Access
+	access      shellparse.Access
 	doing       string
 	allow, deny []glob
 	rest        Effect
 	home        string
 }
 
-func newPathLists(access shellread.Access, doing string, o PathRules) (pathLists, error) {
+func newPathLists(access shellparse.Access, doing string, o PathRules) (pathLists, error) {
 	l := pathLists{access: access, doing: doing, rest: o.Default, home: o.Home}
 	switch {
-	case !slices.Contains([]Effect{None, Allow, Deny, Ask}, o.Default):
+	case !slices.Contains([]Effect{NoOpinion, Allow, Deny, Ask}, o.Default):
 		return l, fmt.Errorf("%w: the default %q of paths for %s; hint: want allow, deny or ask", ErrInvalid, o.Default, doing)
-	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == None:
+	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == NoOpinion:
 		return l, fmt.Errorf("%w: the list of paths for %s is empty; hint: name a path, or leave the list away", ErrInvalid, doing)
 	}
 	var err error
@@ -128,7 +128,7 @@ func followAll(globs []glob, resolve func(string) string) []glob {
 }
 
 // judge judges every place; the worst verdict counts.
-func (l *pathLists) judge(s *subject) Verdict {
+func (l *pathLists) judge(s *requestView) Verdict {
 	var out Verdict
 	for i := range s.places {
 		p := &s.places[i]
@@ -138,14 +138,14 @@ func (l *pathLists) judge(s *subject) Verdict {
 		switch v := l.place(p); {
 		case v.Effect == Deny:
 			return v
-		case v.Effect == Ask && out.Effect != Ask, v.Effect == Allow && out.Effect == None && s.reading == nil:
+		case v.Effect == Ask && out.Effect != Ask, v.Effect == Allow && out.Effect == NoOpinion && s.reading == nil:
 			out = v
 		}
 	}
 	return out
 }
 
-func (l *pathLists) place(p *place) Verdict {
+func (l *pathLists) place(p *requestPath) Verdict {
 	doubt := Verdict{}
 	for i := range l.deny {
 		g := &l.deny[i]
@@ -153,18 +153,18 @@ func (l *pathLists) place(p *place) Verdict {
 		case p.path == "":
 			return g.verdict(Ask, "it cannot be known which path %s is", nameOf(p.arg))
 		case !g.match(p.path) && (p.real == p.path || !g.match(p.real)):
-			if doubt.Effect == None && p.mayHold(g) {
+			if doubt.Effect == NoOpinion && p.mayHold(g) {
 				doubt = g.verdict(Ask, "what is below %s may match %s", p.path, g.text)
 			}
-		case p.from == shellread.FromGuess:
-			if doubt.Effect == None {
+		case p.from == shellparse.FromGuess:
+			if doubt.Effect == NoOpinion {
 				doubt = g.verdict(Ask, "%s may be a path that matches %s", p.arg, g.text)
 			}
 		default:
 			return g.verdict(Deny, "%s %s is forbidden by %s", l.doing, p.path, g.text)
 		}
 	}
-	if doubt.Effect != None {
+	if doubt.Effect != NoOpinion {
 		return doubt
 	}
 	for i := range l.allow {
@@ -172,10 +172,10 @@ func (l *pathLists) place(p *place) Verdict {
 			return g.verdict(Allow, "%s %s is allowed by %s", l.doing, p.path, g.text)
 		}
 	}
-	if l.rest == None {
+	if l.rest == NoOpinion {
 		return Verdict{}
 	}
-	if p.from == shellread.FromGuess && l.rest == Deny {
+	if p.from == shellparse.FromGuess && l.rest == Deny {
 		return Verdict{Effect: Ask, Reason: fmt.Sprintf("%s may be a path, and no pattern allows %s it", p.arg, l.doing)}
 	}
 	return Verdict{Effect: l.rest, Reason: fmt.Sprintf("no pattern is about %s %s", l.doing, known(p.path))}

@@ -53,17 +53,17 @@ func TestReadAndWritePaths(t *testing.T) {
 		if got := writes.Evaluate(write(p)); got.Effect != want {
 			t.Errorf("write %s: %+v, want %q", p, got, want)
 		}
-		if a, b := reads.Evaluate(write(p)), writes.Evaluate(read(p)); a.Effect != None || b.Effect != None {
+		if a, b := reads.Evaluate(write(p)), writes.Evaluate(read(p)); a.Effect != NoOpinion || b.Effect != NoOpinion {
 			t.Errorf("%s: a policy has an opinion on the other's business: %+v %+v", p, a, b)
 		}
 	}
 	for line, want := range map[string]Effect{
-		"cat src/a":         None, // never allows the command itself
+		"cat src/a":         NoOpinion, // never allows the command itself
 		"cat src/gen/a":     Deny,
 		"cat other":         Ask,
 		"cat $X":            Ask,
-		"echo x > src/a":    None,
-		"echo x":            None,
+		"echo x > src/a":    NoOpinion,
+		"echo x":            NoOpinion,
 		"cat < src/gen/a":   Deny,
 		"true; cat a.key":   Deny,
 		"cd src; cat gen/a": Deny,
@@ -73,14 +73,14 @@ func TestReadAndWritePaths(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]Effect{
-		"echo x > src/a": None, "echo x > src/gen/a": Deny, "echo x > other": Ask, "echo x > $X": Ask, "cat src/gen/a": None, "echo x > /dev/null": None,
+		"echo x > src/a": NoOpinion, "echo x > src/gen/a": Deny, "echo x > other": Ask, "echo x > $X": Ask, "cat src/gen/a": NoOpinion, "echo x > /dev/null": NoOpinion,
 	} {
 		if got := writes.Evaluate(bash(line)); got.Effect != want {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
 	}
 	for _, r := range []Request{fetch("x.org"), mcp("mcp__a__b"), {Tool: "Todo"}} {
-		if a, b := reads.Evaluate(r), writes.Evaluate(r); a.Effect != None || b.Effect != None {
+		if a, b := reads.Evaluate(r), writes.Evaluate(r); a.Effect != NoOpinion || b.Effect != NoOpinion {
 			t.Errorf("%+v: %+v %+v", r, a, b)
 		}
 	}
@@ -92,7 +92,7 @@ func TestPathsWithoutADefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := p.Evaluate(read("/w/b")); v.Effect != None {
+	if v := p.Evaluate(read("/w/b")); v.Effect != NoOpinion {
 		t.Errorf("%+v", v)
 	}
 	p, err = PathRules{Default: Deny}.ReadPolicy()
@@ -111,7 +111,7 @@ func TestForbiddenGlobs(t *testing.T) {
 	}
 	for path, want := range map[string]Effect{
 		"/w/.env": Deny, "/w/.env.local": Deny, "/x/.env": Deny, "/w/.git/config": Deny, "/w/a/id_rsa.pub": Deny, "/w/secrets": Deny,
-		"/w/secrets/a/b": Deny, "/w/.npmrc": Deny, "/w/a.pem": Deny, "/w/.gitignore": None, "/w/a.go": None, "/w/env": None,
+		"/w/secrets/a/b": Deny, "/w/.npmrc": Deny, "/w/a.pem": Deny, "/w/.gitignore": NoOpinion, "/w/a.go": NoOpinion, "/w/env": NoOpinion,
 	} {
 		for _, r := range []Request{read(path), write(path), {Tool: "Run", Operation: OpExec, Resource: path}} {
 			if got := p.Evaluate(r); got.Effect != want {
@@ -120,7 +120,7 @@ func TestForbiddenGlobs(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]Effect{
-		"cat .env": Deny, "cp .env x": Deny, "echo > .git/hooks/pre-commit": Deny, "cat $X": Ask, "ls": None, "cat a.go": None, "echo .env": None,
+		"cat .env": Deny, "cp .env x": Deny, "echo > .git/hooks/pre-commit": Deny, "cat $X": Ask, "ls": NoOpinion, "cat a.go": NoOpinion, "echo .env": NoOpinion,
 	} {
 		if got := p.Evaluate(bash(line)); got.Effect != want {
 			t.Errorf("%s: %+v, want %q", line, got, want)
@@ -133,7 +133,7 @@ func TestForbiddenGlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := p.Evaluate(bash("cat *.go")); v.Effect != None {
+	if v := p.Evaluate(bash("cat *.go")); v.Effect != NoOpinion {
 		t.Errorf("%+v", v)
 	}
 }

@@ -16,11 +16,11 @@ func TestOnlyAPersonDecides(t *testing.T) {
 		return policy.Verdict{Effect: policy.Allow, Input: []byte(`{"answers":{}}`)}, nil
 	}
 	rules := rulesOf(t, "allow ExitPlanMode", "allow *")
-	hook := policy.Said{Policy: "hook h", Verdict: policy.Verdict{Effect: policy.Allow}}
+	hook := policy.Contribution{Policy: "hook h", Verdict: policy.Verdict{Effect: policy.Allow}}
 	for _, mode := range policy.Modes() {
 		g := newGuards(t, policy.Config{
 			Mode: mode, CanUseTool: allows, Rules: rules, NewID: func() string { return "1" },
-			Policies: []policy.Named{{Name: "p", Policy: say(policy.Allow)}}, AutoAllowConfined: autoAllow,
+			Policies: []policy.NamedPolicy{{Name: "p", Policy: say(policy.Allow)}}, AutoAllowConfined: autoAllow,
 		})
 		c, err := g.Check(policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "ExitPlanMode", Resource: "ExitPlanMode"}})
 		if err == nil {
@@ -51,7 +51,7 @@ func TestOnlyAPersonDecides(t *testing.T) {
 	}
 	for name, c := range map[string]policy.Config{
 		"a rule":     {Rules: rulesOf(t, "deny ExitPlanMode")},
-		"a policy":   {Policies: []policy.Named{{Name: "p", Policy: say(policy.Deny)}}},
+		"a policy":   {Policies: []policy.NamedPolicy{{Name: "p", Policy: say(policy.Deny)}}},
 		"restricted": {Mode: policy.ModeRestricted},
 	} {
 		if d := judge(newGuards(t, c), r); d.Effect != policy.Deny {

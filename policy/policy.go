@@ -47,8 +47,8 @@ type Request struct {
 	Tool      string          `json:"tool"`
 	Operation Operation       `json:"operation"`
 	Resource  string          `json:"resource"`          // canonical: an absolute path, a command line, a host, "server/tool"
-	Named     string          `json:"named,omitempty"`   // of a path: how it was named, absolute, when links on the way lead to Resource
-	Shown     string          `json:"shown,omitempty"`   // how a person sees it, when different: a diff
+	NamedPath string          `json:"named,omitempty"`   // of a path: how it was named, absolute, when links on the way lead to Resource
+	Display   string          `json:"shown,omitempty"`   // how a person sees it, when different: a diff
 	Line      string          `json:"line,omitempty"`    // of fs.exec: the program and its arguments as a shell would be given them; judged as a command is
 	Cwd       string          `json:"cwd,omitempty"`     // of a command: where it would start, absolute
 	Base      string          `json:"base,omitempty"`    // of a write: SHA-256 of what is there now, or "absent"
@@ -136,10 +136,10 @@ type Effect string
 
 // The effects. None is "no opinion".
 const (
-	None  Effect = ""
-	Allow Effect = "allow"
-	Deny  Effect = "deny"
-	Ask   Effect = "ask"
+	NoOpinion Effect = ""
+	Allow     Effect = "allow"
+	Deny      Effect = "deny"
+	Ask       Effect = "ask"
 )
 
 // Verdict is one policy's answer. The zero value is no opinion.

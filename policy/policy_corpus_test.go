@@ -70,7 +70,7 @@ func policyCase(t *testing.T, c corpus.Case) {
 	}
 	r := Request{Tool: in.Tool, ReadOnly: in.ReadOnly, Mode: in.Mode, Input: in.Input}
 	v := p.Evaluate(r)
-	if c, composite := p.(Composite); composite && (callback || v.Effect == None) {
+	if c, composite := p.(Composite); composite && (callback || v.Effect == NoOpinion) {
 		// The seed's composite is a callback: nobody's opinion is yes there, and only there.
 		if v, err = c.CanUse(context.Background(), r); err != nil {
 			t.Fatal(err)
@@ -78,13 +78,13 @@ func policyCase(t *testing.T, c corpus.Case) {
 	}
 	if want.Behavior != nil {
 		expect := *want.Behavior
-		if expect == Allow && v.Effect == None && bytes.Contains(settings.Policy, []byte("denylist")) {
-			expect = None // "no opinion on the rest, never allow": the issue, against the original
+		if expect == Allow && v.Effect == NoOpinion && bytes.Contains(settings.Policy, []byte("denylist")) {
+			expect = NoOpinion // "no opinion on the rest, never allow": the issue, against the original
 		}
 		if v.Effect != expect {
 			t.Errorf("%s because %q, want %s", v.Effect, v.Reason, expect)
 		}
-	} else if want.Counter == nil && v.Effect != None {
+	} else if want.Counter == nil && v.Effect != NoOpinion {
 		t.Errorf("%s because %q, want no opinion", v.Effect, v.Reason)
 	}
 	if want.Message != nil && v.Reason != *want.Message {
@@ -160,19 +160,19 @@ func (b *builder) build(raw json.RawMessage) (p Policy, callback bool, err error
 func (b *builder) word(s string) Policy {
 	switch s {
 	case "nil", "null":
-		return effect(None)
+		return effect(NoOpinion)
 	case "allow", "deny", "ask":
 		return effect(Effect(s))
 	case "counter":
-		return says{asked: &b.counter}
+		return fixedPolicy{asked: &b.counter}
 	}
 	if m := withInput.FindStringSubmatch(s); m != nil {
-		return says{Verdict: Verdict{Effect: Allow, Input: json.RawMessage(bareKeys.ReplaceAllString(m[1], `$1"$2":`))}}
+		return fixedPolicy{Verdict: Verdict{Effect: Allow, Input: json.RawMessage(bareKeys.ReplaceAllString(m[1], `$1"$2":`))}}
 	}
 	if m := condition.FindStringSubmatch(s); m != nil {
 		otherwise := Effect(m[5])
 		if m[5] == "nil" {
-			otherwise = None
+			otherwise = NoOpinion
 		}
 		return judgedBy(func(r Request) Effect {
 			switch {
@@ -206,8 +206,8 @@ func permissionCase(t *testing.T, c corpus.Case) {
 	var when []string
 	expect := struct{ Decision string }{}
 	all := map[string]string{}
-	c.Decode(t, c.Given(), &given)
-	c.Decode(t, c.When(), &when)
+	c.Decode(t, c.Setup(), &given)
+	c.Decode(t, c.Action(), &when)
 	c.Decode(t, c.Expect(), &all)
 	for name, is := range all {
 		switch {
@@ -219,7 +219,7 @@ func permissionCase(t *testing.T, c corpus.Case) {
 		}
 	}
 	if len(when) != 1 {
-		t.Fatalf("want one step: %s", c.When())
+		t.Fatalf("want one step: %s", c.Action())
 	}
 	var got Verdict
 	if given["policies"] != nil {
@@ -245,7 +245,7 @@ func permissionCase(t *testing.T, c corpus.Case) {
 			t.Errorf("%+v, want %s", got, expect.Decision)
 		}
 	case "fallback", "no_opinion":
-		if got.Effect != None {
+		if got.Effect != NoOpinion {
 			t.Errorf("%+v, want no opinion", got)
 		}
 	case "not":
@@ -262,17 +262,17 @@ func compositeOf(t *testing.T, answers []string) Composite {
 	list := Composite{}
 	for _, a := range answers {
 		word, reason, _ := strings.Cut(a, " ")
-		e, ok := map[string]Effect{"allow": Allow, "deny": Deny, "require_approval": Ask, "ask": Ask, "no_opinion": None}[word]
+		e, ok := map[string]Effect{"allow": Allow, "deny": Deny, "require_approval": Ask, "ask": Ask, "no_opinion": NoOpinion}[word]
 		if !ok {
 			t.Fatalf("no answer is called %q", a)
 		}
-		list = append(list, says{Verdict: Verdict{Effect: e, Reason: reason}})
+		list = append(list, fixedPolicy{Verdict: Verdict{Effect: e, Reason: reason}})
 	}
 	return list
 }
 
-// givenWorld is what a case of paths, commands and variables gives.
-type givenWorld struct {
+// caseEnvironment is what a case of paths, commands and variables gives.
+type caseEnvironment struct {
 	paths    PathRules
 	readOnly []string
 	commands CommandLists
@@ -282,8 +282,8 @@ type givenWorld struct {
 
 // worldOf reads it: allowed, protected and read-only folders, programs, variables,
 // and links. Where a case names a link and no folder, the link's folder is allowed.
-func worldOf(t *testing.T, c corpus.Case, given map[string]json.RawMessage) *givenWorld {
-	w := &givenWorld{paths: PathRules{Cwd: "/", Default: Ask}, links: map[string]string{}}
+func worldOf(t *testing.T, c corpus.Case, given map[string]json.RawMessage) *caseEnvironment {
+	w := &caseEnvironment{paths: PathRules{Cwd: "/", Default: Ask}, links: map[string]string{}}
 	for key, raw := range given {
 		list := texts(t, c, raw)
 		trees := make([]string, len(list))
@@ -331,7 +331,7 @@ var (
 )
 
 // judge takes the one step of a case.
-func (w *givenWorld) judge(t *testing.T, step string) Verdict {
+func (w *caseEnvironment) judge(t *testing.T, step string) Verdict {
 	if m := accessStep.FindStringSubmatch(step); m != nil {
 		return w.access(t, m[1] == "read", m[2])
 	}
@@ -366,7 +366,7 @@ func (w *givenWorld) judge(t *testing.T, step string) Verdict {
 	return chain.Evaluate(Request{Tool: "Bash", Operation: OpCommand, Resource: line, Cwd: "/ws"})
 }
 
-func (w *givenWorld) access(t *testing.T, reads bool, name string) Verdict {
+func (w *caseEnvironment) access(t *testing.T, reads bool, name string) Verdict {
 	r := Request{Tool: "Files", Operation: OpRead, Resource: name}
 	var p Policy
 	var err error
@@ -385,7 +385,7 @@ func (w *givenWorld) access(t *testing.T, reads bool, name string) Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(judging).judge(newSubject(r, "", func(p string) string {
+	return p.(builtinPolicy).judge(newSubject(r, "", func(p string) string {
 		for link, target := range w.links {
 			if rest, ok := under(link, p); ok {
 				return path.Join(target, rest)
@@ -407,7 +407,7 @@ func TestGuardCasesOfPolicies(t *testing.T) {
 			} `json:"path policy"`
 			Pattern *string `json:"invalid regex in deny-commands"`
 		}
-		if json.Unmarshal(c.Given(), &given) != nil {
+		if json.Unmarshal(c.Setup(), &given) != nil {
 			continue
 		}
 		var expect struct {
@@ -415,7 +415,7 @@ func TestGuardCasesOfPolicies(t *testing.T) {
 		}
 		var steps []string
 		_ = json.Unmarshal(c.Expect(), &expect)
-		_ = json.Unmarshal(c.When(), &steps)
+		_ = json.Unmarshal(c.Action(), &steps)
 		switch {
 		case given.Pattern != nil:
 			t.Run(c.ID, func(t *testing.T) {
@@ -440,7 +440,7 @@ func TestGuardCasesOfPolicies(t *testing.T) {
 					}
 				}
 			})
-		case given.Path != nil && given.Path.Default != None && len(expect.Decisions) == len(steps) && len(steps) > 0:
+		case given.Path != nil && given.Path.Default != NoOpinion && len(expect.Decisions) == len(steps) && len(steps) > 0:
 			t.Run(c.ID, func(t *testing.T) {
 				o := PathRules{Default: given.Path.Default, Cwd: "/w"}
 				reads, err := o.ReadPolicy()

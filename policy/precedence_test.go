@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// source is one opinion about the edit of /p/a.
-type source struct {
+// runGuards is one opinion about the edit of /p/a.
+type runGuards struct {
 	name  string
 	by    string
 	want  policy.Effect
@@ -19,10 +19,10 @@ type source struct {
 }
 
 // sources are from the strongest to the weakest; of equals, the first in the chain.
-func sources() []source {
+func sources() []runGuards {
 	limit := func(e policy.Effect) func(*testing.T, *policy.Config) {
 		return func(_ *testing.T, c *policy.Config) {
-			c.Limits = append(c.Limits, policy.Named{Name: "limit" + strconv.Itoa(len(c.Limits)), Policy: say(e)})
+			c.Limits = append(c.Limits, policy.NamedPolicy{Name: "limit" + strconv.Itoa(len(c.Limits)), Policy: say(e)})
 		}
 	}
 	callback := func(e policy.Effect) func(*testing.T, *policy.Config) {
@@ -34,7 +34,7 @@ func sources() []source {
 	}
 	own := func(e policy.Effect) func(*testing.T, *policy.Config) {
 		return func(_ *testing.T, c *policy.Config) {
-			c.Policies = append(c.Policies, policy.Named{Name: "own" + strconv.Itoa(len(c.Policies)), Policy: say(e)})
+			c.Policies = append(c.Policies, policy.NamedPolicy{Name: "own" + strconv.Itoa(len(c.Policies)), Policy: say(e)})
 		}
 	}
 	rule := func(e policy.Effect) func(*testing.T, *policy.Config) {
@@ -45,7 +45,7 @@ func sources() []source {
 		}
 	}
 	nothing := func(*testing.T, *policy.Config) {}
-	return []source{
+	return []runGuards{
 		{name: "limit denies", by: "limit0", want: policy.Deny, put: limit(policy.Deny)},
 		{name: "session deny", by: "grants", want: policy.Deny, put: nothing, grant: policy.Deny},
 		{name: "callback denies", by: "canUseTool", want: policy.Deny, put: callback(policy.Deny)},
@@ -64,7 +64,7 @@ func sources() []source {
 }
 
 // expected is what should come out when only the stronger opinion counts.
-func expected(strong, weak source, m policy.Mode) (want policy.Effect, by string) {
+func expected(strong, weak runGuards, m policy.Mode) (want policy.Effect, by string) {
 	mode := "mode " + string(m)
 	switch {
 	case strong.name == "nobody":
@@ -94,7 +94,7 @@ func TestPrecedence(t *testing.T) {
 				weak.put(t, &c)
 				g := newGuards(t, c)
 				for _, e := range []policy.Effect{weak.grant, strong.grant} {
-					if e != policy.None {
+					if e != policy.NoOpinion {
 						apply(t, g, policy.Change{Grant: &policy.Grant{Effect: e, Tool: "Edit", Operation: policy.OpWrite, Resource: "/p/a"}})
 					}
 				}
@@ -103,7 +103,7 @@ func TestPrecedence(t *testing.T) {
 				if d.Effect != want || d.By != by {
 					t.Errorf("%s, %s, mode %s: %s by %q (%s), want %s by %q", strong.name, weak.name, m, d.Effect, d.By, d.Reason, want, by)
 				}
-				if (d.Why == record.ReasonAsk) != (want == policy.Ask) || d.Mode != m || d.Reason == "" || len(d.Said) == 0 || len(d.Digests) != 1 {
+				if (d.AskReason == record.ReasonAsk) != (want == policy.Ask) || d.Mode != m || d.Reason == "" || len(d.Contributions) == 0 || len(d.Digests) != 1 {
 					t.Errorf("%s, %s, mode %s: the decision does not explain itself: %+v", strong.name, weak.name, m, d)
 				}
 				if (d.Grant != "") != (d.By == "grants") || d.Rule == nil && d.By == "rules" {
@@ -132,8 +132,8 @@ func TestOverride(t *testing.T) {
 			if other.want == policy.Deny && other.grant == "" || m == policy.ModeDontAsk || m == policy.ModeSilent {
 				want, why = policy.Deny, ""
 			}
-			if d.Effect != want || d.Why != why {
-				t.Errorf("%s, mode %s: %s (%s) by %s, want %s (%s)", other.name, m, d.Effect, d.Why, d.By, want, why)
+			if d.Effect != want || d.AskReason != why {
+				t.Errorf("%s, mode %s: %s (%s) by %s, want %s (%s)", other.name, m, d.Effect, d.AskReason, d.By, want, why)
 			}
 			if r.Override = false; judge(g, r).Effect != policy.Deny {
 				t.Errorf("%s, mode %s: without an override the session deny is gone", other.name, m)

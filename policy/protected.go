@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/internal/pathnames"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/protectedpaths"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // protectedName is the link's name of [protectLimit] in chains.
@@ -26,11 +26,11 @@ type namedPaths struct {
 type protectedLists struct{ writes, secrets namedPaths }
 
 var loadProtected = sync.OnceValue(func() *protectedLists {
-	return &protectedLists{writes: newNamedPaths(pathnames.Protected()), secrets: newNamedPaths(pathnames.Secrets())}
+	return &protectedLists{writes: newNamedPaths(protectedpaths.Protected()), secrets: newNamedPaths(protectedpaths.Secrets())}
 })
 
-func newNamedPaths(names pathnames.Names) namedPaths {
-	n := namedPaths{exact: map[string]bool{}, folders: map[string]bool{}, pairs: map[string]bool{}, except: map[string]bool{}, not: names.Not}
+func newNamedPaths(names protectedpaths.Names) namedPaths {
+	n := namedPaths{exact: map[string]bool{}, folders: map[string]bool{}, pairs: map[string]bool{}, except: map[string]bool{}, not: names.Exceptions}
 	for _, f := range names.Files {
 		if isPattern(f) {
 			n.pattern = append(n.pattern, f)
@@ -45,7 +45,7 @@ func newNamedPaths(names pathnames.Names) namedPaths {
 			n.folders[f] = true
 		}
 	}
-	for _, f := range names.Except {
+	for _, f := range names.Excluded {
 		n.except[f] = true
 	}
 	return n
@@ -87,7 +87,7 @@ func firstPart(path string) string {
 // or run, such as a shell's start-up file: one that is asked about in every mode but
 // bypassPermissions.
 func (r Request) WritesProtected() bool {
-	var w world
+	var w environment
 	_, ok := w.subject(r).touchesProtected()
 	return ok
 }
@@ -100,23 +100,23 @@ func isSecret(path string) bool { return loadProtected().secrets.has(path) }
 
 // protectLimit is a limit that asks before a tool or a command writes a file
 // that decides what other programs do or run: what is below .git and .vscode,
-// shell start-up files, .npmrc, agents' settings; the list is in internal/pathnames. It
+// shell start-up files, .npmrc, agents' settings; the list is in internal/protectedpaths. It
 // asks in every mode but bypassPermissions, also where an allow rule or the mode
 // would let the edit pass; only a grant of the run lets it pass. [New] puts it
 // into every chain. also is [Config].Protected.
-func protectLimit(also ...string) Named {
-	return Named{Name: protectedName, Policy: protectedPaths{slices.Clone(also)}}
+func protectLimit(also ...string) NamedPolicy {
+	return NamedPolicy{Name: protectedName, Policy: protectedPaths{slices.Clone(also)}}
 }
 
 type protectedPaths struct{ also []string }
 
 // Evaluate asks, or has no opinion.
 func (p protectedPaths) Evaluate(r Request) Verdict {
-	var w world
+	var w environment
 	return p.judge(w.subject(r))
 }
 
-func (p protectedPaths) judge(s *subject) Verdict {
+func (p protectedPaths) judge(s *requestView) Verdict {
 	if s.Mode == ModeBypass {
 		return Verdict{}
 	}
@@ -137,7 +137,7 @@ func (p protectedPaths) judge(s *subject) Verdict {
 // removesCritical finds a tree that no allow rule alone lets a command remove: the
 // root and what lies directly in it, the home folder, the folder in which the
 // command runs, their parents, and what cannot be known.
-func (s *subject) removesCritical() (what string, ok bool) {
+func (s *requestView) removesCritical() (what string, ok bool) {
 	for i := range s.places {
 		p := &s.places[i]
 		if p.command < 0 || !p.tree || !p.written() || s.reading.Commands[p.command].Name != "rm" {
@@ -157,8 +157,8 @@ func (s *subject) removesCritical() (what string, ok bool) {
 
 // reaches reports whether a file or folder is the place, holds it, or lies in what
 // it changes or moves as a whole.
-func (p *place) reaches(file string) bool {
-	const moved = shellread.Read | shellread.Write
+func (p *requestPath) reaches(file string) bool {
+	const moved = shellparse.Read | shellparse.Write
 	whole := p.tree || p.access&moved == moved
 	for _, at := range [...]string{p.path, p.real} {
 		if at != "" && (inside(file, at) || whole && inside(at, file)) {

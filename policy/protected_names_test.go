@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/pathnames"
+	"github.com/holdfast-dev/holdfast/internal/protectedpaths"
 )
 
 // TestNamesAreTheLists: what the names say is what the limits compare with.
 func TestNamesAreTheLists(t *testing.T) {
-	for _, name := range pathnames.Protected().Folders {
+	for _, name := range protectedpaths.Protected().Folders {
 		if !loadProtected().writes.has("/w/" + name + "/x") {
 			t.Errorf("%s is not protected", name)
 		}
 	}
-	for _, name := range pathnames.Secrets().Files {
+	for _, name := range protectedpaths.Secrets().Files {
 		if !strings.Contains(name, "*") && !isSecret("/w/"+name) {
 			t.Errorf("%s is no secret", name)
 		}

@@ -93,7 +93,7 @@ func TestReadingProtectedPathsIsReading(t *testing.T) {
 		{Tool: "Read", Operation: OpRead, Resource: "/p/.git/config", ReadOnly: true},
 		{Tool: "Bash", Operation: OpCommand, Resource: "cat .git/config", Cwd: "/p"},
 	} {
-		if v := protectLimit().Evaluate(r); v.Effect != None {
+		if v := protectLimit().Evaluate(r); v.Effect != NoOpinion {
 			t.Errorf("%s: %+v", r.Resource, v)
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/environ"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // allow finds what permits a request. The ruling allows, or has no opinion; it
 // has open places when rules allow every command of a line and yet not all that
 // the line touches.
-func (set *ruleSet) allow(s *subject, cwd string) ruling {
+func (set *ruleSet) allow(s *requestView, cwd string) ruling {
 	if r := set.use(s); r != nil {
 		return r.allows()
 	}
@@ -21,7 +21,7 @@ func (set *ruleSet) allow(s *subject, cwd string) ruling {
 		p := &s.places[0]
 		for _, rules := range [...][]*rule{set.edits, set.reads, set.places} {
 			for _, r := range rules {
-				if r.about == aboutPlaces && !r.name.match(s.Tool) || r.about != aboutPlaces && !r.about.access(p.access) {
+				if r.about == targetPath && !r.name.match(s.Tool) || r.about != targetPath && !r.about.access(p.access) {
 					continue
 				}
 				if r.path.covers(p) {
@@ -47,7 +47,7 @@ func (set *ruleSet) allow(s *subject, cwd string) ruling {
 	return ruling{}
 }
 
-func (set *ruleSet) allowsHost(s *subject, host string) *rule {
+func (set *ruleSet) allowsHost(s *requestView, host string) *rule {
 	for _, r := range set.hosts {
 		if host != "" && r.name.match(s.Tool) && r.host.match(host) {
 			return r
@@ -61,13 +61,13 @@ func (r *rule) allows() ruling {
 }
 
 // access reports whether rules about edits or reads permit an access.
-func (a about) access(x shellread.Access) bool {
-	return a == aboutEdits && x == shellread.Write || a == aboutReads && x == shellread.Read
+func (a ruleTarget) access(x shellparse.Access) bool {
+	return a == targetWrite && x == shellparse.Write || a == targetRead && x == shellparse.Read
 }
 
 // namesAll reports whether the call is about the agent or skill of the rule: its
 // resource when it has one, else the first field that is set.
-func (r *rule) namesAll(s *subject) bool {
+func (r *rule) namesAll(s *requestView) bool {
 	name := s.Resource
 	if name == "" {
 		name = s.inputParams().field(r.names)
@@ -78,7 +78,7 @@ func (r *rule) namesAll(s *subject) bool {
 // covers reports whether a permission for the glob is one for a place: for the
 // path as named and for what it leads to, with all that is below when that is
 // touched.
-func (g *glob) covers(p *place) bool {
+func (g *glob) covers(p *requestPath) bool {
 	if p.path == "" || !g.match(p.path) || p.real != p.path && !g.match(p.real) {
 		return false
 	}
@@ -89,7 +89,7 @@ func (g *glob) covers(p *place) bool {
 // change nothing, and programs that do nothing but run another one that is in the
 // line, need no rule of their own. A line that cannot be read is only permitted by
 // a rule that says exactly that line.
-func (set *ruleSet) allowLine(s *subject, cwd string) ruling {
+func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 	if len(set.lines) == 0 {
 		return ruling{}
 	}
@@ -124,7 +124,7 @@ func (set *ruleSet) allowLine(s *subject, cwd string) ruling {
 	out := ruling{by: first}
 	for i := range s.places {
 		p := &s.places[i]
-		if ruled&(1<<p.command) != 0 && p.from != shellread.FromRedirect {
+		if ruled&(1<<p.command) != 0 && p.from != shellparse.FromRedirect {
 			continue
 		}
 		if !set.coversPlace(p, cwd) {
@@ -138,11 +138,11 @@ func (set *ruleSet) allowLine(s *subject, cwd string) ruling {
 }
 
 // permits finds the rule that permits one command.
-func (set *ruleSet) permits(s *subject, c *shellread.Command, line string) *rule {
+func (set *ruleSet) permits(s *requestView, c *shellparse.Command, line string) *rule {
 	if c.Name == "" {
 		return nil
 	}
-	danger, bare := setsDanger(c.Assigns), c.BareLine()
+	danger, bare := setsDanger(c.Assigns), c.LineByName()
 	for _, r := range set.lines {
 		switch {
 		case r.line.sets:
@@ -165,24 +165,24 @@ func (p *linePattern) open() bool { return p.word || p.parts[len(p.parts)-1] == 
 // coversPlace reports whether rules permit what a command does to a path, beyond
 // the command itself. Reading inside of the session's folder needs no rule, except
 // of secrets.
-func (set *ruleSet) coversPlace(p *place, cwd string) bool {
+func (set *ruleSet) coversPlace(p *requestPath, cwd string) bool {
 	switch {
 	case isHarmlessDevice(p.path):
 		return true
-	case p.access&shellread.Exec != 0:
-		return p.access == shellread.Exec && shellread.OfSystem(p.path)
+	case p.access&shellparse.Exec != 0:
+		return p.access == shellparse.Exec && shellparse.IsSystemProgram(p.path)
 	}
-	if p.access&shellread.Write != 0 && !coveredBy(set.edits, p) {
+	if p.access&shellparse.Write != 0 && !coveredBy(set.edits, p) {
 		return false
 	}
-	if p.access&shellread.Read == 0 || coveredBy(set.reads, p) {
+	if p.access&shellparse.Read == 0 || coveredBy(set.reads, p) {
 		return true
 	}
 	secrets := &loadProtected().secrets
 	return cwd != "" && p.path != "" && inside(cwd, p.path) && inside(cwd, p.real) && !secrets.has(p.path) && !secrets.has(p.real)
 }
 
-func coveredBy(rules []*rule, p *place) bool {
+func coveredBy(rules []*rule, p *requestPath) bool {
 	for _, r := range rules {
 		if r.path.covers(p) {
 			return true
@@ -196,23 +196,23 @@ func inside(dir, p string) bool {
 	return ok
 }
 
-// passing are the programs that do nothing but run what is in the line behind
+// wrapperPrograms are the programs that do nothing but run what is in the line behind
 // them, with this user's rights, here and now. The value says whether options are
 // fine, too.
-var passing = map[string]bool{
+var wrapperPrograms = map[string]bool{
 	"env": false, "timeout": true, "nice": true, "nohup": false, "time": true, "stdbuf": true,
 	"command": true, "builtin": true, "noglob": false, "xargs": false,
 }
 
 // passesOn reports whether a command is a wrapper that needs no rule of its own:
 // the commands that it runs need theirs.
-func passesOn(commands []shellread.Command, i int) bool {
+func passesOn(commands []shellparse.Command, i int) bool {
 	c := &commands[i]
-	options, known := passing[c.Name]
-	if !known || !c.Wrapper || i+1 == len(commands) || len(commands[i+1].Via) <= len(c.Via) {
+	options, known := wrapperPrograms[c.Name]
+	if !known || !c.Wrapper || i+1 == len(commands) || len(commands[i+1].Wrappers) <= len(c.Wrappers) {
 		return false
 	}
-	if !shellread.OfSystem(c.Program) {
+	if !shellparse.IsSystemProgram(c.Program) {
 		return false
 	}
 	return !envDanger(c) && (options || len(c.Args) == 0 || !isOption(c.Args[0].Text))
@@ -220,7 +220,7 @@ func passesOn(commands []shellread.Command, i int) bool {
 
 // envDanger reports whether a wrapper sets a dangerous variable for what it runs:
 // env PATH=x npm test.
-func envDanger(c *shellread.Command) bool {
+func envDanger(c *shellparse.Command) bool {
 	for _, a := range c.Args {
 		name, _, assigns := strings.Cut(a.Text, "=")
 		if assigns && !isOption(a.Text) && environ.Dangerous(name) {

@@ -17,31 +17,31 @@ func coverAll(wide, narrow []rule) bool {
 }
 
 func (r *rule) covers(o *rule) bool {
-	if r.about == aboutTool && r.name.covers(&o.name) {
+	if r.about == targetTool && r.name.covers(&o.name) {
 		// Rules about paths hold for tools of other names, too.
-		return o.about != aboutEdits && o.about != aboutReads || o.text.bare || r.text.tool == "*"
+		return o.about != targetWrite && o.about != targetRead || o.text.bare || r.text.tool == "*"
 	}
 	if r.about != o.about {
 		// What may not be read may not be changed.
-		return r.about == aboutReads && o.about == aboutEdits && r.source.Effect == Deny && !r.text.bare && r.path.coversGlob(&o.path)
+		return r.about == targetRead && o.about == targetWrite && r.source.Effect == Deny && !r.text.bare && r.path.coversGlob(&o.path)
 	}
 	switch r.about {
-	case aboutTool:
+	case targetTool:
 		return false
-	case aboutLine:
+	case targetCommand:
 		return r.name.covers(&o.name) && r.line.covers(&o.line)
-	case aboutReads:
+	case targetRead:
 		// The bare name is about reading only; a path is about all that is done to it.
 		return r.path.coversGlob(&o.path) && (!r.text.bare || o.text.bare || o.source.Effect == Allow)
-	case aboutEdits:
+	case targetWrite:
 		return r.path.coversGlob(&o.path)
-	case aboutPlaces:
+	case targetPath:
 		return r.name.covers(&o.name) && r.path.coversGlob(&o.path)
-	case aboutHost:
+	case targetHost:
 		return r.name.covers(&o.name) && r.host.covers(&o.host)
-	case aboutName:
+	case targetName:
 		return r.name.covers(&o.name) && r.line.covers(&o.line)
-	case aboutParam:
+	case targetParam:
 		return r.name.covers(&o.name) && strings.EqualFold(r.param.name, o.param.name) &&
 			matchParts(r.param.value, strings.Join(o.param.value, "*"), false)
 	}

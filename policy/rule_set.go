@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // ruleSet is the rules of one effect, by what they look at, so that a request
@@ -23,39 +23,39 @@ type ruleSet struct {
 
 func (set *ruleSet) add(r *rule) {
 	switch r.about {
-	case aboutTool:
+	case targetTool:
 		if r.name.many() {
 			set.many = append(set.many, r)
 		} else if set.tools[r.name.exact] == nil {
 			set.tools[r.name.exact] = r
 		}
-	case aboutLine:
+	case targetCommand:
 		set.lines = append(set.lines, r)
-	case aboutEdits:
+	case targetWrite:
 		set.edits = append(set.edits, r)
-	case aboutReads:
+	case targetRead:
 		set.reads = append(set.reads, r)
-	case aboutPlaces:
+	case targetPath:
 		set.places = append(set.places, r)
-	case aboutHost:
+	case targetHost:
 		set.hosts = append(set.hosts, r)
-	case aboutName:
+	case targetName:
 		set.names = append(set.names, r)
-	case aboutParam:
+	case targetParam:
 		set.params = append(set.params, r)
 	}
 }
 
-// finding is a rule that matched, and what it was about when that is not the
+// ruleMatch is a rule that matched, and what it was about when that is not the
 // whole request.
-type finding struct {
-	rule  *rule
-	what  string
-	doubt string // why it cannot be known whether it matches; "" is certain
+type ruleMatch struct {
+	rule      *rule
+	what      string
+	uncertain string // why it cannot be known whether it matches; "" is certain
 }
 
 // use finds a rule about every use of the tool.
-func (set *ruleSet) use(s *subject) *rule {
+func (set *ruleSet) use(s *requestView) *rule {
 	return set.useOf(s.Tool)
 }
 
@@ -73,22 +73,22 @@ func (set *ruleSet) useOf(tool string) *rule {
 
 // forbid finds a deny or ask rule: first one that certainly matches, else one that
 // perhaps does.
-func (set *ruleSet) forbid(s *subject) finding {
+func (set *ruleSet) forbid(s *requestView) ruleMatch {
 	if r := set.use(s); r != nil {
-		return finding{rule: r}
+		return ruleMatch{rule: r}
 	}
 	if name := s.ofServer(); name != "" {
 		if r := set.useOf(name); r != nil {
-			return finding{rule: r}
+			return ruleMatch{rule: r}
 		}
 	}
-	var doubt finding
-	for _, find := range [...]func(*ruleSet, *subject) finding{
+	var doubt ruleMatch
+	for _, find := range [...]func(*ruleSet, *requestView) ruleMatch{
 		(*ruleSet).forbidLine, (*ruleSet).forbidPlace, (*ruleSet).forbidHost, (*ruleSet).forbidName, (*ruleSet).forbidParam,
 	} {
 		switch f := find(set, s); {
 		case f.rule == nil:
-		case f.doubt == "":
+		case f.uncertain == "":
 			return f
 		case doubt.rule == nil:
 			doubt = f
@@ -99,15 +99,15 @@ func (set *ruleSet) forbid(s *subject) finding {
 
 // forbidLine compares every command of the line, however deep, and the line as a
 // whole where a rule is about more than one command.
-func (set *ruleSet) forbidLine(s *subject) finding {
+func (set *ruleSet) forbidLine(s *requestView) ruleMatch {
 	if s.reading == nil || len(set.lines) == 0 {
-		return finding{}
+		return ruleMatch{}
 	}
 	for i, lines := range s.lines {
 		for _, line := range lines {
 			for _, r := range set.lines {
 				if r.line.match(line) && r.holdsFor(s.Tool) {
-					return finding{rule: r, what: s.inner(i)}
+					return ruleMatch{rule: r, what: s.inner(i)}
 				}
 			}
 		}
@@ -121,13 +121,13 @@ func (set *ruleSet) forbidLine(s *subject) finding {
 			perhaps = r
 		}
 		if (r.line.whole || r.line.exact) && r.line.match(oneSpace(strings.TrimSpace(s.command()))) {
-			return finding{rule: r}
+			return ruleMatch{rule: r}
 		}
 	}
 	if perhaps != nil && !s.reading.Static() {
-		return finding{rule: perhaps, doubt: "the command cannot be read for certain (" + s.reading.Unclear[0] + ")"}
+		return ruleMatch{rule: perhaps, uncertain: "the command cannot be read for certain (" + s.reading.Unclear[0] + ")"}
 	}
-	return finding{}
+	return ruleMatch{}
 }
 
 // holdsFor reports whether a rule about command lines holds for the lines of a
@@ -135,7 +135,7 @@ func (set *ruleSet) forbidLine(s *subject) finding {
 func (r *rule) holdsFor(tool string) bool { return r.text.tool == "Bash" || r.text.tool == tool }
 
 // inner names a command when it is not all of the line.
-func (s *subject) inner(command int) string {
+func (s *requestView) inner(command int) string {
 	if len(s.reading.Commands) < 2 {
 		return ""
 	}
@@ -143,21 +143,21 @@ func (s *subject) inner(command int) string {
 }
 
 // forbidPlace compares every path that the request touches.
-func (set *ruleSet) forbidPlace(s *subject) finding {
-	var doubt finding
+func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
+	var doubt ruleMatch
 	for i := range s.places {
 		p := &s.places[i]
 		if isHarmlessDevice(p.path) {
 			continue
 		}
-		if p.access&shellread.Write != 0 {
+		if p.access&shellparse.Write != 0 {
 			if p.judge(set.edits, false, &doubt) {
 				return doubt
 			}
 		}
-		reads := p.access&(shellread.Read|shellread.Exec) != 0
+		reads := p.access&(shellparse.Read|shellparse.Exec) != 0
 		if reads || set.effect == Deny { // what may not be read may not be changed
-			if p.judge(set.reads, p.access&shellread.Read == 0, &doubt) {
+			if p.judge(set.reads, p.access&shellparse.Read == 0, &doubt) {
 				return doubt
 			}
 		}
@@ -175,9 +175,9 @@ func (set *ruleSet) forbidPlace(s *subject) finding {
 // judge compares a path with rules. It returns true when one certainly matches,
 // which is then in f; one that perhaps matches is left in f when f has none.
 // pathsOnly leaves out the rules that are about a tool as a whole.
-func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
+func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 	for _, r := range rules {
-		if r.text.bare && (pathsOnly || p.from == shellread.FromGuess) {
+		if r.text.bare && (pathsOnly || p.from == shellparse.FromGuess) {
 			continue
 		}
 		why := ""
@@ -186,7 +186,7 @@ func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
 		case p.path == "":
 			why = "it cannot be known which path " + nameOf(p.arg) + " is"
 		case r.path.match(p.path), p.real != p.path && r.path.match(p.real):
-			if p.from == shellread.FromGuess {
+			if p.from == shellparse.FromGuess {
 				why = p.arg + " may be a path"
 			}
 		case p.mayHold(&r.path):
@@ -195,11 +195,11 @@ func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
 			continue
 		}
 		if why == "" {
-			*f = finding{rule: r, what: p.shown()}
+			*f = ruleMatch{rule: r, what: p.shown()}
 			return true
 		}
 		if f.rule == nil {
-			*f = finding{rule: r, doubt: why}
+			*f = ruleMatch{rule: r, uncertain: why}
 		}
 	}
 	return false
@@ -208,14 +208,14 @@ func (p *place) judge(rules []*rule, pathsOnly bool, f *finding) bool {
 // mayHold reports whether something below the place may match. What is only
 // changed or removed, and what is moved without a word on whether it is a folder,
 // counts where the pattern names a place in it.
-func (p *place) mayHold(g *glob) bool {
-	const moved = shellread.Read | shellread.Write
+func (p *requestPath) mayHold(g *glob) bool {
+	const moved = shellparse.Read | shellparse.Write
 	if !p.tree && p.access&moved != moved || g.disjoint(p.path, p.arg) {
 		return false
 	}
 	for _, tree := range [...]string{p.path, p.real} {
 		certainly, perhaps := g.reaches(tree)
-		if certainly || perhaps && p.tree && p.access&shellread.Read != 0 {
+		if certainly || perhaps && p.tree && p.access&shellparse.Read != 0 {
 			return true
 		}
 	}
@@ -230,40 +230,40 @@ func nameOf(arg string) string {
 }
 
 // shown is the path when it is not the request's own resource.
-func (p *place) shown() string {
+func (p *requestPath) shown() string {
 	if p.command < 0 {
 		return ""
 	}
 	return p.path
 }
 
-func (set *ruleSet) forbidHost(s *subject) finding {
+func (set *ruleSet) forbidHost(s *requestView) ruleMatch {
 	if s.Operation != OpConnect || len(set.hosts) == 0 {
-		return finding{}
+		return ruleMatch{}
 	}
 	host := hostOf(s.Resource)
 	if host == "" {
-		return finding{rule: set.hosts[0], doubt: "the host is not known"}
+		return ruleMatch{rule: set.hosts[0], uncertain: "the host is not known"}
 	}
 	for _, r := range set.hosts {
 		if r.host.match(host) || s.Address != "" && r.host.match(hostOf(s.Address)) {
-			return finding{rule: r}
+			return ruleMatch{rule: r}
 		}
 	}
-	return finding{}
+	return ruleMatch{}
 }
 
 // forbidName compares the agent or skill that a call is about: the request's
 // resource, and every field of its input that may name it.
-func (set *ruleSet) forbidName(s *subject) finding {
-	var doubt finding
+func (set *ruleSet) forbidName(s *requestView) ruleMatch {
+	var doubt ruleMatch
 	for _, r := range set.names {
 		if !r.name.match(toolName(s.Tool)) {
 			continue
 		}
 		named := s.Resource != ""
 		if named && r.line.match(s.Resource) {
-			return finding{rule: r}
+			return ruleMatch{rule: r}
 		}
 		in := s.inputParams()
 		for _, p := range in.list {
@@ -272,29 +272,29 @@ func (set *ruleSet) forbidName(s *subject) finding {
 					continue
 				}
 				if named = true; r.line.match(p.text) {
-					return finding{rule: r}
+					return ruleMatch{rule: r}
 				}
 			}
 		}
 		if (!named || in.unclear) && doubt.rule == nil {
-			doubt = finding{rule: r, doubt: "the call does not name the " + strings.ToLower(r.name.exact)}
+			doubt = ruleMatch{rule: r, uncertain: "the call does not name the " + strings.ToLower(r.name.exact)}
 		}
 	}
 	return doubt
 }
 
-func (set *ruleSet) forbidParam(s *subject) finding {
-	var doubt finding
+func (set *ruleSet) forbidParam(s *requestView) ruleMatch {
+	var doubt ruleMatch
 	for _, r := range set.params {
 		if !r.name.match(toolName(s.Tool)) {
 			continue
 		}
 		in := s.inputParams()
 		if r.param.match(in) {
-			return finding{rule: r}
+			return ruleMatch{rule: r}
 		}
 		if in.unclear && doubt.rule == nil {
-			doubt = finding{rule: r, doubt: "the input is not an object that can be read"}
+			doubt = ruleMatch{rule: r, uncertain: "the input is not an object that can be read"}
 		}
 	}
 	return doubt

@@ -13,10 +13,10 @@ type ruleText struct {
 	bare bool   // no parentheses, or "(*)"
 }
 
-// malformed is why a rule, or another entry, cannot be read.
-type malformed struct{ what, hint string }
+// parseError is why a rule, or another entry, cannot be read.
+type parseError struct{ what, hint string }
 
-func (m *malformed) Error() string {
+func (m *parseError) Error() string {
 	if m.hint == "" {
 		return m.what
 	}
@@ -25,10 +25,10 @@ func (m *malformed) Error() string {
 
 // parseRule takes a rule apart. A parenthesis that belongs to the text is written
 // "\(" unless it has its partner.
-func parseRule(text string) (ruleText, *malformed) {
+func parseRule(text string) (ruleText, *parseError) {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return ruleText{}, &malformed{"the rule is empty", `write a tool's name, or Tool(what): "Bash(npm test)"`}
+		return ruleText{}, &parseError{"the rule is empty", `write a tool's name, or Tool(what): "Bash(npm test)"`}
 	}
 	if m := invisible(text); m != nil {
 		return ruleText{}, m
@@ -46,7 +46,7 @@ func parseRule(text string) (ruleText, *malformed) {
 	}
 	switch strings.TrimSpace(spec) {
 	case "":
-		return ruleText{}, &malformed{"the parentheses are empty", "write " + tool + " for every use of it"}
+		return ruleText{}, &parseError{"the parentheses are empty", "write " + tool + " for every use of it"}
 	case "*":
 		return ruleText{tool: tool, bare: true}, nil
 	}
@@ -55,14 +55,14 @@ func parseRule(text string) (ruleText, *malformed) {
 
 // invisible refuses letters that nobody sees: a rule that holds one never matches
 // what it seems to be about.
-func invisible(text string) *malformed {
+func invisible(text string) *parseError {
 	for _, c := range text {
 		switch {
 		case c == 0:
-			return &malformed{"it holds a NUL byte", ""}
+			return &parseError{"it holds a NUL byte", ""}
 		case c == ' ', c == '\t', c == '\n':
 		case !unicode.IsPrint(c):
-			return &malformed{fmt.Sprintf("it holds the letter %U, which cannot be seen", c), "write it again without that letter"}
+			return &parseError{fmt.Sprintf("it holds the letter %U, which cannot be seen", c), "write it again without that letter"}
 		}
 	}
 	return nil
@@ -70,7 +70,7 @@ func invisible(text string) *malformed {
 
 // closeSpec finds the end of what stands in parentheses: the last letter of the
 // rule, and the partner of the first parenthesis.
-func closeSpec(s string) (string, *malformed) {
+func closeSpec(s string) (string, *parseError) {
 	depth := 1
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -81,7 +81,7 @@ func closeSpec(s string) (string, *malformed) {
 		case ')':
 			if depth--; depth == 0 {
 				if i != len(s)-1 {
-					return "", &malformed{
+					return "", &parseError{
 						"there is text behind the closing parenthesis",
 						`write parentheses that belong to the text as \( and \)`,
 					}
@@ -90,7 +90,7 @@ func closeSpec(s string) (string, *malformed) {
 			}
 		}
 	}
-	return "", &malformed{
+	return "", &parseError{
 		"the parentheses are not balanced",
 		`close the rule with ")", and write a parenthesis that belongs to the text as \( or \)`,
 	}
@@ -104,18 +104,18 @@ func (r ruleText) String() string {
 	return r.tool + "(" + r.spec + ")"
 }
 
-func checkTool(name string) *malformed {
+func checkTool(name string) *parseError {
 	switch {
 	case name == "":
-		return &malformed{"the rule has no tool", `start with a tool's name: "Bash(npm test)"`}
+		return &parseError{"the rule has no tool", `start with a tool's name: "Bash(npm test)"`}
 	case strings.TrimSpace(name) != name:
-		return &malformed{"there is a space between the tool and its parentheses", "write " + strings.TrimSpace(name) + "(…)"}
+		return &parseError{"there is a space between the tool and its parentheses", "write " + strings.TrimSpace(name) + "(…)"}
 	}
 	for _, c := range name {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("_-.*", c):
 		default:
-			return &malformed{
+			return &parseError{
 				"a tool's name cannot hold " + quoted(c),
 				`names are made of letters, digits, "_", "-" and "."; what a tool is used for stands in parentheses: "Bash(npm test)"`,
 			}

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// family says what a tool's rules are about.
-type family uint8
+// ruleSyntax says what a tool's rules are about.
+type ruleSyntax uint8
 
 const (
-	familyOther   family = iota
-	familyCommand        // Bash(npm test): command lines
-	familyEdit           // Edit(src/**): paths that are written, by whatever tool
-	familyRead           // Read(src/**): paths that are read, by whatever tool
-	familyLook           // Glob(src/**): paths, of this tool only where it allows
-	familyHost           // WebFetch(domain:x.org)
-	familyNamed          // Agent(name), Skill(name)
+	familyOther   ruleSyntax = iota
+	familyCommand            // Bash(npm test): command lines
+	familyEdit               // Edit(src/**): paths that are written, by whatever tool
+	familyRead               // Read(src/**): paths that are read, by whatever tool
+	familySearch             // Glob(src/**): paths, of this tool only where it allows
+	familyHost               // WebFetch(domain:x.org)
+	familyNamed              // Agent(name), Skill(name)
 )
 
 // knownTool is what rules need to know about a tool by its name.
 type knownTool struct {
 	name    string
-	family  family
+	family  ruleSyntax
 	primary []string // the fields that its own form of rule is about; Tool(field:…) is refused
 	names   []string // of familyNamed: the fields that may hold the name, the first that is set counts
 }
@@ -36,12 +36,12 @@ var knownTools = []knownTool{
 	{name: "MultiEdit", family: familyEdit, primary: []string{"file_path", "edits"}},
 	{name: "NotebookEdit", family: familyEdit, primary: []string{"notebook_path", "new_source"}},
 	{name: "Read", family: familyRead, primary: []string{"file_path"}},
-	{name: "Glob", family: familyLook, primary: []string{"pattern", "path"}},
-	{name: "Grep", family: familyLook, primary: []string{"pattern", "path"}},
-	{name: "LS", family: familyLook, primary: []string{"path"}},
-	{name: "LSP", family: familyLook, primary: []string{"file_path", "filePath"}},
-	{name: "NotebookRead", family: familyLook, primary: []string{"notebook_path"}},
-	{name: "Cd", family: familyLook, primary: []string{"path"}},
+	{name: "Glob", family: familySearch, primary: []string{"pattern", "path"}},
+	{name: "Grep", family: familySearch, primary: []string{"pattern", "path"}},
+	{name: "LS", family: familySearch, primary: []string{"path"}},
+	{name: "LSP", family: familySearch, primary: []string{"file_path", "filePath"}},
+	{name: "NotebookRead", family: familySearch, primary: []string{"notebook_path"}},
+	{name: "Cd", family: familySearch, primary: []string{"path"}},
 	{name: "WebFetch", family: familyHost, primary: []string{"url"}},
 	{name: "WebSearch", primary: []string{"query"}},
 	{name: "Agent", family: familyNamed, primary: []string{"subagent_type", "prompt"}, names: []string{"subagent_type", "agent", "name"}},
@@ -89,7 +89,7 @@ type namePattern struct {
 }
 
 // newNamePattern reads the name of a rule.
-func newNamePattern(name string) (namePattern, *malformed) {
+func newNamePattern(name string) (namePattern, *parseError) {
 	if strings.Contains(name, "*") {
 		return namePattern{parts: strings.Split(name, "*")}, nil
 	}
@@ -97,7 +97,7 @@ func newNamePattern(name string) (namePattern, *malformed) {
 	if server, ok := strings.CutPrefix(name, mcpPrefix); ok {
 		switch server, tool, both := strings.Cut(server, "__"); {
 		case server == "", both && tool == "":
-			return namePattern{}, &malformed{quotedName(name) + " names no MCP tool", mcpHint}
+			return namePattern{}, &parseError{quotedName(name) + " names no MCP tool", mcpHint}
 		case !both:
 			p.server = name + "__"
 		}

@@ -39,9 +39,9 @@ type Problem struct {
 	Rule RuleSource
 	// Fatal problems refuse the load: ignoring the rule would open something, or
 	// it cannot be read at all.
-	Fatal bool
-	What  string // "it can never match: …"
-	Hint  string
+	Fatal  bool
+	Detail string // "it can never match: …"
+	Hint   string
 }
 
 // compiled is the rules by their effect.
@@ -58,7 +58,7 @@ type ruling struct {
 	// target of a redirect, what a command reads that needs no rule): whoever
 	// permits editing and reading them permits the line.
 	by   *rule
-	open []place
+	open []requestPath
 }
 
 // Compile reads rules. A rule that cannot be read, or that would be ignored
@@ -74,11 +74,11 @@ func (o RuleOptions) Compile(list []RuleSource) (*Rules, []Problem, error) {
 		rules, dead, wrong := newRules(source, &o)
 		switch {
 		case wrong != nil:
-			p := Problem{Rule: source, Fatal: true, What: wrong.what, Hint: wrong.hint}
+			p := Problem{Rule: source, Fatal: true, Detail: wrong.what, Hint: wrong.hint}
 			problems = append(problems, p)
 			errs = append(errs, errors.New(p.String()))
 		case dead != nil:
-			problems = append(problems, Problem{Rule: source, What: "it can never match: " + dead.what, Hint: dead.hint})
+			problems = append(problems, Problem{Rule: source, Detail: "it can never match: " + dead.what, Hint: dead.hint})
 		}
 		for i := range rules {
 			r.set(source.Effect).add(&rules[i])
@@ -96,7 +96,7 @@ func (r *Rules) set(e Effect) *ruleSet {
 		return &r.deny
 	case Ask:
 		return &r.ask
-	case Allow, None:
+	case Allow, NoOpinion:
 	}
 	return &r.allow
 }
@@ -115,7 +115,7 @@ func (p Problem) String() string {
 		}
 		b.WriteByte(' ')
 	}
-	fmt.Fprintf(&b, "rule %q: %s", p.Rule.Text, p.What)
+	fmt.Fprintf(&b, "rule %q: %s", p.Rule.Text, p.Detail)
 	if p.Hint != "" {
 		b.WriteString("; hint: " + p.Hint)
 	}
@@ -131,18 +131,18 @@ func (r *Rules) Evaluate(request Request) Verdict {
 	return r.judge(newSubject(request, r.home, nil))
 }
 
-func (r *Rules) judge(s *subject) Verdict { return r.rule(s).Verdict }
+func (r *Rules) judge(s *requestView) Verdict { return r.rule(s).Verdict }
 
 // rule judges a request. A deny or ask rule that perhaps matches asks.
-func (r *Rules) rule(s *subject) ruling {
+func (r *Rules) rule(s *requestView) ruling {
 	if r == nil {
 		return ruling{}
 	}
 	deny := r.deny.forbid(s)
-	if deny.rule != nil && deny.doubt == "" {
+	if deny.rule != nil && deny.uncertain == "" {
 		return deny.ruling(Deny)
 	}
-	if ask := r.ask.forbid(s); ask.rule != nil && (ask.doubt == "" || deny.rule == nil) {
+	if ask := r.ask.forbid(s); ask.rule != nil && (ask.uncertain == "" || deny.rule == nil) {
 		return ask.ruling(Ask)
 	}
 	if deny.rule != nil {
@@ -152,11 +152,11 @@ func (r *Rules) rule(s *subject) ruling {
 }
 
 // ruling puts a finding into words.
-func (f finding) ruling(e Effect) ruling {
+func (f ruleMatch) ruling(e Effect) ruling {
 	v := Verdict{Effect: e, Rule: f.rule.origin()}
 	switch {
-	case f.doubt != "":
-		v.Reason = f.rule.sentence("may be about it: " + f.doubt)
+	case f.uncertain != "":
+		v.Reason = f.rule.sentence("may be about it: " + f.uncertain)
 	default:
 		v.Reason = f.rule.said
 	}

@@ -40,10 +40,10 @@ func TestReasonsNameTheRule(t *testing.T) {
 
 func TestNoRules(t *testing.T) {
 	var none *Rules
-	if v := none.Evaluate(bash("ls")); v.Effect != None {
+	if v := none.Evaluate(bash("ls")); v.Effect != NoOpinion {
 		t.Errorf("%+v", v)
 	}
-	if v := rulesOf(t).Evaluate(bash("$X")); v.Effect != None {
+	if v := rulesOf(t).Evaluate(bash("$X")); v.Effect != NoOpinion {
 		t.Errorf("%+v", v)
 	}
 }
@@ -106,14 +106,14 @@ func TestCompileRefuses(t *testing.T) {
 }
 
 // What would allow, and never can, is said and not refused.
-func TestDeadAllowRulesAreSaid(t *testing.T) {
+func TestUselessAllowRulesReported(t *testing.T) {
 	for _, rule := range []string{"allow *", "allow Web*", "allow mcp__*", "allow mcp__g*__x", "allow Deploy(target:test)"} {
 		r, problems, err := RuleOptions{Cwd: "/w"}.Compile(sources(rule))
 		if err != nil || len(problems) != 1 || problems[0].Fatal || problems[0].Hint == "" {
 			t.Errorf("%q: %v %+v", rule, err, problems)
 			continue
 		}
-		if v := r.Evaluate(Request{Tool: "WebSearch"}); v.Effect != None {
+		if v := r.Evaluate(Request{Tool: "WebSearch"}); v.Effect != NoOpinion {
 			t.Errorf("%q: %+v", rule, v)
 		}
 	}
@@ -123,12 +123,12 @@ func TestDeadAllowRulesAreSaid(t *testing.T) {
 // "a__b"; what allows it allows the tool "b" of "a".
 func TestServersWithUnderscores(t *testing.T) {
 	for _, effect := range []string{"deny", "ask", "allow"} {
-		want := map[string]Effect{"deny": Deny, "ask": Ask, "allow": None}[effect]
+		want := map[string]Effect{"deny": Deny, "ask": Ask, "allow": NoOpinion}[effect]
 		judgeAll(t, []string{effect + " mcp__a__b"}, []judged{
-			{mcp("mcp__a__b__c"), want}, {mcp("mcp__a__b"), Effect(effect)}, {mcp("mcp__a__bc"), None}, {mcp("mcp__a"), None},
+			{mcp("mcp__a__b__c"), want}, {mcp("mcp__a__b"), Effect(effect)}, {mcp("mcp__a__bc"), NoOpinion}, {mcp("mcp__a"), NoOpinion},
 		})
 	}
-	judgeAll(t, []string{"deny mcp__a"}, []judged{{mcp("mcp__a__b__c"), Deny}, {mcp("mcp__ab__c"), None}})
+	judgeAll(t, []string{"deny mcp__a"}, []judged{{mcp("mcp__a__b__c"), Deny}, {mcp("mcp__ab__c"), NoOpinion}})
 }
 
 // Fields of the input can be forbidden on tools whose rules are about paths, too.
@@ -137,8 +137,8 @@ func TestFieldsOfPathTools(t *testing.T) {
 	judgeAll(t, []string{"deny Grep(output_mode:content)"}, []judged{{grep, Deny}})
 	judgeAll(t, []string{"ask Edit(replace_all:true)"}, []judged{
 		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Input: []byte(`{"replace_all":true}`)}, Ask},
-		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Input: []byte(`{"replace_all":false}`)}, None},
+		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a", Input: []byte(`{"replace_all":false}`)}, NoOpinion},
 		{write("/w/replace_all:true"), Ask},
 	})
-	judgeAll(t, []string{"allow Grep(output_mode:content)"}, []judged{{grep, None}})
+	judgeAll(t, []string{"allow Grep(output_mode:content)"}, []judged{{grep, NoOpinion}})
 }

@@ -23,13 +23,13 @@ func TestRulesDocument(t *testing.T) {
 		switch {
 		case len(cells) != 3 || strings.HasPrefix(cells[0], "---"):
 			if len(cells) == 0 {
-				effect = None
+				effect = NoOpinion
 			}
 			continue
 		case cells[0] == string(Allow) || cells[0] == string(Deny):
 			effect = Effect(cells[0])
 			continue
-		case effect == None:
+		case effect == NoOpinion:
 			continue
 		}
 		text := inCode.FindStringSubmatch(cells[0])[1]

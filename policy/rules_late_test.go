@@ -7,9 +7,9 @@ import (
 )
 
 func TestLateRules(t *testing.T) {
-	late := &policy.LateRules{}
+	late := &policy.DynamicRules{}
 	g, err := policy.New(&policy.Config{
-		Mode: policy.ModeBypass, Folders: []string{"/p"}, Limits: []policy.Named{{Name: "changed settings", Policy: late}},
+		Mode: policy.ModeBypass, Folders: []string{"/p"}, Limits: []policy.NamedPolicy{{Name: "changed settings", Policy: late}},
 	})
 	if err != nil {
 		t.Fatal(err)

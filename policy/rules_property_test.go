@@ -72,7 +72,7 @@ func TestMoreRulesNeverOpenWhatIsForbidden(t *testing.T) {
 		more := drawRules(t, "more")
 		before := compileDrawn(t, lines).Evaluate(request)
 		after := compileDrawn(t, append(append([]string{}, lines...), more...)).Evaluate(request)
-		if weight(before.Effect) >= weight(Ask) && weight(after.Effect) < weight(before.Effect) {
+		if effectOrder(before.Effect) >= effectOrder(Ask) && effectOrder(after.Effect) < effectOrder(before.Effect) {
 			t.Fatalf("%+v: %q says %+v, and with %q %+v", request, lines, before, more, after)
 		}
 		if after.Effect == Allow && before.Effect != Allow && !strings.Contains(strings.Join(more, ""), "allow ") {
@@ -82,7 +82,7 @@ func TestMoreRulesNeverOpenWhatIsForbidden(t *testing.T) {
 }
 
 // A line is at least as forbidden as each of its commands, however it is run.
-func TestALineIsAsForbiddenAsItsCommands(t *testing.T) {
+func TestLineDeniedByCommand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := drawRules(t, "rules")
 		command := rapid.SampledFrom(someCommands).Draw(t, "command")
@@ -94,10 +94,10 @@ func TestALineIsAsForbiddenAsItsCommands(t *testing.T) {
 		frame := rapid.SampledFrom(frames).Draw(t, "frame")
 		r := compileDrawn(t, lines)
 		alone, framed := r.Evaluate(bash(command)), r.Evaluate(bash(strings.Replace(frame, "%", command, 1)))
-		if weight(alone.Effect) >= weight(Ask) && weight(framed.Effect) < weight(alone.Effect) {
+		if effectOrder(alone.Effect) >= effectOrder(Ask) && effectOrder(framed.Effect) < effectOrder(alone.Effect) {
 			t.Fatalf("%q: %s is %+v, and in %q it is %+v", lines, command, alone, frame, framed)
 		}
-		if framed.Effect == Allow && alone.Effect == None {
+		if framed.Effect == Allow && alone.Effect == NoOpinion {
 			t.Fatalf("%q: %s is not allowed, and in %q it is: %s", lines, command, frame, framed.Reason)
 		}
 	})
@@ -129,7 +129,7 @@ func TestRulesThatLintNamesCanBeTakenAway(t *testing.T) {
 		list := sources(lines...)
 		o := RuleOptions{Home: "/home/u", Cwd: "/w"}
 		// A rule that matches less than its author may think does matter.
-		problems := slices.DeleteFunc(o.Lint(list, nil), func(p Problem) bool { return strings.HasSuffix(p.What, "without any argument only") })
+		problems := slices.DeleteFunc(o.Lint(list, nil), func(p Problem) bool { return strings.HasSuffix(p.Detail, "without any argument only") })
 		if len(problems) == 0 {
 			return
 		}

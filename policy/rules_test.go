@@ -63,7 +63,7 @@ func TestDenyBeatsAskBeatsAllow(t *testing.T) {
 			{bash("git push --force"), Deny},
 			{bash("git push"), Ask},
 			{bash("git pull"), Allow},
-			{read("/w/a"), None},
+			{read("/w/a"), NoOpinion},
 		})
 	}
 }
@@ -109,19 +109,19 @@ func TestCommandDenied(t *testing.T) {
 		{bash("npm run build"), Deny},
 		{bash("npm  run 'build'"), Deny},
 		{bash("cd x; npm run build"), Deny},
-		{bash("npm run build:dev"), None},
-		{bash("npm run build x"), None},
+		{bash("npm run build:dev"), NoOpinion},
+		{bash("npm run build x"), NoOpinion},
 	})
-	judgeAll(t, []string{"ask Bash(npm publish)"}, []judged{{bash("npm publish"), Ask}, {bash("npm test"), None}, {bash("$X"), Ask}})
+	judgeAll(t, []string{"ask Bash(npm publish)"}, []judged{{bash("npm publish"), Ask}, {bash("npm test"), NoOpinion}, {bash("$X"), Ask}})
 }
 
 func TestBashRulesHoldForEveryToolThatRunsCommands(t *testing.T) {
 	other := bash("rm x")
 	other.Tool = "Monitor"
 	judgeAll(t, []string{"deny Bash(rm:*)"}, []judged{{other, Deny}})
-	judgeAll(t, []string{"allow Bash(rm:*)"}, []judged{{other, None}, {bash("rm x"), Allow}})
-	judgeAll(t, []string{"deny Bash"}, []judged{{other, None}, {bash("rm x"), Deny}})
-	judgeAll(t, []string{"deny PowerShell(rm:*)"}, []judged{{bash("rm x"), None}})
+	judgeAll(t, []string{"allow Bash(rm:*)"}, []judged{{other, NoOpinion}, {bash("rm x"), Allow}})
+	judgeAll(t, []string{"deny Bash"}, []judged{{other, NoOpinion}, {bash("rm x"), Deny}})
+	judgeAll(t, []string{"deny PowerShell(rm:*)"}, []judged{{bash("rm x"), NoOpinion}})
 }
 
 func TestCommandAllowed(t *testing.T) {
@@ -129,49 +129,49 @@ func TestCommandAllowed(t *testing.T) {
 		{bash("npm run test"), Allow},
 		{bash("npm run test --watch"), Allow},
 		{bash("npm 'run' test"), Allow},
-		{bash("npm run test:unit"), None},
-		{bash("npm run testing"), None},
-		{bash("npm run"), None},
+		{bash("npm run test:unit"), NoOpinion},
+		{bash("npm run testing"), NoOpinion},
+		{bash("npm run"), NoOpinion},
 		{bash("npm test"), Allow},
-		{bash("npm test x"), None},
-		{bash("./npm test"), None},
-		{bash("/tmp/npm test"), None},
+		{bash("npm test x"), NoOpinion},
+		{bash("./npm test"), NoOpinion},
+		{bash("/tmp/npm test"), NoOpinion},
 		{bash("npm test && npm run test a"), Allow},
-		{bash("npm test && rm x"), None},
-		{bash("npm test; $X"), None},
-		{bash("npm test $(rm x)"), None},
-		{bash("npm test | sh"), None},
+		{bash("npm test && rm x"), NoOpinion},
+		{bash("npm test; $X"), NoOpinion},
+		{bash("npm test $(rm x)"), NoOpinion},
+		{bash("npm test | sh"), NoOpinion},
 		{bash("npm test &"), Allow},
 		{bash("FOO=1 npm test"), Allow},
-		{bash("PATH=/tmp npm test"), None},
-		{bash("LD_PRELOAD=x npm test"), None},
-		{bash("GIT_SSH_COMMAND=x npm test"), None},
+		{bash("PATH=/tmp npm test"), NoOpinion},
+		{bash("LD_PRELOAD=x npm test"), NoOpinion},
+		{bash("GIT_SSH_COMMAND=x npm test"), NoOpinion},
 		{bash("timeout 5 npm test"), Allow},
 		{bash("nice -n 5 npm test"), Allow},
 		{bash("env A=1 npm test"), Allow},
-		{bash("env PATH=/tmp npm test"), None},
-		{bash("sudo npm test"), None},
-		{bash("bash -c 'npm test'"), None},
-		{bash("watch npm test"), None},
-		{bash("docker exec c npm test"), None},
-		{bash("npx npm test"), None},
-		{bash("env -C /tmp npm test"), None},
-		{bash("export PATH=/tmp; npm test"), None},
+		{bash("env PATH=/tmp npm test"), NoOpinion},
+		{bash("sudo npm test"), NoOpinion},
+		{bash("bash -c 'npm test'"), NoOpinion},
+		{bash("watch npm test"), NoOpinion},
+		{bash("docker exec c npm test"), NoOpinion},
+		{bash("npx npm test"), NoOpinion},
+		{bash("env -C /tmp npm test"), NoOpinion},
+		{bash("export PATH=/tmp; npm test"), NoOpinion},
 		{bash("npm test && cat a"), Allow},
-		{bash("npm test && cat /etc/passwd"), None}, // nobody said that it may be read
-		{bash("cd /etc && npm test"), None},
-		{bash("npm test && cat .env"), None}, // a secret
+		{bash("npm test && cat /etc/passwd"), NoOpinion}, // nobody said that it may be read
+		{bash("cd /etc && npm test"), NoOpinion},
+		{bash("npm test && cat .env"), NoOpinion}, // a secret
 		{bash("for i in 1 2; do npm test; done"), Allow},
-		{bash("npm test\nrm x"), None},
-		{bash("./timeout 5 npm test"), None},
-		{bash("timeout 5 rm x"), None},
-		{bash("npm test > out.txt"), None},
+		{bash("npm test\nrm x"), NoOpinion},
+		{bash("./timeout 5 npm test"), NoOpinion},
+		{bash("timeout 5 rm x"), NoOpinion},
+		{bash("npm test > out.txt"), NoOpinion},
 		{bash("npm test > /dev/null 2>&1"), Allow},
 		{bash("npm test < in.txt"), Allow},
-		{bash("npm test < /etc/shadow"), None},
-		{bash("ls"), None},
-		{bash(""), None},
-		{bash("A=1"), None},
+		{bash("npm test < /etc/shadow"), NoOpinion},
+		{bash("ls"), NoOpinion},
+		{bash(""), NoOpinion},
+		{bash("A=1"), NoOpinion},
 	})
 }
 
@@ -182,20 +182,20 @@ func TestStars(t *testing.T) {
 		{bash("ls -la x"), Allow},
 		{bash("git checkout main"), Allow},
 		{bash("git push x main"), Allow},
-		{bash("git main"), None},
-		{bash("git checkout maintenance"), None},
+		{bash("git main"), NoOpinion},
+		{bash("git checkout maintenance"), NoOpinion},
 		{bash("node --version"), Allow},
-		{bash("node --version x"), None},
+		{bash("node --version x"), NoOpinion},
 		{bash(`foo *`), Allow},
-		{bash(`foo '*'`), None}, // another word: a star, and no files
+		{bash(`foo '*'`), NoOpinion}, // another word: a star, and no files
 		{bash(`bar '*'`), Allow},
 		{bash(`bar \*`), Allow},
-		{bash("foo x"), None},
+		{bash("foo x"), NoOpinion},
 		{bash("make all -j"), Allow},
 		{bash("make all -j 4"), Allow},
-		{bash("make all -j4"), None},
+		{bash("make all -j4"), NoOpinion},
 	})
-	judgeAll(t, []string{"allow Bash(ls *)"}, []judged{{bash("ls"), Allow}, {bash("ls -la"), Allow}, {bash("lsof"), None}})
+	judgeAll(t, []string{"allow Bash(ls *)"}, []judged{{bash("ls"), Allow}, {bash("ls -la"), Allow}, {bash("lsof"), NoOpinion}})
 }
 
 // An exact rule may say a line that cannot be read, sets a dangerous variable or
@@ -203,17 +203,17 @@ func TestStars(t *testing.T) {
 func TestExactRulesAllowWhatTheySay(t *testing.T) {
 	judgeAll(t, []string{"allow Bash(PATH=x make)", "allow Bash($CC -v)", "allow Bash(make > log)", "allow Bash(A=1 make:*)", `allow Bash(echo "a  b" && $X)`}, []judged{
 		{bash("PATH=x make"), Allow},
-		{bash("PATH=y make"), None},
-		{bash("PATH=x make; make"), None},
+		{bash("PATH=y make"), NoOpinion},
+		{bash("PATH=x make; make"), NoOpinion},
 		{bash("$CC -v"), Allow},
-		{bash("$CC -v x"), None},
+		{bash("$CC -v x"), NoOpinion},
 		{bash("make > log"), Allow},
-		{bash("make > log2"), None},
+		{bash("make > log2"), NoOpinion},
 		{bash("A=1 make all"), Allow},
-		{bash("A=2 make all"), None},
-		{bash("A=1 make all && rm x"), None},
+		{bash("A=2 make all"), NoOpinion},
+		{bash("A=1 make all && rm x"), NoOpinion},
 		{bash(`echo "a  b" && $X`), Allow},
-		{bash(`echo "a b" && $X`), None},
+		{bash(`echo "a b" && $X`), NoOpinion},
 	})
 }
 
@@ -221,8 +221,8 @@ func TestRedirectsNeedAnEditRule(t *testing.T) {
 	judgeAll(t, []string{"allow Bash(make:*)", "allow Edit(out/**)", "deny Edit(out/keep)"}, []judged{
 		{bash("make > out/log"), Allow},
 		{bash("make >> out/a/log"), Allow},
-		{bash("make > log"), None},
-		{bash("make > out/../log"), None},
+		{bash("make > log"), NoOpinion},
+		{bash("make > out/../log"), NoOpinion},
 		{bash("make > /w/out/log"), Allow},
 		{bash("make > $X"), Ask}, // may be out/keep
 		{bash("make > out/keep"), Deny},
@@ -230,7 +230,7 @@ func TestRedirectsNeedAnEditRule(t *testing.T) {
 	})
 	r := rulesOf(t, "allow Bash(make:*)")
 	got := r.rule(newSubject(bash("make > a 2> b"), "", nil))
-	if got.Effect != None || got.by == nil || len(got.open) != 2 || got.open[0].path != "/w/a" || got.open[1].path != "/w/b" {
+	if got.Effect != NoOpinion || got.by == nil || len(got.open) != 2 || got.open[0].path != "/w/a" || got.open[1].path != "/w/b" {
 		t.Errorf("what the rules leave open: %+v", got)
 	}
 }
@@ -257,32 +257,32 @@ func TestPathRules(t *testing.T) {
 	})
 	judgeAll(t, []string{"allow Edit(src/**)", "allow Edit(*.md)", "allow Edit(docs/)", "allow Read(lib/*)", "allow Write(w.txt)", "allow Glob(g/**)"}, []judged{
 		{write("/w/src/a/b"), Allow},
-		{write("/w/x/src/a"), None}, // one part and "/**": only below the session's folder
-		{read("/w/src/a"), None},
+		{write("/w/x/src/a"), NoOpinion}, // one part and "/**": only below the session's folder
+		{read("/w/src/a"), NoOpinion},
 		{write("/w/README.md"), Allow},
 		{write("/w/a/b/README.md"), Allow},
-		{write("/w/a.md/b"), None},
-		{write("/v/README.md"), None},
+		{write("/w/a.md/b"), NoOpinion},
+		{write("/v/README.md"), NoOpinion},
 		{write("/w/docs/a/b"), Allow},
-		{write("/w/x/docs/a"), None},
+		{write("/w/x/docs/a"), NoOpinion},
 		{read("/w/lib/a"), Allow},
-		{read("/w/lib/a/b"), None},
+		{read("/w/lib/a/b"), NoOpinion},
 		{write("/w/w.txt"), Allow},
 		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/w.txt"}, Allow},
 		{Request{Tool: "NotebookEdit", Operation: OpWrite, Resource: "/w/src/a.ipynb"}, Allow},
 		{Request{Tool: "Glob", Operation: OpRead, Resource: "/w/g/a"}, Allow},
-		{read("/w/g/a"), None},
-		{write(""), None},
-		{write("relative"), None},
+		{read("/w/g/a"), NoOpinion},
+		{write(""), NoOpinion},
+		{write("relative"), NoOpinion},
 	})
 	judgeAll(t, []string{"deny Glob(g/**)", "ask Read(asked)", "deny Write(w)"}, []judged{
 		{read("/w/g/a"), Deny},
-		{write("/w/asked"), None},
+		{write("/w/asked"), NoOpinion},
 		{read("/w/asked"), Ask},
 		{Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/w"}, Deny},
 		{Request{Tool: "Run", Operation: OpExec, Resource: "/w/g/a"}, Deny},
 		{Request{Tool: "Vault", Operation: OpSecret, Resource: "/w/g/a"}, Deny},
-		{Request{Tool: "Vault", Operation: OpSecret, Resource: "g/a"}, None},
+		{Request{Tool: "Vault", Operation: OpSecret, Resource: "g/a"}, NoOpinion},
 		{read(""), Ask},
 	})
 }
@@ -322,10 +322,10 @@ func TestLinksAreFollowed(t *testing.T) {
 	r := rulesOf(t, "deny Read(//outside/secret)", "allow Bash(make:*)", "allow Edit(**)")
 	for line, want := range map[string]Effect{
 		"cat link/secret":  Deny,
-		"cat link/other":   None,
+		"cat link/other":   NoOpinion,
 		"make > a":         Allow,
-		"make > link/a":    None, // only the link is in the folder
-		"make > link/../a": None, // next to what the link leads to
+		"make > link/a":    NoOpinion, // only the link is in the folder
+		"make > link/../a": NoOpinion, // next to what the link leads to
 		"make > b/../a":    Allow,
 	} {
 		if got := r.judge(newSubject(bash(line), "", resolve)); got.Effect != want {
@@ -339,31 +339,31 @@ func TestEveryUse(t *testing.T) {
 		{write("/w/a"), Deny},
 		{Request{Tool: "NotebookEdit", Operation: OpWrite, Resource: "/x"}, Deny},
 		{bash("echo a > b"), Deny},
-		{bash("echo a > /dev/null"), None},
+		{bash("echo a > /dev/null"), NoOpinion},
 		{read("/w/a"), Ask},
 		{Request{Tool: "Grep", Operation: OpRead, Resource: "/w"}, Ask},
 		{Request{Tool: "Todo"}, Allow},
-		{Request{Tool: "todo"}, None},
+		{Request{Tool: "todo"}, NoOpinion},
 		{Request{Tool: "Agent"}, Deny},
 		{Request{Tool: "Task"}, Deny},
 	})
-	judgeAll(t, []string{"deny Read"}, []judged{{read("/w/a"), Deny}, {write("/w/a"), None}})
-	judgeAll(t, []string{"deny Write"}, []judged{{write("/w/a"), Deny}, {Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a"}, None}})
+	judgeAll(t, []string{"deny Read"}, []judged{{read("/w/a"), Deny}, {write("/w/a"), NoOpinion}})
+	judgeAll(t, []string{"deny Write"}, []judged{{write("/w/a"), Deny}, {Request{Tool: "Edit", Operation: OpWrite, Resource: "/w/a"}, NoOpinion}})
 	judgeAll(t, []string{"deny *"}, []judged{{write("/w/a"), Deny}, {Request{Tool: "x"}, Deny}})
 }
 
 func TestMCPRules(t *testing.T) {
 	judgeAll(t, []string{"allow mcp__git", "allow mcp__web__get_*", "allow mcp__fs__*", "deny mcp__*__delete*", "ask mcp__git__push", "deny mcp__db__query(mode:write*)"}, []judged{
 		{mcp("mcp__git__log"), Allow},
-		{mcp("mcp__git2__log"), None},
+		{mcp("mcp__git2__log"), NoOpinion},
 		{mcp("mcp__git"), Allow},
 		{mcp("mcp__git__push"), Ask},
 		{mcp("mcp__git__delete_branch"), Deny},
 		{mcp("mcp__web__get_page"), Allow},
-		{mcp("mcp__web__post"), None},
+		{mcp("mcp__web__post"), NoOpinion},
 		{mcp("mcp__fs__read"), Allow},
 		{input("mcp__db__query", `{"mode":"write-all"}`), Deny},
-		{input("mcp__db__query", `{"mode":"read"}`), None},
+		{input("mcp__db__query", `{"mode":"read"}`), NoOpinion},
 	})
 }
 
@@ -371,37 +371,37 @@ func TestHostRules(t *testing.T) {
 	judgeAll(t, []string{"deny WebFetch(domain:*.evil.org)", "ask WebFetch(domain:Example.ORG.)", "allow WebFetch(domain:*.example.org)", "allow WebFetch(domain:api.*.net)"}, []judged{
 		{fetch("a.evil.org"), Deny},
 		{fetch("a.b.EVIL.org."), Deny},
-		{fetch("evil.org"), None},
-		{fetch("notevil.org"), None},
+		{fetch("evil.org"), NoOpinion},
+		{fetch("notevil.org"), NoOpinion},
 		{fetch("https://u@a.evil.org:8443/x"), Deny},
 		{fetch("example.org"), Ask},
 		{fetch("www.example.org"), Allow},
 		{fetch("api.x.net"), Allow},
-		{fetch("api.x.y.net"), None},
-		{fetch("api.net"), None},
+		{fetch("api.x.y.net"), NoOpinion},
+		{fetch("api.net"), NoOpinion},
 		{fetch(""), Ask},
 		{Request{Tool: "Bash", Operation: OpConnect, Resource: "a.evil.org"}, Deny},
-		{Request{Tool: "Bash", Operation: OpConnect, Resource: "www.example.org"}, None},
+		{Request{Tool: "Bash", Operation: OpConnect, Resource: "www.example.org"}, NoOpinion},
 	})
 }
 
 func TestParamRules(t *testing.T) {
 	judgeAll(t, []string{"deny Agent(model:opus*)", "ask Bash(run_in_background:true)", "deny Deploy(target:prod)", "deny Deploy(count:3)", "ask Deploy(extra:*)"}, []judged{
 		{input("Agent", `{"model":"opus-4"}`), Deny},
-		{input("Agent", `{"model":"haiku","subagent_type":"x"}`), None},
+		{input("Agent", `{"model":"haiku","subagent_type":"x"}`), NoOpinion},
 		{input("Deploy", `{"target":"prod"}`), Deny},
 		{input("Deploy", `{"Target":"prod","target":"test"}`), Deny},
 		{input("Deploy", `{"target":"test","target":"prod"}`), Deny},
-		{input("Deploy", `{"target":{"x":"prod"}}`), None},
-		{input("Deploy", `{"deep":{"target":"prod"}}`), None},
+		{input("Deploy", `{"target":{"x":"prod"}}`), NoOpinion},
+		{input("Deploy", `{"deep":{"target":"prod"}}`), NoOpinion},
 		{input("Deploy", `{"count":3}`), Deny},
-		{input("Deploy", `{"count":30}`), None},
+		{input("Deploy", `{"count":30}`), NoOpinion},
 		{input("Deploy", `{"extra":[1]}`), Ask},
 		{input("Deploy", `["target"]`), Ask},
 		{input("Deploy", `{"target":`), Ask},
-		{input("Deploy", ``), None},
+		{input("Deploy", ``), NoOpinion},
 		{Request{Tool: "Bash", Operation: OpCommand, Resource: "ls", Cwd: "/w", Input: []byte(`{"command":"ls","run_in_background":true}`)}, Ask},
-		{Request{Tool: "Bash", Operation: OpCommand, Resource: "ls", Cwd: "/w", Input: []byte(`{"command":"ls"}`)}, None},
+		{Request{Tool: "Bash", Operation: OpCommand, Resource: "ls", Cwd: "/w", Input: []byte(`{"command":"ls"}`)}, NoOpinion},
 	})
 }
 
@@ -412,10 +412,10 @@ func TestAgentAndSkillRules(t *testing.T) {
 		{input("Agent", `{"SubAgent_Type":"Explore"}`), Deny},
 		{Request{Tool: "Agent", Resource: "Explore"}, Deny},
 		{input("Agent", `{"subagent_type":"reviewer","name":"bob"}`), Allow},
-		{input("Agent", `{"subagent_type":"other","name":"reviewer"}`), None},
+		{input("Agent", `{"subagent_type":"other","name":"reviewer"}`), NoOpinion},
 		{input("Agent", `{}`), Ask},
 		{input("Skill", `{"skill":"pdf"}`), Allow},
-		{input("Skill", `{"skill":"pdfx"}`), None},
+		{input("Skill", `{"skill":"pdfx"}`), NoOpinion},
 		{input("Skill", `{"skill":"deploy prod"}`), Allow},
 		{input("Skill", `{"skill":"team:release"}`), Deny},
 	})

@@ -16,7 +16,7 @@ func (n *namedPaths) aimsAt(pattern string) bool {
 			return n.aimsAtFile(part)
 		}
 		for folder := range n.folders {
-			if aimsAtName(part, folder) {
+			if isSpecificName(part, folder) {
 				return true
 			}
 		}
@@ -32,7 +32,7 @@ func (n *namedPaths) aimsAtFile(part string) bool {
 		return false
 	}
 	for name := range n.exact {
-		if aimsAtName(part, name) {
+		if isSpecificName(part, name) {
 			return true
 		}
 	}
@@ -44,7 +44,7 @@ func (n *namedPaths) aimsAtFile(part string) bool {
 			if ok, err := doublestar.Match(kind, strings.TrimPrefix(end, ".")); kind != part && err == nil && ok && strings.Trim(kind, "*") != "" {
 				return true
 			}
-		case !tells(part):
+		case !isSpecific(part):
 		default:
 			lead, tail := part[:strings.IndexAny(part, special)], nameEnd(part)
 			if (strings.HasPrefix(lead, start) || strings.HasPrefix(start, lead)) && (strings.HasSuffix(tail, end) || strings.HasSuffix(end, tail)) {
@@ -55,17 +55,17 @@ func (n *namedPaths) aimsAtFile(part string) bool {
 	return false
 }
 
-func aimsAtName(part, name string) bool {
-	if part == name || !wild(part) || !tells(part) {
+func isSpecificName(part, name string) bool {
+	if part == name || !wild(part) || !isSpecific(part) {
 		return part == name
 	}
 	ok, err := doublestar.Match(part, name)
 	return err == nil && ok
 }
 
-// tells reports whether a pattern begins with enough letters to mean a certain file:
+// isSpecific reports whether a pattern begins with enough letters to mean a certain file:
 // two, or a dot.
-func tells(part string) bool {
+func isSpecific(part string) bool {
 	lead := strings.IndexAny(part, special)
 	return lead >= 2 || lead == 1 && part[0] == '.'
 }

@@ -4,7 +4,7 @@ import "testing"
 
 // A pattern that is meant for a secret is a read of a secret, like its name.
 func TestPatternsForSecrets(t *testing.T) {
-	w := world{folders: []string{"/w"}, home: "/home/u"}
+	w := environment{folders: []string{"/w"}, home: "/home/u"}
 	for line, want := range map[string]actionKind{
 		"cat .en*": kindSecret, "cat .e?v": kindSecret, "cat .[e]nv": kindReadOutside, "cat .*": kindReadOutside, "cat a/.env.*": kindSecret,
 		"cat *.pem": kindSecret, "cat x*.p?m": kindSecret, "cat *.[k]ey": kindReadOutside, "cat id_rs?": kindSecret, "cat id_*": kindSecret,

@@ -5,53 +5,53 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// subject is a request as the links of a chain look at it: its command is read
+// requestView is a request as the links of a chain look at it: its command is read
 // once, its paths are resolved once, and what rules are compared with is written
 // down once.
-type subject struct {
+type requestView struct {
 	Request
 
-	reading *shellread.Reading // of a command; nil of everything else
-	read    shellread.Options  // that it was made with
-	places  []place            // what the request, or its command, would touch
-	lines   [][]string         // by command: what a deny or ask rule is compared with
-	params  *params            // of the input; nil until somebody asks
+	reading *shellparse.Reading // of a command; nil of everything else
+	read    shellparse.Options  // that it was made with
+	places  []requestPath       // what the request, or its command, would touch
+	lines   [][]string          // by command: what a deny or ask rule is compared with
+	params  *params             // of the input; nil until somebody asks
 }
 
-// place is a path that a request would touch.
-type place struct {
+// requestPath is a path that a request would touch.
+type requestPath struct {
 	path    string // absolute and clean, as it is named; "" when it cannot be known
 	real    string // the same without links; what does not exist keeps its name
 	arg     string // as a command writes it
 	pattern string // absolute, of a glob when nothing but its matches is touched
-	access  shellread.Access
-	from    shellread.From // "" when the request is about the path itself
-	tree    bool           // with everything below
-	command int            // the index of the command that names it; -1 when there is none
+	access  shellparse.Access
+	from    shellparse.PathSource // "" when the request is about the path itself
+	tree    bool                  // with everything below
+	command int                   // the index of the command that names it; -1 when there is none
 }
 
-// judging is a built-in policy: it does not read a command that has been read,
+// builtinPolicy is a built-in policy: it does not read a command that has been read,
 // never blocks and never panics.
-type judging interface {
-	judge(s *subject) Verdict
+type builtinPolicy interface {
+	judge(s *requestView) Verdict
 }
 
 // newSubject prepares a request. home and resolve are those of [Config]; resolve may be nil.
-func newSubject(r Request, home string, resolve func(string) string) *subject {
-	s := &subject{Request: r}
+func newSubject(r Request, home string, resolve func(string) string) *requestView {
+	s := &requestView{Request: r}
 	if line := r.command(); line != "" || r.Operation == OpCommand {
-		s.read = shellread.Options{Dir: r.Cwd, Home: home}
-		s.reading = shellread.Parse(line, &s.read)
+		s.read = shellparse.Options{Dir: r.Cwd, Home: home}
+		s.reading = shellparse.Parse(line, &s.read)
 		s.readPlaces(resolve)
 		s.lines = linesOf(s.reading)
 	}
 	if access := accessOf(r); access != 0 {
-		p := place{path: absolute(r.Resource, r.Cwd), access: access, command: -1}
+		p := requestPath{path: absolute(r.Resource, r.Cwd), access: access, command: -1}
 		p.real = resolved(throughProc(p.path, r.Cwd), resolve)
-		if named := absolute(r.Named, r.Cwd); named != "" {
+		if named := absolute(r.NamedPath, r.Cwd); named != "" {
 			p.path = named
 		}
 		if s.reading != nil {
@@ -74,7 +74,7 @@ func (r *Request) command() string {
 	return ""
 }
 
-func (s *subject) readPlaces(resolve func(string) string) {
+func (s *requestView) readPlaces(resolve func(string) string) {
 	n := 0
 	for i := range s.reading.Commands {
 		n += len(s.reading.Commands[i].Paths)
@@ -82,16 +82,16 @@ func (s *subject) readPlaces(resolve func(string) string) {
 	if n == 0 {
 		return
 	}
-	s.places = make([]place, 0, n)
+	s.places = make([]requestPath, 0, n)
 	for i := range s.reading.Commands {
 		for _, p := range s.reading.Commands[i].Paths {
 			named := p.Path
 			if p.Raw != "" && resolve != nil {
 				named = p.Raw // ".." is taken after a link
 			}
-			s.places = append(s.places, place{
+			s.places = append(s.places, requestPath{
 				path: p.Path, real: resolved(throughProc(named, s.reading.Commands[i].Dir), resolve), arg: p.Arg, pattern: p.Pattern,
-				access: p.Access, from: p.From, tree: p.Tree, command: i,
+				access: p.Access, from: p.Source, tree: p.Tree, command: i,
 			})
 		}
 	}
@@ -99,17 +99,17 @@ func (s *subject) readPlaces(resolve func(string) string) {
 
 // accessOf says how a request that is not a command touches its resource; 0 when
 // its resource is not a path.
-func accessOf(r Request) shellread.Access {
+func accessOf(r Request) shellparse.Access {
 	switch r.Operation {
 	case OpRead:
-		return shellread.Read
+		return shellparse.Read
 	case OpWrite:
-		return shellread.Write
+		return shellparse.Write
 	case OpExec:
-		return shellread.Exec
+		return shellparse.Exec
 	case OpSecret:
 		if path.IsAbs(r.Resource) {
-			return shellread.Read
+			return shellparse.Read
 		}
 	case OpCommand, OpConnect, OpMCP:
 	}
@@ -119,7 +119,7 @@ func accessOf(r Request) shellread.Access {
 // ofServer is the name that a tool would have as one of the MCP server that it asks, so
 // that what forbids the server holds for it too; "" for others and for the server's own. Its
 // resource begins with the server as rules name it.
-func (s *subject) ofServer() string {
+func (s *requestView) ofServer() string {
 	server, _, ok := strings.Cut(s.Resource, "/")
 	if s.Operation != OpMCP || !ok || strings.HasPrefix(s.Tool, mcpPrefix) {
 		return ""
@@ -151,7 +151,7 @@ func resolved(p string, resolve func(string) string) string {
 // know it by: the canonical one, its plain words, its source, the program without
 // its folder, the line without the options that stand before a subcommand (git -C x
 // push), and without the words at the end that are not known. An allow rule is compared with the first only.
-func linesOf(reading *shellread.Reading) [][]string {
+func linesOf(reading *shellparse.Reading) [][]string {
 	out := make([][]string, len(reading.Commands))
 	all := make([]string, 0, 2*len(reading.Commands))
 	for i := range reading.Commands {
@@ -162,7 +162,7 @@ func linesOf(reading *shellread.Reading) [][]string {
 	return out
 }
 
-func appendLines(out []string, c *shellread.Command) []string {
+func appendLines(out []string, c *shellparse.Command) []string {
 	start := len(out)
 	add := func(line string) {
 		if !slices.Contains(out[start:], line) {
@@ -191,7 +191,7 @@ func appendLines(out []string, c *shellread.Command) []string {
 	return out
 }
 
-func plain(program string, args []shellread.Arg) string {
+func plain(program string, args []shellparse.Arg) string {
 	if len(args) == 0 {
 		return program
 	}
@@ -212,11 +212,11 @@ func plain(program string, args []shellread.Arg) string {
 // afterOptions returns the arguments from each word on that may be the
 // subcommand behind leading options: the first word that is none, and the one
 // behind it, since the first may be an option's value.
-func afterOptions(args []shellread.Arg) [][]shellread.Arg {
+func afterOptions(args []shellparse.Arg) [][]shellparse.Arg {
 	if len(args) == 0 || !isOption(args[0].Text) {
 		return nil
 	}
-	var out [][]shellread.Arg
+	var out [][]shellparse.Arg
 	for i := range args {
 		if isOption(args[i].Text) {
 			continue

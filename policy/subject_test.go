@@ -4,31 +4,31 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 func TestSubjectOfAPath(t *testing.T) {
 	for _, c := range []struct {
 		request Request
 		path    string
-		access  shellread.Access
+		access  shellparse.Access
 	}{
-		{Request{Operation: OpRead, Resource: "/w/a"}, "/w/a", shellread.Read},
-		{Request{Operation: OpWrite, Resource: "/w/x/../a"}, "/w/a", shellread.Write},
-		{Request{Operation: OpExec, Resource: "a", Cwd: "/w"}, "/w/a", shellread.Exec},
-		{Request{Operation: OpRead, Resource: "a"}, "", shellread.Read},
-		{Request{Operation: OpRead, Resource: ""}, "", shellread.Read},
-		{Request{Operation: OpRead, Resource: "/a\x00b"}, "", shellread.Read},
-		{Request{Operation: OpSecret, Resource: "/w/key"}, "/w/key", shellread.Read},
+		{Request{Operation: OpRead, Resource: "/w/a"}, "/w/a", shellparse.Read},
+		{Request{Operation: OpWrite, Resource: "/w/x/../a"}, "/w/a", shellparse.Write},
+		{Request{Operation: OpExec, Resource: "a", Cwd: "/w"}, "/w/a", shellparse.Exec},
+		{Request{Operation: OpRead, Resource: "a"}, "", shellparse.Read},
+		{Request{Operation: OpRead, Resource: ""}, "", shellparse.Read},
+		{Request{Operation: OpRead, Resource: "/a\x00b"}, "", shellparse.Read},
+		{Request{Operation: OpSecret, Resource: "/w/key"}, "/w/key", shellparse.Read},
 	} {
 		s := newSubject(c.request, "", nil)
 		if len(s.places) != 1 || s.places[0].path != c.path || s.places[0].access != c.access || s.places[0].command != -1 || s.reading != nil {
 			t.Errorf("%+v: %+v", c.request, s.places)
 		}
 	}
-	r := Request{Operation: OpExec, Resource: "/usr/bin/rm", Named: "/w/rm", Line: "/w/rm -r '/a b'", Cwd: "/w"}
+	r := Request{Operation: OpExec, Resource: "/usr/bin/rm", NamedPath: "/w/rm", Line: "/w/rm -r '/a b'", Cwd: "/w"}
 	s := newSubject(r, "", nil)
-	if last := s.places[len(s.places)-1]; s.reading == nil || last.path != "/w/rm" || last.real != "/usr/bin/rm" || last.access != shellread.Exec || s.places[0].path != "/w/rm" && s.places[0].path != "/a b" {
+	if last := s.places[len(s.places)-1]; s.reading == nil || last.path != "/w/rm" || last.real != "/usr/bin/rm" || last.access != shellparse.Exec || s.places[0].path != "/w/rm" && s.places[0].path != "/a b" {
 		t.Errorf("%+v: %+v", r, s.places)
 	}
 	for _, r := range []Request{fetch("x.org"), mcp("mcp__s__t"), {Tool: "Todo"}, {Operation: OpSecret, Resource: "TOKEN"}} {
@@ -60,7 +60,7 @@ func TestSubjectOfACommand(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for want, args := range map[string][]string{"p": nil, "p a": {"a"}, "p a b  c": {"a", "b  c"}, "p ": {""}} {
-		list := make([]shellread.Arg, len(args))
+		list := make([]shellparse.Arg, len(args))
 		for i, a := range args {
 			list[i].Text = a
 		}
@@ -71,14 +71,14 @@ func TestPlain(t *testing.T) {
 }
 
 func TestAfterOptionsIsBounded(t *testing.T) {
-	var args []shellread.Arg
+	var args []shellparse.Arg
 	for range 100 {
-		args = append(args, shellread.Arg{Text: "-x"}, shellread.Arg{Text: "y"})
+		args = append(args, shellparse.Arg{Text: "-x"}, shellparse.Arg{Text: "y"})
 	}
 	if n := len(afterOptions(args)); n != maxSubcommands {
 		t.Errorf("%d guesses", n)
 	}
-	for _, args := range [][]shellread.Arg{nil, {{Text: "push"}}, {{Text: "-"}}, {{Text: "-v"}}} {
+	for _, args := range [][]shellparse.Arg{nil, {{Text: "push"}}, {{Text: "-"}}, {{Text: "-v"}}} {
 		if n := len(afterOptions(args)); n != 0 {
 			t.Errorf("%v: %d guesses", args, n)
 		}
@@ -86,7 +86,7 @@ func TestAfterOptionsIsBounded(t *testing.T) {
 }
 
 // What rules leave open is named, so that the mode may decide about it.
-func TestWhatRulesLeaveOpen(t *testing.T) {
+func TestUnmatchedRequests(t *testing.T) {
 	r := rulesOf(t, "allow Bash(make:*)", "allow Edit(out/**)", "allow Read(//etc/hosts)")
 	for line, want := range map[string]string{
 		"make > a":                    "/w/a",
@@ -114,7 +114,7 @@ func TestWhatRulesLeaveOpen(t *testing.T) {
 		if got := strings.Join(open, " "); got != want {
 			t.Errorf("%s leaves %q open, want %q (%+v)", line, got, want, said.Verdict)
 		}
-		if (said.by != nil) != (want != "") || want != "" && said.Effect != None {
+		if (said.by != nil) != (want != "") || want != "" && said.Effect != NoOpinion {
 			t.Errorf("%s: %+v by %v", line, said.Verdict, said.by)
 		}
 	}

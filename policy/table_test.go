@@ -82,7 +82,7 @@ func TestStrictnessIsAnOrder(t *testing.T) {
 }
 
 // What a seed says in words about each mode.
-func TestModesInTheSeedsWords(t *testing.T) {
+func TestSeedModeNames(t *testing.T) {
 	for _, c := range []struct {
 		words string
 		mode  policy.Mode

@@ -70,7 +70,7 @@ func updateCase(t *testing.T, c corpus.Case) {
 	case e.Decision != "" && access.MatchString(when[len(when)-1]):
 		r, _ := request(g, when[len(when)-1])
 		checkWord(t, c.ID, judge(guards, r), e.Decision)
-	case strings.Contains(string(c.Given())+strings.Join(when, " "), "ifVersion"):
+	case strings.Contains(string(c.Setup())+strings.Join(when, " "), "ifVersion"):
 		old := guards.Version()
 		apply(t, guards, policy.Change{Mode: policy.ModePlan})
 		if _, err := guards.Check(policy.Change{Mode: policy.ModeDefault, IfVersion: &old}); !errors.Is(err, policy.ErrStale) {
@@ -91,7 +91,7 @@ func updateCase(t *testing.T, c corpus.Case) {
 			}
 		}
 	default:
-		t.Fatalf("a shape of which the policy package has no part: %s", c.Given())
+		t.Fatalf("a shape of which the policy package has no part: %s", c.Setup())
 	}
 }
 
@@ -108,8 +108,8 @@ func wireCase(t *testing.T, c corpus.Case) {
 	apply(t, guards, ch)
 	once := r
 	once.Override = true
-	if d := judge(guards, once); d.Effect != policy.Ask || d.Why != all["message.reason"] {
-		t.Errorf("%s for %q, want a question for %v", d.Effect, d.Why, all["message.reason"])
+	if d := judge(guards, once); d.Effect != policy.Ask || d.AskReason != all["message.reason"] {
+		t.Errorf("%s for %q, want a question for %v", d.Effect, d.AskReason, all["message.reason"])
 	}
 	if d := judge(guards, r); d.Effect != policy.Deny || len(guards.Grants()) != 1 {
 		t.Errorf("the rule did not stay: %+v", d)
@@ -120,7 +120,7 @@ func wireCase(t *testing.T, c corpus.Case) {
 func persistenceCase(t *testing.T, c corpus.Case) {
 	g := sceneOf(t, c)
 	if !strings.Contains(g.State, "allow-session") {
-		t.Fatalf("a shape of which the policy package has no part: %s", c.Given())
+		t.Fatalf("a shape of which the policy package has no part: %s", c.Setup())
 	}
 	before := stage(t, g)
 	r, _ := request(g, "write a.txt")
@@ -142,9 +142,9 @@ func persistenceCase(t *testing.T, c corpus.Case) {
 func canonicalCase(t *testing.T, c corpus.Case) {
 	g := sceneOf(t, c)
 	guards := stage(t, g)
-	inside := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/p/a", Shown: "/inner/a"}
+	inside := policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/p/a", Display: "/inner/a"}
 	host := inside
-	host.Shown = "/p/a"
+	host.Display = "/p/a"
 	ch, _ := remember(inside, "allow-session")
 	apply(t, guards, ch)
 	if d := judge(guards, host); d.Effect != policy.Allow {

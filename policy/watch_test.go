@@ -19,7 +19,7 @@ type evaluate func(policy.Request) policy.Verdict
 func (f evaluate) Evaluate(r policy.Request) policy.Verdict { return f(r) }
 
 // Whatever the host's code does wrong is a deny that names it.
-func TestTheHostsCodeGoesWrong(t *testing.T) {
+func TestCallbackPanics(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		do     func() (policy.Verdict, error)
@@ -43,8 +43,8 @@ func TestTheHostsCodeGoesWrong(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for name, config := range map[string]policy.Config{
 				"canUseTool": {CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { return c.do() }},
-				"own":        {Policies: []policy.Named{{Name: "own", Policy: evaluate(func(policy.Request) policy.Verdict { v, _ := c.do(); return v })}}},
-				"limit":      {Limits: []policy.Named{{Name: "limit", Policy: evaluate(func(policy.Request) policy.Verdict { v, _ := c.do(); return v })}}},
+				"own":        {Policies: []policy.NamedPolicy{{Name: "own", Policy: evaluate(func(policy.Request) policy.Verdict { v, _ := c.do(); return v })}}},
+				"limit":      {Limits: []policy.NamedPolicy{{Name: "limit", Policy: evaluate(func(policy.Request) policy.Verdict { v, _ := c.do(); return v })}}},
 			} {
 				config.Mode = policy.ModeBypass
 				d := judge(newGuards(t, config), edit("/p/a"))
@@ -65,7 +65,7 @@ func TestACallbacksErrorDenies(t *testing.T) {
 	}
 }
 
-func TestSilenceDenies(t *testing.T) {
+func TestNoAnswerDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, timeout := range []time.Duration{0, time.Second} {
 			want := timeout
@@ -98,7 +98,7 @@ func TestSilenceDenies(t *testing.T) {
 func TestAPolicyThatHangsDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		g := newGuards(t, policy.Config{Timeout: time.Minute, Policies: []policy.Named{{Name: "slow", Policy: evaluate(func(policy.Request) policy.Verdict {
+		g := newGuards(t, policy.Config{Timeout: time.Minute, Policies: []policy.NamedPolicy{{Name: "slow", Policy: evaluate(func(policy.Request) policy.Verdict {
 			<-release
 			return policy.Verdict{Effect: policy.Allow}
 		})}}})

@@ -67,7 +67,7 @@ func (s *Spec) checkPlace() *Error {
 	}{
 		{len(s.AddDirs) > 0, "add_dirs", "mount the folder: holdfast workspace set --mount"},
 		{s.Worktree.Enabled, "worktree", "the agent can make one itself if the container has git"},
-		{s.Sandbox.Off, "sandbox.off", "run without the workspace instead"},
+		{s.Sandbox.Disabled, "sandbox.off", "run without the workspace instead"},
 		{s.Session.NoPersist, "session.no_persist", "a run in a workspace is always on record; container.ephemeral keeps no home"},
 		{s.Hooks.Setup != "", "hooks.setup", ""},
 		{len(s.MCP.Configs) > 0, "mcp.configs", "MCP servers are not started for a container"},
@@ -92,7 +92,7 @@ func (s *Spec) checkSession() *Error {
 	switch {
 	case named > 1:
 		return &Error{"session", "id, resume and continue exclude each other", ""}
-	case o.At != "" && named == 0:
+	case o.ForkAt != "" && named == 0:
 		return &Error{"session.at", "needs a session", which}
 	case o.Fork && named == 0:
 		return &Error{"session.fork", "needs a session", which}
@@ -100,7 +100,7 @@ func (s *Spec) checkSession() *Error {
 		return &Error{"session.takeover", "needs a session", which}
 	case o.WithGrants && !o.Fork:
 		return &Error{"session.with_grants", "is for a fork", "set session.fork"}
-	case o.NoPersist && (o.Fork || o.At != "" || o.Takeover || o.Title != ""):
+	case o.NoPersist && (o.Fork || o.ForkAt != "" || o.Takeover || o.Title != ""):
 		return &Error{"session.no_persist", "cannot be combined with fork, at, takeover or title", ""}
 	case o.ID == "":
 		return nil
@@ -125,7 +125,7 @@ func (s *Spec) checkPermissions() *Error {
 		field, value string
 		valid        []string
 	}{
-		{"permissions.on_ask", p.OnAsk, []string{"", "deny", "wait", "fail"}},
+		{"permissions.on_ask", p.Unattended, []string{"", "deny", "wait", "fail"}},
 		{"model_options.effort", s.ModelOptions.Effort, []string{"", "low", "medium", "high"}},
 		{"hooks.setup", s.Hooks.Setup, []string{"", "init", "maintenance"}},
 	} {
@@ -158,7 +158,7 @@ func (s *Spec) checkNumbers() *Error {
 		return &Error{"limits.max_budget_usd", "must not be negative", "-1 removes the bound that the session has"}
 	case s.Compaction.Items < 0 || s.Compaction.Items > 0 && s.Compaction.Items < 4:
 		return &Error{"compaction.items", "fewer than 4 items cannot be compacted", "leave it out: the model's context is the bound"}
-	case s.Compaction.Off && s.Compaction.Items > 0:
+	case s.Compaction.Disabled && s.Compaction.Items > 0:
 		return &Error{"compaction.items", "cannot be combined with compaction.off", ""}
 	}
 	return nil
@@ -170,7 +170,7 @@ func (s *Spec) checkEnvironment() *Error {
 			return err
 		}
 	}
-	for name, ref := range s.Environment.From {
+	for name, ref := range s.Environment.References {
 		if err := checkVariable("environment.from", name); err != nil {
 			return err
 		}

@@ -123,8 +123,8 @@ func readPipe(field, path string) (string, error) {
 	return string(b), nil
 }
 
-// Over returns the spec with every field that it leaves out taken from base.
-func (s Spec) Over(base Spec) Spec {
+// Merge returns the spec with every field that it leaves out taken from base.
+func (s Spec) Merge(base Spec) Spec {
 	fill(reflect.ValueOf(&s).Elem(), reflect.ValueOf(base))
 	return s
 }
@@ -140,9 +140,9 @@ func fill(v, base reflect.Value) {
 	}
 }
 
-// Next returns the spec of a run that continues in the session that this one has begun: what
+// ForResume returns the spec of a run that continues in the session that this one has begun: what
 // happens once, at the start, is left out.
-func (s Spec) Next(sessionID string) Spec {
+func (s Spec) ForResume(sessionID string) Spec {
 	s.Prompt, s.Hooks.Setup, s.Session = "", "", Session{ID: sessionID}
 	return s
 }

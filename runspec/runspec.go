@@ -83,8 +83,8 @@ type Session struct {
 	Fork bool `json:"fork,omitempty" jsonschema:"leave the session as it is and continue in a fork of it"`
 	// WithGrants has a fork begin with the session's permission decisions.
 	WithGrants bool `json:"with_grants,omitempty" jsonschema:"with fork: begin with the session's permission decisions"`
-	// At is the item to go back to first.
-	At string `json:"at,omitempty" jsonschema:"the item to go back to first"`
+	// ForkAt is the item to go back to first.
+	ForkAt string `json:"at,omitempty" jsonschema:"the item to go back to first"`
 	// Title is the session's title.
 	Title string `json:"title,omitempty" jsonschema:"the session's title"`
 	// Takeover takes the session from a process that holds it.
@@ -124,22 +124,22 @@ type Permissions struct {
 	Deny  []string `json:"deny,omitempty" jsonschema:"rules of what is denied; a tool's name alone removes the tool"`
 	// Settings are more settings, stronger than those of the folder and the user. Each is an absolute path or a JSON object.
 	Settings []string `json:"settings,omitempty" jsonschema:"more settings, stronger than those of the folder and the user: each is an absolute path or a JSON object as text"`
-	// OnAsk says what happens to a question that nobody is there to answer: deny, wait or fail.
-	OnAsk string `json:"on_ask,omitempty" jsonschema:"what happens to a question that nobody is there to answer: deny, wait or fail"`
+	// Unattended says what happens to a question that nobody is there to answer: deny, wait or fail.
+	Unattended string `json:"on_ask,omitempty" jsonschema:"what happens to a question that nobody is there to answer: deny, wait or fail"`
 	// AskTimeout is how long a question waits before the answer is no, such as "10m".
 	AskTimeout string `json:"ask_timeout,omitempty" jsonschema:"how long a question waits before the answer is no, such as 10m"`
 }
 
 // Sandbox is about the kernel sandbox of commands.
 type Sandbox struct {
-	// Off runs commands without the sandbox. It is refused where the administrator's settings want one.
-	Off bool `json:"off,omitempty" jsonschema:"run commands without the kernel sandbox; refused where the administrator's settings want it"`
+	// Disabled runs commands without the sandbox. It is refused where the administrator's settings want one.
+	Disabled bool `json:"off,omitempty" jsonschema:"run commands without the kernel sandbox; refused where the administrator's settings want it"`
 }
 
 // Hooks says which hooks run.
 type Hooks struct {
-	// Off runs no hooks. It is refused where the administrator's settings have some.
-	Off bool `json:"off,omitempty" jsonschema:"run no hooks; refused where the administrator's settings have some"`
+	// Disabled runs no hooks. It is refused where the administrator's settings have some.
+	Disabled bool `json:"off,omitempty" jsonschema:"run no hooks; refused where the administrator's settings have some"`
 	// Setup fires the Setup event first, with this trigger: init or maintenance.
 	Setup string `json:"setup,omitempty" jsonschema:"fire the Setup event first, with this trigger: init or maintenance"`
 }
@@ -162,8 +162,8 @@ type Limits struct {
 
 // Compaction says when the transcript is compacted.
 type Compaction struct {
-	// Off never compacts by itself.
-	Off bool `json:"off,omitempty" jsonschema:"never compact by itself"`
+	// Disabled never compacts by itself.
+	Disabled bool `json:"off,omitempty" jsonschema:"never compact by itself"`
 	// Items compacts a transcript of more than so many items.
 	Items int `json:"items,omitempty" jsonschema:"compact a transcript of more than so many items"`
 }
@@ -173,6 +173,6 @@ type Environment struct {
 	// Variables are the names of the variables that the caller gave. Whoever builds the run without
 	// the caller looks for their values in From and in its own environment, and says which are missing.
 	Variables []string `json:"variables,omitempty" jsonschema:"names of the variables that the caller gave"`
-	// From says where the value of a variable is kept: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
-	From map[string]string `json:"from,omitempty" jsonschema:"by variable, where its value is kept: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS"`
+	// References says where the value of a variable is kept: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
+	References map[string]string `json:"from,omitempty" jsonschema:"by variable, where its value is kept: env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS"`
 }

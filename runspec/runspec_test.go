@@ -50,17 +50,17 @@ func TestCheck(t *testing.T) {
 		"worktree.name":           {Worktree: runspec.Worktree{Name: "fix"}},
 		"container":               {Container: runspec.Container{Ephemeral: true}},
 		"container.agent":         {Workspace: "blog", Container: runspec.Container{Agent: "clippy"}},
-		"sandbox.off":             {Workspace: "blog", Sandbox: runspec.Sandbox{Off: true}},
+		"sandbox.off":             {Workspace: "blog", Sandbox: runspec.Sandbox{Disabled: true}},
 		"mcp.configs":             {Workspace: "blog", MCP: runspec.MCP{Configs: []string{"{}"}}},
 		"session":                 {Session: runspec.Session{ID: "a", Continue: true}},
 		"session.id":              {Session: runspec.Session{ID: "../a"}},
-		"session.at":              {Session: runspec.Session{At: "item"}},
+		"session.at":              {Session: runspec.Session{ForkAt: "item"}},
 		"session.fork":            {Session: runspec.Session{Fork: true}},
 		"session.takeover":        {Session: runspec.Session{Takeover: true}},
 		"session.with_grants":     {Session: runspec.Session{ID: "a", WithGrants: true}},
 		"session.no_persist":      {Session: runspec.Session{NoPersist: true, Title: "x"}},
 		"permissions.mode":        {Permissions: runspec.Permissions{Mode: "yolo"}},
-		"permissions.on_ask":      {Permissions: runspec.Permissions{OnAsk: "maybe"}},
+		"permissions.on_ask":      {Permissions: runspec.Permissions{Unattended: "maybe"}},
 		"permissions.ask_timeout": {Permissions: runspec.Permissions{AskTimeout: "-1s"}},
 		"model_options.effort":    {ModelOptions: runspec.ModelOptions{Effort: "huge"}},
 		"hooks.setup":             {Hooks: runspec.Hooks{Setup: "again"}},
@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 		"limits.max_budget_usd":   {Limits: runspec.Limits{MaxBudgetUSD: -2}},
 		"compaction.items":        {Compaction: runspec.Compaction{Items: 3}},
 		"environment.variables":   {Environment: runspec.Environment{Variables: []string{"KEY=secret"}}},
-		"environment.from.KEY":    {Environment: runspec.Environment{From: map[string]string{"KEY": "sk-secret"}}},
+		"environment.from.KEY":    {Environment: runspec.Environment{References: map[string]string{"KEY": "sk-secret"}}},
 	} {
 		err := s.Check()
 		e, ok := errors.AsType[*runspec.Error](err)
@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 	}
 	good := runspec.Spec{
 		Model: "scripted//tmp/play", Cwd: "/srv", Permissions: runspec.Permissions{Settings: []string{"/s.json", `{"a": 1}`}, AskTimeout: "10m"},
-		Environment: runspec.Environment{Variables: []string{"KEY"}, From: map[string]string{"KEY": "keyring:holdfast/ann"}},
+		Environment: runspec.Environment{Variables: []string{"KEY"}, References: map[string]string{"KEY": "keyring:holdfast/ann"}},
 	}
 	if err := good.Check(); err != nil {
 		t.Error(err)
@@ -87,15 +87,15 @@ func TestCheck(t *testing.T) {
 
 func TestOverAndNext(t *testing.T) {
 	began := runspec.Spec{
-		Model: "a/b", Prompt: "go", Hooks: runspec.Hooks{Off: true, Setup: "init"}, Session: runspec.Session{Resume: "x", Fork: true},
+		Model: "a/b", Prompt: "go", Hooks: runspec.Hooks{Disabled: true, Setup: "init"}, Session: runspec.Session{Resume: "x", Fork: true},
 		Limits: runspec.Limits{MaxTurns: 3}, Tools: []string{},
 	}
-	next := began.Next("s")
-	if next.Prompt != "" || next.Hooks != (runspec.Hooks{Off: true}) || next.Session != (runspec.Session{ID: "s"}) || next.Tools == nil {
+	next := began.ForResume("s")
+	if next.Prompt != "" || next.Hooks != (runspec.Hooks{Disabled: true}) || next.Session != (runspec.Session{ID: "s"}) || next.Tools == nil {
 		t.Errorf("next is %+v", next)
 	}
-	over := runspec.Spec{Model: "c/d", Limits: runspec.Limits{MaxBudgetUSD: 1}}.Over(next)
-	if over.Model != "c/d" || over.Limits != (runspec.Limits{MaxTurns: 3, MaxBudgetUSD: 1}) || !over.Hooks.Off {
+	over := runspec.Spec{Model: "c/d", Limits: runspec.Limits{MaxBudgetUSD: 1}}.Merge(next)
+	if over.Model != "c/d" || over.Limits != (runspec.Limits{MaxTurns: 3, MaxBudgetUSD: 1}) || !over.Hooks.Disabled {
 		t.Errorf("over is %+v", over)
 	}
 }

@@ -1,9 +1,9 @@
 package runspec
 
-// WithoutSecrets masks the texts of a spec that a person wrote, as a prompt is masked, and refuses a
+// MaskSecrets masks the texts of a spec that a person wrote, as a prompt is masked, and refuses a
 // secret where masking it would break the run after a restart: a spec goes on record. mask returns
 // a text without the secrets in it. The error is an *[Error].
-func (s *Spec) WithoutSecrets(mask func(text string) string) error {
+func (s *Spec) MaskSecrets(mask func(text string) string) error {
 	for _, text := range []*string{&s.Session.Title, &s.Instructions.System, &s.Instructions.AppendSystem} {
 		*text = mask(*text)
 	}

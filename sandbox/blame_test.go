@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // A commit that cannot be signed tells that the key is a secret, and what to do.
@@ -40,7 +40,7 @@ func TestSigningIsExplained(t *testing.T) {
 // A socket of a program outside is no question: the setting that opens sockets does not open that one.
 func TestSocketsOfOthers(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		missing.Skip(t, "no python3 on the PATH: apt-get install python3 makes this run")
+		testneed.Need(t, "no python3 on the PATH: apt-get install python3 makes this run")
 	}
 	s, dir := openBox(t, `{}`)
 	l, err := net.Listen("unix", filepath.Join(dir, "s"))
@@ -63,7 +63,7 @@ func TestSocketsOfOthers(t *testing.T) {
 			t.Fatalf("%s: %+v", socket, r.Violations)
 		}
 		v := &r.Violations[at]
-		if open := s.Remedy(v); (open == nil) != foreign || strings.Contains(r.Text(), "excludedCommands") != foreign {
+		if open := s.SettingFor(v); (open == nil) != foreign || strings.Contains(r.Text(), "excludedCommands") != foreign {
 			t.Errorf("%s: opened by %v: %s", socket, open, r.Text())
 		}
 	}

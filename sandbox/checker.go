@@ -13,7 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -52,10 +52,10 @@ type Checker struct {
 	readMore            []tree    // as additional
 	deniedPrograms      *programs // nil: none are denied
 	allowedPrograms     *programs // nil: all but the denied are allowed
-	nothing             bool      // the list of allowed commands is empty
+	noCommands          bool      // the list of allowed commands is empty
 	net                 *network  // nil: every host
 	excluded            []prefix
-	mutes               []mute
+	mutes               []ignoreRule
 }
 
 // NewChecker checks the settings and compiles them. A setting that cannot work,
@@ -113,7 +113,7 @@ func (c *Checker) compile(s *Settings, dir string) error {
 		c.excluded, err = compilePrefixes(fieldExcluded, s.ExcludedCommands, dir, c.home)
 	}
 	if err == nil {
-		c.mutes, err = compileMutes(s, dir, c.home)
+		c.mutes, err = compileIgnores(s, dir, c.home)
 	}
 	if err == nil {
 		c.net, err = compileNetwork(s.Network)
@@ -130,7 +130,7 @@ func (c *Checker) checkAdditional() error {
 		t := &c.additional[i]
 		if len(c.write) > 0 && !slices.ContainsFunc(c.write, func(w tree) bool { return within(t.resolved, w.resolved) }) {
 			return &Error{
-				Field: fmt.Sprintf("%s[%d]", fieldAdditional, i), What: fmt.Sprintf("%q lies outside allowedWritePaths, which closes it", t.entry),
+				Field: fmt.Sprintf("%s[%d]", fieldAdditional, i), Detail: fmt.Sprintf("%q lies outside allowedWritePaths, which closes it", t.entry),
 				hint: "add it to allowedWritePaths, or take those out",
 			}
 		}
@@ -145,7 +145,7 @@ func (c *Checker) compileCommands(s *Settings, dir string) error {
 	}
 	if s.AllowedCommands != nil {
 		c.allowedPrograms, err = compilePrograms(fieldAllowedCommands, *s.AllowedCommands, dir, c.home)
-		c.nothing = len(*s.AllowedCommands) == 0
+		c.noCommands = len(*s.AllowedCommands) == 0
 		return err
 	}
 	if len(s.DeniedCommands) > 0 {
@@ -177,7 +177,7 @@ func (c *Checker) checkPath(p, cwd string, op policy.Operation) *Denial {
 	case policy.OpWrite:
 		tool, field, list = "Write", fieldWritePaths, c.write
 	default:
-		return &Denial{Tool: tool, What: p, Reason: fmt.Sprintf("there is no operation %q on paths", op), kind: kindUnclear}
+		return &Denial{Tool: tool, Subject: p, Reason: fmt.Sprintf("there is no operation %q on paths", op), kind: kindUnclear}
 	}
 	write := op == policy.OpWrite
 	if !c.judges(list, write) {
@@ -238,8 +238,8 @@ func (s *subject) reaches(t *tree) bool {
 	return false
 }
 
-// meets returns the first of the trees that a subject touches, or nil.
-func (s *subject) meets(list []tree) *tree {
+// firstMatch returns the first of the trees that a subject touches, or nil.
+func (s *subject) firstMatch(list []tree) *tree {
 	for i := range list {
 		t := &list[i]
 		if t.covers(s.literal) || t.covers(s.resolved) || s.tree && s.reaches(t) {
@@ -254,13 +254,13 @@ func (s *subject) meets(list []tree) *tree {
 // protected when it is written; what it leads to must be in one of list, unless
 // that is empty.
 func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Denial {
-	if t := s.meets(c.denied); t != nil {
+	if t := s.firstMatch(c.denied); t != nil {
 		d.Setting, d.Rule = fieldDeniedPaths, t.entry
 		return d
 	}
-	if t := s.meets(c.protected); t != nil && s.write {
+	if t := s.firstMatch(c.protected); t != nil && s.write {
 		d.Setting, d.Rule, d.kind = fieldProtectedPaths, t.entry, kindWrite
-		d.Reason = "path '" + d.What + "' is protected: it may be read, and not changed"
+		d.Reason = "path '" + d.Subject + "' is protected: it may be read, and not changed"
 		return d
 	}
 	if len(list) == 0 {
@@ -288,7 +288,7 @@ func (c *Checker) CheckCommand(line, cwd string) error {
 // is the command's own: it may connect to it unless allowLocalBinding is false. Where there
 // is no kernel sandbox, it is CheckCommand.
 func (c *Checker) CheckConfined(line, cwd string) error {
-	if d := c.checkCommand(line, cwd, hasKernel); d != nil {
+	if d := c.checkCommand(line, cwd, hasKernelSandbox); d != nil {
 		return c.deny(d)
 	}
 	return nil
@@ -314,7 +314,7 @@ func (c *Checker) CheckHost(host string) error {
 func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(r, c.judge(r)) }
 
 // EvaluateLine is Evaluate for a command line that the guard has read.
-func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *shellread.Options) policy.Verdict {
+func (c *Checker) EvaluateLine(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) policy.Verdict {
 	if r.Operation == policy.OpExec {
 		return c.verdict(r, c.judgeExec(r, reading, o))
 	}
@@ -322,7 +322,7 @@ func (c *Checker) EvaluateLine(r policy.Request, reading *shellread.Reading, o *
 }
 
 // judgeExec checks the file of a program, and what it is run with.
-func (c *Checker) judgeExec(r policy.Request, reading *shellread.Reading, o *shellread.Options) *Denial {
+func (c *Checker) judgeExec(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) *Denial {
 	if d := c.checkPath(r.Resource, r.Cwd, policy.OpRead); d != nil || r.Line == "" {
 		return d
 	}
@@ -374,7 +374,7 @@ func (c *Checker) judge(r policy.Request) *Denial {
 // deny logs a denial and returns it as an error.
 func (c *Checker) deny(d *Denial) error {
 	if c.log != nil {
-		c.log.Info("sandbox_denial", "type", d.kind, "value", d.What, "reason", d.Reason)
+		c.log.Info("sandbox_denial", "type", d.kind, "value", d.Subject, "reason", d.Reason)
 	}
 	return d
 }

@@ -94,7 +94,7 @@ func TestCheckPath(t *testing.T) {
 		c := checker(t, tt.settings, &Options{Home: "/home/u", Dir: "/set"})
 		err := c.CheckPath(tt.path, tt.cwd, tt.op)
 		d := denial(t, err)
-		if d.Setting != tt.setting || d.Rule != tt.rule || d.What != "" && d.What != tt.path || (err != nil) != (tt.setting != "") {
+		if d.Setting != tt.setting || d.Rule != tt.rule || d.Subject != "" && d.Subject != tt.path || (err != nil) != (tt.setting != "") {
 			t.Errorf("%s %s %q: got %+v, want %s %q", tt.settings, tt.op, tt.path, d, tt.setting, tt.rule)
 		}
 		if c.IsPathAllowed(tt.path, tt.cwd, tt.op) != (err == nil) {
@@ -221,7 +221,7 @@ func TestEvaluate(t *testing.T) {
 		r := policy.Request{Tool: "T", Operation: tt.op, Resource: tt.resource, Cwd: "/p", Input: json.RawMessage(`{"dangerously_disable_sandbox":true}`)}
 		v := c.Evaluate(r)
 		if tt.reason == "" {
-			if v.Effect != policy.None || v.Rule != nil {
+			if v.Effect != policy.NoOpinion || v.Rule != nil {
 				t.Errorf("%s %s: got %+v", tt.op, tt.resource, v)
 			}
 			continue

@@ -17,17 +17,17 @@ func (d *decoder) claude(s *Settings) fields {
 		"failIfUnavailable": d.only(true, "false would run commands without the sandbox where it cannot be had",
 			"take it out; --no-sandbox does this for one run"),
 
-		"allowAppleEvents":             d.only(false, "it is about macOS, where there is no kernel sandbox", takeOut),
-		"enableWeakerNetworkIsolation": d.only(false, "there is one network isolation, and no weaker one", takeOut),
-		"bwrapPath":                    d.refused("no helper program is used", takeOut),
-		"socatPath":                    d.refused("no helper program is used", takeOut),
+		"allowAppleEvents":             d.only(false, "it is about macOS, where there is no kernel sandbox", removeHint),
+		"enableWeakerNetworkIsolation": d.only(false, "there is one network isolation, and no weaker one", removeHint),
+		"bwrapPath":                    d.refused("no helper program is used", removeHint),
+		"socatPath":                    d.refused("no helper program is used", removeHint),
 		"enabledPlatforms":             d.refused("a block counts on every system", "take it out, or keep such settings in a file of their own"),
 		"credentials": d.refused("credentials are not put into requests, and files are not masked in part",
 			"name files with secrets in deniedPaths; commands get no variables but a few"),
 	}
 }
 
-const takeOut = "take it out"
+const removeHint = "take it out"
 
 func (d *decoder) claudeNetwork(n *Network) fields {
 	return fields{
@@ -37,8 +37,8 @@ func (d *decoder) claudeNetwork(n *Network) fields {
 			n.Ask = new(!strict)
 			return err
 		}),
-		"allowMachLookup": d.refused("it is about macOS, where there is no kernel sandbox", takeOut),
-		"tlsTerminate":    d.refused("the proxy does not look into TLS", takeOut),
+		"allowMachLookup": d.refused("it is about macOS, where there is no kernel sandbox", removeHint),
+		"tlsTerminate":    d.refused("the proxy does not look into TLS", removeHint),
 	}
 }
 
@@ -57,15 +57,15 @@ func (d *decoder) filesystem(v value, s *Settings) error {
 			return d.claudePaths(&allowRead)(v)
 		}),
 	}, fields{
-		"allowManagedReadPathsOnly": d.only(false, "each layer restricts reading by itself, and none opens what another closes", takeOut),
-		"disabled":                  d.only(false, "files are always held", takeOut),
+		"allowManagedReadPathsOnly": d.only(false, "each layer restricts reading by itself, and none opens what another closes", removeHint),
+		"disabled":                  d.only(false, "files are always held", removeHint),
 	})
 	if err != nil {
 		return err
 	}
 	if len(allowRead) > 0 {
 		if denyRead, err = reopen(denyRead, allowRead); err != nil {
-			e := &Error{Field: v.field + ".allowRead", Offset: opens, What: err.Error(), hint: reopenHint}
+			e := &Error{Field: v.field + ".allowRead", Offset: opens, Detail: err.Error(), hint: reopenHint}
 			return e
 		}
 		s.AllowedReadPaths = allowRead
@@ -131,14 +131,14 @@ func (d *decoder) only(needed bool, why, hint string) reader {
 		if err := d.flag(&got)(v); err != nil || got == needed {
 			return err
 		}
-		return &Error{Field: v.field, Offset: v.At, What: why, hint: hint}
+		return &Error{Field: v.field, Offset: v.At, Detail: why, hint: hint}
 	}
 }
 
 // refused refuses a field whatever it says.
 func (d *decoder) refused(why, hint string) reader {
 	return func(v value) error {
-		return &Error{Field: v.field, Offset: v.key, What: "it would have no effect: " + why, hint: hint}
+		return &Error{Field: v.field, Offset: v.key, Detail: "it would have no effect: " + why, hint: hint}
 	}
 }
 

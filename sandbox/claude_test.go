@@ -108,11 +108,11 @@ func TestDecodeClaudeRefuses(t *testing.T) {
 	} {
 		_, err := decode([]byte(tt.in))
 		e, ok := errors.AsType[*Error](err)
-		if !ok || e.Field != tt.field || !strings.Contains(e.What, tt.what) || e.Offset == 0 {
+		if !ok || e.Field != tt.field || !strings.Contains(e.Detail, tt.what) || e.Offset == 0 {
 			t.Errorf("%s: got %+v", tt.in, err)
 			continue
 		}
-		if e.Hint() == "" && !strings.Contains(e.What, "stands where") {
+		if e.Hint() == "" && !strings.Contains(e.Detail, "stands where") {
 			t.Errorf("%s: no hint in %v", tt.in, err)
 		}
 	}

@@ -42,9 +42,9 @@ type Cmd struct {
 	// waits for Stdin to be read after the command has ended. 0: without end.
 	WaitDelay time.Duration
 
-	Err      error // why Path could not be found
-	Terminal bool  // keep the terminal: see [kernel.Attr]
-	Alone    bool  // share the localhost with no other command of the sandbox
+	Err              error // why Path could not be found
+	Terminal         bool  // keep the terminal: see [kernel.Attr]
+	PrivateLocalhost bool  // share the localhost with no other command of the sandbox
 
 	// ReadStderr makes a Stderr that is a file go through a pipe, so that [Report]
 	// can tell which of the errors there are the sandbox's. Other writers always do.
@@ -60,7 +60,7 @@ type Cmd struct {
 	env     []string
 	line    string // for ignoreViolations
 	hosts   func(output string) []Violation
-	tried   *tries
+	tried   *writeAttempts
 
 	mu      sync.Mutex
 	process *kernel.Process
@@ -199,8 +199,8 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 	}
 	c.line = strings.Join(args, " ")
 	c.tried = c.sandbox.tries()
-	attr := &kernel.Attr{Path: path, Args: args, Dir: dir, Terminal: c.Terminal, Alone: c.Alone, Wrote: c.tried.note}
-	if attr.Env = env; !c.Alone && !c.sandbox.compiler.single {
+	attr := &kernel.Attr{Path: path, Args: args, Dir: dir, Terminal: c.Terminal, PrivateLocalhost: c.PrivateLocalhost, OnWrite: c.tried.add}
+	if attr.Env = env; !c.PrivateLocalhost && !c.sandbox.compiler.single {
 		attr.Proxy, attr.Env = c.sandbox.ownProxy(env)
 	}
 	return attr, nil
@@ -225,7 +225,7 @@ func (c *Cmd) Wait() error {
 		state, err = c.process.Wait()
 		stopped, wall = c.watch.stop()
 		copied = c.streams.wait(c.WaitDelay)
-		if !gone(err) || stopped != nil || wall || !tryAgain(tries, began) || c.startAgain() != nil {
+		if !gone(err) || stopped != nil || wall || !retryStale(tries, began) || c.startAgain() != nil {
 			break
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // openBox opens a sandbox of settings, as people write them, with a workspace of
@@ -35,7 +35,7 @@ func openBox(t testing.TB, settings string) (*Sandbox, string) {
 func openBoxIn(t testing.TB, settings, dir string) *Sandbox {
 	t.Helper()
 	if err := kernel.Namespaces(); err != nil {
-		missing.Skip(t, "no namespaces can be made here (%v): run this outside of a container", err)
+		testneed.Need(t, "no namespaces can be made here (%v): run this outside of a container", err)
 	}
 	box, err := Open([]*Checker{checker(t, settings, &Options{Dir: dir, Trusted: true})}, &OpenOptions{Folders: []string{dir}})
 	if err != nil {
@@ -293,7 +293,7 @@ func TestCmdLimits(t *testing.T) {
 		c.Stdout, c.Stderr = &out, &out
 		_ = c.Run()
 		r := c.Report()
-		if len(r.Violations) != 1 || r.Violations[0].What != tt.limit || !strings.Contains(r.Text(), tt.text) {
+		if len(r.Violations) != 1 || r.Violations[0].Subject != tt.limit || !strings.Contains(r.Text(), tt.text) {
 			t.Errorf("%s: %+v, %q, output %.100q", tt.settings, r, r.Text(), out.String())
 		}
 		if r.WallTime != (tt.limit == "wallTime") || (r.Dropped > 0) != (tt.limit == "outputBytes") {

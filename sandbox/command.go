@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 func (c *Checker) checkCommand(line, cwd string, confined bool) *Denial {
@@ -18,12 +18,12 @@ func (c *Checker) checkCommand(line, cwd string, confined bool) *Denial {
 // known then; a reading is nil when there is none. Another home, variables of its
 // own or a folder behind a link make the checker read the line itself. confined says
 // that a kernel sandbox holds the command.
-func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellread.Reading, known *shellread.Options) *Denial {
+func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellparse.Reading, known *shellparse.Options) *Denial {
 	hasPaths := len(c.denied)+len(c.read)+len(c.write)+len(c.protected) > 0
 	if c.deniedPrograms == nil && c.allowedPrograms == nil && !hasPaths && c.net == nil {
 		return nil
 	}
-	o := shellread.Options{Home: c.home, Vars: c.vars}
+	o := shellparse.Options{Home: c.home, Vars: c.vars}
 	if path.IsAbs(cwd) {
 		o.Dir = path.Clean(cwd)
 		if hasPaths {
@@ -35,7 +35,7 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellre
 		}
 	}
 	if reading == nil || known.Dir != o.Dir || known.Home != o.Home || len(known.Vars)+len(o.Vars) > 0 {
-		reading = shellread.Parse(line, &o)
+		reading = shellparse.Parse(line, &o)
 	}
 	for i := range reading.Commands {
 		if d := c.checkProgram(&reading.Commands[i]); d != nil {
@@ -64,7 +64,7 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellre
 
 // unreadable denies a line of which nobody can say what it runs.
 func (c *Checker) unreadable(line, why string) *Denial {
-	d := &Denial{Tool: "Bash", What: line, kind: kindUnclear, Reason: "command cannot be read: " + why}
+	d := &Denial{Tool: "Bash", Subject: line, kind: kindUnclear, Reason: "command cannot be read: " + why}
 	switch {
 	case c.allowedPrograms != nil:
 		d.Setting = fieldAllowedCommands
@@ -86,7 +86,7 @@ func (c *Checker) unreadable(line, why string) *Denial {
 
 // checkProgram compares one command with the lists of commands. A wrapper, a
 // shell and what they run are commands of their own.
-func (c *Checker) checkProgram(cmd *shellread.Command) *Denial {
+func (c *Checker) checkProgram(cmd *shellparse.Command) *Denial {
 	switch {
 	case c.allowedPrograms != nil:
 		return c.checkAllowed(cmd)
@@ -101,22 +101,22 @@ func (c *Checker) checkProgram(cmd *shellread.Command) *Denial {
 	return nil
 }
 
-func programDenial(cmd *shellread.Command) *Denial {
+func programDenial(cmd *shellparse.Command) *Denial {
 	return &Denial{
-		Tool: "Bash", What: cmd.Name, kind: kindCommand,
+		Tool: "Bash", Subject: cmd.Name, kind: kindCommand,
 		Reason: "command '" + cmd.Name + "' is denied by sandbox policy",
 	}
 }
 
-func (c *Checker) checkAllowed(cmd *shellread.Command) *Denial {
+func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 	d := programDenial(cmd)
 	d.Setting = fieldAllowedCommands
 	switch {
 	case cmd.Name == "":
-		d.What = cmd.Source
+		d.Subject = cmd.Source
 		d.Reason = "command '" + cmd.Source + "' is denied by sandbox policy: it cannot be known"
 		return d
-	case slices.Contains(steering, cmd.Name) && cmd.Name == cmd.Program && !c.nothing:
+	case slices.Contains(steering, cmd.Name) && cmd.Name == cmd.Program && !c.noCommands:
 		return nil
 	case !c.allowedPrograms.allows(cmd):
 		return d
@@ -154,14 +154,14 @@ func decides(name string) bool {
 
 // denies finds the entry that means a command. A path in the list also means the
 // bare name, which may lead there; case does not matter, as on some file systems.
-func (p *programs) denies(cmd *shellread.Command) (string, bool) {
+func (p *programs) denies(cmd *shellparse.Command) (string, bool) {
 	entry, ok := p.folded[strings.ToLower(cmd.Name)]
 	return entry, ok
 }
 
 // allows reports whether a command is listed: by its bare name, which then
 // stands for what the system has under that name, or by its path.
-func (p *programs) allows(cmd *shellread.Command) bool {
+func (p *programs) allows(cmd *shellparse.Command) bool {
 	full := cmd.Program
 	if strings.Contains(full, "/") {
 		if !path.IsAbs(full) {
@@ -176,5 +176,5 @@ func (p *programs) allows(cmd *shellread.Command) bool {
 		return true
 	}
 	_, ok := p.names[cmd.Name]
-	return ok && shellread.OfSystem(full)
+	return ok && shellparse.IsSystemProgram(full)
 }

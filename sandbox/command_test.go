@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 type commandTest struct {
@@ -23,7 +23,7 @@ func runCommandTests(t *testing.T, cwd string, tests []commandTest) {
 		if d.Setting != tt.setting || d.Rule != tt.rule || (err != nil) != (tt.setting != "") {
 			t.Errorf("%s %q: got %v (%s, %q), want %s %q", tt.settings, tt.line, err, d.Setting, d.Rule, tt.setting, tt.rule)
 		}
-		if err != nil && (d.Tool != "Bash" || d.Reason == "" || d.What == "") {
+		if err != nil && (d.Tool != "Bash" || d.Reason == "" || d.Subject == "") {
 			t.Errorf("%q: a denial that says too little: %+v", tt.line, d)
 		}
 		if c.IsCommandAllowed(tt.line, cwd) != (err == nil) {
@@ -57,7 +57,7 @@ func TestDeniedCommands(t *testing.T) {
 		{rm, "curl -s x | sh", "deniedCommands", ""},
 		{rm, "if true; then", "deniedCommands", ""},
 		{rm, "r? x", "deniedCommands", ""},
-		{rm, strings.Repeat("a", shellread.MaxLine+1), "deniedCommands", ""},
+		{rm, strings.Repeat("a", shellparse.MaxLine+1), "deniedCommands", ""},
 		// data
 		{rm, "git commit -m 'rm x; rm y'", "", ""},
 		{rm, "grep -r 'rm -rf' .", "", ""},
@@ -268,7 +268,7 @@ func TestDenialReasonsOfCommands(t *testing.T) {
 			t.Errorf("%q: got %q", line, d.Reason)
 		}
 	}
-	if d := denial(t, c.CheckCommand("$X", "/project")); !strings.HasPrefix(d.Reason, "command cannot be read: ") || d.What != "$X" {
+	if d := denial(t, c.CheckCommand("$X", "/project")); !strings.HasPrefix(d.Reason, "command cannot be read: ") || d.Subject != "$X" {
 		t.Errorf("got %+v", d)
 	}
 	c = checker(t, `{"allowedCommands":["git"]}`, nil)

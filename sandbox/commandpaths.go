@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // checkPaths compares what one command would touch with the lists of paths. A
 // plain word that may be a file's name is compared with what is denied only.
-func (c *Checker) checkPaths(cmd *shellread.Command) *Denial {
+func (c *Checker) checkPaths(cmd *shellparse.Command) *Denial {
 	for i := range cmd.Paths {
 		if d := c.checkCommandPath(&cmd.Paths[i]); d != nil {
 			return d
 		}
 	}
 	if strings.Contains(cmd.Program, "/") && cmd.Name != "" {
-		p := shellread.Path{Path: cmd.Program, Arg: cmd.Program, Access: shellread.Exec}
+		p := shellparse.Path{Path: cmd.Program, Arg: cmd.Program, Access: shellparse.Exec}
 		if !path.IsAbs(p.Path) {
 			p.Path = ""
 			if cmd.Dir != "" {
@@ -35,37 +35,37 @@ func (c *Checker) checkPaths(cmd *shellread.Command) *Denial {
 
 // checkFolder denies a program that would start in a denied folder: what it reads
 // there, it need not name.
-func (c *Checker) checkFolder(cmd *shellread.Command) *Denial {
-	if cmd.Dir == "" || cmd.Wrapper || len(c.denied) == 0 || slices.Contains(steering, cmd.Name) || slices.Contains(folderless, cmd.Name) {
+func (c *Checker) checkFolder(cmd *shellparse.Command) *Denial {
+	if cmd.Dir == "" || cmd.Wrapper || len(c.denied) == 0 || slices.Contains(steering, cmd.Name) || slices.Contains(anyFolderCommands, cmd.Name) {
 		return nil
 	}
 	return c.compare(pathDenial("Bash", cmd.Dir, policy.OpRead), subject{literal: cmd.Dir, resolved: cmd.Dir}, "", nil)
 }
 
-// folderless are commands to which it does not matter where they run.
-var folderless = []string{"echo", "printf", "pwd", "sleep"}
+// anyFolderCommands are commands to which it does not matter where they run.
+var anyFolderCommands = []string{"echo", "printf", "pwd", "sleep"}
 
-func (c *Checker) checkCommandPath(p *shellread.Path) *Denial {
+func (c *Checker) checkCommandPath(p *shellparse.Path) *Denial {
 	op, field, list := policy.OpRead, fieldReadPaths, c.read
 	switch {
-	case p.From == shellread.FromGuess:
+	case p.Source == shellparse.FromGuess:
 		list = nil
-	case p.Access&shellread.Write != 0 && len(c.write) > 0:
+	case p.Access&shellparse.Write != 0 && len(c.write) > 0:
 		op, field, list = policy.OpWrite, fieldWritePaths, c.write
-	case p.Access&shellread.Write != 0 && p.Access&^shellread.Write == 0:
+	case p.Access&shellparse.Write != 0 && p.Access&^shellparse.Write == 0:
 		op, list = policy.OpWrite, nil
-	case p.Access == shellread.Exec && systemProgram(p.Path):
+	case p.Access == shellparse.Exec && systemProgram(p.Path):
 		list = nil
 	}
 	d := c.comparePath(p, op, field, list)
-	if d == nil && op == policy.OpWrite && list != nil && p.Access&^shellread.Write != 0 && len(c.read) > 0 {
+	if d == nil && op == policy.OpWrite && list != nil && p.Access&^shellparse.Write != 0 && len(c.read) > 0 {
 		return c.comparePath(p, policy.OpRead, fieldReadPaths, c.read)
 	}
 	return d
 }
 
-func (c *Checker) comparePath(p *shellread.Path, op policy.Operation, field string, list []tree) *Denial {
-	write := p.Access&shellread.Write != 0 && p.From != shellread.FromGuess
+func (c *Checker) comparePath(p *shellparse.Path, op policy.Operation, field string, list []tree) *Denial {
+	write := p.Access&shellparse.Write != 0 && p.Source != shellparse.FromGuess
 	if !c.judges(list, write) {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (c *Checker) comparePath(p *shellread.Path, op policy.Operation, field stri
 }
 
 // systemProgram reports whether a path is a program of the system's own.
-func systemProgram(p string) bool { return path.IsAbs(p) && shellread.OfSystem(p) }
+func systemProgram(p string) bool { return path.IsAbs(p) && shellparse.IsSystemProgram(p) }
 
 // device reports whether a path is one of the devices that hold nothing, or what
 // the command has open already: a list of allowed paths need not name them.

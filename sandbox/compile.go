@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -19,34 +19,34 @@ import (
 type plan struct {
 	policy  kernel.Policy
 	layers  []layer
-	write   []area
-	read    []area
-	grounds map[string]ground // of what is hidden, fixed, pinned and barred, by path
+	write   []pathTree
+	read    []pathTree
+	grounds map[string]planReason // of what is hidden, fixed, pinned and barred, by path
 	notices []string
-	marks   []mark
+	watched []watchedPath
 }
 
-// ground is why something is as it is.
-type ground struct {
+// planReason is why something is as it is.
+type planReason struct {
 	setting string        // "deniedPaths"; "" is built in
 	origin  policy.Origin // where it was written; its Rule is the entry
-	what    string        // of what is built in: "secrets are not readable"
+	text    string        // of what is built in: "secrets are not readable"
 }
 
-// area is a tree that a setting or the workspace names.
-type area struct {
+// pathTree is a tree that a setting or the workspace names.
+type pathTree struct {
 	path    string // canonical
 	literal string // as it was named, absolute
 	field   string // "allowedWritePaths[1]"; "" is the workspace
 	folder  bool   // the name ended in "/"
 	git     bool   // it is of the repository of a linked worktree, see [compiler.gitFolders]
-	ground
+	planReason
 }
 
 // layer is what the settings of one checker say about paths.
 type layer struct {
-	read, write, denied, protected []area // read, write: nil says nothing
-	more                           []area // secrets that may be read
+	read, write, denied, protected []pathTree // read, write: nil says nothing
+	more                           []pathTree // secrets that may be read
 	origin                         policy.Origin
 	untrusted                      bool
 }
@@ -54,8 +54,8 @@ type layer struct {
 // compiler makes plans from the settings of all layers.
 type compiler struct {
 	home       string
-	folders    []area // the workspace
-	state      []area
+	folders    []pathTree // the workspace
+	state      []pathTree
 	temp       string
 	caches     string
 	quarantine quarantine.Folder // "": placeholders
@@ -64,20 +64,20 @@ type compiler struct {
 	checkers   []*Checker
 	merged     *merged
 	scanner    scanner
-	unheld     bool // nothing is refused, see [OpenOptions]
+	unconfined bool // nothing is refused, see [OpenOptions]
 
 	hide, fixed, pin []string
-	bar              []kernel.Name
+	forbid           []kernel.Name
 	*plan
 }
 
 // compile makes a plan for how things are now.
 func (c *compiler) compile() (*plan, error) {
-	if c.unheld {
-		return &plan{policy: kernel.Policy{Open: true}, grounds: map[string]ground{}}, nil
+	if c.unconfined {
+		return &plan{policy: kernel.Policy{Open: true}, grounds: map[string]planReason{}}, nil
 	}
-	c.plan = &plan{grounds: map[string]ground{}}
-	c.hide, c.fixed, c.pin, c.bar = nil, nil, nil, nil
+	c.plan = &plan{grounds: map[string]planReason{}}
+	c.hide, c.fixed, c.pin, c.forbid = nil, nil, nil, nil
 	c.layers = c.layersOf()
 	for _, step := range []func() error{c.writable, c.readable, c.hidden, c.protect} {
 		if err := step(); err != nil {
@@ -106,30 +106,30 @@ func (c *compiler) layersOf() []layer {
 	return out
 }
 
-func areas(c *Checker, setting string, list []tree) []area {
+func areas(c *Checker, setting string, list []tree) []pathTree {
 	if len(list) == 0 {
 		return nil
 	}
-	out := make([]area, len(list))
+	out := make([]pathTree, len(list))
 	for i, t := range list {
-		out[i] = area{
+		out[i] = pathTree{
 			path: t.resolved, literal: t.literal, field: fmt.Sprintf("%s[%d]", setting, i), folder: strings.HasSuffix(t.entry, "/"),
-			ground: settingGround(setting, c.origin, t.entry),
+			planReason: settingGround(setting, c.origin, t.entry),
 		}
 	}
 	return out
 }
 
-func settingGround(setting string, o policy.Origin, entry string) ground {
+func settingGround(setting string, o policy.Origin, entry string) planReason {
 	o.Rule = entry
-	return ground{setting: setting, origin: o}
+	return planReason{setting: setting, origin: o}
 }
 
 // writable finds what may be written: what every layer names in allowedWritePaths,
 // where one that names nothing stands for the workspace, and besides that what
 // additionalWritePaths add. To the workspace belong the repositories of linked worktrees. What untrusted layers alone name lies in the workspace.
 func (c *compiler) writable() error {
-	lists, trusted := [][]area{}, false
+	lists, trusted := [][]pathTree{}, false
 	folders := slices.Concat(c.folders, c.gitFolders())
 	for _, l := range c.layers {
 		if l.write == nil {
@@ -148,11 +148,11 @@ func (c *compiler) writable() error {
 	}
 	for _, w := range c.merged.AdditionalWritePaths {
 		if _, err := os.Lstat(w.Path); err != nil {
-			c.marks = append(c.marks, mark{path: w.Path, none: true})
-			c.notice("%s: %s does not exist, so that commands cannot write it: mkdir -p %s", fieldAdditional, w.Entry, shellread.Join(w.Path))
+			c.watched = append(c.watched, watchedPath{path: w.Path, none: true})
+			c.notice("%s: %s does not exist, so that commands cannot write it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Join(w.Path))
 			continue
 		}
-		list = append(list, area{path: w.Path, literal: w.Path, field: fieldAdditional, ground: settingGround(fieldAdditional, w.Origin, w.Entry)})
+		list = append(list, pathTree{path: w.Path, literal: w.Path, field: fieldAdditional, planReason: settingGround(fieldAdditional, w.Origin, w.Entry)})
 	}
 	c.write = c.withoutDenied(outermost(list))
 	for i := range c.write {
@@ -161,22 +161,22 @@ func (c *compiler) writable() error {
 		}
 	}
 	if f := &c.folders[0]; len(c.withoutDenied(c.folders[:1])) == 0 {
-		return &Error{What: "the workspace " + f.path + " lies in deniedPaths", hint: "take it out of deniedPaths, or work elsewhere"}
+		return &Error{Detail: "the workspace " + f.path + " lies in deniedPaths", hint: "take it out of deniedPaths, or work elsewhere"}
 	}
 	return nil
 }
 
-func (c *compiler) withoutDenied(list []area) []area {
-	return slices.DeleteFunc(slices.Clone(list), func(a area) bool {
+func (c *compiler) withoutDenied(list []pathTree) []pathTree {
+	return slices.DeleteFunc(slices.Clone(list), func(a pathTree) bool {
 		return slices.ContainsFunc(c.layers, func(l layer) bool {
-			return slices.ContainsFunc(l.denied, func(d area) bool { return within(a.path, d.path) || within(a.path, d.literal) })
+			return slices.ContainsFunc(l.denied, func(d pathTree) bool { return within(a.path, d.path) || within(a.path, d.literal) })
 		})
 	})
 }
 
 // mayWrite refuses a tree that must not be written, or that is no longer what was
 // meant when the settings were read.
-func (c *compiler) mayWrite(a *area) error {
+func (c *compiler) mayWrite(a *pathTree) error {
 	if err := a.steady(); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (c *compiler) mayWrite(a *area) error {
 
 // steady refuses a tree whose name leads elsewhere by now: a command may have put
 // a link there.
-func (a *area) steady() error {
+func (a *pathTree) steady() error {
 	now, err := realpath.Resolve(a.path)
 	if err == nil && now == a.path {
 		return nil
@@ -213,14 +213,14 @@ func (a *area) steady() error {
 	return a.wrong(a.path+" has become a link since the settings were read", "look at what it leads to, and start again")
 }
 
-func (a *area) wrong(what, hint string) error {
-	return &Error{Field: a.field, Origin: a.origin, What: what, hint: hint}
+func (a *pathTree) wrong(what, hint string) error {
+	return &Error{Field: a.field, Origin: a.origin, Detail: what, hint: hint}
 }
 
 // readable finds what may be read: everything, or what every layer that restricts
 // it names and what programs need to start.
 func (c *compiler) readable() error {
-	c.read = []area{{path: "/", literal: "/"}}
+	c.read = []pathTree{{path: "/", literal: "/"}}
 	restricted := false
 	for _, l := range c.layers {
 		if l.read != nil {
@@ -233,7 +233,7 @@ func (c *compiler) readable() error {
 	if restricted {
 		added = append(slices.Clone(lists["start"]), added...)
 	}
-	c.read = slices.DeleteFunc(outermost(c.read), func(a area) bool {
+	c.read = slices.DeleteFunc(outermost(c.read), func(a pathTree) bool {
 		if _, err := os.Lstat(a.path); err != nil {
 			c.notice("%s: %s does not exist", a.field, a.path)
 			return true
@@ -249,7 +249,7 @@ func (c *compiler) readable() error {
 		if c.visible(p, c.read) {
 			continue
 		}
-		c.read = append(c.read, area{path: p, literal: p, ground: ground{what: "programs need it to start"}})
+		c.read = append(c.read, pathTree{path: p, literal: p, planReason: planReason{text: "programs need it to start"}})
 	}
 	if !restricted {
 		c.seen()
@@ -268,9 +268,9 @@ func (c *compiler) seen() {
 }
 
 // visible says whether trees make a path visible.
-func (c *compiler) visible(p string, list []area) bool {
-	return slices.ContainsFunc(list, func(a area) bool {
-		return within(p, a.path) && (a.path != "/" || !slices.ContainsFunc(apart, func(dir string) bool { return within(p, dir) }))
+func (c *compiler) visible(p string, list []pathTree) bool {
+	return slices.ContainsFunc(list, func(a pathTree) bool {
+		return within(p, a.path) && (a.path != "/" || !slices.ContainsFunc(specialFolders, func(dir string) bool { return within(p, dir) }))
 	})
 }
 
@@ -278,7 +278,7 @@ func (c *compiler) visible(p string, list []area) bool {
 func (c *compiler) written(p string) bool { return holding(c.write, p) != nil }
 
 // holding returns the tree that holds a path, or nil.
-func holding(list []area, p string) *area {
+func holding(list []pathTree, p string) *pathTree {
 	for i := range list {
 		if within(p, list[i].path) {
 			return &list[i]
@@ -295,19 +295,19 @@ func (c *compiler) notice(format string, args ...any) {
 func (c *compiler) bounds() {
 	m, p := c.merged, &c.policy
 	p.Temp, p.Caches, p.Single = c.temp, c.caches, c.single
-	p.Quarantine, p.Covers = c.quarantine, c.covers()
-	p.Nested, p.Weaker, p.LocalBind = m.Nested.On, m.Weaker.On, m.LocalBinding.On
+	p.Quarantine, p.CacheMounts = c.quarantine, c.covers()
+	p.Nested, p.Weaker, p.LocalBind = m.Nested.Set, m.Weaker.Set, m.LocalBinding.Set
 	p.Limits = cgroup.Limits{CPUs: m.Limits.CPU, Memory: m.Limits.Memory, Processes: m.Limits.Pids}
 	p.FileSize = m.Limits.FileSize
 	p.Notify = true
 	switch {
-	case m.AllUnixSockets.On:
-		p.Unix = kernel.EveryUnix
-	case m.UnixSockets.On:
-		p.Unix = kernel.OwnUnix
+	case m.AllUnixSockets.Set:
+		p.Unix = kernel.UnixAll
+	case m.UnixSockets.Set:
+		p.Unix = kernel.UnixOwnOnly
 	}
 	p.Network = kernel.NoNetwork
-	if c.merged.wayOut(m.Weaker.On && kernel.Namespaces() != nil) {
+	if c.merged.hasNetwork(m.Weaker.Set && kernel.Namespaces() != nil) {
 		p.Network = kernel.ProxyNetwork
 	}
 }
@@ -317,20 +317,20 @@ func (c *compiler) bounds() {
 func (c *compiler) finish() {
 	p := &c.policy
 	p.Hide = tops(c.hide)
-	open := func(a area) bool { return !inAny(p.Hide, a.path) }
-	c.write = keep(c.write, func(a area) bool { return open(a) && !inAny(c.fixed, a.path) })
-	p.Fixed = tops(keep(c.fixed, func(f string) bool { return !inAny(p.Hide, f) && c.written(f) }))
-	slices.Sort(p.Fixed)
+	open := func(a pathTree) bool { return !inAny(p.Hide, a.path) }
+	c.write = keep(c.write, func(a pathTree) bool { return open(a) && !inAny(c.fixed, a.path) })
+	p.ReadOnly = tops(keep(c.fixed, func(f string) bool { return !inAny(p.Hide, f) && c.written(f) }))
+	slices.Sort(p.ReadOnly)
 	c.read = keep(c.read, open)
-	closed := slices.Concat(p.Hide, p.Fixed)
-	for _, n := range c.bar {
-		if !inAny(closed, n.Path) && !slices.ContainsFunc(p.Bar, func(o kernel.Name) bool { return o.Path == n.Path }) {
-			p.Bar = append(p.Bar, n)
+	closed := slices.Concat(p.Hide, p.ReadOnly)
+	for _, n := range c.forbid {
+		if !inAny(closed, n.Path) && !slices.ContainsFunc(p.Forbid, func(o kernel.Name) bool { return o.Path == n.Path }) {
+			p.Forbid = append(p.Forbid, n)
 		}
 	}
-	slices.SortFunc(p.Bar, func(a, b kernel.Name) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(p.Forbid, func(a, b kernel.Name) int { return strings.Compare(a.Path, b.Path) })
 	pins := slices.Clone(c.pin)
-	for _, at := range slices.Concat(closed, c.pin, namesOf(p.Bar)) {
+	for _, at := range slices.Concat(closed, c.pin, namesOf(p.Forbid)) {
 		if w := holding(c.write, at); w != nil {
 			for dir := path.Dir(at); dir != w.path && within(dir, w.path); dir = path.Dir(dir) {
 				pins = append(pins, dir)
@@ -339,7 +339,7 @@ func (c *compiler) finish() {
 	}
 	slices.Sort(pins)
 	p.Pin = keep(slices.Compact(pins), func(dir string) bool {
-		return !inAny(closed, dir) && !slices.ContainsFunc(c.write, func(a area) bool { return a.path == dir })
+		return !inAny(closed, dir) && !slices.ContainsFunc(c.write, func(a pathTree) bool { return a.path == dir })
 	})
 	for _, a := range c.write {
 		p.Write = append(p.Write, a.path)

@@ -87,7 +87,7 @@ func BenchmarkRefresh(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if !p.holds() {
+		if !p.isCurrent() {
 			b.Fatal("the plan is stale")
 		}
 	}

@@ -31,7 +31,7 @@ func (c *compiler) hidden() error {
 		return err
 	}
 	c.programs()
-	if c.merged.UnixSockets.On && !c.merged.AllUnixSockets.On {
+	if c.merged.UnixSockets.Set && !c.merged.AllUnixSockets.Set {
 		c.sockets()
 	}
 	return nil
@@ -55,14 +55,14 @@ func (c *compiler) sockets() {
 		}
 		if info, there := lookAt(full); there && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
 			// Also where Landlock lets nothing be read, such as /run: a connection is still possible.
-			c.hideTree(full, info, ground{what: "sockets of other programs are not reachable"})
+			c.hideTree(full, info, planReason{text: "sockets of other programs are not reachable"})
 		}
 	}
 }
 
 // close hides a tree that must not be seen, wherever its name leads, or bars it
 // where it could be made.
-func (c *compiler) close(a area) error {
+func (c *compiler) close(a pathTree) error {
 	for _, at := range []string{a.path, a.literal} {
 		full, err := realpath.Resolve(at)
 		if err != nil {
@@ -74,17 +74,17 @@ func (c *compiler) close(a area) error {
 		info, there := lookAt(full)
 		switch {
 		case there && !slices.Contains(needed, full):
-			c.hideTree(full, info, a.ground)
+			c.hideTree(full, info, a.planReason)
 		case c.written(full):
-			c.barFirst(full, a.ground)
+			c.forbidFirst(full, a.planReason)
 		}
 	}
 	return nil
 }
 
-// barFirst bars the first part of a path that is not there. A file where a folder
+// forbidFirst bars the first part of a path that is not there. A file where a folder
 // would have to be stays one.
-func (c *compiler) barFirst(full string, g ground) {
+func (c *compiler) forbidFirst(full string, g planReason) {
 	at := full
 	for parent := path.Dir(at); parent != "/"; parent = path.Dir(parent) {
 		if info, there := lookAt(parent); there {
@@ -99,15 +99,15 @@ func (c *compiler) barFirst(full string, g ground) {
 	if at != full {
 		c.notice("%s does not exist, so %s cannot be made", full, at)
 	}
-	c.barred(at, g)
+	c.forbidden(at, g)
 }
 
 // needed are folders that no program starts without. What is in them is the command's own,
 // or a device that tells nothing.
 var needed = []string{"/dev", "/dev/pts", "/dev/shm", "/proc"}
 
-// conceal hides what is there, when something makes it visible.
-func (c *compiler) conceal(full string, info os.FileInfo, g ground) {
+// hidePath hides what is there, when something makes it visible.
+func (c *compiler) hidePath(full string, info os.FileInfo, g planReason) {
 	if c.reached(full) {
 		c.hideTree(full, info, g)
 	}
@@ -115,25 +115,25 @@ func (c *compiler) conceal(full string, info os.FileInfo, g ground) {
 
 // reached reports whether something makes a path visible, or a part of it.
 func (c *compiler) reached(full string) bool {
-	holds := func(a area) bool { return within(a.path, full) }
+	holds := func(a pathTree) bool { return within(a.path, full) }
 	return c.visible(full, c.write) || c.visible(full, c.read) || slices.ContainsFunc(c.write, holds) || slices.ContainsFunc(c.read, holds)
 }
 
 // hideTree hides what is there. What nothing makes readable is hidden, too: its names and
 // sizes could be read otherwise. Only what the command's own folders cover needs nothing.
-func (c *compiler) hideTree(full string, info os.FileInfo, g ground) {
+func (c *compiler) hideTree(full string, info os.FileInfo, g planReason) {
 	covered := inAny(private, full) && !slices.Contains(private, full) && !c.reached(full)
 	if covered || slices.Contains(c.hide, full) {
 		return
 	}
 	c.hide = append(c.hide, full)
 	c.grounds[full] = g
-	c.otherNames(full, info)
+	c.hardLinks(full, info)
 }
 
-// otherNames tells about hard links to what is hidden: by another name, a file is
+// hardLinks tells about hard links to what is hidden: by another name, a file is
 // readable still.
-func (c *compiler) otherNames(full string, info os.FileInfo) {
+func (c *compiler) hardLinks(full string, info os.FileInfo) {
 	tell := func(name string, info os.FileInfo) {
 		if n := links(info); info.Mode().IsRegular() && n > 1 {
 			c.notice("%s has %d names: by another one than this, its content can be read", name, n)
@@ -167,12 +167,12 @@ func (c *compiler) secrets() error {
 			continue // nobody can follow it
 		}
 		info, err := os.Lstat(full)
-		if err != nil || !readable(full, info) || slices.ContainsFunc(opened, func(o area) bool { return o.path == full }) {
+		if err != nil || !readable(full, info) || slices.ContainsFunc(opened, func(o pathTree) bool { return o.path == full }) {
 			continue
 		}
 		for _, f := range c.folders {
-			if within(f.path, full) && !slices.ContainsFunc(opened, func(o area) bool { return within(o.path, full) }) {
-				return &Error{What: "the workspace " + f.path + " lies in " + full + ", which holds secrets", hint: "work elsewhere, or name it in allowedWritePaths"}
+			if within(f.path, full) && !slices.ContainsFunc(opened, func(o pathTree) bool { return within(o.path, full) }) {
+				return &Error{Detail: "the workspace " + f.path + " lies in " + full + ", which holds secrets", hint: "work elsewhere, or name it in allowedWritePaths"}
 			}
 		}
 		c.concealAround(full, info, opened, secretGround)
@@ -181,8 +181,8 @@ func (c *compiler) secrets() error {
 }
 
 // literals are the trees that a trusted setting opens by name.
-func (c *compiler) literals() []area {
-	var out []area
+func (c *compiler) literals() []pathTree {
+	var out []pathTree
 	for _, l := range c.layers {
 		if !l.untrusted {
 			out = append(out, l.read...)
@@ -190,17 +190,17 @@ func (c *compiler) literals() []area {
 			out = append(out, l.more...)
 		}
 	}
-	return append(out, keep(slices.Clone(c.write), func(a area) bool { return a.setting == fieldAdditional })...)
+	return append(out, keep(slices.Clone(c.write), func(a pathTree) bool { return a.setting == fieldAdditional })...)
 }
 
 // concealAround hides a tree but for what is opened by name in it.
-func (c *compiler) concealAround(full string, info os.FileInfo, opened []area, g ground) {
-	inside := func(o area) bool { return within(o.path, full) }
+func (c *compiler) concealAround(full string, info os.FileInfo, opened []pathTree, g planReason) {
+	inside := func(o pathTree) bool { return within(o.path, full) }
 	if !slices.ContainsFunc(opened, inside) {
 		c.hideTree(full, info, g)
 		return
 	}
-	if slices.ContainsFunc(opened, func(o area) bool { return o.path == full }) {
+	if slices.ContainsFunc(opened, func(o pathTree) bool { return o.path == full }) {
 		return
 	}
 	entries, err := os.ReadDir(full)
@@ -239,7 +239,7 @@ func (c *compiler) programs() {
 		}
 		for _, p := range found {
 			if info, err := os.Lstat(p.path); err == nil && info.Mode().IsRegular() {
-				c.conceal(p.path, info, settingGround(fieldDeniedCommands, k.origin, k.deniedPrograms.folded[strings.ToLower(p.name)]))
+				c.hidePath(p.path, info, settingGround(fieldDeniedCommands, k.origin, k.deniedPrograms.folded[strings.ToLower(p.name)]))
 			}
 		}
 		for _, what := range shared {
@@ -248,11 +248,11 @@ func (c *compiler) programs() {
 	}
 }
 
-// barred keeps a name from being made.
-func (c *compiler) barred(full string, g ground) {
+// forbidden keeps a name from being made.
+func (c *compiler) forbidden(full string, g planReason) {
 	if _, ok := c.grounds[full]; ok {
 		return
 	}
-	c.bar = append(c.bar, kernel.Name{Path: full, Dot: path.Base(full) == commonDir})
+	c.forbid = append(c.forbid, kernel.Name{Path: full, Dot: path.Base(full) == commonDir})
 	c.grounds[full] = g
 }

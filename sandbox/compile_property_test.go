@@ -11,20 +11,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/holdfast-dev/holdfast/internal/pathnames"
+	"github.com/holdfast-dev/holdfast/internal/protectedpaths"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func drawAreas(t *rapid.T, label string) []area {
+func drawAreas(t *rapid.T, label string) []pathTree {
 	names := rapid.SliceOfN(rapid.StringMatching(`(/[ab]){0,4}`), 0, 5).Draw(t, label)
-	out := make([]area, len(names))
+	out := make([]pathTree, len(names))
 	for i, name := range names {
 		out[i].path = path.Clean("/" + name)
 	}
 	return out
 }
 
-func pathsOf(list []area) []string {
+func pathsOf(list []pathTree) []string {
 	var out []string
 	for _, a := range list {
 		out = append(out, a.path)
@@ -41,11 +41,11 @@ func TestCommon(t *testing.T) {
 		if got, want := holding(both, p) != nil, holding(a, p) != nil && holding(b, p) != nil; got != want {
 			t.Errorf("%s in %q and %q: %v, in %q: %v", p, pathsOf(a), pathsOf(b), want, pathsOf(both), got)
 		}
-		for what, two := range map[string][2][]area{
+		for what, two := range map[string][2][]pathTree{
 			"the other way around": {both, common(b, a)},
 			"with itself":          {common(a, a), outermost(a)},
 			"in another order":     {common(both, c), common(a, common(b, c))},
-			"everything":           {common(a, []area{{path: "/"}}), outermost(a)},
+			"everything":           {common(a, []pathTree{{path: "/"}}), outermost(a)},
 		} {
 			if !slices.Equal(pathsOf(two[0]), pathsOf(two[1])) {
 				t.Errorf("%s: %q, %q", what, pathsOf(two[0]), pathsOf(two[1]))
@@ -126,8 +126,8 @@ func belowFile(full string) bool {
 
 func checkPlan(t *rapid.T, p *plan, ws string) {
 	k := &p.policy
-	held := slices.Concat(k.Hide, k.Fixed, namesOf(k.Bar))
-	names := pathnames.Protected()
+	held := slices.Concat(k.Hide, k.ReadOnly, namesOf(k.Forbid))
+	names := protectedpaths.Protected()
 	err := filepath.WalkDir(ws, func(full string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -153,17 +153,17 @@ func checkPlan(t *rapid.T, p *plan, ws string) {
 	}
 	for _, at := range held {
 		for dir := path.Dir(at); within(dir, ws) && dir != ws; dir = path.Dir(dir) {
-			if !slices.Contains(k.Pin, dir) && !inAny(k.Fixed, dir) {
+			if !slices.Contains(k.Pin, dir) && !inAny(k.ReadOnly, dir) {
 				t.Errorf("%s is held, and %s can be moved", at, dir)
 			}
 		}
 	}
-	for _, at := range slices.Concat(k.Hide, k.Fixed, k.Pin, k.Write) {
+	for _, at := range slices.Concat(k.Hide, k.ReadOnly, k.Pin, k.Write) {
 		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 			t.Errorf("the kernel cannot have %s: %v", at, err)
 		}
 	}
-	for _, at := range namesOf(k.Bar) {
+	for _, at := range namesOf(k.Forbid) {
 		if _, err := os.Lstat(at); err == nil || !isDir(path.Dir(at)) {
 			t.Errorf("%s cannot be barred", at)
 		}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // A workspace below /tmp, where commands have one of their own, is seen also when it
@@ -26,7 +26,7 @@ func TestWorkspaceBelowTmpIsSeen(t *testing.T) {
 	}
 	box, err := Open([]*Checker{c}, &OpenOptions{Folders: []string{work}, Temp: temp})
 	if errors.Is(err, kernel.ErrUnsupported) {
-		missing.Skip(t, "no sandbox here: %v", err)
+		testneed.Need(t, "no sandbox here: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -39,8 +39,8 @@ func TestTempHasNoPlaceholders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := len(p.policy.Bar) > 0; got != tt.bars {
-				t.Errorf("barred are %v", p.policy.Bar)
+			if got := len(p.policy.Forbid) > 0; got != tt.bars {
+				t.Errorf("barred are %v", p.policy.Forbid)
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func relative(root string, list []string) string {
 	return strings.Join(out, " ")
 }
 
-func bars(p *plan) []string { return namesOf(p.policy.Bar) }
+func bars(p *plan) []string { return namesOf(p.policy.Forbid) }
 
 func TestCompileWrites(t *testing.T) {
 	user, managed := layernames.User, layernames.Managed

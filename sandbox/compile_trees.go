@@ -10,8 +10,8 @@ import (
 
 // common returns the trees that lie in both lists: of two that contain each other,
 // the inner one; of two that are the same, the one that a setting names.
-func common(a, b []area) []area {
-	out := []area{}
+func common(a, b []pathTree) []pathTree {
+	out := []pathTree{}
 	for _, x := range a {
 		for _, y := range b {
 			switch {
@@ -26,9 +26,9 @@ func common(a, b []area) []area {
 }
 
 // outermost returns the trees that lie in no other, sorted.
-func outermost(list []area) []area {
+func outermost(list []pathTree) []pathTree {
 	out := slices.Clone(list)
-	slices.SortStableFunc(out, func(a, b area) int {
+	slices.SortStableFunc(out, func(a, b pathTree) int {
 		if a.path != b.path {
 			return strings.Compare(a.path+"/", b.path+"/")
 		}

@@ -10,7 +10,7 @@ import (
 func TestComplaints(t *testing.T) {
 	for _, tt := range []struct {
 		text  string
-		fault fault
+		fault errorKind
 		name  string // must be among the names
 		write bool
 	}{

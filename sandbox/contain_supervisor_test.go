@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/cgroup"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -72,7 +72,7 @@ func TestSupervisor(t *testing.T) {
 	}
 	box, err := openBox(settings)
 	if err != nil {
-		_ = results.Encode(result{Open: err.Error(), Absent: errors.Is(err, kernel.ErrUnsupported) || errors.Is(err, cgroup.ErrAbsent)})
+		_ = results.Encode(result{Open: err.Error(), Absent: errors.Is(err, kernel.ErrUnsupported) || errors.Is(err, cgroup.ErrUnavailable)})
 		return
 	}
 	_ = results.Encode(result{})
@@ -114,7 +114,7 @@ func (o *order) obey(box *sandbox.Sandbox) result {
 	for name, value := range o.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
-	out := &heard{until: o.KillAt, then: func() {
+	out := &outputWatcher{until: o.KillAt, then: func() {
 		for _, s := range o.Signals {
 			_ = cmd.Signal(s)
 		}
@@ -136,8 +136,8 @@ func (o *order) obey(box *sandbox.Sandbox) result {
 	return r
 }
 
-// heard keeps output and does something once, when a text is in it.
-type heard struct {
+// outputWatcher keeps output and does something once, when a text is in it.
+type outputWatcher struct {
 	mu    sync.Mutex
 	out   bytes.Buffer
 	until string
@@ -145,7 +145,7 @@ type heard struct {
 	once  sync.Once
 }
 
-func (h *heard) Write(p []byte) (int, error) {
+func (h *outputWatcher) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n, err := h.out.Write(p)
@@ -155,7 +155,7 @@ func (h *heard) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (h *heard) String() string {
+func (h *outputWatcher) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.out.String()
@@ -225,7 +225,7 @@ func supervise(t *testing.T, who caller, settings string) *supervisor {
 	t.Cleanup(s.end)
 	switch first := s.result(); {
 	case first.Absent:
-		missing.Skip(t, "%s: a kernel that holds commands makes this run", first.Open)
+		testneed.Need(t, "%s: a kernel that holds commands makes this run", first.Open)
 	case first.Open != "":
 		t.Fatal(first.Open)
 	}

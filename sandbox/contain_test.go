@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // The callers of these tests.
@@ -25,7 +25,7 @@ var (
 // each runs a test for some callers.
 func each(t *testing.T, callers map[string]caller, test func(t *testing.T, who caller)) {
 	t.Helper()
-	missing.Root(t, "becoming another user")
+	testneed.Root(t, "becoming another user")
 	for name, who := range callers {
 		t.Run(name, func(t *testing.T) { test(t, who) })
 	}

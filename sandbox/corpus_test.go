@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -41,16 +41,16 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// place is where a case plays: the folders that its placeholders stand for.
-type place struct{ root, outside string }
+// sandboxEnv is where a case plays: the folders that its placeholders stand for.
+type sandboxEnv struct{ root, outside string }
 
-func newPlace(t *testing.T) place {
+func newPlace(t *testing.T) sandboxEnv {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := place{filepath.Join(base, "root"), filepath.Join(base, "outside")}
+	p := sandboxEnv{filepath.Join(base, "root"), filepath.Join(base, "outside")}
 	for _, dir := range []string{p.root, p.outside} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -60,13 +60,13 @@ func newPlace(t *testing.T) place {
 }
 
 // fill puts the real folders in the place of placeholders.
-func (p place) fill(s string) string {
+func (p sandboxEnv) fill(s string) string {
 	return strings.NewReplacer("<root>", p.root, "<outside>", p.outside, "<cwd>", p.root).Replace(s)
 }
 
 // restrictions are the fields of a case's settings that package sandbox knows.
 // The others (hooks, a mode, files that must be there) are the case's own.
-func (p place) restrictions(t *testing.T, raw json.RawMessage) map[string]json.RawMessage {
+func (p sandboxEnv) restrictions(t *testing.T, raw json.RawMessage) map[string]json.RawMessage {
 	t.Helper()
 	out := map[string]json.RawMessage{}
 	if len(raw) == 0 {
@@ -89,7 +89,7 @@ func (p place) restrictions(t *testing.T, raw json.RawMessage) map[string]json.R
 }
 
 // checker compiles a case's settings, or ends the test.
-func (p place) checker(t *testing.T, raw json.RawMessage) *Checker {
+func (p sandboxEnv) checker(t *testing.T, raw json.RawMessage) *Checker {
 	t.Helper()
 	c, err := p.compile(t, raw)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p place) checker(t *testing.T, raw json.RawMessage) *Checker {
 }
 
 // compile compiles a case's settings.
-func (p place) compile(t *testing.T, raw json.RawMessage) (*Checker, error) {
+func (p sandboxEnv) compile(t *testing.T, raw json.RawMessage) (*Checker, error) {
 	t.Helper()
 	b, err := json.Marshal(p.restrictions(t, raw))
 	if err != nil {
@@ -114,7 +114,7 @@ func (p place) compile(t *testing.T, raw json.RawMessage) (*Checker, error) {
 
 // judge compares what a case's settings say with what it expects. Settings that
 // are refused allow nothing.
-func (p place) judge(t *testing.T, c corpus.Case, check func(*Checker) error) {
+func (p sandboxEnv) judge(t *testing.T, c corpus.Case, check func(*Checker) error) {
 	t.Helper()
 	checker, err := p.compile(t, c.Settings())
 	if err == nil {
@@ -150,7 +150,7 @@ type corpusInput struct {
 	Via                            []string
 }
 
-func (p place) input(t *testing.T, c corpus.Case) corpusInput {
+func (p sandboxEnv) input(t *testing.T, c corpus.Case) corpusInput {
 	t.Helper()
 	var in corpusInput
 	c.Decode(t, json.RawMessage(p.fill(string(c.Input()))), &in)
@@ -260,7 +260,7 @@ func checkPathCase(t *testing.T, c corpus.Case) {
 }
 
 // makeFiles makes the files of a case: {"fs": {"real/": "dir", "link": "-> real"}}.
-func (p place) makeFiles(t *testing.T, raw json.RawMessage) bool {
+func (p sandboxEnv) makeFiles(t *testing.T, raw json.RawMessage) bool {
 	t.Helper()
 	var s struct{ FS json.RawMessage }
 	if len(raw) > 0 {
@@ -342,8 +342,8 @@ func checkBasenameCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-func parseCase(in corpusInput) *shellread.Reading {
-	return shellread.Parse(in.Command, &shellread.Options{Dir: in.CWD, Home: corpusHome})
+func parseCase(in corpusInput) *shellparse.Reading {
+	return shellparse.Parse(in.Command, &shellparse.Options{Dir: in.CWD, Home: corpusHome})
 }
 
 // The seed's paths of a command are its arguments that look like paths.
@@ -353,7 +353,7 @@ func checkExtractCase(t *testing.T, c corpus.Case) {
 	c.Decode(t, c.Expect(), &want)
 	for _, cmd := range parseCase(in).Commands {
 		for _, p := range cmd.Paths {
-			if p.From != shellread.FromGuess && p.Access != shellread.Exec && (strings.Contains(p.Arg, "/") || strings.HasPrefix(p.Arg, "~")) {
+			if p.Source != shellparse.FromGuess && p.Access != shellparse.Exec && (strings.Contains(p.Arg, "/") || strings.HasPrefix(p.Arg, "~")) {
 				// The seed's words are as written, the reader's as a shell passes them on.
 				arg := p.Arg
 				if rest, ok := strings.CutPrefix(arg, corpusHome+"/"); ok {

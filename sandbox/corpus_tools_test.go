@@ -87,8 +87,8 @@ func checkNotIgnored(t *testing.T, name string) {
 
 // loosens reports whether anything holds that is not so by itself.
 func loosens(m *merged) bool {
-	return m.AutoAllow.On || m.AllowUnsandboxed.On || m.Weaker.On || m.Nested.On || m.UnixSockets.On ||
-		m.AllUnixSockets.On || m.HTTPProxyPort.Number != 0 || m.SOCKSProxyPort.Number != 0
+	return m.AutoAllow.Set || m.AllowUnsandboxed.Set || m.Weaker.Set || m.Nested.Set || m.UnixSockets.Set ||
+		m.AllUnixSockets.Set || m.HTTPProxyPort.Number != 0 || m.SOCKSProxyPort.Number != 0
 }
 
 // checkFileToolCase answers for the paths that a file tool names. What a tool
@@ -130,7 +130,7 @@ func checkFileToolCase(t *testing.T, c corpus.Case) {
 
 // secrets are files that a case's settings keep from being read: below what they
 // deny, and behind the links that they make.
-func (p place) secrets(t *testing.T, raw json.RawMessage) []string {
+func (p sandboxEnv) secrets(t *testing.T, raw json.RawMessage) []string {
 	t.Helper()
 	var s struct {
 		DeniedPaths []string
@@ -159,7 +159,7 @@ func (p place) secrets(t *testing.T, raw json.RawMessage) []string {
 func checkAutoAllowCase(t *testing.T, c corpus.Case) {
 	p := newPlace(t)
 	raw, set := p.restrictions(t, c.Settings())["autoAllowBashIfSandboxed"]
-	if m := mergeCheckers([]*Checker{p.checker(t, c.Settings())}, false); m.AutoAllow.On != (set && string(raw) == "true") {
+	if m := mergeCheckers([]*Checker{p.checker(t, c.Settings())}, false); m.AutoAllow.Set != (set && string(raw) == "true") {
 		t.Errorf("the flag is %+v", m.AutoAllow)
 	}
 	in := p.input(t, c)

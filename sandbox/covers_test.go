@@ -48,7 +48,7 @@ func TestCovers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.policy.Covers; len(got) != tt.want {
+			if got := p.policy.CacheMounts; len(got) != tt.want {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -25,7 +25,7 @@ func (s *Settings) Decode(b []byte) error {
 		if len(bytes.TrimSpace(b)) == 0 {
 			e.Hint = "write {} when nothing is to be set"
 		}
-		return &Error{Offset: e.Offset, What: e.What, hint: e.Hint}
+		return &Error{Offset: e.Offset, Detail: e.What, hint: e.Hint}
 	}
 	*s = Settings{}
 	d := &decoder{said: map[string]string{}}
@@ -81,7 +81,7 @@ func (d *decoder) ripgrep(v value, s *Settings) error {
 		"args":    d.optional(d.listPointer(&r.Args, checkAnything)),
 	})
 	if err == nil && r.Command == "" {
-		return &Error{Field: v.field, Offset: v.At, What: "it names no command", hint: `write {"command": "rg"}`}
+		return &Error{Field: v.field, Offset: v.At, Detail: "it names no command", hint: `write {"command": "rg"}`}
 	}
 	return err
 }
@@ -89,11 +89,11 @@ func (d *decoder) ripgrep(v value, s *Settings) error {
 func (d *decoder) violations(v value, s *Settings) error {
 	s.IgnoreViolations = map[string][]string{}
 	return d.members(v, func(name string, v value) error {
-		if what, hint := checkMuteKey(name); what != "" {
-			return &Error{Field: v.field, Offset: v.key, What: what, hint: hint}
+		if what, hint := checkIgnoreKey(name); what != "" {
+			return &Error{Field: v.field, Offset: v.key, Detail: what, hint: hint}
 		}
 		var list []string
-		if err := d.list(&list, checkMuteEntry(name))(v); err != nil {
+		if err := d.list(&list, checkIgnoreEntry(name))(v); err != nil {
 			return err
 		}
 		s.IgnoreViolations[name] = list

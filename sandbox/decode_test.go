@@ -68,10 +68,10 @@ func TestDecodeRefuses(t *testing.T) {
 			if !ok {
 				t.Fatalf("got %v", err)
 			}
-			if e.Field != tt.field || !strings.Contains(e.What, tt.what) || !strings.Contains(e.Hint(), tt.hint) || e.Offset != tt.offset {
-				t.Errorf("got field %q, what %q, hint %q, offset %d", e.Field, e.What, e.Hint(), e.Offset)
+			if e.Field != tt.field || !strings.Contains(e.Detail, tt.what) || !strings.Contains(e.Hint(), tt.hint) || e.Offset != tt.offset {
+				t.Errorf("got field %q, what %q, hint %q, offset %d", e.Field, e.Detail, e.Hint(), e.Offset)
 			}
-			if !strings.HasSuffix(e.Error(), e.What) || !strings.HasPrefix(e.Error(), tt.field) {
+			if !strings.HasSuffix(e.Error(), e.Detail) || !strings.HasPrefix(e.Error(), tt.field) {
 				t.Errorf("text: %s", e)
 			}
 		})
@@ -129,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		s, err := decode(in)
 		if err != nil {
-			if e, ok := errors.AsType[*Error](err); !ok || e.What == "" || e.Offset < 0 || e.Offset > len(in) {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Detail == "" || e.Offset < 0 || e.Offset > len(in) {
 				t.Fatalf("an error that says too little: %#v", err)
 			}
 			return
@@ -170,7 +170,7 @@ func TestCheck(t *testing.T) {
 		"network.ask":                     {Network: &Network{Ask: new(true)}},
 	} {
 		for _, err := range []error{s.Check(), func() error { _, err := NewChecker(&s, nil); return err }()} {
-			if e, ok := errors.AsType[*Error](err); hasKernel != (err == nil) || ok && e.Field != field {
+			if e, ok := errors.AsType[*Error](err); hasKernelSandbox != (err == nil) || ok && e.Field != field {
 				t.Errorf("%s: got %v", field, err)
 			}
 		}

@@ -50,7 +50,7 @@ func (v value) wrong(want string) error {
 	case want == "a list":
 		hint = `write ["…"]`
 	}
-	return &Error{Field: v.field, Offset: v.At, What: v.Show() + " stands where " + want + " is needed", hint: hint}
+	return &Error{Field: v.field, Offset: v.At, Detail: v.Show() + " stands where " + want + " is needed", hint: hint}
 }
 
 // optional reads null as a field that is not there.
@@ -73,7 +73,7 @@ func (d *decoder) object(v value, known fields, foreign ...fields) error {
 			}
 		}
 		if !ok {
-			return &Error{Field: v.field, Offset: v.key, What: "there is no such setting", hint: nearest(name, known)}
+			return &Error{Field: v.field, Offset: v.key, Detail: "there is no such setting", hint: nearest(name, known)}
 		}
 		return read(v)
 	})
@@ -128,7 +128,7 @@ func (*decoder) text(into *string, check entry) reader {
 			return v.wrong("a text")
 		}
 		if what, hint := check(v.Text); what != "" {
-			return &Error{Field: v.field, Offset: v.At, What: what, hint: hint}
+			return &Error{Field: v.field, Offset: v.At, Detail: what, hint: hint}
 		}
 		*into = v.Text
 		return nil
@@ -156,7 +156,7 @@ func (d *decoder) flagPointer(into **bool) reader {
 func (d *decoder) once(setting string, read reader) reader {
 	return func(v value) error {
 		if other, ok := d.said[setting]; ok {
-			return &Error{Field: v.field, Offset: v.key, What: "it says the same as " + other + ", which stands here, too", hint: "keep one of them"}
+			return &Error{Field: v.field, Offset: v.key, Detail: "it says the same as " + other + ", which stands here, too", hint: "keep one of them"}
 		}
 		d.said[setting] = v.field
 		return read(v)

@@ -10,7 +10,7 @@ import (
 // which setting refused.
 type Denial struct {
 	Tool    string // "Read", "Write", "Bash" or "WebFetch", derived from the operation as in the seed
-	What    string // the path, the program or the host, as it was given
+	Subject string // the path, the program or the host, as it was given
 	Path    string // the canonical path, when it is about one
 	Reason  string // "command 'rm' is denied by sandbox policy"
 	Setting string // "deniedCommands", "allowedReadPaths", …
@@ -30,7 +30,7 @@ func (d *Denial) Hint() string {
 	case d.kind == kindUnclear:
 		return "write it out; holdfast sandbox explain shows what can be read"
 	case d.Setting == fieldAllowedCommands:
-		return "add " + d.What + " to " + d.Setting + " if this is to be allowed"
+		return "add " + d.Subject + " to " + d.Setting + " if this is to be allowed"
 	case d.Setting == fieldDomains:
 		return "add the host to " + d.Setting + " if this is to be allowed"
 	case strings.HasPrefix(d.Setting, "allowed"):
@@ -83,5 +83,5 @@ func pathDenial(tool, path string, op policy.Operation) *Denial {
 	if op == policy.OpWrite {
 		kind = kindWrite
 	}
-	return &Denial{Tool: tool, What: path, Reason: "path '" + path + "' is outside allowed " + verb(op) + " scope", kind: kind}
+	return &Denial{Tool: tool, Subject: path, Reason: "path '" + path + "' is outside allowed " + verb(op) + " scope", kind: kind}
 }

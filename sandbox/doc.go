@@ -11,7 +11,7 @@
 //	                       egress.Proxy ──────────────────────── the one way out
 //
 // The checker is pure and works on every system. Commands are read by
-// internal/shellread: a deny needs one denied command anywhere in the line, an allow
+// internal/shellparse: a deny needs one denied command anywhere in the line, an allow
 // needs every one allowed, and what cannot be read is denied wherever anything is
 // restricted. What a program does that is not in its line it does not see.
 //

@@ -91,7 +91,7 @@ func compileTrees(field string, list []string, dir, home string) ([]tree, error)
 	for i, entry := range list {
 		name := fmt.Sprintf("%s[%d]", field, i)
 		if what, hint := checkPathEntry(entry); what != "" {
-			return nil, &Error{Field: name, What: what, hint: hint}
+			return nil, &Error{Field: name, Detail: what, hint: hint}
 		}
 		p := entry
 		if rest, ok := cutHome(entry); ok {
@@ -99,11 +99,11 @@ func compileTrees(field string, list []string, dir, home string) ([]tree, error)
 		}
 		full, err := realpath.Absolute(p, dir, home)
 		if err != nil {
-			return nil, &Error{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
+			return nil, &Error{Field: name, Detail: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
 		}
 		resolved, err := realpath.Resolve(full)
 		if err != nil {
-			return nil, &Error{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write the path without links"}
+			return nil, &Error{Field: name, Detail: fmt.Sprintf("%q: %v", entry, err), hint: "write the path without links"}
 		}
 		out[i] = tree{entry: entry, literal: path.Clean(full), resolved: resolved}
 	}
@@ -123,7 +123,7 @@ func compilePrograms(field string, list []string, dir, home string) (*programs, 
 	for i, entry := range list {
 		name := fmt.Sprintf("%s[%d]", field, i)
 		if what, hint := checkCommandEntry(entry); what != "" {
-			return nil, &Error{Field: name, What: what, hint: hint}
+			return nil, &Error{Field: name, Detail: what, hint: hint}
 		}
 		out.folded[strings.ToLower(path.Base(entry))] = entry
 		if !strings.Contains(entry, "/") {
@@ -132,7 +132,7 @@ func compilePrograms(field string, list []string, dir, home string) (*programs, 
 		}
 		full, err := realpath.Absolute(entry, dir, home)
 		if err != nil {
-			return nil, &Error{Field: name, What: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
+			return nil, &Error{Field: name, Detail: fmt.Sprintf("%q: %v", entry, err), hint: "write an absolute path"}
 		}
 		out.paths[path.Clean(full)] = entry
 	}

@@ -20,7 +20,7 @@ import (
 // their caches and, where commands reach the network through the proxy, those by which
 // programs find the proxy.
 func (s *Sandbox) Environ(all []string) []string {
-	return s.within(environ.ForCommands(all))
+	return s.within(environ.ForSandbox(all))
 }
 
 // Enter is what an environment needs to be of use inside: the whole of it, with
@@ -32,15 +32,15 @@ func (s *Sandbox) within(env []string) []string {
 	if s.network() == kernel.ProxyNetwork {
 		set = append(set, proxyEnviron(kernel.ProxyAddr, ownNames(s.merged().Hosts))...)
 	}
-	env = over(env, set)
+	env = overrideEnv(env, set)
 	at := s.caches()
 	if tools := s.toolsOf(at); at != "" {
-		env = over(env, tools.Environ(env, s.network() == kernel.ProxyNetwork))
+		env = overrideEnv(env, tools.Environ(env, s.network() == kernel.ProxyNetwork))
 	}
 	if s.npm != "" && !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(nameOf(entry), npmRegistry) }) {
 		env = append(env, npmRegistry+"="+s.npm)
 	}
-	for _, set := range s.plain {
+	for _, set := range s.unconfined {
 		if !slices.ContainsFunc(env, func(entry string) bool { return strings.EqualFold(nameOf(entry), nameOf(set)) }) {
 			env = append(env, set)
 		}
@@ -54,12 +54,12 @@ const npmRegistry = "npm_config_registry"
 // toolsOf looks for what tools need in the environment of commands, once.
 func (s *Sandbox) toolsOf(at string) *caches.Tools {
 	s.toolsOnce.Do(func() {
-		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes, Shown: s.shows}
+		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes, Mapped: s.shows}
 		s.tools = p.Open(at)
 		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // a variable would beat the project's file
 			s.npm = registries.NPM(home)
 		}
-		s.plain = s.plainFiles(at)
+		s.unconfined = s.plainFiles(at)
 	})
 	return s.tools
 }
@@ -95,8 +95,8 @@ var proxyNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// over is an environment with other values.
-func over(env, set []string) []string {
+// overrideEnv is an environment with other values.
+func overrideEnv(env, set []string) []string {
 	names := map[string]bool{}
 	for _, entry := range set {
 		names[nameOf(entry)] = true

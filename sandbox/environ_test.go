@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // Every address of the proxy in the environment is the one that the kernel listens on.
@@ -71,7 +71,7 @@ func TestOwnProxy(t *testing.T) {
 		Ask: func(context.Context, string, int, string) (bool, error) { return false, nil },
 	})
 	if err != nil {
-		missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+		testneed.Need(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
 	}
 	defer box.Close()
 	env := box.Environ([]string{"PATH=/bin"})

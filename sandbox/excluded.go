@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // prefix is a compiled beginning of commands: "docker", "git push".
@@ -47,7 +47,7 @@ func compilePrefixes(field string, list []string, dir, home string) ([]prefix, e
 	for i, entry := range list {
 		name := fmt.Sprintf("%s[%d]", field, i)
 		if what, hint := checkPrefixEntry(entry); what != "" {
-			return nil, &Error{Field: name, What: what, hint: hint}
+			return nil, &Error{Field: name, Detail: what, hint: hint}
 		}
 		words := prefixWords(entry)
 		program, err := compilePrograms(field, words[:1], dir, home)
@@ -64,7 +64,7 @@ func compilePrefixes(field string, list []string, dir, home string) ([]prefix, e
 
 // matches reports whether a command begins like this, with the program that the
 // system has under that name.
-func (p *prefix) matches(cmd *shellread.Command) bool {
+func (p *prefix) matches(cmd *shellparse.Command) bool {
 	if len(cmd.Args) < len(p.args) || !p.program.allows(cmd) || slices.ContainsFunc(cmd.Assigns, decides) {
 		return false
 	}
@@ -77,7 +77,7 @@ func (p *prefix) matches(cmd *shellread.Command) bool {
 }
 
 // begins returns the entry that a command begins with.
-func begins(list []prefix, cmd *shellread.Command) (string, bool) {
+func begins(list []prefix, cmd *shellparse.Command) (string, bool) {
 	i := slices.IndexFunc(list, func(p prefix) bool { return p.matches(cmd) })
 	if i < 0 {
 		return "", false

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -17,7 +17,7 @@ const opListen = "listen"
 // Violation is something that the sandbox refused.
 type Violation struct {
 	Kind    string        `json:"kind"`              // "path", "host", "syscall", "limit"
-	What    string        `json:"what"`              // "/etc/x", "evil.test:443", "ptrace", "memory"
+	Subject string        `json:"what"`              // "/etc/x", "evil.test:443", "ptrace", "memory"
 	Op      string        `json:"op,omitempty"`      // "read", "write", "run", "connect"
 	Setting string        `json:"setting,omitempty"` // "allowedWritePaths"; "" is built in
 	Origin  policy.Origin `json:"origin,omitzero"`   // where the setting was written
@@ -43,13 +43,13 @@ func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 		return v
 	}
 	v.Hint = "it is outside of the workspace"
-	if o := s.Remedy(v); o != nil && len(o.AdditionalWritePaths) > 0 {
+	if o := s.SettingFor(v); o != nil && len(o.AdditionalWritePaths) > 0 {
 		v.Hint += "; to allow it (additionalWritePaths): "
 		if _, err := os.Lstat(o.AdditionalWritePaths[0]); err != nil {
-			v.Hint += "mkdir -p " + shellread.Join(o.AdditionalWritePaths...) + " && "
+			v.Hint += "mkdir -p " + shellparse.Join(o.AdditionalWritePaths...) + " && "
 		}
-		v.Hint += "holdfast sandbox allow --write " + shellread.Join(o.AdditionalWritePaths...)
-	} else if s.compiler.decides(v.What) {
+		v.Hint += "holdfast sandbox allow --write " + shellparse.Join(o.AdditionalWritePaths...)
+	} else if s.compiler.decides(v.Subject) {
 		v.Hint += " and decides what other programs do: only a person changes it, outside of the sandbox"
 	}
 	return v
@@ -66,7 +66,7 @@ func (p *plan) explain(name string, op policy.Operation) *Violation {
 	if p.private(full) {
 		return nil
 	}
-	v := &Violation{Kind: kindPath, What: full, Op: verb(op)}
+	v := &Violation{Kind: kindPath, Subject: full, Op: verb(op)}
 	if at := p.above(p.policy.Hide, full); at != "" {
 		return v.by(p.grounds[at], at)
 	}
@@ -80,7 +80,7 @@ func (p *plan) explain(name string, op policy.Operation) *Violation {
 // with nothing of the host in that place.
 func (p *plan) private(full string) bool {
 	return inAny(private, full) && holding(p.write, full) == nil &&
-		!slices.ContainsFunc(p.read, func(a area) bool { return a.path != "/" && within(full, a.path) })
+		!slices.ContainsFunc(p.read, func(a pathTree) bool { return a.path != "/" && within(full, a.path) })
 }
 
 // above returns which of some trees holds a path, or "".
@@ -93,15 +93,15 @@ func (p *plan) above(list []string, full string) string {
 
 func (p *plan) explainRead(v *Violation) *Violation {
 	for i := range p.read {
-		if a := &p.read[i]; within(v.What, a.path) && (a.path != "/" || !inAny(apart, v.What)) {
+		if a := &p.read[i]; within(v.Subject, a.path) && (a.path != "/" || !inAny(specialFolders, v.Subject)) {
 			return nil
 		}
 	}
-	if holding(p.write, v.What) != nil || inAny(devices, v.What) || within(v.What, "/proc") || v.What == "/" {
+	if holding(p.write, v.Subject) != nil || inAny(devices, v.Subject) || within(v.Subject, "/proc") || v.Subject == "/" {
 		return nil
 	}
 	for _, l := range p.layers {
-		if l.read != nil && holding(l.read, v.What) == nil {
+		if l.read != nil && holding(l.read, v.Subject) == nil {
 			return v.outside(fieldReadPaths, l.origin)
 		}
 	}
@@ -110,21 +110,21 @@ func (p *plan) explainRead(v *Violation) *Violation {
 }
 
 func (p *plan) explainWrite(v *Violation) *Violation {
-	if inAny(devices, v.What) {
+	if inAny(devices, v.Subject) {
 		return nil
 	}
-	if holding(p.write, v.What) == nil {
+	if holding(p.write, v.Subject) == nil {
 		return p.outsideWrite(v)
 	}
-	if at := p.above(p.policy.Fixed, v.What); at != "" {
+	if at := p.above(p.policy.ReadOnly, v.Subject); at != "" {
 		return v.by(p.grounds[at], at)
 	}
-	i := slices.IndexFunc(p.policy.Bar, func(n kernel.Name) bool { return within(v.What, n.Path) })
+	i := slices.IndexFunc(p.policy.Forbid, func(n kernel.Name) bool { return within(v.Subject, n.Path) })
 	if i >= 0 {
-		at := p.policy.Bar[i].Path
+		at := p.policy.Forbid[i].Path
 		return v.by(p.grounds[at], at)
 	}
-	if slices.Contains(p.policy.Pin, v.What) {
+	if slices.Contains(p.policy.Pin, v.Subject) {
 		v.Hint = "something in it is protected, so it cannot be moved or removed; do that outside of the sandbox"
 		return v
 	}
@@ -133,14 +133,14 @@ func (p *plan) explainWrite(v *Violation) *Violation {
 
 func (p *plan) outsideWrite(v *Violation) *Violation {
 	for _, l := range p.layers {
-		if l.write != nil && holding(l.write, v.What) == nil {
+		if l.write != nil && holding(l.write, v.Subject) == nil {
 			return v.outside(fieldWritePaths, l.origin)
 		}
 	}
 	for _, l := range p.layers {
 		for _, a := range l.protected {
-			if within(v.What, a.path) {
-				return v.by(a.ground, a.path)
+			if within(v.Subject, a.path) {
+				return v.by(a.planReason, a.path)
 			}
 		}
 	}
@@ -155,19 +155,19 @@ func (v *Violation) outside(setting string, o policy.Origin) *Violation {
 }
 
 // by completes a violation with what refuses it.
-func (v *Violation) by(g ground, at string) *Violation {
+func (v *Violation) by(g planReason, at string) *Violation {
 	v.Setting, v.Origin = g.setting, g.origin
 	switch {
 	case g.setting == fieldDeniedCommands:
 		v.Hint = "take " + g.origin.Rule + " out of deniedCommands if it is to be run"
 	case g.setting != "":
 		v.Hint = "take " + g.origin.Rule + " out of " + g.setting + " if this is to be allowed"
-	case g.what == secretGround.what:
-		v.Hint = at + " holds secrets; to let commands read them: holdfast sandbox allow --read " + shellread.Join(at)
-	case g.what == decidingGround.what:
+	case g.text == secretGround.text:
+		v.Hint = at + " holds secrets; to let commands read them: holdfast sandbox allow --read " + shellparse.Join(at)
+	case g.text == decidingGround.text:
 		v.Hint = at + " decides what other programs do: only a person changes it, outside of the sandbox"
-	case g.what != "":
-		v.Hint = g.what
+	case g.text != "":
+		v.Hint = g.text
 	}
 	return v
 }

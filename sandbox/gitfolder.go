@@ -20,11 +20,11 @@ import (
 // The repository must name the folder, as git makes it do: a file .git may have come with anything that
 // was unpacked. Where the repository holds the folder, as a bare one may, only what a commit needs is
 // written, since the worktrees of others are there, too. Without mounts, hooks could not be protected.
-func (c *compiler) gitFolders() []area {
-	if c.merged.Weaker.On && kernel.Namespaces() != nil {
+func (c *compiler) gitFolders() []pathTree {
+	if c.merged.Weaker.Set && kernel.Namespaces() != nil {
 		return nil
 	}
-	var out []area
+	var out []pathTree
 	for _, f := range c.folders {
 		dir, shared := c.linkedTo(f.path)
 		trees := []string{shared}
@@ -35,7 +35,7 @@ func (c *compiler) gitFolders() []area {
 			trees = []string{dir, path.Join(shared, "objects"), path.Join(shared, "refs"), path.Join(shared, "logs")}
 		}
 		for _, tree := range trees {
-			a := area{path: tree, literal: tree, git: true}
+			a := pathTree{path: tree, literal: tree, git: true}
 			if isDir(tree) && holding(c.folders, tree) == nil && c.mayWrite(&a) == nil {
 				out = append(out, a)
 			}
@@ -59,13 +59,13 @@ func (c *compiler) linkedTo(folder string) (dir, shared string) {
 	if shared = c.commonDir(dir); shared == "" { // a submodule
 		shared = dir
 		c.remember(path.Join(dir, "config"))
-		if !c.leads(coreWorktree(dir), dir, folder) {
+		if !c.resolvesTo(coreWorktree(dir), dir, folder) {
 			return "", ""
 		}
 	} else {
 		back := path.Join(dir, "gitdir")
 		c.remember(back)
-		if path.Dir(dir) != path.Join(shared, "worktrees") || !c.leads(firstLine(back), dir, file) {
+		if path.Dir(dir) != path.Join(shared, "worktrees") || !c.resolvesTo(firstLine(back), dir, file) {
 			return "", ""
 		}
 	}
@@ -81,8 +81,8 @@ func (c *compiler) linkedTo(folder string) (dir, shared string) {
 	return dir, shared
 }
 
-// leads reports whether a path, relative to a folder, is the canonical want.
-func (c *compiler) leads(name, from, want string) bool {
+// resolvesTo reports whether a path, relative to a folder, is the canonical want.
+func (c *compiler) resolvesTo(name, from, want string) bool {
 	got, err := realpath.Normalize(name, from, c.home)
 	return name != "" && err == nil && got == want
 }

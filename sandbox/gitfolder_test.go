@@ -48,8 +48,8 @@ func TestGitFolders(t *testing.T) {
 				t.Errorf("commands write %q, not %q", got, tt.write)
 			}
 			for _, f := range strings.Fields(tt.fixed) {
-				if !slices.Contains(p.policy.Fixed, root+"/"+f) {
-					t.Errorf("%s is not protected: %s", f, relative(root, p.policy.Fixed))
+				if !slices.Contains(p.policy.ReadOnly, root+"/"+f) {
+					t.Errorf("%s is not protected: %s", f, relative(root, p.policy.ReadOnly))
 				}
 			}
 		})

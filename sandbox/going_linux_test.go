@@ -10,7 +10,7 @@ import (
 
 // What is protected may go away at any time, when a git outside removes a worktree:
 // commands start nevertheless, with all that they read.
-func TestProtectedComesAndGoes(t *testing.T) {
+func TestProtectedPathAppears(t *testing.T) {
 	root := plant(t, "ws/.git/hooks/", "ws/.git/config", "ws/.git/worktrees/", "home/")
 	s := opened(t, root)
 	over := make(chan struct{})

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -37,8 +37,8 @@ type isolated struct {
 	Dir      string
 }
 
-// shielded are cases of file tools that the kernel can hold as well, as commands.
-var shielded = map[string]struct{ command, says string }{
+// kernelCases are cases of file tools that the kernel can hold as well, as commands.
+var kernelCases = map[string]struct{ command, says string }{
 	"sandbox_file_tools-027": {
 		`ln -s <outside> d && echo x >d/x`,
 		`{"settings": {"allowedWritePaths": ["<root>/"]}, "input": {"tool": "Write", "file": "<root>/d/f", "race": "replace <root>/d by symlink to <outside> after the check"}, "expect": {"file_created_outside": false}}`,
@@ -69,8 +69,8 @@ func TestIsolate(t *testing.T) {
 	var cases []corpus.Case
 	for _, c := range corpus.Area(t, "open-agent-sdk.json", "sandbox_bypass", "sandbox_file_tools") {
 		var in struct{ Command string }
-		if known, ok := shielded[c.ID]; ok {
-			handled[c.ID] = corpus.Plays(known.says, run(known.command, "ws"))
+		if known, ok := kernelCases[c.ID]; ok {
+			handled[c.ID] = corpus.Test(known.says, run(known.command, "ws"))
 		} else if string(c.Expect()) == `"isolate"` {
 			c.Decode(t, c.Input(), &in)
 			handled[c.ID] = run(in.Command, "outside")
@@ -143,7 +143,7 @@ func isolate(t *testing.T, c corpus.Case, uid int, command, dir string, plain bo
 	case err != nil:
 		t.Fatalf("%v: %s", err, out)
 	case strings.Contains(string(out), "--- SKIP"):
-		missing.Skip(t, "the kernel sandbox is not there: %s", out)
+		testneed.Need(t, "the kernel sandbox is not there: %s", out)
 	case !strings.Contains(string(out), "the command ended"):
 		t.Fatalf("the command did not run: %s", out)
 	}
@@ -209,13 +209,13 @@ const harmScript = "#!/bin/sh\nrm -rf OUTSIDE/x; unlink OUTSIDE/x; perl -e 'unli
 // programs that are not everywhere.
 func harmless(t *testing.T, uid int, command string) string {
 	t.Helper()
-	under, ok := missing.OutsideTmp()
+	under, ok := testneed.OutsideTmp()
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")
 	}
 	base, err := os.MkdirTemp(under, "holdfast-isolate-")
 	if err != nil {
-		missing.Skip(t, "no place outside of /tmp: %v", err)
+		testneed.Need(t, "no place outside of /tmp: %v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
 	self, err := os.ReadFile("/proc/self/exe")
@@ -257,7 +257,7 @@ func harmless(t *testing.T, uid int, command string) string {
 	if strings.HasPrefix(command, "git ") {
 		for _, args := range [][]string{{"init", "-q", out}, {"-C", out, "add", "x"}} {
 			if b, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-				missing.Skip(t, "no git: %v: %s", err, b)
+				testneed.Need(t, "no git: %v: %s", err, b)
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func (l *Limits) check() error {
 		{"outputBytes", tooSmall(l.OutputBytes, minOutput, "bytes")},
 	} {
 		if c.what != "" {
-			return &Error{Field: "limits." + c.field, What: c.what, hint: limitHint}
+			return &Error{Field: "limits." + c.field, Detail: c.what, hint: limitHint}
 		}
 	}
 	return nil
@@ -128,9 +128,9 @@ func limit[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) 
 		case !ok:
 			return v.wrong(want)
 		case got < least:
-			return &Error{Field: v.field, Offset: v.At, What: v.Text + " is less than a command needs", hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
+			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is less than a command needs", hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
 		case got > most:
-			return &Error{Field: v.field, Offset: v.At, What: v.Text + " is more than there can be", hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
+			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is more than there can be", hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
 		}
 		*into = got
 		return nil

@@ -75,7 +75,7 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 	} {
 		_, err := decode([]byte(`{"limits": ` + tt.in + `}`))
 		e, ok := errors.AsType[*Error](err)
-		if !ok || e.Field != tt.field || !strings.Contains(e.What, tt.what) || !strings.Contains(e.Hint(), tt.hint) {
+		if !ok || e.Field != tt.field || !strings.Contains(e.Detail, tt.what) || !strings.Contains(e.Hint(), tt.hint) {
 			t.Errorf("%s: got %+v", tt.in, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 	"github.com/holdfast-dev/holdfast/internal/registries"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -15,7 +15,7 @@ import (
 // returns the variables by which they find it. Commands do not see the files themselves: they hold tokens.
 func (s *Sandbox) plainFiles(at string) (env []string) {
 	home := s.compiler.home
-	if at == "" || home == "" || s.compiler.unheld {
+	if at == "" || home == "" || s.compiler.unconfined {
 		return nil
 	}
 	for _, f := range []struct {
@@ -23,15 +23,15 @@ func (s *Sandbox) plainFiles(at string) (env []string) {
 		files          []string
 		plain          func(home string) []byte
 	}{
-		{"npm_config_userconfig", "npmrc", []string{".npmrc"}, registries.PlainNPM},
-		{"PIP_CONFIG_FILE", "pip.conf", registries.PipFiles, registries.PlainPip},
+		{"npm_config_userconfig", "npmrc", []string{".npmrc"}, registries.RedactedNPM},
+		{"PIP_CONFIG_FILE", "pip.conf", registries.PipFiles, registries.RedactedPip},
 	} {
 		hidden := slices.ContainsFunc(f.files, func(name string) bool { return s.Explain(filepath.Join(home, name), policy.OpRead) != nil })
 		text := f.plain(home)
 		if !hidden || len(text) == 0 {
 			continue
 		}
-		if err := keepAs(filepath.Join(s.compiler.caches, f.name), text); err != nil {
+		if err := writeIfChanged(filepath.Join(s.compiler.caches, f.name), text); err != nil {
 			if s.log != nil {
 				s.log.Warn("sandbox: tell package managers their settings", "file", f.name, "error", err)
 			}
@@ -42,9 +42,9 @@ func (s *Sandbox) plainFiles(at string) (env []string) {
 	return env
 }
 
-// keepAs makes a file that commands may write be one with this text. A new one takes a write to the disk.
-func keepAs(name string, text []byte) error {
-	if diskfile.Has(name, text) {
+// writeIfChanged makes a file that commands may write be one with this text. A new one takes a write to the disk.
+func writeIfChanged(name string, text []byte) error {
+	if diskfile.HasContent(name, text) {
 		return nil
 	}
 	return diskfile.WriteUnsynced(name, text)
@@ -68,8 +68,8 @@ func (s *Sandbox) logins(reached []string, text string) (out []Violation) {
 			continue
 		}
 		out = append(out, Violation{
-			Kind: kindPath, What: l.File, Op: verb(policy.OpRead), Setting: fieldReadMore, Reason: "it has a login for " + l.Host + ", which commands cannot read",
-			Hint: "to let them read the whole file, and so use and send what is in it: holdfast sandbox allow --read " + shellread.Join(l.File),
+			Kind: kindPath, Subject: l.File, Op: verb(policy.OpRead), Setting: fieldReadMore, Reason: "it has a login for " + l.Host + ", which commands cannot read",
+			Hint: "to let them read the whole file, and so use and send what is in it: holdfast sandbox allow --read " + shellparse.Join(l.File),
 		})
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -43,8 +43,8 @@ type merged struct {
 
 // loosened is a setting that opens something.
 type loosened struct {
-	On bool
-	By policy.Origin // who sets it; when somebody did and it is not On: who stands against it
+	Set    bool
+	Origin policy.Origin // who sets it; when somebody did and it is not On: who stands against it
 }
 
 // port is a port of this machine. 0: none.
@@ -65,7 +65,7 @@ type writeTree struct {
 func mergeCheckers(layers []*Checker, asks bool) *merged {
 	m := &merged{LimitOrigins: map[string]policy.Origin{}}
 	for _, c := range layers {
-		if c != nil && !c.off() {
+		if c != nil && !c.disabled() {
 			m.layers = append(m.layers, c)
 		}
 	}
@@ -84,15 +84,15 @@ func mergeCheckers(layers []*Checker, asks bool) *merged {
 // AutoAllow is where autoAllowBashIfSandboxed was set, when it holds; nil when it does not.
 func (s *Sandbox) AutoAllow() *policy.Origin {
 	auto := s.merged().AutoAllow
-	if !auto.On {
+	if !auto.Set {
 		return nil
 	}
-	return &auto.By
+	return &auto.Origin
 }
 
 // AllowsUnsandboxed reports whether the model may ask a person for a run outside:
 // allowUnsandboxedCommands holds.
-func (s *Sandbox) AllowsUnsandboxed() bool { return s.merged().AllowUnsandboxed.On }
+func (s *Sandbox) AllowsUnsandboxed() bool { return s.merged().AllowUnsandboxed.Set }
 
 // Hosts are the lists of hosts of the layers that have a network block, for connections that are not
 // a command's. A host must be let through by each of them.
@@ -138,8 +138,8 @@ func (s *Settings) Loosens() []string {
 	return out
 }
 
-// off reports whether the settings say that they have no say.
-func (c *Checker) off() bool { return c.settings.Enabled != nil && !*c.settings.Enabled }
+// disabled reports whether the settings say that they have no say.
+func (c *Checker) disabled() bool { return c.settings.Enabled != nil && !*c.settings.Enabled }
 
 func (c *Checker) managed() bool { return c.origin.Layer == layernames.Managed }
 
@@ -157,8 +157,8 @@ func (m *merged) loosened(name string, get func(*Settings) *bool) loosened {
 		switch v := get(&c.settings); {
 		case v == nil && c.managed(), v != nil && !*v:
 			against = cmp.Or(against, c)
-		case v != nil && !out.On && !c.untrusted:
-			out = loosened{On: true, By: c.at(name)}
+		case v != nil && !out.Set && !c.untrusted:
+			out = loosened{Set: true, Origin: c.at(name)}
 		}
 	}
 	return out.against(against, name)
@@ -166,8 +166,8 @@ func (m *merged) loosened(name string, get func(*Settings) *bool) loosened {
 
 // against takes back what a layer stands against.
 func (l loosened) against(c *Checker, name string) loosened {
-	if l.On && c != nil {
-		return loosened{By: c.at(name)}
+	if l.Set && c != nil {
+		return loosened{Origin: c.at(name)}
 	}
 	return l
 }
@@ -182,8 +182,8 @@ func (m *merged) mergeNetwork(asks bool) {
 	listsOnly := slices.ContainsFunc(m.layers, func(c *Checker) bool {
 		return c.settings.Network != nil && c.settings.Network.AllowManagedDomainsOnly
 	})
-	if asks && !listsOnly && !m.Network.On {
-		m.Network.On = true
+	if asks && !listsOnly && !m.Network.Set {
+		m.Network.Set = true
 		m.Hosts, m.HostOrigins = []egress.Layer{{Ask: true}}, []policy.Origin{{}}
 	}
 	for _, c := range m.layers {
@@ -203,14 +203,14 @@ func (m *merged) mergeNetwork(asks bool) {
 // localBinding says whether commands have a localhost of their own to listen on: they do unless a
 // layer says no.
 func (m *merged) localBinding() loosened {
-	out := loosened{On: true}
+	out := loosened{Set: true}
 	for _, c := range m.layers {
 		if n := c.settings.Network; n != nil && n.AllowLocalBinding != nil {
 			if !*n.AllowLocalBinding {
-				return loosened{By: c.at(fieldLocal)}
+				return loosened{Origin: c.at(fieldLocal)}
 			}
-			if out.By == (policy.Origin{}) && !c.untrusted {
-				out.By = c.at(fieldLocal)
+			if out.Origin == (policy.Origin{}) && !c.untrusted {
+				out.Origin = c.at(fieldLocal)
 			}
 		}
 	}
@@ -225,17 +225,17 @@ func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened 
 		case n == nil:
 		case !get(n):
 			against = cmp.Or(against, c)
-		case !out.On && !c.untrusted:
-			out = loosened{On: true, By: c.at(name)}
+		case !out.Set && !c.untrusted:
+			out = loosened{Set: true, Origin: c.at(name)}
 		}
 	}
 	return out.against(against, name)
 }
 
-// wayOut says whether some host can be reached: there is a network, and each
+// hasNetwork says whether some host can be reached: there is a network, and each
 // layer's list names one or asks. Without namespaces no connection waits for an answer, so that
 // only those layers ask that say so.
-func (m *merged) wayOut(weaker bool) bool {
+func (m *merged) hasNetwork(weaker bool) bool {
 	for i, l := range m.Hosts {
 		own := i - len(m.Hosts) + len(m.asking)
 		ask := l.Ask && (!weaker || own >= 0 && m.asking[own])
@@ -243,7 +243,7 @@ func (m *merged) wayOut(weaker bool) bool {
 			return false
 		}
 	}
-	return m.Network.On
+	return m.Network.Set
 }
 
 // prefer keeps what the stronger layer said.
@@ -283,7 +283,7 @@ func (m *merged) addWritePaths(c *Checker) {
 		return
 	}
 	for _, t := range c.additional {
-		for _, p := range m.left(t.resolved) {
+		for _, p := range m.remaining(t.resolved) {
 			if !slices.ContainsFunc(m.AdditionalWritePaths, func(w writeTree) bool { return within(p, w.Path) }) {
 				m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: t.entry, Origin: c.at(fieldAdditional)})
 			}
@@ -291,8 +291,8 @@ func (m *merged) addWritePaths(c *Checker) {
 	}
 }
 
-// left is what the layers leave of a tree that is to be opened.
-func (m *merged) left(tree string) []string {
+// remaining is what the layers leave of a tree that is to be opened.
+func (m *merged) remaining(tree string) []string {
 	left := []string{tree}
 	for _, other := range m.layers {
 		switch {
@@ -351,7 +351,7 @@ func (m *merged) excluded(line, cwd string) (policy.Origin, bool) {
 	return by, by != policy.Origin{}
 }
 
-func (m *merged) excludes(cmd *shellread.Command) (by policy.Origin, ok bool) {
+func (m *merged) excludes(cmd *shellparse.Command) (by policy.Origin, ok bool) {
 	for _, c := range m.layers {
 		entry, begins := begins(c.excluded, cmd)
 		switch {
@@ -367,13 +367,13 @@ func (m *merged) excludes(cmd *shellread.Command) (by policy.Origin, ok bool) {
 // muted says whether a trusted layer's ignoreViolations keep a violation of a
 // command line from being told. It changes nothing about what is refused.
 func (m *merged) muted(v *Violation, line string) bool {
-	var r *shellread.Reading
+	var r *shellparse.Reading
 	for _, c := range m.layers {
 		for i := range c.mutes {
 			if r == nil {
 				r = m.read(line, "")
 			}
-			if !c.untrusted && c.mutes[i].mutes(v, r) {
+			if !c.untrusted && c.mutes[i].matches(v, r) {
 				return true
 			}
 		}
@@ -382,13 +382,13 @@ func (m *merged) muted(v *Violation, line string) bool {
 }
 
 // read reads a line as the strongest layer does; nil when there is none.
-func (m *merged) read(line, cwd string) *shellread.Reading {
+func (m *merged) read(line, cwd string) *shellparse.Reading {
 	if len(m.layers) == 0 {
 		return nil
 	}
-	o := shellread.Options{Home: m.layers[0].home, Vars: m.layers[0].vars}
+	o := shellparse.Options{Home: m.layers[0].home, Vars: m.layers[0].vars}
 	if path.IsAbs(cwd) {
 		o.Dir = path.Clean(cwd)
 	}
-	return shellread.Parse(line, &o)
+	return shellparse.Parse(line, &o)
 }

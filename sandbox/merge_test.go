@@ -59,18 +59,18 @@ func TestMergeFlags(t *testing.T) {
 		{[]string{`user: {"enabled": false, "allowUnsandboxedCommands": true}`}, false, ""},
 	} {
 		got := mergeCheckers(layers(t, tt.layers...), false).AllowUnsandboxed
-		if got.On != tt.on || got.By.Layer != tt.by {
+		if got.Set != tt.on || got.Origin.Layer != tt.by {
 			t.Errorf("%q: got %+v", tt.layers, got)
 		}
-		if got.By != (policy.Origin{}) && got.By.Rule != "allowUnsandboxedCommands" {
-			t.Errorf("%q: by %+v", tt.layers, got.By)
+		if got.Origin != (policy.Origin{}) && got.Origin.Rule != "allowUnsandboxedCommands" {
+			t.Errorf("%q: by %+v", tt.layers, got.Origin)
 		}
 	}
 	m := mergeCheckers(layers(t, `user: {"autoAllowBashIfSandboxed": true, "enableWeakerNestedSandbox": true, "allowNestedSandbox": true}`), false)
-	if !m.AutoAllow.On || !m.Weaker.On || !m.Nested.On || m.AllowUnsandboxed.On {
+	if !m.AutoAllow.Set || !m.Weaker.Set || !m.Nested.Set || m.AllowUnsandboxed.Set {
 		t.Errorf("%+v", m)
 	}
-	if m := mergeCheckers([]*Checker{nil}, false); m.AutoAllow.On || m.Network.On {
+	if m := mergeCheckers([]*Checker{nil}, false); m.AutoAllow.Set || m.Network.Set {
 		t.Errorf("no layer at all: %+v", m)
 	}
 }
@@ -80,7 +80,9 @@ func TestMergeFlags(t *testing.T) {
 func TestMergeNeverLoosens(t *testing.T) {
 	names := []string{"managed", "flag", "local", "local!", "project", "project!", "user"}
 	flags := []string{"allowNestedSandbox", "autoAllowBashIfSandboxed", "allowUnsandboxedCommands", "enableWeakerNestedSandbox"}
-	held := func(m *merged) []bool { return []bool{m.Nested.On, m.AutoAllow.On, m.AllowUnsandboxed.On, m.Weaker.On} }
+	held := func(m *merged) []bool {
+		return []bool{m.Nested.Set, m.AutoAllow.Set, m.AllowUnsandboxed.Set, m.Weaker.Set}
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		draw := func(name string) string {
 			var words []string
@@ -141,13 +143,13 @@ func TestMergeNetwork(t *testing.T) {
 		{[]string{`user: {"enabled": false, "network": {"allowedDomains": ["*"]}}`}, false, true, false, nil, 0, 0},
 	} {
 		m := mergeCheckers(layers(t, tt.layers...), false)
-		if m.Network.On != tt.on || m.LocalBinding.On != tt.local || m.wayOut(false) != tt.out || m.HTTPProxyPort.Number != tt.http || m.SOCKSProxyPort.Number != tt.socks {
+		if m.Network.Set != tt.on || m.LocalBinding.Set != tt.local || m.hasNetwork(false) != tt.out || m.HTTPProxyPort.Number != tt.http || m.SOCKSProxyPort.Number != tt.socks {
 			t.Errorf("%q: got %+v", tt.layers, m)
 		}
 		if !reflect.DeepEqual(m.Hosts, tt.hosts) || len(m.HostOrigins) != len(m.Hosts) {
 			t.Errorf("%q: hosts %+v", tt.layers, m.Hosts)
 		}
-		if m.AllUnixSockets.On && !m.UnixSockets.On {
+		if m.AllUnixSockets.Set && !m.UnixSockets.Set {
 			t.Errorf("%q: all sockets, but not one's own", tt.layers)
 		}
 	}

@@ -39,12 +39,12 @@ func TestMuted(t *testing.T) {
 		{"path", "/etc/shadow", "git diff", true},
 		{"path", "/etc/shadow", "", false},
 	} {
-		v := &Violation{Kind: tt.kind, What: tt.what}
+		v := &Violation{Kind: tt.kind, Subject: tt.what}
 		if got := mergeCheckers(layers(t, some), false).muted(v, tt.line); got != tt.want {
 			t.Errorf("%s %s by %q: got %v", tt.kind, tt.what, tt.line, got)
 		}
 	}
-	v := &Violation{Kind: "path", What: "/x"}
+	v := &Violation{Kind: "path", Subject: "/x"}
 	if mergeCheckers(layers(t, `project: {"ignoreViolations": {"*": ["*"]}}`), false).muted(v, "ls") {
 		t.Error("an untrusted folder keeps refusals from being told")
 	}

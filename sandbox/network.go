@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // network is a compiled [Network]. Nil lets every host pass.
@@ -39,7 +39,7 @@ func compileNetwork(n *Network) (*network, error) {
 	}{{fieldDomains, n.AllowedDomains}, {fieldDeniedDomains, n.DeniedDomains}} {
 		for i, entry := range l.list {
 			if what, hint := checkDomainEntry(entry); what != "" {
-				return nil, &Error{Field: fmt.Sprintf("%s[%d]", l.field, i), What: what, hint: hint}
+				return nil, &Error{Field: fmt.Sprintf("%s[%d]", l.field, i), Detail: what, hint: hint}
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (n *network) check(target, tool string, confined bool) *Denial {
 	if n == nil {
 		return nil
 	}
-	d := &Denial{Tool: tool, What: target, Setting: fieldDomains, kind: kindHost}
+	d := &Denial{Tool: tool, Subject: target, Setting: fieldDomains, kind: kindHost}
 	host, port, ok := hostOf(target)
 	if !ok {
 		d.Reason, d.kind = "host '"+target+"' cannot be read", kindUnclear
@@ -184,7 +184,7 @@ var connecting = []string{
 // whatever looks like a host in those of a program of the network, which must
 // name one. What a program connects to by itself is not in the line. What a person
 // may allow is returned when nothing denies.
-func (n *network) checkCommand(cmd *shellread.Command, confined bool) *Denial {
+func (n *network) checkCommand(cmd *shellparse.Command, confined bool) *Denial {
 	if n == nil {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (n *network) checkCommand(cmd *shellread.Command, confined bool) *Denial {
 }
 
 // hosts are what a command names; the denial is about what it does not.
-func (n *network) hosts(cmd *shellread.Command, confined bool) (list []string, unknown *Denial) {
+func (n *network) hosts(cmd *shellparse.Command, confined bool) (list []string, unknown *Denial) {
 	connects := slices.Contains(connecting, cmd.Name)
 	for _, a := range cmd.Args {
 		if !a.Static {
@@ -234,13 +234,13 @@ func (n *network) hosts(cmd *shellread.Command, confined bool) (list []string, u
 }
 
 // isFile reports whether the program takes an argument for a file.
-func isFile(cmd *shellread.Command, arg string) bool {
-	return slices.ContainsFunc(cmd.Paths, func(p shellread.Path) bool { return p.Arg == arg && p.From == shellread.FromArgument })
+func isFile(cmd *shellparse.Command, arg string) bool {
+	return slices.ContainsFunc(cmd.Paths, func(p shellparse.Path) bool { return p.Arg == arg && p.Source == shellparse.FromArgument })
 }
 
-func (n *network) unknown(cmd *shellread.Command, confined bool, why string) *Denial {
+func (n *network) unknown(cmd *shellparse.Command, confined bool, why string) *Denial {
 	return &Denial{
-		Tool: "Bash", What: cmd.Name, Setting: fieldDomains, kind: kindUnclear, asks: n.asks(confined),
+		Tool: "Bash", Subject: cmd.Name, Setting: fieldDomains, kind: kindUnclear, asks: n.asks(confined),
 		Reason: "command '" + cmd.Name + "' may reach a host outside allowed domains: " + why,
 	}
 }

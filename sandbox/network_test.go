@@ -114,7 +114,7 @@ func TestAsk(t *testing.T) {
 		{policy.OpCommand, "curl https://b.org; $X", true, policy.Deny, policy.Deny},
 	} {
 		r := policy.Request{Tool: "T", Operation: tt.op, Resource: tt.resource, Cwd: "/w", Confined: tt.confined}
-		if v := c.Evaluate(r); v.Effect != tt.want || (v.Effect == policy.None) != (v.Reason == "") {
+		if v := c.Evaluate(r); v.Effect != tt.want || (v.Effect == policy.NoOpinion) != (v.Reason == "") {
 			t.Errorf("%s confined %v: got %+v", tt.resource, tt.confined, v)
 		}
 		if v := only.Evaluate(r); v.Effect != tt.not {
@@ -158,14 +158,14 @@ func TestLocalhostOfACommand(t *testing.T) {
 		if v := c.Evaluate(r); (v.Effect == policy.Deny) != (tt.setting != "") {
 			t.Errorf("%s %s, confined %v: got %+v", tt.settings, tt.line, tt.confined, v)
 		}
-		if err := c.CheckConfined(tt.line, "/w"); tt.confined && hasKernel && (err == nil) != (tt.setting == "") {
+		if err := c.CheckConfined(tt.line, "/w"); tt.confined && hasKernelSandbox && (err == nil) != (tt.setting == "") {
 			t.Errorf("%s %s: got %v", tt.settings, tt.line, err)
 		}
 	}
 	c := checker(t, `{"network":{}}`, nil)
 	// Where a person may be asked, the connection is what is judged, and not the line.
 	r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "curl evil.example", Cwd: "/w", Confined: true}
-	if v := c.Evaluate(r); v.Effect != policy.None {
+	if v := c.Evaluate(r); v.Effect != policy.NoOpinion {
 		t.Errorf("a host that the person is asked about: got %+v", v)
 	}
 	if v := c.Evaluate(policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "localhost:80", Confined: true}); v.Effect != policy.Deny {

@@ -41,20 +41,20 @@ type OpenOptions struct {
 	// layer, have such names taken by placeholders in the user's folders while commands run.
 	Quarantine string
 
-	// Once says that one command will run: that the kernel refuses namespaces is found
+	// SingleCommand says that one command will run: that the kernel refuses namespaces is found
 	// when it starts, and not by a try before.
-	Once bool
+	SingleCommand bool
 
 	// NamespacesFile is where it is remembered, until the machine starts again, that the kernel
 	// gives us namespaces: a file in a folder of State. "": that is tried each time.
 	NamespacesFile string
 
-	// Contained says that all of us run in a container, which is the outer wall: where it
+	// InContainer says that all of us run in a container, which is the outer wall: where it
 	// forbids namespaces Landlock and seccomp are enough, as with
 	// enableWeakerNestedSandbox. A layer that says no to that in so many words counts.
-	Contained bool
+	InContainer bool
 
-	// Unheld opens what runs commands like a sandbox, and refuses them nothing: they see,
+	// NoConfinement opens what runs commands like a sandbox, and refuses them nothing: they see,
 	// write and reach what this process does. Only what they start does not outlive them,
 	// however it detaches itself. There are no checkers then, and no other option counts.
 	//
@@ -62,7 +62,7 @@ type OpenOptions struct {
 	// /proc is the host's. For an ordinary user it needs a user namespace as well, in
 	// which sudo does not work. Where the kernel has none for us the error wraps
 	// [kernel.ErrUnsupported].
-	Unheld bool
+	NoConfinement bool
 
 	// Ask decides about a host that no list names, unless settings say that nobody is asked, and about
 	// the private address that the host has, where that is known ("" otherwise). One yes is about the name at
@@ -101,14 +101,14 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	if o.Unheld {
-		return openUnheld()
+	if o.NoConfinement {
+		return openUnconfined()
 	}
-	if !hasKernel {
-		return nil, &Error{What: "commands cannot be held", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
+	if !hasKernelSandbox {
+		return nil, &Error{Detail: "commands cannot be held", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
 	}
 	tried := make(chan error, 1)
-	if !o.Once { // the kernel takes as long for it as the rest here takes
+	if !o.SingleCommand { // the kernel takes as long for it as the rest here takes
 		go func() { tried <- namespaces(o.NamespacesFile) }()
 	}
 	c, err := newCompiler(list, o)
@@ -117,12 +117,12 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	}
 	s := &Sandbox{compiler: c, ask: o.Ask, log: o.Log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
 	err = s.renew()
-	if !o.Once && !c.merged.Weaker.On {
+	if !o.SingleCommand && !c.merged.Weaker.Set {
 		if refused := <-tried; refused != nil {
 			if err == nil {
 				_ = s.Close()
 			}
-			return nil, &Error{What: "the kernel refuses namespaces of our own", Err: refused, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
+			return nil, &Error{Detail: "the kernel refuses namespaces of our own", Err: refused, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
 		}
 	}
 	if err != nil {
@@ -141,12 +141,12 @@ func namespaces(file string) error {
 
 func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 	c := &compiler{merged: mergeCheckers(list, o.Ask != nil), searchPath: os.Getenv("PATH")}
-	c.checkers, c.single = c.merged.layers, o.Once
-	if o.Contained && !slices.ContainsFunc(c.checkers, func(c *Checker) bool {
+	c.checkers, c.single = c.merged.layers, o.SingleCommand
+	if o.InContainer && !slices.ContainsFunc(c.checkers, func(c *Checker) bool {
 		v := c.settings.EnableWeakerNestedSandbox
 		return v != nil && !*v
 	}) {
-		c.merged.Weaker.On = true
+		c.merged.Weaker.Set = true
 	}
 	if o.Quarantine != "" && !slices.ContainsFunc(c.checkers, func(c *Checker) bool { return isTrue(c.settings.StrictProtectedPaths) }) {
 		a, err := own(o.Quarantine, "")
@@ -187,7 +187,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 			return nil, err
 		}
 		if c.temp = a.path; !isDir(c.temp) {
-			return nil, &Error{What: "the folder for /tmp, " + c.temp + ", is not there"}
+			return nil, &Error{Detail: "the folder for /tmp, " + c.temp + ", is not there"}
 		}
 	}
 	if o.Caches != "" {
@@ -196,23 +196,23 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 			return nil, err
 		}
 		if c.caches = a.path; !isDir(c.caches) {
-			return nil, &Error{What: "the folder for caches, " + c.caches + ", is not there"}
+			return nil, &Error{Detail: "the folder for caches, " + c.caches + ", is not there"}
 		}
 	}
 	return c, nil
 }
 
 // workspace looks at one folder of the workspace.
-func workspace(folder string) (area, error) {
-	refuse := func(why, hint string) (area, error) {
-		return area{}, &Error{What: fmt.Sprintf("the workspace %q %s", folder, why), hint: hint}
+func workspace(folder string) (pathTree, error) {
+	refuse := func(why, hint string) (pathTree, error) {
+		return pathTree{}, &Error{Detail: fmt.Sprintf("the workspace %q %s", folder, why), hint: hint}
 	}
 	if strings.ContainsFunc(folder, func(r rune) bool { return r < ' ' || r == 0x7f || r == ':' }) {
 		return refuse("has a control character or a colon in its name", "rename it: programs take such names apart")
 	}
 	a, err := own(folder, "")
 	if err != nil {
-		return area{}, err
+		return pathTree{}, err
 	}
 	if info, err := os.Stat(a.path); err != nil || !info.IsDir() {
 		return refuse("is not a folder that is there", "make it, or work elsewhere")
@@ -220,12 +220,12 @@ func workspace(folder string) (area, error) {
 	if strings.ContainsRune(a.path, ':') {
 		return refuse("leads to "+a.path+", which has a colon in its name", "rename it: programs take such names apart")
 	}
-	a.what = "the workspace"
+	a.text = "the workspace"
 	return a, nil
 }
 
 // own makes an area of a folder that no setting names.
-func own(folder, what string) (area, error) {
+func own(folder, what string) (pathTree, error) {
 	full, err := filepath.Abs(folder)
 	if err == nil && folder == "" {
 		err = errors.New("it is empty")
@@ -235,9 +235,9 @@ func own(folder, what string) (area, error) {
 		resolved, err = realpath.Normalize(full, "", "")
 	}
 	if err != nil {
-		return area{}, &Error{What: fmt.Sprintf("the folder %q cannot be used", folder), Err: err}
+		return pathTree{}, &Error{Detail: fmt.Sprintf("the folder %q cannot be used", folder), Err: err}
 	}
-	return area{path: resolved, literal: filepath.Clean(full), folder: true, ground: ground{what: what}}, nil
+	return pathTree{path: resolved, literal: filepath.Clean(full), folder: true, planReason: planReason{text: what}}, nil
 }
 
 // Notices tell what a person should know about how the settings are held: a secret

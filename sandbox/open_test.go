@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // opened opens a sandbox for the workspace ws of a tree.
@@ -19,7 +19,7 @@ func opened(t testing.TB, root string, list ...testLayer) *Sandbox {
 	t.Helper()
 	s, err := Open(layersFor(t, root, list), &OpenOptions{Folders: []string{root + "/ws"}, Home: root + "/home", State: []string{root + "/home/.holdfast"}})
 	if errors.Is(err, kernel.ErrUnsupported) {
-		missing.Skip(t, "this kernel cannot hold commands: %v", err)
+		testneed.Need(t, "this kernel cannot hold commands: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func shell(t testing.TB, s *Sandbox, line string) (string, bool) {
 // TestOrdinaryWork: what is protected does not stop git.
 func TestOrdinaryWork(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		missing.Skip(t, "no git on the PATH: apt-get install git makes this run")
+		testneed.Need(t, "no git on the PATH: apt-get install git makes this run")
 	}
 	root := plant(t, "ws/f: x", "home/")
 	for _, args := range [][]string{{"init", "-q"}, {"config", "user.email", "a@b.test"}, {"config", "user.name", "a"}} {
@@ -144,7 +144,7 @@ func TestStatusAndClose(t *testing.T) {
 // policy has changed, but by no command that is alone and by no other sandbox.
 func TestLocalhostIsShared(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
-		missing.Skip(t, "no python3: apt-get install python3 makes this run")
+		testneed.Need(t, "no python3: apt-get install python3 makes this run")
 	}
 	root := plant(t, "ws/", "home/")
 	s, other := opened(t, root), opened(t, root)
@@ -170,7 +170,7 @@ while True:
 	}
 	reach := func(s *Sandbox, alone bool) bool {
 		c := s.Command(t.Context(), "/usr/bin/python3", "-c", `import socket; socket.create_connection(("127.0.0.1", 8123))`)
-		c.Alone = alone
+		c.PrivateLocalhost = alone
 		return c.Run() == nil
 	}
 	first, _ := shell(t, s, "readlink /proc/self/ns/net")

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // openerBox is a sandbox with a home folder outside of /tmp, where commands have one of their own.
 func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 	t.Helper()
-	outside, ok := missing.OutsideTmp()
+	outside, ok := testneed.OutsideTmp()
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")
 	}
@@ -36,7 +36,7 @@ func openerBox(t *testing.T, files ...string) (box *Sandbox, home string) {
 	}
 	box, err = Open(nil, &OpenOptions{Folders: []string{home + "/p"}, Home: home, State: []string{home + "/.holdfast"}, Quarantine: home + "/.holdfast/quarantine"})
 	if err != nil {
-		missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+		testneed.Need(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
 	}
 	t.Cleanup(func() { box.Close() })
 	return box, home
@@ -82,7 +82,7 @@ func TestRemedy(t *testing.T) {
 			continue
 		}
 		got := ""
-		if open := box.Remedy(v); open != nil {
+		if open := box.SettingFor(v); open != nil {
 			got = open.AdditionalWritePaths[0]
 		}
 		if got != want {
@@ -95,14 +95,14 @@ func TestRemedy(t *testing.T) {
 func TestWith(t *testing.T) {
 	box, home := openerBox(t)
 	tree := home + "/.tool"
-	wide, err := box.With(&Settings{AdditionalWritePaths: []string{tree}})
+	wide, err := box.Widen(&Settings{AdditionalWritePaths: []string{tree}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := box.With(&Settings{AdditionalWritePaths: []string{tree}}); again != wide || err != nil {
+	if again, err := box.Widen(&Settings{AdditionalWritePaths: []string{tree}}); again != wide || err != nil {
 		t.Errorf("made twice: %v", err)
 	}
-	if same, err := box.With(&Settings{}); same != box || err != nil {
+	if same, err := box.Widen(&Settings{}); same != box || err != nil {
 		t.Errorf("opens nothing, and is another: %v", err)
 	}
 	if v := wide.Explain(tree+"/x", policy.OpWrite); v != nil {
@@ -138,14 +138,14 @@ func TestRemedyOfManagedSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	if open := box.Remedy(box.Explain(home+"/.tool", policy.OpWrite)); open != nil {
+	if open := box.SettingFor(box.Explain(home+"/.tool", policy.OpWrite)); open != nil {
 		t.Errorf("opens %+v", open)
 	}
 }
 
 // The socket of another user in a folder that commands do not reach keeps none from starting.
 func TestSocketsOutOfReach(t *testing.T) {
-	missing.Root(t, "giving a folder to another user")
+	testneed.Root(t, "giving a folder to another user")
 	box, home := openerBox(t)
 	dir := home + "/theirs"
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -159,7 +159,7 @@ func TestSocketsOutOfReach(t *testing.T) {
 	if err := os.Chown(dir, 4711, 4711); err != nil {
 		t.Fatal(err)
 	}
-	wide, err := box.With(&Settings{Network: &Network{AllowUnixSockets: true}})
+	wide, err := box.Widen(&Settings{Network: &Network{AllowUnixSockets: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,13 +26,13 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) bytes() []byte { return t.b[max(0, len(t.b)-tailSize):] }
 
-// teed writes and keeps the end.
-type teed struct {
+// tailWriter writes and keeps the end.
+type tailWriter struct {
 	io.Writer
 	tail *tail
 }
 
-func (t *teed) Write(p []byte) (int, error) {
+func (t *tailWriter) Write(p []byte) (int, error) {
 	_, _ = t.tail.Write(p)
 	return t.Writer.Write(p)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // Scripts of a skill in the person's home are run and not changed. What lies below /tmp is
@@ -52,7 +52,7 @@ func TestScriptsOfSkills(t *testing.T) {
 // git to its hooks and filters stays.
 func TestWorktreesKeepWhatGitObeys(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		missing.Skip(t, "no git on the PATH: apt-get install git makes this run")
+		testneed.Need(t, "no git on the PATH: apt-get install git makes this run")
 	}
 	for name, at := range map[string]struct{ main, tree, in string }{
 		"below":     {"ws", ".holdfast/worktrees/side", "cd .holdfast/worktrees/side && "},

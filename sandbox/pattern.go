@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
 // parts are the components of a path, without empty ones.
@@ -15,7 +15,7 @@ func parts(p string) []string {
 
 // patternBelow is what of a path's pattern is below its folder, or nil when the
 // pattern does not say what is touched.
-func patternBelow(p *shellread.Path) []string {
+func patternBelow(p *shellparse.Path) []string {
 	if p.Pattern == "" || strings.ContainsAny(p.Pattern, "[\\()") || strings.Contains(p.Pattern, "**") {
 		return nil
 	}

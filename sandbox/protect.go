@@ -11,14 +11,14 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/holdfast-dev/holdfast/internal/pathnames"
+	"github.com/holdfast-dev/holdfast/internal/protectedpaths"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
 // protectedNames is policy's list, ready for comparing.
 var protectedNames = sync.OnceValue(func() *nameSet {
-	names := pathnames.Protected()
+	names := protectedpaths.Protected()
 	n := &nameSet{names: map[string]bool{}, pairs: map[string]bool{}}
 	for _, name := range slices.Concat(names.Folders, names.Files) {
 		switch {
@@ -61,19 +61,19 @@ func (n *nameSet) has(parent, name string) bool {
 	return false
 }
 
-// workspaceBars are the names that cannot be made directly in a tree that may be
+// workspaceForbidden are the names that cannot be made directly in a tree that may be
 // written: those that agents and editors obey as soon as they are there. The list
 // is short, since each name has a placeholder while a command runs and costs time.
 // A name that ends in "/" is a folder.
-var workspaceBars = []string{
+var workspaceForbidden = []string{
 	".holdfast/", ".claude/", ".mcp.json", ".codex/", ".gemini/", ".cursor/", ".vscode/", ".idea/", ".devcontainer/", ".envrc",
 }
 
-// homeBars are the names that cannot be made in the home folder, where every
+// homeForbidden are the names that cannot be made in the home folder, where every
 // program looks for its settings: all of policy's list but those of projects.
-var homeBars = sync.OnceValue(func() []string {
+var homeForbidden = sync.OnceValue(func() []string {
 	var out []string
-	names := pathnames.Protected()
+	names := protectedpaths.Protected()
 	for _, name := range slices.Concat(names.Folders, names.Files) {
 		if name[0] != '.' || strings.ContainsAny(name, "*?[{") || name == ".git" || partly[name] != nil {
 			continue
@@ -93,17 +93,17 @@ var partly = map[string][]string{
 	".cargo": {"config", "config.toml", "env"},
 }
 
-// besideWorktrees are the names that matter in the folders of agents when worktrees,
+// agentFolderForbidden are the names that matter in the folders of agents when worktrees,
 // which may be written, are there.
-var besideWorktrees = map[string][]string{
+var agentFolderForbidden = map[string][]string{
 	".claude":   {"settings.json", "settings.local.json", "CLAUDE.md", "agents/", "commands/", "hooks/", "skills/", "plugins/", "rules/", "output-styles/"},
 	".holdfast": {"settings.json", "settings.local.json", "project", "agents/", "skills/"},
 }
 
 // Grounds that are built in.
 var (
-	secretGround   = ground{what: "secrets are not readable"}
-	decidingGround = ground{what: "it decides what other programs do"}
+	secretGround   = planReason{text: "secrets are not readable"}
+	decidingGround = planReason{text: "it decides what other programs do"}
 )
 
 // protect keeps what decides about other programs from being changed in the trees
@@ -132,7 +132,7 @@ func (c *compiler) protect() error {
 }
 
 // protectArea fixes or bars an entry of protectedPaths, wherever its name leads.
-func (c *compiler) protectArea(p area) error {
+func (c *compiler) protectArea(p pathTree) error {
 	for _, link := range linksOn(p.literal) {
 		if c.written(link) {
 			return p.wrong(link+" is a link that commands could change", "name what it leads to: "+p.path)
@@ -143,9 +143,9 @@ func (c *compiler) protectArea(p area) error {
 		return p.wrong(fmt.Sprintf("%s: %v", p.path, err), "name it without links")
 	}
 	if _, there := lookAt(full); there {
-		c.fix(full, p.ground)
+		c.fix(full, p.planReason)
 	} else if c.written(full) {
-		c.barFirst(full, p.ground)
+		c.forbidFirst(full, p.planReason)
 	}
 	return nil
 }
@@ -168,23 +168,23 @@ func (c *compiler) protectTree(root string) error {
 	}
 	c.remember(path.Join(root, ".git"))
 	if c.home != "" && within(c.home, root) {
-		if err := c.barNames(c.home, homeBars()); err != nil {
+		if err := c.forbidNames(c.home, homeForbidden()); err != nil {
 			return err
 		}
 	}
-	return c.barNames(root, workspaceBars)
+	return c.forbidNames(root, workspaceForbidden)
 }
 
-// barNames bars names in a folder that are not there. What is there was found by
+// forbidNames bars names in a folder that are not there. What is there was found by
 // the scan, unless it lies deeper than that looks.
-func (c *compiler) barNames(dir string, names []string) error {
+func (c *compiler) forbidNames(dir string, names []string) error {
 	for _, name := range names {
 		full := path.Join(dir, name)
 		info, there := lookAt(full)
 		switch {
 		case !there:
-			c.barFirst(full, decidingGround)
-		case c.grounds[full] == (ground{}) && !slices.Contains(c.pin, full):
+			c.forbidFirst(full, decidingGround)
+		case c.grounds[full] == (planReason{}) && !slices.Contains(c.pin, full):
 			if err := c.protectName(full, info.Mode()); err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ func (c *compiler) protectName(full string, mode fs.FileMode) error {
 	case !mode.IsDir():
 	case partly[name] != nil:
 		return c.inner(full, partly[name])
-	case besideWorktrees[name] != nil && isDir(path.Join(full, "worktrees")):
+	case agentFolderForbidden[name] != nil && isDir(path.Join(full, "worktrees")):
 		return c.besideWorktrees(full)
 	}
 	c.fix(full, decidingGround)
@@ -236,7 +236,7 @@ func (c *compiler) inner(dir string, names []string) error {
 	return nil
 }
 
-// besideWorktrees protects an agent's folder but for its worktrees.
+// agentFolderForbidden protects an agent's folder but for its worktrees.
 func (c *compiler) besideWorktrees(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -256,7 +256,7 @@ func (c *compiler) besideWorktrees(dir string) error {
 			c.fix(full, decidingGround)
 		}
 	}
-	return c.inner(dir, besideWorktrees[strings.ToLower(path.Base(dir))])
+	return c.inner(dir, agentFolderForbidden[strings.ToLower(path.Base(dir))])
 }
 
 // worktrees protects in each worktree what it protects in a project: the scan does not
@@ -280,7 +280,7 @@ func (c *compiler) guard(full string) error {
 	info, there := lookAt(full)
 	switch {
 	case !there:
-		c.barred(full, decidingGround)
+		c.forbidden(full, decidingGround)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return c.linked(full)
 	default:
@@ -296,10 +296,10 @@ func (c *compiler) linked(full string) error {
 	if w := holding(c.write, full); w != nil {
 		hint += ", or take " + w.path + " out of what may be written"
 	}
-	return &Error{What: what, hint: hint}
+	return &Error{Detail: what, hint: hint}
 }
 
-func (c *compiler) fix(full string, g ground) {
+func (c *compiler) fix(full string, g planReason) {
 	if _, ok := c.grounds[full]; ok {
 		return
 	}

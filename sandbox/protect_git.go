@@ -45,7 +45,7 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 // its configuration, those of its worktrees and submodules, and the files in which
 // it is said where these are.
 func (c *compiler) repository(dir string) error {
-	if inAny(c.pin, dir) && c.grounds[path.Join(dir, "config")] != (ground{}) {
+	if inAny(c.pin, dir) && c.grounds[path.Join(dir, "config")] != (planReason{}) {
 		return nil // it was found by another way
 	}
 	c.pinned(dir)
@@ -80,14 +80,14 @@ func (c *compiler) redirected(dir string) error {
 	info, there := lookAt(full)
 	switch {
 	case !there:
-		c.barred(full, decidingGround)
+		c.forbidden(full, decidingGround)
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
 		return c.linked(full)
 	case isDir(path.Join(dir, "objects")):
 		return &Error{
-			What: full + " sends git to the settings and hooks of another repository, and does not belong there",
-			hint: "do not run git in it; look at the file, and remove it",
+			Detail: full + " sends git to the settings and hooks of another repository, and does not belong there",
+			hint:   "do not run git in it; look at the file, and remove it",
 		}
 	}
 	c.fix(full, decidingGround)
@@ -155,11 +155,11 @@ func (c *compiler) configured(dir string) error {
 		}
 		for _, w := range c.write {
 			if w.path == named {
-				return &Error{What: full + ": " + s.key + " is " + named + ", all of which may be written", hint: "give the hooks a folder of their own"}
+				return &Error{Detail: full + ": " + s.key + " is " + named + ", all of which may be written", hint: "give the hooks a folder of their own"}
 			}
 		}
 		if _, there := lookAt(named); !there {
-			c.barFirst(named, decidingGround)
+			c.forbidFirst(named, decidingGround)
 		} else {
 			c.fix(named, decidingGround)
 		}

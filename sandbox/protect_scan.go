@@ -33,8 +33,8 @@ var notScanned = map[string]bool{
 	".gradle": true, ".next": true, ".nuxt": true, ".svelte-kit": true, ".turbo": true, ".npm": true, ".pnpm-store": true, ".terraform": true,
 }
 
-// elsewhere are folders of a system in which no project lies.
-var elsewhere = map[string]bool{"/proc": true, "/sys": true, "/dev": true, "/run": true, "/tmp": true, "/var/tmp": true}
+// systemFolders are folders of a system in which no project lies.
+var systemFolders = map[string]bool{"/proc": true, "/sys": true, "/dev": true, "/run": true, "/tmp": true, "/var/tmp": true}
 
 // scanner looks for protected names and repositories in trees. It remembers what
 // folders held, and reads again only those that have changed.
@@ -121,7 +121,7 @@ func (f *folder) look(dir string, entries []fs.DirEntry, names *nameSet) {
 			repository++
 		}
 		if e.IsDir() && !notScanned[strings.ToLower(name)] {
-			if full := path.Join(dir, name); !elsewhere[full] {
+			if full := path.Join(dir, name); !systemFolders[full] {
 				f.next = append(f.next, full)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // barredAlways is what every workspace bars, below ws.
 func barredAlways(root string) []string {
 	var out []string
-	for _, name := range workspaceBars {
+	for _, name := range workspaceForbidden {
 		out = append(out, root+"/ws/"+strings.TrimSuffix(name, "/"))
 	}
 	return out
@@ -92,7 +92,7 @@ func TestProtect(t *testing.T) {
 				return slices.Contains(always, inWorktree.ReplaceAllString(b, root+"/ws/")) || path.Base(b) == commonDir
 			})
 			for what, got := range map[string][2]string{
-				"fixed": {relative(root+"/ws", p.policy.Fixed), tt.fixed},
+				"fixed": {relative(root+"/ws", p.policy.ReadOnly), tt.fixed},
 				"pin":   {relative(root+"/ws", p.policy.Pin), tt.pin},
 				"bar":   {relative(root+"/ws", others), tt.bars},
 			} {
@@ -115,25 +115,25 @@ func TestPlaceholderBesideWorktrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.Contains(p.policy.Fixed, root+"/ws/.holdfast/agents") || !slices.Contains(bars(p), root+"/ws/.holdfast/agents") {
-		t.Errorf("fixed %q, barred %q", p.policy.Fixed, bars(p))
+	if slices.Contains(p.policy.ReadOnly, root+"/ws/.holdfast/agents") || !slices.Contains(bars(p), root+"/ws/.holdfast/agents") {
+		t.Errorf("fixed %q, barred %q", p.policy.ReadOnly, bars(p))
 	}
 }
 
-func TestHomeIsProtectedWholly(t *testing.T) {
+func TestWholeHomeProtected(t *testing.T) {
 	root := plant(t, "home/.bashrc", "home/.config/", "ws/")
 	p, err := planFor(t, root, testLayer{Settings: Settings{AllowedWritePaths: []string{"@/home"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{".profile", ".zshenv", ".gitconfig", ".config/git", ".config/systemd", ".ssh", ".holdfast"} {
-		i := slices.IndexFunc(p.policy.Bar, func(n kernel.Name) bool { return n.Path == root+"/home/"+name })
+		i := slices.IndexFunc(p.policy.Forbid, func(n kernel.Name) bool { return n.Path == root+"/home/"+name })
 		if i < 0 {
 			t.Errorf("%s can be made", name)
 		}
 	}
-	if !slices.Contains(p.policy.Fixed, root+"/home/.bashrc") {
-		t.Errorf("got %q", p.policy.Fixed)
+	if !slices.Contains(p.policy.ReadOnly, root+"/home/.bashrc") {
+		t.Errorf("got %q", p.policy.ReadOnly)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestCommonDirCannotBeMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"/ws/.git/", "/ws/a/b/.git/"} {
-		if !slices.Contains(p.policy.Bar, kernel.Name{Path: root + dir + commonDir, Dot: true}) {
+		if !slices.Contains(p.policy.Forbid, kernel.Name{Path: root + dir + commonDir, Dot: true}) {
 			t.Errorf("%s can be made", dir+commonDir)
 		}
 	}

@@ -44,7 +44,7 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	}
 	m := c.sandbox.merged()
 	r := &Report{Appeared: c.state.Appeared, OOM: c.state.OOM, WallTime: wall, Dropped: c.streams.budget.lost(), Elapsed: c.state.Elapsed, Failed: !c.state.Success()}
-	r.Moved = c.state.Moved[:min(len(c.state.Moved), maxViolations)]
+	r.Moved = c.state.Quarantined[:min(len(c.state.Quarantined), maxViolations)]
 	f := finder{box: c.sandbox, dir: c.dir, env: c.env, hosts: map[string]bool{}}
 	all := f.limits(r, c.state)
 	if c.hosts != nil {
@@ -52,15 +52,15 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 		if c.streams.tail != nil && r.Failed {
 			said = string(c.streams.tail.bytes())
 		}
-		all = append(all, f.told(c.hosts(said))...)
+		all = append(all, f.addRefusedHosts(c.hosts(said))...)
 	}
 	blamed, text := false, ""
-	if c.streams.tail != nil && !c.sandbox.compiler.unheld {
+	if c.streams.tail != nil && !c.sandbox.compiler.unconfined {
 		text = string(c.streams.tail.bytes())
 		told := complaints(text)
 		all = append(all, f.signing(text)...)
-		all = append(all, f.said(told)...)
-		blamed = slices.ContainsFunc(told, func(c complaint) bool { return c.fault == faultPerm })
+		all = append(all, f.addComplaints(told)...)
+		blamed = slices.ContainsFunc(told, func(c errorLine) bool { return c.fault == faultPerm })
 	}
 	if r.Failed && !slices.ContainsFunc(all, func(v Violation) bool { return v.Kind == kindPath }) {
 		all = append(all, c.tried.refused(c.sandbox)...)
@@ -74,7 +74,7 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	}
 	seen := map[Violation]bool{}
 	for _, v := range all {
-		key := Violation{Kind: v.Kind, What: v.What, Op: v.Op}
+		key := Violation{Kind: v.Kind, Subject: v.Subject, Op: v.Op}
 		if !seen[key] && len(r.Violations) < maxViolations && !m.muted(&v, c.line) {
 			r.Violations = append(r.Violations, v)
 		}
@@ -109,7 +109,7 @@ func (r *Report) Text() string {
 		} else if v.Hint != "" && r.Failed {
 			line(&b, v.String(), v.Hint)
 		} else {
-			calls = append(calls, v.What)
+			calls = append(calls, v.Subject)
 		}
 	}
 	if r.Failed && len(calls) > 0 {
@@ -174,26 +174,26 @@ func (v *Violation) action() string {
 	switch v.Kind {
 	case kindHost:
 		if v.Op == opListen {
-			return "listening on " + v.What + " was refused"
+			return "listening on " + v.Subject + " was refused"
 		}
-		return "connection to " + v.What + " was refused"
+		return "connection to " + v.Subject + " was refused"
 	case kindSyscall:
-		return "system call " + v.What + " was refused"
+		return "system call " + v.Subject + " was refused"
 	case kindLimit:
-		if text := limitWords[v.What]; text != "" {
+		if text := limitWords[v.Subject]; text != "" {
 			return text
 		}
-		return "the limit " + v.What + " was reached"
+		return "the limit " + v.Subject + " was reached"
 	}
 	switch v.Op {
 	case "read":
-		return "reading " + v.What + " was refused"
+		return "reading " + v.Subject + " was refused"
 	case "write":
-		return "write to " + v.What + " was refused"
+		return "write to " + v.Subject + " was refused"
 	case "run":
-		return "running " + v.What + " was refused"
+		return "running " + v.Subject + " was refused"
 	}
-	return v.What + " was refused"
+	return v.Subject + " was refused"
 }
 
 var limitWords = map[string]string{

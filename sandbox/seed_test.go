@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // The settings of seed 000's two examples, with the session's folder for /project. Real
@@ -69,7 +69,7 @@ func TestSeedSettings(t *testing.T) {
 // projectOutsideTmp makes the folder of a project that is not below /tmp.
 func projectOutsideTmp(t *testing.T) string {
 	t.Helper()
-	under, ok := missing.OutsideTmp()
+	under, ok := testneed.OutsideTmp()
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")
 	}

@@ -17,7 +17,7 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 	if s.network() != kernel.ProxyNetwork {
 		return nil, nil, nil
 	}
-	proxy, err := newProxy(s.merged(), &egress.Options{Ask: s.ask, Known: s.registries, Log: s.log})
+	proxy, err := newProxy(s.merged(), &egress.Options{Ask: s.ask, KnownHosts: s.registries, Log: s.log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 // registries are the hosts of the package registries that the person's own configuration names.
 func (s *Sandbox) registries() []string {
 	var out []string
-	for _, r := range registries.Find(&registries.Places{Home: s.compiler.home}) {
+	for _, r := range registries.Find(&registries.Locations{Home: s.compiler.home}) {
 		name, _, _ := strings.Cut(r.Host, ":")
 		out = append(out, name)
 	}
@@ -56,7 +56,7 @@ func hostViolations(list []egress.Refusal, origins []policy.Origin) []Violation 
 	out := make([]Violation, len(list))
 	for i := range list {
 		f := &list[i]
-		out[i] = Violation{Kind: kindHost, What: f.Target(), Op: "connect", Setting: f.Setting, Hint: f.Hint}
+		out[i] = Violation{Kind: kindHost, Subject: f.Target(), Op: "connect", Setting: f.Setting, Hint: f.Hint}
 		if f.Address != "" {
 			out[i].Reason = f.Reason
 		}

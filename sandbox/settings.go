@@ -103,14 +103,14 @@ type Error struct {
 	Field  string        // "deniedPaths[1]"; "" for the whole, and when no setting is at fault
 	Offset int           // of [Settings.Decode]: in bytes
 	Origin policy.Origin // of [Open]: where the setting was written
-	What   string
+	Detail string
 	Err    error // of [Open]: what the kernel said
 
 	hint string
 }
 
 func (e *Error) Error() string {
-	text := e.What
+	text := e.Detail
 	if e.Field != "" {
 		text = e.Field + ": " + text
 	}

@@ -193,7 +193,7 @@ func (s *streams) carry(w io.Writer, r io.Reader, t *tail) error {
 		w = b
 	}
 	if t != nil {
-		w = &teed{w, t}
+		w = &tailWriter{w, t}
 	}
 	_, err := io.Copy(w, r)
 	if errors.Is(err, os.ErrClosed) {

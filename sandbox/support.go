@@ -2,25 +2,25 @@ package sandbox
 
 import "runtime"
 
-// hasKernel says whether this build can hold commands by the kernel.
-const hasKernel = runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
+// hasKernelSandbox says whether this build can hold commands by the kernel.
+const hasKernelSandbox = runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
 // Check says whether this build can do what the settings ask for. A setting that
 // would have no effect is a *[Error]: a person who wrote it relies on it.
 func (s *Settings) Check() error {
 	if s.Ripgrep != nil {
 		return &Error{
-			Field: "ripgrep", What: "it would have no effect: searching is built in, and starts no program",
+			Field: "ripgrep", Detail: "it would have no effect: searching is built in, and starts no program",
 			hint: "take it out",
 		}
 	}
-	if hasKernel {
+	if hasKernelSandbox {
 		return nil
 	}
 	for _, f := range s.kernel() {
 		if f.set {
 			return &Error{
-				Field: f.name, What: "this needs the kernel sandbox, which " + runtime.GOOS + "/" + runtime.GOARCH + " does not have",
+				Field: f.name, Detail: "this needs the kernel sandbox, which " + runtime.GOOS + "/" + runtime.GOARCH + " does not have",
 				hint: "take it out",
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/internal/pathnames"
+	"github.com/holdfast-dev/holdfast/internal/protectedpaths"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
@@ -84,7 +84,7 @@ func secretPaths(home string) []string {
 // homeSecrets are the names of policy's list that mean a secret in a home folder:
 // those with a dot in front. Others, and .env, are names in projects.
 var homeSecrets = sync.OnceValue(func() []string {
-	names := pathnames.Secrets()
+	names := protectedpaths.Secrets()
 	return slices.DeleteFunc(append(names.Folders, names.Files...), func(name string) bool {
 		return name[0] != '.' || strings.ContainsAny(name, "*?[{") || strings.HasPrefix(name, ".env")
 	})
@@ -112,8 +112,8 @@ func notWorkspace(folder, home string) string {
 // private are the folders that commands have of their own: the host's are not there.
 var private = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"}
 
-// apart are the folders that reading "/" does not open.
-var apart = []string{"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/sys"}
+// specialFolders are the folders that reading "/" does not open.
+var specialFolders = []string{"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/sys"}
 
 // program is a file that deniedCommands hides.
 type program struct {

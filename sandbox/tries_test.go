@@ -11,7 +11,7 @@ import (
 
 // A write that the sandbox refused is told of a command that failed, whatever the command said about it, and
 // also if it said nothing.
-func TestSilentWrites(t *testing.T) {
+func TestSilentWriteFailures(t *testing.T) {
 	box, home := openerBox(t, ".known/file", ".cache/", ".file")
 	for _, tt := range []struct {
 		name, line string
@@ -40,7 +40,7 @@ func TestSilentWrites(t *testing.T) {
 			var got []string
 			for _, v := range c.Report().Violations {
 				if v.Kind == kindPath && v.Op == "write" {
-					got = append(got, strings.TrimPrefix(v.What, home+"/"))
+					got = append(got, strings.TrimPrefix(v.Subject, home+"/"))
 				}
 			}
 			if !slices.Equal(got, tt.want) {

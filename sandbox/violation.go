@@ -38,25 +38,25 @@ func (f *finder) limits(r *Report, s *State) []Violation {
 
 func (f *finder) limit(name string) Violation {
 	return Violation{
-		Kind: kindLimit, What: name, Setting: "limits." + name, Origin: f.box.merged().LimitOrigins[name],
+		Kind: kindLimit, Subject: name, Setting: "limits." + name, Origin: f.box.merged().LimitOrigins[name],
 		Hint: "raise limits." + name + " if it needs more",
 	}
 }
 
-// told takes in the hosts that the proxy refused.
-func (f *finder) told(list []Violation) []Violation {
+// addRefusedHosts takes in the hosts that the proxy refused.
+func (f *finder) addRefusedHosts(list []Violation) []Violation {
 	for i := range list {
 		if list[i].Kind == kindHost {
-			host, _, _ := strings.Cut(list[i].What, ":")
+			host, _, _ := strings.Cut(list[i].Subject, ":")
 			f.hosts[host] = true
 		}
 	}
 	return list
 }
 
-// said finds in what programs complained of what the policy does refuse. An error
+// addComplaints finds in what programs complained of what the policy does refuse. An error
 // that the policy has no part in is the program's own.
-func (f *finder) said(list []complaint) []Violation {
+func (f *finder) addComplaints(list []errorLine) []Violation {
 	var out []Violation
 	for _, c := range list {
 		switch c.fault {
@@ -78,8 +78,8 @@ func (f *finder) said(list []complaint) []Violation {
 			out = append(out, found...)
 		}
 	}
-	if slices.ContainsFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.What != anyHost }) {
-		out = slices.DeleteFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.What == anyHost })
+	if slices.ContainsFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.Subject != anyHost }) {
+		out = slices.DeleteFunc(out, func(v Violation) bool { return v.Kind == kindHost && v.Subject == anyHost })
 	}
 	return out
 }
@@ -90,9 +90,9 @@ const anyHost = "the network"
 // port tells that there is no listening, where the settings have none.
 func (f *finder) port() []Violation {
 	m := f.box.merged()
-	v := Violation{Kind: kindHost, What: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.By}
+	v := Violation{Kind: kindHost, Subject: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.Origin}
 	switch {
-	case !m.LocalBinding.On:
+	case !m.LocalBinding.Set:
 		v.Hint = "remove " + fieldLocal + ": false if commands may listen on a localhost of their own"
 	case f.box.weaker():
 		v.Setting, v.Hint = "", "without namespaces, commands have no localhost of their own"
@@ -103,7 +103,7 @@ func (f *finder) port() []Violation {
 }
 
 // paths are the first of the words in a complaint that the policy refuses.
-func (f *finder) paths(c *complaint) []Violation {
+func (f *finder) paths(c *errorLine) []Violation {
 	for _, name := range c.names {
 		if v := f.path(c, name); v != nil {
 			return []Violation{*v}
@@ -116,7 +116,7 @@ func (f *finder) paths(c *complaint) []Violation {
 // EBUSY where the policy refuses to write, and EACCES where it refuses to read.
 // Without them Landlock says EACCES for both: then it was the policy only if the
 // file's own mode would have allowed it.
-func (f *finder) path(c *complaint, name string) *Violation {
+func (f *finder) path(c *errorLine, name string) *Violation {
 	p, err := realpath.Absolute(name, f.dir, variable(f.env, "HOME"))
 	if err != nil {
 		return nil
@@ -180,7 +180,7 @@ func mayWrite(p string) bool {
 
 // host tells of a host that the command looked for by itself. What the proxy told
 // about it is not told twice.
-func (f *finder) host(c *complaint) []Violation {
+func (f *finder) host(c *errorLine) []Violation {
 	net := f.box.network()
 	if len(f.hosts) > 0 && len(c.names) == 0 {
 		return nil
@@ -192,7 +192,7 @@ func (f *finder) host(c *complaint) []Violation {
 	if f.hosts[what] || slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, what) {
 		return nil
 	}
-	v := Violation{Kind: kindHost, What: what, Op: "connect", Setting: fieldDomains, Origin: f.box.merged().Network.By}
+	v := Violation{Kind: kindHost, Subject: what, Op: "connect", Setting: fieldDomains, Origin: f.box.merged().Network.Origin}
 	if net == kernel.ProxyNetwork {
 		v.Setting, v.Hint = "network", "the only way out is the proxy: the program must use HTTP_PROXY or ALL_PROXY"
 	} else if len(c.names) > 0 {
@@ -220,7 +220,7 @@ const unixSocket = "socket(AF_UNIX"
 func isUnixSocket(call string) bool { return strings.HasPrefix(call, unixSocket) }
 
 func syscallViolation(call string) Violation {
-	v := Violation{Kind: kindSyscall, What: call}
+	v := Violation{Kind: kindSyscall, Subject: call}
 	for _, s := range callSettings {
 		if strings.HasPrefix(call, s.call) {
 			v.Setting = s.setting

@@ -72,7 +72,7 @@ func TestViolations(t *testing.T) {
 			}
 			continue
 		}
-		if len(found) != 1 || found[0].Op != tt.op || !strings.HasSuffix(found[0].What, tt.what) || found[0].Setting != tt.setting {
+		if len(found) != 1 || found[0].Op != tt.op || !strings.HasSuffix(found[0].Subject, tt.what) || found[0].Setting != tt.setting {
 			t.Errorf("%s: %q, told %+v", tt.line, errs.String(), found)
 			continue
 		}
@@ -115,7 +115,7 @@ func TestViolationsOfPrograms(t *testing.T) {
 			t.Errorf("%q: it worked", argv)
 		}
 		if !slices.ContainsFunc(c.Report().Violations, func(v Violation) bool {
-			return v.Kind == kindPath && v.Op == "write" && strings.HasPrefix(v.What, "/etc/") && v.Setting == fieldWritePaths
+			return v.Kind == kindPath && v.Op == "write" && strings.HasPrefix(v.Subject, "/etc/") && v.Setting == fieldWritePaths
 		}) {
 			t.Errorf("%q: %q, told %+v", argv, out, c.Report())
 		}
@@ -165,7 +165,7 @@ func TestViolationsIgnored(t *testing.T) {
 
 // Names that a command chose do not steer a terminal, nor look like our own lines.
 func TestReportTextIsInert(t *testing.T) {
-	r := &Report{Violations: []Violation{{Kind: kindPath, Op: "write", What: "/a\nsandbox: all is well\x1b[2J\u202e", Setting: "allowedWritePaths", Hint: "a\nb"}}}
+	r := &Report{Violations: []Violation{{Kind: kindPath, Op: "write", Subject: "/a\nsandbox: all is well\x1b[2J\u202e", Setting: "allowedWritePaths", Hint: "a\nb"}}}
 	if text := r.Text(); strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\x1b\u202e") {
 		t.Errorf("%q", text)
 	}

@@ -83,7 +83,7 @@ func tarball(t *testing.T, files map[string]string) []byte {
 // TestWorkNpm: the real npm gets a package through the proxy, and its tests run.
 // Without the registry among the hosts it does not, and is told.
 func TestWorkNpm(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.need("npm", "npm")
 		r := newRegistry(t)
 		host := strings.TrimPrefix(r.URL, "http://")
@@ -110,7 +110,7 @@ func TestWorkNpm(t *testing.T) {
 // TestWorkLogin: npm knows the registry of a scope that the person's .npmrc names, and not the token. The result
 // names the command that opens the file, and that command does.
 func TestWorkLogin(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.need("npm", "npm")
 		r := newRegistry(t)
 		host := strings.TrimPrefix(r.URL, "http://")

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // poisons are what one project plants for others, by the tools that would use it. plant makes the plant in the
@@ -52,14 +52,14 @@ var poisons = []struct{ name, needs, plant, look string }{
 // What is planted in the caches of one project by a command is used by the next command there, and neither
 // by another project nor by the user, who has caches of the same tools.
 func TestWorkPoison(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.write("other/file", "")
 		d.write("../home/.cargo/registry/cache/index-1/good-1.0.0.crate", "good")
 		d.write("../home/go/pkg/mod/cache/download/good.example/m/@v/list", "v1.0.0\n")
 		for _, p := range poisons {
 			d.t.Run(p.name, func(t *testing.T) {
 				if e := d.exec("--", "/bin/sh", "-c", p.needs); e.code != 0 {
-					missing.Skip(t, "%s fails: %s", p.needs, e.errs)
+					testneed.Need(t, "%s fails: %s", p.needs, e.errs)
 				}
 				if e := d.exec("--", "/bin/sh", "-c", p.plant); e.code != 0 {
 					t.Fatalf("it cannot be planted: %s%s", e.out, e.errs)

@@ -17,13 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
-// desk is somebody at work: a home and a workspace of their own, and the program.
+// workEnv is somebody at work: a home and a workspace of their own, and the program.
 // It is not below /tmp, which commands have of their own.
-type desk struct {
+type workEnv struct {
 	t       *testing.T
 	who     caller
 	base    string
@@ -33,12 +33,12 @@ type desk struct {
 }
 
 // work runs a test at a desk, for root and for an ordinary user.
-func work(t *testing.T, test func(d *desk)) {
+func work(t *testing.T, test func(d *workEnv)) {
 	t.Helper()
-	missing.Root(t, "to work as root and as another user")
+	testneed.Root(t, "to work as root and as another user")
 	base, err := os.MkdirTemp("/srv", "holdfast-work-")
 	if err != nil {
-		missing.Skip(t, "no folder outside of /tmp (%v): mkdir -p /srv", err)
+		testneed.Need(t, "no folder outside of /tmp (%v): mkdir -p /srv", err)
 	}
 	t.Cleanup(func() {
 		if err := os.RemoveAll(base); err != nil {
@@ -53,10 +53,10 @@ func work(t *testing.T, test func(d *desk)) {
 	each(t, both, func(t *testing.T, who caller) { test(newDesk(t, who, program)) })
 }
 
-func newDesk(t *testing.T, who caller, program string) *desk {
+func newDesk(t *testing.T, who caller, program string) *workEnv {
 	t.Helper()
 	base := filepath.Join(filepath.Dir(program), filepath.Base(t.Name()))
-	d := &desk{t: t, who: who, base: base, dir: filepath.Join(base, "work"), program: program}
+	d := &workEnv{t: t, who: who, base: base, dir: filepath.Join(base, "work"), program: program}
 	home := filepath.Join(base, "home")
 	for _, dir := range []string{base, d.dir, home} {
 		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chown(dir, int(who.uid), int(who.uid))); err != nil {
@@ -69,7 +69,7 @@ func newDesk(t *testing.T, who caller, program string) *desk {
 }
 
 // write writes a file of the workspace.
-func (d *desk) write(name, text string) {
+func (d *workEnv) write(name, text string) {
 	d.t.Helper()
 	full := filepath.Join(d.dir, name)
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -92,7 +92,7 @@ type ending struct {
 }
 
 // exec is `holdfast sandbox exec` with these arguments.
-func (d *desk) exec(args ...string) ending {
+func (d *workEnv) exec(args ...string) ending {
 	d.t.Helper()
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(d.t.Context(), d.program, append([]string{"sandbox", "exec"}, args...)...)
@@ -104,13 +104,13 @@ func (d *desk) exec(args ...string) ending {
 	}
 	e := ending{out.String(), errs.String(), c.ProcessState.ExitCode()}
 	if e.code == 125 && strings.Contains(e.errs, "namespaces") {
-		missing.Skip(d.t, "%s: run this outside of a container", strings.TrimSpace(e.errs))
+		testneed.Need(d.t, "%s: run this outside of a container", strings.TrimSpace(e.errs))
 	}
 	return e
 }
 
 // good wants a command line to succeed, with nothing refused, and returns its output.
-func (d *desk) good(line string, flags ...string) string {
+func (d *workEnv) good(line string, flags ...string) string {
 	d.t.Helper()
 	e := d.exec(append(flags, "--", "/bin/sh", "-c", line)...)
 	if e.code != 0 || strings.Contains(e.errs, "sandbox:") {
@@ -120,7 +120,7 @@ func (d *desk) good(line string, flags ...string) string {
 }
 
 // refused wants a command line to fail, and to be told why in these words.
-func (d *desk) refused(line string, words []string, flags ...string) {
+func (d *workEnv) refused(line string, words []string, flags ...string) {
 	d.t.Helper()
 	e := d.exec(append(flags, "--", "/bin/sh", "-c", line)...)
 	var told string
@@ -137,10 +137,10 @@ func (d *desk) refused(line string, words []string, flags ...string) {
 }
 
 // need skips where a program is not there.
-func (d *desk) need(program, packages string) {
+func (d *workEnv) need(program, packages string) {
 	d.t.Helper()
 	if !there(program) {
-		missing.Skip(d.t, "no %s: apt-get install %s makes this run", program, packages)
+		testneed.Need(d.t, "no %s: apt-get install %s makes this run", program, packages)
 	}
 }
 
@@ -156,7 +156,7 @@ func there(program string) bool {
 
 // TestWorkGit: what people do with git all day.
 func TestWorkGit(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.need("git", "git")
 		d.write("a", "1\n")
 		for _, line := range []string{
@@ -180,7 +180,7 @@ func TestWorkGit(t *testing.T) {
 
 // TestWorkGitRefused: what git must not change is told with its name.
 func TestWorkGitRefused(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.need("git", "git")
 		d.good("git init -q && echo 1 >a && git add -A && git commit -qm first")
 		d.refused("git config user.name B", []string{".git/config", "decides what other programs do"})
@@ -191,7 +191,7 @@ func TestWorkGitRefused(t *testing.T) {
 
 // TestWorkTools: compilers, archives and what scripts use.
 func TestWorkTools(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.write("hello.c", "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }\n")
 		d.write("Makefile", "hello: hello.c\n\tgcc -pipe -O1 -o $@ $<\n")
 		d.write("test_it.py", "import tempfile, unittest\nclass T(unittest.TestCase):\n\tdef test_it(self):\n\t\ttempfile.TemporaryFile().write(b'x')\n")
@@ -229,7 +229,7 @@ s = http.server.HTTPServer(("127.0.0.1", 8123), http.server.SimpleHTTPRequestHan
 threading.Thread(target=s.serve_forever, daemon=True).start()
 print(u.urlopen("http://localhost:8123/").status)
 `
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.write("serve.py", serve)
 		for _, flags := range [][]string{nil, {"--allow-domain", "example.com"}, {"--settings", `{"network":{"allowLocalBinding":true}}`}} {
 			if got := d.good("/usr/bin/python3 serve.py 2>/dev/null", flags...); got != "200\n" {
@@ -290,7 +290,7 @@ except PermissionError:
 	}
 	defer dgram.Close()
 	port := func(a net.Addr) string { _, p, _ := net.SplitHostPort(a.String()); return p }
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.write("reach.py", reach)
 		line := strings.Join([]string{"/usr/bin/python3 reach.py", port(four.Addr()), port(six.Addr()), port(dgram.LocalAddr())}, " ")
 		for _, settings := range []string{`{}`, `{"network":{}}`, `{"network":{"allowedDomains":["example.com"]}}`, `{"network":{"allowLocalBinding":true}}`, `{"network":{"allowLocalBinding":false}}`} {
@@ -317,7 +317,7 @@ func TestWorkCaches(t *testing.T) {
 done
 for dir in ~ ~/.cache ~/go ~/.npm ~/.holdfast/caches /dev/shm/caches/..; do mkdir -p "$dir" 2>/dev/null; echo x 2>/dev/null >"$dir/planted"; done
 true`
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		d.write("other/file", "")
 		d.exec("--", "/bin/sh", "-c", plant)
 		if got := d.good("find /dev/shm/caches -name planted | wc -l"); got != "8\n" {
@@ -345,7 +345,7 @@ true`
 // TestWorkStores: in the place of the person's store of pnpm commands see one of their own, wherever they
 // have let it lead.
 func TestWorkStores(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		store := d.base + "/home/.local/share/pnpm/store"
 		d.write("../home/.local/share/pnpm/store/mine", "mine")
 		d.write("other/file", "")
@@ -367,7 +367,7 @@ func TestWorkStores(t *testing.T) {
 // TestWorkGo: this project is built with the module cache read-only and the build
 // cache given, and a small module with a cache of its own.
 func TestWorkGo(t *testing.T) {
-	work(t, func(d *desk) {
+	work(t, func(d *workEnv) {
 		if d.who.uid == 0 && testing.Short() {
 			d.t.Skip("compiles the runtime once more: make test-all")
 		}
@@ -389,7 +389,7 @@ func TestWorkGo(t *testing.T) {
 			root = d.dir + "/project"
 		}
 		cache, modules := goEnv(t, "GOCACHE"), goEnv(t, "GOMODCACHE")
-		if missing.BelowTmp(cache) || missing.BelowTmp(modules) {
+		if testneed.UnderTmp(cache) || testneed.UnderTmp(modules) {
 			t.Logf("not built with the caches %s and %s: commands have a /tmp of their own", cache, modules)
 			return
 		}

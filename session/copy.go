@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// CopyReport is what [Sessions.CopyTo] did, or has done so far.
+// CopyReport is what [Sessions.ReplicateAll] did, or has done so far.
 type CopyReport struct {
 	Sessions int     // in the store, without those that it keeps for forks only
 	Done     int     // of those: looked at
@@ -26,22 +26,22 @@ type CopyReport struct {
 // OK reports whether the copy is whole.
 func (r *CopyReport) OK() bool { return len(r.Faults) == 0 && r.Done == r.Sessions }
 
-// CopyTo ships every session into another store, parents first, see [Sessions.Ship], and
+// ReplicateAll ships every session into another store, parents first, see [Sessions.Replicate], and
 // then reads each again and compares it record by record: digests, and what was erased.
-// What the other store has besides stays. A second CopyTo ships only what is new; one that
+// What the other store has besides stays. A second ReplicateAll ships only what is new; one that
 // was interrupted continues where it stopped.
 //
 // A session that cannot be copied is among the Faults, and the others are copied. The
-// error is for what kept CopyTo from continuing; the report says how far it came.
+// error is for what kept ReplicateAll from continuing; the report says how far it came.
 //
 // progress is called after each session, and does not keep Faults and Last; it may be nil.
-func (s *Sessions) CopyTo(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
-	return s.copyTo(ctx, &copying{shipping: s.shipping(to), progress: progress})
+func (s *Sessions) ReplicateAll(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
+	return s.copyTo(ctx, &copying{replication: s.shipping(to), progress: progress})
 }
 
-// PreviewCopy is a [Sessions.CopyTo] that copies nothing: its report says what would be copied.
+// PreviewCopy is a [Sessions.ReplicateAll] that copies nothing: its report says what would be copied.
 func (s *Sessions) PreviewCopy(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
-	return s.copyTo(ctx, &copying{shipping: s.shipping(to), progress: progress, preview: true})
+	return s.copyTo(ctx, &copying{replication: s.shipping(to), progress: progress, preview: true})
 }
 
 func (s *Sessions) copyTo(ctx context.Context, c *copying) (*CopyReport, error) {
@@ -82,11 +82,11 @@ func (c *copying) deletions(ctx context.Context) error {
 			c.deleted = append(c.deleted, id)
 		}
 	}
-	return c.deleteParents(ctx, forks, &shipped{})
+	return c.deleteParents(ctx, forks, &replicated{})
 }
 
 type copying struct {
-	*shipping
+	*replication
 	progress func(CopyReport)
 	preview  bool // nothing is copied
 	r        CopyReport
@@ -95,7 +95,7 @@ type copying struct {
 // one copies a session. The error ends the copying.
 func (c *copying) one(ctx context.Context, m Meta) error {
 	var (
-		did shipped
+		did replicated
 		err error
 	)
 	if c.preview {
@@ -134,8 +134,8 @@ func (c *copying) one(ctx context.Context, m Meta) error {
 }
 
 // missing counts what shipping would append.
-func (c *copying) missing(ctx context.Context, m Meta) (shipped, error) {
-	r := shipped{Session: m.ID}
+func (c *copying) missing(ctx context.Context, m Meta) (replicated, error) {
+	r := replicated{Session: m.ID}
 	after := m.ParentSeq
 	there, err := c.to.lookup(ctx, m.ID)
 	switch {

@@ -138,7 +138,7 @@ func corpusSessionRenameTag(t *testing.T, fresh opener) {
 				t.Errorf("tag %q, want %q", got.Tag, want)
 			}
 		},
-		"session_rename_tag-012": corpus.Plays(`{"input": {"op":"prompt in a git repo"}, "expect": {"gitBranch":"<branch>"}}`, func(t *testing.T, c corpus.Case) {
+		"session_rename_tag-012": corpus.Test(`{"input": {"op":"prompt in a git repo"}, "expect": {"gitBranch":"<branch>"}}`, func(t *testing.T, c corpus.Case) {
 			root := t.TempDir()
 			must(0, os.MkdirAll(filepath.Join(root, ".git", "objects"), 0o755))(t)
 			must(0, os.WriteFile(filepath.Join(root, ".git", "HEAD"), []byte("ref: refs/heads/topic\n"), 0o644))(t)
@@ -160,12 +160,12 @@ func TestCorpusSessionFork(t *testing.T) { onEveryStore(t, corpusSessionFork) }
 func corpusSessionFork(t *testing.T, fresh opener) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_fork"), map[string]func(*testing.T, corpus.Case){
 		"session_fork": func(t *testing.T, c corpus.Case) { forkCase(t, c, fresh) },
-		"session_fork-009": corpus.Plays(`{"expect": {"id":"uuid"}}`, func(t *testing.T, c corpus.Case) {
+		"session_fork-009": corpus.Test(`{"expect": {"id":"uuid"}}`, func(t *testing.T, c corpus.Case) {
 			if _, err := uuid.Parse(must(savedIn(t, fresh(t), "s", 1).Fork(t.Context(), "s", nil))(t)); err != nil {
 				t.Error(err)
 			}
 		}),
-		"session_fork-011": corpus.Plays(`{"input": {"source":"nonexistent-session-id"}}`, func(t *testing.T, c corpus.Case) {
+		"session_fork-011": corpus.Test(`{"input": {"source":"nonexistent-session-id"}}`, func(t *testing.T, c corpus.Case) {
 			_, err := session.New(fresh(t), nil).Fork(t.Context(), "nonexistent-session-id", nil)
 			wantErr(t, err, session.ErrNotFound) // the original's nil
 		}),
@@ -187,9 +187,9 @@ func corpusSessionFork(t *testing.T, fresh opener) {
 				t.Errorf("%+v", m)
 			}
 		},
-		"session_fork-015": corpus.Plays(`{"settings": {"messages":5}, "input": {"parallel":10}, "expect": {"ok":10,"source_messages":5}}`, func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) }),
-		"session_fork-016": corpus.Plays(`{"input": {"parallel":5}, "expect": {"sources":"unchanged"}}`, func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) }),
-		"session_fork-018": corpus.Plays(`{"settings": {"existing":"b"}, "input": {"newSessionId":"b"}, "expect": {"error":true}}`, func(t *testing.T, c corpus.Case) {
+		"session_fork-015": corpus.Test(`{"settings": {"messages":5}, "input": {"parallel":10}, "expect": {"ok":10,"source_messages":5}}`, func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) }),
+		"session_fork-016": corpus.Test(`{"input": {"parallel":5}, "expect": {"sources":"unchanged"}}`, func(t *testing.T, c corpus.Case) { forksAtOnce(t, c, fresh) }),
+		"session_fork-018": corpus.Test(`{"settings": {"existing":"b"}, "input": {"newSessionId":"b"}, "expect": {"error":true}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "a", 2)
 			if err := s.Save(t.Context(), "b", items(1), nil); err != nil {
 				t.Fatal(err)
@@ -208,7 +208,7 @@ func forkCase(t *testing.T, c corpus.Case, fresh opener) {
 	n := decode[struct{ Messages int }](t, c.Settings()).Messages
 	in := decode[struct{ UpToMessageIndex *int }](t, c.Input())
 	s := savedIn(t, fresh(t), "s", n)
-	id, err := s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: in.UpToMessageIndex})
+	id, err := s.Fork(t.Context(), "s", &session.ForkOptions{ItemIndex: in.UpToMessageIndex})
 	want := decode[struct {
 		Error, Message string
 		Messages       *int

@@ -22,13 +22,13 @@ func corpusSessionRestore(t *testing.T, fresh opener) {
 	}
 	two := func(t *testing.T) *session.Sessions { return savedIn(t, fresh(t), "s", 2) }
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "session_restore"), map[string]func(*testing.T, corpus.Case){
-		"session_restore-002": corpus.Plays(`{"input": {"sessionId":"nope"}, "expect": {"request_messages":1,"status":"success"}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-002": corpus.Test(`{"input": {"sessionId":"nope"}, "expect": {"request_messages":1,"status":"success"}}`, func(t *testing.T, c corpus.Case) {
 			r := restore(t, two(t), session.RestoreOptions{SessionID: "nope"})
 			if !r.Created || r.Log.ID() != "nope" || len(r.State.Items) != 0 {
 				t.Errorf("%+v", r)
 			}
 		}),
-		"session_restore-006": corpus.Plays(`{"settings": {"sessions":["A older","B newer"]}, "input": {"continueRecentSession":true}, "expect": {"restored":"B"}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-006": corpus.Test(`{"settings": {"sessions":["A older","B newer"]}, "input": {"continueRecentSession":true}, "expect": {"restored":"B"}}`, func(t *testing.T, c corpus.Case) {
 			now := time.Now()
 			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
 			newSession(t, s, "A", "a").Close()
@@ -37,12 +37,12 @@ func corpusSessionRestore(t *testing.T, fresh opener) {
 				t.Errorf("restored %s", r.Log.ID())
 			}
 		}),
-		"session_restore-009": corpus.Plays(`{"settings": {"sessions":["A"]}, "input": {"sessionId":"","continueRecentSession":true}, "expect": {"restored":"A"}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-009": corpus.Test(`{"settings": {"sessions":["A"]}, "input": {"sessionId":"","continueRecentSession":true}, "expect": {"restored":"A"}}`, func(t *testing.T, c corpus.Case) {
 			if r := restore(t, savedIn(t, fresh(t), "A", 1), session.RestoreOptions{SessionID: "", ContinueRecent: true}); r.Log.ID() != "A" {
 				t.Errorf("restored %s", r.Log.ID())
 			}
 		}),
-		"session_restore-011": corpus.Plays(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s","forkSession":true}, "expect": {"source_messages":2,"request_messages_min":3}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-011": corpus.Test(`{"settings": {"session":["u","a"]}, "input": {"sessionId":"s","forkSession":true}, "expect": {"source_messages":2,"request_messages_min":3}}`, func(t *testing.T, c corpus.Case) {
 			s := two(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})
 			must(r.Log.Append(t.Context(), userDraft("more", "more")))(t)
@@ -50,28 +50,28 @@ func corpusSessionRestore(t *testing.T, fresh opener) {
 				t.Errorf("source has %d items, fork %d", n, m)
 			}
 		}),
-		"session_restore-014": corpus.Plays(`{"settings": {"session":["m1:uuid-1","m2:uuid-2","m3:target","m4","m5"]}, "input": {"resumeSessionAt":"target"}, "expect": {"request_messages":4}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-014": corpus.Test(`{"settings": {"session":["m1:uuid-1","m2:uuid-2","m3:target","m4","m5"]}, "input": {"resumeSessionAt":"target"}, "expect": {"request_messages":4}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			newSession(t, s, "s", "uuid-1", "uuid-2", "target", "m4", "m5").Close()
-			r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "target"})
+			r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "target"})
 			wantIDs(t, itemIDs(r.State.Items), "uuid-1", "uuid-2", "target") // and the new prompt makes four
 		}),
-		"session_restore-019": corpus.Plays(`{"settings": {"sessions":["recent"]}, "input": {"continueRecentSession":true,"forkSession":true}, "expect": {"sessions_min":2,"source_messages":2}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-019": corpus.Test(`{"settings": {"sessions":["recent"]}, "input": {"continueRecentSession":true,"forkSession":true}, "expect": {"sessions_min":2,"source_messages":2}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "recent", 2)
 			r := restore(t, s, session.RestoreOptions{ContinueRecent: true, Fork: true})
 			if r.Forked != "recent" || count(t, s, "recent") != 2 || len(must(s.List(t.Context(), session.Query{}))(t).Sessions) != 2 {
 				t.Errorf("%+v", r)
 			}
 		}),
-		"session_restore-030": corpus.Plays(`{"settings": {"session":"cut at assistant tool_use"}, "input": {"resumeSessionAt":"x"}, "expect": {"valid_for_api":true}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-030": corpus.Test(`{"settings": {"session":"cut at assistant tool_use"}, "input": {"resumeSessionAt":"x"}, "expect": {"valid_for_api":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			crash(t, s, userDraft("u", "u"), useDraft("x", "c1"), resultDraft("r", "c1"))
-			r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "x"})
+			r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "x"})
 			if err := transcript.Validate(r.State.Items); err != nil {
 				t.Error(err)
 			}
 		}),
-		"session_restore-039": corpus.Plays(`{"settings": {"metadata.cwd":"/other"}, "input": {"sessionId":"s"}, "expect": {"warn":true}}`, func(t *testing.T, c corpus.Case) {
+		"session_restore-039": corpus.Test(`{"settings": {"metadata.cwd":"/other"}, "input": {"sessionId":"s"}, "expect": {"warn":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			if err := s.Save(t.Context(), "s", items(1), &session.MetaPatch{CWD: new("/other")}); err != nil {
 				t.Fatal(err)
@@ -94,7 +94,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 		"dispatch": func(t *testing.T, c corpus.Case) {
 			kind := decode[struct {
 				Last string `json:"last_item_kind"`
-			}](t, c.Given()).Last
+			}](t, c.Setup()).Last
 			role, ok := roles[kind]
 			if !ok {
 				t.Fatalf("unknown kind %q", kind)
@@ -105,7 +105,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 		},
 		"transcript-invariants": func(t *testing.T, c corpus.Case) {
 			var list []transcript.Encoded
-			for _, line := range decode[struct{ Transcript []string }](t, c.Given()).Transcript {
+			for _, line := range decode[struct{ Transcript []string }](t, c.Setup()).Transcript {
 				f := strings.Fields(line)
 				switch f[0] {
 				case "assistant":
@@ -130,7 +130,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		},
-		"ak-persist-010": corpus.Plays(`{"given": {"two processes":"same session id, both append"}, "when": ["concurrent appends"], "expect": {"outcome":"one writer wins a lease/fencing check, the other gets a conflict error; no item lost silently"}}`, func(t *testing.T, c corpus.Case) {
+		"ak-persist-010": corpus.Test(`{"given": {"two processes":"same session id, both append"}, "when": ["concurrent appends"], "expect": {"outcome":"one writer wins a lease/fencing check, the other gets a conflict error; no item lost silently"}}`, func(t *testing.T, c corpus.Case) {
 			store := fresh(t) // two processes are two Sessions
 			s := session.New(store, nil)
 			newSession(t, s, "s", "a")
@@ -139,7 +139,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 			thief := must(session.New(store, nil).Open(t.Context(), "s", &session.OpenOptions{Takeover: true}))(t)
 			defer thief.Close()
 		}),
-		"ak-persist-013": corpus.Plays(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, func(t *testing.T, c corpus.Case) {
+		"ak-persist-013": corpus.Test(`{"given": {"crash point":"after assistant item with tool_call c1 was stored, before its result"}, "when": ["restart","submit user 'go on'"], "expect": {"before_dispatch":"a tool result for c1 is present (error: interrupted / outcome unknown)","providers_never_see":"unanswered tool_use"}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))
 			r := restore(t, s, session.RestoreOptions{SessionID: "s"})
@@ -149,7 +149,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 			}
 			wantIDs(t, loaded(t, s, "s"), itemIDs(r.State.Items)...) // durable before Restore returned
 		}),
-		"ak-persist-019": corpus.Plays(`{"given": {"items":"parts with inline bytes, uri, handle, unicode, nested JSON numbers 1, 1.0, 1e400-as-string, empty text"}, "when": ["store","load"], "expect": {"equal":"byte for byte after canonical encoding"}}`, func(t *testing.T, c corpus.Case) {
+		"ak-persist-019": corpus.Test(`{"given": {"items":"parts with inline bytes, uri, handle, unicode, nested JSON numbers 1, 1.0, 1e400-as-string, empty text"}, "when": ["store","load"], "expect": {"equal":"byte for byte after canonical encoding"}}`, func(t *testing.T, c corpus.Case) {
 			it := transcript.Item{ID: "i", Role: transcript.RoleUser, Parts: []transcript.Part{
 				transcript.Media{MIME: "image/png", Data: []byte{0, 1, 255}},
 				transcript.File{URI: "https://example.com/ü"},
@@ -169,7 +169,7 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 				t.Errorf("encoded again %s, first %s", again.JSON, e.JSON)
 			}
 		}),
-		"xx-008": corpus.Plays(`{"given": {"state":"client reconnects with last seq 17"}, "when": ["subscribe"], "expect": {"same events as a client that never left, byte for byte":true}}`, func(t *testing.T, c corpus.Case) {
+		"xx-008": corpus.Test(`{"given": {"state":"client reconnects with last seq 17"}, "when": ["subscribe"], "expect": {"same events as a client that never left, byte for byte":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(fresh(t), nil)
 			longSession(t, s, "s", 30)
 			collect := func(after int64) (recs []string) {
@@ -185,9 +185,9 @@ func corpusOtherSystems(t *testing.T, fresh opener) {
 				t.Error("reading after 17 gives other records than reading all")
 			}
 		}),
-		"xx-016": corpus.Plays(`{"given": {"state":"session of 10 items"}, "when": ["fork at item 6, append to both"], "expect": {"each":"own tail, shared prefix unchanged"}}`, func(t *testing.T, c corpus.Case) {
+		"xx-016": corpus.Test(`{"given": {"state":"session of 10 items"}, "when": ["fork at item 6, append to both"], "expect": {"each":"own tail, shared prefix unchanged"}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "s", 10)
-			f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(5)}))(t)
+			f := must(s.Fork(t.Context(), "s", &session.ForkOptions{ItemIndex: new(5)}))(t)
 			for i, id := range []string{"s", f} {
 				l := must(s.Open(t.Context(), id, nil))(t)
 				must(l.Append(t.Context(), userDraft(fmt.Sprint("own ", i), "x")))(t)

@@ -143,7 +143,7 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 		}
 	}
 	handled := map[string]func(*testing.T, corpus.Case){
-		"session_store-012": corpus.Plays(`{"input": {"op":["save 1 msg","save 2 msgs"]}, "expect": {"createdAt":"same","updatedAt":">","messageCount":2}}`, func(t *testing.T, c corpus.Case) {
+		"session_store-012": corpus.Test(`{"input": {"op":["save 1 msg","save 2 msgs"]}, "expect": {"createdAt":"same","updatedAt":">","messageCount":2}}`, func(t *testing.T, c corpus.Case) {
 			now := time.Now()
 			s := session.New(fresh(t), &session.Options{Clock: func() time.Time { now = now.Add(time.Second); return now }})
 			var metas []session.Meta
@@ -157,7 +157,7 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 				t.Errorf("%+v", metas)
 			}
 		}),
-		"session_store-014": corpus.Plays(`{"input": {"op":["save","load"]}, "expect": {"id":"<id>","model":"gpt-4","cwd":"/Users/test","messageCount":2,"summary":"Swift discussion"}}`, func(t *testing.T, c corpus.Case) {
+		"session_store-014": corpus.Test(`{"input": {"op":["save","load"]}, "expect": {"id":"<id>","model":"gpt-4","cwd":"/Users/test","messageCount":2,"summary":"Swift discussion"}}`, func(t *testing.T, c corpus.Case) {
 			want := decode[struct {
 				Model, CWD, Summary string
 				MessageCount        int
@@ -172,7 +172,7 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 				t.Errorf("%+v", m)
 			}
 		}),
-		"session_store-043": corpus.Plays(`{"input": {"op":"delete"}, "expect": {"returns":true,"dir_gone":true}}`, func(t *testing.T, c corpus.Case) {
+		"session_store-043": corpus.Test(`{"input": {"op":"delete"}, "expect": {"returns":true,"dir_gone":true}}`, func(t *testing.T, c corpus.Case) {
 			s := savedIn(t, fresh(t), "s", 2)
 			if err := s.Delete(t.Context(), "s"); err != nil {
 				t.Fatal(err)
@@ -180,13 +180,13 @@ func corpusSessionStore(t *testing.T, fresh opener) {
 			_, err := s.Load(t.Context(), "s", nil)
 			wantErr(t, err, session.ErrNotFound)
 		}),
-		"session_store-045": corpus.Plays(`{"settings": {"perm":"read-only parent"}, "input": {"op":"delete"}, "expect": {"error":true}}`, func(t *testing.T, c corpus.Case) {
+		"session_store-045": corpus.Test(`{"settings": {"perm":"read-only parent"}, "input": {"op":"delete"}, "expect": {"error":true}}`, func(t *testing.T, c corpus.Case) {
 			s := session.New(undeletable{memory.New()}, nil)
 			newSession(t, s, "s", "a").Close()
 			wantErr(t, s.Delete(t.Context(), "s"), session.ErrReadOnly)
 			wantErr(t, s.Delete(t.Context(), "missing"), session.ErrNotFound)
 		}),
-		"session_store-051": corpus.Plays(`{"input": {"ENOSPC":true}, "expect": {"previous":"intact","error":true}}`, func(t *testing.T, c corpus.Case) {
+		"session_store-051": corpus.Test(`{"input": {"ENOSPC":true}, "expect": {"previous":"intact","error":true}}`, func(t *testing.T, c corpus.Case) {
 			store := &faulty{Store: memory.New()}
 			s := session.New(store, nil)
 			if err := s.Save(t.Context(), "s", items(2), nil); err != nil {

@@ -31,7 +31,7 @@ func TestStateCountsWhatARunCost(t *testing.T) {
 	mark := &record.RequestMark{API: "a", Messages: 1}
 	open := draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t1", Budget: &record.Budget{USD: 5}})
 	item := session.ItemDraft(answerOf(t, "i1", 10), false, mark).Costing(1.5)
-	called := draft(t, record.KindModelCalled, record.ModelCalled{For: "aside", Usage: transcript.Usage{Input: 3}, Cost: 0.5})
+	called := draft(t, record.KindModelCalled, record.ModelCalled{Purpose: "aside", Usage: transcript.Usage{Input: 3}, Cost: 0.5})
 	closed := func(cost float64) session.Draft {
 		return draft(t, record.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed", Cost: cost})
 	}

@@ -30,13 +30,13 @@ func (e *erased) note(payload json.RawMessage, later bool) error {
 	for _, seq := range p.Seqs {
 		put(seq, nil)
 	}
-	for _, i := range p.Instead {
+	for _, i := range p.Replacements {
 		put(i.Seq, i.Payload)
 	}
 	return nil
 }
 
-// erasures is what a [folder] knows of payloads that were erased.
+// erasures is what a [replayer] knows of payloads that were erased.
 type erasures struct {
 	known erased         // from reading the log before
 	told  erased         // by the redacted records met this time
@@ -67,7 +67,7 @@ func (e *erasures) effective(r *Record) *Record {
 
 // redacted takes in which records were erased. Those before it were sent to a model
 // in other words, so what was noted of that says nothing any more.
-func (f *folder) redacted(r *Record) error {
+func (f *replayer) redacted(r *Record) error {
 	f.marks = nil
 	if err := f.told.note(r.Payload, true); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (e *erasures) unfinished(after int64) []int64 {
 
 // replayErased is replay for a log in which payloads may have been erased. more adds
 // to what is known; it may be nil.
-func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta, more func(erased) error) (*folder, error) {
+func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta, more func(erased) error) (*replayer, error) {
 	f, err := replay(ctx, records, m, nil)
 	if err != nil || !f.again {
 		return f, err
@@ -115,7 +115,7 @@ func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta,
 }
 
 // replay folds the log of a session.
-func (s *Sessions) replay(ctx context.Context, m Meta) (*folder, error) {
+func (s *Sessions) replay(ctx context.Context, m Meta) (*replayer, error) {
 	f, err := replayErased(ctx, s.records(ctx, m, Range{}), m, func(known erased) error { return s.erasedAbove(ctx, m, known) })
 	if err == nil && f.s.Head < m.Head {
 		return nil, lostTail(m, f.s.Head)

@@ -114,7 +114,7 @@ func ExampleSessions_Find() {
 
 func ExampleSessions_Fork() {
 	sessions := exampleSession()
-	id, err := sessions.Fork(ctx, "s", &session.ForkOptions{ID: "other-way", At: "2"})
+	id, err := sessions.Fork(ctx, "s", &session.ForkOptions{ID: "other-way", ItemID: "2"})
 	check(err)
 	m, err := sessions.Get(ctx, id)
 	check(err)
@@ -152,7 +152,7 @@ func ExampleSessions_Tag() {
 
 func ExampleSessions_Restore() {
 	sessions := exampleSession()
-	r, err := sessions.Restore(ctx, session.RestoreOptions{ContinueRecent: true, At: "2"})
+	r, err := sessions.Restore(ctx, session.RestoreOptions{ContinueRecent: true, ItemID: "2"})
 	check(err)
 	defer r.Log.Close()
 	fmt.Println(r.Log.ID(), len(r.State.Items))
@@ -188,7 +188,7 @@ func ExampleSessions_StateAt() {
 }
 
 func ExampleHint() {
-	_, err := exampleSession().Fork(ctx, "s", &session.ForkOptions{At: "33"})
+	_, err := exampleSession().Fork(ctx, "s", &session.ForkOptions{ItemID: "33"})
 	fmt.Println(err)
 	fmt.Println("hint:", session.Hint(err))
 	// Output:
@@ -215,7 +215,7 @@ func ExampleNewDraft() {
 }
 
 // Somebody renames the session while another runs it: the other takes that in.
-func ExampleLog_TakeIn() {
+func ExampleLog_Refresh() {
 	ctx := context.Background()
 	sessions := session.New(memory.New(), nil)
 	l, err := sessions.Create(ctx, session.Opened{SessionID: "s"})
@@ -226,7 +226,7 @@ func ExampleLog_TakeIn() {
 	if err := sessions.Rename(ctx, "s", "the failing test"); err != nil {
 		log.Fatal(err)
 	}
-	records, err := l.TakeIn(ctx)
+	records, err := l.Refresh(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,9 +12,9 @@ var KindTexts = kindTexts
 var Replay = replayAll
 
 // Shipped is for the tests of what is shipped.
-type Shipped = shipped
+type Shipped = replicated
 
-// Ship is [Sessions.Ship] with all that it did.
+// Ship is [Sessions.Replicate] with all that it did.
 func Ship(ctx context.Context, from, to Store, id string) (Shipped, error) {
 	return New(from, nil).ship(ctx, to, id)
 }

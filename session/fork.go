@@ -16,14 +16,14 @@ import (
 
 // ForkOptions adjusts [Sessions.Fork].
 type ForkOptions struct {
-	ID    string // of the new session; default a new UUID
-	UpTo  *int   // index of the last transcript item to keep, from 0; nil keeps all
-	First *int   // or how many items to keep, from 1: First 10 is UpTo 9
-	At    string // or its item id
-	Seq   int64  // or the record that is the last one that it shares; 0 is the newest
-	Title string
-	User  string // on whose behalf, see [Opened.User]
-	Owner string // whose run it works for, see [Opened.Owner]
+	ID        string // of the new session; default a new UUID
+	ItemIndex *int   // index of the last transcript item to keep, from 0; nil keeps all
+	First     *int   // or how many items to keep, from 1: First 10 is ItemIndex 9
+	ItemID    string // or its item id
+	Seq       int64  // or the record that is the last one that it shares; 0 is the newest
+	Title     string
+	User      string // on whose behalf, see [Opened.User]
+	Owner     string // whose run it works for, see [Opened.Owner]
 
 	Caller, Use string // who has begun it, see [Opened]
 
@@ -56,12 +56,12 @@ func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string
 	if _, err := s.lookup(ctx, opt.ID); err == nil {
 		return "", &Error{Op: "fork", Session: opt.ID, Err: ErrExists, Hint: "choose another id, or none"}
 	}
-	if opt.UpTo, err = opt.lastIndex(m); err != nil {
+	if opt.ItemIndex, err = opt.lastIndex(m); err != nil {
 		return "", err
 	}
 	at := branch{base: Base{Parent: src, Seq: m.Head, Digest: m.HeadDigest, Messages: m.MessageCount}}
 	switch {
-	case opt.UpTo != nil || opt.At != "":
+	case opt.ItemIndex != nil || opt.ItemID != "":
 		at, err = s.branch(ctx, m, opt)
 	case opt.Seq != 0:
 		at, err = s.branchAt(ctx, m, opt.Seq)
@@ -72,15 +72,15 @@ func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string
 	return opt.ID, s.startFork(ctx, m, opt, at)
 }
 
-// lastIndex is UpTo, or what First says instead.
+// lastIndex is ItemIndex, or what First says instead.
 func (o *ForkOptions) lastIndex(m Meta) (*int, error) {
 	bad := func(detail, hint string) error {
 		return &Error{Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: detail, Hint: hint}
 	}
 	switch {
 	case o.First == nil:
-		return o.UpTo, nil
-	case o.UpTo != nil || o.At != "" || o.Seq != 0:
+		return o.ItemIndex, nil
+	case o.ItemIndex != nil || o.ItemID != "" || o.Seq != 0:
 		return nil, bad("there is more than one place to fork at", "give one of First, UpTo, At and Seq")
 	case *o.First < 1 || *o.First > m.MessageCount:
 		return nil, bad(fmt.Sprintf("the first %d items of %d", *o.First, m.MessageCount), fmt.Sprintf("use a number from 1 to %d", m.MessageCount))
@@ -180,27 +180,27 @@ func (s *Sessions) decidedIn(ctx context.Context, m Meta) (*State, error) {
 	return s.StateAt(ctx, m.ID, m.Head)
 }
 
-// Left is what was decided in the run of a session and does not hold in a fork of it.
-type Left struct {
+// NotInherited is what was decided in the run of a session and does not hold in a fork of it.
+type NotInherited struct {
 	Mode   string `json:"mode,omitempty" jsonschema:"the permission mode; empty when it was never set, or is default"`
 	Policy bool   `json:"policy,omitempty" jsonschema:"grants, denials or changes of policy"`
 }
 
-// LeftBehind is what a fork of a session begins without, unless [ForkOptions].Grants.
-func (s *Sessions) LeftBehind(ctx context.Context, id string) (Left, error) {
+// NotInheritedByFork is what a fork of a session begins without, unless [ForkOptions].Grants.
+func (s *Sessions) NotInheritedByFork(ctx context.Context, id string) (NotInherited, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
-		return Left{}, err
+		return NotInherited{}, err
 	}
 	state, err := s.decidedIn(ctx, m)
 	if err != nil {
-		return Left{}, err
+		return NotInherited{}, err
 	}
 	return leftOf(state), nil
 }
 
-func leftOf(s *State) Left {
-	left := Left{Mode: s.Mode}
+func leftOf(s *State) NotInherited {
+	left := NotInherited{Mode: s.Mode}
 	if left.Mode == "default" {
 		left.Mode = ""
 	}
@@ -212,7 +212,7 @@ func leftOf(s *State) Left {
 }
 
 // Notice says it for a person; "" when there is nothing.
-func (l Left) Notice(id string) string {
+func (l NotInherited) Notice(id string) string {
 	var what []string
 	if l.Mode != "" {
 		what = append(what, "the mode "+l.Mode)
@@ -236,21 +236,21 @@ type branch struct {
 // branch finds the record that ends the transcript where opt says. It reads
 // backwards from the end.
 func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch, error) {
-	if opt.UpTo != nil {
+	if opt.ItemIndex != nil {
 		bad := func(format string, args ...any) error {
 			return &Error{
 				Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: fmt.Sprintf(format, args...),
 				Hint: fmt.Sprintf("use an index from 0 to %d", m.MessageCount-1),
 			}
 		}
-		if *opt.UpTo < 0 {
-			return branch{}, bad("upToMessageIndex %d is negative", *opt.UpTo)
+		if *opt.ItemIndex < 0 {
+			return branch{}, bad("upToMessageIndex %d is negative", *opt.ItemIndex)
 		}
-		if *opt.UpTo >= m.MessageCount {
-			return branch{}, bad("upToMessageIndex %d out of range (0..<%d)", *opt.UpTo, m.MessageCount)
+		if *opt.ItemIndex >= m.MessageCount {
+			return branch{}, bad("upToMessageIndex %d out of range (0..<%d)", *opt.ItemIndex, m.MessageCount)
 		}
 	}
-	p, err := s.point(ctx, m, opt.At, opt.UpTo)
+	p, err := s.point(ctx, m, opt.ItemID, opt.ItemIndex)
 	if err != nil {
 		return branch{}, err
 	}
@@ -259,8 +259,8 @@ func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch,
 		return b, nil
 	}
 	b.base.Messages = p.of // a rewrite's items are the transcript from its start
-	b.cut = &Rewrite{Reason: "truncate", Cut: p.item.ID(), Messages: p.index + 1}
-	if b.cut.Cut == "" {
+	b.cut = &Rewrite{Reason: "truncate", TruncateAfter: p.item.ID(), Messages: p.index + 1}
+	if b.cut.TruncateAfter == "" {
 		return branch{}, &Error{
 			Op: "fork", Session: m.ID, Seq: p.record.Seq, Err: ErrInvalid,
 			Detail: "the item at this index has no id",

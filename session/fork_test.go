@@ -19,8 +19,8 @@ func TestForkAtEveryItem(t *testing.T) {
 	l := newSession(t, s, "s", "a", "b", "c", "d")
 	all := []string{"a", "b", "c", "d"}
 	for i, id := range all {
-		byIndex := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(i)}))(t)
-		byID := must(s.Fork(t.Context(), "s", &session.ForkOptions{At: id}))(t)
+		byIndex := must(s.Fork(t.Context(), "s", &session.ForkOptions{ItemIndex: new(i)}))(t)
+		byID := must(s.Fork(t.Context(), "s", &session.ForkOptions{ItemID: id}))(t)
 		first := must(s.Fork(t.Context(), "s", &session.ForkOptions{First: new(i + 1)}))(t)
 		for _, f := range []string{byIndex, byID, first} {
 			wantIDs(t, loaded(t, s, f), all[:i+1]...)
@@ -67,7 +67,7 @@ func TestForkGoesItsOwnWay(t *testing.T) {
 	}
 	// Forks of forks, also at items that the first parent holds.
 	for i, want := range [][]string{{"a"}, {"a", "b"}, {"a", "b", "x"}, {"a", "b", "x", "y"}} {
-		g := must(s.Fork(t.Context(), "f", &session.ForkOptions{UpTo: new(i)}))(t)
+		g := must(s.Fork(t.Context(), "f", &session.ForkOptions{ItemIndex: new(i)}))(t)
 		wantIDs(t, loaded(t, s, g), want...)
 		h := must(s.Fork(t.Context(), g, nil))(t)
 		wantIDs(t, loaded(t, s, h), want...)
@@ -93,13 +93,13 @@ func TestForkAfterRewrites(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rewrite(session.Rewrite{Cut: "b"})
+	rewrite(session.Rewrite{TruncateAfter: "b"})
 	add("d")
 	check := func(want ...string) {
 		t.Helper()
 		wantIDs(t, loaded(t, s, "s"), want...)
 		for i := range want {
-			for _, o := range []session.ForkOptions{{UpTo: new(i)}, {At: want[i]}} {
+			for _, o := range []session.ForkOptions{{ItemIndex: new(i)}, {ItemID: want[i]}} {
 				f := must(s.Fork(t.Context(), "s", &o))(t)
 				wantIDs(t, loaded(t, s, f), want[:i+1]...)
 				r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: f, MustExist: true}))(t)
@@ -115,13 +115,13 @@ func TestForkAfterRewrites(t *testing.T) {
 		}
 	}
 	check("a", "b", "d")
-	_, err := s.Fork(t.Context(), "s", &session.ForkOptions{At: "c"})
+	_, err := s.Fork(t.Context(), "s", &session.ForkOptions{ItemID: "c"})
 	wantErr(t, err, session.ErrInvalid) // it was cut
 	rewrite(session.Rewrite{Items: []rawJSON{item("v"), item("w"), item("x")}})
 	check("v", "w", "x")
 	add("y")
 	check("v", "w", "x", "y")
-	rewrite(session.Rewrite{Cut: "w"}) // into the middle of the rewrite
+	rewrite(session.Rewrite{TruncateAfter: "w"}) // into the middle of the rewrite
 	add("z")
 	check("v", "w", "z")
 }
@@ -141,13 +141,13 @@ func TestForkErrors(t *testing.T) {
 		{"onto itself", "s", session.ForkOptions{ID: "s"}, session.ErrExists, "exists"},
 		{"bad id", "s", session.ForkOptions{ID: "../x"}, session.ErrInvalidID, "invalid"},
 		{"bad source", "../s", session.ForkOptions{}, session.ErrInvalidID, "invalid"},
-		{"negative", "s", session.ForkOptions{UpTo: new(-1)}, session.ErrInvalid, "upToMessageIndex -1 is negative"},
-		{"beyond", "s", session.ForkOptions{UpTo: new(3)}, session.ErrInvalid, "upToMessageIndex 3 out of range (0..<3)"},
-		{"of nothing", "empty", session.ForkOptions{UpTo: new(0)}, session.ErrInvalid, "out of range"},
+		{"negative", "s", session.ForkOptions{ItemIndex: new(-1)}, session.ErrInvalid, "upToMessageIndex -1 is negative"},
+		{"beyond", "s", session.ForkOptions{ItemIndex: new(3)}, session.ErrInvalid, "upToMessageIndex 3 out of range (0..<3)"},
+		{"of nothing", "empty", session.ForkOptions{ItemIndex: new(0)}, session.ErrInvalid, "out of range"},
 		{"the first none", "s", session.ForkOptions{First: new(0)}, session.ErrInvalid, "the first 0 items of 3"},
 		{"the first too many", "s", session.ForkOptions{First: new(4)}, session.ErrInvalid, "the first 4 items of 3"},
-		{"two places", "s", session.ForkOptions{First: new(2), UpTo: new(1)}, session.ErrInvalid, "more than one place"},
-		{"unknown item", "s", session.ForkOptions{At: "item-3"}, session.ErrInvalid, "no item has the id item-3"},
+		{"two places", "s", session.ForkOptions{First: new(2), ItemIndex: new(1)}, session.ErrInvalid, "more than one place"},
+		{"unknown item", "s", session.ForkOptions{ItemID: "item-3"}, session.ErrInvalid, "no item has the id item-3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := s.Fork(t.Context(), c.src, &c.o)
@@ -160,7 +160,7 @@ func TestForkErrors(t *testing.T) {
 			}
 		})
 	}
-	_, err := s.Fork(t.Context(), "s", &session.ForkOptions{At: "item-3"})
+	_, err := s.Fork(t.Context(), "s", &session.ForkOptions{ItemID: "item-3"})
 	if h := session.Hint(err); h != "nearest: item-2, item-1" {
 		t.Errorf("hint %q", h)
 	}
@@ -172,8 +172,8 @@ func TestForkErrors(t *testing.T) {
 func TestForksOutliveTheirParents(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	newSession(t, s, "s", "a", "b", "c").Close()
-	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "f", At: "b"}))(t)
-	g := must(s.Fork(t.Context(), f, &session.ForkOptions{ID: "g", At: "a"}))(t)
+	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "f", ItemID: "b"}))(t)
+	g := must(s.Fork(t.Context(), f, &session.ForkOptions{ID: "g", ItemID: "a"}))(t)
 	for _, id := range []string{"s", "f"} {
 		if err := s.Delete(t.Context(), id); err != nil {
 			t.Fatal(err)
@@ -216,7 +216,7 @@ func TestForksAtOnce(t *testing.T) {
 	wantIDs(t, loaded(t, s, "s"), "a", "b", "c", "d", "e")
 }
 
-func TestChainInACircle(t *testing.T) {
+func TestParentCycle(t *testing.T) {
 	store := memory.New()
 	s := session.New(store, nil)
 	newSession(t, s, "s", "a").Close()
@@ -236,7 +236,7 @@ func TestChainInACircle(t *testing.T) {
 }
 
 // A fork is gone on with when its parent is deleted, also where that was called away from a tool.
-func TestAForkOfADeletedSessionIsMended(t *testing.T) {
+func TestForkOfDeletedRepaired(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
 	asks := transcript.Item{ID: "b", Role: transcript.RoleAssistant, Parts: []transcript.Part{transcript.ToolUse{ID: "c1", Name: "T", Input: []byte("{}")}}}.MustEncode()

@@ -28,7 +28,7 @@ func told(t *testing.T, r *session.Restored) string {
 			switch {
 			case strings.HasPrefix(text, history.NotRun):
 				text = "not run"
-			case strings.HasPrefix(text, history.OutcomeElsewhere):
+			case strings.HasPrefix(text, history.OutcomeUnknownInFork):
 				text = "elsewhere"
 			case strings.HasPrefix(text, history.OutcomeUnknown):
 				text = "unknown"
@@ -74,7 +74,7 @@ func TestAForkTellsWhatRan(t *testing.T) {
 			l := must(s.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
 			defer l.Close()
 			must(l.Append(t.Context(), slices.Concat(round, c.before)...))(t)
-			fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{At: c.at}))(t)
+			fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{ItemID: c.at}))(t)
 			of := must(s.Fork(t.Context(), fork, nil))(t)
 			if len(c.since) > 0 {
 				must(l.Append(t.Context(), c.since...))(t)
@@ -100,7 +100,7 @@ func rewritten(t *testing.T, drafts []session.Draft, more ...session.Draft) (ite
 }
 
 // A call that came with a transcript of another program may have run there.
-func TestACallOfAnotherProgramMayHaveRun(t *testing.T) {
+func TestForeignCallUnknownOutcome(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, userDraft("u", "u"), useDraft("a", "c1"))
 	if got := told(t, restore(t, s, session.RestoreOptions{SessionID: "s"})); got != "c1 elsewhere" {
@@ -113,7 +113,7 @@ func TestACutTellsWhatRan(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1", "c2"),
 		startedDraft(t, "c1"), finishedDraft(t, "c1"), resultDraft("r1", "c1"), resultDraft("r2", "c2"))
-	if got := told(t, restore(t, s, session.RestoreOptions{SessionID: "s", At: "a"})); got != "c1 elsewhere, c2 not run" {
+	if got := told(t, restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "a"})); got != "c1 elsewhere, c2 not run" {
 		t.Errorf("told %q", got)
 	}
 }

@@ -79,11 +79,11 @@ type runEventPayload struct {
 // Rewrite is the payload of a record "rewrite". Exactly one of Items and Cut is set.
 // What the transcript was before stays readable in the log.
 type Rewrite struct {
-	Reason string            `json:"reason"`       // compaction, redaction, repair, truncate, return, mutator
-	By     string            `json:"by,omitempty"` // the mutator's name
-	Notes  []string          `json:"notes,omitempty"`
-	Items  []json.RawMessage `json:"items,omitempty"` // the whole new transcript
-	Cut    string            `json:"cut,omitempty"`   // or: drop everything after the item with this id
+	Reason        string            `json:"reason"`       // compaction, redaction, repair, truncate, return, mutator
+	By            string            `json:"by,omitempty"` // the mutator's name
+	Notes         []string          `json:"notes,omitempty"`
+	Items         []json.RawMessage `json:"items,omitempty"` // the whole new transcript
+	TruncateAfter string            `json:"cut,omitempty"`   // or: drop everything after the item with this id
 	// Messages is how many items the transcript has afterwards.
 	Messages int `json:"messages"`
 }

@@ -17,53 +17,53 @@ type Lease struct {
 	Expires time.Time     `json:"expires,omitzero"` // by the holder's clock; another value after each renewal
 	TTL     time.Duration `json:"ttl,omitempty"`    // 0: written by a version that went by Expires
 
-	// Former is whom the lease was taken from, until that one has given it back: see
+	// Previous is whom the lease was taken from, until that one has given it back: see
 	// [Leaser].Release. It has an Epoch and a Holder.
-	Former *Lease `json:"former,omitempty"`
+	Previous *Lease `json:"former,omitempty"`
 
 	// Renewed is when the store stored it, in milliseconds of the store's own clock; 0 in
 	// stores without one. Only stores write and read it.
 	Renewed int64 `json:"renewed,omitempty"`
 
-	// Left is how much longer the holder may have something under way, as far as the store
+	// Remaining is how much longer the holder may have something under way, as far as the store
 	// knows: by its own clock, or by a lock of the operating system. 0 or less: no longer.
 	// Stores set it in leases that they hand out, and do not keep it; nil when they cannot tell.
-	Left *time.Duration `json:"left,omitempty"`
+	Remaining *time.Duration `json:"left,omitempty"`
 }
 
-// From returns l as taken from another: with who that was.
-func (l Lease) From(held Lease) Lease {
-	l.Former = &Lease{Epoch: held.Epoch, Holder: held.Holder}
+// TakenFrom returns l as taken from another: with who that was.
+func (l Lease) TakenFrom(held Lease) Lease {
+	l.Previous = &Lease{Epoch: held.Epoch, Holder: held.Holder}
 	return l
 }
 
-// Kept is l as stores keep it.
-func (l Lease) Kept() Lease {
-	l.Left = nil
+// Stored is l as stores keep it.
+func (l Lease) Stored() Lease {
+	l.Remaining = nil
 	return l
 }
 
 // Remains is l with what the store knows of how long it still holds: by the time now of its
 // clock, in milliseconds.
 func (l Lease) Remains(now int64) Lease {
-	l.Left = nil
+	l.Remaining = nil
 	if l.TTL > 0 && l.Renewed > 0 && now > 0 {
 		left := l.TTL - time.Duration(now-l.Renewed)*time.Millisecond
-		l.Left = &left
+		l.Remaining = &left
 	}
 	return l
 }
 
-// Lives is l as a store hands it out that knows whether the holder has its lock: nil when
+// WithLiveness is l as a store hands it out that knows whether the holder has its lock: nil when
 // it does not know.
-func (l Lease) Lives(locked, known bool) Lease {
-	l.Left = nil
+func (l Lease) WithLiveness(locked, known bool) Lease {
+	l.Remaining = nil
 	if l.TTL > 0 && known {
 		left := time.Duration(0)
 		if locked {
 			left = l.TTL
 		}
-		l.Left = &left
+		l.Remaining = &left
 	}
 	return l
 }

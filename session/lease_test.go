@@ -98,7 +98,7 @@ func TestExpiredLeaseIsTaken(t *testing.T) {
 }
 
 // A clock that is ahead takes nothing over, and one that is behind gives nothing away.
-func TestNobodysClockTakesASessionOver(t *testing.T) {
+func TestClockSkewNoTakeover(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		for _, blind := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", blind: ", blind), func(t *testing.T) {
@@ -133,9 +133,9 @@ func TestNobodysClockTakesASessionOver(t *testing.T) {
 type clockless struct{ *memory.Store }
 
 func (c clockless) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
-	got, err := c.Store.Acquire(ctx, id, l, func(held session.Lease) bool { return steal(held.Kept()) })
+	got, err := c.Store.Acquire(ctx, id, l, func(held session.Lease) bool { return steal(held.Stored()) })
 	if busy, ok := errors.AsType[*session.BusyError](err); ok {
-		busy.Lease.Left = nil
+		busy.Lease.Remaining = nil
 	}
 	return got, err
 }
@@ -143,14 +143,14 @@ func (c clockless) Acquire(ctx context.Context, id string, l session.Lease, stea
 func (c clockless) Held(ctx context.Context, id string) (*session.Lease, error) {
 	l, err := c.Store.Held(ctx, id)
 	if l != nil {
-		l.Left = nil
+		l.Remaining = nil
 	}
 	return l, err
 }
 
 // Where the store has no clock, whoever wants a session looks for the whole time of the
 // lease whether its holder renews it.
-func TestADeadHolderIsFoundOutWithoutAClock(t *testing.T) {
+func TestDeadHolderByPID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := clockless{memory.New()}
 		far := session.Lease{Holder: session.Holder{ID: "far"}, TTL: time.Minute, Expires: time.Now().Add(-time.Hour)}
@@ -186,10 +186,10 @@ func TestHolderGone(t *testing.T) {
 	child.ID, child.PID = "child", cmd.Process.Pid
 	probe := child
 	probe.Started = 1 // that process started at another time: the number was given out again
-	if !probe.Gone(me) {
+	if !probe.HasEnded(me) {
 		t.Error("a process id that was given out again passes for the old process")
 	}
-	if me.Gone(me) {
+	if me.HasEnded(me) {
 		t.Error("this process is gone")
 	}
 	for name, change := range map[string]func(*session.Holder){
@@ -201,7 +201,7 @@ func TestHolderGone(t *testing.T) {
 	} {
 		h := probe
 		change(&h)
-		if h.Gone(me) {
+		if h.HasEnded(me) {
 			t.Errorf("%s: the end of the process cannot be told, but was", name)
 		}
 	}
@@ -210,7 +210,7 @@ func TestHolderGone(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	child.Started = 1
-	if !child.Gone(me) {
+	if !child.HasEnded(me) {
 		t.Error("a process that has ended is not gone")
 	}
 }
@@ -246,7 +246,7 @@ func TestHeld(t *testing.T) {
 	other := session.New(store, nil)
 	held := func() *session.Lease {
 		t.Helper()
-		l, err := other.Held(t.Context(), "s")
+		l, err := other.Lease(t.Context(), "s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,16 +268,16 @@ func TestHeld(t *testing.T) {
 	if l := held(); l != nil {
 		t.Errorf("it was released: %+v", l)
 	}
-	if _, err := other.Held(t.Context(), "../x"); !errors.Is(err, session.ErrInvalidID) {
+	if _, err := other.Lease(t.Context(), "../x"); !errors.Is(err, session.ErrInvalidID) {
 		t.Error(err)
 	}
-	if l, err := session.New(struct{ session.Store }{store}, nil).Held(t.Context(), "s"); l != nil || err != nil {
+	if l, err := session.New(struct{ session.Store }{store}, nil).Lease(t.Context(), "s"); l != nil || err != nil {
 		t.Errorf("a store without leases: %+v, %v", l, err)
 	}
 }
 
 // Who has ended holds nothing, whatever is written.
-func TestHeldByWhoIsGone(t *testing.T) {
+func TestLeaseOfEndedHolder(t *testing.T) {
 	me := session.ThisProcess()
 	if me.Boot == "" {
 		t.Skip("who has ended is known on Linux only")
@@ -289,14 +289,14 @@ func TestHeldByWhoIsGone(t *testing.T) {
 	if _, err := store.Acquire(t.Context(), "s", session.Lease{Holder: gone, Since: now, Expires: now.Add(time.Hour)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := session.New(store, nil).Held(t.Context(), "s"); l != nil || err != nil {
+	if l, err := session.New(store, nil).Lease(t.Context(), "s"); l != nil || err != nil {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
 
 // Who takes a session over takes those along that its calls have begun: a program that was
 // left behind writes to none of them any more. Others stay as they are.
-func TestWhatASessionHasBegunIsTakenOverWithIt(t *testing.T) {
+func TestTakeoverChildren(t *testing.T) {
 	for name, takeover := range map[string]bool{"taken over": true, "expired": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

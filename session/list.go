@@ -20,17 +20,17 @@ func (q *Query) Matches(m *Meta) bool {
 		(q.CWD == "" || m.CWD == q.CWD) &&
 		(q.Tag == "" || m.Tag == q.Tag) &&
 		(q.Parent == "" || m.Parent == q.Parent) &&
-		(!q.Asked || m.Questions > 0) &&
+		(!q.WithQuestions || m.Questions > 0) &&
 		(q.Run == "" || m.Runs(q.Run)) &&
 		(q.Owner == "" || m.Owner == q.Owner) &&
 		(!q.Unowned || m.Owner == "") &&
 		(q.WithTrash || q.OnlyTrash == (m.Trashed != "")) &&
-		(q.Worktrees || !internal(m.ID))
+		(q.Worktrees || !isHiddenID(m.ID))
 }
 
-// internal reports whether an id is that of a session of a worktree, which a list shows only
+// isHiddenID reports whether an id is that of a session of a worktree, which a list shows only
 // when it is asked to. Case does not matter: some file systems do not tell it.
-func internal(id string) bool { return len(id) >= 3 && strings.EqualFold(id[:3], "wt-") }
+func isHiddenID(id string) bool { return len(id) >= 3 && strings.EqualFold(id[:3], "wt-") }
 
 // listPlace is the place of a session in the order of a list. Its text form is a cursor,
 // for stores that have no better one.

@@ -66,8 +66,8 @@ func (s *Sessions) Load(ctx context.Context, id string, o *LoadOptions) (*Loaded
 	return l, nil
 }
 
-// backwards reads a transcript from its end.
-type backwards struct {
+// reverseReader reads a transcript from its end.
+type reverseReader struct {
 	ctx     context.Context
 	s       *Sessions
 	m       Meta
@@ -89,13 +89,13 @@ type found struct {
 // within reports whether the record holds later items too.
 func (f found) within() bool { return f.at+1 < f.of }
 
-func (s *Sessions) backwards(ctx context.Context, m Meta) *backwards {
-	return &backwards{ctx: ctx, s: s, m: m}
+func (s *Sessions) backwards(ctx context.Context, m Meta) *reverseReader {
+	return &reverseReader{ctx: ctx, s: s, m: m}
 }
 
 // items yields the transcript's items, last first, and reads no further than
 // it is asked to. b.err tells why it stopped.
-func (b *backwards) items(yield func(found) bool) {
+func (b *reverseReader) items(yield func(found) bool) {
 	skip := "" // everything up to the item with this id was cut
 	emit := func(f found) bool {
 		if skip != "" {
@@ -168,7 +168,7 @@ func (b *backwards) items(yield func(found) bool) {
 }
 
 // follow notices records that the store does not have: none between the one before and r.
-func (b *backwards) follow(r Record, err error) {
+func (b *reverseReader) follow(r Record, err error) {
 	if e, ok := errors.AsType[*Error](err); ok && r.Seq == 0 {
 		r.Seq = e.Seq
 	}
@@ -181,7 +181,7 @@ func (b *backwards) follow(r Record, err error) {
 }
 
 // missing tells of the records above seq that did not come.
-func (b *backwards) missing(seq int64) {
+func (b *reverseReader) missing(seq int64) {
 	switch {
 	case b.next <= seq:
 	case b.next == seq+1:
@@ -201,7 +201,7 @@ func lostTail(m Meta, at int64) error {
 
 // effective is a record with what stands in the place of its payload. The records
 // that say so come first, but for those in a parent behind the fork.
-func (b *backwards) effective(r Record) Record {
+func (b *reverseReader) effective(r Record) Record {
 	instead, ok := b.erased[r.Seq]
 	if !ok && r.Payload == nil && !b.asked {
 		b.asked = true
@@ -225,7 +225,7 @@ func (b *backwards) effective(r Record) Record {
 	return r
 }
 
-func (b *backwards) skipped(r Record, err error) {
+func (b *reverseReader) skipped(r Record, err error) {
 	seq := r.Seq
 	if e, ok := errors.AsType[*Error](err); ok && e.Seq != 0 {
 		seq = e.Seq

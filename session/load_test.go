@@ -121,7 +121,7 @@ func TestReadingBesideAWriter(t *testing.T) {
 	n := 0
 	more := func() { n++; must(l.Append(t.Context(), userDraft(fmt.Sprint("more ", n), "x")))(t) }
 	store.once = more
-	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{UpTo: new(1)}))(t)
+	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{ItemIndex: new(1)}))(t)
 	wantIDs(t, loaded(t, s, f), "a", "b")
 	store.once = more
 	got := must(s.Load(t.Context(), "s", nil))(t)
@@ -186,7 +186,7 @@ func TestLoadPassesOnOtherErrors(t *testing.T) {
 	if _, err := s.Verify(t.Context(), "s"); err == nil {
 		t.Fatal("verify hides an I/O error")
 	}
-	if _, err := s.Fork(t.Context(), "s", &session.ForkOptions{At: "a"}); err == nil {
+	if _, err := s.Fork(t.Context(), "s", &session.ForkOptions{ItemID: "a"}); err == nil {
 		t.Fatal("fork hides an I/O error")
 	}
 	_, err := s.Load(t.Context(), "none", nil)

@@ -21,8 +21,8 @@ type Log struct {
 
 	turn   chan struct{} // one append at a time; whoever waits can give up
 	closed bool
-	doubt  doubt
-	news   []Record // met by an append and not yet handed out by TakeIn
+	doubt  unknownAppend
+	news   []Record // met by an append and not yet handed out by Refresh
 
 	view sync.RWMutex // guards meta, so that reading it does not wait for an append
 	meta Meta
@@ -87,10 +87,10 @@ func (l *Log) Lease() Lease {
 //
 // When a failure leaves open whether the batch was written (a cancelled
 // context, a lost connection), it is looked up: what is there counts as
-// appended. Where that cannot be told either, or the [Witness] could not be
+// appended. Where that cannot be told either, or the [AppendObserver] could not be
 // told of the batch, appending the same drafts again is safe: they are
 // recognised if they are there. Other drafts find the batch written first, and
-// TakeIn hands it out.
+// Refresh hands it out.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (l *Log) write(ctx context.Context, recs []Record) error {
 		if errors.Is(err, ErrFenced) {
 			l.fence()
 		}
-		if certain(err) {
+		if isDefinite(err) {
 			return err
 		}
 		if err := l.resolve(ctx, recs, err); err != nil {
@@ -246,16 +246,16 @@ func (l *Log) fold(d Delta) {
 	l.meta = l.meta.Apply(d)
 	head := l.meta.Head
 	l.view.Unlock()
-	l.doubt.passed(head)
+	l.doubt.resolved(head)
 }
 
-// TakeIn reads what others have appended since the last TakeIn of this log, also
+// Refresh reads what others have appended since the last Refresh of this log, also
 // what an append met on its way, and returns it, oldest first: shared records
 // ([Kind.Shared]), and records of this log whose append was told as failed, and
 // that were written all the same. Anything else means that somebody else writes: ErrFenced,
 // or ErrConflict in a store without leases. When there is nothing new it costs one
 // short read.
-func (l *Log) TakeIn(ctx context.Context) ([]Record, error) {
+func (l *Log) Refresh(ctx context.Context) ([]Record, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !r.Kind.Shared() && !l.doubt.mayBe(r) {
+		if !r.Kind.Shared() && !l.doubt.contains(r) {
 			return nil, l.passed(r.Seq)
 		}
 		if err := r.CheckAfter(&prev); err != nil {

@@ -257,7 +257,7 @@ func TestAppendInDoubt(t *testing.T) {
 						recs, err = l.AppendAt(t.Context(), head, next)
 						if !c.retrySame && len(c.want) == 3 && !c.appended { // the head has moved after all
 							wantErr(t, err, session.ErrConflict)
-							if recs := must(l.TakeIn(t.Context()))(t); len(recs) != 1 || recs[0].Seq != 3 {
+							if recs := must(l.Refresh(t.Context()))(t); len(recs) != 1 || recs[0].Seq != 3 {
 								t.Fatalf("taken in: %v", recs)
 							}
 							recs, err = l.AppendAt(t.Context(), 3, next)
@@ -364,9 +364,9 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("%v does not say which tool use does not pair", err)
 	}
 	for name, w := range map[string]session.Rewrite{
-		"no reason":     {Cut: "a"},
-		"both":          {Reason: "x", Cut: "a", Items: []rawJSON{raw(transcript.UserText("x"))}},
-		"unknown item":  {Reason: "truncate", Cut: "aa"},
+		"no reason":     {TruncateAfter: "a"},
+		"both":          {Reason: "x", TruncateAfter: "a", Items: []rawJSON{raw(transcript.UserText("x"))}},
+		"unknown item":  {Reason: "truncate", TruncateAfter: "aa"},
 		"not an item":   {Reason: "x", Items: []rawJSON{[]byte(`{"role":"nobody"}`)}},
 		"not even JSON": {Reason: "x", Items: []rawJSON{[]byte(`{`)}},
 	} {
@@ -374,10 +374,10 @@ func TestRewrite(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if hint := session.Hint(l.Rewrite(t.Context(), session.Rewrite{Reason: "truncate", Cut: "aa"})); hint != "nearest: a, c, b" {
+	if hint := session.Hint(l.Rewrite(t.Context(), session.Rewrite{Reason: "truncate", TruncateAfter: "aa"})); hint != "nearest: a, c, b" {
 		t.Errorf("hint %q", hint)
 	}
-	if err := l.Rewrite(t.Context(), session.Rewrite{Reason: "truncate", Cut: "b", Messages: 99}); err != nil {
+	if err := l.Rewrite(t.Context(), session.Rewrite{Reason: "truncate", TruncateAfter: "b", Messages: 99}); err != nil {
 		t.Fatal(err)
 	}
 	wantIDs(t, loaded(t, s, "s"), "a", "b")

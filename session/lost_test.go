@@ -31,7 +31,7 @@ func (d *deafLeases) Renew(ctx context.Context, id string, l session.Lease) erro
 
 // Whoever cannot renew the lease ends what goes on before anybody else may have the
 // session, also when the store hangs; once it is renewed, something new may begin.
-func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
+func TestWorkStopsBeforeLease(t *testing.T) {
 	for name, set := range map[string]func(*deafLeases, bool){
 		"away":  func(d *deafLeases, is bool) { d.away.Store(is) },
 		"hangs": func(d *deafLeases, is bool) { d.hangs.Store(is) },
@@ -43,12 +43,12 @@ func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
 				l := newSession(t, s, "s")
 				defer l.Close()
 				fenced := make(chan error, 1)
-				l.OnLost(func(err error) {
+				l.OnLeaseLost(func(err error) {
 					if errors.Is(err, session.ErrFenced) {
 						fenced <- err
 					}
 				})
-				ctx, done := l.WhileHeld(t.Context())
+				ctx, done := l.LeaseContext(t.Context())
 				time.Sleep(10 * time.Minute)
 				if ctx.Err() != nil {
 					t.Fatalf("ended while the lease was renewed: %v", context.Cause(ctx))
@@ -56,10 +56,10 @@ func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
 				set(store, true)
 				<-ctx.Done()
 				wantErr(t, context.Cause(ctx), session.ErrLeaseLost)
-				if held := must(s.Held(t.Context(), "s"))(t); held == nil || *held.Left < 5*time.Second {
+				if held := must(s.Lease(t.Context(), "s"))(t); held == nil || *held.Remaining < 5*time.Second {
 					t.Errorf("it ended when the lease had: %+v", held)
 				}
-				late, lateDone := l.WhileHeld(t.Context())
+				late, lateDone := l.LeaseContext(t.Context())
 				synctest.Wait()
 				if late.Err() == nil {
 					t.Error("something begins without the lease")
@@ -69,7 +69,7 @@ func TestWhatGoesOnEndsBeforeTheLeaseDoes(t *testing.T) {
 				time.Sleep(5 * time.Minute)
 				set(store, false)
 				time.Sleep(15 * time.Second)
-				ctx, done = l.WhileHeld(t.Context())
+				ctx, done = l.LeaseContext(t.Context())
 				time.Sleep(10 * time.Minute)
 				if ctx.Err() != nil {
 					t.Errorf("ended after the store was back: %v", context.Cause(ctx))
@@ -95,12 +95,12 @@ func TestWhatBeginsAfterAnOutage(t *testing.T) {
 		store := &deafLeases{Store: memory.New()}
 		l := newSession(t, session.New(store, nil), "s")
 		defer l.Close()
-		ctx, done := l.WhileHeld(t.Context())
+		ctx, done := l.LeaseContext(t.Context())
 		store.away.Store(true)
 		<-ctx.Done()
 		done()
 		store.away.Store(false)
-		ctx, done = l.WhileHeld(t.Context())
+		ctx, done = l.LeaseContext(t.Context())
 		defer done()
 		synctest.Wait()
 		if ctx.Err() != nil {
@@ -136,7 +136,7 @@ func TestTakeoverWaitsForWhatGoesOn(t *testing.T) {
 				defer l.Close()
 				ended := make(chan time.Time, 1)
 				if c.work > 0 {
-					ctx, done := l.WhileHeld(t.Context())
+					ctx, done := l.LeaseContext(t.Context())
 					go func() {
 						<-ctx.Done()
 						ended <- time.Now()
@@ -180,13 +180,13 @@ func TestTakeoverWaitsForWhatGoesOn(t *testing.T) {
 }
 
 // Whoever gives up the waiting leaves the lease to run out: nobody else comes in meanwhile.
-func TestTakeoverThatIsGivenUp(t *testing.T) {
+func TestTakeoverCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		l := newSession(t, session.New(store, nil), "s", "a")
 		started := must(session.NewDraft(record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}))(t)
 		must(l.Append(t.Context(), started))(t)
-		ctx, done := l.WhileHeld(t.Context())
+		ctx, done := l.LeaseContext(t.Context())
 		other := session.New(store, &session.Options{Holder: session.Holder{ID: "other"}})
 		brief, stop := context.WithTimeout(t.Context(), 2*time.Second)
 		defer stop()
@@ -202,7 +202,7 @@ func TestTakeoverThatIsGivenUp(t *testing.T) {
 
 // What runs beside calls, such as a server, is ended each time that the lease is lost, and
 // whoever takes the session over waits until that has happened.
-func TestWhatRunsBesideCallsEndsWithTheLease(t *testing.T) {
+func TestBackgroundEndsWithLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &deafLeases{Store: memory.New()}
 		l := newSession(t, session.New(store, nil), "s", "a")
@@ -211,12 +211,12 @@ func TestWhatRunsBesideCallsEndsWithTheLease(t *testing.T) {
 		defer l.Close()
 		told := make(chan error, 8)
 		var ended time.Time
-		l.OnLost(func(err error) {
+		l.OnLeaseLost(func(err error) {
 			told <- err
 			time.Sleep(5 * time.Second) // it takes that long
 			ended = time.Now()
 		})
-		stop := l.OnLost(func(error) { t.Error("it was taken back") })
+		stop := l.OnLeaseLost(func(error) { t.Error("it was taken back") })
 		stop()
 		for range 2 {
 			store.away.Store(true)
@@ -230,7 +230,7 @@ func TestWhatRunsBesideCallsEndsWithTheLease(t *testing.T) {
 			t.Errorf("taken over at %v, what ran ended at %v", now, ended)
 		}
 		late := make(chan error, 1)
-		l.OnLost(func(err error) { late <- err })
+		l.OnLeaseLost(func(err error) { late <- err })
 		wantErr(t, <-late, session.ErrFenced) // it is told even so
 		if err := errors.Join(r.Log.Close(), l.Close()); err != nil {
 			t.Error(err)

@@ -16,7 +16,7 @@ import (
 // transcript ought to be: a list of item ids.
 type machine struct {
 	s     *session.Sessions
-	w     *bystander
+	w     *recordingObserver
 	model map[string][]string     // live sessions
 	gone  map[string]bool         // deleted ones
 	open  map[string]*session.Log // kept open between steps
@@ -102,7 +102,7 @@ func (m *machine) Cut(t *rapid.T) {
 		t.Skip("nothing to cut")
 	}
 	at := rapid.IntRange(0, len(m.model[id])-1).Draw(t, "at")
-	if err := m.log(t, id).Rewrite(ctx, session.Rewrite{Reason: "truncate", Cut: m.model[id][at]}); err != nil {
+	if err := m.log(t, id).Rewrite(ctx, session.Rewrite{Reason: "truncate", TruncateAfter: m.model[id][at]}); err != nil {
 		t.Fatal(err)
 	}
 	m.model[id] = m.model[id][: at+1 : at+1]
@@ -129,8 +129,8 @@ func (m *machine) Fork(t *rapid.T) {
 	list := m.model[id]
 	if len(list) > 0 && rapid.Bool().Draw(t, "partly") {
 		at := rapid.IntRange(0, len(list)-1).Draw(t, "at")
-		if o.UpTo = &at; rapid.Bool().Draw(t, "by id") {
-			o.At, o.UpTo = list[at], nil
+		if o.ItemIndex = &at; rapid.Bool().Draw(t, "by id") {
+			o.ItemID, o.ItemIndex = list[at], nil
 		}
 		list = list[:at+1]
 	}
@@ -224,8 +224,8 @@ func TestSessionsMachine(t *testing.T) {
 }
 
 func runMachine(t *rapid.T, store session.Store) {
-	w := &bystander{store: store}
-	m := &machine{s: session.New(store, &session.Options{Witness: w}), w: w, model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
+	w := &recordingObserver{store: store}
+	m := &machine{s: session.New(store, &session.Options{AppendObserver: w}), w: w, model: map[string][]string{}, gone: map[string]bool{}, open: map[string]*session.Log{}}
 	defer func() {
 		for _, l := range m.open {
 			l.Close()

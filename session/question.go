@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// questions is what a [folder] knows of tool uses that were asked about, besides
+// questions is what a [replayer] knows of tool uses that were asked about, besides
 // what the state says.
 type questions struct {
 	begun map[string]bool // uses that started and have no result yet
@@ -22,42 +22,42 @@ func include[K comparable](set *map[K]bool, key K) {
 	(*set)[key] = true
 }
 
-func (f *folder) asked(r *Record) {
-	f.s.Asked = append(f.s.Asked, *r)
-	include(&f.s.Used, r.text("id"))
+func (f *replayer) asked(r *Record) {
+	f.s.OpenQuestions = append(f.s.OpenQuestions, *r)
+	include(&f.s.UsedIDs, r.text("id"))
 }
 
 // text is a field of the payload that is a text, or "".
 func (r *Record) text(field string) string { return payloadText(r.Payload, field) }
 
 // resolved takes the first answer to a question; a later one changes nothing.
-func (f *folder) resolved(r *Record) {
+func (f *replayer) resolved(r *Record) {
 	id := r.text("id")
-	i := slices.IndexFunc(f.s.Asked, func(q Record) bool { return q.text("id") == id })
+	i := slices.IndexFunc(f.s.OpenQuestions, func(q Record) bool { return q.text("id") == id })
 	if i < 0 {
 		return
 	}
-	q := f.s.Asked[i]
-	f.s.Asked = slices.Delete(f.s.Asked, i, i+1)
+	q := f.s.OpenQuestions[i]
+	f.s.OpenQuestions = slices.Delete(f.s.OpenQuestions, i, i+1)
 	if f.waits(q) {
-		f.s.Answered = append(f.s.Answered, Answered{Asked: q, Answer: *r})
+		f.s.Answered = append(f.s.Answered, AnsweredQuestion{Asked: q, Answer: *r})
 	}
 }
 
-func (f *folder) started(use string) {
+func (f *replayer) started(use string) {
 	include(&f.begun, use)
 	f.acted(use)
 }
 
 // acted forgets the answers about a use: they were acted on.
-func (f *folder) acted(use string) {
+func (f *replayer) acted(use string) {
 	if len(f.s.Answered) > 0 {
-		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a Answered) bool { return a.Asked.text("use_id") == use })
+		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a AnsweredQuestion) bool { return a.Asked.text("use_id") == use })
 	}
 }
 
 // paired follows the uses and results of a new item.
-func (f *folder) paired(e transcript.Encoded) {
+func (f *replayer) paired(e transcript.Encoded) {
 	for _, use := range e.ResultIDs() {
 		if f.s.OpenTurn != "" && !f.begun[use] {
 			include(&f.unrun, use)
@@ -77,13 +77,13 @@ func (f *folder) paired(e transcript.Encoded) {
 
 // rewritten: what the transcript asks for after a rewrite is not what was asked
 // about.
-func (f *folder) rewritten() {
+func (f *replayer) rewritten() {
 	for _, e := range f.s.Items {
 		for _, use := range e.UseIDs() {
-			include(&f.s.Used, use)
+			include(&f.s.UsedIDs, use)
 		}
 	}
-	for _, q := range f.s.Asked {
+	for _, q := range f.s.OpenQuestions {
 		include(&f.moot, q.Seq)
 	}
 	f.s.Answered = nil
@@ -91,7 +91,7 @@ func (f *folder) rewritten() {
 
 // unanswer notes that results were cut off: what became of their uses is not in
 // the transcript any more.
-func (f *folder) unanswer(items []transcript.Encoded) {
+func (f *replayer) unanswer(items []transcript.Encoded) {
 	for _, e := range items {
 		for _, use := range e.ResultIDs() {
 			if !f.unrun[use] {
@@ -103,17 +103,17 @@ func (f *folder) unanswer(items []transcript.Encoded) {
 
 // leaveParent begins a fork: who asks in the parent is answered there, and what has
 // started ends there.
-func (f *folder) leaveParent() {
+func (f *replayer) leaveParent() {
 	for use := range f.begun {
 		include(&f.apart, use)
 	}
 	f.questions = questions{apart: f.apart, unrun: f.unrun}
-	f.s.Asked, f.s.Answered = nil, nil
+	f.s.OpenQuestions, f.s.Answered = nil, nil
 }
 
 // askedElsewhere takes in the questions about tool uses of this session that another log has.
-func (f *folder) askedElsewhere(asked []Record, answered []Answered) {
-	f.s.Asked = append(f.s.Asked, asked...)
+func (f *replayer) askedElsewhere(asked []Record, answered []AnsweredQuestion) {
+	f.s.OpenQuestions = append(f.s.OpenQuestions, asked...)
 	for _, a := range answered {
 		if f.waits(a.Asked) {
 			f.s.Answered = append(f.s.Answered, a)
@@ -122,13 +122,13 @@ func (f *folder) askedElsewhere(asked []Record, answered []Answered) {
 }
 
 // waits reports whether a tool use waits for the answer to q.
-func (f *folder) waits(q Record) bool {
+func (f *replayer) waits(q Record) bool {
 	use, asker := q.text("use_id"), q.text("asker")
 	return (asker == "" || asker == f.s.SessionID) && !f.moot[q.Seq] && !f.begun[use] && f.open(use)
 }
 
 // open reports whether a use of the last answer has no result.
-func (f *folder) open(use string) bool {
+func (f *replayer) open(use string) bool {
 	for _, e := range slices.Backward(f.s.Items) {
 		if slices.Contains(e.ResultIDs(), use) {
 			return false
@@ -142,9 +142,9 @@ func (f *folder) open(use string) bool {
 
 // waiting is the set of uses with a question that is open, or answered and not
 // acted on.
-func (f *folder) waiting() map[string]bool {
+func (f *replayer) waiting() map[string]bool {
 	var uses map[string]bool
-	for _, q := range f.s.Asked {
+	for _, q := range f.s.OpenQuestions {
 		if f.waits(q) {
 			include(&uses, q.text("use_id"))
 		}

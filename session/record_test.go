@@ -117,7 +117,7 @@ func TestFoldingInPieces(t *testing.T) {
 	model := session.MetaPatch{Model: new("patched")}
 	ds := []session.Draft{
 		openedDraft(t, "s"), userDraft("a", strings.Repeat("é", 300)), useDraft("b", "c"), draft(t, record.KindMetaChanged, model),
-		resultDraft("c", "c"), useDraft("d"), draft(t, record.KindRewrite, session.Rewrite{Reason: "x", Cut: "b", Messages: 2}), userDraft("e", "e"),
+		resultDraft("c", "c"), useDraft("d"), draft(t, record.KindRewrite, session.Rewrite{Reason: "x", TruncateAfter: "b", Messages: 2}), userDraft("e", "e"),
 		draft(t, record.KindMetaChanged, session.MetaPatch{Title: new("t")}), draft(t, record.KindMetaChanged, session.MetaPatch{Title: new("")}),
 		{Kind: session.KindItem, Payload: []byte(`{"queued":true,"item":{"role":"user","parts":[]}}`)},
 		draft(t, record.KindMetaChanged, model), useDraft("f"),

@@ -30,22 +30,22 @@ type RedactOptions struct {
 
 // Redaction is what [Sessions.Redact] erased, or would.
 type Redaction struct {
-	Erased []Erasure  // the session's own first, then those of others; oldest first
-	Copies []HeldCopy // beside the logs: removed, or left where Stays says why
-	Left   []Erasure  // what should have gone, and stays; the record has a Seq and a Kind
+	Erased    []Erasure      // the session's own first, then those of others; oldest first
+	Copies    []ExternalCopy // beside the logs: removed, or left where Stays says why
+	Remaining []Erasure      // what should have gone, and stays; the record has a Seq and a Kind
 }
 
 // Erasure is a record that is erased, or that has what was to be erased and keeps it.
 type Erasure struct {
-	Session string          // whose record it is
-	Record  Record          // as it was read before; of one that is left without a Seq: the whole session
-	Instead json.RawMessage // what is read from now on; nil: nothing
-	Why     string          // why it is left
+	Session     string          // whose record it is
+	Record      Record          // as it was read before; of one that is left without a Seq: the whole session
+	Replacement json.RawMessage // what is read from now on; nil: nothing
+	Reason      string          // why it is left
 }
 
 // leftover is a record that keeps what was to be erased.
 func leftover(session string, r *Record, why string) Erasure {
-	return Erasure{Session: session, Record: Record{Seq: r.Seq, Kind: r.Kind}, Why: why}
+	return Erasure{Session: session, Record: Record{Seq: r.Seq, Kind: r.Kind}, Reason: why}
 }
 
 // Redact erases content of a session for good: in the log, in what lists show, on the
@@ -117,7 +117,7 @@ func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 	for _, seq := range p.order() {
 		w.Seqs = append(w.Seqs, seq)
 		if instead := p.targets[seq]; instead != nil {
-			w.Instead = append(w.Instead, record.Instead{Seq: seq, Payload: instead})
+			w.Replacements = append(w.Replacements, record.Replacement{Seq: seq, Payload: instead})
 		}
 	}
 	m, err := p.listed()
@@ -173,7 +173,7 @@ func (p *redactionPlan) listed() (Meta, error) {
 func (p *redactionPlan) erasures() (list []Erasure) {
 	for _, rec := range p.own {
 		if instead, ok := p.targets[rec.Seq]; ok && !p.carried[rec.Seq] {
-			list = append(list, Erasure{Session: p.meta.ID, Record: rec, Instead: instead})
+			list = append(list, Erasure{Session: p.meta.ID, Record: rec, Replacement: instead})
 		}
 	}
 	return list

@@ -45,7 +45,7 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 		return nil, err
 	}
 	p.unfinished = f.unfinished(m.ParentSeq)
-	for _, q := range f.s.Asked {
+	for _, q := range f.s.OpenQuestions {
 		p.open[q.Seq] = true
 	}
 	for _, a := range f.s.Answered {
@@ -62,7 +62,7 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 
 // decide plans what repeats what was named, and what the mask finds. main: it is the
 // session that was asked for.
-func (p *redactionPlan) decide(n *named, main bool) error {
+func (p *redactionPlan) decide(n *namedText, main bool) error {
 	if n.some() {
 		if err := p.repeats(n, main); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (p *redactionPlan) read(ctx context.Context, known erased) error {
 			if err := json.Unmarshal(r.Payload, &w); err != nil {
 				return err
 			}
-			for _, i := range w.Instead {
+			for _, i := range w.Replacements {
 				p.by[i.Seq] = r.Seq
 			}
 		}
@@ -111,8 +111,8 @@ func (p *redactionPlan) record(seq int64) *Record {
 	return &p.own[i]
 }
 
-// whole plans the records that were named, and notes in n what they have.
-func (p *redactionPlan) whole(n *named) error {
+// planRecords plans the records that were named, and notes in n what they have.
+func (p *redactionPlan) planRecords(n *namedText) error {
 	for _, seq := range p.o.Seqs {
 		r := p.record(seq)
 		if r != nil && r.Payload == nil {
@@ -148,7 +148,7 @@ func (p *redactionPlan) answers() {
 	}
 }
 
-const whyOpen = "the question is open, or its answer was not acted on"
+const reasonOpen = "the question is open, or its answer was not acted on"
 
 // mayNot says why a record that was named may not be erased, or "".
 func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
@@ -156,7 +156,7 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 	case r == nil:
 		return "there is none of this number", ""
 	case p.open[seq]:
-		return whyOpen, "holdfast approvals list"
+		return reasonOpen, "holdfast approvals list"
 	case r.Kind == record.KindRedacted:
 		return "it stands for other records: name those", ""
 	case r.Kind == record.KindRewrite:
@@ -164,11 +164,11 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 			return "it cuts the transcript and has none of its content", ""
 		}
 	}
-	return whyWhole(r.Kind), ""
+	return notErasableReason(r.Kind), ""
 }
 
 // empty plans to erase a record whole and notes the items, tool uses and texts it had.
-func (p *redactionPlan) empty(r *Record, n *named) error {
+func (p *redactionPlan) empty(r *Record, n *namedText) error {
 	held, err := heldItems(r)
 	if err != nil {
 		return p.refuse(r.Seq, err.Error(), "")
@@ -190,7 +190,7 @@ func (p *redactionPlan) empty(r *Record, n *named) error {
 }
 
 // repeats plans what holds the same items, speaks of the same tool uses, or says the same.
-func (p *redactionPlan) repeats(n *named, main bool) error {
+func (p *redactionPlan) repeats(n *namedText, main bool) error {
 	uses := slices.Clone(n.uses[p.meta.ID])
 	for id := range p.shares {
 		uses = append(uses, n.uses[id]...)
@@ -211,7 +211,7 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 			}
 			ids := map[string]bool{}
 			for _, e := range held {
-				if n.items[e.ID()] || begun && n.tells(itemTexts(e)) {
+				if n.items[e.ID()] || begun && n.matchesAny(itemTexts(e)) {
 					ids[e.ID()] = true
 				}
 			}
@@ -223,13 +223,13 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 		case record.KindFileSaved:
 			again = slices.Contains(uses, payloadText(r.Payload, "use_id")) || slices.Contains(written, payloadText(r.Payload, "digest"))
 		case record.KindMetaChanged:
-			if n.tells(textsIn(r.Payload)) {
+			if n.matchesAny(textsIn(r.Payload)) {
 				p.targets[r.Seq] = n.erasedFields(r.Payload)
 			}
 		case record.KindRunEvent, record.KindTaskChanged, record.KindWorkspaceEvent:
-			again = n.tells(textsIn(withoutStrategy(r)))
+			again = n.matchesAny(textsIn(withoutStrategy(r)))
 		case record.KindOpened:
-			if n.tells(textsIn(r.Payload)) {
+			if n.matchesAny(textsIn(r.Payload)) {
 				p.left = append(p.left, leftover(p.meta.ID, r, whyOpened+": delete the session to be rid of what it repeats"))
 			}
 		}
@@ -238,7 +238,7 @@ func (p *redactionPlan) repeats(n *named, main bool) error {
 		case p.open[r.Seq] && main:
 			return p.refuse(r.Seq, "it asks about a tool use of what is to be erased, and is open", "holdfast approvals list")
 		case p.open[r.Seq]:
-			p.left = append(p.left, leftover(p.meta.ID, r, whyOpen))
+			p.left = append(p.left, leftover(p.meta.ID, r, reasonOpen))
 		default:
 			p.targets[r.Seq] = emptied(r, nil)
 		}
@@ -256,7 +256,7 @@ func withoutStrategy(r *Record) json.RawMessage {
 }
 
 // begunBy reports whether a tool use that was named has begun the session.
-func (p *redactionPlan) begunBy(n *named) bool {
+func (p *redactionPlan) begunBy(n *namedText) bool {
 	if len(p.own) == 0 || p.own[0].Kind != record.KindOpened {
 		return false
 	}
@@ -276,15 +276,15 @@ func (p *redactionPlan) written(uses []string) []string {
 	return list
 }
 
-// telling is from how many bytes on a text within another one is no coincidence.
-const telling = 16
+// minMatch is from how many bytes on a text within another one is no coincidence.
+const minMatch = 16
 
-// tells reports whether one of some texts has the text of what was named.
-func (n *named) tells(texts []string) bool {
+// matchesAny reports whether one of some texts has the text of what was named.
+func (n *namedText) matchesAny(texts []string) bool {
 	for _, has := range texts {
 		has = strings.TrimSpace(has)
 		if slices.ContainsFunc(n.texts, func(text string) bool {
-			return has == text || len(text) >= telling && strings.Contains(has, text)
+			return has == text || len(text) >= minMatch && strings.Contains(has, text)
 		}) {
 			return true
 		}
@@ -293,13 +293,13 @@ func (n *named) tells(texts []string) bool {
 }
 
 // erasedFields is an object without those of its texts that say what was named.
-func (n *named) erasedFields(payload json.RawMessage) json.RawMessage {
+func (n *namedText) erasedFields(payload json.RawMessage) json.RawMessage {
 	var fields map[string]any
 	if json.Unmarshal(payload, &fields) != nil {
 		return nil
 	}
 	for name, v := range fields {
-		if text, ok := v.(string); ok && n.tells([]string{text}) {
+		if text, ok := v.(string); ok && n.matchesAny([]string{text}) {
 			fields[name] = record.Erased
 		}
 	}
@@ -317,9 +317,9 @@ func (p *redactionPlan) masked() {
 		if _, planned := p.targets[r.Seq]; planned || r.Payload == nil || r.Kind == record.KindRedacted || !p.hits(*r) {
 			continue
 		}
-		why := whyStays(r.Kind)
+		why := keptReason(r.Kind)
 		if p.open[r.Seq] {
-			why = whyOpen
+			why = reasonOpen
 		}
 		if why != "" {
 			p.left = append(p.left, leftover(p.meta.ID, r, why))
@@ -353,7 +353,7 @@ func (p *redactionPlan) carry() {
 		if json.Unmarshal(r.Payload, &w) != nil {
 			continue
 		}
-		instead := mapOf(w.Instead)
+		instead := mapOf(w.Replacements)
 		for _, was := range w.Seqs {
 			if _, planned := p.targets[was]; planned {
 				continue

@@ -69,9 +69,9 @@ func TestRedactReachesEveryKind(t *testing.T) {
 		must(l.Append(t.Context(), drafts...))(t)
 		l.Close()
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
-		for _, left := range did.Left {
+		for _, left := range did.Remaining {
 			if !stays[left.Record.Kind] {
-				t.Errorf("%s stays: %s", left.Record.Kind, left.Why)
+				t.Errorf("%s stays: %s", left.Record.Kind, left.Reason)
 			}
 		}
 		for r, err := range s.Records(t.Context(), "s", session.Range{}) {
@@ -104,8 +104,8 @@ func TestRedactedTitleDoesNotReturn(t *testing.T) {
 		must(l.Append(t.Context(), userDraft("a", "one more")))(t)
 		l.Close()
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
-		if len(did.Left) != 1 || did.Left[0].Record.Kind != record.KindOpened {
-			t.Errorf("nobody was told that the first record keeps it: %+v", did.Left)
+		if len(did.Remaining) != 1 || did.Remaining[0].Record.Kind != record.KindOpened {
+			t.Errorf("nobody was told that the first record keeps it: %+v", did.Remaining)
 		}
 		must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{2}}))(t)
 		if m := must(s.Get(t.Context(), "s"))(t); strings.Contains(m.Title+m.FirstPrompt, private) || m.Title != "about [erased]" {
@@ -153,8 +153,8 @@ func TestRedactReachesRelatives(t *testing.T) {
 			must(other.Append(t.Context(), userDraft("y", "no relative of "+private)))(t)
 			other.Close()
 			did := must(s.Redact(t.Context(), id(from), session.RedactOptions{Mask: mask(t)}))(t)
-			if len(did.Left) != 0 {
-				t.Errorf("from %s: left %+v", from, did.Left)
+			if len(did.Remaining) != 0 {
+				t.Errorf("from %s: left %+v", from, did.Remaining)
 			}
 			for _, name := range []string{"parent", "fork", "worker"} {
 				if all := everything(t, s, id(name)); strings.Contains(all, private) {
@@ -208,16 +208,16 @@ func TestRedactDeletedParent(t *testing.T) {
 		for _, from := range []string{"g0", "g1", "g2"} {
 			s := session.New(store, nil)
 			secretive(t, s, from+"g0")
-			must(s.Fork(t.Context(), from+"g0", &session.ForkOptions{ID: from + "g1", At: "a2"}))(t)
+			must(s.Fork(t.Context(), from+"g0", &session.ForkOptions{ID: from + "g1", ItemID: "a2"}))(t)
 			must(s.Fork(t.Context(), from+"g1", &session.ForkOptions{ID: from + "g2"}))(t)
 			if err := s.Delete(t.Context(), from+"g0"); err != nil {
 				t.Fatal(err)
 			}
 			did := must(s.Redact(t.Context(), from+from, session.RedactOptions{Mask: mask(t)}))(t)
-			if len(did.Left) != 0 || len(did.Erased) == 0 {
+			if len(did.Remaining) != 0 || len(did.Erased) == 0 {
 				t.Errorf("from %s: %+v", from, did)
 			}
-			must(s.Fork(t.Context(), from+"g1", &session.ForkOptions{ID: from + "g3", At: "a1"}))(t)
+			must(s.Fork(t.Context(), from+"g1", &session.ForkOptions{ID: from + "g3", ItemID: "a1"}))(t)
 			for _, id := range []string{from + "g1", from + "g2", from + "g3"} {
 				if all := everything(t, s, id); strings.Contains(all, private) {
 					t.Errorf("redacting %s leaves it in %s: %s", from, id, all)
@@ -255,8 +255,8 @@ func TestRedactLeavesWhatRuns(t *testing.T) {
 	must(l.Append(t.Context(), userDraft("mine", "say "+private)))(t)
 	for _, dry := range []bool{true, false} {
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t), DryRun: dry}))(t)
-		if len(did.Left) == 0 || did.Left[0].Session != "f" || !strings.Contains(did.Left[0].Why, "redact again") {
-			t.Errorf("dry %v: left %+v", dry, did.Left)
+		if len(did.Remaining) == 0 || did.Remaining[0].Session != "f" || !strings.Contains(did.Remaining[0].Reason, "redact again") {
+			t.Errorf("dry %v: left %+v", dry, did.Remaining)
 		}
 	}
 	l.Close()

@@ -23,25 +23,25 @@ type redaction struct {
 	meta Meta
 	log  *Log // nil in a dry run, and of a deleted session
 
-	named named
+	named namedText
 	plans []*redactionPlan // of the session first
 	found *Redaction
 	held  []*Erasing // what the copies are told, one of each relative
 }
 
-// named is what was named by seqs, for finding what repeats it.
-type named struct {
+// namedText is what was named by seqs, for finding what repeats it.
+type namedText struct {
 	items map[string]bool
 	uses  map[string][]string // by session
 	gave  map[string][]string // by session: the uses whose results were named
 	texts []string
 }
 
-func newNamed() named {
-	return named{items: map[string]bool{}, uses: map[string][]string{}, gave: map[string][]string{}}
+func newNamed() namedText {
+	return namedText{items: map[string]bool{}, uses: map[string][]string{}, gave: map[string][]string{}}
 }
 
-func (n *named) some() bool { return len(n.items) > 0 || len(n.uses) > 0 || len(n.texts) > 0 }
+func (n *namedText) some() bool { return len(n.items) > 0 || len(n.uses) > 0 || len(n.texts) > 0 }
 
 // plan decides what is erased, and fills found.
 func (r *redaction) plan(ctx context.Context) error {
@@ -60,7 +60,7 @@ func (r *redaction) plan(ctx context.Context) error {
 		}
 		p, err := r.read(ctx, m, seqs[m.ID])
 		if err == nil {
-			err = p.whole(&r.named)
+			err = p.planRecords(&r.named)
 		}
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (r *redaction) plan(ctx context.Context) error {
 			p, err := r.read(ctx, m, nil)
 			switch {
 			case m.ID != r.meta.ID && (errors.Is(err, ErrCorrupt) || errors.Is(err, ErrSealed) || errors.Is(err, ErrNotFound)):
-				r.found.Left = append(r.found.Left, Erasure{Session: m.ID, Why: "it cannot be read: " + err.Error()})
+				r.found.Remaining = append(r.found.Remaining, Erasure{Session: m.ID, Reason: "it cannot be read: " + err.Error()})
 				continue
 			case err != nil:
 				return err
@@ -84,7 +84,7 @@ func (r *redaction) plan(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.tell(ctx, relatives)
+	return r.settle(ctx, relatives)
 }
 
 // seqs are the seqs that were named, by the session that has them: a fork shows those of
@@ -120,14 +120,14 @@ func (r *redaction) read(ctx context.Context, m Meta, seqs []int64) (*redactionP
 	return r.s.readPlan(ctx, m, o)
 }
 
-// tell settles what each plan can do, and says so in found.
-func (r *redaction) tell(ctx context.Context, relatives []Meta) error {
+// settle settles what each plan can do, and says so in found.
+func (r *redaction) settle(ctx context.Context, relatives []Meta) error {
 	slices.SortStableFunc(r.plans, func(a, b *redactionPlan) int { return rank(relatives, a) - rank(relatives, b) })
 	for _, p := range r.plans {
 		if p.meta.ID == r.meta.ID || p.meta.Deleted || !p.some() {
 			continue
 		}
-		held, err := r.s.holds(ctx, p.meta.ID)
+		held, err := r.s.heldLease(ctx, p.meta.ID)
 		if err != nil {
 			return err
 		}
@@ -135,12 +135,12 @@ func (r *redaction) tell(ctx context.Context, relatives []Meta) error {
 			p.busy = "it is open in " + held.Holder.String() + ": redact again when it has ended"
 		}
 	}
-	r.above()
+	r.addParents()
 	for _, p := range r.plans {
-		r.found.Left = append(r.found.Left, p.left...)
+		r.found.Remaining = append(r.found.Remaining, p.left...)
 		if p.busy != "" {
 			for _, e := range p.erasures() {
-				r.found.Left = append(r.found.Left, leftover(e.Session, &e.Record, p.busy))
+				r.found.Remaining = append(r.found.Remaining, leftover(e.Session, &e.Record, p.busy))
 			}
 			continue
 		}
@@ -156,8 +156,8 @@ func rank(relatives []Meta, p *redactionPlan) int {
 	return slices.IndexFunc(relatives, func(m Meta) bool { return m.ID == p.meta.ID })
 }
 
-// above has every fork say what is erased in its deleted parents: no log of theirs can.
-func (r *redaction) above() {
+// addParents has every fork say what is erased in its deleted parents: no log of theirs can.
+func (r *redaction) addParents() {
 	for _, dead := range r.plans {
 		if !dead.meta.Deleted || len(dead.targets) == 0 {
 			continue
@@ -172,14 +172,14 @@ func (r *redaction) above() {
 		}
 		for _, p := range r.plans {
 			if !p.meta.Deleted {
-				p.over(dead)
+				p.addDeletedParents(dead)
 			}
 		}
 	}
 }
 
-// over takes in what is erased in a deleted parent.
-func (p *redactionPlan) over(dead *redactionPlan) {
+// addDeletedParents takes in what is erased in a deleted parent.
+func (p *redactionPlan) addDeletedParents(dead *redactionPlan) {
 	for seq, instead := range dead.targets {
 		if seq > p.shares[dead.meta.ID] {
 			continue
@@ -266,7 +266,7 @@ func (r *redaction) other(ctx context.Context, p *redactionPlan) (err error) {
 	if now := l.Meta(); now.Head != p.meta.Head {
 		again, err := r.read(ctx, now, p.o.Seqs)
 		if err == nil {
-			err = again.whole(new(newNamed()))
+			err = again.planRecords(new(newNamed()))
 		}
 		if err == nil {
 			err = again.decide(&r.named, false)
@@ -276,7 +276,7 @@ func (r *redaction) other(ctx context.Context, p *redactionPlan) (err error) {
 		}
 		for _, dead := range r.plans {
 			if dead.meta.Deleted && dead.busy == "" {
-				again.over(dead)
+				again.addDeletedParents(dead)
 			}
 		}
 		p = again
@@ -324,7 +324,7 @@ func (p *redactionPlan) order() []int64 {
 }
 
 // mapOf is what an earlier redacted record says is read instead.
-func mapOf(list []record.Instead) map[int64]json.RawMessage {
+func mapOf(list []record.Replacement) map[int64]json.RawMessage {
 	of := map[int64]json.RawMessage{}
 	for _, i := range list {
 		of[i.Seq] = i.Payload

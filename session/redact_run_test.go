@@ -48,8 +48,8 @@ func TestRedactRunMask(t *testing.T) {
 		s := session.New(store, nil)
 		ran(t, s)
 		got := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
-		if len(got.Left) != 0 || len(got.Erased) != 5 {
-			t.Errorf("%d erased, left %+v", len(got.Erased), got.Left)
+		if len(got.Remaining) != 0 || len(got.Erased) != 5 {
+			t.Errorf("%d erased, left %+v", len(got.Erased), got.Remaining)
 		}
 		if all := everything(t, s, "s"); strings.Contains(all, private) {
 			t.Errorf("the word is still there: %s", all)

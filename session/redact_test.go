@@ -38,7 +38,7 @@ func eachStore(t *testing.T, test func(t *testing.T, store session.Store)) {
 // mask replaces the word private in payloads.
 func mask(t testing.TB) func(json.RawMessage) json.RawMessage {
 	t.Helper()
-	m, err := secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "x", Expr: private, Show: record.Erased}}})
+	m, err := secret.New(&secret.Options{NoBuiltin: true, Patterns: []secret.Pattern{{ID: "x", Expr: private, Replacement: record.Erased}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +134,8 @@ func TestRedactMask(t *testing.T) {
 			}
 			return out
 		}
-		if want := "[2 3 4 5 6 7 10 13 14]"; fmt.Sprint(seqs(did)) != want || fmt.Sprint(seqs(plan)) != want || len(did.Left) != 0 {
-			t.Errorf("planned %v, did %v, want %s; left %+v", seqs(plan), seqs(did), want, did.Left)
+		if want := "[2 3 4 5 6 7 10 13 14]"; fmt.Sprint(seqs(did)) != want || fmt.Sprint(seqs(plan)) != want || len(did.Remaining) != 0 {
+			t.Errorf("planned %v, did %v, want %s; left %+v", seqs(plan), seqs(did), want, did.Remaining)
 		}
 		if all := everything(t, s, "s"); strings.Contains(all, private) {
 			t.Errorf("it is still there: %s", all)
@@ -149,7 +149,7 @@ func TestRedactMask(t *testing.T) {
 		}
 		got := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s"}))(t)
 		defer got.Log.Close()
-		if len(got.Notices) != 0 || len(got.State.Items) != 5 || len(got.State.Asked) != 0 {
+		if len(got.Notices) != 0 || len(got.State.Items) != 5 || len(got.State.OpenQuestions) != 0 {
 			t.Errorf("restored with %v: %+v", got.Notices, got.State)
 		}
 		wantIDs(t, loaded(t, s, "s"), "p1", "a1", "r1", "a2", "p2")
@@ -172,15 +172,15 @@ func TestRedactSeqs(t *testing.T) {
 	eachStore(t, func(t *testing.T, store session.Store) {
 		s := session.New(store, nil)
 		secretive(t, s, "s")
-		fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", At: "a2"}))(t)
+		fork := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", ItemID: "a2"}))(t)
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{4, 2}}))(t)
 		var got []string
 		for _, e := range did.Erased {
 			got = append(got, fmt.Sprint(e.Session, e.Record.Seq))
 		}
 		// With what was asked and decided about the use, and the prompt that the fork's list repeats.
-		if fmt.Sprint(got) != "[s2 s4 s5 s6 s7 fork13]" || len(did.Left) != 0 {
-			t.Errorf("erased %v, left %+v", got, did.Left)
+		if fmt.Sprint(got) != "[s2 s4 s5 s6 s7 fork13]" || len(did.Remaining) != 0 {
+			t.Errorf("erased %v, left %+v", got, did.Remaining)
 		}
 		if m := must(s.Get(t.Context(), fork))(t); m.FirstPrompt != record.Erased {
 			t.Errorf("the fork's list shows %+v", m)
@@ -237,7 +237,7 @@ func TestRedactRewrite(t *testing.T) {
 		if err := l.Rewrite(t.Context(), session.Rewrite{Reason: "compaction", Items: []rawJSON{rawJSON(items[1].JSON), rawJSON(items[2].JSON)}}); err != nil {
 			t.Fatal(err)
 		}
-		must(l.Append(t.Context(), userDraft("d", "text of d"), draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "c", Messages: 2})))(t)
+		must(l.Append(t.Context(), userDraft("d", "text of d"), draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "c", Messages: 2})))(t)
 		l.Close()
 		did := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{3}}))(t)
 		if len(did.Erased) != 2 || did.Erased[1].Record.Seq != 5 {
@@ -255,7 +255,7 @@ func TestRedactRewrite(t *testing.T) {
 		must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{5}}))(t)
 		wantIDs(t, loaded(t, s, "s"), "b", "c")
 		sound(t, s, "s")
-		r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Fork: true, At: "b"}))(t)
+		r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Fork: true, ItemID: "b"}))(t)
 		defer r.Log.Close()
 		wantIDs(t, itemIDs(r.State.Items), "b")
 		sound(t, s, r.Log.ID())
@@ -270,7 +270,7 @@ func TestRedactLeavesOpenQuestions(t *testing.T) {
 	must(l.Append(t.Context(), useDraft("b", "u"), asked))(t)
 	l.Close()
 	did := must(s.Redact(t.Context(), "s", session.RedactOptions{Mask: mask(t)}))(t)
-	if len(did.Erased) != 0 || len(did.Left) != 1 || did.Left[0].Record.Seq != 4 || !strings.Contains(did.Left[0].Why, "open") {
+	if len(did.Erased) != 0 || len(did.Remaining) != 1 || did.Remaining[0].Record.Seq != 4 || !strings.Contains(did.Remaining[0].Reason, "open") {
 		t.Errorf("%+v", did)
 	}
 	if all := everything(t, s, "s"); !strings.Contains(all, private) {
@@ -308,7 +308,7 @@ func TestRedactRefuses(t *testing.T) {
 		}
 	}
 	some := must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{1, 8, 9, 10, 11}, Skip: true, DryRun: true}))(t)
-	if len(some.Erased) != 2 || len(some.Left) != 3 || some.Left[0].Record.Seq != 1 || some.Left[0].Why == "" {
+	if len(some.Erased) != 2 || len(some.Remaining) != 3 || some.Remaining[0].Record.Seq != 1 || some.Remaining[0].Reason == "" {
 		t.Errorf("skipping: %+v", some)
 	}
 	_, err := s.Redact(t.Context(), "s", session.RedactOptions{})
@@ -324,8 +324,8 @@ func TestRedactRefuses(t *testing.T) {
 	l.Close()
 	// A fork reaches what it shows of its parent.
 	did := must(s.Redact(t.Context(), fork, session.RedactOptions{Mask: mask(t)}))(t)
-	if len(did.Left) != 0 || len(did.Erased) != 10 || did.Erased[0].Session != fork || did.Erased[1].Session != "s" {
-		t.Errorf("left %+v, erased %+v", did.Left, did.Erased)
+	if len(did.Remaining) != 0 || len(did.Erased) != 10 || did.Erased[0].Session != fork || did.Erased[1].Session != "s" {
+		t.Errorf("left %+v, erased %+v", did.Remaining, did.Erased)
 	}
 	for _, id := range []string{fork, "s"} {
 		if all := everything(t, s, id); strings.Contains(all, private) {

@@ -33,7 +33,7 @@ type renewal struct {
 	taken   context.Context // ends when it was taken over
 	take    context.CancelCauseFunc
 	work    int // how much goes on while it is held
-	enders  map[*ender]bool
+	enders  map[*leaseEnder]bool
 	changed chan struct{} // work has begun or ended
 }
 
@@ -49,10 +49,10 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 		now := l.s.opt.Clock().UTC()
 		want := Lease{Holder: me, Since: now, Expires: now.Add(l.s.opt.TTL), TTL: l.s.opt.TTL}
 		lease, err := leaser.Acquire(ctx, l.id, want, func(held Lease) bool {
-			gone := held.Holder.ID != me.ID && held.Holder.Gone(me)
-			over := l.s.over(l.id, held)
+			gone := held.Holder.ID != me.ID && held.Holder.HasEnded(me)
+			over := l.s.leaseEnded(l.id, held)
 			l.displaced, l.former = !gone, time.Time{}
-			if !gone && !over || held.Former != nil {
+			if !gone && !over || held.Previous != nil {
 				l.former = time.Now().Add(remaining(held))
 			}
 			return takeover || gone || over
@@ -72,7 +72,7 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 		default:
 			l.leaser, l.lease = leaser, lease
 			if l.former.IsZero() {
-				l.lease.Former = nil
+				l.lease.Previous = nil
 			}
 			l.begin(asked)
 			return nil
@@ -86,68 +86,68 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 // we look has ended.
 func (l *Log) mayEnd(first, busy *BusyError) bool {
 	h := busy.Lease
-	return h.Left == nil && !l.s.opt.Clock().Before(h.Expires) &&
+	return h.Remaining == nil && !l.s.opt.Clock().Before(h.Expires) &&
 		(first == nil || first.Lease.Epoch == h.Epoch && first.Lease.Expires.Equal(h.Expires))
 }
 
 // remaining is how much longer the holder of a lease may have something under way.
 func remaining(held Lease) time.Duration {
 	switch {
-	case held.Left != nil && held.Former == nil:
-		return *held.Left
+	case held.Remaining != nil && held.Previous == nil:
+		return *held.Remaining
 	case held.TTL > 0:
 		return held.TTL
 	}
 	return defaultTTL
 }
 
-// over reports whether a lease has ended, as far as can be told. Where the store cannot,
+// leaseEnded reports whether a lease has ended, as far as can be told. Where the store cannot,
 // it is who looks: a lease that stayed as it is for all of its time, on our own steady
 // clock, is not renewed by anybody.
-func (s *Sessions) over(id string, held Lease) bool {
-	if held.Left != nil {
-		return *held.Left <= 0
+func (s *Sessions) leaseEnded(id string, held Lease) bool {
+	if held.Remaining != nil {
+		return *held.Remaining <= 0
 	}
 	s.seen.Lock()
 	defer s.seen.Unlock()
 	was, ok := s.leases[id]
 	if !ok || was.epoch != held.Epoch || !was.expires.Equal(held.Expires) {
 		if s.leases == nil {
-			s.leases = map[string]sighting{}
+			s.leases = map[string]seenLease{}
 		}
-		s.leases[id] = sighting{held.Epoch, held.Expires, time.Now()}
+		s.leases[id] = seenLease{held.Epoch, held.Expires, time.Now()}
 		return false
 	}
 	return time.Since(was.at) >= remaining(held)
 }
 
-// sighting is a lease as it was seen first.
-type sighting struct {
+// seenLease is a lease as it was seen first.
+type seenLease struct {
 	epoch   int64
 	expires time.Time
 	at      time.Time // by our own clock
 }
 
-// Held says who holds a session, or nil when nobody does: also when whoever had it
+// Lease says who holds a session, or nil when nobody does: also when whoever had it
 // has ended or let its lease expire, and in a store without leases. It takes no lease
 // and changes nothing. Whether the session exists is not asked.
-func (s *Sessions) Held(ctx context.Context, id string) (*Lease, error) {
+func (s *Sessions) Lease(ctx context.Context, id string) (*Lease, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
-	held, err := s.holds(ctx, id)
-	if held == nil || err != nil || s.over(id, *held) {
+	held, err := s.heldLease(ctx, id)
+	if held == nil || err != nil || s.leaseEnded(id, *held) {
 		return nil, err
 	}
 	return held, nil
 }
 
-// Own reports whether a lease is one of these Sessions, and not of another program.
-func (s *Sessions) Own(l *Lease) bool { return l != nil && l.Holder.ID == s.opt.Holder.ID }
+// OwnsLease reports whether a lease is one of these Sessions, and not of another program.
+func (s *Sessions) OwnsLease(l *Lease) bool { return l != nil && l.Holder.ID == s.opt.Holder.ID }
 
-// holds is Held that does not ask whether the lease has expired: whoever has it may renew
+// heldLease is Held that does not ask whether the lease has expired: whoever has it may renew
 // it yet.
-func (s *Sessions) holds(ctx context.Context, id string) (*Lease, error) {
+func (s *Sessions) heldLease(ctx context.Context, id string) (*Lease, error) {
 	r, ok := As[Leaser](s.store)
 	if !ok {
 		return nil, nil
@@ -160,7 +160,7 @@ func (s *Sessions) holds(ctx context.Context, id string) (*Lease, error) {
 		return nil, err
 	}
 	me := s.opt.Holder
-	if held.Holder.ID != me.ID && held.Holder.Gone(me) {
+	if held.Holder.ID != me.ID && held.Holder.HasEnded(me) {
 		return nil, nil
 	}
 	return held, nil
@@ -171,21 +171,21 @@ func (l *Log) begin(asked time.Time) {
 	l.changed = make(chan struct{}, 1)
 	l.taken, l.take = context.WithCancelCause(context.Background())
 	l.held, l.end = context.WithCancelCause(l.taken)
-	l.lapse = time.AfterFunc(time.Until(l.lapses(asked)), l.lapsed)
+	l.lapse = time.AfterFunc(time.Until(l.leaseEnds(asked)), l.leaseExpired)
 }
 
-// lapses is when what goes on under a lease that was renewed at a moment ends: early enough
+// leaseEnds is when what goes on under a lease that was renewed at a moment ends: early enough
 // that it has ended when the lease does.
-func (l *Log) lapses(renewed time.Time) time.Time {
+func (l *Log) leaseEnds(renewed time.Time) time.Time {
 	return renewed.Add(l.s.opt.TTL - l.s.opt.TTL/4)
 }
 
-// lapsed ends what goes on: nobody could renew the lease.
-func (l *Log) lapsed() {
+// leaseExpired ends what goes on: nobody could renew the lease.
+func (l *Log) leaseExpired() {
 	l.lost.Lock()
 	defer l.lost.Unlock()
 	err := &Error{Op: "renew", Session: l.id, Err: ErrLeaseLost, Hint: "see that the store answers; the session goes on by itself once it does"}
-	l.tellLost(err)
+	l.notifyLost(err)
 	l.end(err)
 }
 
@@ -202,7 +202,7 @@ func (l *Log) renewed(asked time.Time) {
 	if l.held.Err() != nil && l.taken.Err() == nil {
 		l.held, l.end = context.WithCancelCause(l.taken)
 	}
-	l.lapse.Reset(time.Until(l.lapses(asked)))
+	l.lapse.Reset(time.Until(l.leaseEnds(asked)))
 }
 
 // fence ends everything: the session was taken over.
@@ -215,17 +215,17 @@ func (l *Log) fence() {
 	defer l.lost.Unlock()
 	if l.taken.Err() == nil {
 		err := &Error{Op: "renew", Session: l.id, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
-		l.tellLost(err)
+		l.notifyLost(err)
 		l.take(err)
 	}
 }
 
-// WhileHeld returns a context for what may go on only while the log has its lease: a tool
+// LeaseContext returns a context for what may go on only while the log has its lease: a tool
 // that runs, above all. It ends with ctx, and with an error that wraps [ErrFenced] or
 // [ErrLeaseLost] before anybody else may have the session. What goes on has ended when done
 // is called; whoever takes the session over waits for that. A lease that nobody could renew
 // for a while is renewed first: the store may be back.
-func (l *Log) WhileHeld(ctx context.Context) (_ context.Context, done func()) {
+func (l *Log) LeaseContext(ctx context.Context) (_ context.Context, done func()) {
 	if l.leaser == nil {
 		return ctx, func() {}
 	}
@@ -236,7 +236,7 @@ func (l *Log) WhileHeld(ctx context.Context) (_ context.Context, done func()) {
 	defer l.lost.Unlock()
 	held := l.held
 	l.work++
-	l.tellWork()
+	l.notifyRenewal()
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(held, func() { cancel(context.Cause(held)) })
 	return ctx, sync.OnceFunc(func() {
@@ -245,27 +245,27 @@ func (l *Log) WhileHeld(ctx context.Context) (_ context.Context, done func()) {
 		l.lost.Lock()
 		defer l.lost.Unlock()
 		l.work--
-		l.tellWork()
+		l.notifyRenewal()
 	})
 }
 
-// ender ends what runs beside the work of [Log.WhileHeld].
-type ender struct{ f func(error) }
+// leaseEnder ends what runs beside the work of [Log.LeaseContext].
+type leaseEnder struct{ f func(error) }
 
-// OnLost calls f, on a goroutine of its own, whenever the lease is lost: with an error that
+// OnLeaseLost calls f, on a goroutine of its own, whenever the lease is lost: with an error that
 // wraps [ErrLeaseLost] when nobody could renew it for most of its time, and with one that
 // wraps [ErrFenced] when the session is taken over. f ends what runs for the session beside
-// the work of [Log.WhileHeld]; whoever takes the session over waits until f has returned.
+// the work of [Log.LeaseContext]; whoever takes the session over waits until f has returned.
 // stop takes that back.
-func (l *Log) OnLost(f func(error)) (stop func()) {
+func (l *Log) OnLeaseLost(f func(error)) (stop func()) {
 	if l.leaser == nil {
 		return func() {}
 	}
 	l.lost.Lock()
 	defer l.lost.Unlock()
-	e := &ender{f}
+	e := &leaseEnder{f}
 	if l.enders == nil {
-		l.enders = map[*ender]bool{}
+		l.enders = map[*leaseEnder]bool{}
 	}
 	l.enders[e] = true
 	if l.held.Err() != nil { // it was lost before
@@ -278,28 +278,28 @@ func (l *Log) OnLost(f func(error)) (stop func()) {
 	}
 }
 
-// tellLost has everything end that does with the lease. lost is held.
-func (l *Log) tellLost(err error) {
+// notifyLost has everything end that does with the lease. lost is held.
+func (l *Log) notifyLost(err error) {
 	for e := range l.enders {
 		l.runEnder(e, err)
 	}
 }
 
 // runEnder counts what is being ended as work until it has ended. lost is held.
-func (l *Log) runEnder(e *ender, err error) {
+func (l *Log) runEnder(e *leaseEnder, err error) {
 	l.work++
-	l.tellWork()
+	l.notifyRenewal()
 	go func() {
 		e.f(err)
 		l.lost.Lock()
 		defer l.lost.Unlock()
 		l.work--
-		l.tellWork()
+		l.notifyRenewal()
 	}()
 }
 
-// tellWork tells who renews the lease that work has begun or ended. lost is held.
-func (l *Log) tellWork() {
+// notifyRenewal tells who renews the lease that work has begun or ended. lost is held.
+func (l *Log) notifyRenewal() {
 	select {
 	case l.changed <- struct{}{}:
 	default:
@@ -345,7 +345,7 @@ func (l *Log) renewEvery(ctx context.Context, period time.Duration) (taken bool)
 		case <-l.changed:
 		case <-t.C:
 			if time.Now().Before(due) {
-				l.look(ctx)
+				l.checkTakeover(ctx)
 				break
 			}
 			due = time.Now().Add(period)
@@ -381,8 +381,8 @@ func (l *Log) renew(ctx context.Context) error {
 	return err
 }
 
-// look finds out whether the session was taken over. A failure says nothing.
-func (l *Log) look(ctx context.Context) {
+// checkTakeover finds out whether the session was taken over. A failure says nothing.
+func (l *Log) checkTakeover(ctx context.Context) {
 	r, ok := As[Leaser](l.s.store)
 	if !ok {
 		return
@@ -411,15 +411,15 @@ func (l *Log) giveBack(ctx context.Context) {
 // said so, it has ended, or its lease is over.
 func (l *Log) awaitFormer(ctx context.Context) error {
 	l.lost.Lock()
-	former := l.lease.Former
+	former := l.lease.Previous
 	l.lost.Unlock()
 	r, ok := As[Leaser](l.s.store)
 	if former == nil || !ok {
 		return nil
 	}
-	for time.Now().Before(l.former) && !former.Holder.Gone(l.s.opt.Holder) {
+	for time.Now().Before(l.former) && !former.Holder.HasEnded(l.s.opt.Holder) {
 		held, err := r.Held(ctx, l.id)
-		if err == nil && held != nil && held.Epoch == l.lease.Epoch && held.Former == nil {
+		if err == nil && held != nil && held.Epoch == l.lease.Epoch && held.Previous == nil {
 			break
 		}
 		err = l.usable("take over")
@@ -433,6 +433,6 @@ func (l *Log) awaitFormer(ctx context.Context) error {
 	}
 	l.lost.Lock()
 	defer l.lost.Unlock()
-	l.lease.Former = nil
+	l.lease.Previous = nil
 	return nil
 }

@@ -40,9 +40,9 @@ func replayAll(ctx context.Context, records iter.Seq2[Record, error]) (*State, e
 // replay is replayAll for who goes on folding. Checking runs beside indexing. m
 // tells how many items to make room for, and whose they are, should the first
 // record be damaged.
-func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known erased) (*folder, error) {
+func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known erased) (*replayer, error) {
 	var (
-		f       = folder{erasures: erasures{known: known}}
+		f       = replayer{erasures: erasures{known: known}}
 		batches = make(chan []Record, 8)
 		emptied = make(chan []Record, cap(batches)+1)
 		checked = make(chan error, 1)
@@ -114,21 +114,21 @@ func checkChain(batches <-chan []Record, emptied chan<- []Record) error {
 	return fault
 }
 
-// folder builds a [State] record by record.
-type folder struct {
+// replayer builds a [State] record by record.
+type replayer struct {
 	s     State
 	marks []markAt
 	there []record.ToolStarted // of a fork: what went on in the background of its parent
 
-	itemised float64 // what model calls cost since a turn was closed last, by records of their own
-	left     Left    // of a fork: what was decided in its parent, which does not hold in it
+	recordedCost float64      // what model calls cost since a turn was closed last, by records of their own
+	left         NotInherited // of a fork: what was decided in its parent, which does not hold in it
 
 	digest Digest // of the last record
 
 	masked bool // something is read without its secrets: no model was sent it so
 	questions
 	erasures
-	sights
+	shownIndex
 }
 
 // markAt is an assistant item with a request mark and its place in the transcript.
@@ -137,7 +137,7 @@ type markAt struct {
 	payload json.RawMessage
 }
 
-func (f *folder) located(err error) error {
+func (f *replayer) located(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Session != "" && e.Hint != "" {
 		return err
@@ -152,7 +152,7 @@ func (f *folder) located(err error) error {
 	return &named
 }
 
-func (f *folder) add(r *Record) error {
+func (f *replayer) add(r *Record) error {
 	f.s.Head, f.digest = r.Seq, r.Digest
 	f.masked = f.masked || r.Masked
 	r = f.effective(r)
@@ -173,7 +173,7 @@ func (f *folder) add(r *Record) error {
 }
 
 // take folds a record that has a payload.
-func (f *folder) take(r *Record) error {
+func (f *replayer) take(r *Record) error {
 	var err error
 	switch r.Kind {
 	case KindItem:
@@ -198,8 +198,8 @@ func (f *folder) take(r *Record) error {
 			if f.s.OpenTurn == p.Turn {
 				f.s.OpenTurn = ""
 			}
-			f.s.CostUSD += max(p.Cost-f.itemised, 0)
-			f.itemised = 0
+			f.s.CostUSD += max(p.Cost-f.recordedCost, 0)
+			f.recordedCost = 0
 		}
 	case record.KindModelCalled:
 		var p record.ModelCalled
@@ -254,7 +254,7 @@ const upgrade = "upgrade holdfast: holdfast version shows what is installed"
 
 // opened starts the session, or the fork: what was going on in the parent goes
 // on there, not here. What its model was told already is known here, too.
-func (f *folder) opened(r *Record) error {
+func (f *replayer) opened(r *Record) error {
 	var o Opened
 	if err := json.Unmarshal(r.Payload, &o); err != nil {
 		return &Error{Op: "replay", Seq: r.Seq, Err: ErrCorrupt, Detail: "session.opened: " + err.Error()}
@@ -275,18 +275,18 @@ func (f *folder) opened(r *Record) error {
 	f.s.Queue = slices.DeleteFunc(f.s.Queue, func(e transcript.Encoded) bool { return e.Role() != transcript.RoleNotification })
 	f.left = leftOf(&f.s)
 	f.s.Running, f.s.OpenTurn, f.s.Policy, f.s.Mode, f.s.ModeSeq = nil, "", nil, "", 0
-	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.itemised = 0, 0, record.Budget{}, 0
-	f.unshown = nil
+	f.s.CostUSD, f.s.Tokens, f.s.Budget, f.recordedCost = 0, 0, record.Budget{}, 0
+	f.pending = nil
 	return nil
 }
 
-func (f *folder) item(r *Record) error {
+func (f *replayer) item(r *Record) error {
 	it, err := record.ReadItem(r.Payload)
 	if err != nil {
 		return err
 	}
 	if it.Item.Role() == transcript.RoleNotification {
-		include(&f.s.Told, it.Item.ID())
+		include(&f.s.NotificationIDs, it.Item.ID())
 	}
 	if it.Queued {
 		f.s.Queue = append(f.s.Queue, it.Item)
@@ -311,14 +311,14 @@ func (f *folder) item(r *Record) error {
 }
 
 // paid counts a model call of the run.
-func (f *folder) paid(usd float64, tokens int64) {
+func (f *replayer) paid(usd float64, tokens int64) {
 	if usd > 0 {
-		f.s.CostUSD, f.itemised = f.s.CostUSD+usd, f.itemised+usd
+		f.s.CostUSD, f.recordedCost = f.s.CostUSD+usd, f.recordedCost+usd
 	}
 	f.s.Tokens += max(tokens, 0)
 }
 
-func (f *folder) policyChanged(r *Record) error {
+func (f *replayer) policyChanged(r *Record) error {
 	var p record.PolicyChanged
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return err
@@ -333,7 +333,7 @@ func (f *folder) policyChanged(r *Record) error {
 	return nil
 }
 
-func (f *folder) rewrite(payload json.RawMessage) error {
+func (f *replayer) rewrite(payload json.RawMessage) error {
 	items, cut, err := readRewrite(payload)
 	if err != nil {
 		return err
@@ -360,8 +360,8 @@ func readRewrite(payload json.RawMessage) (items []transcript.Encoded, cut strin
 	if err := json.Unmarshal(payload, &w); err != nil {
 		return nil, "", err
 	}
-	if w.Cut != "" {
-		return nil, w.Cut, nil
+	if w.TruncateAfter != "" {
+		return nil, w.TruncateAfter, nil
 	}
 	items = make([]transcript.Encoded, len(w.Items))
 	for i, raw := range w.Items {
@@ -373,12 +373,12 @@ func readRewrite(payload json.RawMessage) (items []transcript.Encoded, cut strin
 }
 
 // state finishes the fold.
-func (f *folder) state() *State {
+func (f *replayer) state() *State {
 	f.s.Mark = nil
 	for i := len(f.marks) - 1; i >= 0 && f.s.Mark == nil && !f.masked; i-- {
 		f.s.Mark = record.Item{Raw: f.marks[i].payload}.Mark()
 	}
-	f.s.Seen = f.seen()
+	f.s.ShownFiles = f.seen()
 	s := f.s
 	return &s
 }

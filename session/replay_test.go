@@ -77,9 +77,9 @@ func TestReplay(t *testing.T) {
 		SessionID: "s", Head: 20, Running: []record.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan", ModeSeq: 6,
 		Mark:  &record.RequestMark{API: "x", Messages: 3, Prefix: session.Digest(sha256.Sum256([]byte("a2"))).String()},
 		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5, Tokens: 20,
-		Asked: []session.Record{recs[12]}, Answered: []session.Answered{{Asked: recs[11], Answer: recs[13]}},
-		Policy: []rawJSON{rawJSON(`{"mode":"plan"}`), rawJSON(`{"by":"no mode"}`)},
-		Used:   map[string]bool{"q1": true, "q2": true},
+		OpenQuestions: []session.Record{recs[12]}, Answered: []session.AnsweredQuestion{{Asked: recs[11], Answer: recs[13]}},
+		Policy:  []rawJSON{rawJSON(`{"mode":"plan"}`), rawJSON(`{"by":"no mode"}`)},
+		UsedIDs: map[string]bool{"q1": true, "q2": true},
 	}
 	if d := cmp.Diff(want, st, cmpopts.IgnoreFields(session.State{}, "Items"), cmpopts.EquateEmpty()); d != "" {
 		t.Fatal(d)
@@ -87,7 +87,7 @@ func TestReplay(t *testing.T) {
 	wantIDs(t, itemIDs(st.Items), "u1", "a1", "u2", "a2", "a3")
 
 	// A cut drops the marks behind it, a rewrite drops them all.
-	cut := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, record.KindRewrite, session.Rewrite{Cut: "u2", Messages: 3})})...)
+	cut := chain(slices.Concat(drafts(recs), []session.Draft{draft(t, record.KindRewrite, session.Rewrite{TruncateAfter: "u2", Messages: 3})})...)
 	if st := must(session.Replay(t.Context(), seq(cut)))(t); st.Mark == nil || st.Mark.Messages != 1 || st.Usage.Input != 2 {
 		t.Fatalf("%+v", st)
 	}
@@ -153,7 +153,7 @@ func TestReplayFaults(t *testing.T) {
 			t.Errorf("%s: no hint", name)
 		}
 	}
-	_, err := session.Replay(t.Context(), seq(chain(openedDraft(t, "s"), draft(t, record.KindRewrite, session.Rewrite{Cut: "x"}))))
+	_, err := session.Replay(t.Context(), seq(chain(openedDraft(t, "s"), draft(t, record.KindRewrite, session.Rewrite{TruncateAfter: "x"}))))
 	wantErr(t, err, session.ErrCorrupt)
 }
 

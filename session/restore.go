@@ -20,15 +20,15 @@ type RestoreOptions struct {
 	Fork           bool   // go on in a fork; the source stays as it is
 	ForkID         string // its id; default a new UUID
 	ForkGrants     bool   // it begins with what was granted in the source, see [ForkOptions].Grants
-	At             string // keep the transcript up to this item id
+	ItemID         string // keep the transcript up to this item id
 	MustExist      bool   // an unknown SessionID is ErrNotFound instead of a new session
 	Takeover       bool   // take the lease from a live holder, and those of sessions that its calls have begun
 	Opened         Opened // describes the session when one is created
 
-	// Asked and Answered are the questions about tool uses of this session that the log of
+	// OpenQuestions and Answered are the questions about tool uses of this session that the log of
 	// the run has which it works for, with Seq 0. They are like its own; whoever has them closes them there.
-	Asked    []Record
-	Answered []Answered
+	OpenQuestions []Record
+	Answered      []AnsweredQuestion
 }
 
 // Restored is a session ready to go on.
@@ -43,11 +43,11 @@ type Restored struct {
 	Rewritten bool
 	Before    int
 
-	// CutOff: a turn was under way when whoever had the session ended.
-	CutOff bool
+	// Interrupted: a turn was under way when whoever had the session ended.
+	Interrupted bool
 
 	// Waiting: a question about a tool use at the end of the transcript is open, or
-	// was answered and not acted on. State.Asked and State.Answered have it,
+	// was answered and not acted on. State.OpenQuestions and State.Answered have it,
 	// State.OpenTurn is the turn that goes on.
 	Waiting bool
 
@@ -73,14 +73,14 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 	}
 	if o.Fork {
 		r.Forked = id
-		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, Grants: o.ForkGrants, At: o.At, Owner: o.Opened.Owner, Caller: o.Opened.Caller, Use: o.Opened.Use}); err != nil {
+		if id, err = s.Fork(ctx, id, &ForkOptions{ID: o.ForkID, Grants: o.ForkGrants, ItemID: o.ItemID, Owner: o.Opened.Owner, Caller: o.Opened.Caller, Use: o.Opened.Use}); err != nil {
 			return nil, err
 		}
 	}
 	if r.Log, err = s.Open(ctx, id, &OpenOptions{Takeover: o.Takeover}); err != nil {
 		return nil, err
 	}
-	if err := r.takeAlong(ctx); err != nil {
+	if err := r.takeOverChildren(ctx); err != nil {
 		return nil, errors.Join(err, r.abandon(ctx))
 	}
 	if err := r.goOn(ctx, o); err != nil {
@@ -103,19 +103,19 @@ func (r *Restored) abandon(ctx context.Context) error {
 	return errors.Join(err, gone)
 }
 
-// takeAlong takes the sessions that calls of this one have begun from a program that was
+// takeOverChildren takes the sessions that calls of this one have begun from a program that was
 // left behind with them: what works for a run ends with it.
-func (r *Restored) takeAlong(ctx context.Context) error {
+func (r *Restored) takeOverChildren(ctx context.Context) error {
 	if !r.Log.displaced {
 		return nil
 	}
 	s := r.Log.s
-	begun, err := s.Begun(ctx, r.Log.ID())
+	begun, err := s.Children(ctx, r.Log.ID())
 	if err != nil {
 		return err
 	}
 	for _, b := range begun {
-		held, err := s.holds(ctx, b.ID)
+		held, err := s.heldLease(ctx, b.ID)
 		if err != nil {
 			return err
 		}
@@ -149,20 +149,20 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 		if id != "" || err != nil {
 			return id, true, err
 		}
-		if o.MustExist || o.At != "" {
+		if o.MustExist || o.ItemID != "" {
 			return "", false, &Error{Op: "continue", Err: ErrNotFound, Detail: "there is no session to go on with", Hint: "holdfast sessions list"}
 		}
 	}
 	if id == "" {
-		if o.At != "" {
-			return "", false, &Error{Op: "cut", Err: ErrInvalid, Detail: "a new session has no item " + o.At, Hint: "say which session"}
+		if o.ItemID != "" {
+			return "", false, &Error{Op: "cut", Err: ErrInvalid, Detail: "a new session has no item " + o.ItemID, Hint: "say which session"}
 		}
 		return o.Opened.SessionID, false, nil
 	}
 	switch _, err = s.Get(ctx, id); {
 	case err == nil:
 		return id, true, nil
-	case errors.Is(err, ErrNotFound) && !o.MustExist && o.At == "" && !o.Fork:
+	case errors.Is(err, ErrNotFound) && !o.MustExist && o.ItemID == "" && !o.Fork:
 		return id, false, nil
 	case errors.Is(err, ErrNotFound):
 		return "", false, s.nowhere(ctx, id, "")
@@ -223,8 +223,8 @@ func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) 
 // goOn truncates, replays and mends the session that was opened.
 func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	l := r.Log
-	if rec := l.Recovery(); rec != nil && rec.Cut > 0 {
-		r.notice("a torn tail of %d bytes was cut after record %d and kept at %s", rec.Cut, rec.Head, rec.Kept)
+	if rec := l.Recovery(); rec != nil && rec.CutBytes > 0 {
+		r.notice("a torn tail of %d bytes was cut after record %d and kept at %s", rec.CutBytes, rec.Head, rec.TailFile)
 	}
 	f, err := l.s.replay(ctx, l.Meta())
 	if err != nil {
@@ -234,27 +234,27 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 		return err
 	}
 	if f.s.Head != l.Head() { // what came while it was read
-		if _, err := l.TakeIn(ctx); err != nil {
+		if _, err := l.Refresh(ctx); err != nil {
 			return err
 		}
 		if err := r.catchUp(ctx, f); err != nil {
 			return err
 		}
 	}
-	f.askedElsewhere(o.Asked, o.Answered)
-	r.CutOff = f.s.OpenTurn != ""
+	f.askedElsewhere(o.OpenQuestions, o.Answered)
+	r.Interrupted = f.s.OpenTurn != ""
 	before := f.s.Items[:len(f.s.Items):len(f.s.Items)] // what is mended is another slice, or follows
 	if len(f.s.Running) > 0 {                           // what became of it is not said before it has ended
 		if err := l.awaitFormer(ctx); err != nil {
 			return err
 		}
 	}
-	if o.At != "" && !o.Fork {
-		if err := r.truncate(ctx, f, o.At); err != nil {
+	if o.ItemID != "" && !o.Fork {
+		if err := r.truncate(ctx, f, o.ItemID); err != nil {
 			return err
 		}
 	}
-	if err := r.mend(ctx, f); err != nil {
+	if err := r.repair(ctx, f); err != nil {
 		return err
 	}
 	l.known(f.s.Head)
@@ -274,7 +274,7 @@ func (r *Restored) notice(format string, args ...any) {
 
 // applyAt appends drafts to what was folded and folds them. ErrConflict when
 // somebody appended meanwhile: an answer to a question, a change of mode.
-func (r *Restored) applyAt(ctx context.Context, f *folder, drafts []Draft) error {
+func (r *Restored) applyAt(ctx context.Context, f *replayer, drafts []Draft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
@@ -291,7 +291,7 @@ func (r *Restored) applyAt(ctx context.Context, f *folder, drafts []Draft) error
 }
 
 // catchUp folds what the log has taken in since.
-func (r *Restored) catchUp(ctx context.Context, f *folder) error {
+func (r *Restored) catchUp(ctx context.Context, f *replayer) error {
 	for other, err := range r.Log.Records(ctx, Range{After: f.s.Head, Until: r.Log.Head()}) {
 		if err == nil {
 			err = f.add(&other)
@@ -304,7 +304,7 @@ func (r *Restored) catchUp(ctx context.Context, f *folder) error {
 }
 
 // finishErasing erases what was to be erased when the last run ended.
-func (r *Restored) finishErasing(ctx context.Context, f *folder) error {
+func (r *Restored) finishErasing(ctx context.Context, f *replayer) error {
 	seqs := f.unfinished(r.Log.Meta().ParentSeq)
 	if len(seqs) == 0 {
 		return nil
@@ -313,7 +313,7 @@ func (r *Restored) finishErasing(ctx context.Context, f *folder) error {
 	return r.Log.erase(ctx, seqs)
 }
 
-func (r *Restored) truncate(ctx context.Context, f *folder, at string) error {
+func (r *Restored) truncate(ctx context.Context, f *replayer, at string) error {
 	before := len(f.s.Items)
 	ids := make([]string, before)
 	keep := 0
@@ -328,7 +328,7 @@ func (r *Restored) truncate(ctx context.Context, f *folder, at string) error {
 	case before:
 		return nil
 	}
-	d, err := NewDraft(record.KindRewrite, Rewrite{Reason: "truncate", Cut: at, Messages: keep})
+	d, err := NewDraft(record.KindRewrite, Rewrite{Reason: "truncate", TruncateAfter: at, Messages: keep})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestRestoreOrder(t *testing.T) {
 	}
 	newSession(t, s, "other project", "x").Close()
 
-	r := restore(t, s, session.RestoreOptions{ContinueRecent: true, Project: "p", Fork: true, ForkID: "fork", At: "b"})
+	r := restore(t, s, session.RestoreOptions{ContinueRecent: true, Project: "p", Fork: true, ForkID: "fork", ItemID: "b"})
 	if r.Log.ID() != "fork" || r.Forked != "recent" || r.Created || r.State.SessionID != "fork" {
 		t.Fatalf("%+v", r)
 	}
@@ -111,11 +111,11 @@ func TestRestoreErrors(t *testing.T) {
 	}{
 		{"must exist", session.RestoreOptions{SessionID: "session-ome", MustExist: true}, session.ErrNotFound, "nearest: session-one"},
 		{"fork of nothing", session.RestoreOptions{SessionID: "none", Fork: true}, session.ErrNotFound, "holdfast sessions list"},
-		{"cut of nothing", session.RestoreOptions{SessionID: "none", At: "x"}, session.ErrNotFound, "holdfast sessions list"},
+		{"cut of nothing", session.RestoreOptions{SessionID: "none", ItemID: "x"}, session.ErrNotFound, "holdfast sessions list"},
 		{"nothing to continue", session.RestoreOptions{ContinueRecent: true, Project: "none", MustExist: true}, session.ErrNotFound, "holdfast sessions list"},
 		{"bad id", session.RestoreOptions{SessionID: "a/b"}, session.ErrInvalidID, "use letters, digits, '-' and '_'"},
-		{"cut with nothing to continue", session.RestoreOptions{ContinueRecent: true, Project: "none", At: "x"}, session.ErrNotFound, "holdfast sessions list"},
-		{"cut of a new session", session.RestoreOptions{At: "x"}, session.ErrInvalid, "say which session"},
+		{"cut with nothing to continue", session.RestoreOptions{ContinueRecent: true, Project: "none", ItemID: "x"}, session.ErrNotFound, "holdfast sessions list"},
+		{"cut of a new session", session.RestoreOptions{ItemID: "x"}, session.ErrInvalid, "say which session"},
 		{"busy", session.RestoreOptions{SessionID: "session-one"}, session.ErrBusy, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRestoreErrors(t *testing.T) {
 	}
 	l.Close()
 	for _, fork := range []bool{false, true} {
-		_, err := s.Restore(t.Context(), session.RestoreOptions{SessionID: "session-one", At: "item-9", Fork: fork})
+		_, err := s.Restore(t.Context(), session.RestoreOptions{SessionID: "session-one", ItemID: "item-9", Fork: fork})
 		wantErr(t, err, session.ErrInvalid)
 		if h := session.Hint(err); h != "nearest: item-1, item-2" && h != "nearest: item-2, item-1" {
 			t.Errorf("hint %q", h)
@@ -140,7 +140,7 @@ func TestRestoreErrors(t *testing.T) {
 func TestRestoreTruncates(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	newSession(t, s, "s", "a", "b", "c").Close()
-	r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "b"})
+	r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "b"})
 	wantIDs(t, itemIDs(r.State.Items), "a", "b")
 	if r.Log.Meta().MessageCount != 2 || len(r.Notices) != 1 {
 		t.Fatalf("%+v %q", r.Log.Meta(), r.Notices)
@@ -160,7 +160,7 @@ func TestRestoreTruncates(t *testing.T) {
 		t.Fatal("what was cut is not in the log any more")
 	}
 	head := r.Log.Head()
-	r = restore(t, s, session.RestoreOptions{SessionID: "s", At: "b"})
+	r = restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "b"})
 	if r.Log.Head() != head || len(r.Notices) != 0 {
 		t.Fatal("cutting after the last item wrote something")
 	}
@@ -176,7 +176,7 @@ func crash(t testing.TB, s *session.Sessions, drafts ...session.Draft) {
 	l.Close()
 }
 
-func TestRestoreMends(t *testing.T) {
+func TestRestoreRepairs(t *testing.T) {
 	started := func(use string) session.Draft {
 		return draft(t, record.KindToolStarted, record.ToolStarted{Use: use, Tool: "Bash"})
 	}
@@ -282,7 +282,7 @@ func TestRestoreForkCutsBetweenUseAndResult(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), draft(t, record.KindToolStarted, record.ToolStarted{Use: "c1", Tool: "Bash"}), resultDraft("r", "c1"))
 	for _, fork := range []bool{true, false} {
-		r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: fork, At: "a"})
+		r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: fork, ItemID: "a"})
 		if err := transcript.Validate(r.State.Items); err != nil || len(r.State.Items) != 3 {
 			t.Fatalf("fork %v: %v, %d items", fork, err, len(r.State.Items))
 		}

@@ -41,7 +41,7 @@ func TestReturnToBeforeACompaction(t *testing.T) {
 		if _, err := l.Append(ctx, said("d", "four")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Return(ctx, "s", 4, "test"); !errors.Is(err, session.ErrBusy) {
+		if _, err := s.RewindTo(ctx, "s", 4, "test"); !errors.Is(err, session.ErrBusy) {
 			t.Errorf("a session that runs: %v", err)
 		}
 		if err := l.Close(); err != nil {
@@ -66,7 +66,7 @@ func TestReturnToBeforeACompaction(t *testing.T) {
 			{5, "summary", true}, // right after the compaction
 		}
 		for i, step := range steps {
-			changed, err := s.Return(ctx, "s", step.seq, "test")
+			changed, err := s.RewindTo(ctx, "s", step.seq, "test")
 			if step.seq == 100 || step.seq == 0 {
 				if !errors.Is(err, session.ErrInvalid) {
 					t.Errorf("step %d, record %d: %v", i, step.seq, err)
@@ -106,7 +106,7 @@ func TestReturnShowsNothingThatWasErased(t *testing.T) {
 		if _, err := l.Append(ctx, said("a", "one"), said("b", "geheim"), said("c", "three")); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Rewrite(ctx, session.Rewrite{Reason: "truncate", Cut: "a"}); err != nil {
+		if err := l.Rewrite(ctx, session.Rewrite{Reason: "truncate", TruncateAfter: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {
@@ -115,7 +115,7 @@ func TestReturnShowsNothingThatWasErased(t *testing.T) {
 		if _, err := s.Redact(ctx, "s", session.RedactOptions{Seqs: []int64{3}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Return(ctx, "s", 4, "test"); err != nil {
+		if _, err := s.RewindTo(ctx, "s", 4, "test"); err != nil {
 			t.Fatal(err)
 		}
 		loaded, err := s.Load(ctx, "s", nil)

@@ -37,11 +37,11 @@ func (l *Log) rewriteDraft(ctx context.Context, w Rewrite) (Draft, error) {
 	if w.Reason == "" {
 		return bad("it has no reason", nil)
 	}
-	if w.Cut != "" {
+	if w.TruncateAfter != "" {
 		if len(w.Items) > 0 {
 			return bad("it has both items and a cut", nil)
 		}
-		p, err := l.s.point(ctx, l.Meta(), w.Cut, nil)
+		p, err := l.s.point(ctx, l.Meta(), w.TruncateAfter, nil)
 		if err != nil {
 			return Draft{}, err
 		}

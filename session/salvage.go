@@ -37,7 +37,7 @@ func (s *Sessions) Salvage(ctx context.Context, id, newID string) (savedAs strin
 func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int, err error) {
 	var (
 		batch []Draft
-		whole folder // what was taken over so far
+		whole replayer // what was taken over so far
 	)
 	flush := func() error {
 		if len(batch) == 0 {
@@ -77,7 +77,7 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int,
 
 // recounted is the draft of a record that f has just taken: a cut says how many items are
 // left, which are fewer when some were lost.
-func (f *folder) recounted(r *Record) (Draft, error) {
+func (f *replayer) recounted(r *Record) (Draft, error) {
 	if r.Kind != record.KindRewrite {
 		return Draft{Kind: r.Kind, Payload: r.Payload}, nil
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// holed is a store that cannot read one record.
-type holed struct {
+// damagedStore is a store that cannot read one record.
+type damagedStore struct {
 	*memory.Store
 	hole int64
 }
 
-func (h *holed) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (h *damagedStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		for rec, err := range h.Store.Read(ctx, id, r) {
 			if err == nil && id == "s" && rec.Seq == h.hole {
@@ -45,7 +45,7 @@ func TestSalvage(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damaged := session.New(&holed{Store: store, hole: 3}, nil)
+	damaged := session.New(&damagedStore{Store: store, hole: 3}, nil)
 	savedAs, kept, lost, err := damaged.Salvage(ctx, "s", "t")
 	if err != nil || lost != 1 || kept != 5 || savedAs != "t" {
 		t.Fatalf("%s: %d kept, %d lost, %v", savedAs, kept, lost, err)
@@ -71,11 +71,11 @@ func TestSalvageLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "2", Messages: 2})
+	cut, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "2", Messages: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	later, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "3", Messages: 3})
+	later, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "3", Messages: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestSalvageLoads(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damaged := session.New(&holed{Store: store, hole: 3}, nil)
+	damaged := session.New(&damagedStore{Store: store, hole: 3}, nil)
 	if _, _, lost, err := damaged.Salvage(ctx, "s", "t"); err != nil || lost != 2 {
 		t.Fatalf("%d lost, %v", lost, err)
 	}

@@ -147,7 +147,7 @@ func (l *Log) save(ctx context.Context, given []transcript.Encoded, patch *MetaP
 		drafts, err = l.s.itemDrafts(given[same:])
 	case same == len(given) && same > 0 && stored[same-1].ID() != "":
 		var d Draft
-		d, err = NewDraft(record.KindRewrite, Rewrite{Reason: "truncate", By: "save", Cut: stored[same-1].ID(), Messages: same})
+		d, err = NewDraft(record.KindRewrite, Rewrite{Reason: "truncate", By: "save", TruncateAfter: stored[same-1].ID(), Messages: same})
 		drafts = append(drafts, d)
 	default:
 		var d Draft
@@ -199,13 +199,13 @@ func sameItem(stored, given transcript.Encoded) bool {
 	if bytes.Equal(stored.JSON, given.JSON) {
 		return true
 	}
-	a, errA := bare(stored)
-	b, errB := bare(given)
+	a, errA := comparableItem(stored)
+	b, errB := comparableItem(given)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// bare is an item's canonical form without id and time.
-func bare(e transcript.Encoded) ([]byte, error) {
+// comparableItem is an item's canonical form without id and time.
+func comparableItem(e transcript.Encoded) ([]byte, error) {
 	it, err := e.Decode()
 	if err != nil {
 		return nil, err

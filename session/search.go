@@ -42,8 +42,8 @@ type Hit struct {
 type Hits struct {
 	Hits []Hit  `json:"hits"`
 	Next string `json:"next,omitempty"`
-	// Behind counts sessions whose newest records are not indexed yet.
-	Behind int `json:"behind,omitempty"`
+	// NotIndexed counts sessions whose newest records are not indexed yet.
+	NotIndexed int `json:"behind,omitempty"`
 }
 
 // Searcher is a store that has an index of its own. Package internal/session/search has one for

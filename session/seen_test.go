@@ -28,13 +28,13 @@ func reads(t *testing.T) []session.Draft {
 	return []session.Draft{
 		userDraft("u", "hi"),
 		calls("a1", "c1"),
-		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Read", Seen: []record.ShownFile{{Path: "/a", Digest: "one"}}}),
+		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c1", Tool: "Read", FilesShown: []record.FileShown{{Path: "/a", Digest: "one"}}}),
 		session.ItemDraft(resultOf("r1", "c1", "1"), false, nil),
 		calls("a2", "c2"),
 		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c2", Tool: "Write", Changes: []record.FileChange{{Path: "/b", Before: "absent", After: "new"}}}),
 		session.ItemDraft(resultOf("r2", "c2", "2"), false, nil),
 		calls("a3", "c3"),
-		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c3", Tool: "Read", Seen: []record.ShownFile{{Path: "/a", Digest: "two"}}}),
+		draft(t, record.KindToolFinished, record.ToolFinished{Use: "c3", Tool: "Read", FilesShown: []record.FileShown{{Path: "/a", Digest: "two"}}}),
 		session.ItemDraft(resultOf("r3", "c3", "3"), false, nil),
 	}
 }
@@ -46,45 +46,45 @@ func TestWhatATranscriptShowsOfFiles(t *testing.T) {
 		}
 		return list
 	}
-	a1, a2, b := record.ShownFile{Path: "/a", Digest: "one"}, record.ShownFile{Path: "/a", Digest: "two"}, record.ShownFile{Path: "/b", Digest: "new"}
+	a1, a2, b := record.FileShown{Path: "/a", Digest: "one"}, record.FileShown{Path: "/a", Digest: "two"}, record.FileShown{Path: "/b", Digest: "new"}
 	for name, c := range map[string]struct {
 		then func(t *testing.T, s *session.Sessions, st *session.State) (id string)
-		want []record.ShownFile
+		want []record.FileShown
 	}{
-		"the newest counts": {nil, []record.ShownFile{a2, b}},
+		"the newest counts": {nil, []record.FileShown{a2, b}},
 		"a cut": {func(t *testing.T, s *session.Sessions, _ *session.State) string {
-			rewriteOf(t, s, session.Rewrite{Reason: "truncate", Cut: "r2"})
+			rewriteOf(t, s, session.Rewrite{Reason: "truncate", TruncateAfter: "r2"})
 			return "s"
-		}, []record.ShownFile{a1, b}},
+		}, []record.FileShown{a1, b}},
 		"a return to before": {func(t *testing.T, s *session.Sessions, _ *session.State) string {
-			must(s.Return(t.Context(), "s", 2, "test"))(t)
+			must(s.RewindTo(t.Context(), "s", 2, "test"))(t)
 			return "s"
 		}, nil},
 		"a compaction": {func(t *testing.T, s *session.Sessions, st *session.State) string {
 			rewriteOf(t, s, session.Rewrite{Reason: "compaction", Items: append([]rawJSON{item("summary")}, items(st)[3:5]...)})
 			return "s"
-		}, []record.ShownFile{b}},
+		}, []record.FileShown{b}},
 		"a result that was shortened": {func(t *testing.T, s *session.Sessions, st *session.State) string {
 			list := items(st)
 			list[6] = resultOf("r3", "c3", "cleared").JSON
 			rewriteOf(t, s, session.Rewrite{Reason: "m", Items: list})
 			return "s"
-		}, []record.ShownFile{a1, b}},
+		}, []record.FileShown{a1, b}},
 		"a compaction that was taken back": {func(t *testing.T, s *session.Sessions, st *session.State) string {
 			rewriteOf(t, s, session.Rewrite{Reason: "compaction", Items: []rawJSON{item("summary")}})
-			must(s.Return(t.Context(), "s", 11, "test"))(t)
+			must(s.RewindTo(t.Context(), "s", 11, "test"))(t)
 			return "s"
-		}, []record.ShownFile{a2, b}},
+		}, []record.FileShown{a2, b}},
 		"a fork": {func(t *testing.T, s *session.Sessions, _ *session.State) string {
-			return must(s.Fork(t.Context(), "s", &session.ForkOptions{At: "r1"}))(t)
-		}, []record.ShownFile{a1}},
+			return must(s.Fork(t.Context(), "s", &session.ForkOptions{ItemID: "r1"}))(t)
+		}, []record.FileShown{a1}},
 		"a fork without the result": {func(t *testing.T, s *session.Sessions, _ *session.State) string {
 			return must(s.Fork(t.Context(), "s", &session.ForkOptions{Seq: 10}))(t)
-		}, []record.ShownFile{a1, b}},
+		}, []record.FileShown{a1, b}},
 		"what was erased": {func(t *testing.T, s *session.Sessions, _ *session.State) string {
 			must(s.Redact(t.Context(), "s", session.RedactOptions{Seqs: []int64{11}}))(t)
 			return "s"
-		}, []record.ShownFile{a1, b}},
+		}, []record.FileShown{a1, b}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := session.New(memory.New(), nil)
@@ -103,7 +103,7 @@ func TestWhatATranscriptShowsOfFiles(t *testing.T) {
 				if err := r.Log.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if d := cmp.Diff(c.want, r.State.Seen, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b record.ShownFile) bool { return a.Path < b.Path })); d != "" {
+				if d := cmp.Diff(c.want, r.State.ShownFiles, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b record.FileShown) bool { return a.Path < b.Path })); d != "" {
 					t.Error(d)
 				}
 			}

@@ -42,7 +42,7 @@ func TestEndToEnd(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	id, err := s.Fork(ctx, "a", &session.ForkOptions{At: "i2", ID: "b"})
+	id, err := s.Fork(ctx, "a", &session.ForkOptions{ItemID: "i2", ID: "b"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,11 +20,11 @@ type Options struct {
 	Holder Holder           // who leases are for; default this process
 	TTL    time.Duration    // of a lease between renewals; default 30 s
 
-	// Witness is told of every append, before it returns; nil: nobody is.
-	Witness Witness
+	// AppendObserver is told of every append, before it returns; nil: nobody is.
+	AppendObserver AppendObserver
 
 	// Copies keep text of sessions beside the store.
-	Copies []CopyHolder
+	Copies []ExternalCopies
 }
 
 // Sessions is the set of sessions in one store, with the operations of the
@@ -32,10 +32,10 @@ type Options struct {
 type Sessions struct {
 	store  Store
 	opt    Options
-	growth growth
+	growth growthNotifier
 
-	seen   sync.Mutex          // guards what follows
-	leases map[string]sighting // of sessions whose store cannot tell whether their holder lives
+	seen   sync.Mutex           // guards what follows
+	leases map[string]seenLease // of sessions whose store cannot tell whether their holder lives
 }
 
 const defaultTTL = 30 * time.Second
@@ -168,7 +168,7 @@ func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, e
 // Get returns a session's meta. ErrNotFound when there is none, ErrCorrupt when none of its
 // records can be read.
 func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) {
-	m, err := s.there(ctx, id)
+	m, err := s.getDamaged(ctx, id)
 	if err == nil && m.Lost() {
 		return Meta{}, &Error{
 			Op: "find", Session: id, Err: ErrCorrupt, Detail: "none of its records can be read", Hint: "holdfast sessions verify " + id,
@@ -177,8 +177,8 @@ func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) {
 	return m, err
 }
 
-// there is Get that also finds what is damaged as a whole.
-func (s *Sessions) there(ctx context.Context, id string) (Meta, error) {
+// getDamaged is Get that also finds what is damaged as a whole.
+func (s *Sessions) getDamaged(ctx context.Context, id string) (Meta, error) {
 	if err := CheckID(id); err != nil {
 		return Meta{}, err
 	}
@@ -232,7 +232,7 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 		return &Error{Op: "delete", Session: id, Err: ErrUnsupported}
 	}
 	l := s.newLog(id)
-	if _, err := s.there(ctx, id); err != nil {
+	if _, err := s.getDamaged(ctx, id); err != nil {
 		return err
 	}
 	if err := l.acquire(ctx, false); err != nil {

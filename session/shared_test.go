@@ -109,7 +109,7 @@ func TestAppendSharedRace(t *testing.T) {
 func TestTakeIn(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	l := newSession(t, s, "s", "a")
-	if recs, err := l.TakeIn(t.Context()); err != nil || len(recs) != 0 {
+	if recs, err := l.Refresh(t.Context()); err != nil || len(recs) != 0 {
 		t.Fatalf("nothing is new, and: %v %v", recs, err)
 	}
 	must(s.AppendShared(t.Context(), "s", 2, answerDraft("q", "allow")))(t)
@@ -119,14 +119,14 @@ func TestTakeIn(t *testing.T) {
 	if l.Head() != 2 {
 		t.Fatal("the log moved by itself")
 	}
-	recs := must(l.TakeIn(t.Context()))(t)
+	recs := must(l.Refresh(t.Context()))(t)
 	if len(recs) != 2 || recs[0].Kind != record.KindApprovalResolved || recs[1].Kind != record.KindMetaChanged || recs[0].Seq != 3 {
 		t.Fatalf("%+v", recs)
 	}
 	if m := l.Meta(); m.Head != 4 || m.Title != "title" || m.Questions != -1 {
 		t.Errorf("%+v", m)
 	}
-	if recs := must(l.TakeIn(t.Context()))(t); len(recs) != 0 {
+	if recs := must(l.Refresh(t.Context()))(t); len(recs) != 0 {
 		t.Errorf("taken in twice: %+v", recs)
 	}
 	// What was taken in counts as known.
@@ -137,11 +137,11 @@ func TestTakeIn(t *testing.T) {
 	must(s.AppendShared(t.Context(), "s", 5, answerDraft("r", "deny")))(t)
 	must(l.Append(t.Context(), userDraft("c", "c")))(t)
 	must(s.AppendShared(t.Context(), "s", 7, answerDraft("t", "deny")))(t)
-	recs = must(l.TakeIn(t.Context()))(t)
+	recs = must(l.Refresh(t.Context()))(t)
 	if len(recs) != 2 || recs[0].Seq != 6 || recs[1].Seq != 8 || l.Head() != 8 {
 		t.Errorf("%+v, head %d", recs, l.Head())
 	}
-	if recs := must(l.TakeIn(t.Context()))(t); len(recs) != 0 {
+	if recs := must(l.Refresh(t.Context()))(t); len(recs) != 0 {
 		t.Errorf("taken in twice: %+v", recs)
 	}
 }
@@ -151,18 +151,18 @@ func TestTakeInFindsAnotherWriter(t *testing.T) {
 	old := newSession(t, s, "s", "a")
 	l := must(s.Open(t.Context(), "s", &session.OpenOptions{Takeover: true}))(t)
 	defer l.Close()
-	if recs, err := old.TakeIn(t.Context()); err != nil || len(recs) != 0 {
+	if recs, err := old.Refresh(t.Context()); err != nil || len(recs) != 0 {
 		t.Fatalf("nothing was written yet: %v %v", recs, err)
 	}
 	must(l.Append(t.Context(), userDraft("b", "b")))(t)
 	for range 2 { // the second time without asking the store
-		_, err := old.TakeIn(t.Context())
+		_, err := old.Refresh(t.Context())
 		wantErr(t, err, session.ErrFenced)
 	}
 	_, err := old.Append(t.Context(), userDraft("c", "c"))
 	wantErr(t, err, session.ErrFenced)
 	old.Close()
-	_, err = old.TakeIn(t.Context())
+	_, err = old.Refresh(t.Context())
 	wantErr(t, err, session.ErrClosed)
 }
 
@@ -174,7 +174,7 @@ func TestTakeInWithoutLeases(t *testing.T) {
 	s := session.New(store, nil)
 	l := must(s.Create(t.Context(), session.Opened{SessionID: "s"}))(t)
 	must(s.AppendShared(t.Context(), "s", 1, answerDraft("q", "deny")))(t)
-	if recs := must(l.TakeIn(t.Context()))(t); len(recs) != 1 {
+	if recs := must(l.Refresh(t.Context()))(t); len(recs) != 1 {
 		t.Fatalf("%+v", recs)
 	}
 	m := must(s.Get(t.Context(), "s"))(t)
@@ -186,7 +186,7 @@ func TestTakeInWithoutLeases(t *testing.T) {
 	if err := store.Append(t.Context(), "s", session.Batch{Expect: m.Head, Epoch: lease.Epoch, Records: []session.Record{r}, Delta: delta}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.TakeIn(t.Context())
+	_, err := l.Refresh(t.Context())
 	wantErr(t, err, session.ErrConflict)
 }
 
@@ -203,11 +203,11 @@ func TestTakeInAfterADoubtfulAppend(t *testing.T) {
 		wantErr(t, err, errLost)
 		store.deaf = false
 		must(s.AppendShared(t.Context(), "s", 3, answerDraft("q", "deny")))(t)
-		recs := must(l.TakeIn(t.Context()))(t)
+		recs := must(l.Refresh(t.Context()))(t)
 		if len(recs) != 2 || recs[0].Seq != 3 || recs[1].Seq != 4 || l.Head() != 4 {
 			t.Fatalf("%+v, head %d", recs, l.Head())
 		}
-		if recs := must(l.TakeIn(t.Context()))(t); len(recs) != 0 {
+		if recs := must(l.Refresh(t.Context()))(t); len(recs) != 0 {
 			t.Errorf("handed out twice: %v", recs)
 		}
 	})

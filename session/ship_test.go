@@ -270,7 +270,7 @@ func TestShipOrphans(t *testing.T) {
 			}
 			// This one begins in what mid has from root.
 			at := 0
-			if _, err := s.Fork(t.Context(), "mid", &session.ForkOptions{ID: "early", UpTo: &at}); err != nil {
+			if _, err := s.Fork(t.Context(), "mid", &session.ForkOptions{ID: "early", ItemIndex: &at}); err != nil {
 				t.Fatal(err)
 			}
 			for _, id := range []string{"root", "mid"} {
@@ -278,7 +278,7 @@ func TestShipOrphans(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r, err := session.New(from, nil).CopyTo(t.Context(), to, nil)
+			r, err := session.New(from, nil).ReplicateAll(t.Context(), to, nil)
 			if err != nil || !r.OK() || r.Sessions != 1 {
 				t.Fatalf("copy: %+v %v", r, err)
 			}
@@ -309,7 +309,7 @@ func TestCopy(t *testing.T) {
 				t.Fatal(err)
 			}
 			calls := 0
-			r, err := session.New(from, nil).CopyTo(t.Context(), to, func(session.CopyReport) { calls++ })
+			r, err := session.New(from, nil).ReplicateAll(t.Context(), to, func(session.CopyReport) { calls++ })
 			if err != nil || !r.OK() || r.Sessions != 10 || calls != 10 {
 				t.Fatalf("copy: %+v %v, progress %d times", r, err, calls)
 			}
@@ -318,7 +318,7 @@ func TestCopy(t *testing.T) {
 			}
 			sameLists(t, from, to)
 			write(t, s, "s2", "news")
-			again, err := session.New(from, nil).CopyTo(t.Context(), to, nil)
+			again, err := session.New(from, nil).ReplicateAll(t.Context(), to, nil)
 			if err != nil || !again.OK() || again.Records != 1 || again.Changed != 1 {
 				t.Fatalf("the second time: %+v %v", again, err)
 			}
@@ -351,14 +351,14 @@ func TestCopyGoesOn(t *testing.T) {
 		write(t, s, fmt.Sprintf("s%d", i), "text")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if r, err := session.New(from, nil).CopyTo(ctx, to, func(r session.CopyReport) {
+	if r, err := session.New(from, nil).ReplicateAll(ctx, to, func(r session.CopyReport) {
 		if r.Done == 4 {
 			cancel()
 		}
 	}); !errors.Is(err, context.Canceled) || r.Done != 4 {
 		t.Fatalf("interrupted: %+v %v", r, err)
 	}
-	r, err := session.New(from, nil).CopyTo(t.Context(), to, nil)
+	r, err := session.New(from, nil).ReplicateAll(t.Context(), to, nil)
 	if err != nil || !r.OK() || r.Changed != 6 {
 		t.Fatalf("the second time: %+v %v", r, err)
 	}
@@ -369,7 +369,7 @@ func TestCopyFaults(t *testing.T) {
 	write(t, session.New(from, nil), "a", "one")
 	write(t, session.New(to, nil), "a", "another")
 	write(t, session.New(from, nil), "b", "one")
-	r, err := session.New(from, nil).CopyTo(t.Context(), to, nil)
+	r, err := session.New(from, nil).ReplicateAll(t.Context(), to, nil)
 	if err != nil || r.OK() || len(r.Faults) != 1 || r.Faults[0].Session != "a" || !errors.Is(r.Faults[0].Err, session.ErrConflict) {
 		t.Fatalf("copy: %+v %v", r, err)
 	}

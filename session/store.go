@@ -62,20 +62,20 @@ type Range struct {
 
 // Query says which sessions to list. Empty fields do not filter.
 type Query struct {
-	ID        string // this one only, even when it is deleted
-	Project   string
-	CWD       string
-	Tag       string
-	Parent    string // forks of this session
-	Worktrees bool   // include sessions whose id starts with "wt-", in any case
-	Asked     bool   // sessions with open questions only, see [Meta.Questions]
-	Run       string // sessions whose run has this status, see [Meta.Run]; "*" is any
-	Owner     string // sessions that work for the run of this one
-	Unowned   bool   // sessions that work for no other's run
-	WithTrash bool   // also what is in the trash, which is left out otherwise
-	OnlyTrash bool   // only what is in the trash
-	Limit     int    // 0 or less: no limit
-	After     string // cursor from [Page]
+	ID            string // this one only, even when it is deleted
+	Project       string
+	CWD           string
+	Tag           string
+	Parent        string // forks of this session
+	Worktrees     bool   // include sessions whose id starts with "wt-", in any case
+	WithQuestions bool   // sessions with open questions only, see [Meta.Questions]
+	Run           string // sessions whose run has this status, see [Meta.Run]; "*" is any
+	Owner         string // sessions that work for the run of this one
+	Unowned       bool   // sessions that work for no other's run
+	WithTrash     bool   // also what is in the trash, which is left out otherwise
+	OnlyTrash     bool   // only what is in the trash
+	Limit         int    // 0 or less: no limit
+	After         string // cursor from [Page]
 }
 
 // Page is one page of a list. Next is empty on the last one.
@@ -134,10 +134,10 @@ type Checker interface {
 
 // Recovery tells what a store did to make a log writable again after a crash.
 type Recovery struct {
-	Session string `json:"session"`
-	Head    int64  `json:"head"`           // the last good record
-	Cut     int64  `json:"cut_bytes"`      // bytes of a torn tail that were cut
-	Kept    string `json:"kept,omitempty"` // where they were put
+	Session  string `json:"session"`
+	Head     int64  `json:"head"`           // the last good record
+	CutBytes int64  `json:"cut_bytes"`      // bytes of a torn tail that were cut
+	TailFile string `json:"kept,omitempty"` // where they were put
 }
 
 // Recoverer is a store that may find a torn tail. Recover is called once when a

@@ -33,7 +33,7 @@ func (r *Report) OK() bool { return len(r.Faults) == 0 && !r.MetaDiffers }
 // and takes no lease. The error is for what kept it from looking; what it found
 // is in the report.
 func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
-	m, err := s.there(ctx, id)
+	m, err := s.getDamaged(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 			return r, err
 		}
 		// Somebody may have appended between the two looks.
-		now, err := s.there(ctx, id)
+		now, err := s.getDamaged(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (s *Sessions) verify(ctx context.Context, m Meta) (*Report, error) {
 }
 
 func (s *Sessions) verifyWith(ctx context.Context, m Meta, known erased) (*verifier, error) {
-	v := &verifier{r: Report{Meta: m}, f: folder{erasures: erasures{known: known}}}
+	v := &verifier{r: Report{Meta: m}, f: replayer{erasures: erasures{known: known}}}
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
 		case err == nil:
@@ -99,7 +99,7 @@ func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 	if !ok {
 		return Meta{}, &Error{Op: "rebuild", Session: id, Err: ErrUnsupported}
 	}
-	if _, err := s.there(ctx, id); err != nil {
+	if _, err := s.getDamaged(ctx, id); err != nil {
 		return Meta{}, err
 	}
 	l := s.newLog(id)
@@ -125,7 +125,7 @@ func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 
 type verifier struct {
 	r    Report
-	f    folder
+	f    replayer
 	prev Record
 	lost bool // a record could not be read: the next one has nothing to follow
 

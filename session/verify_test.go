@@ -12,7 +12,7 @@ func TestVerifyAndRebuild(t *testing.T) {
 	store := memory.New()
 	s := session.New(store, nil)
 	newSession(t, s, "s", "a", "b", "c").Close()
-	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{At: "b", ID: "f"}))(t)
+	f := must(s.Fork(t.Context(), "s", &session.ForkOptions{ItemID: "b", ID: "f"}))(t)
 	if err := s.Rename(t.Context(), f, "title"); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func questionIDs(qs []session.Record) string {
 	return strings.Join(ids, " ")
 }
 
-func answeredIDs(as []session.Answered) string {
+func answeredIDs(as []session.AnsweredQuestion) string {
 	var ids []string
 	for _, a := range as {
 		ids = append(ids, questionID(a.Asked)+"="+string(a.Answer.Payload))
@@ -122,12 +122,12 @@ func TestRestoreWaits(t *testing.T) {
 		},
 		{
 			"it was cut back to the use", ask(useDraft("a", "c1", "c2"), resultDraft("r", "c1"), askDraft("q2", "c2"),
-				draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "a", Messages: 2})),
+				draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "a", Messages: 2})),
 			false, "", "", "", "item item approval.resolved turn.closed",
 		},
 		{
 			"an id comes again after a cut", ask(useDraft("a", "c1"), askDraft("q1", "c1"),
-				draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "u", Messages: 1}),
+				draft(t, record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "u", Messages: 1}),
 				useDraft("b", "c1"), askDraft("q2", "c1")),
 			true, "c1", "q2", "", "approval.resolved",
 		},
@@ -146,7 +146,7 @@ func TestRestoreWaits(t *testing.T) {
 			if got := strings.Join(r.Transcript.Open(), " "); got != c.open {
 				t.Errorf("open uses %q, want %q", got, c.open)
 			}
-			if got := questionIDs(r.State.Asked); got != c.asked {
+			if got := questionIDs(r.State.OpenQuestions); got != c.asked {
 				t.Errorf("asked %q, want %q", got, c.asked)
 			}
 			if got := answeredIDs(r.State.Answered); got != c.answered {
@@ -155,8 +155,8 @@ func TestRestoreWaits(t *testing.T) {
 			if turn := map[bool]string{true: "t1"}[c.waiting]; r.State.OpenTurn != turn {
 				t.Errorf("open turn %q, want %q", r.State.OpenTurn, turn)
 			}
-			if m := r.Log.Meta(); m.Questions != len(r.State.Asked) || len(r.State.Running) != 0 {
-				t.Errorf("%d questions are counted, %d are open; running %v", m.Questions, len(r.State.Asked), r.State.Running)
+			if m := r.Log.Meta(); m.Questions != len(r.State.OpenQuestions) || len(r.State.Running) != 0 {
+				t.Errorf("%d questions are counted, %d are open; running %v", m.Questions, len(r.State.OpenQuestions), r.State.Running)
 			}
 			// However often it is restored, and whoever takes it over: the same.
 			for _, takeover := range []bool{false, true} {
@@ -164,7 +164,7 @@ func TestRestoreWaits(t *testing.T) {
 					r.Log.Close()
 				}
 				again := restore(t, s, session.RestoreOptions{SessionID: "s", Takeover: takeover})
-				if again.Log.Head() != r.Log.Head() || again.Waiting != r.Waiting || questionIDs(again.State.Asked) != questionIDs(r.State.Asked) {
+				if again.Log.Head() != r.Log.Head() || again.Waiting != r.Waiting || questionIDs(again.State.OpenQuestions) != questionIDs(r.State.OpenQuestions) {
 					t.Errorf("restored again (takeover %v): head %d, waiting %v", takeover, again.Log.Head(), again.Waiting)
 				}
 				r = again
@@ -202,8 +202,8 @@ func TestWaitingRoundTellsUnknownOutcomes(t *testing.T) {
 func TestRestoreCutsBeforeTheUse(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
-	r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "u"})
-	if r.Waiting || len(r.State.Asked) != 0 || len(r.State.Answered) != 0 || r.State.OpenTurn != "" || r.Log.Meta().Questions != 0 {
+	r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "u"})
+	if r.Waiting || len(r.State.OpenQuestions) != 0 || len(r.State.Answered) != 0 || r.State.OpenTurn != "" || r.Log.Meta().Questions != 0 {
 		t.Fatalf("%+v", r.State)
 	}
 	wantIDs(t, itemIDs(r.Transcript.Items()), "u")
@@ -222,7 +222,7 @@ func TestRestoreCutsBeforeTheUse(t *testing.T) {
 func TestRestoreCutAtTheUse(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
-	if r := restore(t, s, session.RestoreOptions{SessionID: "s", At: "a"}); !r.Waiting || len(r.State.Asked) != 1 {
+	if r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "a"}); !r.Waiting || len(r.State.OpenQuestions) != 1 {
 		t.Errorf("%+v", r.State)
 	}
 }
@@ -237,7 +237,7 @@ func TestForkNeverWaits(t *testing.T) {
 			}, last...)...)
 			before := must(s.Get(t.Context(), "s"))(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})
-			if r.Waiting || len(r.State.Asked)+len(r.State.Answered)+len(r.State.Policy) != 0 || r.Log.Meta().Questions != 0 || r.State.Mode != "" {
+			if r.Waiting || len(r.State.OpenQuestions)+len(r.State.Answered)+len(r.State.Policy) != 0 || r.Log.Meta().Questions != 0 || r.State.Mode != "" {
 				t.Errorf("%+v", r.State)
 			}
 			if got := kinds(t, r.Log, int(r.Log.Head()-before.Head)); got != "session.opened meta.changed item" {
@@ -256,7 +256,7 @@ func TestForkNeverWaits(t *testing.T) {
 			must(r.Log.Append(t.Context(), useDraft("b", "c2"), askDraft("q2", "c2")))(t)
 			id := r.Log.ID()
 			r.Log.Close()
-			if r := restore(t, s, session.RestoreOptions{SessionID: id}); !r.Waiting || questionIDs(r.State.Asked) != "q2" || r.Log.Meta().Questions != 1 {
+			if r := restore(t, s, session.RestoreOptions{SessionID: id}); !r.Waiting || questionIDs(r.State.OpenQuestions) != "q2" || r.Log.Meta().Questions != 1 {
 				t.Errorf("the fork: %+v", r.State)
 			}
 		})
@@ -267,7 +267,7 @@ func TestForkNeverWaits(t *testing.T) {
 // twice.
 func TestAnswerWhileRestoring(t *testing.T) {
 	for _, open := range []bool{true, false} { // a question that waits, and one that is cut
-		store := &meddling{Store: memory.New()}
+		store := &racingStore{Store: memory.New()}
 		s := session.New(store, nil)
 		crash(t, s, userDraft("u", "u"), useDraft("a", "c1", "c2"), startedDraft(t, "c1"), askDraft("q", "c2"))
 		store.meddle = func() {
@@ -276,16 +276,16 @@ func TestAnswerWhileRestoring(t *testing.T) {
 		}
 		o := session.RestoreOptions{SessionID: "s"}
 		if !open {
-			o.At = "u"
+			o.ItemID = "u"
 		}
 		r := restore(t, s, o)
-		if r.Waiting != open || len(r.State.Asked) != 0 || r.Log.Meta().Questions != 0 || r.State.Head != r.Log.Head() {
-			t.Errorf("open %v: waiting %v, %+v, %d questions", open, r.Waiting, r.State.Asked, r.Log.Meta().Questions)
+		if r.Waiting != open || len(r.State.OpenQuestions) != 0 || r.Log.Meta().Questions != 0 || r.State.Head != r.Log.Head() {
+			t.Errorf("open %v: waiting %v, %+v, %d questions", open, r.Waiting, r.State.OpenQuestions, r.Log.Meta().Questions)
 		}
 		if open && answeredIDs(r.State.Answered) != `q={"id":"q","decision":"allow"}` {
 			t.Errorf("answered %q", answeredIDs(r.State.Answered))
 		}
-		if recs, err := r.Log.TakeIn(t.Context()); err != nil || len(recs) != 0 {
+		if recs, err := r.Log.Refresh(t.Context()); err != nil || len(recs) != 0 {
 			t.Errorf("what the state holds is handed out again: %+v %v", recs, err)
 		}
 		if n := len(slices.DeleteFunc(slices.Clone(r.Notices), func(n string) bool { return !strings.Contains(n, "outcome is unknown") })); n != 1 {
@@ -294,14 +294,14 @@ func TestAnswerWhileRestoring(t *testing.T) {
 	}
 }
 
-// meddling is a store in which somebody appends right before the next append.
-type meddling struct {
+// racingStore is a store in which somebody appends right before the next append.
+type racingStore struct {
 	*memory.Store
 	meddle func()
 	once   sync.Once
 }
 
-func (m *meddling) Append(ctx context.Context, id string, b session.Batch) error {
+func (m *racingStore) Append(ctx context.Context, id string, b session.Batch) error {
 	if m.meddle != nil && b.Epoch != 0 {
 		m.once.Do(m.meddle)
 	}

@@ -66,14 +66,14 @@ func (s *Sessions) poll(ctx context.Context, id string, after int64) iter.Seq2[i
 	}
 }
 
-// growth wakes those who watch sessions of a store that cannot tell of what is new.
-type growth struct {
+// growthNotifier wakes those who watch sessions of a store that cannot tell of what is new.
+type growthNotifier struct {
 	mu      sync.Mutex
 	waiting map[string][]chan struct{}
 }
 
 // watch returns what gets a value when a session has grown.
-func (g *growth) watch(id string) (wake <-chan struct{}, leave func()) {
+func (g *growthNotifier) watch(id string) (wake <-chan struct{}, leave func()) {
 	c := make(chan struct{}, 1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +90,7 @@ func (g *growth) watch(id string) (wake <-chan struct{}, leave func()) {
 	}
 }
 
-func (g *growth) tell(id string) {
+func (g *growthNotifier) tell(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.waiting[id] {

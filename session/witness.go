@@ -2,9 +2,9 @@ package session
 
 import "context"
 
-// Witness keeps evidence of what logs said, so that a log that was cut or rewritten
+// AppendObserver keeps evidence of what logs said, so that a log that was cut or rewritten
 // is found out (package internal/audit). It may be called concurrently.
-type Witness interface {
+type AppendObserver interface {
 	// Appended is told that the log of session id now ends with head, before anybody
 	// acts on that. An error fails the append: what was to follow does not happen. The
 	// records are on disk then, and the next append begins with telling it again.
@@ -25,10 +25,10 @@ type Eraser interface {
 // witnessed tells the witness how a log ends now. A batch that it could not be
 // told of counts as unsure, so that the next append tells it again.
 func (s *Sessions) witnessed(ctx context.Context, id string, head Record) error {
-	if s.opt.Witness == nil {
+	if s.opt.AppendObserver == nil {
 		return nil
 	}
-	if err := s.opt.Witness.Appended(ctx, id, head); err != nil {
+	if err := s.opt.AppendObserver.Appended(ctx, id, head); err != nil {
 		return unwitnessed(id, head.Seq, "the record is on disk and nobody may act on it", err)
 	}
 	return nil
@@ -37,7 +37,7 @@ func (s *Sessions) witnessed(ctx context.Context, id string, head Record) error 
 // witnessHead tells the witness of the last record of a log that was opened:
 // whoever appended it may have ended before that.
 func (l *Log) witnessHead(ctx context.Context) error {
-	if l.s.opt.Witness == nil {
+	if l.s.opt.AppendObserver == nil {
 		return nil
 	}
 	for r, err := range l.s.store.Read(ctx, l.id, Range{After: l.meta.Head - 1, Until: l.meta.Head}) {
@@ -53,10 +53,10 @@ func (l *Log) witnessHead(ctx context.Context) error {
 }
 
 func (s *Sessions) witnessDelete(ctx context.Context, id string) error {
-	if s.opt.Witness == nil {
+	if s.opt.AppendObserver == nil {
 		return nil
 	}
-	if err := s.opt.Witness.Deleted(ctx, id); err != nil {
+	if err := s.opt.AppendObserver.Deleted(ctx, id); err != nil {
 		return unwitnessed(id, 0, "nothing was deleted", err)
 	}
 	return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// bystander is a witness that remembers, checks that what it is told is there,
+// recordingObserver is a witness that remembers, checks that what it is told is there,
 // and can be made to fail.
-type bystander struct {
+type recordingObserver struct {
 	store session.Store
 	mu    sync.Mutex
 	told  []string // "id seq", "id deleted"
@@ -23,13 +23,13 @@ type bystander struct {
 	times int   // how many of them; 0 with err: all
 }
 
-func (w *bystander) fail(err error, times int) {
+func (w *recordingObserver) fail(err error, times int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.err, w.times = err, times
 }
 
-func (w *bystander) failing() error {
+func (w *recordingObserver) failing() error {
 	err := w.err
 	if w.times > 0 {
 		if w.times--; w.times == 0 {
@@ -39,7 +39,7 @@ func (w *bystander) failing() error {
 	return err
 }
 
-func (w *bystander) Appended(ctx context.Context, id string, head session.Record) error {
+func (w *recordingObserver) Appended(ctx context.Context, id string, head session.Record) error {
 	for r, err := range w.store.Read(ctx, id, session.Range{After: head.Seq - 1, Until: head.Seq}) {
 		if err != nil || r.Digest != head.Digest {
 			return fmt.Errorf("told of record %d, which is not there: %w", head.Seq, err)
@@ -58,7 +58,7 @@ func (w *bystander) Appended(ctx context.Context, id string, head session.Record
 	return nil
 }
 
-func (w *bystander) Deleted(ctx context.Context, id string) error {
+func (w *recordingObserver) Deleted(ctx context.Context, id string) error {
 	p, err := w.store.List(ctx, session.Query{ID: id})
 	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].Deleted {
 		return fmt.Errorf("told that %s is deleted, after it was: %w", id, err)
@@ -74,7 +74,7 @@ func (w *bystander) Deleted(ctx context.Context, id string) error {
 }
 
 // since returns what was told since the last call.
-func (w *bystander) since() []string {
+func (w *recordingObserver) since() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	told := w.told
@@ -82,11 +82,11 @@ func (w *bystander) since() []string {
 	return told
 }
 
-func watched(t testing.TB) (*session.Sessions, *bystander) {
+func watched(t testing.TB) (*session.Sessions, *recordingObserver) {
 	t.Helper()
 	store := memory.New()
-	w := &bystander{store: store}
-	return session.New(store, &session.Options{Witness: w}), w
+	w := &recordingObserver{store: store}
+	return session.New(store, &session.Options{AppendObserver: w}), w
 }
 
 func TestWitnessIsToldOfEverything(t *testing.T) {
@@ -110,12 +110,12 @@ func TestWitnessIsToldOfEverything(t *testing.T) {
 	_, err = l.AppendAt(ctx, 3, userDraft("d", "d"))
 	wantErr(t, err, session.ErrConflict)
 	step("a conflict", nil)
-	step("rewrite", l.Rewrite(ctx, session.Rewrite{Reason: "truncate", Cut: "b"}), "s 5")
+	step("rewrite", l.Rewrite(ctx, session.Rewrite{Reason: "truncate", TruncateAfter: "b"}), "s 5")
 	_, err = s.AppendShared(ctx, "s", 5, answerDraft("q", "allow"))
 	step("without the lease", err, "s 6")
 	step("rename", s.Rename(ctx, "s", "title"), "s 7")
 	step("rename to the same", s.Rename(ctx, "s", "title"))
-	_, err = l.TakeIn(ctx)
+	_, err = l.Refresh(ctx)
 	step("take in", err)
 	step("rename without a witness", other.Rename(ctx, "s", "another"))
 	_, err = l.Append(ctx, userDraft("d", "d"))
@@ -127,7 +127,7 @@ func TestWitnessIsToldOfEverything(t *testing.T) {
 	l, err = s.Open(ctx, "s", nil)
 	step("open", err, "s 10")
 	l.Close()
-	r, err := s.Restore(ctx, session.RestoreOptions{SessionID: "s", Fork: true, ForkID: "g", At: "a"})
+	r, err := s.Restore(ctx, session.RestoreOptions{SessionID: "s", Fork: true, ForkID: "g", ItemID: "a"})
 	step("restore a fork", err, "g 4", "g 4")
 	r.Log.Close()
 	step("save", s.Save(ctx, "new", nil, nil), "new 1")
@@ -176,10 +176,10 @@ func TestWitnessFailsBeforeTakeIn(t *testing.T) {
 	w.fail(gone, 2)
 	_, err := l.Append(t.Context(), userDraft("b", "b"))
 	wantErr(t, err, gone)
-	_, err = l.TakeIn(t.Context())
+	_, err = l.Refresh(t.Context())
 	wantErr(t, err, gone)
 	// The caller was told that it failed: it is news.
-	if news := must(l.TakeIn(t.Context()))(t); len(news) != 1 || l.Head() != 3 {
+	if news := must(l.Refresh(t.Context()))(t); len(news) != 1 || l.Head() != 3 {
 		t.Errorf("taken in: %v, head %d", news, l.Head())
 	}
 }
@@ -255,7 +255,7 @@ func TestWitnessConcurrently(t *testing.T) {
 		must(l.Append(t.Context(), userDraft(fmt.Sprint("i", i), "x")))(t)
 	}
 	wg.Wait()
-	must(l.TakeIn(t.Context()))(t)
+	must(l.Refresh(t.Context()))(t)
 	if want := fmt.Sprint("s ", l.Head()); !slices.Contains(w.since(), want) {
 		t.Errorf("nobody told of %s", want)
 	}

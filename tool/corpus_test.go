@@ -12,9 +12,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -32,7 +32,7 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestCoreToolsCorpus(t *testing.T) {
 		"core_tools": checkCore,
 		// The original refuses a file as path; right is to search it. What does not
 		// exist is refused in the original's words.
-		"core_tools-043": corpus.Plays(`{"input": {"tool":"Grep","path":"<file>"}, "expect": {"is_error":true,"contains":"Directory not found"}}`, func(t *testing.T, c corpus.Case) {
+		"core_tools-043": corpus.Test(`{"input": {"tool":"Grep","path":"<file>"}, "expect": {"is_error":true,"contains":"Directory not found"}}`, func(t *testing.T, c corpus.Case) {
 			b := newBench(t)
 			b.write("f.txt", "a\nb\n")
 			r := b.call("Grep", map[string]any{"pattern": "b", "path": "f.txt"})
@@ -371,7 +371,7 @@ func TestCoreToolsNearTheCorpus(t *testing.T) {
 		{`{"tool":"Grep","path":"<file>","output_mode":"content","content":"a\r\nb\r\n"}`, `{"content":"f.txt:2:b"}`},
 	} {
 		t.Run(c.input, func(t *testing.T) {
-			checkCore(t, corpus.Near(map[string]string{"input": c.input, "expect": c.expect}))
+			checkCore(t, corpus.Variants(map[string]string{"input": c.input, "expect": c.expect}))
 		})
 	}
 }
@@ -379,7 +379,7 @@ func TestCoreToolsNearTheCorpus(t *testing.T) {
 func TestToolExecutorCorpus(t *testing.T) {
 	const agents = "the agent's loop runs calls; its tests have this case"
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "tool_executor"), map[string]func(*testing.T, corpus.Case){
-		"tool_executor-006": corpus.Plays(`{"expect": {"role":"user","content":[{"type":"tool_result","tool_use_id":"tu_001","content":"..."}]}}`, func(t *testing.T, c corpus.Case) {
+		"tool_executor-006": corpus.Test(`{"expect": {"role":"user","content":[{"type":"tool_result","tool_use_id":"tu_001","content":"..."}]}}`, func(t *testing.T, c corpus.Case) {
 			b := newBench(t)
 			for isError, command := range map[bool]string{false: "echo ok", true: "kill $$"} {
 				r := b.call("Bash", map[string]any{"command": command})
@@ -395,21 +395,21 @@ func TestToolExecutorCorpus(t *testing.T) {
 				}
 			}
 		}),
-		"tool_executor-009": corpus.Plays(`{"input": {"calls":["Write f","Read f"]}, "expect": {"read":"new"}}`, func(t *testing.T, c corpus.Case) {
+		"tool_executor-009": corpus.Test(`{"input": {"calls":["Write f","Read f"]}, "expect": {"read":"new"}}`, func(t *testing.T, c corpus.Case) {
 			b := newBench(t)
 			b.call("Write", map[string]any{"file_path": "f", "content": "new"})
 			if got := textOf(b.call("Read", map[string]any{"file_path": "f"})); got != "1\tnew" {
 				t.Errorf("got %q", got)
 			}
 		}),
-		"tool_executor-011": corpus.Plays(`{"settings": {"allowedTools":["Read"]}, "input": {"call":"Bash"}, "expect": {"is_error":true}}`, func(t *testing.T, c corpus.Case) {
+		"tool_executor-011": corpus.Test(`{"settings": {"allowedTools":["Read"]}, "input": {"call":"Bash"}, "expect": {"is_error":true}}`, func(t *testing.T, c corpus.Case) {
 			var settings struct{ AllowedTools []string }
 			var in struct{ Call string }
 			c.Decode(t, c.Settings(), &settings)
 			c.Decode(t, c.Input(), &in)
 			b := newBench(t)
 			for name, r := range map[string]*tool.Registry{
-				"only": b.registry.Only(settings.AllowedTools...), "without": b.registry.Without(in.Call),
+				"only": b.registry.Select(settings.AllowedTools...), "without": b.registry.Exclude(in.Call),
 			} {
 				if _, found := r.Lookup(in.Call); found {
 					t.Errorf("%s: %s may run", name, in.Call)

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// made is the tool that New makes.
-type made[In any] struct {
+// funcTool is the tool that New makes.
+type funcTool[In any] struct {
 	spec     Spec
 	schema   *schema
 	run      func(context.Context, *Call, In) (Result, error)
@@ -71,14 +71,14 @@ func New[In any](
 		return nil, fmt.Errorf("tool %s: input schema: %w", spec.Name, err)
 	}
 	spec.Input = s.shown
-	return &made[In]{spec: spec, schema: s, run: run, requests: requests}, nil
+	return &funcTool[In]{spec: spec, schema: s, run: run, requests: requests}, nil
 }
 
 // Spec describes the tool.
-func (t *made[In]) Spec() Spec { return t.spec }
+func (t *funcTool[In]) Spec() Spec { return t.spec }
 
 // Requests says what the call would touch. A bad input is the error of [Call.InvalidInput].
-func (t *made[In]) Requests(call *Call) ([]policy.Request, error) {
+func (t *funcTool[In]) Requests(call *Call) ([]policy.Request, error) {
 	in, err := t.decode(call)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (t *made[In]) Requests(call *Call) ([]policy.Request, error) {
 }
 
 // Run runs the call; a bad input is an error result.
-func (t *made[In]) Run(ctx context.Context, call *Call) (Result, error) {
+func (t *funcTool[In]) Run(ctx context.Context, call *Call) (Result, error) {
 	in, err := t.decode(call)
 	if err != nil {
 		return Failure(err.Error()), nil
@@ -110,7 +110,7 @@ func (t *made[In]) Run(ctx context.Context, call *Call) (Result, error) {
 	return t.run(ctx, call, in)
 }
 
-func (t *made[In]) decode(call *Call) (In, error) {
+func (t *funcTool[In]) decode(call *Call) (In, error) {
 	var in In
 	clean, err := t.schema.check(call.Input)
 	if err == nil {

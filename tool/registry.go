@@ -6,7 +6,7 @@ import (
 )
 
 // Registry holds the tools of a session by name. It never changes after it was
-// made, so it is safe for concurrent use; [Registry.Only] and [Registry.Without]
+// made, so it is safe for concurrent use; [Registry.Select] and [Registry.Exclude]
 // make smaller ones. A tool that is not in the registry cannot be run through it.
 type Registry struct {
 	tools  []Tool
@@ -41,10 +41,10 @@ func (r *Registry) Lookup(name string) (Tool, bool) {
 	return t, ok
 }
 
-// Else returns a registry that has the tools of this one, and asks find for any other
+// WithFallback returns a registry that has the tools of this one, and asks find for any other
 // name. What find has is not offered to a model, which knows it from elsewhere; find
 // must be safe for concurrent use, and be right about names that nobody meant.
-func (r *Registry) Else(find func(name string) (Tool, bool)) *Registry {
+func (r *Registry) WithFallback(find func(name string) (Tool, bool)) *Registry {
 	out := r.filter(func(string) bool { return true })
 	out.other = find
 	return out
@@ -68,14 +68,14 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Only returns a registry with just the named tools, in this registry's order.
+// Select returns a registry with just the named tools, in this registry's order.
 // Names it does not have are ignored: they allow nothing.
-func (r *Registry) Only(names ...string) *Registry {
+func (r *Registry) Select(names ...string) *Registry {
 	return r.filter(func(name string) bool { return slices.Contains(names, name) })
 }
 
-// Without returns a registry that lacks the named tools.
-func (r *Registry) Without(names ...string) *Registry {
+// Exclude returns a registry that lacks the named tools.
+func (r *Registry) Exclude(names ...string) *Registry {
 	return r.filter(func(name string) bool { return !slices.Contains(names, name) })
 }
 

@@ -41,10 +41,10 @@ func TestRegistry(t *testing.T) {
 		want string
 	}{
 		{"all, in order", r, "Read Bash Edit"},
-		{"only keeps the order", r.Only("Edit", "Read", "Nothing"), "Read Edit"},
-		{"without", r.Without("Bash", "Nothing"), "Read Edit"},
-		{"exact case", r.Only("read", "BASH"), ""},
-		{"both", r.Only("Read", "Bash").Without("Bash"), "Read"},
+		{"only keeps the order", r.Select("Edit", "Read", "Nothing"), "Read Edit"},
+		{"without", r.Exclude("Bash", "Nothing"), "Read Edit"},
+		{"exact case", r.Select("read", "BASH"), ""},
+		{"both", r.Select("Read", "Bash").Exclude("Bash"), "Read"},
 		{"none", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func ExampleNewRegistry() {
 		fmt.Println(err)
 		return
 	}
-	r = r.Without("Shout")
+	r = r.Exclude("Shout")
 	_, found := r.Lookup("Shout")
 	fmt.Println(len(r.Specs()), found)
 	// Output: 1 false

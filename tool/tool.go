@@ -70,9 +70,9 @@ type Call struct {
 	// would touch still is as it was shown. Where the log does not tell that the model
 	// has read it, the approval stands for that.
 	Resumed bool
-	// Asked is the input that a person was asked about who has put Input in its place; nil
+	// OriginalInput is the input that a person was asked about who has put Input in its place; nil
 	// when nobody has. No model, hook or policy sets it.
-	Asked json.RawMessage
+	OriginalInput json.RawMessage
 
 	// Ask asks for one more effect that only shows while the call runs, such as a
 	// connection; nil is a yes, an error says why not. It waits for whoever decides,
@@ -90,20 +90,20 @@ type Call struct {
 	// A call whose Save fails changes nothing. It may be called from any goroutine.
 	Save func(ctx context.Context, before Image) error
 
-	// Out takes what the call has to show before it has ended, for whoever looks at it
+	// Output takes what the call has to show before it has ended, for whoever looks at it
 	// meanwhile; nil: nobody does. It is for one goroutine at a time.
-	Out io.Writer
+	Output io.Writer
 }
 
 // Result is what a call came to. In JSON, an event has its Content as an array of parts.
 type Result struct {
-	Content  []transcript.Part  `json:"-"` // Text, Media, File or Structured
-	IsError  bool               `json:"is_error,omitempty"`
-	ExitCode *int               `json:"exit_code,omitempty"` // of a command
-	Notes    []string           `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused. The model reads them in Content
-	Changes  []FileChange       `json:"changes,omitempty"`   // files that the tool has changed
-	Seen     []record.ShownFile `json:"seen,omitempty"`      // files that Content shows, or a part of them, by the SHA-256 of their whole content
-	Cwd      string             `json:"cwd,omitempty"`       // the current directory from now on, when the call has changed it
+	Content    []transcript.Part  `json:"-"` // Text, Media, File or Structured
+	IsError    bool               `json:"is_error,omitempty"`
+	ExitCode   *int               `json:"exit_code,omitempty"` // of a command
+	Notes      []string           `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused. The model reads them in Content
+	Changes    []FileChange       `json:"changes,omitempty"`   // files that the tool has changed
+	FilesShown []record.FileShown `json:"seen,omitempty"`      // files that Content shows, or a part of them, by the SHA-256 of their whole content
+	Cwd        string             `json:"cwd,omitempty"`       // the current directory from now on, when the call has changed it
 }
 
 // Text returns a result of one text.

@@ -23,7 +23,7 @@ func TestCorpus(t *testing.T) {
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
 		"dispatch":              checkDispatch,
 		"transcript-invariants": checkInvariant,
-		"ak-persist-019":        corpus.Plays(`{"given": {"items":"parts with inline bytes, uri, handle, unicode, nested JSON numbers 1, 1.0, 1e400-as-string, empty text"}, "when": ["store","load"], "expect": {"equal":"byte for byte after canonical encoding"}}`, checkCanonical),
+		"ak-persist-019":        corpus.Test(`{"given": {"items":"parts with inline bytes, uri, handle, unicode, nested JSON numbers 1, 1.0, 1e400-as-string, empty text"}, "when": ["store","load"], "expect": {"equal":"byte for byte after canonical encoding"}}`, checkCanonical),
 	}, nil)
 }
 
@@ -32,7 +32,7 @@ func checkDispatch(t *testing.T, c corpus.Case) {
 		Kind transcript.Role `json:"last_item_kind"`
 	}
 	var expect struct{ Dispatch bool }
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &expect)
 	var items []transcript.Encoded
 	switch given.Kind {
@@ -75,7 +75,7 @@ func itemOf(t *testing.T, s string) transcript.Encoded {
 func checkInvariant(t *testing.T, c corpus.Case) {
 	var given struct{ Transcript []string }
 	var expect struct{ Result string }
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &expect)
 	var items []transcript.Encoded
 	for _, s := range given.Transcript {
@@ -121,11 +121,11 @@ func TestNearTheCorpus(t *testing.T) {
 		`["assistant call c1","tool result c1","assistant call c2","tool result c2","user"]`: "valid",
 	} {
 		t.Run(given, func(t *testing.T) {
-			checkInvariant(t, corpus.Near(map[string]string{"given": `{"transcript":` + given + `}`, "expect": `{"result":"` + expect + `"}`}))
+			checkInvariant(t, corpus.Variants(map[string]string{"given": `{"transcript":` + given + `}`, "expect": `{"result":"` + expect + `"}`}))
 		})
 	}
 	for kind, expect := range map[string]string{`"none"`: "false", `""`: "false", `null`: "false", `"system"`: "false", `"notification"`: "true"} {
-		checkDispatch(t, corpus.Near(map[string]string{"given": `{"last_item_kind":` + kind + `}`, "expect": `{"dispatch":` + expect + `}`}))
+		checkDispatch(t, corpus.Variants(map[string]string{"given": `{"last_item_kind":` + kind + `}`, "expect": `{"dispatch":` + expect + `}`}))
 	}
 }
 

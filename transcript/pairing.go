@@ -29,7 +29,7 @@ func (t *Transcript) Append(items ...Encoded) error {
 }
 
 func (t *Transcript) append(e Encoded) error {
-	if err := t.Admits(e); err != nil {
+	if err := t.CanAppend(e); err != nil {
 		return err
 	}
 	at := len(t.items)
@@ -47,8 +47,8 @@ func (t *Transcript) append(e Encoded) error {
 	return nil
 }
 
-// Admits reports, as an error, why e could not be appended now.
-func (t *Transcript) Admits(e Encoded) error {
+// CanAppend reports, as an error, why e could not be appended now.
+func (t *Transcript) CanAppend(e Encoded) error {
 	at := len(t.items)
 	fault := func(f string, ids ...string) error { return &PairingError{Fault: f, IDs: ids, Item: at} }
 	for i, id := range e.results {

@@ -13,9 +13,9 @@ const marker = "[secret:"
 // What of a text an expression is shown around a word, in bytes. It is shown more
 // when it matches up to the edge.
 const (
-	before = 256
-	after  = 1024
-	least  = 512 // what a later word must have had behind it to count as searched
+	before     = 256
+	after      = 1024
+	minContext = 512 // what a later word must have had behind it to count as searched
 )
 
 // rounds bounds how often a text is masked again: what is left after a secret was
@@ -43,7 +43,7 @@ func (m *Masker) each(s string, tell func(secret string, pattern int)) string {
 		at := 0
 		for _, sp := range spans {
 			b.WriteString(s[at:sp.start])
-			b.WriteString(m.patterns[sp.pattern].Show)
+			b.WriteString(m.patterns[sp.pattern].Replacement)
 			at = sp.end
 			tell(s[sp.start:sp.end], sp.pattern)
 		}
@@ -55,7 +55,7 @@ func (m *Masker) each(s string, tell func(secret string, pattern int)) string {
 
 // shows reports whether a text has what stands in the place of a secret.
 func (m *Masker) shows(s string) bool {
-	return slices.ContainsFunc(m.patterns, func(p pattern) bool { return strings.Contains(s, p.Show) })
+	return slices.ContainsFunc(m.patterns, func(p pattern) bool { return strings.Contains(s, p.Replacement) })
 }
 
 // spans finds the secrets in a text, in order, none within another.
@@ -75,12 +75,12 @@ func (m *Masker) spans(s string) []span {
 			searched = make([]int, len(m.patterns))
 		}
 		for _, w := range ends {
-			if end+least > searched[w.pattern] {
-				spans, searched[w.pattern] = m.around(s, w, end, max(searched[w.pattern]-least, 0), spans)
+			if end+minContext > searched[w.pattern] {
+				spans, searched[w.pattern] = m.around(s, w, end, max(searched[w.pattern]-minContext, 0), spans)
 			}
 		}
 	}
-	for _, p := range m.always {
+	for _, p := range m.unkeyed {
 		spans, _ = m.search(s, p, 0, len(s), spans)
 	}
 	return distinct(spans)
@@ -93,13 +93,13 @@ func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, 
 	from = max(from, end-len(w.text)-before)
 	if p.Starts {
 		from = end - len(w.text)
-		if p.Apart && from > 0 && alnum(s[from-1]) {
+		if p.WordStart && from > 0 && alnum(s[from-1]) {
 			return spans, 0
 		}
 	}
 	for reach := after; ; reach *= 4 {
 		to := min(end+reach, len(s))
-		if to+least > len(s) {
+		if to+minContext > len(s) {
 			to = len(s)
 		}
 		more, edge := m.search(s, w.pattern, from, to, spans)
@@ -109,9 +109,9 @@ func (m *Masker) around(s string, w word, end, from int, spans []span) ([]span, 
 		case p.Starts && len(more) == len(spans):
 			return more, 0
 		case p.Starts: // nothing else begins within it
-			return more, more[len(more)-1].end + least
+			return more, more[len(more)-1].end + minContext
 		case to == len(s):
-			return more, len(s) + least
+			return more, len(s) + minContext
 		}
 		return more, to
 	}
@@ -133,7 +133,7 @@ func (m *Masker) search(s string, pattern, from, to int, spans []span) (_ []span
 			}
 		}
 		sp := span{from + start, from + end, pattern}
-		if start < end && p.fits(s[sp.start:sp.end]) && !masked(s, sp) {
+		if start < end && p.matches(s[sp.start:sp.end]) && !masked(s, sp) {
 			spans = append(spans, sp)
 		}
 	}
@@ -166,8 +166,8 @@ func distinct(spans []span) []span {
 	return out
 }
 
-// fits reports whether a text looks like a secret of the pattern.
-func (p *pattern) fits(s string) bool {
+// matches reports whether a text looks like a secret of the pattern.
+func (p *pattern) matches(s string) bool {
 	return (!p.Digits || mixed(s)) && (p.Entropy == 0 || entropy(s) >= p.Entropy) && (!p.Literal || literal(s))
 }
 

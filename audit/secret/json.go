@@ -10,7 +10,7 @@ import (
 )
 
 func (m *Masker) json(raw json.RawMessage) (json.RawMessage, []string) {
-	words := len(m.always) > 0 || has(m.words, raw)
+	words := len(m.unkeyed) > 0 || has(m.words, raw)
 	if !words && bytes.IndexByte(raw, '\\') < 0 {
 		return raw, nil
 	}
@@ -104,7 +104,7 @@ func (w *walker) value(key string, start, end int) {
 		text = w.plain
 	}
 	var spans []span
-	if len(w.m.always) > 0 || has(w.m.words, text) {
+	if len(w.m.unkeyed) > 0 || has(w.m.words, text) {
 		spans = w.m.spans(string(text))
 	}
 	if len(spans) == 0 && key != "" {
@@ -117,7 +117,7 @@ func (w *walker) value(key string, start, end int) {
 			}
 		}
 	}
-	at := place{raw: start}
+	at := position{raw: start}
 	for _, sp := range spans {
 		at = w.place(at, sp.start)
 		from := at.raw
@@ -126,11 +126,11 @@ func (w *walker) value(key string, start, end int) {
 	}
 }
 
-// place is the same place in a string with escapes and without.
-type place struct{ raw, plain int }
+// position is the same place in a string with escapes and without.
+type position struct{ raw, plain int }
 
 // place goes on to where a byte of the string without escapes comes from.
-func (w *walker) place(p place, plain int) place {
+func (w *walker) place(p position, plain int) position {
 	for p.plain < plain {
 		if w.raw[p.raw] != '\\' {
 			p.raw++
@@ -147,7 +147,7 @@ func (w *walker) place(p place, plain int) place {
 // replace puts the mark of a pattern in the place of raw[from:to].
 func (w *walker) replace(from, to, pattern int) {
 	p := &w.m.patterns[pattern]
-	show, _ := json.Marshal(p.Show)
+	show, _ := json.Marshal(p.Replacement)
 	w.out = append(w.out, w.raw[w.done:from]...)
 	w.out = append(w.out, show[1:len(show)-1]...)
 	w.done = to

@@ -7,7 +7,7 @@ import (
 )
 
 // What people write where a secret would stand.
-var standIns = []string{
+var placeholderTexts = []string{
 	"example", "changeme", "change-me", "change_me", "placeholder", "your-", "your_", "yourpassword", "xxxx", "****", "....", "dummy",
 	"redacted", "insert-", "insert_", "replace", "secret", "password", "passwd", "sample", "123456789", "abcdef", "process.env", "os.environ",
 }
@@ -25,7 +25,7 @@ var (
 // call, a path, an id or what stands for a secret in documentation.
 func literal(s string) bool {
 	lower := strings.ToLower(s)
-	for _, w := range standIns {
+	for _, w := range placeholderTexts {
 		if strings.Contains(lower, w) {
 			return false
 		}

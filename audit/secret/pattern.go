@@ -25,7 +25,7 @@ var usual = sync.OnceValues(func() (*Masker, error) { return compiled(Options{})
 // New compiles the patterns. A bad one is an error that names it: its expression
 // does not compile, or it does not do with its examples what it says.
 func New(o *Options) (*Masker, error) {
-	if o == nil || !o.Alone && len(o.Patterns) == 0 {
+	if o == nil || !o.NoBuiltin && len(o.Patterns) == 0 {
 		return usual()
 	}
 	return compiled(*o)
@@ -33,7 +33,7 @@ func New(o *Options) (*Masker, error) {
 
 func compiled(opt Options) (*Masker, error) {
 	m := &Masker{}
-	if !opt.Alone {
+	if !opt.NoBuiltin {
 		for _, p := range builtin {
 			m.patterns = append(m.patterns, pattern{p, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p.anchored()) })})
 		}
@@ -67,12 +67,12 @@ func compile(p Pattern) (pattern, error) {
 	switch {
 	case err != nil:
 		return bad("%v", err)
-	case p.Starts && len(p.Words) == 0, p.Apart && !p.Starts:
+	case p.Starts && len(p.Words) == 0, p.WordStart && !p.Starts:
 		return bad("starts needs words, and apart needs starts")
 	case re.MatchString(""):
 		return bad("the expression %q matches nothing at all: demand a character", p.Expr)
-	case p.Show != "" && re.MatchString(p.Show):
-		return bad("the expression matches what it shows, %q", p.Show)
+	case p.Replacement != "" && re.MatchString(p.Replacement):
+		return bad("the expression matches what it shows, %q", p.Replacement)
 	case p.Entropy < 0 || p.Entropy > 8:
 		return bad("entropy %g is not between 0 and 8 bits", p.Entropy)
 	}
@@ -94,11 +94,11 @@ func (m *Masker) index() {
 	var list []word
 	for i := range m.patterns {
 		p := &m.patterns[i]
-		if p.Show == "" {
-			p.Show = marker + p.ID + "]"
+		if p.Replacement == "" {
+			p.Replacement = marker + p.ID + "]"
 		}
 		if len(p.Words) == 0 {
-			m.always = append(m.always, i)
+			m.unkeyed = append(m.unkeyed, i)
 		}
 		for _, w := range p.Words {
 			list = append(list, word{strings.ToLower(w), i})
@@ -119,7 +119,7 @@ func (m *Masker) try(given []Pattern) error {
 				return fmt.Errorf("secret: pattern %q does not find its example %q", p.ID, e)
 			}
 		}
-		for _, e := range p.Not {
+		for _, e := range p.CounterExamples {
 			if has(e) {
 				return fmt.Errorf("secret: pattern %q finds %q, which it says is none", p.ID, e)
 			}

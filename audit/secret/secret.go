@@ -23,29 +23,29 @@ type Pattern struct {
 	Words []string `json:"words"` // one of them is in every such secret's text, any case: a fast look before Expr; none: every text is searched
 	Expr  string   `json:"expr"`  // regular expression (RE2); its first group that matches, when there is one, is the secret
 
-	Starts bool `json:"starts,omitempty"` // what Expr matches begins with one of the words: it is tried nowhere else
-	Apart  bool `json:"apart,omitempty"`  // and no letter or digit stands before that
+	Starts    bool `json:"starts,omitempty"` // what Expr matches begins with one of the words: it is tried nowhere else
+	WordStart bool `json:"apart,omitempty"`  // and no letter or digit stands before that
 
-	Entropy float64 `json:"entropy,omitempty"` // bits per character that the secret must have at least
-	Digits  bool    `json:"digits,omitempty"`  // it must have a digit and a letter
-	Literal bool    `json:"literal,omitempty"` // it must not look like a variable, a call or a stand-in such as "changeme"
-	Show    string  `json:"show,omitempty"`    // what stands in its place; default "[secret:ID]"
+	Entropy     float64 `json:"entropy,omitempty"` // bits per character that the secret must have at least
+	Digits      bool    `json:"digits,omitempty"`  // it must have a digit and a letter
+	Literal     bool    `json:"literal,omitempty"` // it must not look like a variable, a call or a stand-in such as "changeme"
+	Replacement string  `json:"show,omitempty"`    // what stands in its place; default "[secret:ID]"
 
-	Examples []string `json:"examples,omitempty"` // made up; each is found
-	Not      []string `json:"not,omitempty"`      // and these are not
+	Examples        []string `json:"examples,omitempty"` // made up; each is found
+	CounterExamples []string `json:"not,omitempty"`      // and these are not
 }
 
 // Options adjusts [New].
 type Options struct {
-	Patterns []Pattern // besides the built-in ones
-	Alone    bool      // without the built-in ones
+	Patterns  []Pattern // besides the built-in ones
+	NoBuiltin bool      // without the built-in ones
 }
 
 // Masker masks secrets. It is safe for concurrent use; a nil one masks nothing.
 type Masker struct {
 	patterns []pattern
 	words    *words
-	always   []int // patterns without words
+	unkeyed  []int // patterns without words
 }
 
 // Text masks the secrets in a text. What has none is returned as it is, without a
@@ -57,9 +57,9 @@ func (m *Masker) Text(s string) (string, []string) {
 	return m.text(s)
 }
 
-// Hides reports whether a secret in a text has one of these characters: then whoever
+// MasksAny reports whether a secret in a text has one of these characters: then whoever
 // sees the text masked does not see what they do.
-func (m *Masker) Hides(s, chars string) bool {
+func (m *Masker) MasksAny(s, chars string) bool {
 	hides := false
 	if m != nil {
 		m.each(s, func(secret string, _ int) { hides = hides || strings.ContainsAny(secret, chars) })
@@ -67,9 +67,9 @@ func (m *Masker) Hides(s, chars string) bool {
 	return hides
 }
 
-// Shows reports whether a text has what stands in the place of a secret: it was
+// HasPlaceholder reports whether a text has what stands in the place of a secret: it was
 // masked, or somebody wrote it so.
-func (m *Masker) Shows(s string) bool {
+func (m *Masker) HasPlaceholder(s string) bool {
 	return strings.Contains(s, marker) || m != nil && m.shows(s)
 }
 

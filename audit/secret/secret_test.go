@@ -83,7 +83,7 @@ func TestBuiltin(t *testing.T) {
 					checkInPlaces(t, m, text)
 				}
 			}
-			for _, e := range p.Not {
+			for _, e := range p.CounterExamples {
 				for range 4 {
 					text := filled(r, e)
 					if masked, found := m.Text(text); slices.Contains(found, p.ID) {
@@ -164,16 +164,16 @@ func TestHidesAndShows(t *testing.T) {
 		"psql postgres://me:" + "Kx9;reboot&q2@host":                  true,
 		"ls; reboot": false,
 	} {
-		if m.Hides(text, ";&") != want {
+		if m.MasksAny(text, ";&") != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 		masked, found := m.Text(text)
-		if m.Shows(text) || m.Shows(masked) != (len(found) > 0) {
+		if m.HasPlaceholder(text) || m.HasPlaceholder(masked) != (len(found) > 0) {
 			t.Errorf("%q, %q", text, masked)
 		}
 	}
 	var none *Masker
-	if none.Hides("a;b", ";") || !none.Shows("[secret:jwt]") {
+	if none.MasksAny("a;b", ";") || !none.HasPlaceholder("[secret:jwt]") {
 		t.Error("without a masker")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/bench/spawn"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // This test is also the process that starts, when it is asked to be.
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 func client(t *testing.T, flag string) *spawn.Client {
 	t.Helper()
 	if err := kernel.Namespaces(); err != nil {
-		missing.Skip(t, "no namespaces can be made here (%v): run this outside of a container", err)
+		testneed.Need(t, "no namespaces can be made here (%v): run this outside of a container", err)
 	}
 	cmd := exec.Command("/proc/self/exe", flag)
 	cmd.Stderr = os.Stderr

@@ -26,9 +26,9 @@ type Info struct {
 
 // Caller is who asks, as the daemon sees it.
 type Caller struct {
-	Name   string  `json:"name"`
-	Via    string  `json:"via" jsonschema:"unix, token or cookie"`
-	Scopes []Scope `json:"scopes"`
-	CSRF   string  `json:"csrf,omitempty" jsonschema:"told only to a caller that has it already"`
-	Agent  bool    `json:"agent,omitempty" jsonschema:"started by a run of this daemon: it may read and change nothing"`
+	Name       string  `json:"name"`
+	AuthMethod string  `json:"via" jsonschema:"unix, token or cookie"`
+	Scopes     []Scope `json:"scopes"`
+	CSRF       string  `json:"csrf,omitempty" jsonschema:"told only to a caller that has it already"`
+	Agent      bool    `json:"agent,omitempty" jsonschema:"started by a run of this daemon: it may read and change nothing"`
 }

@@ -10,7 +10,7 @@ import (
 type Policy struct {
 	Version int            `json:"version"`
 	Mode    policy.Mode    `json:"mode"`
-	Live    bool           `json:"live" jsonschema:"the run runs: these are its guards; otherwise what is on record, without settings"`
+	Running bool           `json:"live" jsonschema:"the run runs: these are its guards; otherwise what is on record, without settings"`
 	Chains  []policy.Chain `json:"chains"`
 	Grants  []policy.Grant `json:"grants"`
 }

@@ -21,9 +21,9 @@ type NewRun struct {
 	Input        string  `json:"input,omitempty" jsonschema:"the earlier name of prompt"`
 }
 
-// Whole returns the run's spec, with the fields that have earlier names.
-func (n *NewRun) Whole() runspec.Spec {
-	s := n.Spec.Over(runspec.Spec{
+// FullSpec returns the run's spec, with the fields that have earlier names.
+func (n *NewRun) FullSpec() runspec.Spec {
+	s := n.Spec.Merge(runspec.Spec{
 		Prompt: n.Input, Session: runspec.Session{ID: n.SessionID, Title: n.Title},
 		Permissions: runspec.Permissions{Mode: n.Mode}, Limits: runspec.Limits{MaxBudgetUSD: n.MaxBudgetUSD},
 	})
@@ -33,26 +33,26 @@ func (n *NewRun) Whole() runspec.Spec {
 	return s
 }
 
-// Status is where a run stands.
+// RunStatus is where a run stands.
 //
 //	pending ─► running ⇄ waiting ─► completed | failed | cancelled | interrupted
 //	             ▲                              │
 //	             └────────── continue ◄─────────┘
-type Status string
+type RunStatus string
 
 // The statuses of a run. A pending one is in memory only; one that waits is running on record.
 const (
-	StatusPending     Status = "pending"
-	StatusRunning     Status = "running"
-	StatusWaiting     Status = "waiting" // for an answer or for input
-	StatusCompleted   Status = "completed"
-	StatusFailed      Status = "failed"
-	StatusCancelled   Status = "cancelled"
-	StatusInterrupted Status = "interrupted" // its daemon ended; it can be continued
+	StatusPending     RunStatus = "pending"
+	StatusRunning     RunStatus = "running"
+	StatusWaiting     RunStatus = "waiting" // for an answer or for input
+	StatusCompleted   RunStatus = "completed"
+	StatusFailed      RunStatus = "failed"
+	StatusCancelled   RunStatus = "cancelled"
+	StatusInterrupted RunStatus = "interrupted" // its daemon ended; it can be continued
 )
 
 // Ended reports whether nothing more happens until the run is continued.
-func (s Status) Ended() bool {
+func (s RunStatus) Ended() bool {
 	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled || s == StatusInterrupted
 }
 
@@ -60,7 +60,7 @@ func (s Status) Ended() bool {
 type RunInfo struct {
 	RunID        string         `json:"runId" jsonschema:"the run"`
 	SessionID    string         `json:"sessionId" jsonschema:"its session: the same"`
-	Status       Status         `json:"status" jsonschema:"where it stands"`
+	Status       RunStatus      `json:"status" jsonschema:"where it stands"`
 	StrategyName string         `json:"strategyName" jsonschema:"the strategy's name"`
 	StrategyPath string         `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
 	Agents       []string       `json:"agents,omitempty" jsonschema:"names of its agents"`

@@ -11,29 +11,29 @@ import (
 // those of the agents that work for its run.
 type Session struct {
 	session.Meta
-	Status Status  `json:"status,omitempty" jsonschema:"where its run stands: run as on record, or waiting for an answer or for input, or interrupted when no process runs it"`
-	HeldBy *Holder `json:"held_by,omitempty" jsonschema:"the process that writes it"`
+	Status RunStatus    `json:"status,omitempty" jsonschema:"where its run stands: run as on record, or waiting for an answer or for input, or interrupted when no process runs it"`
+	HeldBy *LeaseHolder `json:"held_by,omitempty" jsonschema:"the process that writes it"`
 
-	LeftBehind *session.Left `json:"left_behind,omitempty" jsonschema:"of a fork that was just made: what was decided in its source and does not hold in it; with_grants keeps it"`
+	NotInherited *session.NotInherited `json:"left_behind,omitempty" jsonschema:"of a fork that was just made: what was decided in its source and does not hold in it; with_grants keeps it"`
 }
 
 // UnmarshalJSON reads all of it: that of [session.Meta] would read the meta alone.
 func (s *Session) UnmarshalJSON(b []byte) error {
 	var more struct {
-		Status     Status        `json:"status"`
-		HeldBy     *Holder       `json:"held_by"`
-		LeftBehind *session.Left `json:"left_behind"`
+		Status     RunStatus             `json:"status"`
+		HeldBy     *LeaseHolder          `json:"held_by"`
+		LeftBehind *session.NotInherited `json:"left_behind"`
 	}
 	if err := json.Unmarshal(b, &s.Meta); err != nil {
 		return err
 	}
 	err := json.Unmarshal(b, &more)
-	s.Status, s.HeldBy, s.LeftBehind = more.Status, more.HeldBy, more.LeftBehind
+	s.Status, s.HeldBy, s.NotInherited = more.Status, more.HeldBy, more.LeftBehind
 	return err
 }
 
-// Holder is the process that writes a session.
-type Holder struct {
+// LeaseHolder is the process that writes a session.
+type LeaseHolder struct {
 	Host    string    `json:"host,omitempty"`
 	PID     int       `json:"pid,omitempty"`
 	Command string    `json:"command,omitempty"`
@@ -59,7 +59,7 @@ type Fork struct {
 
 // Rewind says how far a session is taken back, and what of it.
 type Rewind struct {
-	To         string   `json:"to,omitempty" jsonschema:"right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first)"`
+	Target     string   `json:"to,omitempty" jsonschema:"right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first)"`
 	ToRewrite  string   `json:"to_rewrite,omitempty" jsonschema:"or before the rewrite in this record, such as a compaction; last is the newest"`
 	Files      bool     `json:"files,omitempty" jsonschema:"only the files, unless transcript is true, too"`
 	Transcript bool     `json:"transcript,omitempty" jsonschema:"only the transcript, unless files is true, too; without both it is both, with to_rewrite the transcript"`
@@ -70,27 +70,27 @@ type Rewind struct {
 	Digest     string   `json:"digest,omitempty" jsonschema:"digest of the plan to apply, from the answer that was shown; without it nothing is changed"`
 }
 
-// Rewound is the plan of a rewind, and what was done.
-type Rewound struct {
-	To     int64         `json:"to"`
-	Files  []rewoundFile `json:"files"`
-	Items  [2]int        `json:"items"`
-	Digest string        `json:"digest"`
-	Head   int64         `json:"head"` // a rewind to it undoes this one
+// RewindResult is the plan of a rewind, and what was done.
+type RewindResult struct {
+	To     int64        `json:"to"`
+	Files  []rewindFile `json:"files"`
+	Items  [2]int       `json:"items"`
+	Digest string       `json:"digest"`
+	Head   int64        `json:"head"` // a rewind to it undoes this one
 	Done   *struct {
-		Files      []rewoundFile `json:"files"`
-		Transcript bool          `json:"transcript"`
-		Forked     string        `json:"forked"`
-		Unkept     []rewoundFile `json:"unkept"`
-		Notices    []string      `json:"notices"`
+		Files      []rewindFile `json:"files"`
+		Transcript bool         `json:"transcript"`
+		Forked     string       `json:"forked"`
+		Unkept     []rewindFile `json:"unkept"`
+		Notices    []string     `json:"notices"`
 	} `json:"done"` // nil of a plan
 }
 
-// rewoundFile is a file, and what is done with it: docs/sessions.md lists the actions.
-type rewoundFile struct {
+// rewindFile is a file, and what is done with it: docs/sessions.md lists the actions.
+type rewindFile struct {
 	Path   string `json:"path"`
 	Action string `json:"action"`
-	Why    string `json:"why"`
+	Reason string `json:"why"`
 	Note   string `json:"note"`
 	Size   int64  `json:"size"`
 }

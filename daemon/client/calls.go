@@ -11,35 +11,35 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Query filters a list. The daemon refuses a field that the list does not have.
-type Query struct {
+// ListOptions filters a list. The daemon refuses a field that the list does not have.
+type ListOptions struct {
 	Limit  int
 	Cursor string // Next of the page before
 
-	Text    string // sessions: looked for in id, title, first prompt, summary, tag, folder
-	Cwd     string // sessions and runs
-	Project string // sessions
-	Tag     string // sessions
-	Run     string // sessions: a run's status, or "*"
-	Owner   string // sessions
-	Asked   bool   // sessions: only those with open questions
-	Agents  bool   // sessions: also those that work for a run; with Owner or Asked they are there anyway
+	Text          string // sessions: looked for in id, title, first prompt, summary, tag, folder
+	Cwd           string // sessions and runs
+	Project       string // sessions
+	Tag           string // sessions
+	Run           string // sessions: a run's status, or "*"
+	Owner         string // sessions
+	WithQuestions bool   // sessions: only those with open questions
+	Agents        bool   // sessions: also those that work for a run; with Owner or Asked they are there anyway
 
-	Status  api.Status // runs
-	State   string     // approvals: pending (the default) or all
-	Session string     // approvals and audit
-	Kind    string     // audit
+	Status  api.RunStatus // runs
+	State   string        // approvals: pending (the default) or all
+	Session string        // approvals and audit
+	Kind    string        // audit
 }
 
-func (q *Query) params() string {
+func (q *ListOptions) params() string {
 	yes := map[bool]string{true: "true"}
 	return query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "q", q.Text, "cwd", q.Cwd, "project", q.Project, "tag", q.Tag,
-		"run", q.Run, "owner", q.Owner, "asked", yes[q.Asked], "agents", yes[q.Agents],
+		"run", q.Run, "owner", q.Owner, "asked", yes[q.WithQuestions], "agents", yes[q.Agents],
 		"status", string(q.Status), "state", q.State, "session", q.Session, "kind", q.Kind)
 }
 
 // Sessions lists sessions, newest first.
-func (c *Client) Sessions(ctx context.Context, q Query) (*api.Page[api.Session], error) {
+func (c *Client) Sessions(ctx context.Context, q ListOptions) (*api.Page[api.Session], error) {
 	return do[api.Page[api.Session]](ctx, c, request{op: "listSessions", query: q.params()})
 }
 
@@ -64,8 +64,8 @@ func (c *Client) ForkSession(ctx context.Context, id string, f api.Fork) (*api.S
 }
 
 // RewindSession returns the plan of a rewind, or with the plan's digest applies it.
-func (c *Client) RewindSession(ctx context.Context, id string, r api.Rewind) (*api.Rewound, error) {
-	return do[api.Rewound](ctx, c, request{op: "rewindSession", path: []string{id}, body: r})
+func (c *Client) RewindSession(ctx context.Context, id string, r api.Rewind) (*api.RewindResult, error) {
+	return do[api.RewindResult](ctx, c, request{op: "rewindSession", path: []string{id}, body: r})
 }
 
 // Records returns records after a seq, oldest first; after -N is the last N. Kinds,
@@ -86,7 +86,7 @@ func (c *Client) Export(ctx context.Context, id, format string) (io.ReadCloser, 
 }
 
 // Runs lists runs, newest first.
-func (c *Client) Runs(ctx context.Context, q Query) (*api.Page[api.RunInfo], error) {
+func (c *Client) Runs(ctx context.Context, q ListOptions) (*api.Page[api.RunInfo], error) {
 	return do[api.Page[api.RunInfo]](ctx, c, request{op: "listRuns", query: q.params()})
 }
 
@@ -136,7 +136,7 @@ func (c *Client) run(ctx context.Context, op, id string, body any) (*api.RunInfo
 }
 
 // Approvals lists questions; those that wait are the oldest first.
-func (c *Client) Approvals(ctx context.Context, q Query) (*api.Page[api.Approval], error) {
+func (c *Client) Approvals(ctx context.Context, q ListOptions) (*api.Page[api.Approval], error) {
 	return do[api.Page[api.Approval]](ctx, c, request{op: "listApprovals", query: q.params()})
 }
 

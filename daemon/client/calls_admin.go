@@ -12,16 +12,16 @@ import (
 
 // FolderPolicy is what settings say for a folder: as `holdfast policy show --json`.
 func (c *Client) FolderPolicy(ctx context.Context, cwd string) (json.RawMessage, error) {
-	return raw(ctx, c, request{op: "getPolicy", query: query("cwd", cwd)})
+	return requestRaw(ctx, c, request{op: "getPolicy", query: query("cwd", cwd)})
 }
 
 // TestPolicy says what would happen to a call: as `holdfast policy check --json`.
 func (c *Client) TestPolicy(ctx context.Context, t api.PolicyTest) (json.RawMessage, error) {
-	return raw(ctx, c, request{op: "testPolicy", body: t})
+	return requestRaw(ctx, c, request{op: "testPolicy", body: t})
 }
 
 // Audit lists evidence: as `holdfast audit show --json`.
-func (c *Client) Audit(ctx context.Context, q Query) (*api.Page[json.RawMessage], error) {
+func (c *Client) Audit(ctx context.Context, q ListOptions) (*api.Page[json.RawMessage], error) {
 	return do[api.Page[json.RawMessage]](ctx, c, request{op: "listAudit", query: q.params()})
 }
 
@@ -41,12 +41,12 @@ func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[sessio
 
 // VerifyAudit checks one session, or with "" all of them: as `holdfast audit verify --json`.
 func (c *Client) VerifyAudit(ctx context.Context, id string) (json.RawMessage, error) {
-	return raw(ctx, c, request{op: "verifyAudit", body: routes.AuditCheck{Session: id}})
+	return requestRaw(ctx, c, request{op: "verifyAudit", body: routes.AuditCheck{Session: id}})
 }
 
 // Doctor says what the daemon's machine and setup offer: as `holdfast doctor --json`.
 func (c *Client) Doctor(ctx context.Context) (json.RawMessage, error) {
-	return raw(ctx, c, request{op: "getDoctor"})
+	return requestRaw(ctx, c, request{op: "getDoctor"})
 }
 
 // Health asks how the daemon is.
@@ -61,12 +61,12 @@ func (c *Client) Ready(ctx context.Context) error {
 
 // OpenAPI is the document of the interface.
 func (c *Client) OpenAPI(ctx context.Context) (json.RawMessage, error) {
-	return raw(ctx, c, request{op: "getOpenAPI"})
+	return requestRaw(ctx, c, request{op: "getOpenAPI"})
 }
 
 // SocketSchema is the JSON Schema of the WebSocket's messages.
 func (c *Client) SocketSchema(ctx context.Context) (json.RawMessage, error) {
-	return raw(ctx, c, request{op: "getSocketSchema"})
+	return requestRaw(ctx, c, request{op: "getSocketSchema"})
 }
 
 // LoginLink creates a link that logs a browser in once.
@@ -93,7 +93,7 @@ func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return c.call(ctx, request{op: "revokeToken", path: []string{id}}, nil)
 }
 
-func raw(ctx context.Context, c *Client, r request) (json.RawMessage, error) {
+func requestRaw(ctx context.Context, c *Client, r request) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, r, &out)
 	return out, err

@@ -49,8 +49,8 @@ type Client struct {
 // Info is what the daemon said of itself when it was dialled.
 func (c *Client) Info() api.Info { return c.info }
 
-// Place is where the daemon is: the path of its socket, or its address.
-func (c *Client) Place() string { return c.place }
+// Address is where the daemon is: the path of its socket, or its address.
+func (c *Client) Address() string { return c.place }
 
 // Local reports whether the daemon was reached over its unix socket.
 func (c *Client) Local() bool { return c.local }
@@ -91,7 +91,7 @@ func (c *Client) call(ctx context.Context, r request, out any) error {
 		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, bodyLimit)).Decode(out); err != nil {
-		return &Error{Op: r.op, Place: c.place, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+		return &Error{Op: r.op, Address: c.place, Err: fmt.Errorf("the answer cannot be read: %w", err)}
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		if ue, ok := errors.AsType[*url.Error](err); ok {
 			err = ue.Err
 		}
-		return nil, &Error{Op: route.Method + " " + path, Place: c.place, Err: err}
+		return nil, &Error{Op: route.Method + " " + path, Address: c.place, Err: err}
 	}
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()
@@ -136,7 +136,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 
 // sign adds who asks.
 func (c *Client) sign(h http.Header) {
-	h.Set("User-Agent", "holdfast/"+version.Of().Version)
+	h.Set("User-Agent", "holdfast/"+version.Current().Version)
 	if c.name != "" {
 		h.Set("X-Holdfast-Client", c.name)
 	}

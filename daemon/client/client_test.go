@@ -56,7 +56,7 @@ func home(t *testing.T) string {
 func known(more map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/info", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, api.Info{Version: "1.2.3", API: "v1", Protocol: 1, Store: "memory:", Caller: api.Caller{Name: "ann", Via: "unix"}})
+		answer(w, api.Info{Version: "1.2.3", API: "v1", Protocol: 1, Store: "memory:", Caller: api.Caller{Name: "ann", AuthMethod: "unix"}})
 	})
 	for route, h := range more {
 		mux.HandleFunc(route, h)
@@ -140,7 +140,7 @@ func TestDialRefused(t *testing.T) {
 	onSocket(t, filepath.Join(shut, "run", "daemon.sock"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not you", http.StatusForbidden)
 	}))
-	none := func(err error) bool { return errors.Is(err, client.ErrNone) }
+	none := func(err error) bool { return errors.Is(err, client.ErrNoDaemon) }
 	problem := func(err error) bool { _, ok := errors.AsType[*api.Problem](err); return ok }
 	for name, tt := range map[string]struct {
 		o    *client.Options
@@ -197,14 +197,14 @@ func TestProblem(t *testing.T) {
 	defer c.Close()
 	_, err = c.Decide(t.Context(), "a/b c", api.Decision{Decision: approval.Allow})
 	p, ok := errors.AsType[*api.Problem](err)
-	if !ok || p.Winner == nil || p.Winner.By != "bob" || p.Hint() != "look" || p.Error() != "a/b c was answered" ||
-		!errors.Is(err, approval.ErrAnswered) || outcome.Of(err) != outcome.Approval {
+	if !ok || p.Winner == nil || p.Winner.Actor != "bob" || p.Hint() != "look" || p.Error() != "a/b c was answered" ||
+		!errors.Is(err, approval.ErrAnswered) || outcome.FromError(err) != outcome.Approval {
 		t.Errorf("%#v", err)
 	}
-	if _, err := c.Session(t.Context(), "s"); outcome.Of(err) != outcome.NotFound || errors.Is(err, approval.ErrAnswered) {
+	if _, err := c.Session(t.Context(), "s"); outcome.FromError(err) != outcome.NotFound || errors.Is(err, approval.ErrAnswered) {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.Doctor(t.Context()); err == nil || outcome.Of(err) != outcome.Failed || err.Error() == "" {
+	if _, err := c.Doctor(t.Context()); err == nil || outcome.FromError(err) != outcome.Failed || err.Error() == "" {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Tokens(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be read") || outcome.Hint(err) == "" {

@@ -32,10 +32,10 @@ type Options struct {
 	Getenv func(string) string
 }
 
-// patience is how long a daemon may take to accept a connection.
-const patience = 10 * time.Second
+// idleTimeout is how long a daemon may take to accept a connection.
+const idleTimeout = 10 * time.Second
 
-// Dial finds the daemon and asks it what it is. [ErrNone] when no daemon is there,
+// Dial finds the daemon and asks it what it is. [ErrNoDaemon] when no daemon is there,
 // an error with a hint when it speaks another protocol, *[api.Problem] when it lets nobody in
 // with this credential, and *[Error] when it does not answer. The caller closes the client.
 func Dial(ctx context.Context, o *Options) (*Client, error) {
@@ -62,13 +62,13 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 	if err := c.call(ctx, request{op: "getInfo"}, &c.info); err != nil {
 		c.Close()
 		if c.local && errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, ErrNone
+			return nil, ErrNoDaemon
 		}
 		return nil, err
 	}
 	if c.info.Protocol != protocol {
 		c.Close()
-		return nil, &versionError{Place: c.place, Version: c.info.Version, Protocol: c.info.Protocol}
+		return nil, &versionError{Address: c.place, Version: c.info.Version, Protocol: c.info.Protocol}
 	}
 	return c, nil
 }
@@ -105,7 +105,7 @@ func (c *Client) dialLocal(ctx context.Context, o *Options) error {
 func find(ctx context.Context, o *Options) (path string, conn net.Conn, err error) {
 	if o.Socket != "" {
 		conn, err = dialSocket(ctx, o.Socket)
-		return o.Socket, conn, none(err)
+		return o.Socket, conn, errNoDaemon(err)
 	}
 	home := o.Home
 	if home == "" {
@@ -114,7 +114,7 @@ func find(ctx context.Context, o *Options) (path string, conn net.Conn, err erro
 	if home == "" {
 		user := o.Getenv("HOME")
 		if user == "" {
-			return "", nil, ErrNone
+			return "", nil, ErrNoDaemon
 		}
 		home = filepath.Join(user, ".holdfast")
 	}
@@ -123,16 +123,16 @@ func find(ctx context.Context, o *Options) (path string, conn net.Conn, err erro
 	if err == nil {
 		return path, conn, nil
 	}
-	if other := elsewhere(home); other != "" && other != path { // its path would have been too long
+	if other := socketFromInfo(home); other != "" && other != path { // its path would have been too long
 		if conn, err2 := dialSocket(ctx, other); err2 == nil {
 			return other, conn, nil
 		}
 	}
-	return path, nil, none(err)
+	return path, nil, errNoDaemon(err)
 }
 
-// elsewhere is the socket that the daemon's own file names, or "".
-func elsewhere(home string) string {
+// socketFromInfo is the socket that the daemon's own file names, or "".
+func socketFromInfo(home string) string {
 	b, err := os.ReadFile(filepath.Join(home, "run", "daemon.json"))
 	if err != nil {
 		return ""
@@ -147,14 +147,14 @@ func elsewhere(home string) string {
 }
 
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
-	d := net.Dialer{Timeout: patience}
+	d := net.Dialer{Timeout: idleTimeout}
 	return d.DialContext(ctx, "unix", path)
 }
 
-// none makes ErrNone of what says that nobody listens.
-func none(err error) error {
+// errNoDaemon makes ErrNoDaemon of what says that nobody listens.
+func errNoDaemon(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EINVAL) {
-		return ErrNone
+		return ErrNoDaemon
 	}
 	return err
 }
@@ -176,11 +176,11 @@ func (c *Client) remote(o *Options) error {
 		return &api.Problem{Code: "usage", Detail: "there is no token for the daemon at " + u.Host, Advice: "set HOLDFAST_DAEMON_TOKEN; holdfast daemon token create makes one"}
 	}
 	c.base, c.place = strings.TrimSuffix(u.String(), "/"), u.Host
-	d := net.Dialer{Timeout: patience}
+	d := net.Dialer{Timeout: idleTimeout}
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			DialContext: d.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 16,
-			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: patience,
+			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: idleTimeout,
 		},
 		CheckRedirect: refuseRedirect,
 	}

@@ -8,18 +8,18 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// ErrNone says that no daemon is there.
-var ErrNone = errors.New("no daemon is running")
+// ErrNoDaemon says that no daemon is there.
+var ErrNoDaemon = errors.New("no daemon is running")
 
 // Error is a request that got no answer: the daemon is gone, or the connection broke.
 type Error struct {
-	Op    string // "GET /v1/info"
-	Place string
-	Err   error
+	Op      string // "GET /v1/info"
+	Address string
+	Err     error
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("the daemon at %s does not answer (%s): %v", e.Place, e.Op, e.Err)
+	return fmt.Sprintf("the daemon at %s does not answer (%s): %v", e.Address, e.Op, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -30,13 +30,13 @@ func (e *Error) Hint() string { return "holdfast daemon status" }
 
 // versionError says that the daemon speaks another version of the interface.
 type versionError struct {
-	Place    string
+	Address  string
 	Version  string // of the daemon's program
 	Protocol int    // that it speaks
 }
 
 func (e *versionError) Error() string {
-	return fmt.Sprintf("the daemon at %s is of version %s and speaks protocol %d, this program speaks %d", e.Place, e.Version, e.Protocol, protocol)
+	return fmt.Sprintf("the daemon at %s is of version %s and speaks protocol %d, this program speaks %d", e.Address, e.Version, e.Protocol, protocol)
 }
 
 // Hint says what to do about it.

@@ -27,20 +27,20 @@ type Event struct {
 	// Events are what the run tells by a record, which may be nothing, or by a delta.
 	Events []event.Event
 
-	Gap      bool       // deltas were lost: what was provisional is void
-	CaughtUp bool       // all that was on record before has been told
-	Status   api.Status // of the run, with CaughtUp
-	Deleted  bool       // the session is gone: this is the last event
-	Lost     bool       // the connection is gone; the loop connects again when it continues
-	Err      error      // with Lost: why; of a record: why its events cannot be read
+	Gap      bool          // deltas were lost: what was provisional is void
+	CaughtUp bool          // all that was on record before has been told
+	Status   api.RunStatus // of the run, with CaughtUp
+	Deleted  bool          // the session is gone: this is the last event
+	Lost     bool          // the connection is gone; the loop connects again when it continues
+	Err      error         // with Lost: why; of a record: why its events cannot be read
 }
 
 // Limits of a stream.
 const (
-	frameLimit  = 64 << 20         // bytes of one event
-	silence     = 45 * time.Second // the daemon says something each 15
-	firstWait   = 500 * time.Millisecond
-	longestWait = 5 * time.Second
+	frameLimit        = 64 << 20         // bytes of one event
+	heartbeatInterval = 45 * time.Second // the daemon says something each 15
+	firstWait         = 500 * time.Millisecond
+	longestWait       = 5 * time.Second
 )
 
 // Events yields a session's records after a seq, in order, and then live ones. When a
@@ -92,7 +92,7 @@ type stream struct {
 	told   int   // events
 	lost   bool  // a connection has broken
 	done   bool  // nobody listens any more, or there is nothing more to tell
-	reader reader
+	reader eventReader
 }
 
 // errEnded says that the daemon ended the stream.
@@ -102,7 +102,7 @@ var errEnded = errors.New("the daemon ended the stream")
 func (s *stream) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %v", silence)) })
+	watch := time.AfterFunc(heartbeatInterval, func() { cancel(fmt.Errorf("nothing came for %v", heartbeatInterval)) })
 	defer watch.Stop()
 	head := http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {strconv.FormatInt(s.last, 10)}}
 	resp, err := s.c.send(ctx, request{op: "listEvents", path: []string{s.id}, header: head})
@@ -118,17 +118,17 @@ func (s *stream) connect(ctx context.Context) error {
 		}
 	}
 	watch.Stop()
-	r := &frames{in: bufio.NewReaderSize(&listening{resp.Body, watch}, 64<<10)}
+	r := &frames{in: bufio.NewReaderSize(&watchedReader{resp.Body, watch}, 64<<10)}
 	for skip := s.part; ; {
 		f, err := r.next()
 		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
 			}
-			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: err}
+			return &Error{Op: "events of " + s.id, Address: s.c.place, Err: err}
 		}
 		if f.event == "shutdown" {
-			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: errEnded}
+			return &Error{Op: "events of " + s.id, Address: s.c.place, Err: errEnded}
 		}
 		if f.event == frameRecord && skip > 0 {
 			skip--
@@ -140,7 +140,7 @@ func (s *stream) connect(ctx context.Context) error {
 			e = nil
 		}
 		if err != nil {
-			return &Error{Op: "events of " + s.id, Place: s.c.place, Err: err}
+			return &Error{Op: "events of " + s.id, Address: s.c.place, Err: err}
 		}
 		if e != nil && !s.tell(e) {
 			return nil
@@ -179,15 +179,15 @@ type frame struct {
 // frames reads the events of a stream (HTML Living Standard, 9.2).
 type frames struct{ in *bufio.Reader }
 
-// listening reads, and has the watch run while it waits: every byte is a sign of life,
+// watchedReader reads, and has the watch run while it waits: every byte is a sign of life,
 // and while nobody listens nothing can be heard.
-type listening struct {
+type watchedReader struct {
 	r     io.Reader
 	watch *time.Timer
 }
 
-func (l *listening) Read(p []byte) (int, error) {
-	l.watch.Reset(silence)
+func (l *watchedReader) Read(p []byte) (int, error) {
+	l.watch.Reset(heartbeatInterval)
 	defer l.watch.Stop()
 	return l.r.Read(p)
 }
@@ -273,8 +273,8 @@ func decode(f frame) (*Event, error) {
 		e.Events = []event.Event{told}
 	case "gap", "caught_up", "deleted":
 		var d struct {
-			Seq    int64      `json:"seq"`
-			Status api.Status `json:"status"`
+			Seq    int64         `json:"seq"`
+			Status api.RunStatus `json:"status"`
 		}
 		if err = json.Unmarshal(f.data, &d); err == nil {
 			e.Seq, e.Status = d.Seq, d.Status

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// drip is a body of which a byte comes now and then.
-type drip struct {
+// slowBody is a body of which a byte comes now and then.
+type slowBody struct {
 	text  string
 	pause time.Duration
 	ctx   context.Context
 }
 
-func (d *drip) Read(p []byte) (int, error) {
+func (d *slowBody) Read(p []byte) (int, error) {
 	select {
 	case <-time.After(d.pause):
 	case <-d.ctx.Done():
@@ -30,18 +30,18 @@ func (d *drip) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-func (d *drip) Close() error { return nil }
+func (d *slowBody) Close() error { return nil }
 
-// dripping answers every request so.
-type dripping struct {
+// slowTransport answers every request so.
+type slowTransport struct {
 	text  string
 	pause time.Duration
 	asked int
 }
 
-func (d *dripping) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d *slowTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.asked++
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &drip{d.text, d.pause, r.Context()}, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &slowBody{d.text, d.pause, r.Context()}, Request: r}, nil
 }
 
 const twoRecords = "event: record\nid: 1\ndata: {\"seq\":1,\"kind\":\"turn.opened\",\"payload\":{}}\n\n" +
@@ -49,16 +49,16 @@ const twoRecords = "event: record\nid: 1\ndata: {\"seq\":1,\"kind\":\"turn.opene
 
 // A record that takes minutes to come does come, and so does one that is behind one that
 // the caller is minutes over: only silence is a lost connection.
-func TestSlowIsNotSilent(t *testing.T) {
+func TestSlowStreamIsAlive(t *testing.T) {
 	for name, c := range map[string]struct {
 		pause, busy time.Duration
 	}{
-		"a slow way":  {silence - time.Second, 0},
-		"a slow loop": {time.Millisecond, 10 * silence},
+		"a slow way":  {heartbeatInterval - time.Second, 0},
+		"a slow loop": {time.Millisecond, 10 * heartbeatInterval},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				way := &dripping{text: twoRecords, pause: c.pause}
+				way := &slowTransport{text: twoRecords, pause: c.pause}
 				cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
 				var seqs []int64
 				for e, err := range cl.Events(t.Context(), "s", 0) {
@@ -82,9 +82,9 @@ func TestSlowIsNotSilent(t *testing.T) {
 	}
 }
 
-func TestSilenceIsALostConnection(t *testing.T) {
+func TestSilentStreamReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		way := &dripping{text: twoRecords, pause: silence + time.Second}
+		way := &slowTransport{text: twoRecords, pause: heartbeatInterval + time.Second}
 		cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
 		for e, err := range cl.Events(t.Context(), "s", 0) {
 			if err != nil || !e.Lost || !strings.Contains(e.Err.Error(), "nothing came for") {

@@ -12,7 +12,7 @@ import (
 func ExampleDial() {
 	ctx := context.Background()
 	c, err := client.Dial(ctx, &client.Options{Home: "/nowhere"})
-	if errors.Is(err, client.ErrNone) {
+	if errors.Is(err, client.ErrNoDaemon) {
 		fmt.Println("start one: holdfast daemon")
 		return
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// reader makes a run's events of what the daemon tells: of records, which come all, and of
+// eventReader makes a run's events of what the daemon tells: of records, which come all, and of
 // deltas, which may be lost.
-type reader struct {
+type eventReader struct {
 	state   recordevents.Reader
 	answers map[string]*answer // by agent
 }
@@ -24,7 +24,7 @@ type answer struct {
 }
 
 // read fills in the events of e, and reports whether there is anything to tell.
-func (r *reader) read(e *Event) bool {
+func (r *eventReader) read(e *Event) bool {
 	switch {
 	case e.Record != nil:
 		r.record(e)
@@ -36,7 +36,7 @@ func (r *reader) read(e *Event) bool {
 	return true
 }
 
-func (r *reader) record(e *Event) {
+func (r *eventReader) record(e *Event) {
 	of := e.Record
 	rec := session.Record{Seq: of.Seq, ID: of.ID, Time: of.Time, Kind: of.Kind, Payload: of.Payload}
 	var list []event.Event
@@ -57,7 +57,7 @@ func (r *reader) record(e *Event) {
 }
 
 // delta reports whether a delta is told: it is not when others before it are missing.
-func (r *reader) delta(agent string, e event.Event) bool {
+func (r *eventReader) delta(agent string, e event.Event) bool {
 	a := r.answers[agent]
 	if a == nil {
 		if r.answers == nil {
@@ -70,7 +70,7 @@ func (r *reader) delta(agent string, e event.Event) bool {
 	case event.ModelStarted:
 		a.whole = true
 		a.text.Reset()
-	case event.Retrying:
+	case event.ModelRetrying:
 		a.text.Reset()
 	case event.TextDelta:
 		if a.whole {
@@ -85,7 +85,7 @@ func (r *reader) delta(agent string, e event.Event) bool {
 
 // answered ends the text that was coming, and returns what was lost of it. An agent that works in
 // the run's own session is the only one.
-func (r *reader) answered(of *api.Record, text string) (rest string) {
+func (r *eventReader) answered(of *api.Record, text string) (rest string) {
 	for agent, a := range r.answers {
 		if of.Session != "" && of.Agent != agent {
 			continue
@@ -102,7 +102,7 @@ func (r *reader) answered(of *api.Record, text string) (rest string) {
 }
 
 // gap says that deltas were lost.
-func (r *reader) gap() {
+func (r *eventReader) gap() {
 	for _, a := range r.answers {
 		a.whole = false
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// aRun is what a daemon tells of a run with a hook, a call and an answer.
-func aRun(t *testing.T) (list []*Event) {
+// runFixture is what a daemon tells of a run with a hook, a call and an answer.
+func runFixture(t *testing.T) (list []*Event) {
 	seq := int64(0)
 	put := func(kind session.Kind, payload any) {
 		t.Helper()
@@ -45,7 +45,7 @@ func aRun(t *testing.T) (list []*Event) {
 	item(transcript.Item{ID: "i1", Role: transcript.RoleAssistant, Model: "m", Parts: []transcript.Part{
 		transcript.Text{Text: text}, transcript.ToolUse{ID: "u", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 	}})
-	put(record.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "u", Said: []record.HookNotice{{By: "h", Text: "w"}}})
+	put(record.KindHookRan, record.HookRan{Event: "PreToolUse", Use: "u", Messages: []record.HookNotice{{Hook: "h", Text: "w"}}})
 	put(record.KindToolStarted, record.ToolStarted{Use: "u", Tool: "Bash"})
 	put(record.KindToolFinished, record.ToolFinished{Use: "u", Tool: "Bash", Notes: []string{"refused"}})
 	item(transcript.Item{ID: "i2", Role: transcript.RoleTool, Parts: []transcript.Part{
@@ -63,7 +63,7 @@ func aRun(t *testing.T) (list []*Event) {
 // read is what a run tells by all of that.
 func read(t *testing.T, list []*Event) (out []event.Event) {
 	t.Helper()
-	var r reader
+	var r eventReader
 	for _, e := range list {
 		if !r.read(e) {
 			continue
@@ -84,7 +84,7 @@ func TestEventsOfARun(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var list []*Event
 		lost := false
-		for _, e := range aRun(t) {
+		for _, e := range runFixture(t) {
 			if e.Record == nil && seed > 0 && rng.IntN(4) == 0 {
 				lost = true
 				continue
@@ -131,7 +131,7 @@ func TestEventsOfARun(t *testing.T) {
 
 // A record whose events cannot be read is told with an error that names it.
 func TestBadRecord(t *testing.T) {
-	var r reader
+	var r eventReader
 	for kind, payload := range map[session.Kind]string{
 		session.KindItem: `{"item":5}`, record.KindDecision: `[]`, record.KindToolStarted: `1`, record.KindPolicyChanged: `[]`, record.KindRunEvent: `[]`,
 	} {

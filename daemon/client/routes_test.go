@@ -15,16 +15,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// wholeSite answers requests as a daemon without data would, and notes what does not fit the
+// fakeDaemon answers requests as a daemon without data would, and notes what does not fit the
 // route table.
-type wholeSite struct {
+type fakeDaemon struct {
 	mux  *http.ServeMux
 	asks []string
 	errs []error
 }
 
-func newRoutes() *wholeSite {
-	r := &wholeSite{mux: http.NewServeMux()}
+func newRoutes() *fakeDaemon {
+	r := &fakeDaemon{mux: http.NewServeMux()}
 	for _, route := range routes.Routes() {
 		r.mux.HandleFunc(route.Key(), func(w http.ResponseWriter, q *http.Request) {
 			r.asks = append(r.asks, route.ID)
@@ -37,7 +37,7 @@ func newRoutes() *wholeSite {
 	return r
 }
 
-func (r *wholeSite) check(route *routes.Route, q *http.Request) error {
+func (r *fakeDaemon) check(route *routes.Route, q *http.Request) error {
 	if _, err := route.ParseQuery(q.URL.RawQuery); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *wholeSite) check(route *routes.Route, q *http.Request) error {
 	return routes.Decode(body, reflect.New(reflect.TypeOf(route.Body)).Interface())
 }
 
-func (r *wholeSite) RoundTrip(q *http.Request) (*http.Response, error) {
+func (r *fakeDaemon) RoundTrip(q *http.Request) (*http.Response, error) {
 	if q.Body == nil {
 		q.Body = http.NoBody
 	}
@@ -85,13 +85,13 @@ func TestMethodsFitRoutes(t *testing.T) {
 		case "Export":
 			args[2] = reflect.ValueOf("text")
 		case "Sessions":
-			args[1] = reflect.ValueOf(Query{Limit: 5, Cursor: "c", Text: "q", Cwd: "/w", Project: "p", Tag: "t", Run: "running", Owner: "o", Asked: true, Agents: true})
+			args[1] = reflect.ValueOf(ListOptions{Limit: 5, Cursor: "c", Text: "q", Cwd: "/w", Project: "p", Tag: "t", Run: "running", Owner: "o", WithQuestions: true, Agents: true})
 		case "Runs":
-			args[1] = reflect.ValueOf(Query{Limit: 5, Cursor: "c", Status: "running", Cwd: "/w"})
+			args[1] = reflect.ValueOf(ListOptions{Limit: 5, Cursor: "c", Status: "running", Cwd: "/w"})
 		case "Approvals":
-			args[1] = reflect.ValueOf(Query{Limit: 5, Cursor: "c", State: "all", Session: "s"})
+			args[1] = reflect.ValueOf(ListOptions{Limit: 5, Cursor: "c", State: "all", Session: "s"})
 		case "Audit":
-			args[1] = reflect.ValueOf(Query{Limit: 7, Cursor: "x", Session: "x", Kind: "x"})
+			args[1] = reflect.ValueOf(ListOptions{Limit: 7, Cursor: "x", Session: "x", Kind: "x"})
 		}
 		r.asks = nil
 		out := m.Call(args)

@@ -119,7 +119,7 @@ func (c *Client) Resume(ctx context.Context, id, prompt string) (*Run, error) {
 func (c *Client) Fork(ctx context.Context, id, prompt string, o *session.ForkOptions) (*Run, error) {
 	var f api.Fork
 	if o != nil {
-		f = api.Fork{At: o.At, Title: o.Title, WithGrants: o.Grants}
+		f = api.Fork{At: o.ItemID, Title: o.Title, WithGrants: o.Grants}
 	}
 	made, err := c.ForkSession(ctx, id, f)
 	if err != nil {
@@ -140,11 +140,11 @@ func (c *Client) Attach(ctx context.Context, id string) (*Run, error) {
 // ID is the id of the run's session.
 func (r *Run) ID() string { return r.id }
 
-// AnswerWith has ask answer the questions of the run and of its sub-agents while [Run.Events] or [Run.Wait]
+// SetAsker has ask answer the questions of the run and of its sub-agents while [Run.Events] or [Run.Wait]
 // is read. It is called before. ask returns when its context ends: somebody else has answered, time is
-// up, or the run was interrupted. Any other error denies, but [approval.ErrLeave] leaves the question
+// up, or the run was interrupted. Any other error denies, but [approval.ErrSuspend] leaves the question
 // open and is the error that Events ends with; the run waits.
-func (r *Run) AnswerWith(ask func(ctx context.Context, q approval.Question) (approval.Answer, error)) {
+func (r *Run) SetAsker(ask func(ctx context.Context, q approval.Question) (approval.Answer, error)) {
 	r.ask = ask
 }
 
@@ -249,8 +249,8 @@ func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	return r.result, r.err
 }
 
-// end is how a run ended, of the record that says it.
-type end struct {
+// runEnd is how a run ended, of the record that says it.
+type runEnd struct {
 	Event   string            `json:"event"`
 	By      string            `json:"by"`
 	Via     string            `json:"via"`
@@ -270,7 +270,7 @@ const (
 )
 
 // ended notes the end of the run, with the result that its agent told, if any, and returns what is to be told of it.
-func (r *Run) ended(e *end, res *event.Result) (list []event.Event) {
+func (r *Run) ended(e *runEnd, res *event.Result) (list []event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over, r.result, r.err = true, nil, nil
@@ -289,7 +289,7 @@ func (r *Run) ended(e *end, res *event.Result) (list []event.Event) {
 }
 
 // who is who asked for it, and by which way.
-func (e *end) who() string {
+func (e *runEnd) who() string {
 	who := cmp.Or(e.By, "somebody")
 	if e.Via != "" {
 		who += " (" + e.Via + ")"
@@ -299,7 +299,7 @@ func (e *end) who() string {
 
 // resultOf is the run's result: that of its agent, or of a run whose agent had nothing to do what the
 // record of the end says.
-func (e *end) resultOf(id string, res *event.Result) *event.Result {
+func (e *runEnd) resultOf(id string, res *event.Result) *event.Result {
 	if res != nil {
 		return res
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// asking puts the questions of a run to whoever answers for this program, one at a time. The first
+// questionQueue puts the questions of a run to whoever answers for this program, one at a time. The first
 // answer counts, from wherever it comes.
-type asking struct {
+type questionQueue struct {
 	run     *Run
 	asked   map[string]*question // by id
 	waiting []*question          // the first one is being asked
-	answers chan given
+	answers chan localAnswer
 }
 
 // question is one that the run has asked.
@@ -28,20 +28,20 @@ type question struct {
 	done     chan struct{}      // closed when nobody is asked any more
 }
 
-// given is what was answered here to a question.
-type given struct {
+// localAnswer is what was answered here to a question.
+type localAnswer struct {
 	q   *question
 	ans approval.Answer
 	err error
 }
 
-func newAsking(r *Run) *asking {
-	return &asking{run: r, asked: map[string]*question{}, answers: make(chan given)}
+func newAsking(r *Run) *questionQueue {
+	return &questionQueue{run: r, asked: map[string]*question{}, answers: make(chan localAnswer)}
 }
 
 // of puts the question of an event, also of a sub-agent's, and returns what is to be told of the
 // event, or nil. Questions on record from before are not put: some have their answers.
-func (a *asking) of(ctx context.Context, e event.Event, live bool) (event.Event, error) {
+func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event.Event, error) {
 	switch e := e.(type) {
 	case event.SubagentEvent:
 		of, err := a.of(ctx, e.Event, live)
@@ -51,7 +51,7 @@ func (a *asking) of(ctx context.Context, e event.Event, live bool) (event.Event,
 		e.Event = of
 		return e, nil
 	case event.ApprovalAsked:
-		if live && a.run.ask != nil && !a.put(ctx, e.Question) {
+		if live && a.run.ask != nil && !a.add(ctx, e.Question) {
 			return nil, nil //nolint:nilnil // it was told before
 		}
 	case event.ApprovalResolved:
@@ -62,8 +62,8 @@ func (a *asking) of(ctx context.Context, e event.Event, live bool) (event.Event,
 	return e, nil
 }
 
-// put has a question asked; false when it was before.
-func (a *asking) put(ctx context.Context, asked approval.Question) bool {
+// add has a question asked; false when it was before.
+func (a *questionQueue) add(ctx context.Context, asked approval.Question) bool {
 	if a.asked[asked.ID] != nil {
 		return false
 	}
@@ -75,7 +75,7 @@ func (a *asking) put(ctx context.Context, asked approval.Question) bool {
 }
 
 // next asks the next question, when none is being asked.
-func (a *asking) next(ctx context.Context) {
+func (a *questionQueue) next(ctx context.Context) {
 	if len(a.waiting) == 0 || a.waiting[0].done != nil {
 		return
 	}
@@ -86,14 +86,14 @@ func (a *asking) next(ctx context.Context) {
 		defer close(q.done)
 		ans, err := a.run.ask(ctx, q.Question)
 		select {
-		case a.answers <- given{q, ans, err}:
+		case a.answers <- localAnswer{q, ans, err}:
 		case <-ctx.Done():
 		}
 	}()
 }
 
 // drop takes a question back, and asks the next one.
-func (a *asking) drop(ctx context.Context, q *question) {
+func (a *questionQueue) drop(ctx context.Context, q *question) {
 	q.end()
 	if i := slices.Index(a.waiting, q); i >= 0 {
 		a.waiting = slices.Delete(a.waiting, i, i+1)
@@ -109,7 +109,7 @@ func (q *question) end() {
 }
 
 // close takes all questions back.
-func (a *asking) close() {
+func (a *questionQueue) close() {
 	for _, q := range a.waiting {
 		q.end()
 	}
@@ -118,11 +118,11 @@ func (a *asking) close() {
 
 // answered sends an answer, and returns what is to be told of it: when somebody was faster, theirs
 // counts.
-func (a *asking) answered(ctx context.Context, g given) (list []event.Event, err error) {
+func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []event.Event, err error) {
 	q := g.q
 	defer a.drop(ctx, q)
 	if g.err != nil {
-		if errors.Is(g.err, approval.ErrLeave) {
+		if errors.Is(g.err, approval.ErrSuspend) {
 			return nil, g.err
 		}
 		g.ans = approval.Answer{Decision: approval.Deny, Message: g.err.Error()}
@@ -132,7 +132,7 @@ func (a *asking) answered(ctx context.Context, g given) (list []event.Event, err
 	switch {
 	case errors.Is(err, approval.ErrAnswered):
 		q.resolved = true
-		return []event.Event{event.ApprovalResolved{ID: q.ID, Answer: counts, Late: &g.ans}}, nil
+		return []event.Event{event.ApprovalResolved{ID: q.ID, Answer: counts, LateAnswer: &g.ans}}, nil
 	case isStatus(err, http.StatusNotFound, http.StatusConflict, http.StatusGone):
 		return nil, nil // its time was up, or its run has ended: its record will say so
 	}
@@ -140,7 +140,7 @@ func (a *asking) answered(ctx context.Context, g given) (list []event.Event, err
 }
 
 // isTold takes a question back that has its answer, and reports whether that was told.
-func (a *asking) isTold(ctx context.Context, id string) bool {
+func (a *questionQueue) isTold(ctx context.Context, id string) bool {
 	q := a.asked[id]
 	if q == nil {
 		return false

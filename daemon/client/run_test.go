@@ -12,7 +12,7 @@ import (
 
 // The opening is told first, also when it is on record behind what hooks said at the start.
 func TestOpeningComesFirst(t *testing.T) {
-	f := &follow{starts: true}
+	f := &runFollower{starting: true}
 	if got := f.inOrder([]event.Event{event.Notice{Text: "hook"}}); got != nil {
 		t.Errorf("%v comes before the opening", got)
 	}
@@ -21,7 +21,7 @@ func TestOpeningComesFirst(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, f := range []*follow{f, {}} {
+	for _, f := range []*runFollower{f, {}} {
 		if got := f.inOrder([]event.Event{event.Notice{Text: "later"}}); len(got) != 1 {
 			t.Errorf("%v", got)
 		}
@@ -32,16 +32,16 @@ func TestOpeningComesFirst(t *testing.T) {
 func TestResultOfARun(t *testing.T) {
 	told := &event.Result{Turns: 3}
 	for name, tt := range map[string]struct {
-		e    end
+		e    runEnd
 		res  *event.Result
 		want event.Result
 		list int
 		err  error
 	}{
-		"of the record":     {e: end{Event: runCompleted, Text: "done", Cost: 0.5, Usage: &transcript.Usage{Input: 2}}, want: event.Result{SessionID: "s", Reason: event.ReasonCompleted, Text: "done", CostUSD: 0.5, Usage: transcript.Usage{Input: 2}}, list: 1},
-		"of the agent":      {e: end{Event: runCompleted}, res: told, want: *told, list: 1},
-		"stopped elsewhere": {e: end{Event: runCancelled, By: "ann"}, want: event.Result{SessionID: "s", Reason: event.ReasonInterrupted}, list: 2},
-		"interrupted":       {e: end{Event: runInterrupted}, err: ErrInterrupted},
+		"of the record":     {e: runEnd{Event: runCompleted, Text: "done", Cost: 0.5, Usage: &transcript.Usage{Input: 2}}, want: event.Result{SessionID: "s", Reason: event.ReasonCompleted, Text: "done", CostUSD: 0.5, Usage: transcript.Usage{Input: 2}}, list: 1},
+		"of the agent":      {e: runEnd{Event: runCompleted}, res: told, want: *told, list: 1},
+		"stopped elsewhere": {e: runEnd{Event: runCancelled, By: "ann"}, want: event.Result{SessionID: "s", Reason: event.ReasonInterrupted}, list: 2},
+		"interrupted":       {e: runEnd{Event: runInterrupted}, err: ErrInterrupted},
 	} {
 		r := &Run{id: "s"}
 		list := r.ended(&tt.e, tt.res)

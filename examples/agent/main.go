@@ -20,6 +20,6 @@ func main() {
 }
 
 func approve(_ context.Context, q approval.Question) (approval.Answer, error) {
-	fmt.Println("allowed:", q.Tool, q.Why)
+	fmt.Println("allowed:", q.Tool, q.ReasonText)
 	return approval.Answer{Decision: approval.Allow}, nil
 }

@@ -49,7 +49,7 @@ func run(ctx context.Context, db, session, prompt string) error {
 	if err != nil {
 		return err
 	}
-	k, err := Keep(ctx, store, session, m, nil)
+	k, err := NewPersistentAgent(ctx, store, session, m, nil)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func run(ctx context.Context, db, session, prompt string) error {
 	return err
 }
 
-// Kept is an agent whose transcript a [Store] keeps.
-type Kept struct {
+// PersistentAgent is an agent whose transcript a [Store] keeps.
+type PersistentAgent struct {
 	Agent    *agent.Agent
 	Restored int // items that the store had
 
@@ -73,14 +73,14 @@ type Kept struct {
 	dirty   bool // the transcript was rewritten: what the store has is not it
 }
 
-// Keep makes an agent that goes on with what the store has of a session. The caller closes
+// NewPersistentAgent makes an agent that goes on with what the store has of a session. The caller closes
 // the agent. o may be nil; its Transcript, Sessions and observers are set here.
-func Keep(ctx context.Context, store *Store, session string, m model.Model, o *agent.Options) (*Kept, error) {
+func NewPersistentAgent(ctx context.Context, store *Store, session string, m model.Model, o *agent.Options) (*PersistentAgent, error) {
 	prior, err := store.Load(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	k := &Kept{Restored: len(prior), store: store, session: session}
+	k := &PersistentAgent{Restored: len(prior), store: store, session: session}
 	var opt agent.Options
 	if o != nil {
 		opt = *o
@@ -94,23 +94,23 @@ func Keep(ctx context.Context, store *Store, session string, m model.Model, o *a
 
 // ItemAppended implements [agent.TranscriptObserver]: an item is in the store before it
 // counts, behind all that the transcript has.
-func (k *Kept) ItemAppended(_ string, item transcript.Encoded) error {
+func (k *PersistentAgent) ItemAppended(_ string, item transcript.Encoded) error {
 	ctx := context.Background()
-	if err := k.catchUp(ctx); err != nil {
+	if err := k.resync(ctx); err != nil {
 		return err
 	}
 	return k.store.Append(ctx, k.session, item)
 }
 
 // Observe implements [agent.LoopObserver].
-func (k *Kept) Observe(_ string, e event.Event) {
-	if _, ok := e.(event.MutationFinished); ok {
+func (k *PersistentAgent) Observe(_ string, e event.Event) {
+	if _, ok := e.(event.TranscriptRewritten); ok {
 		k.dirty = true
 	}
 }
 
 // Prompt takes one turn and returns what the model has said at its end.
-func (k *Kept) Prompt(ctx context.Context, text string) (string, error) {
+func (k *PersistentAgent) Prompt(ctx context.Context, text string) (string, error) {
 	d := k.Agent.Driver(nil)
 	if err := d.Submit(ctx, transcript.Text{Text: text}); err != nil {
 		return "", err
@@ -130,13 +130,13 @@ func (k *Kept) Prompt(ctx context.Context, text string) (string, error) {
 }
 
 // Next takes one step.
-func (k *Kept) Next(ctx context.Context, d *agent.Driver) (agent.Step, error) {
+func (k *PersistentAgent) Next(ctx context.Context, d *agent.Driver) (agent.DriverState, error) {
 	step, err := d.Next(ctx)
-	return step, errors.Join(err, k.catchUp(ctx))
+	return step, errors.Join(err, k.resync(ctx))
 }
 
-// catchUp replaces what the store has after the transcript was rewritten.
-func (k *Kept) catchUp(ctx context.Context) error {
+// resync replaces what the store has after the transcript was rewritten.
+func (k *PersistentAgent) resync(ctx context.Context) error {
 	if !k.dirty {
 		return nil
 	}

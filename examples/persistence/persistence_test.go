@@ -29,13 +29,13 @@ func openStore(t *testing.T) *Store {
 	return s
 }
 
-func open(t *testing.T, s *Store, play string, o *agent.Options) *Kept {
+func open(t *testing.T, s *Store, play string, o *agent.Options) *PersistentAgent {
 	t.Helper()
 	m, err := scripted.New([]byte(play), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := Keep(t.Context(), s, "one", m, o)
+	k, err := NewPersistentAgent(t.Context(), s, "one", m, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func stored(t *testing.T, s *Store) []string {
 }
 
 // same checks that the store has the agent's transcript, byte for byte.
-func same(t *testing.T, s *Store, k *Kept) {
+func same(t *testing.T, s *Store, k *PersistentAgent) {
 	t.Helper()
 	var want []string
 	for _, e := range k.Agent.Snapshot().Items {
@@ -77,7 +77,7 @@ func same(t *testing.T, s *Store, k *Kept) {
 	}
 }
 
-func prompt(t *testing.T, k *Kept, text string) string {
+func prompt(t *testing.T, k *PersistentAgent, text string) string {
 	t.Helper()
 	said, err := k.Prompt(t.Context(), text)
 	if err != nil {
@@ -164,7 +164,7 @@ type keepLast struct{}
 
 func (keepLast) Name() string { return "keep-last" }
 
-func (keepLast) Mutate(_ context.Context, c agent.Cursor) ([]transcript.Encoded, error) {
+func (keepLast) Mutate(_ context.Context, c agent.MutatorContext) ([]transcript.Encoded, error) {
 	if !c.TurnEnded || len(c.Items) < 3 {
 		return nil, nil
 	}

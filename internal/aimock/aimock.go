@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // Variable names aimock's command line script, which scripts/services installs.
@@ -32,7 +32,7 @@ func Start(t testing.TB, fixtures string, args ...string) string {
 	t.Helper()
 	script := os.Getenv(Variable)
 	if script == "" {
-		missing.Skip(t, `aimock is not installed; to run this test: eval "$(scripts/services env aimock)"`)
+		testneed.Need(t, `aimock is not installed; to run this test: eval "$(scripts/services env aimock)"`)
 	}
 	cmd := exec.Command("node", append([]string{script, "-h", "127.0.0.1", "-p", "0", "-f", fixtures}, args...)...)
 	out, err := cmd.StdoutPipe()

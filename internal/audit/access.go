@@ -26,11 +26,11 @@ type Access struct {
 	Expires *time.Time `json:"expires,omitempty"`  // when the token or the link does
 	Reason  string     `json:"reason,omitempty"`   // why it was refused
 	Failed  bool       `json:"failed,omitempty"`   // it was on record already, and then could not be done
-	Left    int        `json:"left_out,omitempty"` // refusals since the record before that have none of their own
+	Omitted int        `json:"left_out,omitempty"` // refusals since the record before that have none of their own
 }
 
-// tell fills in the entry.
-func (x *Access) tell(e *Entry) {
+// fill fills in the entry.
+func (x *Access) fill(e *Entry) {
 	e.Action, e.Reason, e.From, e.Outcome = x.Action, x.Reason, x.From, outcomeOK
 	e.Actor = Actor{Kind: actorPerson, Name: cmp.Or(x.By, person), Via: x.Via}
 	if x.By == "" {
@@ -39,8 +39,8 @@ func (x *Access) tell(e *Entry) {
 	if x.Failed || x.Action == ActionRefuse {
 		e.Outcome = outcomeError
 	}
-	if x.Left > 0 {
-		more := fmt.Sprintf("%d more were refused before this and are not listed", x.Left)
+	if x.Omitted > 0 {
+		more := fmt.Sprintf("%d more were refused before this and are not listed", x.Omitted)
 		if e.Reason != "" {
 			more = e.Reason + "; " + more
 		}

@@ -22,7 +22,7 @@ func ExampleNewAccessLog() {
 		panic(err)
 	}
 	defer trail.Close()
-	sessions := session.New(memory.New(), &session.Options{Witness: trail})
+	sessions := session.New(memory.New(), &session.Options{AppendObserver: trail})
 	log := audit.NewAccessLog(sessions, "ann")
 	err = log.Add(ctx, audit.Access{Action: audit.ActionLogin, By: "ann", Via: "link", From: "192.0.2.7", Login: "login_1"})
 	if err != nil {

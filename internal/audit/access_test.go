@@ -31,7 +31,7 @@ func accesses(t *testing.T, dir string) (*audit.AccessLog, *session.Sessions) {
 			t.Error(err)
 		}
 	})
-	s := session.New(store, &session.Options{Witness: trail})
+	s := session.New(store, &session.Options{AppendObserver: trail})
 	return audit.NewAccessLog(s, "ann"), s
 }
 
@@ -52,7 +52,7 @@ func TestAccessesAreEvidence(t *testing.T) {
 	for _, x := range []audit.Access{
 		{Action: audit.ActionToken, By: "ann", Via: "cli", From: "uid 0 pid 7", Token: "tok_1", Name: "ci", Scopes: []string{"read"}},
 		{Action: audit.ActionLogin, By: "ann", Via: "link", From: "192.0.2.7", Login: "login_1"},
-		{Action: audit.ActionRefuse, Via: "token", From: "192.0.2.8", Reason: "wrong", Left: 12},
+		{Action: audit.ActionRefuse, Via: "token", From: "192.0.2.8", Reason: "wrong", Omitted: 12},
 		{Action: audit.ActionLogout, By: "ann", Via: "cookie", From: "192.0.2.7", Login: "login_1"},
 		{Action: audit.ActionRevoke, By: "bob", Via: "unix", Token: "tok_1", Name: "ci"},
 	} {
@@ -161,7 +161,7 @@ func TestProgramsShareAnAccessLog(t *testing.T) {
 }
 
 // What a kill cut off in the middle is put aside, and the next access follows what is whole.
-func TestAccessAfterATornOne(t *testing.T) {
+func TestAccessAfterTornRecord(t *testing.T) {
 	dir := t.TempDir()
 	before, _ := accesses(t, dir)
 	if err := before.Add(t.Context(), audit.Access{Action: audit.ActionToken, By: "ann"}); err != nil {

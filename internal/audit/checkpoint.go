@@ -25,7 +25,7 @@ func (t *Trail) Checkpoint() ([]byte, error) {
 	t.signing.Lock()
 	defer t.signing.Unlock()
 	t.mu.Lock()
-	closed, fresh := t.closed, t.fresh
+	closed, fresh := t.closed, t.unsigned
 	t.mu.Unlock()
 	if closed {
 		return nil, trailError("sign", t.folder, session.ErrClosed, "the trail was closed", "")
@@ -44,12 +44,12 @@ func (t *Trail) Checkpoint() ([]byte, error) {
 	if err != nil {
 		hint := "make room, and the folder and its files yours and writable"
 		if errors.Is(err, session.ErrCorrupt) || errors.Is(err, errNoCheckpoint) {
-			hint = lookHint
+			hint = inspectHint
 		}
 		return nil, trailError("sign", t.folder, err, "there is no new checkpoint", hint)
 	}
 	t.mu.Lock()
-	t.fresh -= fresh // what came meanwhile waits for the next
+	t.unsigned -= fresh // what came meanwhile waits for the next
 	t.mu.Unlock()
 	return signed, nil
 }
@@ -60,7 +60,7 @@ func (t *Trail) sign() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	end, err := t.whole(before)
+	end, err := t.completeLength(before)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (t *Trail) signNext(before checkpoint, last []byte, end int64, disk *errgro
 		return nil, nil, err
 	}
 	now := checkpoint{origin: t.pair.signer.Name(), bytes: end, time: t.clock()}
-	if now.size, now.root, err = t.grow(before, end, disk); err != nil {
+	if now.size, now.root, err = t.extend(before, end, disk); err != nil {
 		return nil, nil, err
 	}
 	signed, err = note.Sign(&note.Note{Text: now.text()}, t.pair.signer)
@@ -137,8 +137,8 @@ func (t *Trail) prepare() {
 	}
 }
 
-// whole is where the leaves end, unfinished ones cut off.
-func (t *Trail) whole(cp checkpoint) (int64, error) {
+// completeLength is where the leaves end, unfinished ones cut off.
+func (t *Trail) completeLength(cp checkpoint) (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	unlock, err := lockFile(t.lock)
@@ -146,13 +146,13 @@ func (t *Trail) whole(cp checkpoint) (int64, error) {
 		return 0, err
 	}
 	defer unlock()
-	err = t.mend(cp)
+	err = t.repairTail(cp)
 	return t.end, err
 }
 
-// grow brings the tree's file from a checkpoint to the leaves that end at byte end, and has
+// extend brings the tree's file from a checkpoint to the leaves that end at byte end, and has
 // disk sync it.
-func (t *Trail) grow(from checkpoint, end int64, disk *errgroup.Group) (size int64, root tlog.Hash, err error) {
+func (t *Trail) extend(from checkpoint, end int64, disk *errgroup.Group) (size int64, root tlog.Hash, err error) {
 	f, err := t.file(treeName, os.O_RDWR)
 	if err != nil {
 		return 0, root, err
@@ -209,10 +209,10 @@ func (t *Trail) add(h *hashes, n, from, to int64) error {
 // hashes is the tree's file with what is to be added to it: 32 bytes a hash, in the
 // order of [tlog.StoredHashIndex].
 type hashes struct {
-	file   *os.File
-	stored int64 // in the file, of those that count
-	size   int64 // leaves
-	news   []tlog.Hash
+	file    *os.File
+	stored  int64 // in the file, of those that count
+	size    int64 // leaves
+	pending []tlog.Hash
 }
 
 // ReadHashes implements [tlog.HashReader].
@@ -220,7 +220,7 @@ func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(indexes))
 	for i, at := range indexes {
 		if at >= h.stored {
-			out[i] = h.news[at-h.stored]
+			out[i] = h.pending[at-h.stored]
 			continue
 		}
 		if _, err := h.file.ReadAt(out[i][:], at*tlog.HashSize); err != nil {
@@ -236,20 +236,20 @@ func (h *hashes) add(record tlog.Hash) error {
 		return err
 	}
 	h.size++
-	if h.news = append(h.news, more...); len(h.news) >= 8192 {
+	if h.pending = append(h.pending, more...); len(h.pending) >= 8192 {
 		return h.flush()
 	}
 	return nil
 }
 
 func (h *hashes) flush() error {
-	buf := make([]byte, 0, len(h.news)*tlog.HashSize)
-	for i := range h.news {
-		buf = append(buf, h.news[i][:]...)
+	buf := make([]byte, 0, len(h.pending)*tlog.HashSize)
+	for i := range h.pending {
+		buf = append(buf, h.pending[i][:]...)
 	}
 	_, err := h.file.WriteAt(buf, h.stored*tlog.HashSize)
-	h.stored += int64(len(h.news))
-	h.news = h.news[:0]
+	h.stored += int64(len(h.pending))
+	h.pending = h.pending[:0]
 	return err
 }
 
@@ -278,7 +278,7 @@ func appendHistory(path string, signed []byte) error {
 	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
 		return err
 	}
-	end := info.Size() - int64(len(tail)) + int64(wholeNotes(tail))
+	end := info.Size() - int64(len(tail)) + int64(completeNotes(tail))
 	if err := f.Truncate(end); err != nil {
 		return err
 	}
@@ -286,8 +286,8 @@ func appendHistory(path string, signed []byte) error {
 	return err
 }
 
-// wholeNotes is how many bytes at the beginning of b end with a whole note.
-func wholeNotes(b []byte) int {
+// completeNotes is how many bytes at the beginning of b end with a whole note.
+func completeNotes(b []byte) int {
 	i := bytes.LastIndex(b, []byte("\n— "))
 	for i >= 0 {
 		if end := bytes.Index(b[i:], []byte("\n\n")); end >= 0 {

@@ -91,9 +91,9 @@ type Entry struct {
 	Kind    string    `json:"kind"`
 	Action  string    `json:"action"` // "allow", "deny", "ask", "run" …
 
-	Actor    Actor  `json:"actor"`               // who decided or did it
-	From     string `json:"from,omitempty"`      // where an access came from: an address, or "unix uid 1000 pid 77"
-	OnBehalf string `json:"on_behalf,omitempty"` // of whom: the account, and the agent unless it is the main one: "ann", "ann (tests)"
+	Actor      Actor  `json:"actor"`               // who decided or did it
+	From       string `json:"from,omitempty"`      // where an access came from: an address, or "unix uid 1000 pid 77"
+	OnBehalfOf string `json:"on_behalf,omitempty"` // of whom: the account, and the agent unless it is the main one: "ann", "ann (tests)"
 
 	Use       string         `json:"use_id,omitempty"`
 	Tool      string         `json:"tool,omitempty"`
@@ -170,7 +170,7 @@ type HookRun struct {
 	Effect string `json:"effect,omitempty"` // what it wanted: deny, block, allow, input …
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
-	Again  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
+	Rerun  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
 }
 
 // seal fills in the chain.

@@ -23,7 +23,7 @@ func decided(ctx context.Context) (*session.Sessions, error) {
 	}
 	d, err := session.NewDraft(record.KindDecision, policy.Decision{
 		Use: "u1", Tool: "Bash", Effect: policy.Deny, By: "nobody", Mode: policy.ModeDefault,
-		Touches: []policy.Touch{{Operation: policy.OpCommand, Resource: "rm -rf build"}},
+		Touches: []policy.Target{{Operation: policy.OpCommand, Resource: "rm -rf build"}},
 	})
 	if err == nil {
 		_, err = log.Append(ctx, d)
@@ -43,7 +43,7 @@ func ExampleRead() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(e.Seq, e.Sentence(), "for", e.OnBehalf)
+		fmt.Println(e.Seq, e.Sentence(), "for", e.OnBehalfOf)
 	}
 	// Output: 2 decision deny by nobody: Bash rm -rf build for ann
 }

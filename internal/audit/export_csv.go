@@ -24,7 +24,7 @@ var columns = []column{
 	{"actor_kind", true, func(e *Entry) string { return e.Actor.Kind }},
 	{"actor", false, func(e *Entry) string { return e.Actor.Name }},
 	{"via", false, func(e *Entry) string { return e.Actor.Via }},
-	{"on_behalf", false, func(e *Entry) string { return e.OnBehalf }},
+	{"on_behalf", false, func(e *Entry) string { return e.OnBehalfOf }},
 	{"use_id", false, func(e *Entry) string { return e.Use }},
 	{"tool", false, func(e *Entry) string { return e.Tool }},
 	{"event", false, func(e *Entry) string { return e.Event }},

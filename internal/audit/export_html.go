@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	paper "github.com/holdfast-dev/holdfast/internal/page"
+	paper "github.com/holdfast-dev/holdfast/internal/htmlpage"
 )
 
 //go:embed page.css
@@ -77,8 +77,8 @@ func (p *page) entry(w io.Writer, e *Entry) error {
 	fmt.Fprintf(&b, `<td class="n">%d</td><td class="t">%s</td><td class="k">%s</td>`, e.Seq, e.Time.UTC().Format("2006-01-02 15:04:05.000"), paper.Text(e.Kind))
 	fmt.Fprintf(&b, `<td class="k %s">%s</td>`, class(e.Action), paper.Text(e.Action))
 	fmt.Fprintf(&b, `<td>%s`, paper.Text(e.Actor.String()))
-	if e.OnBehalf != "" {
-		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, paper.Text(e.OnBehalf))
+	if e.OnBehalfOf != "" {
+		fmt.Fprintf(&b, `<div class="dim">for %s</div>`, paper.Text(e.OnBehalfOf))
 	}
 	if e.From != "" {
 		fmt.Fprintf(&b, `<div class="dim">from %s</div>`, paper.Text(e.From))

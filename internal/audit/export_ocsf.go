@@ -52,7 +52,7 @@ func ocsf(e *Entry) any {
 	meta := object{
 		"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Session, e.Seq), "sequence": e.Seq,
 		"correlation_uid": e.Session, "log_name": "session",
-		"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Of().Version},
+		"product": object{"name": "Holdfast", "vendor_name": "Holdfast", "version": version.Current().Version},
 	}
 	ev := object{
 		"activity_id": activity, "activity_name": name,
@@ -175,8 +175,8 @@ func (e *Entry) ocsfActor() object {
 		if e.Actor.Via != "" {
 			a["app_name"] = "holdfast " + e.Actor.Via
 		}
-	case e.OnBehalf != "":
-		a["user"] = object{"name": e.OnBehalf}
+	case e.OnBehalfOf != "":
+		a["user"] = object{"name": e.OnBehalfOf}
 	}
 	return a
 }

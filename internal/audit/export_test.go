@@ -34,14 +34,14 @@ func sample(t *testing.T) iter.Seq2[audit.Entry, error] {
 	log(t, s, "s",
 		decide("a", "Bash", "rules", policy.Allow, func(d *policy.Decision) {
 			d.Rule = &policy.Origin{Rule: "Bash(=cmd|' /C calc'!A0)", Layer: "project", File: "/w/.holdfast/settings.json", Line: 4}
-			d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "=cmd|' /C calc'!A0"}, {Operation: policy.OpRead, Resource: "/w/a,\"b\"\nc"}}
+			d.Touches = []policy.Target{{Operation: policy.OpCommand, Resource: "=cmd|' /C calc'!A0"}, {Operation: policy.OpRead, Resource: "/w/a,\"b\"\nc"}}
 			d.Reason, d.Sandbox, d.Profile = `<script>alert("1")</script> & 'x'`, "the kernel", "p1"
 		}),
 		start("a", "Bash"),
 		draft{record.KindToolFinished, record.ToolFinished{Use: "a", Tool: "Bash", IsError: true, ExitCode: &one, Millis: 12}},
 		ask("q", "b", "Write", policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: "/w/\u202etxt.exe"}),
 		reply("q", approval.Allow, "@bob", "cli"),
-		decide("b", "Write", "@bob", policy.Allow, func(d *policy.Decision) { d.Asked = true }),
+		decide("b", "Write", "@bob", policy.Allow, func(d *policy.Decision) { d.PersonAsked = true }),
 		start("b", "Write"),
 		draft{record.KindToolFinished, record.ToolFinished{Use: "b", Tool: "Write", Changes: []record.FileChange{{Path: "/w/n", Before: "absent", After: "ab"}}}},
 		draft{record.KindPolicyChanged, policy.Change{Mode: policy.ModePlan, By: "bob", Version: 3}},
@@ -50,7 +50,7 @@ func sample(t *testing.T) iter.Seq2[audit.Entry, error] {
 		decide("c", "Bash", "nobody", policy.Deny, nil),
 		draft{record.KindRedacted, record.Redacted{Seqs: []int64{13}, By: "bob"}},
 		decide("d", "Bash", "mode auto", policy.Allow, func(d *policy.Decision) {
-			d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "sleep 9"}}
+			d.Touches = []policy.Target{{Operation: policy.OpCommand, Resource: "sleep 9"}}
 		}),
 		start("d", "Bash"),
 	)
@@ -69,7 +69,7 @@ func export(t *testing.T, format string) string {
 
 func TestExportGolden(t *testing.T) {
 	for _, f := range audit.Formats() {
-		got := strings.ReplaceAll(export(t, f), `"version":"`+version.Of().Version+`"`, `"version":"RELEASE"`)
+		got := strings.ReplaceAll(export(t, f), `"version":"`+version.Current().Version+`"`, `"version":"RELEASE"`)
 		name := filepath.Join("testdata", "export", "sample."+f)
 		if *update {
 			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {

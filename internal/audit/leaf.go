@@ -45,7 +45,7 @@ func (l leaf) append(b []byte) []byte {
 	return append(b, '"', '}', '\n')
 }
 
-var errNoLeaf = errors.New("not a leaf: a line of canonical JSON with digest, seq, session and time, or deleted, session and time")
+var errNotLeaf = errors.New("not a leaf: a line of canonical JSON with digest, seq, session and time, or deleted, session and time")
 
 // parseLeaf reads a line without its end. It takes nothing but what append writes.
 func parseLeaf(line []byte) (leaf, error) {
@@ -56,31 +56,31 @@ func parseLeaf(line []byte) (leaf, error) {
 		Time    string         `json:"time"`
 		Deleted bool           `json:"deleted"`
 	}
-	if !plausible(line) || json.Unmarshal(line, &raw) != nil || session.CheckID(raw.Session) != nil {
-		return leaf{}, errNoLeaf
+	if !looksLikeLeaf(line) || json.Unmarshal(line, &raw) != nil || session.CheckID(raw.Session) != nil {
+		return leaf{}, errNotLeaf
 	}
 	at, err := time.Parse(leafTime, raw.Time)
 	if err != nil || !raw.Deleted && raw.Seq < 1 {
-		return leaf{}, errNoLeaf
+		return leaf{}, errNotLeaf
 	}
 	l := leaf{session: raw.Session, seq: raw.Seq, digest: raw.Digest, deleted: raw.Deleted, time: at}
 	if again := l.append(make([]byte, 0, maxLeaf)); !bytes.Equal(again[:len(again)-1], line) {
-		return leaf{}, errNoLeaf
+		return leaf{}, errNotLeaf
 	}
 	return l, nil
 }
 
-// plausible is the quick look at a line: what a crash leaves behind fails it.
-func plausible(line []byte) bool {
+// looksLikeLeaf is the quick look at a line: what a crash leaves behind fails it.
+func looksLikeLeaf(line []byte) bool {
 	return len(line) > 2 && len(line) < maxLeaf && line[0] == '{' && line[len(line)-1] == '}' && bytes.IndexByte(line, 0) < 0
 }
 
-// wholeLines is how many bytes at the beginning of b are plausible lines.
-func wholeLines(b []byte) int {
+// completeLines is how many bytes at the beginning of b are plausible lines.
+func completeLines(b []byte) int {
 	n := 0
 	for {
 		i := bytes.IndexByte(b[n:], '\n')
-		if i < 0 || !plausible(b[n:n+i]) {
+		if i < 0 || !looksLikeLeaf(b[n:n+i]) {
 			return n
 		}
 		n += i + 1

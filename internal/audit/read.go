@@ -69,13 +69,13 @@ type reader struct {
 	lost bool   // a record could not be read: the next one has nothing to follow
 	last string // digest of the last entry
 
-	user    string            // of session.opened
-	wanted  map[string]item   // the calls of the last assistant item that has some
-	asked   map[string]asked  // open questions and those just answered, by question
-	decided map[string]Entry  // decisions about calls that have not ended, by use
-	running map[string]*Entry // effects to be, by use
-	behind  map[string]Entry  // starts of those that go on in the background, by use
-	held    []*Entry          // entries from the first running call on
+	user       string                   // of session.opened
+	filter     map[string]item          // the calls of the last assistant item that has some
+	asked      map[string]questionState // open questions and those just answered, by question
+	decided    map[string]Entry         // decisions about calls that have not ended, by use
+	running    map[string]*Entry        // effects to be, by use
+	background map[string]Entry         // starts of those that go on in the background, by use
+	pending    []*Entry                 // entries from the first running call on
 }
 
 func newReader(id string) *reader {
@@ -86,8 +86,8 @@ func newReader(id string) *reader {
 
 // forget drops what went on: in a fork, it goes on in the parent.
 func (r *reader) forget() {
-	r.wanted, r.asked = map[string]item{}, map[string]asked{}
-	r.decided, r.running, r.behind = map[string]Entry{}, map[string]*Entry{}, map[string]Entry{}
+	r.filter, r.asked = map[string]item{}, map[string]questionState{}
+	r.decided, r.running, r.background = map[string]Entry{}, map[string]*Entry{}, map[string]Entry{}
 }
 
 func (r *reader) seal(e *Entry) error {
@@ -121,7 +121,7 @@ func (r *reader) record(rec *session.Record) ([]Entry, error) {
 		return made, nil
 	}
 	if e != nil {
-		r.held = append(r.held, e)
+		r.pending = append(r.pending, e)
 	}
 	if len(r.running) > 0 {
 		return nil, nil
@@ -164,11 +164,11 @@ func (r *reader) flush() []Entry {
 // release hands out what is held. A start that an end followed has no entry of its own.
 func (r *reader) release() []Entry {
 	var list []Entry
-	for _, e := range r.held {
+	for _, e := range r.pending {
 		if e.Kind != "" {
 			list = append(list, *e)
 		}
 	}
-	r.held = r.held[:0]
+	r.pending = r.pending[:0]
 	return list
 }

@@ -12,8 +12,8 @@ const person = "person"
 
 // The words for those who are no person where a person would have answered.
 var (
-	absent = map[string]bool{"nobody": true, "timeout": true}
-	itself = map[string]bool{"interrupt": true, "lapse": true, "start": true, "restart": true, "restore": true, "cut": true, "approval": true, "guard": true, "input": true}
+	absent       = map[string]bool{"nobody": true, "timeout": true}
+	programActor = map[string]bool{"interrupt": true, "lapse": true, "start": true, "restart": true, "restore": true, "cut": true, "approval": true, "guard": true, "input": true}
 )
 
 // whoAnswered says who an answer is from. Whoever answered through a client is a
@@ -23,7 +23,7 @@ func whoAnswered(by, via string) Actor {
 	case via != "":
 	case absent[by]:
 		return Actor{Kind: actorNobody, Name: by}
-	case itself[by]:
+	case programActor[by]:
 		return Actor{Kind: actorProgram, Name: by}
 	case strings.HasPrefix(by, "hook "):
 		return link(by, nil, "")
@@ -57,7 +57,7 @@ func link(by string, rule *policy.Origin, grant string) Actor {
 		return Actor{Kind: actorSandbox, Name: name}
 	case absent[by]:
 		return Actor{Kind: actorNobody, Name: by}
-	case itself[by], by == "":
+	case programActor[by], by == "":
 		return Actor{Kind: actorProgram, Name: by}
 	}
 	return Actor{Kind: actorPolicy, Name: by}

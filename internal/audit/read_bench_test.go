@@ -27,7 +27,7 @@ func long(tb testing.TB, n int) *session.Sessions {
 		for _, d := range []draft{
 			calls(transcript.ToolUse{ID: use, Name: "Bash", Input: json.RawMessage(`{"command":"go test ./..."}`)}),
 			decide(use, "Bash", "rules", policy.Allow, func(d *policy.Decision) {
-				d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "go test ./..."}}
+				d.Touches = []policy.Target{{Operation: policy.OpCommand, Resource: "go test ./..."}}
 				d.Rule = &policy.Origin{Rule: "Bash(go test:*)", File: "/h/settings.json", Line: 3}
 			}),
 			start(use, "Bash"), finish(use, "Bash"),

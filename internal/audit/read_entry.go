@@ -37,7 +37,7 @@ func (r *reader) entry(rec *session.Record) (*Entry, error) {
 		return nil, nil
 	}
 	e := &Entry{
-		Session: r.id, Seq: rec.Seq, Time: rec.Time.UTC(), Kind: kind, OnBehalf: r.user, Record: rec.Digest.String(),
+		Session: r.id, Seq: rec.Seq, Time: rec.Time.UTC(), Kind: kind, OnBehalfOf: r.user, Record: rec.Digest.String(),
 	}
 	if rec.Payload == nil {
 		if rec.Kind == record.KindFileSaved {
@@ -69,15 +69,15 @@ func (r *reader) fill(rec *session.Record, e *Entry) error {
 	case record.KindPolicyChanged:
 		return into(rec, func(c *policy.Change) { changed(c, e) })
 	case record.KindHookRan:
-		return into(rec, func(h *ran) { hooked(h, e) })
+		return into(rec, func(h *hookRan) { hooked(h, e) })
 	case record.KindRedacted:
 		return into(rec, func(x *record.Redacted) { redacted(x, e) })
 	case record.KindRunEvent:
-		return into(rec, func(v *runEvent) { v.tell(e) })
+		return into(rec, func(v *runEvent) { v.fill(e) })
 	case record.KindFileSaved:
 		return into(rec, func(f *record.FileSaved) { rewound(f, e) })
 	case record.KindAccess:
-		return into(rec, func(x *Access) { x.tell(e) })
+		return into(rec, func(x *Access) { x.fill(e) })
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (r *reader) erased(k session.Kind, e *Entry) {
 	e.Erased, e.Action, e.Actor = true, actionErased, Actor{Kind: actorUnknown}
 	switch k {
 	case record.KindOpened:
-		r.user, e.OnBehalf = "", ""
+		r.user, e.OnBehalfOf = "", ""
 	case record.KindToolStarted, record.KindToolFinished:
 		e.Outcome = outcomeUnknown
 		if k == record.KindToolFinished && len(r.running) == 1 {
@@ -111,7 +111,7 @@ func (r *reader) erased(k session.Kind, e *Entry) {
 
 func (r *reader) opened(o *session.Opened, e *Entry) {
 	r.user = o.User // a fork's parent may have been another's
-	e.OnBehalf, e.Action = o.User, actionOpen
+	e.OnBehalfOf, e.Action = o.User, actionOpen
 	e.Actor = Actor{Kind: actorPerson, Name: o.User}
 	if o.User == "" {
 		e.Actor = Actor{Kind: actorProgram}
@@ -126,7 +126,7 @@ func (r *reader) opened(o *session.Opened, e *Entry) {
 }
 
 func (r *reader) decision(d *policy.Decision, e *Entry) {
-	e.Action, e.Actor, e.OnBehalf = string(d.Effect), r.whoDecided(d), r.behalf(d.Agent)
+	e.Action, e.Actor, e.OnBehalfOf = string(d.Effect), r.whoDecided(d), r.behalf(d.Agent)
 	e.Use, e.Tool, e.Requests, e.Rule, e.Mode = d.Use, d.Tool, d.Digests, d.Rule, string(d.Mode)
 	e.Reason, e.Sandbox, e.Profile, e.Grant, e.Policy = d.Reason, d.Sandbox, d.Profile, d.Grant, d.Version
 	q, asked := r.questionOf(d)
@@ -140,7 +140,7 @@ func (r *reader) decision(d *policy.Decision, e *Entry) {
 	default:
 		e.Resources = r.touched(d)
 	}
-	if asked && d.Asked {
+	if asked && d.PersonAsked {
 		e.Question = q.id
 	}
 	delete(r.asked, q.id)
@@ -156,8 +156,8 @@ func (r *reader) started(s *record.ToolStarted, e *Entry) {
 	e.Use, e.Tool, e.Action, e.Outcome = s.Use, s.Tool, actionRun, outcomeUnknown
 	e.Actor = Actor{Kind: actorProgram}
 	e.Resources, e.Requests, e.Sandbox, e.Profile, e.Mode = d.Resources, d.Requests, d.Sandbox, d.Profile, d.Mode
-	if d.OnBehalf != "" {
-		e.OnBehalf = d.OnBehalf
+	if d.OnBehalfOf != "" {
+		e.OnBehalfOf = d.OnBehalfOf
 	}
 	r.running[s.Use] = e
 }
@@ -167,8 +167,8 @@ func (r *reader) finished(f *record.ToolFinished, e *Entry) {
 	e.Use, e.Tool, e.Action = f.Use, f.Tool, actionRun
 	e.Actor = Actor{Kind: actorProgram}
 	e.Resources, e.Requests, e.Sandbox, e.Profile, e.Mode = start.Resources, start.Requests, start.Sandbox, start.Profile, start.Mode
-	if start.OnBehalf != "" {
-		e.OnBehalf = start.OnBehalf
+	if start.OnBehalfOf != "" {
+		e.OnBehalfOf = start.OnBehalfOf
 	}
 	e.ExitCode, e.Millis, e.Changes = f.ExitCode, f.Millis, f.Changes
 	switch {
@@ -185,8 +185,8 @@ func (r *reader) finished(f *record.ToolFinished, e *Entry) {
 func (r *reader) end(use string) Entry {
 	p, ok := r.running[use]
 	if !ok {
-		start := r.behind[use]
-		delete(r.behind, use)
+		start := r.background[use]
+		delete(r.background, use)
 		return start
 	}
 	delete(r.running, use)
@@ -215,7 +215,7 @@ func changed(c *policy.Change, e *Entry) {
 		e.Action, e.Grant = ActionRevoke, c.Revoke
 	case c.Limit != nil:
 		e.Action, e.Outcome = actionLimit, c.Limit.Name
-		for _, rule := range slices.Concat(c.Limit.Only, c.Limit.Allow) {
+		for _, rule := range slices.Concat(c.Limit.Rules, c.Limit.Allow) {
 			e.Resources = append(e.Resources, Resource{Name: rule})
 		}
 	case c.Patch != nil:
@@ -241,22 +241,22 @@ func patched(p *policy.Patch) []Resource {
 	return list
 }
 
-// ran is the payload of a hook.ran record.
-type ran struct {
-	Event string    `json:"event"`
-	Use   string    `json:"use_id"`
-	Tool  string    `json:"tool"`
-	Hooks []HookRun `json:"hooks"`
-	Quiet int       `json:"quiet"`
+// hookRan is the payload of a hook.ran record.
+type hookRan struct {
+	Event  string    `json:"event"`
+	Use    string    `json:"use_id"`
+	Tool   string    `json:"tool"`
+	Hooks  []HookRun `json:"hooks"`
+	Silent int       `json:"quiet"`
 }
 
 // hooked is about the first hook that intervened, else the first that failed, else the
 // first one.
-func hooked(h *ran, e *Entry) {
+func hooked(h *hookRan, e *Entry) {
 	e.Event, e.Use, e.Tool, e.Hooks = h.Event, h.Use, h.Tool, h.Hooks
 	e.Action, e.Outcome, e.Actor = actionFire, outcomeOK, Actor{Kind: actorHook}
 	if len(h.Hooks) == 0 {
-		e.Actor.Name = fmt.Sprintf("%d functions", h.Quiet)
+		e.Actor.Name = fmt.Sprintf("%d functions", h.Silent)
 		return
 	}
 	at := slices.IndexFunc(h.Hooks, func(r HookRun) bool { return r.Effect != "" })
@@ -281,7 +281,7 @@ func rewound(f *record.FileSaved, e *Entry) {
 	if f.Rewind == nil {
 		return
 	}
-	e.Action, e.Actor, e.Reason = actionRewind, whoChanged(f.Rewind.By), fmt.Sprintf("to what it was after record %d", f.Rewind.To)
+	e.Action, e.Actor, e.Reason = actionRewind, whoChanged(f.Rewind.By), fmt.Sprintf("to what it was after record %d", f.Rewind.Seq)
 	e.Resources = []Resource{{string(policy.OpWrite), f.Path}}
 	e.Changes = []record.FileChange{{Path: f.Path, Before: f.Digest, After: f.After}}
 }

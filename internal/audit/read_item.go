@@ -25,7 +25,7 @@ func (r *reader) item(payload json.RawMessage) error {
 		return err
 	}
 	for _, use := range it.Item.ResultIDs() {
-		r.goesOn(use)
+		r.reportStart(use)
 	}
 	if it.Item.Role() != transcript.RoleAssistant {
 		return nil
@@ -34,18 +34,18 @@ func (r *reader) item(payload json.RawMessage) error {
 	if len(uses) == 0 {
 		return nil
 	}
-	clear(r.wanted)
+	clear(r.filter)
 	for _, u := range uses {
-		r.wanted[u.ID] = item{u.Input}
+		r.filter[u.ID] = item{u.Input}
 	}
 	return nil
 }
 
-// goesOn has the start of a call told by itself.
-func (r *reader) goesOn(use string) {
+// reportStart has the start of a call told by itself.
+func (r *reader) reportStart(use string) {
 	if start := r.running[use]; start != nil {
 		delete(r.running, use)
-		r.behind[use] = *start
+		r.background[use] = *start
 		start.Outcome = outcomeBackground
 	}
 }
@@ -66,7 +66,7 @@ var subjects = map[string]subject{
 func (r *reader) touched(d *policy.Decision) []Resource {
 	input := d.Input
 	if input == nil {
-		input = r.wanted[d.Use].input
+		input = r.filter[d.Use].input
 	}
 	s, ok := subjects[d.Tool]
 	if ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// asked is a question, and its answer once there is one.
-type asked struct {
+// questionState is a question, and its answer once there is one.
+type questionState struct {
 	id, use, tool string
 	behalf        string
 	resources     []Resource
@@ -23,14 +23,14 @@ func (r *reader) question(payload json.RawMessage, e *Entry) error {
 	if err := json.Unmarshal(payload, &q); err != nil {
 		return err
 	}
-	a := asked{id: q.ID, use: q.Use, tool: q.Tool, behalf: r.behalf(q.Agent)}
+	a := questionState{id: q.ID, use: q.Use, tool: q.Tool, behalf: r.behalf(q.Agent)}
 	for _, req := range q.Requests {
 		a.resources = append(a.resources, Resource{string(req.Operation), req.Resource})
 		a.requests = append(a.requests, req.Digest())
 	}
-	e.Action, e.OnBehalf, e.Question, e.Use, e.Tool = string(policy.Ask), a.behalf, q.ID, q.Use, q.Tool
-	e.Actor = link(q.By, q.Rule, "")
-	e.Resources, e.Requests, e.Rule, e.Mode, e.Reason, e.Sandbox = a.resources, a.requests, q.Rule, string(q.Mode), q.Why, q.Sandbox
+	e.Action, e.OnBehalfOf, e.Question, e.Use, e.Tool = string(policy.Ask), a.behalf, q.ID, q.Use, q.Tool
+	e.Actor = link(q.AskedBy, q.Rule, "")
+	e.Resources, e.Requests, e.Rule, e.Mode, e.Reason, e.Sandbox = a.resources, a.requests, q.Rule, string(q.Mode), q.ReasonText, q.Sandbox
 	for id, old := range r.asked { // it is asked anew
 		if old.use == q.Use && old.tool == q.Tool {
 			delete(r.asked, id)
@@ -48,10 +48,10 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	}
 	q := r.asked[ans.Question]
 	e.Action, e.Outcome, e.Question, e.Reason = actionAnswer, string(ans.Decision), ans.Question, ans.Message
-	e.Actor = whoAnswered(ans.By, ans.Via)
+	e.Actor = whoAnswered(ans.Actor, ans.Via)
 	e.Use, e.Tool, e.Resources, e.Requests = q.use, q.tool, q.resources, q.requests
 	if q.behalf != "" {
-		e.OnBehalf = q.behalf
+		e.OnBehalfOf = q.behalf
 	}
 	if ans.Scope != "" {
 		e.Resources = append([]Resource{{Operation: "scope", Name: ans.Scope}}, e.Resources...)
@@ -64,13 +64,13 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 }
 
 // questionOf finds the question about a call.
-func (r *reader) questionOf(d *policy.Decision) (asked, bool) {
+func (r *reader) questionOf(d *policy.Decision) (questionState, bool) {
 	for _, q := range r.asked {
 		if q.use == d.Use && q.tool == d.Tool {
 			return q, true
 		}
 	}
-	return asked{}, false
+	return questionState{}, false
 }
 
 // behalf names the account, and the agent unless it is the main one.
@@ -87,14 +87,14 @@ func (r *reader) behalf(agent string) string {
 // whoDecided says who decided about a call. Of one that was asked about it is whoever
 // answered, unless a link of the chain made a no of a yes.
 func (r *reader) whoDecided(d *policy.Decision) Actor {
-	if !d.Asked {
+	if !d.PersonAsked {
 		return link(d.By, d.Rule, d.Grant)
 	}
 	q, ok := r.questionOf(d)
-	if ok && q.answer != nil && cmp.Or(q.answer.By, person) == d.By && q.answer.Decision.Allows() == (d.Effect == policy.Allow) {
-		return whoAnswered(q.answer.By, q.answer.Via)
+	if ok && q.answer != nil && cmp.Or(q.answer.Actor, person) == d.By && q.answer.Decision.Allows() == (d.Effect == policy.Allow) {
+		return whoAnswered(q.answer.Actor, q.answer.Via)
 	}
-	for _, s := range d.Said {
+	for _, s := range d.Contributions {
 		if s.Policy == d.By && s.Effect == policy.Deny && d.Effect == policy.Deny {
 			return link(d.By, d.Rule, "")
 		}

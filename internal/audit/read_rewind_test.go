@@ -19,7 +19,7 @@ func TestRewindsAreEvidence(t *testing.T) {
 	}
 	for _, f := range []record.FileSaved{
 		{Use: "u", Path: "/w/a", Digest: record.FileAbsent, After: "aa"},
-		{Path: "/w/a", Existed: true, Digest: "aa", After: record.FileAbsent, Omitted: "too large", Rewind: &record.Rewind{To: 1, By: "ann"}},
+		{Path: "/w/a", Existed: true, Digest: "aa", After: record.FileAbsent, Omitted: "too large", Rewind: &record.Rewind{Seq: 1, By: "ann"}},
 	} {
 		payload, err := f.Payload()
 		if err != nil {

@@ -19,10 +19,10 @@ type runEvent struct {
 	} `json:"strategy"`
 }
 
-// tell fills in the entry of an event in which somebody did something to a run, or
+// fill fills in the entry of an event in which somebody did something to a run, or
 // with which it ended. The others are of its work and leave Action empty: that is
 // evidence where it was done.
-func (v *runEvent) tell(e *Entry) {
+func (v *runEvent) fill(e *Entry) {
 	e.Actor = Actor{Kind: actorProgram}
 	switch v.Event {
 	case "started":

@@ -39,14 +39,14 @@ func calls(uses ...transcript.ToolUse) draft {
 	return draft{session.KindItem, session.ItemDraft(e, false, nil).Payload}
 }
 
-// shelf is a store whose payloads can be erased and changed.
-type shelf struct {
+// mutableStore is a store whose payloads can be erased and changed.
+type mutableStore struct {
 	*memory.Store
 	erased map[int64]bool
 	change func(*session.Record) error
 }
 
-func (s *shelf) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (s *mutableStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		for rec, err := range s.Store.Read(ctx, id, r) {
 			if s.erased[rec.Seq] {
@@ -63,9 +63,9 @@ func (s *shelf) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 }
 
 // library makes the sessions of a test; its clock goes one second at a time.
-func library(t *testing.T) (*session.Sessions, *shelf) {
+func library(t *testing.T) (*session.Sessions, *mutableStore) {
 	t.Helper()
-	store := &shelf{Store: memory.New(), erased: map[int64]bool{}}
+	store := &mutableStore{Store: memory.New(), erased: map[int64]bool{}}
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	ids := 0
 	return session.New(store, &session.Options{
@@ -114,8 +114,8 @@ func entries(t *testing.T, s *session.Sessions, id string, o *audit.ReadOptions)
 func lines(list []audit.Entry) (out []string) {
 	for _, e := range list {
 		s := fmt.Sprintf("%d %s %s by %s", e.Seq, e.Kind, e.Action, e.Actor)
-		if e.OnBehalf != "" {
-			s += " for " + e.OnBehalf
+		if e.OnBehalfOf != "" {
+			s += " for " + e.OnBehalfOf
 		}
 		if e.Outcome != "" {
 			s += " → " + e.Outcome
@@ -162,22 +162,22 @@ func result(use string) draft {
 }
 
 func ask(id, use, tool string, reqs ...policy.Request) draft {
-	return draft{record.KindApprovalAsked, approval.Question{ID: id, Use: use, Tool: tool, Requests: reqs, By: "mode default", Why: "mode default asks", Mode: policy.ModeDefault}}
+	return draft{record.KindApprovalAsked, approval.Question{ID: id, Use: use, Tool: tool, Requests: reqs, AskedBy: "mode default", ReasonText: "mode default asks", Mode: policy.ModeDefault}}
 }
 
 func reply(id string, d approval.Decision, by, via string) draft {
-	return draft{record.KindApprovalResolved, approval.Answer{Question: id, Decision: d, By: by, Via: via}}
+	return draft{record.KindApprovalResolved, approval.Answer{Question: id, Decision: d, Actor: by, Via: via}}
 }
 
 var bashLs = policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "ls", Cwd: "/w"}
 
 func TestWhoDecided(t *testing.T) {
 	rule := &policy.Origin{Rule: "Bash(ls:*)", Layer: "user", File: "/h/settings.json", Line: 4, Col: 9}
-	touch := func(d *policy.Decision) { d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "ls"}} }
+	touch := func(d *policy.Decision) { d.Touches = []policy.Target{{Operation: policy.OpCommand, Resource: "ls"}} }
 	with := func(more func(*policy.Decision)) func(*policy.Decision) {
 		return func(d *policy.Decision) { touch(d); more(d) }
 	}
-	asked := with(func(d *policy.Decision) { d.Asked, d.Why = true, record.ReasonAsk })
+	asked := with(func(d *policy.Decision) { d.PersonAsked, d.AskReason = true, record.ReasonAsk })
 	for _, c := range []struct {
 		name   string
 		drafts []draft
@@ -198,7 +198,7 @@ func TestWhoDecided(t *testing.T) {
 			ask("q", "u", "Bash", bashLs), reply("q", approval.Allow, "rules", "cli"),
 			decide("u", "Bash", "rules", policy.Deny, func(d *policy.Decision) {
 				asked(d)
-				d.Rule, d.Said = rule, []policy.Said{{Policy: "rules", Verdict: policy.Verdict{Effect: policy.Deny}}}
+				d.Rule, d.Contributions = rule, []policy.Contribution{{Policy: "rules", Verdict: policy.Verdict{Effect: policy.Deny}}}
 			}),
 		}, "deny by rule Bash(ls:*)"},
 		{"nobody in time", []draft{ask("q", "u", "Bash", bashLs), reply("q", approval.Deny, "timeout", ""), decide("u", "Bash", "timeout", policy.Deny, asked)}, "deny by nobody timeout"},
@@ -222,8 +222,8 @@ func TestWhoDecided(t *testing.T) {
 			if got := last.Action + " by " + last.Actor.String(); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
-			if last.OnBehalf != "ann" || len(last.Resources) != 1 || last.Resources[0] != (audit.Resource{Operation: string(policy.OpCommand), Name: "ls"}) {
-				t.Errorf("for %q about %v", last.OnBehalf, last.Resources)
+			if last.OnBehalfOf != "ann" || len(last.Resources) != 1 || last.Resources[0] != (audit.Resource{Operation: string(policy.OpCommand), Name: "ls"}) {
+				t.Errorf("for %q about %v", last.OnBehalfOf, last.Resources)
 			}
 		})
 	}
@@ -248,14 +248,14 @@ func TestEveryKindOfEvidence(t *testing.T) {
 		draft{record.KindPolicyChanged, policy.Change{Revoke: "g", By: "bob"}},
 		ask("q", "b", "Bash", policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make"}, policy.Request{Tool: "Bash", Operation: policy.OpWrite, Resource: "/w/out"}),
 		reply("q", approval.AllowSession, "bob", "websocket"),
-		decide("b", "Bash", "bob", policy.Allow, func(d *policy.Decision) { d.Asked = true }),
+		decide("b", "Bash", "bob", policy.Allow, func(d *policy.Decision) { d.PersonAsked = true }),
 		start("b", "Bash"),
 		draft{record.KindMetaChanged, session.MetaPatch{Title: &text}},
 		decide("b", "WebFetch", "nobody", policy.Deny, func(d *policy.Decision) {
-			d.Touches = []policy.Touch{{Operation: policy.OpConnect, Resource: "evil.example:443"}}
+			d.Touches = []policy.Target{{Operation: policy.OpConnect, Resource: "evil.example:443"}}
 		}), // 17, while b runs
 		draft{record.KindToolFinished, record.ToolFinished{Use: "b", Tool: "Bash", IsError: true, ExitCode: &exit, Millis: 900}},
-		draft{record.KindHookRan, record.HookRan{Event: "Stop", Quiet: 3}},
+		draft{record.KindHookRan, record.HookRan{Event: "Stop", Silent: 3}},
 		draft{record.KindPolicyChanged, policy.Change{Ended: true}},
 		draft{record.KindTurnClosed, record.TurnClosed{Turn: "t1", Reason: "completed"}},
 		draft{record.KindRedacted, record.Redacted{Seqs: []int64{7, 3, 4, 5, 9}, Reason: "a key", By: "bob"}},
@@ -351,7 +351,7 @@ func TestOutcomes(t *testing.T) {
 	}
 	closed := draft{record.KindTurnClosed, record.TurnClosed{Turn: "t", Reason: "interrupted"}}
 	before := []draft{decide("a", "Bash", "mode auto", policy.Allow, func(d *policy.Decision) {
-		d.Touches = []policy.Touch{{Operation: policy.OpCommand, Resource: "ls"}}
+		d.Touches = []policy.Target{{Operation: policy.OpCommand, Resource: "ls"}}
 	}), start("a", "Bash")}
 	other := decide("b", "Read", "mode auto", policy.Allow, nil)
 	for _, c := range []struct {
@@ -397,7 +397,7 @@ func TestErasedRecordsStayEvidence(t *testing.T) {
 	drafts := []draft{
 		decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"), // 2 3 4
 		ask("q", "b", "Bash", bashLs), reply("q", approval.Deny, "bob", "cli"), // 5 6
-		{record.KindHookRan, record.HookRan{Event: "Stop", Quiet: 1}}, // 7
+		{record.KindHookRan, record.HookRan{Event: "Stop", Silent: 1}}, // 7
 		calls(transcript.ToolUse{ID: "c", Name: "Read", Input: json.RawMessage(`{}`)}),
 	}
 	log(t, s, "s", drafts...)
@@ -447,7 +447,7 @@ func TestForksHaveTheirParentsEvidence(t *testing.T) {
 }
 
 // What is appended later goes on with the chain.
-func TestTheChainGoesOn(t *testing.T) {
+func TestChainContinues(t *testing.T) {
 	s, _ := library(t)
 	l := log(t, s, "s", decide("a", "Bash", "mode auto", policy.Allow, nil), start("a", "Bash"), finish("a", "Bash"))
 	before := entries(t, s, "s", nil)

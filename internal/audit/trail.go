@@ -25,7 +25,7 @@ type TrailOptions struct {
 }
 
 // Trail is the evidence that lies beside a store: what each log said, when. Several
-// programs may append to one trail at once. It is a [session.Witness] and safe for
+// programs may append to one trail at once. It is a [session.AppendObserver] and safe for
 // concurrent use.
 //
 // A checkpoint is signed after every 1,024 leaves of this Trail and by Close.
@@ -38,13 +38,13 @@ type Trail struct {
 	pair     keyPair    // that was read last
 	verified []byte     // the checkpoint that was verified last, by that pair
 
-	mu     sync.Mutex // one leaf at a time
-	leaves *os.File
-	lock   *os.File
-	end    int64           // of the leaves after this trail's last one
-	last   map[string]leaf // of each session, as far as this trail knows
-	fresh  int             // own leaves that no checkpoint covers
-	closed bool
+	mu       sync.Mutex // one leaf at a time
+	leaves   *os.File
+	lock     *os.File
+	end      int64           // of the leaves after this trail's last one
+	last     map[string]leaf // of each session, as far as this trail knows
+	unsigned int             // own leaves that no checkpoint covers
+	closed   bool
 }
 
 // The files of a trail's folder; docs/formats/audit-trail.md tells what they hold.
@@ -67,7 +67,7 @@ const (
 	tailBytes = 64 << 10
 )
 
-const lookHint = "holdfast audit verify tells what was changed; to begin a new trail, move this folder away and keep it"
+const inspectHint = "holdfast audit verify tells what was changed; to begin a new trail, move this folder away and keep it"
 
 func trailError(op, dir string, err error, detail, hint string) error {
 	return &session.Error{Op: op, Err: err, Detail: detail + " (" + dir + ")", Hint: hint}
@@ -114,9 +114,9 @@ func (t *Trail) open() (err error) {
 	defer unlock()
 	cp, _, err := readCheckpoint(t.folder)
 	if err != nil {
-		return trailError("open trail", t.folder, session.ErrCorrupt, err.Error(), lookHint)
+		return trailError("open trail", t.folder, session.ErrCorrupt, err.Error(), inspectHint)
 	}
-	return t.mend(cp)
+	return t.repairTail(cp)
 }
 
 // file opens a file of the trail, and makes it (0600).
@@ -166,7 +166,7 @@ func checkFiles(dir string) error {
 	return nil
 }
 
-// Appended implements [session.Witness]. What it was told last of a session is not
+// Appended implements [session.AppendObserver]. What it was told last of a session is not
 // written again.
 func (t *Trail) Appended(ctx context.Context, id string, head session.Record) error {
 	if err := session.CheckID(id); err != nil {
@@ -180,7 +180,7 @@ func (t *Trail) Appended(ctx context.Context, id string, head session.Record) er
 	return err
 }
 
-// Deleted implements [session.Witness].
+// Deleted implements [session.AppendObserver].
 func (t *Trail) Deleted(ctx context.Context, id string) error {
 	if err := session.CheckID(id); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 	if err := t.settle(); err != nil {
 		return false, err
 	}
-	if known, err := t.knows(l); known || err != nil {
+	if known, err := t.hasLeaf(l); known || err != nil {
 		return false, err
 	}
 	l.time = t.clock()
@@ -219,10 +219,10 @@ func (t *Trail) write(l leaf) (due bool, err error) {
 	}
 	t.end += int64(len(line))
 	t.last[l.session] = l
-	if t.fresh++; t.fresh == 1 {
+	if t.unsigned++; t.unsigned == 1 {
 		go t.prepare() // Close waits for it
 	}
-	return t.fresh >= signEvery, nil
+	return t.unsigned >= signEvery, nil
 }
 
 // settle finds where the leaves end now. The lock is held.
@@ -236,21 +236,21 @@ func (t *Trail) settle() error {
 	case info.Size() == t.end:
 		return nil
 	case info.Size() < t.end:
-		return trailError("witness", t.folder, session.ErrCorrupt, "the leaves became shorter while they were in use", lookHint)
+		return trailError("witness", t.folder, session.ErrCorrupt, "the leaves became shorter while they were in use", inspectHint)
 	}
 	tail := make([]byte, min(info.Size(), maxLeaf))
 	if _, err := t.leaves.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
 		return trailError("witness", t.folder, err, "the leaves cannot be read", "")
 	}
-	if i := bytes.LastIndexByte(tail[:len(tail)-1], '\n') + 1; wholeLines(tail[i:]) == len(tail)-i {
+	if i := bytes.LastIndexByte(tail[:len(tail)-1], '\n') + 1; completeLines(tail[i:]) == len(tail)-i {
 		t.end = info.Size()
 		return nil
 	}
-	return t.mend(checkpoint{bytes: t.end}) // somebody else ended in the middle of a line
+	return t.repairTail(checkpoint{bytes: t.end}) // somebody else ended in the middle of a line
 }
 
-// knows reports whether l is what the trail says of its session already.
-func (t *Trail) knows(l leaf) (bool, error) {
+// hasLeaf reports whether l is what the trail says of its session already.
+func (t *Trail) hasLeaf(l leaf) (bool, error) {
 	if l.deleted {
 		return false, nil
 	}
@@ -265,9 +265,9 @@ func (t *Trail) knows(l leaf) (bool, error) {
 	return ok && !before.deleted && before.seq == l.seq && before.digest == l.digest, nil
 }
 
-// mend cuts off what is no whole line at the end of the leaves, but nothing that a
+// repairTail cuts off what is no whole line at the end of the leaves, but nothing that a
 // checkpoint covers, and keeps it in a file of its own. The lock is held.
-func (t *Trail) mend(cp checkpoint) error {
+func (t *Trail) repairTail(cp checkpoint) error {
 	info, err := t.leaves.Stat()
 	if err != nil {
 		return trailError("open trail", t.folder, err, "the leaves cannot be seen", "")
@@ -275,7 +275,7 @@ func (t *Trail) mend(cp checkpoint) error {
 	size := info.Size()
 	if size < cp.bytes {
 		return trailError("open trail", t.folder, session.ErrCorrupt,
-			fmt.Sprintf("the leaves have %d bytes, the last checkpoint covers %d: their end is gone", size, cp.bytes), lookHint)
+			fmt.Sprintf("the leaves have %d bytes, the last checkpoint covers %d: their end is gone", size, cp.bytes), inspectHint)
 	}
 	if t.end = size; size == cp.bytes {
 		return nil
@@ -284,7 +284,7 @@ func (t *Trail) mend(cp checkpoint) error {
 	if _, err := t.leaves.ReadAt(rest, cp.bytes); err != nil {
 		return trailError("open trail", t.folder, err, "the leaves cannot be read", "")
 	}
-	n := wholeLines(rest)
+	n := completeLines(rest)
 	if n == len(rest) {
 		return nil
 	}
@@ -303,7 +303,7 @@ func (t *Trail) Dir() string { return t.folder }
 // Closing twice does nothing.
 func (t *Trail) Close() error {
 	t.mu.Lock()
-	fresh, closed := t.fresh > 0, t.closed
+	fresh, closed := t.unsigned > 0, t.closed
 	t.mu.Unlock()
 	if closed {
 		return nil

@@ -16,22 +16,22 @@ import (
 func BenchmarkAppend(b *testing.B) {
 	for _, name := range []string{"sqlite", "file"} {
 		b.Run(name, func(b *testing.B) {
-			st := stage{media[name], b.TempDir()}
+			st := tamperEnv{media[name], b.TempDir()}
 			store := st.open(b, st.dir)
 			defer closeStore(b, store)
 			trail := openTrail(b, st.trailDir())
 			ctx := context.Background()
-			logs := map[session.Witness]*session.Log{}
-			for _, w := range []session.Witness{nil, trail} {
-				l, err := session.New(store, &session.Options{Witness: w}).Create(ctx, session.Opened{})
+			logs := map[session.AppendObserver]*session.Log{}
+			for _, w := range []session.AppendObserver{nil, trail} {
+				l, err := session.New(store, &session.Options{AppendObserver: w}).Create(ctx, session.Opened{})
 				check(b, err)
 				defer l.Close()
 				logs[w] = l
 			}
-			times := map[session.Witness][]time.Duration{}
+			times := map[session.AppendObserver][]time.Duration{}
 			draft := note1("x", strings.Repeat("x", 1500))
 			for i := 0; b.Loop(); i++ {
-				for _, w := range [][]session.Witness{{nil, trail}, {trail, nil}}[i%2] {
+				for _, w := range [][]session.AppendObserver{{nil, trail}, {trail, nil}}[i%2] {
 					start := time.Now()
 					if _, err := logs[w].Append(ctx, draft); err != nil {
 						b.Fatal(err)
@@ -99,11 +99,11 @@ func BenchmarkOpenTrail(b *testing.B) {
 func BenchmarkVerify(b *testing.B) {
 	for _, name := range []string{"sqlite", "file"} {
 		b.Run(name, func(b *testing.B) {
-			st := stage{media[name], b.TempDir()}
+			st := tamperEnv{media[name], b.TempDir()}
 			store := st.open(b, st.dir)
 			defer closeStore(b, store)
 			trail := openTrail(b, st.trailDir())
-			s := session.New(store, &session.Options{Witness: trail})
+			s := session.New(store, &session.Options{AppendObserver: trail})
 			ctx := context.Background()
 			draft := note1("x", strings.Repeat("words ", 230))
 			drafts := slices.Repeat([]session.Draft{draft}, 111)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // scripts are the shell scripts of docs/formats/audit-trail.md.
@@ -35,7 +35,7 @@ func shell(t *testing.T, dir, script string, env ...string) (string, error) {
 func TestCheckingWithoutHoldfast(t *testing.T) {
 	for _, tool := range []string{"sh", "sha256sum", "xxd", "openssl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			missing.Skip(t, "no %s on the PATH: apt-get install jq xxd openssl makes this run", tool)
+			testneed.Need(t, "no %s on the PATH: apt-get install jq xxd openssl makes this run", tool)
 		}
 	}
 	st := perform(t, inFiles{})
@@ -47,7 +47,7 @@ func TestCheckingWithoutHoldfast(t *testing.T) {
 	if out, err := shell(t, st.trailDir(), docs[0]); err != nil || out != good {
 		t.Errorf("%v\n%s", err, out)
 	}
-	log := func(s stage) string {
+	log := func(s tamperEnv) string {
 		out, err := shell(t, filepath.Dir(s.bytes(s.dir, "alpha")), docs[1], "id=alpha", "trail="+s.trailDir())
 		check(t, err)
 		return out

@@ -26,7 +26,7 @@ func ExampleOpenTrail() {
 		return
 	}
 	store := memory.New()
-	s := session.New(store, &session.Options{Witness: trail})
+	s := session.New(store, &session.Options{AppendObserver: trail})
 	log, err := s.Create(ctx, session.Opened{SessionID: "demo"})
 	if err != nil {
 		fmt.Println(err)

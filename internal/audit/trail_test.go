@@ -148,14 +148,14 @@ func TestCheckpointsComeByThemselves(t *testing.T) {
 	if notes, torn := splitNotes([]byte(readTrail(t, dir, historyName))); len(notes) != 2 || torn != nil {
 		t.Fatalf("%d notes", len(notes))
 	}
-	v := verifying{ctx: t.Context(), dir: dir, r: &Report{}}
+	v := verifyRun{ctx: t.Context(), dir: dir, r: &Report{}}
 	check(t, v.trail())
 	if v.r.Checkpoint != 2*signEvery || v.r.Leaves != 2*signEvery+10 || len(v.r.Findings) > 0 || len(v.r.Notes) != 1 {
 		t.Errorf("%+v", v.r)
 	}
 }
 
-func TestOpenTrailMends(t *testing.T) {
+func TestOpenTrailRepairs(t *testing.T) {
 	for name, torn := range map[string]string{
 		"half a line":          `{"digest":"abc`,
 		"zeros":                strings.Repeat("\x00", 300),
@@ -169,7 +169,7 @@ func TestOpenTrailMends(t *testing.T) {
 			told(t, trail, "s", 1)
 			check(t, trail.Close())
 			trail = openTrail(t, dir)
-			trail.fresh = -9 // no checkpoint: the program ends as by a crash
+			trail.unsigned = -9 // no checkpoint: the program ends as by a crash
 			told(t, trail, "s", 2)
 			check(t, trail.Close())
 			whole := readTrail(t, dir, leavesName)
@@ -184,7 +184,7 @@ func TestOpenTrailMends(t *testing.T) {
 			if kept := readTrail(t, dir, fmt.Sprintf("torn-%d-%d", len(whole), len(torn))); kept != torn {
 				t.Errorf("kept %q", kept)
 			}
-			v := verifying{ctx: t.Context(), dir: dir, r: &Report{}}
+			v := verifyRun{ctx: t.Context(), dir: dir, r: &Report{}}
 			check(t, v.trail())
 			if len(v.r.Findings) > 0 || len(v.r.Notes) != 1 {
 				t.Errorf("%+v", v.r)
@@ -194,7 +194,7 @@ func TestOpenTrailMends(t *testing.T) {
 }
 
 // A program that ends in the middle of a line, while another goes on.
-func TestTrailMendsWhileOpen(t *testing.T) {
+func TestTrailRepairsWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	trail := openTrail(t, dir)
 	told(t, trail, "s", 1)
@@ -384,7 +384,7 @@ func TestTrailShared(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	v := verifying{ctx: t.Context(), dir: dir, r: &Report{}}
+	v := verifyRun{ctx: t.Context(), dir: dir, r: &Report{}}
 	check(t, v.trail())
 	if v.r.Leaves != 600 || v.r.Checkpoint != 600 || len(v.pasts) != 12 || len(v.r.Findings)+len(v.r.Notes) > 0 {
 		t.Errorf("%+v", v.r)

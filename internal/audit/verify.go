@@ -47,7 +47,7 @@ type Finding struct {
 	Session string `json:"session,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`  // the first bad record, or 0
 	Leaf    int64  `json:"leaf,omitempty"` // of the trail, from 1, or 0
-	What    string `json:"what"`           // "the payload does not match its digest", "records 12 to 15 are gone" …
+	Detail  string `json:"what"`           // "the payload does not match its digest", "records 12 to 15 are gone" …
 }
 
 // String is the finding in one line.
@@ -63,9 +63,9 @@ func (f Finding) String() string {
 		where = append(where, fmt.Sprint("leaf ", f.Leaf))
 	}
 	if len(where) == 0 {
-		return f.What
+		return f.Detail
 	}
-	return strings.Join(where, ", ") + ": " + f.What
+	return strings.Join(where, ", ") + ": " + f.Detail
 }
 
 // Verify compares logs with their chains, with the trail, and that with its
@@ -77,7 +77,7 @@ func (f Finding) String() string {
 // that is not there is a trail that never began: a note, or a finding when o names a
 // checkpoint.
 func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptions) (*Report, error) {
-	v := verifying{ctx: ctx, s: s, dir: dir, r: &Report{Trail: dir, Findings: []Finding{}, Notes: []string{}}}
+	v := verifyRun{ctx: ctx, s: s, dir: dir, r: &Report{Trail: dir, Findings: []Finding{}, Notes: []string{}}}
 	if o != nil {
 		v.o = *o
 	}
@@ -99,29 +99,29 @@ func Verify(ctx context.Context, s *session.Sessions, dir string, o *VerifyOptio
 	return v.r, nil
 }
 
-// verifying is a Verify under way.
-type verifying struct {
+// verifyRun is a Verify under way.
+type verifyRun struct {
 	ctx context.Context
 	s   *session.Sessions
 	dir string
 	o   VerifyOptions
 	r   *Report
 
-	pasts map[string]*past // what the leaves say of each session
-	end   int64            // of the leaves that were read, in bytes
-	bare  []string         // sessions without a leaf
+	pasts map[string]*sessionLeaves // what the leaves say of each session
+	end   int64                     // of the leaves that were read, in bytes
+	bare  []string                  // sessions without a leaf
 
 	signed bool // there is a checkpoint
 }
 
-func (v *verifying) find(f Finding) { v.r.Findings = append(v.r.Findings, f) }
+func (v *verifyRun) find(f Finding) { v.r.Findings = append(v.r.Findings, f) }
 
-func (v *verifying) note(format string, args ...any) {
+func (v *verifyRun) note(format string, args ...any) {
 	v.r.Notes = append(v.r.Notes, fmt.Sprintf(format, args...))
 }
 
 // logs verifies every session that there is, and misses those that are not.
-func (v *verifying) logs() error {
+func (v *verifyRun) logs() error {
 	metas, err := v.metas()
 	if err != nil {
 		return err
@@ -154,10 +154,10 @@ func some(ids []string) string {
 }
 
 // metas lists what the store has.
-func (v *verifying) metas() (map[string]session.Meta, error) {
+func (v *verifyRun) metas() (map[string]session.Meta, error) {
 	p, err := v.s.Store().List(v.ctx, session.Query{Worktrees: true, WithTrash: true, ID: v.o.Session})
 	if errors.Is(err, session.ErrCorrupt) {
-		v.find(Finding{What: "the list of sessions cannot be read: " + detail(err)})
+		v.find(Finding{Detail: "the list of sessions cannot be read: " + detail(err)})
 	} else if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (v *verifying) metas() (map[string]session.Meta, error) {
 
 // ids are the sessions to look at: those listed, those that leaves name, and the
 // parents of forks, which may be deleted.
-func (v *verifying) ids(metas map[string]session.Meta) []string {
+func (v *verifyRun) ids(metas map[string]session.Meta) []string {
 	if v.o.Session != "" {
 		return []string{v.o.Session}
 	}

@@ -11,28 +11,28 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// past is what the leaves say of a session.
-type past struct {
-	leaves  []seen
-	deletes []cut
+// sessionLeaves is what the leaves say of a session.
+type sessionLeaves struct {
+	leaves  []leafRef
+	deletes []deletedAt
 }
 
-// seen is a leaf: the log ended with this record.
-type seen struct {
+// leafRef is a leaf: the log ended with this record.
+type leafRef struct {
 	seq, leaf int64
 	digest    session.Digest
 }
 
-// cut is where in a session's leaves it was deleted.
-type cut struct {
+// deletedAt is where in a session's leaves it was deleted.
+type deletedAt struct {
 	at   int
 	leaf int64
 }
 
-func (v *verifying) past(id string) *past {
+func (v *verifyRun) past(id string) *sessionLeaves {
 	p := v.pasts[id]
 	if p == nil {
-		p = &past{}
+		p = &sessionLeaves{}
 		v.pasts[id] = p
 	}
 	return p
@@ -40,36 +40,36 @@ func (v *verifying) past(id string) *past {
 
 // since returns the leaves after the last delete but n, by seq. An id may be used
 // again after a delete.
-func (p *past) since(n int) []seen {
+func (p *sessionLeaves) since(n int) []leafRef {
 	leaves := p.leaves
 	if i := len(p.deletes) - 1 - n; i >= 0 {
 		leaves = leaves[p.deletes[i].at:]
 	}
 	leaves = slices.Clone(leaves)
-	slices.SortStableFunc(leaves, func(a, b seen) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortStableFunc(leaves, func(a, b leafRef) int { return cmp.Compare(a.seq, b.seq) })
 	return leaves
 }
 
 // log verifies one session.
-func (v *verifying) log(id string, metas map[string]session.Meta) error {
+func (v *verifyRun) log(id string, metas map[string]session.Meta) error {
 	m, ok := metas[id]
 	if !ok {
 		page, err := v.s.Store().List(v.ctx, session.Query{ID: id, Worktrees: true})
 		if errors.Is(err, session.ErrCorrupt) {
-			v.find(Finding{Session: id, What: "the session cannot be found: " + detail(err)})
+			v.find(Finding{Session: id, Detail: "the session cannot be found: " + detail(err)})
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		if len(page.Sessions) == 0 {
-			return v.gone(id)
+			return v.checkMissing(id)
 		}
 		m = page.Sessions[0]
 	}
 	p := v.pasts[id]
 	if p == nil {
-		p = &past{}
+		p = &sessionLeaves{}
 		if !m.Deleted {
 			v.bare = append(v.bare, id)
 		}
@@ -82,20 +82,20 @@ func (v *verifying) log(id string, metas map[string]session.Meta) error {
 			v.note("session %s: leaf %d says that it is deleted, and it is not: deleting was cut short", id, p.deletes[n-1].leaf)
 		}
 	} else if n == 0 && m.Deleted && len(l.leaves) > 0 && !v.deletedMeanwhile(id) {
-		v.find(Finding{Session: id, What: "the session is marked as deleted, and no leaf says so"})
+		v.find(Finding{Session: id, Detail: "the session is marked as deleted, and no leaf says so"})
 	}
 	return v.settle(l)
 }
 
 // settle runs a check, and runs it again when the log has changed meanwhile: a
 // fault may be that somebody appends, redacts or deletes.
-func (v *verifying) settle(l logCheck) error {
+func (v *verifyRun) settle(l logCheck) error {
 	for again := 3; ; again-- {
 		try, notes := l, len(v.r.Notes)
 		if err := try.run(); err != nil {
 			return err
 		}
-		if try.first.What == "" {
+		if try.first.Detail == "" {
 			v.r.Records += try.count
 			return nil
 		}
@@ -124,15 +124,15 @@ func (v *verifying) settle(l logCheck) error {
 	}
 }
 
-// gone judges a session that is not there.
-func (v *verifying) gone(id string) error {
+// checkMissing judges a session that is not there.
+func (v *verifyRun) checkMissing(id string) error {
 	p := v.pasts[id]
 	if p == nil {
 		if v.o.Session != "" {
 			_, err := v.s.Get(v.ctx, id)
 			return err
 		}
-		v.find(Finding{Session: id, What: "the session is gone, and forks of it are there"})
+		v.find(Finding{Session: id, Detail: "the session is gone, and forks of it are there"})
 		return nil
 	}
 	left := p.since(0)
@@ -143,28 +143,28 @@ func (v *verifying) gone(id string) error {
 		for _, s := range before {
 			last = max(last, s.seq)
 		}
-		left = slices.DeleteFunc(left, func(s seen) bool { return s.seq > last })
+		left = slices.DeleteFunc(left, func(s leafRef) bool { return s.seq > last })
 	}
 	if len(left) == 0 || v.deletedMeanwhile(id) {
 		return nil
 	}
 	last := left[len(left)-1]
-	v.find(Finding{Session: id, Seq: 1, Leaf: last.leaf, What: fmt.Sprintf("the session is gone: no leaf says that it was deleted, and its log went up to record %d", last.seq)})
+	v.find(Finding{Session: id, Seq: 1, Leaf: last.leaf, Detail: fmt.Sprintf("the session is gone: no leaf says that it was deleted, and its log went up to record %d", last.seq)})
 	return nil
 }
 
 // deleted reports whether the last leaf of a session says that it is deleted.
-func (v *verifying) deleted(id string) bool {
+func (v *verifyRun) deleted(id string) bool {
 	p := v.pasts[id]
 	return p != nil && len(p.deletes) > 0 && len(p.since(0)) == 0 || v.deletedMeanwhile(id)
 }
 
 // logCheck verifies a log's own records: the chain, then the leaves against it.
 type logCheck struct {
-	v      *verifying
+	v      *verifyRun
 	m      session.Meta
 	id     string
-	leaves []seen // by seq
+	leaves []leafRef // by seq
 
 	prev    session.Record
 	lost    bool // a record could not be read: the next one has nothing to follow
@@ -178,13 +178,13 @@ type logCheck struct {
 
 // fault keeps the fault that comes first.
 func (l *logCheck) fault(seq, leaf int64, what string) {
-	if l.first.What != "" && l.first.Seq <= seq {
+	if l.first.Detail != "" && l.first.Seq <= seq {
 		if l.first.Leaf == 0 && l.first.Seq == seq {
 			l.first.Leaf = leaf
 		}
 		return
 	}
-	l.first = Finding{Session: l.id, Seq: seq, Leaf: leaf, What: what}
+	l.first = Finding{Session: l.id, Seq: seq, Leaf: leaf, Detail: what}
 }
 
 func (l *logCheck) run() error {
@@ -343,10 +343,10 @@ func (l *logCheck) ends() error {
 		l.fault(last+1, l.leaves[0].leaf, records(last+1, to.seq)+fmt.Sprintf(" gone: leaf %d names record %d", to.leaf, to.seq))
 		return nil
 	}
-	if l.good > 0 && l.good < last && l.first.What == "" {
+	if l.good > 0 && l.good < last && l.first.Detail == "" {
 		l.v.note("session %s: %s not in the trail yet", l.id, records(l.good+1, last))
 	}
-	if l.first.What == "" && !l.sameMeta() {
+	if l.first.Detail == "" && !l.sameMeta() {
 		l.fault(last, 0, "the session's metadata is not what follows from its records")
 	}
 	return nil
@@ -378,7 +378,7 @@ func (l *logCheck) erasures() {
 		case by == 0:
 			l.fault(seq, 0, "the payload was erased, and no redacted record says so")
 			return
-		case l.good > 0 && by > l.good && !l.v.meanwhile(l.id, func(f leaf) bool { return f.seq >= by }):
+		case l.good > 0 && by > l.good && !l.v.changedSince(l.id, func(f leaf) bool { return f.seq >= by }):
 			l.fault(seq, 0, fmt.Sprintf("the payload was erased, and no leaf names record %d, which says so", by))
 			return
 		}

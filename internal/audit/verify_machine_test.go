@@ -32,7 +32,7 @@ func (w *worker) start(t rapid.TB) {
 	if w.trail, err = OpenTrail(w.dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	w.s = session.New(w.store, &session.Options{Witness: w.trail})
+	w.s = session.New(w.store, &session.Options{AppendObserver: w.trail})
 }
 
 func (w *worker) name(prefix string) string {
@@ -109,12 +109,12 @@ func (w *worker) steps() map[string]func(*rapid.T) {
 		},
 		"delete": func(t *rapid.T) { must(t, w.s.Delete(ctx, w.pick(t))) },
 		"checkpoint": func(t *rapid.T) {
-			seldom(t)
+			rarely(t)
 			_, err := w.trail.Checkpoint()
 			must(t, err)
 		},
 		"restart": func(t *rapid.T) {
-			seldom(t)
+			rarely(t)
 			must(t, w.trail.Close())
 			w.start(t)
 		},
@@ -128,8 +128,8 @@ func (w *worker) steps() map[string]func(*rapid.T) {
 	}
 }
 
-// seldom skips most of the steps that wait for the disk.
-func seldom(t *rapid.T) {
+// rarely skips most of the steps that wait for the disk.
+func rarely(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
 		t.Skip("another time")
 	}
@@ -158,7 +158,7 @@ func TestVerifyFindsAnything(t *testing.T) {
 	original := m.load(t, whole.dir, "alpha")
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		st := stage{m, filepath.Join(dir, fmt.Sprint(rapid.Uint64().Draw(rt, "folder")))}
+		st := tamperEnv{m, filepath.Join(dir, fmt.Sprint(rapid.Uint64().Draw(rt, "folder")))}
 		defer os.RemoveAll(st.dir)
 		check(t, os.CopyFS(st.dir, os.DirFS(whole.dir)))
 		check(t, os.Chmod(st.trailDir(), 0o700))
@@ -208,7 +208,7 @@ func TestVerifyWhileOthersWrite(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			s := session.New(store, &session.Options{Witness: trail})
+			s := session.New(store, &session.Options{AppendObserver: trail})
 			for n := 0; ctx.Err() == nil; n++ {
 				id := fmt.Sprint("w", i, "-", n)
 				l, err := s.Create(context.Background(), session.Opened{SessionID: id})

@@ -182,24 +182,24 @@ func (m inFiles) remove(t testing.TB, dir, id string) {
 	check(t, os.RemoveAll(filepath.Dir(m.bytes(dir, id))))
 }
 
-// stage is a folder with a store that has been worked in, and its trail.
-type stage struct {
+// tamperEnv is a folder with a store that has been worked in, and its trail.
+type tamperEnv struct {
 	medium
 	dir string
 }
 
-func (s stage) trailDir() string { return filepath.Join(s.dir, "audit") }
+func (s tamperEnv) trailDir() string { return filepath.Join(s.dir, "audit") }
 
 // copy is the stage in another folder.
-func (s stage) copy(t testing.TB) stage {
+func (s tamperEnv) copy(t testing.TB) tamperEnv {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")
 	check(t, os.CopyFS(dir, os.DirFS(s.dir)))
 	check(t, os.Chmod(filepath.Join(dir, "audit"), 0o700))
-	return stage{s.medium, dir}
+	return tamperEnv{s.medium, dir}
 }
 
-func (s stage) verify(t testing.TB, o *VerifyOptions) *Report {
+func (s tamperEnv) verify(t testing.TB, o *VerifyOptions) *Report {
 	t.Helper()
 	store := s.open(t, s.dir)
 	defer closeStore(t, store)
@@ -215,9 +215,9 @@ func note1(id, text string) session.Draft {
 
 // perform works in a store: sessions with single records and batches, a rename, a
 // rewrite, forks, deletions, several programs' worth of trails.
-func perform(t testing.TB, m medium) stage {
+func perform(t testing.TB, m medium) tamperEnv {
 	t.Helper()
-	st := stage{m, t.TempDir()}
+	st := tamperEnv{m, t.TempDir()}
 	store := m.open(t, st.dir)
 	ctx := context.Background()
 	var trail *Trail
@@ -229,7 +229,7 @@ func perform(t testing.TB, m medium) stage {
 		}
 		trail, err = OpenTrail(st.trailDir(), &TrailOptions{Name: "test"})
 		check(t, err)
-		s = session.New(store, &session.Options{Witness: trail})
+		s = session.New(store, &session.Options{AppendObserver: trail})
 	}
 	create := func(id string, n int) {
 		l, err := s.Create(ctx, session.Opened{SessionID: id, CWD: "/src"})
@@ -250,12 +250,12 @@ func perform(t testing.TB, m medium) stage {
 	check(t, err)
 	_, err = l.Append(ctx, note1("x", "one"), note1("y", "two"), note1("z", "three"))
 	check(t, err)
-	check(t, l.Rewrite(ctx, session.Rewrite{Reason: "truncate", Cut: "y"}))
+	check(t, l.Rewrite(ctx, session.Rewrite{Reason: "truncate", TruncateAfter: "y"}))
 	check(t, l.Close())
-	_, err = s.Fork(ctx, "alpha", &session.ForkOptions{ID: "fork", At: "alpha-5"})
+	_, err = s.Fork(ctx, "alpha", &session.ForkOptions{ID: "fork", ItemID: "alpha-5"})
 	check(t, err)
 	create("parent", 6)
-	_, err = s.Fork(ctx, "parent", &session.ForkOptions{ID: "orphan", At: "parent-3"})
+	_, err = s.Fork(ctx, "parent", &session.ForkOptions{ID: "orphan", ItemID: "parent-3"})
 	check(t, err)
 	check(t, s.Delete(ctx, "parent"))
 	check(t, s.Delete(ctx, "gone"))

@@ -153,7 +153,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 						t.Fatalf("not found: %+v", r)
 					}
 					f := r.Findings[at]
-					if f.Seq != c.seq || c.leaf && f.Leaf == 0 || !strings.Contains(f.What, c.what) {
+					if f.Seq != c.seq || c.leaf && f.Leaf == 0 || !strings.Contains(f.Detail, c.what) {
 						t.Errorf("found %v, want record %d: %s", f, c.seq, c.what)
 					}
 					for _, o := range r.Findings { // the fork shares the first records
@@ -196,7 +196,7 @@ func TestVerifyFindsMissingSession(t *testing.T) {
 			st := perform(t, m)
 			st.remove(t, st.dir, "beta")
 			r := st.verify(t, nil)
-			if len(r.Findings) != 1 || r.Findings[0].Session != "beta" || !strings.Contains(r.Findings[0].What, "the session is gone: no leaf says that it was deleted, and its log went up to record 4") {
+			if len(r.Findings) != 1 || r.Findings[0].Session != "beta" || !strings.Contains(r.Findings[0].Detail, "the session is gone: no leaf says that it was deleted, and its log went up to record 4") {
 				t.Fatalf("%+v", r)
 			}
 			st.remove(t, st.dir, "gone") // the second of this name
@@ -225,7 +225,7 @@ func TestVerifyMetadata(t *testing.T) {
 		m.exec(t, st.dir, c.q)
 		r := st.verify(t, nil)
 		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Session == "alpha" })
-		if i < 0 || r.Findings[i].Seq != c.seq || !strings.Contains(r.Findings[i].What, c.want) {
+		if i < 0 || r.Findings[i].Seq != c.seq || !strings.Contains(r.Findings[i].Detail, c.want) {
 			t.Errorf("%s: %+v", c.q, r)
 		}
 	}
@@ -300,7 +300,7 @@ func TestVerifyRedacted(t *testing.T) {
 			store := m.open(t, st.dir)
 			trail, err := OpenTrail(st.trailDir(), nil)
 			check(t, err)
-			s := session.New(store, &session.Options{Witness: trail})
+			s := session.New(store, &session.Options{AppendObserver: trail})
 			for _, id := range []string{"alpha", "orphan"} {
 				o := session.RedactOptions{Reason: "test", Mask: func(p json.RawMessage) json.RawMessage {
 					return bytes.ReplaceAll(p, []byte("two"), []byte("***"))
@@ -335,7 +335,7 @@ func TestVerifyFindsForgedRedaction(t *testing.T) {
 			_, err := session.New(store, nil).Redact(ctx, "alpha", session.RedactOptions{Seqs: []int64{7}})
 			check(t, err)
 			closeStore(t, store)
-			want := Finding{Session: "alpha", Seq: 7, What: "the payload was erased, and no leaf names record 19, which says so"}
+			want := Finding{Session: "alpha", Seq: 7, Detail: "the payload was erased, and no leaf names record 19, which says so"}
 			if r := st.verify(t, nil); len(r.Findings) != 1 || r.Findings[0] != want {
 				t.Fatalf("%+v", r)
 			}
@@ -343,7 +343,7 @@ func TestVerifyFindsForgedRedaction(t *testing.T) {
 			store = m.open(t, st.dir)
 			trail, err := OpenTrail(st.trailDir(), nil)
 			check(t, err)
-			l, err := session.New(store, &session.Options{Witness: trail}).Open(ctx, "alpha", nil)
+			l, err := session.New(store, &session.Options{AppendObserver: trail}).Open(ctx, "alpha", nil)
 			check(t, err)
 			check(t, l.Close())
 			check(t, trail.Close())

@@ -28,11 +28,11 @@ type claim struct {
 
 // trail reads the trail: its checkpoints first, so that the leaves that are read
 // after them hold all that they cover.
-func (v *verifying) trail() error {
-	v.pasts = map[string]*past{}
+func (v *verifyRun) trail() error {
+	v.pasts = map[string]*sessionLeaves{}
 	if _, err := os.Stat(v.dir); errors.Is(err, fs.ErrNotExist) {
 		if v.o.Checkpoint != nil || v.o.Key != "" {
-			v.find(Finding{What: "the trail is gone: there is no folder " + v.dir})
+			v.find(Finding{Detail: "the trail is gone: there is no folder " + v.dir})
 		} else {
 			v.note("there is no trail (%s): only the chain of each log was checked", v.dir)
 		}
@@ -46,7 +46,7 @@ func (v *verifying) trail() error {
 }
 
 // claims reads the checkpoints, smallest first.
-func (v *verifying) claims() ([]claim, error) {
+func (v *verifyRun) claims() ([]claim, error) {
 	last, err := trailFile(v.dir, checkpointName)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (v *verifying) claims() ([]claim, error) {
 	var claims []claim
 	add := func(signed []byte, from string) {
 		if c, err := openCheckpoint(signed, verifier); err != nil {
-			v.find(Finding{What: from + ": " + err.Error()})
+			v.find(Finding{Detail: from + ": " + err.Error()})
 		} else {
 			claims = append(claims, claim{c, from})
 		}
@@ -102,7 +102,7 @@ func trailFile(dir, name string) ([]byte, error) {
 }
 
 // verifier is the key that notes must be signed with, or nil when there is none.
-func (v *verifying) verifier(signed bool) (note.Verifier, error) {
+func (v *verifyRun) verifier(signed bool) (note.Verifier, error) {
 	own, err := trailFile(v.dir, verifierName)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (v *verifying) verifier(signed bool) (note.Verifier, error) {
 	}
 	if v.r.Key == "" {
 		if signed {
-			v.find(Finding{What: "the file " + verifierName + " is gone: nothing tells whose the checkpoints are"})
+			v.find(Finding{Detail: "the file " + verifierName + " is gone: nothing tells whose the checkpoints are"})
 		}
 		return nil, nil
 	}
@@ -127,21 +127,21 @@ func (v *verifying) verifier(signed bool) (note.Verifier, error) {
 			Hint: "a verifier key reads name+hash+data, as in the file " + verifierName,
 		}
 	}
-	v.find(Finding{What: "the file " + verifierName + " holds no verifier key"})
+	v.find(Finding{Detail: "the file " + verifierName + " holds no verifier key"})
 	return nil, nil
 }
 
 // compareKeys looks whether the public key is that of the signing key, where that
 // can be read.
-func (v *verifying) compareKeys() {
+func (v *verifyRun) compareKeys() {
 	secret, err := readLine(v.dir, keyName)
 	if err != nil {
 		return
 	}
 	if public, err := publicKey(secret); err != nil {
-		v.find(Finding{What: "the file " + keyName + " holds no signing key"})
+		v.find(Finding{Detail: "the file " + keyName + " holds no signing key"})
 	} else if public != v.r.Key && v.r.Key != "" {
-		v.find(Finding{What: "the file " + verifierName + " is not that of the signing key"})
+		v.find(Finding{Detail: "the file " + verifierName + " is not that of the signing key"})
 	}
 }
 
@@ -168,7 +168,7 @@ func openCheckpoint(signed []byte, verifier note.Verifier) (checkpoint, error) {
 }
 
 // leaves reads every leaf, and holds tree and checkpoints against them.
-func (v *verifying) leaves(claims []claim) error {
+func (v *verifyRun) leaves(claims []claim) error {
 	f, err := os.Open(filepath.Join(v.dir, leavesName))
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.Open(os.DevNull)
@@ -185,7 +185,7 @@ func (v *verifying) leaves(claims []claim) error {
 		return err
 	}
 	defer tree.Close()
-	w := walk{v: v, claims: claims, tree: bufio.NewReader(tree)}
+	w := treeWalk{v: v, claims: claims, tree: bufio.NewReader(tree)}
 	w.reach(0)
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for {
@@ -214,12 +214,12 @@ func (v *verifying) leaves(claims []claim) error {
 }
 
 // deletedMeanwhile looks whether a session was deleted after the leaves were read.
-func (v *verifying) deletedMeanwhile(id string) bool {
-	return v.meanwhile(id, func(l leaf) bool { return l.deleted })
+func (v *verifyRun) deletedMeanwhile(id string) bool {
+	return v.changedSince(id, func(l leaf) bool { return l.deleted })
 }
 
-// meanwhile looks for a leaf of a session that was written after the leaves were read.
-func (v *verifying) meanwhile(id string, is func(leaf) bool) bool {
+// changedSince looks for a leaf of a session that was written after the leaves were read.
+func (v *verifyRun) changedSince(id string, is func(leaf) bool) bool {
 	f, err := os.Open(filepath.Join(v.dir, leavesName))
 	if err != nil {
 		return false
@@ -248,28 +248,28 @@ func readLeaf(r *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// walk goes over the leaves with the tree that they amount to.
-type walk struct {
-	v      *verifying
-	claims []claim // that are still ahead
-	tree   *bufio.Reader
-	short  bool        // the tree's file has ended
-	size   int64       // leaves
-	right  []tlog.Hash // roots of the whole subtrees, greatest first
-	good   int64       // leaves that a checkpoint proves
-	odd    int64       // the first leaf that the tree's file has another hash for
-	bad    bool        // a checkpoint that does not fit
+// treeWalk goes over the leaves with the tree that they amount to.
+type treeWalk struct {
+	v         *verifyRun
+	claims    []claim // that are still ahead
+	tree      *bufio.Reader
+	truncated bool        // the tree's file has ended
+	size      int64       // leaves
+	right     []tlog.Hash // roots of the whole subtrees, greatest first
+	good      int64       // leaves that a checkpoint proves
+	mismatch  int64       // the first leaf that the tree's file has another hash for
+	bad       bool        // a checkpoint that does not fit
 }
 
-func (w *walk) leaf(line []byte) {
+func (w *treeWalk) leaf(line []byte) {
 	w.size++
 	l, err := parseLeaf(line)
 	if err != nil {
-		w.v.find(Finding{Leaf: w.size, What: "the line is " + err.Error()})
+		w.v.find(Finding{Leaf: w.size, Detail: "the line is " + err.Error()})
 	} else if past := w.v.past(l.session); l.deleted {
-		past.deletes = append(past.deletes, cut{at: len(past.leaves), leaf: w.size})
+		past.deletes = append(past.deletes, deletedAt{at: len(past.leaves), leaf: w.size})
 	} else {
-		past.leaves = append(past.leaves, seen{seq: l.seq, leaf: w.size, digest: l.digest})
+		past.leaves = append(past.leaves, leafRef{seq: l.seq, leaf: w.size, digest: l.digest})
 	}
 	h := tlog.RecordHash(line)
 	w.compare(h)
@@ -284,19 +284,19 @@ func (w *walk) leaf(line []byte) {
 
 // compare holds a hash against the next of the tree's file, as far as a checkpoint
 // covers it.
-func (w *walk) compare(h tlog.Hash) {
-	if w.short || w.odd != 0 || w.size > int64(w.v.r.Checkpoint) {
+func (w *treeWalk) compare(h tlog.Hash) {
+	if w.truncated || w.mismatch != 0 || w.size > int64(w.v.r.Checkpoint) {
 		return
 	}
 	var stored tlog.Hash
 	if _, err := io.ReadFull(w.tree, stored[:]); err != nil {
-		w.short = true
+		w.truncated = true
 	} else if stored != h {
-		w.odd = w.size
+		w.mismatch = w.size
 	}
 }
 
-func (w *walk) root() tlog.Hash {
+func (w *treeWalk) root() tlog.Hash {
 	if w.size == 0 {
 		root, _ := tlog.TreeHash(0, nil) // the hash of nothing: there is nothing to read
 		return root
@@ -309,7 +309,7 @@ func (w *walk) root() tlog.Hash {
 }
 
 // reach holds the checkpoints of this size against the leaves, which end at a byte.
-func (w *walk) reach(end int64) {
+func (w *treeWalk) reach(end int64) {
 	for len(w.claims) > 0 && w.claims[0].size == w.size {
 		c := w.claims[0]
 		w.claims = w.claims[1:]
@@ -326,12 +326,12 @@ func (w *walk) reach(end int64) {
 
 // differs says which leaf is not the one that was signed, where the tree's file
 // tells.
-func (w *walk) differs(c claim) {
-	if w.odd > w.good {
-		w.v.find(Finding{Leaf: w.odd, What: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
+func (w *treeWalk) differs(c claim) {
+	if w.mismatch > w.good {
+		w.v.find(Finding{Leaf: w.mismatch, Detail: fmt.Sprintf("the leaf was changed, removed or moved after it was signed (%s covers %d leaves)", c.from, c.size)})
 		return
 	}
-	f := Finding{What: fmt.Sprintf("leaves %d to %d are not those that were signed (%s)", w.good+1, c.size, c.from)}
+	f := Finding{Detail: fmt.Sprintf("leaves %d to %d are not those that were signed (%s)", w.good+1, c.size, c.from)}
 	if w.good < c.size {
 		f.Leaf = w.good + 1
 	}
@@ -339,22 +339,22 @@ func (w *walk) differs(c claim) {
 }
 
 // finish tells of checkpoints that cover more than there is.
-func (w *walk) finish() {
+func (w *treeWalk) finish() {
 	if len(w.claims) > 0 {
 		c := w.claims[len(w.claims)-1]
 		w.v.find(Finding{
-			Leaf: w.size + 1,
-			What: fmt.Sprintf("leaves %d to %d are gone: %s covers %d", w.size+1, c.size, c.from, c.size),
+			Leaf:   w.size + 1,
+			Detail: fmt.Sprintf("leaves %d to %d are gone: %s covers %d", w.size+1, c.size, c.from, c.size),
 		})
 	}
 	switch covered := int64(w.v.r.Checkpoint); {
 	case w.v.r.Key != "" && !w.v.signed && w.size == 0:
-		w.v.find(Finding{What: "the leaves and the checkpoints are gone: there is a key, which the first checkpoint made"})
+		w.v.find(Finding{Detail: "the leaves and the checkpoints are gone: there is a key, which the first checkpoint made"})
 	case w.v.r.Key != "" && !w.v.signed:
 		w.v.note("there is a key and no checkpoint: a crash came when the first one was signed, or somebody removed them all")
-	case w.odd != 0 && !w.bad && len(w.claims) == 0:
-		w.v.find(Finding{Leaf: w.odd, What: "the file " + treeName + " was changed; the leaf is the one that was signed"})
-	case w.short && covered > 0:
+	case w.mismatch != 0 && !w.bad && len(w.claims) == 0:
+		w.v.find(Finding{Leaf: w.mismatch, Detail: "the file " + treeName + " was changed; the leaf is the one that was signed"})
+	case w.truncated && covered > 0:
 		w.v.note("the file %s is shorter than the last checkpoint; it is made anew from the leaves", treeName)
 	case covered == 0 && w.size > 0:
 		w.v.note("no checkpoint was signed yet: that leaves were cut off would not be seen")

@@ -16,7 +16,7 @@ import (
 )
 
 // change replaces a file of the trail by what f makes of it.
-func (s stage) change(t testing.TB, name string, f func([]byte) []byte) {
+func (s tamperEnv) change(t testing.TB, name string, f func([]byte) []byte) {
 	t.Helper()
 	path := filepath.Join(s.trailDir(), name)
 	b, err := os.ReadFile(path)
@@ -26,7 +26,7 @@ func (s stage) change(t testing.TB, name string, f func([]byte) []byte) {
 
 // sign makes a checkpoint of the leaves as they are, with another key of the same
 // name.
-func (s stage) forgeTrail(t testing.TB) {
+func (s tamperEnv) forgeTrail(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{keyName, verifierName, checkpointName, historyName, treeName} {
 		check(t, os.Remove(filepath.Join(s.trailDir(), name)))
@@ -44,72 +44,72 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 	whole := perform(t, inFiles{})
 	for _, c := range []struct {
 		name string
-		do   func(t *testing.T, s stage)
+		do   func(t *testing.T, s tamperEnv)
 		leaf int64 // of the first finding of no session
 		what string
 	}{
-		{"leaves cut", func(t *testing.T, s stage) {
+		{"leaves cut", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte { return bytes.Join(splitLines(b)[:20], nil) })
 		}, 21, "leaves 21 to "},
-		{"leaves gone", func(t *testing.T, s stage) { check(t, os.Remove(filepath.Join(s.trailDir(), leavesName))) }, 1, "leaves 1 to "},
-		{"a leaf edited", func(t *testing.T, s stage) {
+		{"leaves gone", func(t *testing.T, s tamperEnv) { check(t, os.Remove(filepath.Join(s.trailDir(), leavesName))) }, 1, "leaves 1 to "},
+		{"a leaf edited", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte {
 				l := splitLines(b)
 				l[9] = bytes.Replace(l[9], []byte(`"seq":10`), []byte(`"seq":11`), 1)
 				return bytes.Join(l, nil)
 			})
 		}, 10, "the leaf was changed, removed or moved after it was signed"},
-		{"a leaf removed", func(t *testing.T, s stage) {
+		{"a leaf removed", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte { return bytes.Join(slices.Delete(splitLines(b), 9, 10), nil) })
 		}, 10, "the leaf was changed, removed or moved after it was signed"},
-		{"two leaves swapped", func(t *testing.T, s stage) {
+		{"two leaves swapped", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte {
 				l := splitLines(b)
 				l[4], l[9] = l[9], l[4]
 				return bytes.Join(l, nil)
 			})
 		}, 5, "the leaf was changed, removed or moved after it was signed"},
-		{"a leaf edited, and the tree removed", func(t *testing.T, s stage) {
+		{"a leaf edited, and the tree removed", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte { return bytes.Replace(b, []byte("beta"), []byte("bete"), 1) })
 			check(t, os.Remove(filepath.Join(s.trailDir(), treeName)))
 		}, 1, "are not those that were signed"},
-		{"a line that is no leaf", func(t *testing.T, s stage) {
+		{"a line that is no leaf", func(t *testing.T, s tamperEnv) {
 			s.change(t, leavesName, func(b []byte) []byte {
 				l := splitLines(b)
 				l[2] = []byte("{}\n")
 				return bytes.Join(l, nil)
 			})
 		}, 3, "the line is not a leaf"},
-		{"the checkpoint edited", func(t *testing.T, s stage) {
+		{"the checkpoint edited", func(t *testing.T, s tamperEnv) {
 			s.change(t, checkpointName, func(b []byte) []byte { return bytes.Replace(b, []byte("\nbytes "), []byte("\nbytes 9"), 1) })
 		}, 0, "the file checkpoint: it was changed"},
-		{"the history edited", func(t *testing.T, s stage) {
+		{"the history edited", func(t *testing.T, s tamperEnv) {
 			s.change(t, historyName, func(b []byte) []byte { return bytes.Replace(b, []byte("\nbytes "), []byte("\nbytes 9"), 1) })
 		}, 0, "note 1 of the file checkpoints: it was changed"},
-		{"a checkpoint of another key", func(t *testing.T, s stage) {
+		{"a checkpoint of another key", func(t *testing.T, s tamperEnv) {
 			other := s.copy(t)
 			other.forgeTrail(t)
 			b, err := os.ReadFile(filepath.Join(other.trailDir(), checkpointName))
 			check(t, err)
 			s.change(t, checkpointName, func([]byte) []byte { return b })
 		}, 0, "the file checkpoint: it is signed with test+"},
-		{"another public key", func(t *testing.T, s stage) {
+		{"another public key", func(t *testing.T, s tamperEnv) {
 			_, public, err := note.GenerateKey(zeros{}, "test")
 			check(t, err)
 			s.change(t, verifierName, func([]byte) []byte { return []byte(public) })
 		}, 0, "is not that of the signing key"},
-		{"no public key", func(t *testing.T, s stage) {
+		{"no public key", func(t *testing.T, s tamperEnv) {
 			check(t, os.Remove(filepath.Join(s.trailDir(), verifierName)))
 		}, 0, "nothing tells whose the checkpoints are"},
-		{"a public key that is none", func(t *testing.T, s stage) {
+		{"a public key that is none", func(t *testing.T, s tamperEnv) {
 			s.change(t, verifierName, func([]byte) []byte { return []byte("x") })
 		}, 0, "key.pub"},
-		{"all but the keys gone", func(t *testing.T, s stage) {
+		{"all but the keys gone", func(t *testing.T, s tamperEnv) {
 			for _, name := range []string{leavesName, checkpointName, historyName, treeName} {
 				check(t, os.Remove(filepath.Join(s.trailDir(), name)))
 			}
 		}, 0, "the leaves and the checkpoints are gone"},
-		{"the tree edited", func(t *testing.T, s stage) {
+		{"the tree edited", func(t *testing.T, s tamperEnv) {
 			s.change(t, treeName, func(b []byte) []byte {
 				b[0] ^= 1
 				return b
@@ -125,11 +125,11 @@ func TestVerifyFindsTamperedTrail(t *testing.T) {
 			}
 			f := r.Findings[0]
 			for _, other := range r.Findings {
-				if strings.Contains(other.What, c.what) {
+				if strings.Contains(other.Detail, c.what) {
 					f = other
 				}
 			}
-			if f.Session != "" || f.Leaf != c.leaf || !strings.Contains(f.What, c.what) {
+			if f.Session != "" || f.Leaf != c.leaf || !strings.Contains(f.Detail, c.what) {
 				t.Errorf("found %v", r.Findings)
 			}
 		})
@@ -193,7 +193,7 @@ func TestVerifyFindsRollback(t *testing.T) {
 	store := st.open(t, st.dir)
 	trail, err := OpenTrail(st.trailDir(), nil)
 	check(t, err)
-	check(t, session.New(store, &session.Options{Witness: trail}).Rename(context.Background(), "beta", "title"))
+	check(t, session.New(store, &session.Options{AppendObserver: trail}).Rename(context.Background(), "beta", "title"))
 	kept, err := trail.Checkpoint()
 	check(t, err)
 	check(t, trail.Close())
@@ -203,7 +203,7 @@ func TestVerifyFindsRollback(t *testing.T) {
 	}
 	r := old.verify(t, &VerifyOptions{Checkpoint: kept})
 	want := fmt.Sprintf("leaves %d to %d are gone: the checkpoint from elsewhere covers", r.Leaves+1, r.Leaves+1)
-	if len(r.Findings) != 1 || r.Findings[0].Leaf != int64(r.Leaves)+1 || !strings.HasPrefix(r.Findings[0].What, want) {
+	if len(r.Findings) != 1 || r.Findings[0].Leaf != int64(r.Leaves)+1 || !strings.HasPrefix(r.Findings[0].Detail, want) {
 		t.Fatalf("%+v", r)
 	}
 	if r := st.verify(t, &VerifyOptions{Checkpoint: kept}); len(r.Findings) > 0 {

@@ -39,7 +39,7 @@ func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	if now.print() != p.print() {
 		return nil, fmt.Errorf("checkpoint: session %s: %w", p.Session, ErrChanged)
 	}
-	a := applying{p: now, log: opened.Log, at: opened.State.Saved, r: &Result{Notices: opened.Notices}}
+	a := applyRun{p: now, log: opened.Log, at: opened.State.Saved, r: &Result{Notices: opened.Notices}}
 	if a.at == nil {
 		a.at = map[string]int64{}
 	}
@@ -59,19 +59,19 @@ func (p *Plan) print() string {
 	return b.String()
 }
 
-// applying carries a plan out.
-type applying struct {
+// applyRun carries a plan out.
+type applyRun struct {
 	p   *Plan
 	log *session.Log
 	at  map[string]int64 // contents in the log
 	r   *Result
 }
 
-func (a *applying) files(ctx context.Context) error {
+func (a *applyRun) files(ctx context.Context) error {
 	list := a.p.changing()
 	if len(list) > 0 && (!a.p.o.Transcript || a.p.o.Fork) { // the session's transcript stays
 		// Before the first one: a crash after the last would leave the model untold.
-		if err := a.tell(ctx, list); err != nil {
+		if err := a.notify(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -111,13 +111,13 @@ func (p *Plan) changing() []*File {
 }
 
 // file puts one file back, once what it is is kept.
-func (a *applying) file(ctx context.Context, f *File) error {
-	if err := a.keep(ctx, f); err != nil {
+func (a *applyRun) file(ctx context.Context, f *File) error {
+	if err := a.saveCurrent(ctx, f); err != nil {
 		return err
 	}
 	folders := a.p.o.Folders
 	if f.Action == Delete {
-		return folders.Remove(f.place, f.info, f.save.Folders)
+		return folders.Remove(f.target, f.info, f.save.Folders)
 	}
 	content, err := f.content.content(ctx, a.p.s)
 	if err != nil {
@@ -127,15 +127,15 @@ func (a *applying) file(ctx context.Context, f *File) error {
 	if err != nil {
 		return damaged(err)
 	}
-	_, err = folders.Replace(f.place, content, f.info, mode)
+	_, err = folders.Replace(f.target, content, f.info, mode)
 	return err
 }
 
-// keep records what a file is until now.
-func (a *applying) keep(ctx context.Context, f *File) error {
+// saveCurrent records what a file is until now.
+func (a *applyRun) saveCurrent(ctx context.Context, f *File) error {
 	was := record.FileSaved{
 		Path: f.Path, Digest: f.now, After: f.save.Digest,
-		Rewind: &record.Rewind{To: a.p.To, By: a.p.o.By},
+		Rewind: &record.Rewind{Seq: a.p.Seq, By: a.p.o.Actor},
 	}
 	if f.info != nil {
 		content, err := f.read()
@@ -143,9 +143,9 @@ func (a *applying) keep(ctx context.Context, f *File) error {
 			return err
 		}
 		was.Describe(f.info.Mode(), f.info.Size(), f.now)
-		was.Keep(content, a.at)
+		was.SetContent(content, a.at)
 	} else {
-		was.Folders = f.place.Missing()
+		was.Folders = f.target.Missing()
 	}
 	payload, err := was.Payload()
 	if err != nil {
@@ -170,7 +170,7 @@ func (a *applying) keep(ctx context.Context, f *File) error {
 		a.at[was.Digest] = recs[0].Seq
 	}
 	if was.Omitted != "" {
-		a.r.Unkept = append(a.r.Unkept, *f)
+		a.r.NotRestored = append(a.r.NotRestored, *f)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (f *File) read() ([]byte, error) {
 	if f.info.Size() > record.MaxSaved {
 		return nil, nil
 	}
-	file, _, err := f.place.Open()
+	file, _, err := f.target.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -192,16 +192,16 @@ func (f *File) read() ([]byte, error) {
 	return content, err
 }
 
-// maxTold is how many files the model is told of by name.
-const maxTold = 50
+// maxListed is how many files the model is told of by name.
+const maxListed = 50
 
-// tell queues what the model is to know: its transcript says that the files are what it
+// notify queues what the model is to know: its transcript says that the files are what it
 // has made of them.
-func (a *applying) tell(ctx context.Context, list []*File) error {
+func (a *applyRun) notify(ctx context.Context, list []*File) error {
 	var text strings.Builder
 	text.WriteString("A person puts files back to an earlier state, so they are not what you left: read them again before you change them.")
 	for i, f := range list {
-		if i == maxTold {
+		if i == maxListed {
 			fmt.Fprintf(&text, "\n… and %d more", len(list)-i)
 			break
 		}
@@ -227,23 +227,23 @@ func (a *applying) tell(ctx context.Context, list []*File) error {
 	return err
 }
 
-func (a *applying) transcript(ctx context.Context) error {
+func (a *applyRun) transcript(ctx context.Context) error {
 	if !a.p.o.Transcript {
 		return nil
 	}
 	if a.p.o.Fork {
-		id, err := a.p.s.Fork(ctx, a.p.Session, &session.ForkOptions{Seq: a.p.To, User: a.p.o.By, Grants: a.p.o.Grants})
+		id, err := a.p.s.Fork(ctx, a.p.Session, &session.ForkOptions{Seq: a.p.Seq, User: a.p.o.Actor, Grants: a.p.o.Grants})
 		a.r.Forked, a.r.Transcript = id, err == nil
 		if err != nil || a.p.o.Grants {
 			return err
 		}
-		left, err := a.p.s.LeftBehind(ctx, a.p.Session)
+		left, err := a.p.s.NotInheritedByFork(ctx, a.p.Session)
 		if text := left.Notice(a.p.Session); text != "" {
 			a.r.Notices = append(a.r.Notices, text)
 		}
 		return err
 	}
-	changed, err := a.log.Return(ctx, a.p.To, a.p.o.By)
+	changed, err := a.log.RewindTo(ctx, a.p.Seq, a.p.o.Actor)
 	a.r.Transcript = changed
 	return err
 }

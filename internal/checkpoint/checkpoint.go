@@ -29,16 +29,16 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // Options say how far a session is taken back, and what of it.
 type Options struct {
-	// To is the record right after which all is as it was; [Find] finds it.
-	To int64
+	// Seq is the record right after which all is as it was; [Find] finds it.
+	Seq int64
 	// Folders are where files may be put back; nil leaves files alone.
-	Folders *folder.Folders
+	Folders *workdir.Folders
 	// Transcript takes the transcript back, too: by a rewrite, so that what it was until
 	// now stays readable; with Fork in a new session, and this one's stays as it is.
 	Transcript bool
@@ -49,8 +49,8 @@ type Options struct {
 	Force bool
 	// Except are files to be left as they are, absolute.
 	Except []string
-	// By is who wants it, for the record.
-	By string
+	// Actor is who wants it, for the record.
+	Actor string
 	// Mask returns a payload without its secrets, and the same bytes when it finds none:
 	// a content with a secret is not kept. Nil keeps all.
 	Mask func(json.RawMessage) json.RawMessage
@@ -63,29 +63,29 @@ type Action string
 
 // The actions. Only the first three change a file.
 const (
-	Restore  Action = "restore"  // it gets the content that it had
-	Recreate Action = "recreate" // it is gone, and comes back
-	Delete   Action = "delete"   // it was not there
-	Same     Action = "same"     // it is as it was
-	Left     Action = "left"     // Options.Except names it
-	Conflict Action = "conflict" // Options.Force is needed; Why says what for
-	Blocked  Action = "blocked"  // it cannot be put back; Why says why
+	Restore   Action = "restore"  // it gets the content that it had
+	Recreate  Action = "recreate" // it is gone, and comes back
+	Delete    Action = "delete"   // it was not there
+	Unchanged Action = "same"     // it is as it was
+	Skip      Action = "left"     // Options.Except names it
+	Conflict  Action = "conflict" // Options.Force is needed; Why says what for
+	Blocked   Action = "blocked"  // it cannot be put back; Why says why
 )
 
 // File is what is to be done with one file.
 type File struct {
 	Path   string `json:"path"`
 	Action Action `json:"action"`
-	Why    string `json:"why,omitempty"`
+	Reason string `json:"why,omitempty"`
 	// Note says what else there is to know.
 	Note string `json:"note,omitempty"`
 	Size int64  `json:"size"` // that it will have
 
-	save, last saved // before the first change since, and before the last one
-	content    *saved
-	now        string // digest
-	place      folder.Place
-	info       fs.FileInfo
+	save, newest savedFile // before the first change since, and before the last one
+	content      *savedFile
+	now          string // digest
+	target       workdir.Path
+	info         fs.FileInfo
 }
 
 func (f *File) changes() bool {
@@ -95,7 +95,7 @@ func (f *File) changes() bool {
 // Plan is what going back would do. It changes nothing by itself.
 type Plan struct {
 	Session string `json:"session"`
-	To      int64  `json:"to"`
+	Seq     int64  `json:"to"`
 	Files   []File `json:"files"` // by path
 	// Items are how many items the transcript has, and will have; both 0 when it stays.
 	Items [2]int `json:"items"`
@@ -107,8 +107,8 @@ type Plan struct {
 	head int64 // of the log that was looked at
 }
 
-// Document is a plan and what was done, in JSON.
-type Document struct {
+// Report is a plan and what was done, in JSON.
+type Report struct {
 	*Plan
 	Digest string  `json:"digest"` // of what was shown
 	Head   int64   `json:"head"`   // going back to it takes this back
@@ -116,15 +116,15 @@ type Document struct {
 }
 
 // Document is the document of a plan that was not carried out.
-func (p *Plan) Document() *Document { return &Document{Plan: p, Digest: p.Digest(), Head: p.head} }
+func (p *Plan) Document() *Report { return &Report{Plan: p, Digest: p.Digest(), Head: p.head} }
 
 // Result is what [Plan.Apply] has done.
 type Result struct {
-	Files      []File   `json:"files"`             // that were changed
-	Transcript bool     `json:"transcript"`        // it was taken back
-	Forked     string   `json:"forked,omitempty"`  // the session that goes on from there
-	Unkept     []File   `json:"unkept,omitempty"`  // of Files: what they were until now is not in the log
-	Notices    []string `json:"notices,omitempty"` // of what was mended when the session was opened, and what a fork begins without
+	Files       []File   `json:"files"`             // that were changed
+	Transcript  bool     `json:"transcript"`        // it was taken back
+	Forked      string   `json:"forked,omitempty"`  // the session that goes on from there
+	NotRestored []File   `json:"unkept,omitempty"`  // of Files: what they were until now is not in the log
+	Notices     []string `json:"notices,omitempty"` // of what was mended when the session was opened, and what a fork begins without
 }
 
 // ErrChanged says that something is not any more what the plan was made from.
@@ -143,7 +143,7 @@ func (e *BlockedError) Error() string {
 			list = append(list, fmt.Sprintf("… and %d more", len(e.Files)-i))
 			break
 		}
-		list = append(list, fmt.Sprintf("%s: %s", f.Path, f.Why))
+		list = append(list, fmt.Sprintf("%s: %s", f.Path, f.Reason))
 	}
 	return ErrBlocked.Error() + ", so nothing was changed:\n" + strings.Join(list, "\n")
 }
@@ -158,8 +158,8 @@ func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan,
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Session: id, To: o.To, Files: []File{}, s: s, o: o, head: m.Head}
-	state, err := s.StateAt(ctx, id, o.To)
+	p := &Plan{Session: id, Seq: o.Seq, Files: []File{}, s: s, o: o, head: m.Head}
+	state, err := s.StateAt(ctx, id, o.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +169,12 @@ func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan,
 		if err != nil {
 			return nil, err
 		}
-		p.Undone = slices.DeleteFunc(all, func(r Rewrite) bool { return r.Seq <= o.To })
+		p.Undone = slices.DeleteFunc(all, func(r Rewrite) bool { return r.Seq <= o.Seq })
 	}
 	if o.Folders == nil {
 		return p, nil
 	}
-	trail, err := gather(ctx, s, m, o.To)
+	trail, err := collect(ctx, s, m, o.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (p *Plan) Head() int64 { return p.head }
 // Digest identifies exactly what a person was shown: the point, each file with what is to
 // be done and what it is now, and how far the session had gone.
 func (p *Plan) Digest() string {
-	return session.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.To, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.print()))).String()
+	return session.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.Seq, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.print()))).String()
 }
 
 // Ready says with a [*BlockedError] why the plan cannot be carried out.
@@ -214,7 +214,7 @@ func (p *Plan) Ready() error {
 }
 
 // files decides about each file that was changed since.
-func (p *Plan) files(ctx context.Context, all []saved) error {
+func (p *Plan) files(ctx context.Context, all []savedFile) error {
 	at := map[string]int{}
 	checked := map[string]error{} // contents, by digest
 	for _, s := range all {
@@ -222,11 +222,11 @@ func (p *Plan) files(ctx context.Context, all []saved) error {
 		if !ok {
 			i = len(p.Files)
 			at[s.Path] = i
-			p.Files = append(p.Files, File{Path: s.Path, save: s, last: s})
-		} else if f := &p.Files[i]; s.Digest != f.last.After && s.Digest != f.last.Digest {
+			p.Files = append(p.Files, File{Path: s.Path, save: s, newest: s})
+		} else if f := &p.Files[i]; s.Digest != f.newest.After && s.Digest != f.newest.Digest {
 			f.Note = fmt.Sprintf("others have changed it before record %d, too", s.seq)
 		}
-		p.Files[i].last = s
+		p.Files[i].newest = s
 	}
 	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for i := range p.Files {
@@ -238,16 +238,16 @@ func (p *Plan) files(ctx context.Context, all []saved) error {
 	return nil
 }
 
-func (f *File) be(a Action, why string) { f.Action, f.Why = a, why }
+func (f *File) be(a Action, why string) { f.Action, f.Reason = a, why }
 
 // decide looks at a file as it is, and at what is kept of it.
 func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) error {
 	if slices.Contains(p.o.Except, f.Path) {
-		f.be(Left, "")
+		f.be(Skip, "")
 		return nil
 	}
-	if f.save.lost != "" {
-		f.be(Blocked, f.save.lost)
+	if f.save.missing != "" {
+		f.be(Blocked, f.save.missing)
 		return nil
 	}
 	if why := f.look(p.o.Folders); why != "" {
@@ -255,10 +255,10 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 		return nil
 	}
 	f.Size = f.save.Size
-	known := f.now == f.last.After || f.now == f.last.Digest
+	known := f.now == f.newest.After || f.now == f.newest.Digest
 	switch {
 	case f.now == f.save.Digest:
-		f.be(Same, "")
+		f.be(Unchanged, "")
 		return nil
 	case !f.save.Existed:
 		f.Action = Delete
@@ -277,7 +277,7 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 			return nil
 		}
 	}
-	if why := guarded(f.Path); why != "" && !p.o.Force {
+	if why := isProtected(f.Path); why != "" && !p.o.Force {
 		f.be(Conflict, why)
 	} else if !known && !p.o.Force {
 		f.be(Conflict, "others have changed it since a tool did")
@@ -288,18 +288,18 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 }
 
 // look finds out what a file is now.
-func (f *File) look(folders *folder.Folders) (why string) {
+func (f *File) look(folders *workdir.Folders) (why string) {
 	var err error
 	if !filepath.IsAbs(f.Path) {
 		return "its path is not absolute"
 	}
-	if f.place, err = folders.Locate(f.Path); err != nil {
+	if f.target, err = folders.Locate(f.Path); err != nil {
 		return reason(err)
 	}
-	if f.place.Abs != f.Path {
-		return folder.ErrMoved.Error() + " (" + f.place.Abs + ")"
+	if f.target.Abs != f.Path {
+		return workdir.ErrMoved.Error() + " (" + f.target.Abs + ")"
 	}
-	f.now, f.info, err = digestOf(f.place)
+	f.now, f.info, err = digestOf(f.target)
 	if err != nil {
 		return reason(err)
 	}
@@ -308,7 +308,7 @@ func (f *File) look(folders *folder.Folders) (why string) {
 
 // reason is an error about a path that is named beside it.
 func reason(err error) string {
-	if e, ok := errors.AsType[*folder.PathError](err); ok {
+	if e, ok := errors.AsType[*workdir.PathError](err); ok {
 		if e.Help != "" {
 			return e.Err.Error() + " (" + e.Help + ")"
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func TestFilesAreTakenBack(t *testing.T) {
+func TestRewindFiles(t *testing.T) {
 	for name, open := range map[string]func(dir string) (session.Store, error){
 		"memory": func(string) (session.Store, error) { return memory.New(), nil },
 		"file":   func(dir string) (session.Store, error) { return file.Open(dir, nil) },
@@ -60,7 +60,7 @@ func TestFilesAreTakenBack(t *testing.T) {
 
 			before := "a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n"
 			d.is(before)
-			p := d.plan(id, Options{To: start, By: "test"})
+			p := d.plan(id, Options{Seq: start, Actor: "test"})
 			if got := d.actions(p); got != "a:restore b:recreate c:restore new:delete same:same x/kept/new:delete x/y/new:delete" {
 				t.Fatalf("plan: %s", got)
 			}
@@ -73,11 +73,11 @@ func TestFilesAreTakenBack(t *testing.T) {
 			if info, err := os.Stat(d.path("a")); err != nil || info.Mode().Perm() != 0o640 {
 				t.Errorf("mode %v, %v", info.Mode(), err)
 			}
-			if p := d.plan(id, Options{To: start}); p.Changes() {
+			if p := d.plan(id, Options{Seq: start}); p.Changes() {
 				t.Errorf("once more: %s", d.actions(p))
 			}
 			// To the middle, which is forward from here, and before the rewind: that undoes it.
-			d.apply(id, Options{To: middle})
+			d.apply(id, Options{Seq: middle})
 			d.is("a=a2 b=b2 c=c1 same=s1 x/ x/kept/ x/kept/theirs=t")
 			state, err := d.s.Get(t.Context(), id)
 			d.must(err)
@@ -93,7 +93,7 @@ func TestFilesAreTakenBack(t *testing.T) {
 			if first == 0 || first > state.Head {
 				t.Fatal("the rewind is not on record")
 			}
-			d.apply(id, Options{To: first - 1})
+			d.apply(id, Options{Seq: first - 1})
 			d.is("a=a4 c=c2 new=n2 same=s1 x/ x/kept/ x/kept/new=n x/kept/theirs=t x/y/ x/y/new=n")
 		})
 	}
@@ -113,7 +113,7 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 	d.put("a", "theirs")
 	d.put("new", "theirs")
 	id := h.ends()
-	p := d.plan(id, Options{To: start})
+	p := d.plan(id, Options{Seq: start})
 	if got := d.actions(p); got != ".git/config:conflict a:conflict b:restore new:conflict" {
 		t.Fatalf("plan: %s", got)
 	}
@@ -124,11 +124,11 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 		t.Fatalf("applied: %v", err)
 	}
 	d.is(was)
-	p = d.plan(id, Options{To: start, Except: []string{d.path("a"), d.path(".git/config"), d.path("new")}})
+	p = d.plan(id, Options{Seq: start, Except: []string{d.path("a"), d.path(".git/config"), d.path("new")}})
 	if got := d.actions(p); got != ".git/config:left a:left b:restore new:left" {
 		t.Fatalf("plan: %s", got)
 	}
-	d.apply(id, Options{To: start, Force: true})
+	d.apply(id, Options{Seq: start, Force: true})
 	d.is(".git/ .git/config=g1 a=a1 b=b1")
 	undo := int64(0)
 	for s, err := range d.s.Records(t.Context(), id, session.Range{Reverse: true}) {
@@ -137,12 +137,12 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 			undo = s.Seq - 1
 		}
 	}
-	d.apply(id, Options{To: undo, Force: true}) // what was theirs is kept, too
+	d.apply(id, Options{Seq: undo, Force: true}) // what was theirs is kept, too
 	d.is(".git/ .git/config=g2 a=theirs b=b2 new=theirs")
 }
 
-// TestOthersInBetween: what others had changed before a tool changed it again is said.
-func TestOthersInBetween(t *testing.T) {
+// TestForeignChanges: what others had changed before a tool changed it again is said.
+func TestForeignChanges(t *testing.T) {
 	d := newDesk(t, memory.New())
 	d.put("a", "a1")
 	h := d.begin(session.Opened{})
@@ -150,13 +150,13 @@ func TestOthersInBetween(t *testing.T) {
 	h.edits("a", "a2")
 	d.put("a", "theirs")
 	h.edits("a", "a3")
-	p := d.plan(h.ends(), Options{To: start})
+	p := d.plan(h.ends(), Options{Seq: start})
 	if p.Files[0].Action != Restore || !strings.Contains(p.Files[0].Note, "others") {
 		t.Errorf("%+v", p.Files[0])
 	}
 }
 
-func TestErasedIsSaid(t *testing.T) {
+func TestErasedReported(t *testing.T) {
 	d := newDesk(t, memory.New())
 	d.put("a", "geheim")
 	h := d.begin(session.Opened{})
@@ -165,7 +165,7 @@ func TestErasedIsSaid(t *testing.T) {
 	id := h.ends()
 	_, err := d.s.Redact(t.Context(), id, session.RedactOptions{Seqs: []int64{seq}})
 	d.must(err)
-	if _, err = d.plan(id, Options{To: start}).Apply(t.Context()); !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), "erased") {
+	if _, err = d.plan(id, Options{Seq: start}).Apply(t.Context()); !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), "erased") {
 		t.Error(err)
 	}
 }
@@ -180,11 +180,11 @@ func TestFoldersGoWithTheLastFile(t *testing.T) {
 		h.edits(name, "new")
 	}
 	id := h.ends()
-	d.apply(id, Options{To: start})
+	d.apply(id, Options{Seq: start})
 	d.is("kept/ kept/theirs=t")
 }
 
-func TestSubagentsAreTakenBackToo(t *testing.T) {
+func TestRewindSubagentFiles(t *testing.T) {
 	d := newDesk(t, memory.New())
 	d.put("a", "a1")
 	parent := d.begin(session.Opened{})
@@ -207,24 +207,24 @@ func TestSubagentsAreTakenBackToo(t *testing.T) {
 	timed := d.begin(session.Opened{Owner: parent.log.ID()}) // one that does not say where the others were
 	timed.edits("timed", "t1")
 	id := parent.ends()
-	for _, h := range []*hand{early, child, grandchild, stranger, timed} {
+	for _, h := range []*editor{early, child, grandchild, stranger, timed} {
 		h.ends()
 	}
-	if got := d.actions(d.plan(child.log.ID(), Options{To: childAt})); got != "a:conflict deep:delete late:delete" {
+	if got := d.actions(d.plan(child.log.ID(), Options{Seq: childAt})); got != "a:conflict deep:delete late:delete" {
 		t.Errorf("the child: %s", got)
 	}
-	p := d.plan(id, Options{To: start})
+	p := d.plan(id, Options{Seq: start})
 	if got := d.actions(p); got != "a:restore deep:delete early:restore late:delete timed:delete" {
 		t.Fatalf("plan: %s", got)
 	}
-	d.apply(id, Options{To: start})
+	d.apply(id, Options{Seq: start})
 	d.is("a=a1 early=e1 stranger=s1")
-	if p := d.plan(id, Options{To: start}); p.Changes() {
+	if p := d.plan(id, Options{Seq: start}); p.Changes() {
 		t.Errorf("once more: %s", d.actions(p))
 	}
 }
 
-func TestForksAreTakenBack(t *testing.T) {
+func TestRewindFork(t *testing.T) {
 	d := newDesk(t, memory.New())
 	d.put("a", "a1")
 	h := d.begin(session.Opened{})
@@ -246,36 +246,36 @@ func TestForksAreTakenBack(t *testing.T) {
 	f := d.goOn(fork)
 	f.edits("a", "a3")
 	f.ends()
-	if got := d.actions(d.plan(fork, Options{To: start})); got != "a:restore w:delete" {
+	if got := d.actions(d.plan(fork, Options{Seq: start})); got != "a:restore w:delete" {
 		t.Errorf("to what it has of its source: %s", got)
 	}
-	if got := d.actions(d.plan(fork, Options{To: base})); got != "a:restore" {
+	if got := d.actions(d.plan(fork, Options{Seq: base})); got != "a:restore" {
 		t.Errorf("to where it begins: %s", got)
 	}
-	d.apply(fork, Options{To: start})
+	d.apply(fork, Options{Seq: start})
 	d.is("a=a1 only=there only2=there")
 }
 
-func TestTranscriptsAreTakenBack(t *testing.T) {
+func TestRewindTranscript(t *testing.T) {
 	d := newDesk(t, memory.New())
 	h := d.begin(session.Opened{})
 	h.says("i1")
 	start := h.says("i2")
 	h.edits("a", "a1")
 	h.says("i3")
-	_, err := d.plan(h.log.ID(), Options{To: start, Transcript: true}).Apply(t.Context())
+	_, err := d.plan(h.log.ID(), Options{Seq: start, Transcript: true}).Apply(t.Context())
 	if !errors.Is(err, session.ErrBusy) {
 		t.Errorf("a session that runs: %v", err)
 	}
 	id := h.ends()
-	r := d.apply(id, Options{To: start, Transcript: true, Fork: true, Except: []string{d.path("a")}})
+	r := d.apply(id, Options{Seq: start, Transcript: true, Fork: true, Except: []string{d.path("a")}})
 	if m, err := d.s.Get(t.Context(), id); err != nil || m.MessageCount != 3 {
 		t.Errorf("the session has %d items, %v", m.MessageCount, err)
 	}
 	if m, err := d.s.Get(t.Context(), r.Forked); err != nil || m.MessageCount != 2 || m.ParentSeq != start {
 		t.Errorf("the fork has %+v, %v", m, err)
 	}
-	p := d.plan(id, Options{To: start, Transcript: true})
+	p := d.plan(id, Options{Seq: start, Transcript: true})
 	if p.Items != [2]int{3, 2} || d.actions(p) != "a:delete" {
 		t.Errorf("plan: %+v", p)
 	}
@@ -284,7 +284,7 @@ func TestTranscriptsAreTakenBack(t *testing.T) {
 		t.Errorf("what was not shown was done: %v", err)
 	}
 	d.put("a", "a1")
-	if r := d.apply(id, Options{To: start, Transcript: true}); !r.Transcript || len(r.Files) != 1 {
+	if r := d.apply(id, Options{Seq: start, Transcript: true}); !r.Transcript || len(r.Files) != 1 {
 		t.Errorf("%+v", r)
 	}
 	state, err := d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
@@ -297,7 +297,7 @@ func TestTranscriptsAreTakenBack(t *testing.T) {
 	at := h.log.Head()
 	h.edits("a", "a2")
 	h.ends()
-	d.apply(id, Options{To: at})
+	d.apply(id, Options{Seq: at})
 	state, err = d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
 	d.must(err)
 	if len(state.Queue) != 1 || !strings.Contains(state.Queue[0].Text(), d.path("a")) {
@@ -308,7 +308,7 @@ func TestTranscriptsAreTakenBack(t *testing.T) {
 	at = h.log.Head()
 	h.edits("b", "b1")
 	h.ends()
-	r = d.apply(id, Options{To: at, Transcript: true, Fork: true})
+	r = d.apply(id, Options{Seq: at, Transcript: true, Fork: true})
 	state, err = d.s.StateAt(t.Context(), id, mustHead(t, d.s, id))
 	d.must(err)
 	if len(state.Queue) != 2 || !strings.Contains(state.Queue[1].Text(), d.path("b")) {
@@ -338,9 +338,9 @@ func TestSecretsAreNotKept(t *testing.T) {
 	h.edits("a", "geheim")
 	id := h.ends()
 	mask := func(p json.RawMessage) json.RawMessage { return bytes.ReplaceAll(p, []byte("geheim"), []byte("x")) }
-	r := d.apply(id, Options{To: start, Mask: mask})
+	r := d.apply(id, Options{Seq: start, Mask: mask})
 	d.is("a=a1")
-	if len(r.Unkept) != 1 {
+	if len(r.NotRestored) != 1 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"io/fs"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // digestOf is what lies at a place; info is nil when nothing does.
-func digestOf(p folder.Place) (string, fs.FileInfo, error) {
+func digestOf(p workdir.Path) (string, fs.FileInfo, error) {
 	file, info, err := p.Open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return record.FileAbsent, nil, nil
@@ -33,8 +33,8 @@ func digestOf(p folder.Place) (string, fs.FileInfo, error) {
 	return hex.EncodeToString(h.Sum(nil)), info, nil
 }
 
-// guarded says why a file is not written without being asked about, or "".
-func guarded(path string) string {
+// isProtected says why a file is not written without being asked about, or "".
+func isProtected(path string) string {
 	if !(policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: path}).WritesProtected() {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string
 }
 
 // content reads what a record has kept of a file.
-func (f *saved) content(ctx context.Context, s *session.Sessions) ([]byte, error) {
+func (f *savedFile) content(ctx context.Context, s *session.Sessions) ([]byte, error) {
 	for r, err := range s.Effective(ctx, f.session, session.Range{After: f.seq - 1, Until: f.seq}) {
 		if err != nil {
 			return nil, err

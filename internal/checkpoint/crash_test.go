@@ -15,55 +15,55 @@ import (
 func TestAllOrNothing(t *testing.T) {
 	for _, c := range []struct {
 		name, why string
-		do        func(d *desk, h *hand)
+		do        func(d *rewindEnv, h *editor)
 		o         Options
 	}{
-		{"too large", "too large", func(d *desk, h *hand) {
+		{"too large", "too large", func(d *rewindEnv, h *editor) {
 			d.put("b", strings.Repeat("x", record.MaxSaved+1))
 			h.edits("b", "small")
 		}, Options{}},
-		{"a secret", record.OmittedMasked, func(d *desk, h *hand) {
+		{"a secret", record.OmittedMasked, func(d *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00", Omitted: record.OmittedMasked})
 		}, Options{}},
-		{"a secret in the path", "secret", func(d *desk, h *hand) {
+		{"a secret in the path", "secret", func(d *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: d.path("[secret:x]"), Digest: record.FileAbsent, Omitted: record.OmittedMasked})
 		}, Options{}},
-		{"outside", "outside", func(_ *desk, h *hand) {
+		{"outside", "outside", func(_ *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: "/nowhere/x", Digest: record.FileAbsent, After: "00"})
 		}, Options{}},
-		{"not absolute", "absolute", func(_ *desk, h *hand) {
+		{"not absolute", "absolute", func(_ *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: "../x", Digest: record.FileAbsent})
 		}, Options{}},
-		{"a folder now", "directory", func(d *desk, h *hand) {
+		{"a folder now", "directory", func(d *rewindEnv, h *editor) {
 			h.edits("b", "b1")
 			d.put("b", "")
 			d.put("b/c", "x")
 		}, Options{Force: true}},
-		{"a link now", "somewhere else", func(d *desk, h *hand) {
+		{"a link now", "somewhere else", func(d *rewindEnv, h *editor) {
 			h.edits("b", "b1")
 			d.put("b", "")
 			d.must(os.Symlink("a", d.path("b")))
 		}, Options{Force: true}},
-		{"a link out", "outside", func(d *desk, h *hand) {
+		{"a link out", "outside", func(d *rewindEnv, h *editor) {
 			h.edits("x/b", "b1")
 			d.must(os.RemoveAll(d.path("x")))
 			d.must(os.Symlink("/tmp", d.path("x")))
 		}, Options{Force: true}},
-		{"no content", "not in the log", func(d *desk, h *hand) {
+		{"no content", "not in the log", func(d *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: "00"})
 		}, Options{Force: true}},
-		{"a content that is another", "does not match", func(d *desk, h *hand) {
+		{"a content that is another", "does not match", func(d *rewindEnv, h *editor) {
 			data, _ := record.PackContent([]byte("x"))
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), Data: data})
 		}, Options{Force: true}},
-		{"a mode that is none", "mode", func(d *desk, h *hand) {
+		{"a mode that is none", "mode", func(d *rewindEnv, h *editor) {
 			data, _ := record.PackContent([]byte("x"))
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Digest(sha256.Sum256([]byte("x"))).String(), Data: data})
 		}, Options{Force: true}},
-		{"the same as one that is none", "not in the log", func(d *desk, h *hand) {
+		{"the same as one that is none", "not in the log", func(d *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1})
 		}, Options{Force: true}},
-		{"the same as one that will be", "not there", func(d *desk, h *hand) {
+		{"the same as one that will be", "not there", func(d *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1000})
 		}, Options{Force: true}},
 	} {
@@ -72,7 +72,7 @@ func TestAllOrNothing(t *testing.T) {
 			d.put("a", "a1")
 			d.put("ok", "o1")
 			h := d.begin(session.Opened{})
-			c.o.To = h.says("i")
+			c.o.Seq = h.says("i")
 			h.edits("ok", "o2")
 			c.do(d, h)
 			id := h.ends()
@@ -101,7 +101,7 @@ func TestACrashInTheMiddle(t *testing.T) {
 		h.edits("d/e", "e2")
 		h.says("i2")
 		id := h.ends()
-		o := Options{To: start, Transcript: true, afterFile: func(n int) error {
+		o := Options{Seq: start, Transcript: true, afterFile: func(n int) error {
 			if n == after {
 				return errCrash
 			}
@@ -125,12 +125,12 @@ func TestACrashInTheMiddle(t *testing.T) {
 	h.edits("a", "a2")
 	data, _ := record.PackContent([]byte("a2"))
 	h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: session.Digest(sha256.Sum256([]byte("a2"))).String(), Data: data, After: session.Digest(sha256.Sum256([]byte("a3"))).String()})
-	d.apply(h.ends(), Options{To: start})
+	d.apply(h.ends(), Options{Seq: start})
 	d.is("a=a1")
 }
 
 // Who is told that files are put back is told also when the crash comes after the last.
-func TestACrashLeavesNobodyUntold(t *testing.T) {
+func TestCrashStillNotifies(t *testing.T) {
 	errCrash := errors.New("crash")
 	for after := 1; after <= 2; after++ {
 		d := newDesk(t, memory.New())
@@ -140,7 +140,7 @@ func TestACrashLeavesNobodyUntold(t *testing.T) {
 		h.edits("a", "a2")
 		h.edits("b", "b2")
 		id := h.ends()
-		_, err := d.plan(id, Options{To: start, afterFile: func(n int) error {
+		_, err := d.plan(id, Options{Seq: start, afterFile: func(n int) error {
 			if n == after {
 				return errCrash
 			}

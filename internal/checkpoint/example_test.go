@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -23,7 +23,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 
-	plan, err := checkpoint.New(ctx, sessions, "s", checkpoint.Options{To: 1, Folders: folders, By: "ann"})
+	plan, err := checkpoint.New(ctx, sessions, "s", checkpoint.Options{Seq: 1, Folders: folders, Actor: "ann"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -41,12 +41,12 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 			return 0, bad("%q is the number of no turn", n)
 		}
 	}
-	w := wanted{what: what, turn: turn}
+	w := target{what: what, turn: turn}
 	for r, err := range s.Effective(ctx, id, session.Range{}) {
 		if err != nil {
 			return 0, err
 		}
-		if w.met(&r) {
+		if w.found(&r) {
 			break
 		}
 	}
@@ -61,8 +61,8 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 	return 0, bad("no item and no turn has the id %.100q", what)
 }
 
-// wanted is the record that is looked for, from the first on.
-type wanted struct {
+// target is the record that is looked for, from the first on.
+type target struct {
 	what  string
 	turn  int64 // its number, or -1
 	turns int64 // opened so far
@@ -70,8 +70,8 @@ type wanted struct {
 	at    int64
 }
 
-// met takes in a record, and reports whether the search is over.
-func (w *wanted) met(r *session.Record) bool {
+// found takes in a record, and reports whether the search is over.
+func (w *target) found(r *session.Record) bool {
 	switch r.Kind {
 	case record.KindTurnOpened:
 		var t record.TurnOpened

@@ -61,7 +61,7 @@ func TestAnswersAtTheTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, env := room(t, oneCommand)
-			c := sit(t, env, dir, "run", "go")
+			c := startTerminal(t, env, dir, "run", "go")
 			c.expect(`exact    touch made`)
 			for _, k := range tt.keys {
 				c.expect(`: $`)
@@ -92,7 +92,7 @@ func TestAnswersForTheRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, env := room(t, twice)
-			c := sit(t, env, dir, "run", "go")
+			c := startTerminal(t, env, dir, "run", "go")
 			for i := 0; i < len(tt.dialog); i += 2 {
 				c.expect(tt.dialog[i])
 				c.press(tt.dialog[i+1])
@@ -106,7 +106,7 @@ func TestAnswersForTheRun(t *testing.T) {
 	}
 }
 
-func TestAQuestionShowsAllOfIt(t *testing.T) {
+func TestQuestionShowsWholeCall(t *testing.T) {
 	dir, env := room(t, `
 steps:
   - tool_uses:
@@ -120,7 +120,7 @@ steps:
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := sit(t, env, dir, "run", "go")
+	c := startTerminal(t, env, dir, "run", "go")
 	for _, want := range []string{
 		`permission Edit`, `write a file \(fs.write\)`, `exact    \S+/a.txt`, `-two`, `\+zwei\\u202e`, `why .*default`, `and stop: `,
 	} {
@@ -141,9 +141,9 @@ steps:
 	}
 }
 
-func TestKeysBeforeTheQuestionCountForNothing(t *testing.T) {
+func TestTypeAheadIgnored(t *testing.T) {
 	dir, env := room(t, oneCommand)
-	c := sitAfter(t, "yyyy\r", env, dir, "run", "go")
+	c := startTerminalAfter(t, "yyyy\r", env, dir, "run", "go")
 	c.expect(`no, and stop: `)
 	c.press("n")
 	c.expect(`it ended: permission denied by the user`)
@@ -154,7 +154,7 @@ func TestKeysBeforeTheQuestionCountForNothing(t *testing.T) {
 
 func TestAnotherProgramMayAnswer(t *testing.T) {
 	dir, env := room(t, oneCommand)
-	c := sit(t, env, dir, "run", "go")
+	c := startTerminal(t, env, dir, "run", "go")
 	c.expect(`no, and stop: `)
 	var out, errs strings.Builder
 	program := func(args ...string) int {
@@ -184,7 +184,7 @@ func TestAnotherProgramMayAnswer(t *testing.T) {
 }
 
 // What was typed before the question is on the screen deletes nothing.
-func TestDeletingAsksOnTheScreen(t *testing.T) {
+func TestDeleteConfirms(t *testing.T) {
 	dir, env := room(t, "steps: [{text: it ended}]")
 	run := func(args ...string) int {
 		p := &command.Program{Args: args, Env: env, Getwd: func() (string, error) { return dir, nil }}
@@ -193,14 +193,14 @@ func TestDeletingAsksOnTheScreen(t *testing.T) {
 	if code := run("run", "--session-id", "old", "go"); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	c := sitAfter(t, "y\r", env, dir, "sessions", "delete", "old")
+	c := startTerminalAfter(t, "y\r", env, dir, "sessions", "delete", "old")
 	c.expect(`delete it for good\? \[y\]es · \[n\]o: $`)
 	c.press("n\r")
 	c.expect(`nothing was deleted`)
 	if code := c.exit(); code != 2 || run("sessions", "show", "old") != 0 {
 		t.Errorf("exit code %d\n%s", code, c.screen())
 	}
-	c = sit(t, env, dir, "sessions", "delete", "old")
+	c = startTerminal(t, env, dir, "sessions", "delete", "old")
 	c.expect(`delete it for good\? \[y\]es · \[n\]o: $`)
 	c.press("y\r")
 	if code := c.exit(); code != 0 || run("sessions", "show", "old") != 9 {

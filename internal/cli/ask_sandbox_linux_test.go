@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 const refusedTwice = `
@@ -20,7 +20,7 @@ steps:
 
 // What the sandbox refuses is put to the person. The answer holds as long as the person says.
 func TestOpeningTheSandboxAtTheTerminal(t *testing.T) {
-	outside, ok := missing.OutsideTmp()
+	outside, ok := testneed.OutsideTmp()
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")
 	}
@@ -51,7 +51,7 @@ func TestOpeningTheSandboxAtTheTerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := func(keys []string, args ...string) string {
-				c := sit(t, env, dir, append([]string{"run", "--permission-mode", "auto"}, args...)...)
+				c := startTerminal(t, env, dir, append([]string{"run", "--permission-mode", "auto"}, args...)...)
 				for _, k := range keys {
 					c.expect(question)
 					c.press(k)

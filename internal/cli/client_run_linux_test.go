@@ -38,7 +38,7 @@ func TestJoinARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	joined.AnswerWith(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	joined.SetAsker(func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		asked++
 		return approval.Answer{Decision: approval.Allow}, nil
 	})
@@ -70,8 +70,8 @@ func TestAnswerWith(t *testing.T) {
 	failed := errors.New("the desk is closed")
 	for name, tt := range map[string]struct {
 		err    error
-		status api.Status
-	}{"leave": {approval.ErrLeave, api.StatusWaiting}, "fail": {failed, api.StatusCompleted}} {
+		status api.RunStatus
+	}{"leave": {approval.ErrSuspend, api.StatusWaiting}, "fail": {failed, api.StatusCompleted}} {
 		t.Run(name, func(t *testing.T) {
 			dir, env := room(t, oneCommand)
 			env = short(t, env)
@@ -80,7 +80,7 @@ func TestAnswerWith(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run.AnswerWith(func(context.Context, approval.Question) (approval.Answer, error) { return approval.Answer{}, tt.err })
+			run.SetAsker(func(context.Context, approval.Question) (approval.Answer, error) { return approval.Answer{}, tt.err })
 			var resolved []approval.Answer
 			var last error
 			for e, err := range run.Events(t.Context(), 0) {
@@ -89,7 +89,7 @@ func TestAnswerWith(t *testing.T) {
 				}
 				last = err
 			}
-			if left := errors.Is(last, approval.ErrLeave); left != (tt.err == approval.ErrLeave) {
+			if left := errors.Is(last, approval.ErrSuspend); left != (tt.err == approval.ErrSuspend) {
 				t.Errorf("it ends with %v", last)
 			}
 			if tt.err == failed && (len(resolved) != 1 || resolved[0].Decision != approval.Deny || resolved[0].Message != failed.Error()) {
@@ -114,7 +114,7 @@ func TestInterruptWhatIsPrepared(t *testing.T) {
 	if err := run.Interrupt(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if p, err := d.Runs(t.Context(), client.Query{}); err != nil || len(p.Items) != 0 {
+	if p, err := d.Runs(t.Context(), client.ListOptions{}); err != nil || len(p.Items) != 0 {
 		t.Errorf("%+v: %v", p, err)
 	}
 }

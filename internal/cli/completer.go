@@ -24,7 +24,7 @@ type completer struct{ p *command.Program }
 
 // slugs are the names of the workspaces. Completion has nobody to report an error to.
 func (c completer) slugs(ctx context.Context) (words []string) {
-	_ = command.WithSpaces(c.p, func(w *workspace.Workspaces) error {
+	_ = command.WithWorkspaces(c.p, func(w *workspace.Workspaces) error {
 		list, err := w.List(ctx)
 		for _, l := range list {
 			words = append(words, l.Slug)
@@ -81,7 +81,7 @@ func (c completer) withStore(ctx context.Context, url string, use func(*session.
 }
 
 // described is a word with its meaning, as cobra's completion scripts want them.
-func described(word, meaning string) string { return word + "\t" + term.Fit(meaning, 60) }
+func described(word, meaning string) string { return word + "\t" + term.Truncate(meaning, 60) }
 
 // providers are the names of the providers of models.
 func (c completer) providers() []string {
@@ -110,7 +110,7 @@ func (c completer) models(ctx context.Context, typed string) (words []string, wh
 	if provider == "scripted" || err != nil {
 		return nil, true
 	}
-	at, err := models.Locate(e, provider, rules)
+	at, err := models.EndpointOf(e, provider, rules)
 	if err != nil || at.KeySource == "command" || at.KeySource == "keyring" {
 		return nil, true
 	}

@@ -26,8 +26,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/freeport"
 	"github.com/holdfast-dev/holdfast/internal/listen"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // daemonProcess is `holdfast daemon` in a process of its own.
@@ -256,7 +256,7 @@ func selfSigned(t *testing.T, cert, key string, serial int64) {
 func TestUnits(t *testing.T) {
 	verify, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		missing.Skip(t, "no systemd-analyze on the PATH: apt-get install systemd")
+		testneed.Need(t, "no systemd-analyze on the PATH: apt-get install systemd")
 	}
 	dir := t.TempDir()
 	for name, args := range map[string][]string{"holdfast.service": nil, "holdfast.socket": {"--socket"}} {
@@ -279,7 +279,7 @@ func TestUnits(t *testing.T) {
 func TestSocketActivation(t *testing.T) {
 	activate, err := exec.LookPath("systemd-socket-activate")
 	if err != nil {
-		missing.Skip(t, "no systemd-socket-activate on the PATH: apt-get install systemd")
+		testneed.Need(t, "no systemd-socket-activate on the PATH: apt-get install systemd")
 	}
 	home := shortHome(t)
 	if err := os.Mkdir(listen.Dir(home), 0o700); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // A client of the daemon is told what going back would do, does just that, and takes it back.
-func TestRewindThere(t *testing.T) {
+func TestRewindRemote(t *testing.T) {
 	dir := shortDir(t)
 	work := filepath.Join(dir, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
@@ -27,7 +27,7 @@ steps:
 `)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/"+filepath.Join(dir, "play.yaml"))
 	for _, args := range [][]string{{"--session-id", "s"}, {"--resume", "s"}} {
-		p, _, errs := sitDown(work, env, append([]string{"run", "go", "--no-daemon", "--permission-mode", "acceptEdits"}, args...)...)
+		p, _, errs := startTerminalDaemon(work, env, append([]string{"run", "go", "--no-daemon", "--permission-mode", "acceptEdits"}, args...)...)
 		if code := Run(t.Context(), p); code != 0 {
 			t.Fatalf("%d: %s", code, errs)
 		}
@@ -50,11 +50,11 @@ steps:
 	refused := func(r api.Rewind, code string) {
 		t.Helper()
 		_, err := c.RewindSession(t.Context(), "s", r)
-		if got := outcome.Of(err).Code; got != code {
+		if got := outcome.FromError(err).Code; got != code {
 			t.Errorf("%+v: %s (%v), want %s", r, got, err, code)
 		}
 	}
-	look := func(r api.Rewind) *api.Rewound {
+	look := func(r api.Rewind) *api.RewindResult {
 		t.Helper()
 		got, err := c.RewindSession(t.Context(), "s", r)
 		if err != nil {
@@ -62,7 +62,7 @@ steps:
 		}
 		return got
 	}
-	r := api.Rewind{To: "turn:1"}
+	r := api.Rewind{Target: "turn:1"}
 	plan := look(r)
 	if plan.Done != nil || len(plan.Files) != 2 || plan.Files[0].Action != "restore" || plan.Files[1].Action != "delete" || plan.Digest == "" {
 		t.Fatalf("%+v", plan)
@@ -75,14 +75,14 @@ steps:
 	r.Digest = plan.Digest
 	write(t, work, "a.txt", "mine")
 	refused(r, "conflict")
-	refused(api.Rewind{To: "turn:1", Digest: look(api.Rewind{To: "turn:1"}).Digest}, "conflict") // somebody has changed it
+	refused(api.Rewind{Target: "turn:1", Digest: look(api.Rewind{Target: "turn:1"}).Digest}, "conflict") // somebody has changed it
 	write(t, work, "a.txt", "two")
 	refused(api.Rewind{}, "usage")
-	refused(api.Rewind{To: "turn:9"}, "usage")
-	refused(api.Rewind{To: "1", ToRewrite: "last"}, "usage")
-	refused(api.Rewind{To: "1", Files: true, Fork: true}, "usage")
-	refused(api.Rewind{To: "turn:1", Except: []string{"c.txt"}}, "usage") // it spares nothing
-	if spared := look(api.Rewind{To: "turn:1", Except: []string{"b.txt"}}); spared.Files[1].Action != "left" || spared.Digest == plan.Digest {
+	refused(api.Rewind{Target: "turn:9"}, "usage")
+	refused(api.Rewind{Target: "1", ToRewrite: "last"}, "usage")
+	refused(api.Rewind{Target: "1", Files: true, Fork: true}, "usage")
+	refused(api.Rewind{Target: "turn:1", Except: []string{"c.txt"}}, "usage") // it spares nothing
+	if spared := look(api.Rewind{Target: "turn:1", Except: []string{"b.txt"}}); spared.Files[1].Action != "left" || spared.Digest == plan.Digest {
 		t.Errorf("%+v", spared)
 	}
 	files("two b ")
@@ -94,7 +94,7 @@ steps:
 	files("one - ")
 	refused(r, "conflict") // it is done already
 
-	undo := api.Rewind{To: strconv.FormatInt(done.Head, 10)}
+	undo := api.Rewind{Target: strconv.FormatInt(done.Head, 10)}
 	undo.Digest = look(undo).Digest
 	if got := look(undo); got.Done == nil || got.Items[1] != done.Items[0] {
 		t.Errorf("%+v", got)

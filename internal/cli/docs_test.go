@@ -43,7 +43,7 @@ func TestDocumentedExitCodes(t *testing.T) {
 // Every command, flag and variable is in the document, and it names no others.
 func TestDocumentedFlags(t *testing.T) {
 	p := command.Program{}
-	p.Fill()
+	p.SetDefaults()
 	doc := cliDoc(t)
 	known := map[string]bool{"--help": true}
 	var visit func(cmd *cobra.Command)

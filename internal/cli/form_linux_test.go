@@ -8,7 +8,7 @@ import (
 )
 
 // reserving is a run at a terminal whose server asks something.
-func reserving(t *testing.T, tool string) *console {
+func reserving(t *testing.T, tool string) *terminal {
 	t.Helper()
 	dir, env := room(t, `
 steps:
@@ -26,7 +26,7 @@ steps:
 	if err := os.WriteFile(file, []byte(`{"mcpServers": {"asker": {"command": "./asker"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return sit(t, env, dir, "run", "--session-id", "s", "--allowed-tools", "mcp__asker", "--mcp-config", file, "go")
+	return startTerminal(t, env, dir, "run", "--session-id", "s", "--allowed-tools", "mcp__asker", "--mcp-config", file, "go")
 }
 
 func TestAFormAtTheTerminal(t *testing.T) {

@@ -35,7 +35,7 @@ func printHelp(p *command.Program, cmd *cobra.Command) {
 			continue
 		}
 		line("")
-		for _, l := range filled(text, width-4) {
+		for _, l := range expandHelp(text, width-4) {
 			line("%s", l)
 		}
 	}
@@ -62,8 +62,8 @@ func printHelp(p *command.Program, cmd *cobra.Command) {
 	}
 }
 
-// filled breaks a text into lines of at most the width. Indented lines stay as they are.
-func filled(text string, width int) (lines []string) {
+// expandHelp breaks a text into lines of at most the width. Indented lines stay as they are.
+func expandHelp(text string, width int) (lines []string) {
 	open := false // the last line can be continued
 	for source := range strings.SplitSeq(text, "\n") {
 		if source == "" || source[0] == ' ' {

@@ -14,11 +14,11 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// eventScene is a real run of the program that provokes events.
-type eventScene struct {
+// hookCase is a real run of the program that provokes events.
+type hookCase struct {
 	play  string
 	args  []string
 	fires []hook.Event // of which this scene is the proof
@@ -26,7 +26,7 @@ type eventScene struct {
 
 // eventScenes provoke every event there is. A new event needs a scene: without one
 // [TestEveryEventIsFired] fails.
-var eventScenes = map[string]eventScene{
+var eventScenes = map[string]hookCase{
 	"work": {
 		args: []string{"--init", "--fallback-model", "scripted/fallback.yaml", "--allowed-tools", "Bash", "--allowed-tools", "EnterWorktree", "--allowed-tools", "ExitWorktree"},
 		play: `
@@ -89,23 +89,23 @@ steps:
 	},
 }
 
-// eventRoom is a project in which every event has a hook that writes down what it is told.
-type eventRoom struct {
+// hookEnv is a project in which every event has a hook that writes down what it is told.
+type hookEnv struct {
 	t            *testing.T
 	dir, project string
 	env          []string
 }
 
-func newEventRoom(t *testing.T) *eventRoom {
+func newEventRoom(t *testing.T) *hookEnv {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		missing.Skip(t, "git is not installed: apt-get install git")
+		testneed.Need(t, "git is not installed: apt-get install git")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &eventRoom{t: t, dir: dir, project: filepath.Join(dir, "p")}
+	s := &hookEnv{t: t, dir: dir, project: filepath.Join(dir, "p")}
 	home := filepath.Join(dir, "home")
 	s.env = []string{"HOME=" + dir, "HOLDFAST_HOME=" + home, "HOLDFAST_NO_DAEMON=1", "NO_COLOR=1", "TERM=xterm", "USER=ann", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
 	s.write("p/a.txt", "one\n")
@@ -133,7 +133,7 @@ func newEventRoom(t *testing.T) *eventRoom {
 	return s
 }
 
-func (s *eventRoom) write(name, text string) {
+func (s *hookEnv) write(name, text string) {
 	s.t.Helper()
 	file := filepath.Join(s.dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -146,7 +146,7 @@ func (s *eventRoom) write(name, text string) {
 
 // settings have a hook for each event of the table, in both dialects. The hook of
 // FileChanged changes settings, as a person would meanwhile.
-func (s *eventRoom) settings() string {
+func (s *hookEnv) settings() string {
 	type handler map[string]any
 	hooks := map[string]any{}
 	for _, event := range hook.Events() {
@@ -175,7 +175,7 @@ func (s *eventRoom) settings() string {
 }
 
 // run runs the program, as it is.
-func (s *eventRoom) run(name string, sc *eventScene) string {
+func (s *hookEnv) run(name string, sc *hookCase) string {
 	s.t.Helper()
 	s.write("p/"+name+".yaml", sc.play)
 	args := append([]string{"run", "--verbose", "--model", "scripted/" + name + ".yaml"}, sc.args...)
@@ -194,7 +194,7 @@ func (s *eventRoom) run(name string, sc *eventScene) string {
 }
 
 // seen is what hooks of an event, under one of its names, were told.
-func (s *eventRoom) seen(name string) []map[string]any {
+func (s *hookEnv) seen(name string) []map[string]any {
 	s.t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.project, "events", name+".*"))
 	if err != nil {
@@ -284,6 +284,6 @@ func TestEveryEventIsFired(t *testing.T) {
 }
 
 // toldOf reports whether an event was fired with a value in a field.
-func (s *eventRoom) toldOf(e hook.Event, field, want string) bool {
+func (s *hookEnv) toldOf(e hook.Event, field, want string) bool {
 	return slices.ContainsFunc(s.seen(string(e)), func(in map[string]any) bool { return in[field] == want })
 }

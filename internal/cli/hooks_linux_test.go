@@ -38,7 +38,7 @@ func TestHooksTrustAsks(t *testing.T) {
 		{" YES\r", 0, "1 hook of .*: trusted as they are now"},
 	} {
 		dir, env := hookedRoom(t)
-		c := sit(t, env, dir, "hooks", "trust")
+		c := startTerminal(t, env, dir, "hooks", "trust")
 		c.expect(`PreToolUse Bash  untrusted`)
 		c.expect(`true\\x0d# \\u202eall good\r\n +exit 2`)
 		c.expect(`sandbox write`)
@@ -48,7 +48,7 @@ func TestHooksTrustAsks(t *testing.T) {
 		if code := c.exit(); code != tt.code {
 			t.Errorf("%q: exit code %d\n%s", tt.keys, code, c.screen())
 		}
-		list := sit(t, env, dir, "hooks", "list")
+		list := startTerminal(t, env, dir, "hooks", "list")
 		want := "untrusted"
 		if tt.code == 0 {
 			want = "trusted  "

@@ -41,7 +41,7 @@ func coder(t *testing.T, key string) *httptest.Server {
 // a question.
 func TestFirstMinutes(t *testing.T) {
 	s := coder(t, "right-key")
-	d := newDesk(t, `{"providers": {"groq": {"baseURL": "`+s.URL+`/v1"}}}`)
+	d := newLoginEnv(t, `{"providers": {"groq": {"baseURL": "`+s.URL+`/v1"}}}`)
 	project := filepath.Join(d.dir, "project")
 	for name, text := range map[string]string{".git/HEAD": "", "go.mod": "module example.com/m\n"} {
 		file := filepath.Join(project, name)
@@ -52,14 +52,14 @@ func TestFirstMinutes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ends := func(c *console) {
+	ends := func(c *terminal) {
 		t.Helper()
 		if code := c.exit(); code != 0 {
 			t.Fatalf("code %d: %s", code, c.screen())
 		}
 	}
 
-	c := sit(t, d.env, project, "init")
+	c := startTerminal(t, d.env, project, "init")
 	c.expect(`mode \[default\]: `)
 	c.press("9\n")
 	c.expect(`type a number from 1 to 4, or a name`)
@@ -86,7 +86,7 @@ func TestFirstMinutes(t *testing.T) {
 		t.Errorf("what should not be on the screen: %s", c.screen())
 	}
 
-	c = sit(t, d.env, project, "run", "make it")
+	c = startTerminal(t, d.env, project, "run", "make it")
 	c.expect(`permission`)
 	c.expect(`touch made.txt`)
 	c.expect(`yes, always in this project.*\n?.*no, and stop: `)
@@ -100,7 +100,7 @@ func TestFirstMinutes(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c = sit(t, d.env, project, "run", "make it again")
+	c = startTerminal(t, d.env, project, "run", "make it again")
 	c.expect(`It is made.`)
 	ends(c)
 	if strings.Contains(c.screen(), "permission") {
@@ -111,7 +111,7 @@ func TestFirstMinutes(t *testing.T) {
 	}
 
 	// a second init keeps what there is
-	c = sit(t, d.env, project, "init")
+	c = startTerminal(t, d.env, project, "init")
 	c.expect(`mode \[acceptEdits\]: `)
 	c.press("\n")
 	c.expect(`groq .*its key is kept; your provider now`)

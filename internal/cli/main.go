@@ -31,11 +31,11 @@ import (
 // it save; a second SIGINT ends the process at once. `sandbox exec` passes signals
 // on instead.
 func Main() int {
-	p := &command.Program{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, EndAs: confine.End}
-	if _, exec := confine.Asked(p.Args); exec {
+	p := &command.Program{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, ExitStatus: confine.End}
+	if _, exec := confine.IsInvocation(p.Args); exec {
 		return Run(context.Background(), p)
 	}
-	p.Fill()
+	p.SetDefaults()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
@@ -49,30 +49,30 @@ func Main() int {
 				by = outcome.Terminated
 			}
 			if seen++; seen > 1 {
-				p.Err.Leave()
+				p.Err.Reset()
 				os.Exit(by.Exit)
 			}
 			p.Err.Interrupting()
-			cancel(command.Stopped{Signal: s, By: by})
+			cancel(command.SignalError{Signal: s, By: by})
 		}
 	}()
 	return Run(ctx, p)
 }
 
 // Run runs the command of p and returns the exit code. When ctx ends, a running turn
-// is interrupted and saved; [command.Stopped] as its cause says by which signal.
+// is interrupted and saved; [command.SignalError] as its cause says by which signal.
 func Run(ctx context.Context, p *command.Program) int {
-	p.Fill()
+	p.SetDefaults()
 	err := dispatch(ctx, p)
 	p.Err.Stop()
 	if err == nil {
 		return outcome.OK.Exit
 	}
-	return p.Fail(command.StoppedBy(ctx, err))
+	return p.Fail(command.CauseOf(ctx, err))
 }
 
 func dispatch(ctx context.Context, p *command.Program) error {
-	if text, ok := version.Answer(p.Args); ok {
+	if text, ok := version.PrintEarly(p.Args); ok {
 		p.Out.Text(text)
 		return nil
 	}

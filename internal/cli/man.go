@@ -43,7 +43,7 @@ func manPage(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(".Dd November 20, 2026\n.Dt HOLDFAST 1\n.Os\n.Sh NAME\n.Nm holdfast\n" +
 		".Nd run agents that remember, ask first and cannot step outside\n.Sh SYNOPSIS\n")
-	leaves := manLeaves(root)
+	leaves := leafCommands(root)
 	for _, c := range leaves {
 		fmt.Fprintf(&b, ".Nm\n.Cm %s\n", roff(commandPath(c)))
 		if c.HasAvailableFlags() {
@@ -93,13 +93,13 @@ func manPage(root *cobra.Command) string {
 	return b.String()
 }
 
-// manLeaves are the commands that do something, as the help orders them.
-func manLeaves(cmd *cobra.Command) (list []*cobra.Command) {
+// leafCommands are the commands that do something, as the help orders them.
+func leafCommands(cmd *cobra.Command) (list []*cobra.Command) {
 	for _, c := range command.Subcommands(cmd) {
 		if len(command.Subcommands(c)) == 0 {
 			list = append(list, c)
 		}
-		list = append(list, manLeaves(c)...)
+		list = append(list, leafCommands(c)...)
 	}
 	return list
 }

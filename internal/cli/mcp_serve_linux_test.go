@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // inspect has the inspector, which nobody here wrote, do something with a server.
@@ -19,7 +19,7 @@ func inspect(t *testing.T, env []string, args ...string) map[string]any {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_MCP")
 	if dir == "" {
-		missing.Skip(t, `no inspector of MCP: eval "$(scripts/services env mcp)" makes this run`)
+		testneed.Need(t, `no inspector of MCP: eval "$(scripts/services env mcp)" makes this run`)
 	}
 	cli := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
 	c := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "node"), append([]string{cli, "--cli"}, args...)...)

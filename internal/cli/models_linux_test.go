@@ -33,16 +33,16 @@ func provider(t *testing.T, key string) *httptest.Server {
 	return s
 }
 
-// desk is a home with a provider of one's own.
-type desk struct {
+// loginEnv is a home with a provider of one's own.
+type loginEnv struct {
 	t   *testing.T
 	dir string
 	env []string
 }
 
-func newDesk(t *testing.T, settings string, more ...string) *desk {
+func newLoginEnv(t *testing.T, settings string, more ...string) *loginEnv {
 	t.Helper()
-	d := &desk{t: t, dir: t.TempDir()}
+	d := &loginEnv{t: t, dir: t.TempDir()}
 	d.env = append([]string{"HOME=" + d.dir, "HOLDFAST_HOME=" + filepath.Join(d.dir, "home"), "HOLDFAST_NO_DAEMON=1", "PATH=/usr/bin:/bin", "TERM=xterm"}, more...)
 	if err := os.MkdirAll(filepath.Join(d.dir, "home"), 0o700); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func newDesk(t *testing.T, settings string, more ...string) *desk {
 }
 
 // run runs a command line with what is on standard input.
-func (d *desk) run(in string, args ...string) (code int, out, errs string) {
+func (d *loginEnv) run(in string, args ...string) (code int, out, errs string) {
 	d.t.Helper()
 	var o, e bytes.Buffer
 	code = Run(d.t.Context(), &command.Program{
@@ -66,7 +66,7 @@ func (d *desk) run(in string, args ...string) (code int, out, errs string) {
 }
 
 // wants checks a command's exit code, and what stands in its output.
-func (d *desk) wants(in string, want int, text string, args ...string) (out string) {
+func (d *loginEnv) wants(in string, want int, text string, args ...string) (out string) {
 	d.t.Helper()
 	code, out, errs := d.run(in, args...)
 	if code != want || !strings.Contains(out+errs, text) {
@@ -78,7 +78,7 @@ func (d *desk) wants(in string, want int, text string, args ...string) (out stri
 // A key is tried, kept, used by models and runs, and removed.
 func TestLogin(t *testing.T) {
 	s := provider(t, "made-up-key")
-	d := newDesk(t, `{"model": "corp/big", "providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
+	d := newLoginEnv(t, `{"model": "corp/big", "providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
 	d.wants("", 0, "no key is kept", "login")
 	d.wants("", 1, "no such key", "models", "corp")
 	if out := d.wants("wrong-key-1\n", 3, "corp does not take this key (HTTP 401: no such key: Bearer ***); nothing is kept", "login", "corp"); strings.Contains(out, "wrong-key-1") {
@@ -114,7 +114,7 @@ func TestKeptKeyStaysWithItsServer(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer spy.Close()
-	d := newDesk(t, "")
+	d := newLoginEnv(t, "")
 	d.wants("made-up-key\n", 0, "is kept", "login", "openai", "--no-check")
 	d.wants("", 1, "", "run", "-m", "openai/x", "--base-url", spy.URL+"/v1", "hi")
 	d.env = append(d.env, "OPENAI_BASE_URL="+spy.URL+"/v1")
@@ -128,8 +128,8 @@ func TestKeptKeyStaysWithItsServer(t *testing.T) {
 // At a terminal a key is not shown while it is typed.
 func TestLoginAtATerminal(t *testing.T) {
 	s := provider(t, "made-up-key")
-	d := newDesk(t, `{"providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
-	c := sit(t, d.env, d.dir, "login", "corp")
+	d := newLoginEnv(t, `{"providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
+	c := startTerminal(t, d.env, d.dir, "login", "corp")
 	c.expect("key of corp \\(it is not shown\\): ")
 	c.press("made-uX\x7fp-key\n")
 	c.expect("the key of corp is kept in .*keys.json")

@@ -65,7 +65,7 @@ func TestSignals(t *testing.T) {
 				n, err := r.Read(buf)
 				out.Write(buf[:n])
 				if strings.Contains(out.String(), `"subtype":"init"`) {
-					cancel(command.Stopped{Signal: tt.sig, By: tt.by})
+					cancel(command.SignalError{Signal: tt.sig, By: tt.by})
 				}
 				if err != nil {
 					break
@@ -90,7 +90,7 @@ func TestSignalFirst(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", hangingPlay)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(command.Stopped{Signal: os.Interrupt, By: outcome.Interrupted})
+	cancel(command.SignalError{Signal: os.Interrupt, By: outcome.Interrupted})
 	for _, args := range [][]string{{"run", "-m", "scripted/play.yaml", "go"}, {"demo"}} {
 		p, _, _ := program(t, dir, args...)
 		p.Executable = func() (string, error) { return "/nowhere", nil }

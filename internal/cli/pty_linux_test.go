@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// console is a person at a terminal of their own, in front of a running program.
-type console struct {
+// terminal is a person at a terminal of their own, in front of a running program.
+type terminal struct {
 	t      *testing.T
 	master *os.File
 	code   chan int
@@ -28,17 +28,17 @@ type console struct {
 	at   int           // up to where expect has looked
 }
 
-// sit starts the program with a terminal as its three streams.
-func sit(t *testing.T, env []string, dir string, args ...string) *console {
+// startTerminal starts the program with a terminal as its three streams.
+func startTerminal(t *testing.T, env []string, dir string, args ...string) *terminal {
 	t.Helper()
-	return sitAfter(t, "", env, dir, args...)
+	return startTerminalAfter(t, "", env, dir, args...)
 }
 
-// sitAfter is sit for a person who has typed something before the program began.
-func sitAfter(t *testing.T, typed string, env []string, dir string, args ...string) *console {
+// startTerminalAfter is sit for a person who has typed something before the program began.
+func startTerminalAfter(t *testing.T, typed string, env []string, dir string, args ...string) *terminal {
 	t.Helper()
 	master, slave := openPTY(t)
-	c := &console{t: t, master: master, code: make(chan int, 1), more: make(chan struct{}, 1)}
+	c := &terminal{t: t, master: master, code: make(chan int, 1), more: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &command.Program{
 		Args: args, Env: env, Stdin: slave, Stdout: slave, Stderr: slave,
@@ -80,7 +80,7 @@ func openPTY(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-func (c *console) watch() {
+func (c *terminal) watch() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := c.master.Read(buf)
@@ -98,7 +98,7 @@ func (c *console) watch() {
 }
 
 // expect waits until the screen shows a pattern after what was expected before.
-func (c *console) expect(pattern string) {
+func (c *terminal) expect(pattern string) {
 	c.t.Helper()
 	re := regexp.MustCompile(pattern)
 	giveUp := time.NewTimer(20 * time.Second)
@@ -120,7 +120,7 @@ func (c *console) expect(pattern string) {
 }
 
 // press types keys.
-func (c *console) press(keys string) {
+func (c *terminal) press(keys string) {
 	c.t.Helper()
 	if _, err := c.master.WriteString(keys); err != nil {
 		c.t.Fatal(err)
@@ -128,7 +128,7 @@ func (c *console) press(keys string) {
 }
 
 // exit waits for the program's exit code.
-func (c *console) exit() int {
+func (c *terminal) exit() int {
 	c.t.Helper()
 	select {
 	case code := <-c.code:
@@ -139,7 +139,7 @@ func (c *console) exit() int {
 	}
 }
 
-func (c *console) screen() string {
+func (c *terminal) screen() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.ReplaceAll(c.seen.String(), "\r\n", "\n")

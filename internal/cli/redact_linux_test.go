@@ -35,7 +35,7 @@ func TestRedactAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := []string{"HOME=" + dir, "HOLDFAST_HOME=" + dir, "HOLDFAST_STORE=sqlite:" + filepath.Join(dir, "s.db"), "TERM=xterm"}
-		c := sit(t, env, dir, "sessions", "redact", "--seq", "2", "s")
+		c := startTerminal(t, env, dir, "sessions", "redact", "--seq", "2", "s")
 		c.expect(` 2  item .*the word is rosebud`)
 		c.expect(`erase 1 record for good\? \[y\]es · \[n\]o: `)
 		c.press(tt.keys)

@@ -24,14 +24,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func run1(h *there, args ...string) {
+func run1(h *remoteEnv, args ...string) {
 	h.t.Helper()
 	if out, errs, code := h.run(args...); code != 0 {
 		h.t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 }
 
-func repository(h *there) {
+func repository(h *remoteEnv) {
 	h.t.Helper()
 	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"}} {
 		if out, err := exec.Command("git", append([]string{"-C", h.dir}, args...)...).CombinedOutput(); err != nil {
@@ -41,9 +41,9 @@ func repository(h *there) {
 }
 
 // blog makes a workspace.
-func blog(h *there) {
+func blog(h *remoteEnv) {
 	h.t.Helper()
-	p, _, errs := sitDown(h.dir, h.env, "workspace", "create", "blog")
+	p, _, errs := startTerminalDaemon(h.dir, h.env, "workspace", "create", "blog")
 	if code := Run(h.t.Context(), p); code != 0 {
 		h.t.Fatalf("exit code %d: %s", code, errs)
 	}
@@ -51,21 +51,21 @@ func blog(h *there) {
 
 // inSpace checks what the daemon builds for a workspace of what flags say. To start it a container
 // would be needed.
-func inSpace(c run.WorkspaceFlags, check func(m *compose.SpaceParts) bool) func(h *there) {
-	return func(h *there) {
+func inSpace(c run.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) func(h *remoteEnv) {
+	return func(h *remoteEnv) {
 		h.t.Helper()
 		blog(h)
-		p, _, _ := sitDown(h.dir, h.env)
+		p, _, _ := startTerminalDaemon(h.dir, h.env)
 		spec, err := (&run.Cmd{WorkspaceFlags: c}).Spec(p, h.dir, nil)
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		rt := h.runtime()
-		in, err := compose.OpenSpace(h.t.Context(), rt.Workspaces, spec.Workspace, spec.Container.Agent)
+		in, err := compose.OpenWorkspace(h.t.Context(), rt.Workspaces, spec.Workspace, spec.Container.Agent)
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		parts, err := compose.MakeIn(h.t.Context(), &compose.Request{Env: rt.Env, Spec: &spec, Cwd: h.dir}, in)
+		parts, err := compose.MakeInWorkspace(h.t.Context(), &compose.Request{Env: rt.Env, Spec: &spec, Cwd: h.dir}, in)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func inSpace(c run.WorkspaceFlags, check func(m *compose.SpaceParts) bool) func(
 }
 
 // goBack runs twice, and then from the first answer on.
-func goBack(h *there) {
+func goBack(h *remoteEnv) {
 	run1(h, "apples")
 	run1(h, "bananas")
 	item := ""
@@ -106,9 +106,9 @@ func goBack(h *there) {
 }
 
 // takeOver takes a session from another process.
-func takeOver(h *there) {
+func takeOver(h *remoteEnv) {
 	run1(h, "first")
-	p, _, _ := sitDown(h.dir, h.env)
+	p, _, _ := startTerminalDaemon(h.dir, h.env)
 	sessions, closeStore, err := p.OpenStore(h.t.Context(), "")
 	if err != nil {
 		h.t.Fatal(err)
@@ -127,142 +127,142 @@ func takeOver(h *there) {
 
 const oneAgent = `{"name": "one", "version": "1", "agents": {"writer": {"systemPrompt": "I am the writer."}}, "flow": {"type": "sequential", "name": "all", "steps": [{"agent": "writer", "name": "write"}]}}`
 
-func has[T any](get func(made *runs.Made) T, want T) func(*there, *runs.Made) bool {
-	return func(_ *there, made *runs.Made) bool { return reflect.DeepEqual(get(made), want) }
+func has[T any](get func(made *runs.AgentParts) T, want T) func(*remoteEnv, *runs.AgentParts) bool {
+	return func(_ *remoteEnv, made *runs.AgentParts) bool { return reflect.DeepEqual(get(made), want) }
 }
 
 const oneServer = `{"mcpServers": {"clock": {"command": "/nonexistent/clock"}}}`
 
 // proofs has one entry for each field of [runspec.Spec].
-var proofs = map[string]proof{
+var proofs = map[string]fieldCheck{
 	"Prompt":           {sent: `"go"`, gone: true},
 	"Model":            {args: []string{"--model", "openai/other"}, sent: `"model":"other"`},
-	"Cwd":              {before: func(h *there) { _ = os.Mkdir(filepath.Join(h.dir, "sub"), 0o700) }, args: []string{"--cwd", "sub"}, sent: `Working folder: DIR/sub`},
-	"AddDirs":          {before: func(h *there) { _ = os.Mkdir(filepath.Join(h.dir, "lib"), 0o700) }, args: []string{"--cwd", "lib", "--add-dir", "."}, sent: `Additional folder: DIR`},
+	"Cwd":              {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "sub"), 0o700) }, args: []string{"--cwd", "sub"}, sent: `Working folder: DIR/sub`},
+	"AddDirs":          {before: func(h *remoteEnv) { _ = os.Mkdir(filepath.Join(h.dir, "lib"), 0o700) }, args: []string{"--cwd", "lib", "--add-dir", "."}, sent: `Additional folder: DIR`},
 	"Worktree.Enabled": {before: repository, args: []string{"--worktree", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/run-s"},
 	"Worktree.Name":    {before: repository, args: []string{"--worktree=fix", "--allowed-tools", "Bash", "--no-sandbox"}, answers: []string{calls("pwd"), saysDone}, sent: "worktrees/fix"},
 
-	"Workspace":           {alone: inSpace(run.WorkspaceFlags{Workspace: "blog"}, func(m *compose.SpaceParts) bool { return m.In.Settings.Slug == "blog" })},
-	"Container.Agent":     {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.SpaceParts) bool { return m.In.Kind == "claude" })},
-	"Container.Ephemeral": {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.SpaceParts) bool { return m.Options.Ephemeral })},
+	"Workspace":           {alone: inSpace(run.WorkspaceFlags{Workspace: "blog"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Settings.Slug == "blog" })},
+	"Container.Agent":     {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Agent: "claude"}, func(m *compose.WorkspaceParts) bool { return m.Workspace.Kind == "claude" })},
+	"Container.Ephemeral": {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.WorkspaceParts) bool { return m.Options.Ephemeral })},
 
 	"Session.ID":       {gone: true},
 	"Session.At":       {alone: goBack},
 	"Session.Takeover": {alone: takeOver},
-	"Session.Resume": {before: func(h *there) { run1(h, "--name", "work", "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+	"Session.Resume": {before: func(h *remoteEnv) { run1(h, "--name", "work", "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{Resume: "work"}}}
-	}, check: func(h *there, id, _ string, _ int) {
+	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if id != "s" {
 			h.t.Errorf("it went on in %s", id)
 		}
 	}},
-	"Session.Continue": {before: func(h *there) { run1(h, "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+	"Session.Continue": {before: func(h *remoteEnv) { run1(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Cwd: h.dir, Session: runspec.Session{Continue: true}}}
-	}, check: func(h *there, id, _ string, _ int) {
+	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if id != "s" {
 			h.t.Errorf("it went on in %s", id)
 		}
 	}},
-	"Session.Fork": {before: func(h *there) { run1(h, "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+	"Session.Fork": {before: func(h *remoteEnv) { run1(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{ID: "s", Fork: true}}}
-	}, check: func(h *there, id, _ string, _ int) {
+	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if m, err := h.d.Session(h.t.Context(), id); err != nil || m.Parent != "s" {
 			h.t.Errorf("%s: %+v: %v", id, m, err)
 		}
 	}},
-	"Session.WithGrants": {before: func(h *there) { run1(h, "first") }, gone: true, sent: "second", body: func(h *there) *api.NewRun {
+	"Session.WithGrants": {before: func(h *remoteEnv) { run1(h, "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{ID: "s", Fork: true, WithGrants: true}}}
-	}, check: func(h *there, id, _ string, _ int) {
+	}, check: func(h *remoteEnv, id, _ string, _ int) {
 		if m, err := h.d.Session(h.t.Context(), id); err != nil || m.Parent != "s" {
 			h.t.Errorf("%s: %+v: %v", id, m, err)
 		}
 	}},
-	"Session.Title": {args: []string{"--name", "shopping"}, check: func(h *there, _, _ string, _ int) {
+	"Session.Title": {args: []string{"--name", "shopping"}, check: func(h *remoteEnv, _, _ string, _ int) {
 		if m, err := h.d.Session(h.t.Context(), "s"); err != nil || m.Title != "shopping" {
 			h.t.Errorf("%+v: %v", m, err)
 		}
 	}},
-	"Session.NoPersist": {args: []string{"--no-session-persistence"}, refused: true, check: func(h *there, _, errs string, code int) {
+	"Session.NoPersist": {args: []string{"--no-session-persistence"}, refused: true, check: func(h *remoteEnv, _, errs string, code int) {
 		if code != outcome.Usage.Exit || !strings.Contains(errs, "add --no-daemon") {
 			h.t.Errorf("exit code %d: %s", code, errs)
 		}
 	}},
 
-	"ModelOptions.Fallback":  {args: []string{"--fallback-model", "openai/spare"}, built: func(_ *there, m *runs.Made) bool { return m.Options.Model.Fallback.Info().Model == "spare" }},
-	"ModelOptions.MaxTokens": {args: []string{"--max-tokens", "77"}, sent: `:77`, built: has(func(m *runs.Made) int { return m.Options.Model.MaxTokens }, 77)},
-	"ModelOptions.Effort":    {args: []string{"--effort", "low"}, built: has(func(m *runs.Made) string { return m.Options.Model.Effort }, "low")},
-	"ModelOptions.BaseURL": {args: []string{"--base-url", "http://127.0.0.1:9/v1"}, check: func(h *there, _, errs string, code int) {
+	"ModelOptions.Fallback":  {args: []string{"--fallback-model", "openai/spare"}, built: func(_ *remoteEnv, m *runs.AgentParts) bool { return m.Options.Model.Fallback.Info().Model == "spare" }},
+	"ModelOptions.MaxTokens": {args: []string{"--max-tokens", "77"}, sent: `:77`, built: has(func(m *runs.AgentParts) int { return m.Options.Model.MaxTokens }, 77)},
+	"ModelOptions.Effort":    {args: []string{"--effort", "low"}, built: has(func(m *runs.AgentParts) string { return m.Options.Model.Effort }, "low")},
+	"ModelOptions.BaseURL": {args: []string{"--base-url", "http://127.0.0.1:9/v1"}, check: func(h *remoteEnv, _, errs string, code int) {
 		if code == 0 || h.sent() != "" || !strings.Contains(errs, "127.0.0.1:9") {
 			h.t.Errorf("exit code %d: %s", code, errs)
 		}
 	}},
 	"Instructions.System":       {args: []string{"--system-prompt", "Be a pirate."}, sent: "Be a pirate."},
-	"Instructions.AppendSystem": {before: func(h *there) { write(h.t, h.dir, "more.md", "Be kind.") }, args: []string{"--append-system-prompt-file", "more.md"}, sent: "Be kind."},
-	"Instructions.NoContextFiles": {before: func(h *there) { write(h.t, h.dir, "AGENTS.md", "Use tabs.") }, args: []string{"--no-context-files"}, check: func(h *there, _, _ string, _ int) {
+	"Instructions.AppendSystem": {before: func(h *remoteEnv) { write(h.t, h.dir, "more.md", "Be kind.") }, args: []string{"--append-system-prompt-file", "more.md"}, sent: "Be kind."},
+	"Instructions.NoContextFiles": {before: func(h *remoteEnv) { write(h.t, h.dir, "AGENTS.md", "Use tabs.") }, args: []string{"--no-context-files"}, check: func(h *remoteEnv, _, _ string, _ int) {
 		if strings.Contains(h.sent(), "Use tabs.") {
 			h.t.Error("the context file was read")
 		}
 	}},
 
-	"Permissions.Mode":       {args: []string{"--permission-mode", "plan"}, built: has(func(m *runs.Made) policy.Mode { return m.Options.Permissions.Config.Mode }, policy.ModePlan)},
+	"Permissions.Mode":       {args: []string{"--permission-mode", "plan"}, built: has(func(m *runs.AgentParts) policy.Mode { return m.Options.Permissions.Config.Mode }, policy.ModePlan)},
 	"Permissions.Allow":      {args: []string{"--allowed-tools", "Bash(echo:*)", "--no-sandbox"}, answers: []string{calls("echo allowed-$((1+1))"), saysDone}, sent: "allowed-2"},
-	"Permissions.Deny":       {args: []string{"--disallowed-tools", "Write"}, built: func(_ *there, m *runs.Made) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
-	"Permissions.Settings":   {args: []string{"--settings", `{"permissions": {"deny": ["Write"]}}`}, built: func(_ *there, m *runs.Made) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
-	"Permissions.AskTimeout": {args: []string{"--ask-timeout", "7m"}, built: has(func(m *runs.Made) time.Duration { return m.Options.Permissions.AskTimeout }, 7*time.Minute)},
-	"Permissions.OnAsk": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), saysDone}, check: func(h *there, _, errs string, code int) {
+	"Permissions.Deny":       {args: []string{"--disallowed-tools", "Write"}, built: func(_ *remoteEnv, m *runs.AgentParts) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
+	"Permissions.Settings":   {args: []string{"--settings", `{"permissions": {"deny": ["Write"]}}`}, built: func(_ *remoteEnv, m *runs.AgentParts) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
+	"Permissions.AskTimeout": {args: []string{"--ask-timeout", "7m"}, built: has(func(m *runs.AgentParts) time.Duration { return m.Options.Permissions.AskTimeout }, 7*time.Minute)},
+	"Permissions.OnAsk": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), saysDone}, check: func(h *remoteEnv, _, errs string, code int) {
 		if code != outcome.Approval.Exit {
 			h.t.Errorf("exit code %d: %s", code, errs)
 		}
 	}},
 
-	"Sandbox.Off": {args: []string{"--no-sandbox"}, built: has(func(m *runs.Made) string { return m.Options.Permissions.Sandbox }, "")},
-	"Hooks.Off": {args: []string{"--no-hooks", "--settings", "hooks.json"}, before: func(h *there) {
+	"Sandbox.Off": {args: []string{"--no-sandbox"}, built: has(func(m *runs.AgentParts) string { return m.Options.Permissions.Sandbox }, "")},
+	"Hooks.Off": {args: []string{"--no-hooks", "--settings", "hooks.json"}, before: func(h *remoteEnv) {
 		write(h.t, h.dir, "hooks.json", `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch fired"}]}]}}`)
-	}, check: func(h *there, _, errs string, code int) {
+	}, check: func(h *remoteEnv, _, errs string, code int) {
 		if _, err := os.Stat(filepath.Join(h.dir, "fired")); err == nil || code != 0 {
 			h.t.Errorf("exit code %d, and the hook ran: %v: %s", code, err == nil, errs)
 		}
 	}},
-	"Hooks.Setup": {args: []string{"--init"}, built: has(func(m *runs.Made) string { return m.Options.Hooks.Setup }, "init")},
-	"MCP.Configs": {args: []string{"--mcp-config", oneServer, "--output-format", "stream-json"}, check: func(h *there, out, errs string, code int) {
+	"Hooks.Setup": {args: []string{"--init"}, built: has(func(m *runs.AgentParts) string { return m.Options.Hooks.Setup }, "init")},
+	"MCP.Configs": {args: []string{"--mcp-config", oneServer, "--output-format", "stream-json"}, check: func(h *remoteEnv, out, errs string, code int) {
 		if !strings.Contains(out, `"clock"`) {
 			h.t.Errorf("exit code %d: %s%s", code, out, errs)
 		}
 	}},
-	"MCP.Strict": {args: []string{"--strict-mcp-config", "--settings", oneServer, "--output-format", "stream-json"}, check: func(h *there, out, errs string, code int) {
+	"MCP.Strict": {args: []string{"--strict-mcp-config", "--settings", oneServer, "--output-format", "stream-json"}, check: func(h *remoteEnv, out, errs string, code int) {
 		if strings.Contains(out, `"clock"`) {
 			h.t.Errorf("exit code %d: %s%s", code, out, errs)
 		}
 	}},
 	"Agents": {args: []string{"--agents", `{"tester": {"description": "runs the tests", "prompt": "Run them."}}`}, sent: "runs the tests"},
-	"Tools": {body: func(h *there) *api.NewRun {
+	"Tools": {body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, Tools: []string{"Read"}, Session: runspec.Session{ID: "s"}}}
-	}, built: func(_ *there, m *runs.Made) bool {
+	}, built: func(_ *remoteEnv, m *runs.AgentParts) bool {
 		return reflect.DeepEqual(tools.Names(m.Options.Tools), []string{"Read"})
 	}},
-	"Strategy": {body: func(h *there) *api.NewRun {
+	"Strategy": {body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, Strategy: []byte(oneAgent), Session: runspec.Session{ID: "s"}}}
 	}, sent: "I am the writer.", gone: true},
-	"StrategyPath": {before: func(h *there) { write(h.t, h.dir, "s.json", oneAgent) }, body: func(h *there) *api.NewRun {
+	"StrategyPath": {before: func(h *remoteEnv) { write(h.t, h.dir, "s.json", oneAgent) }, body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "go", Cwd: h.dir, StrategyPath: filepath.Join(h.dir, "s.json"), Session: runspec.Session{ID: "s"}}}
 	}, sent: "I am the writer.", gone: true},
-	"Environment.Variables": {check: func(h *there, _, _ string, _ int) {
+	"Environment.Variables": {check: func(h *remoteEnv, _, _ string, _ int) {
 		spec := h.recorded()
 		if b, _ := json.Marshal(spec); strings.Contains(string(b), "key-of-ann") || !slices.Contains(spec.Environment.Variables, "OPENAI_API_KEY") {
 			h.t.Errorf("on record is %s", b)
 		}
 		h.env = environ(h.dir)
-		_, err := h.runtime().Make(h.t.Context(), runs.Need{Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}})
+		_, err := h.runtime().Make(h.t.Context(), runs.AgentRequest{Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}})
 		if err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
 			h.t.Errorf("without its variable: %v", err)
 		}
 	}},
-	"Environment.From": {before: func(h *there) {
+	"Environment.From": {before: func(h *remoteEnv) {
 		h.env = slices.DeleteFunc(h.env, func(s string) bool { return strings.HasPrefix(s, "OPENAI_API_KEY=") })
 	},
 		args: []string{"--env-from", "OPENAI_API_KEY=command:echo from-a-helper"}, sent: "Bearer from-a-helper"},
-	"Limits.MaxTurns":     {args: []string{"--max-turns", "3"}, built: has(func(m *runs.Made) int { return m.Options.Limits.MaxTurns }, 3)},
-	"Limits.MaxBudgetUSD": {args: []string{"--model", "scripted/play.yaml", "--max-budget-usd", "5"}, built: has(func(m *runs.Made) float64 { return m.Options.Limits.MaxBudgetUSD }, 5)},
-	"Compaction.Off":      {args: []string{"--no-compact"}, built: has(func(m *runs.Made) bool { return m.Options.Compact.Off }, true)},
-	"Compaction.Items":    {args: []string{"--compact-items", "9"}, built: has(func(m *runs.Made) int { return m.Options.Compact.Items }, 9)},
+	"Limits.MaxTurns":     {args: []string{"--max-turns", "3"}, built: has(func(m *runs.AgentParts) int { return m.Options.Limits.MaxTurns }, 3)},
+	"Limits.MaxBudgetUSD": {args: []string{"--model", "scripted/play.yaml", "--max-budget-usd", "5"}, built: has(func(m *runs.AgentParts) float64 { return m.Options.Limits.MaxBudgetUSD }, 5)},
+	"Compaction.Off":      {args: []string{"--no-compact"}, built: has(func(m *runs.AgentParts) bool { return m.Options.Compact.Disabled }, true)},
+	"Compaction.Items":    {args: []string{"--compact-items", "9"}, built: has(func(m *runs.AgentParts) int { return m.Options.Compact.Items }, 9)},
 }

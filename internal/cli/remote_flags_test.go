@@ -21,9 +21,9 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// there is a folder, a daemon in this process, and a server that answers as a model and keeps
+// remoteEnv is a folder, a daemon in this process, and a server that answers as a model and keeps
 // what it was sent.
-type there struct {
+type remoteEnv struct {
 	t    *testing.T
 	dir  string
 	env  []string
@@ -34,9 +34,9 @@ type there struct {
 	requests []string
 }
 
-func newThere(t *testing.T, answer ...string) *there {
+func newThere(t *testing.T, answer ...string) *remoteEnv {
 	t.Helper()
-	h := &there{t: t, dir: shortDir(t)}
+	h := &remoteEnv{t: t, dir: shortDir(t)}
 	if len(answer) == 0 {
 		answer = []string{`{"role": "assistant", "content": "done"}`}
 	}
@@ -66,9 +66,9 @@ func newThere(t *testing.T, answer ...string) *there {
 }
 
 // run runs the command line, and checks that the run happened in the daemon.
-func (h *there) run(args ...string) (out, errs string, code int) {
+func (h *remoteEnv) run(args ...string) (out, errs string, code int) {
 	h.t.Helper()
-	p, o, e := sitDown(h.dir, h.env, append([]string{"run", "--session-id", "s"}, args...)...)
+	p, o, e := startTerminalDaemon(h.dir, h.env, append([]string{"run", "--session-id", "s"}, args...)...)
 	code = Run(h.t.Context(), p)
 	if _, err := h.d.Run(h.t.Context(), "s"); err != nil {
 		h.t.Errorf("it did not run in the daemon: %v\n%s%s", err, o, e)
@@ -77,14 +77,14 @@ func (h *there) run(args ...string) (out, errs string, code int) {
 }
 
 // sent is everything that the model was sent.
-func (h *there) sent() string {
+func (h *remoteEnv) sent() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return strings.Join(h.requests, "\n")
 }
 
 // recorded is the spec of the newest start of run s.
-func (h *there) recorded() *runspec.Spec {
+func (h *remoteEnv) recorded() *runspec.Spec {
 	h.t.Helper()
 	var spec *runspec.Spec
 	for e, err := range h.d.Events(h.t.Context(), "s", 0) {
@@ -117,9 +117,9 @@ func calls(command string) string {
 const saysDone = `{"role": "assistant", "content": "done"}`
 
 // runtime is the daemon's, as it is after a restart: without anything of the client.
-func (h *there) runtime(env ...string) *runtime.Runtime {
+func (h *remoteEnv) runtime(env ...string) *runtime.Runtime {
 	h.t.Helper()
-	p, _, _ := sitDown(h.dir, append(h.env, env...))
+	p, _, _ := startTerminalDaemon(h.dir, append(h.env, env...))
 	rt, err := runtime.Open(h.t.Context(), &runtime.Config{Env: p.Environment()})
 	if err != nil {
 		h.t.Fatal(err)
@@ -129,10 +129,10 @@ func (h *there) runtime(env ...string) *runtime.Runtime {
 }
 
 // made is the agent that a daemon builds from a record.
-func (h *there) made(spec *runspec.Spec) *runs.Made {
+func (h *remoteEnv) made(spec *runspec.Spec) *runs.AgentParts {
 	h.t.Helper()
-	made, err := h.runtime().Make(h.t.Context(), runs.Need{
-		Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: "cli"},
+	made, err := h.runtime().Make(h.t.Context(), runs.AgentRequest{
+		Run: "s", Session: "s", Spec: *spec, Agent: strategy.Agent{Name: "agent", Type: strategy.LLM}, Actor: runs.Actor{Name: "ann", Via: "cli"},
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -141,21 +141,21 @@ func (h *there) made(spec *runspec.Spec) *runs.Made {
 	return made
 }
 
-// proof shows that a field of the spec takes effect through the daemon.
-type proof struct {
-	alone   func(h *there)                       // shows it by itself
-	before  func(h *there)                       // makes what the run needs
-	args    []string                             // of run, without the prompt
-	body    func(h *there) *api.NewRun           // or what a client of the HTTP API sends
-	answers []string                             // of the model
-	sent    string                               // what the model is sent because of it
-	built   func(h *there, made *runs.Made) bool // of the agent that the record builds
-	check   func(h *there, out, errs string, code int)
+// fieldCheck shows that a field of the spec takes effect through the daemon.
+type fieldCheck struct {
+	alone   func(h *remoteEnv)                             // shows it by itself
+	before  func(h *remoteEnv)                             // makes what the run needs
+	args    []string                                       // of run, without the prompt
+	body    func(h *remoteEnv) *api.NewRun                 // or what a client of the HTTP API sends
+	answers []string                                       // of the model
+	sent    string                                         // what the model is sent because of it
+	built   func(h *remoteEnv, made *runs.AgentParts) bool // of the agent that the record builds
+	check   func(h *remoteEnv, out, errs string, code int)
 	gone    bool // the field is no part of the record: it has a place of its own there, or is resolved
 	refused bool // there is no run
 }
 
-func (p *proof) try(t *testing.T, field []int) {
+func (p *fieldCheck) try(t *testing.T, field []int) {
 	h := newThere(t, p.answers...)
 	if p.alone != nil {
 		p.alone(h)
@@ -176,7 +176,7 @@ func (p *proof) try(t *testing.T, field []int) {
 		waitFor(t, func() bool { r, err := h.d.Run(t.Context(), info.RunID); return err == nil && r.Status.Ended() })
 		out = info.RunID
 	case p.refused:
-		pr, o, e := sitDown(h.dir, h.env, append(append([]string{"run", "--session-id", "s"}, p.args...), "go")...)
+		pr, o, e := startTerminalDaemon(h.dir, h.env, append(append([]string{"run", "--session-id", "s"}, p.args...), "go")...)
 		code = Run(t.Context(), pr)
 		out, errs = o.String(), e.String()
 	default:
@@ -231,7 +231,7 @@ func TestEveryFieldOfASpecTakesEffectThroughADaemon(t *testing.T) {
 func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 	h := newThere(t)
 	write(t, h.dir, "play.yaml", hangingPlay)
-	p, _, errs := sitDown(h.dir, h.env, "run", "--session-id", "s", "--model", "scripted/play.yaml", "--append-system-prompt", "Be kind.",
+	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--model", "scripted/play.yaml", "--append-system-prompt", "Be kind.",
 		"--max-turns", "7", "--disallowed-tools", "Write", "--no-hooks", "--ask-timeout", "7m", "--init", "--settings", `{"permissions": {"deny": ["Edit"]}}`, "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(t.Context(), p) }()
@@ -252,7 +252,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 		}
 	}
 	waitFor(t, func() bool { return h.recorded() != nil && h.recorded().Hooks.Setup == "" })
-	want := began.Next("")
+	want := began.ForResume("")
 	if got := h.recorded(); !reflect.DeepEqual(*got, want) || want.Limits.MaxTurns != 7 {
 		t.Errorf("it went on with\n%+v\nnot with\n%+v", *got, want)
 	}
@@ -264,7 +264,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 // What would be a secret on record is refused, with what to do instead.
 func TestNoSecretIsPutOnRecord(t *testing.T) {
 	h := newThere(t)
-	p, _, errs := sitDown(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
+	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
 		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer gh`+"p_"+`0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")
 	if code := Run(t.Context(), p); code == 0 || !strings.Contains(errs.String(), "mcp.configs holds a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
 		t.Errorf("exit code %d: %s", code, errs)

@@ -10,11 +10,11 @@ import (
 )
 
 // A terminal that is closed answers nothing: the question waits in the daemon.
-func TestTheTerminalGoesAway(t *testing.T) {
+func TestTerminalClosed(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))
 	d, _ := serve(t, dir, env)
-	c := sit(t, env, dir, "run", "--session-id", "s", "go")
+	c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")
 	c.expect(`no, and stop: $`)
 	if err := c.master.Close(); err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestTheTerminalGoesAway(t *testing.T) {
 	if err != nil || r.Status != api.StatusWaiting || r.Questions != 1 {
 		t.Errorf("%+v: %v", r, err)
 	}
-	c = sit(t, env, dir, "approvals", "list")
+	c = startTerminal(t, env, dir, "approvals", "list")
 	c.expect(`touch made`)
 	c.exit()
 }

@@ -19,7 +19,7 @@ import (
 
 // A question of a run in the daemon is asked at the terminal, and answered there as
 // one of a run here.
-func TestAnswersAtTheTerminalThere(t *testing.T) {
+func TestRemoteAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keys []string
 		code int
@@ -35,7 +35,7 @@ func TestAnswersAtTheTerminalThere(t *testing.T) {
 			dir, env := room(t, oneCommand)
 			env = short(t, env)
 			serve(t, dir, env)
-			c := sit(t, env, dir, "run", "--session-id", "s", "go")
+			c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")
 			c.expect(`exact    touch made`)
 			for _, k := range tt.keys {
 				c.expect(`: $`)
@@ -63,9 +63,9 @@ func TestAnsweredElsewhere(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)
 	d, _ := serve(t, dir, env)
-	c := sit(t, env, dir, "run", "--session-id", "s", "go")
+	c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")
 	c.expect(`no, and stop: $`)
-	page, err := d.Approvals(t.Context(), client.Query{Session: "s"})
+	page, err := d.Approvals(t.Context(), client.ListOptions{Session: "s"})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v: %v", page, err)
 	}
@@ -80,11 +80,11 @@ func TestAnsweredElsewhere(t *testing.T) {
 }
 
 // A session with a question that was left open here goes on there with an answer.
-func TestTheQuestionWaitsThere(t *testing.T) {
+func TestRemoteQuestionStaysOpen(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)
 	d, stop := serve(t, dir, env)
-	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "--on-ask", "fail", "go")
+	p, _, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "--on-ask", "fail", "go")
 	if code := Run(t.Context(), p); code != outcome.Approval.Exit {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
@@ -93,7 +93,7 @@ func TestTheQuestionWaitsThere(t *testing.T) {
 	}
 	stop()
 	serve(t, dir, env)
-	c := sit(t, env, dir, "run", "--resume", "s")
+	c := startTerminal(t, env, dir, "run", "--resume", "s")
 	c.expect(`exact    touch made`)
 	c.expect(`no, and stop: $`)
 	c.press("y")
@@ -121,7 +121,7 @@ func TestEveryCall(t *testing.T) {
 	run, err = d.StartRun(ctx, run.RunID, "go")
 	must("start", err)
 	waitFor(t, func() bool { r, err := d.Run(ctx, "s"); return err == nil && r.Status == api.StatusWaiting })
-	page, err := d.Approvals(ctx, client.Query{State: "pending", Session: "s", Limit: 5})
+	page, err := d.Approvals(ctx, client.ListOptions{State: "pending", Session: "s", Limit: 5})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -141,7 +141,7 @@ func TestEveryCall(t *testing.T) {
 	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Status != 409 {
 		t.Errorf("steer: %v", err)
 	}
-	_, err = d.Sessions(ctx, client.Query{Run: "*", Text: "work", Limit: 1})
+	_, err = d.Sessions(ctx, client.ListOptions{Run: "*", Text: "work", Limit: 1})
 	must("sessions", err)
 	title := "other"
 	if s, err := d.PatchSession(ctx, "s", api.SessionPatch{Title: &title}); err != nil || s.Title != title {
@@ -170,7 +170,7 @@ func TestEveryCall(t *testing.T) {
 	}
 	_, err = d.Grants(ctx, "s")
 	must("grants", err)
-	if err := d.Revoke(ctx, "s", "nothing"); outcome.Of(err) != outcome.NotFound {
+	if err := d.Revoke(ctx, "s", "nothing"); outcome.FromError(err) != outcome.NotFound {
 		t.Errorf("revoke: %v", err)
 	}
 	everyDocument(t, d, dir)
@@ -207,7 +207,7 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 	}
 	seen, cursor := 0, ""
 	for {
-		page, err := d.Audit(ctx, client.Query{Limit: 2, Cursor: cursor})
+		page, err := d.Audit(ctx, client.ListOptions{Limit: 2, Cursor: cursor})
 		if err != nil || len(page.Items) > 2 {
 			t.Fatalf("audit: %+v, %v", page, err)
 		}
@@ -216,7 +216,7 @@ func everyDocument(t *testing.T, d *client.Client, dir string) {
 			break
 		}
 	}
-	if all, err := d.Audit(ctx, client.Query{Session: "s", Limit: 100}); err != nil || len(all.Items) != seen || seen < 3 {
+	if all, err := d.Audit(ctx, client.ListOptions{Session: "s", Limit: 100}); err != nil || len(all.Items) != seen || seen < 3 {
 		t.Errorf("%d entries in pages, %d at once: %v", seen, len(all.Items), err)
 	}
 	if err := d.Ready(ctx); err != nil {

@@ -60,7 +60,7 @@ func serve(t *testing.T, dir string, env []string) (c *client.Client, stop func(
 	code := make(chan int, 1)
 	go func() { code <- Run(ctx, &p) }()
 	stop = sync.OnceFunc(func() {
-		cancel(command.Stopped{By: outcome.Terminated})
+		cancel(command.SignalError{By: outcome.Terminated})
 		<-code
 	})
 	t.Cleanup(stop)
@@ -83,8 +83,8 @@ func serve(t *testing.T, dir string, env []string) (c *client.Client, stop func(
 	}
 }
 
-// sitDown makes a program in a folder, its environment and what it printed.
-func sitDown(dir string, env []string, args ...string) (p *command.Program, out, errs *lockedBuffer) {
+// startTerminalDaemon makes a program in a folder, its environment and what it printed.
+func startTerminalDaemon(dir string, env []string, args ...string) (p *command.Program, out, errs *lockedBuffer) {
 	out, errs = &lockedBuffer{}, &lockedBuffer{}
 	return &command.Program{Args: args, Env: env, Stdout: out, Stderr: errs, Getwd: func() (string, error) { return dir, nil }}, out, errs
 }
@@ -111,7 +111,7 @@ steps:
 `
 
 // A run in the daemon prints what one here does, byte for byte but for ids and times.
-func TestARunThereLooksAsHere(t *testing.T) {
+func TestRemoteOutputMatchesLocal(t *testing.T) {
 	for name, args := range map[string][]string{
 		"text":        {"--permission-mode", "acceptEdits"},
 		"quiet":       {"-q", "--permission-mode", "acceptEdits"},
@@ -158,7 +158,7 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 		_, stop := serve(t, dir, env)
 		defer stop()
 	}
-	p, out, errs := sitDown(work, env, append([]string{"run", "--session-id", "s", "go"}, args...)...)
+	p, out, errs := startTerminalDaemon(work, env, append([]string{"run", "--session-id", "s", "go"}, args...)...)
 	code := Run(t.Context(), p)
 	text := out.String() + "\n--\n" + errs.String()
 	text = joined(varies.ReplaceAllString(text, "~"))
@@ -212,7 +212,7 @@ func outcomeName(code int) string {
 }
 
 // A session goes on in the daemon, is forked there, and is found by its name.
-func TestGoingOnThere(t *testing.T) {
+func TestRemoteResume(t *testing.T) {
 	dir := shortDir(t)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 	write(t, dir, "play.yaml", "steps: [{text: one}, {text: two}, {text: three}, {text: four}]")
@@ -230,12 +230,12 @@ func TestGoingOnThere(t *testing.T) {
 		{[]string{"run", "-v", "--max-turns", "3", "--session-id", "here", "more"}, 0, "one"},
 		{[]string{"run", "--store", "sqlite:other.db", "more"}, 0, "one"},
 	} {
-		p, out, errs := sitDown(dir, env, tt.args...)
+		p, out, errs := startTerminalDaemon(dir, env, tt.args...)
 		if code := Run(t.Context(), p); code != tt.code || !strings.Contains(out.String()+errs.String(), tt.want) {
 			t.Errorf("%v: exit code %d\n%s\n%s", tt.args, code, out, errs)
 		}
 	}
-	page, err := c.Runs(t.Context(), client.Query{})
+	page, err := c.Runs(t.Context(), client.ListOptions{})
 	if err != nil || len(page.Items) != 3 { // s, its fork and "here"; that of the other store is none
 		t.Errorf("%d runs: %v", len(page.Items), err)
 	}
@@ -253,11 +253,11 @@ func TestInterruptThere(t *testing.T) {
 	c, _ := serve(t, dir, env)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	p, out, errs := sitDown(dir, env, "run", "--session-id", "s", "--output-format", "stream-json", "go")
+	p, out, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "--output-format", "stream-json", "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(ctx, p) }()
 	waitFor(t, func() bool { return strings.Contains(out.String(), `"subtype":"init"`) })
-	cancel(command.Stopped{Signal: os.Interrupt, By: outcome.Interrupted})
+	cancel(command.SignalError{Signal: os.Interrupt, By: outcome.Interrupted})
 	if got := <-code; got != outcome.Interrupted.Exit || !strings.Contains(out.String(), `"terminal_reason":"interrupted"`) {
 		t.Errorf("exit code %d: %s %s", got, out, errs)
 	}
@@ -272,7 +272,7 @@ func TestStoppedElsewhere(t *testing.T) {
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 	write(t, dir, "play.yaml", hangingPlay)
 	c, _ := serve(t, dir, env)
-	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "go")
+	p, _, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
@@ -300,7 +300,7 @@ func TestTheDaemonEnds(t *testing.T) {
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
 	write(t, dir, "play.yaml", hangingPlay)
 	c, stop := serve(t, dir, env)
-	p, _, errs := sitDown(dir, env, "run", "--session-id", "s", "go")
+	p, _, errs := startTerminalDaemon(dir, env, "run", "--session-id", "s", "go")
 	code := make(chan int, 1)
 	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
@@ -341,11 +341,11 @@ func TestStrangeDaemons(t *testing.T) {
 			defer s.Close()
 			write(t, dir, "play.yaml", "steps: [{text: done}, {text: done}]")
 			env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
-			p, out, errs := sitDown(dir, env, "run", "go")
+			p, out, errs := startTerminalDaemon(dir, env, "run", "go")
 			if code := Run(t.Context(), p); code != 0 || !strings.Contains(errs.String(), tt.want) || !strings.Contains(out.String(), "done") {
 				t.Errorf("exit code %d\n%s\n%s", code, out, errs)
 			}
-			p, _, errs = sitDown(dir, append(env, "HOLDFAST_NO_DAEMON=1"), "run", "go")
+			p, _, errs = startTerminalDaemon(dir, append(env, "HOLDFAST_NO_DAEMON=1"), "run", "go")
 			if code := Run(t.Context(), p); code != 0 || strings.Contains(errs.String(), "daemon") {
 				t.Errorf("exit code %d\n%s", code, errs)
 			}
@@ -358,7 +358,7 @@ func BenchmarkNoDaemon(b *testing.B) {
 	get := func(name string) string { return map[string]string{"HOLDFAST_HOME": b.TempDir()}[name] }
 	o := &client.Options{Getenv: get, Home: b.TempDir()}
 	for b.Loop() {
-		if _, err := client.Dial(b.Context(), o); !errors.Is(err, client.ErrNone) {
+		if _, err := client.Dial(b.Context(), o); !errors.Is(err, client.ErrNoDaemon) {
 			b.Fatal(err)
 		}
 	}

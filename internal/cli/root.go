@@ -10,11 +10,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/approvals"
 	"github.com/holdfast-dev/holdfast/internal/cli/audit"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/cli/containeragent"
 	"github.com/holdfast-dev/holdfast/internal/cli/daemon"
 	"github.com/holdfast-dev/holdfast/internal/cli/demo"
 	"github.com/holdfast-dev/holdfast/internal/cli/doctor"
 	"github.com/holdfast-dev/holdfast/internal/cli/hooks"
-	"github.com/holdfast-dev/holdfast/internal/cli/inside"
 	"github.com/holdfast-dev/holdfast/internal/cli/instructions"
 	"github.com/holdfast-dev/holdfast/internal/cli/mcp"
 	"github.com/holdfast-dev/holdfast/internal/cli/policy"
@@ -114,7 +114,7 @@ func execute(ctx context.Context, p *command.Program) error {
 	case len(args) == 0:
 		args = []string{"--help"}
 	case args[0] == "inside":
-		return inside.Run(ctx, p)
+		return containeragent.Run(ctx, p)
 	case args[0] == "help": // as in git and go
 		args = args[1:]
 		root := newRoot(p, args)

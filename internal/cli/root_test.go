@@ -22,7 +22,7 @@ func visitCommands(cmd *cobra.Command, visit func(*cobra.Command)) {
 // Every flag has a type that can be set, and every argument is in the usage line.
 func TestFlagTypes(t *testing.T) {
 	var p command.Program
-	p.Fill()
+	p.SetDefaults()
 	visitCommands(newRoot(&p, nil), func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			v, ok := f.Value.(*command.Value)
@@ -30,7 +30,7 @@ func TestFlagTypes(t *testing.T) {
 				return
 			}
 			text := "1"
-			switch v.To.(type) {
+			switch v.Target.(type) {
 			case *time.Duration, **time.Duration:
 				text = "1s"
 			}
@@ -48,9 +48,9 @@ func TestFlagTypes(t *testing.T) {
 }
 
 // A start builds only the command that was named.
-func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
+func TestLazyCommands(t *testing.T) {
 	var p command.Program
-	p.Fill()
+	p.SetDefaults()
 	for _, tt := range []struct {
 		args []string
 		want int
@@ -64,7 +64,7 @@ func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 }
 
 func TestFilled(t *testing.T) {
-	got := strings.Join(filled("one two\nthree four\n\n  holdfast run\nfive", 9), "|")
+	got := strings.Join(expandHelp("one two\nthree four\n\n  holdfast run\nfive", 9), "|")
 	if want := "one two|three|four||  holdfast run|five"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

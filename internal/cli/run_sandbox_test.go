@@ -35,7 +35,7 @@ func TestNoSandboxAgainstTheAdministrator(t *testing.T) {
 }
 
 // What cannot be held ends the run before anything happens, with a way on.
-func TestARunThatCannotBeHeld(t *testing.T) {
+func TestRunWithoutSandboxSupport(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", quietPlay)
 	p, _, errs := program(t, dir, "run", "-m", "scripted/play.yaml", "--settings", `{"sandbox":{"allowedWritePaths":["/nonexistent-of-a-test"]}}`, "go")

@@ -17,16 +17,16 @@ import (
 )
 
 // inText compares what the terminal shows of each event with the event.
-func (s *seen) inText(t *testing.T) {
+func (s *observed) inText(t *testing.T) {
 	t.Helper()
 	for _, tty := range []bool{false, true} {
 		p, b := viewer(t, tty)
 		v := &view.Text{Program: p, Verbose: true}
-		v.Begin(view.Scene{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
+		v.Start(view.Header{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 		run := running{}
 		for _, e := range s.told {
 			b.Reset()
-			if err := v.Show(e); err != nil {
+			if err := v.Render(e); err != nil {
 				t.Fatal(err)
 			}
 			shown, of := b.String(), shownBy()[e.Type()]
@@ -63,16 +63,16 @@ func (s *seen) inText(t *testing.T) {
 }
 
 // inStream compares what stream-json has of each event with the event.
-func (s *seen) inStream(t *testing.T) {
+func (s *observed) inStream(t *testing.T) {
 	t.Helper()
 	p, b := viewer(t, false)
 	var denied []string
-	v := &view.Stream{Program: p, All: true, Partial: true, Began: p.Now(), Id: "s"} // whoever follows late is not told
-	v.Begin(view.Scene{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
+	v := &view.Stream{Program: p, All: true, Partial: true, StartedAt: p.Clock(), Id: "s"} // whoever follows late is not told
+	v.Start(view.Header{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 	run := running{}
 	for _, e := range s.told {
 		b.Reset()
-		if err := v.Show(e); err != nil {
+		if err := v.Render(e); err != nil {
 			t.Fatal(err)
 		}
 		var want []string
@@ -83,7 +83,7 @@ func (s *seen) inStream(t *testing.T) {
 			want = append(want, of(e)...)
 		}
 		switch e := inmost(e).(type) {
-		case event.Decided:
+		case event.DecisionMade:
 			if e.Decision.Effect == policy.Deny {
 				denied = append(denied, e.Decision.Use)
 			}
@@ -204,7 +204,7 @@ func blocks(list []streamBlock) (lines []string) {
 
 // onSocket compares what a WebSocket has of the run with its events: of what is on record, and
 // of what is not.
-func (s *seen) onSocket(t *testing.T) {
+func (s *observed) onSocket(t *testing.T) {
 	t.Helper()
 	for _, provisional := range []bool{false, true} {
 		var want []string
@@ -290,7 +290,7 @@ func viewer(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
 	p := &command.Program{}
-	p.Fill()
+	p.SetDefaults()
 	style := term.Style{TTY: tty, Width: 60}
 	p.Out, p.Err = term.NewPrinter(&b, style), term.NewPrinter(&b, style)
 	p.Err.Share(p.Out)

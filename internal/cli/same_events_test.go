@@ -16,21 +16,21 @@ import (
 )
 
 // waysToRun are the ways of running a run.
-var waysToRun = map[string]func(*place) *seen{
-	"agent": (*place).alone, "library": (*place).embedded, "daemon": (*place).daemon, "client": (*place).handle, "log pipe": (*place).logPipe,
+var waysToRun = map[string]func(*runEnv) *observed{
+	"agent": (*runEnv).alone, "library": (*runEnv).embedded, "daemon": (*runEnv).daemon, "client": (*runEnv).handle, "log pipe": (*runEnv).logPipe,
 }
 
-// untold are the types of events that no run of this test tells, and why.
-var untold = map[string]string{
+// notShown are the types of events that no run of this test tells, and why.
+var notShown = map[string]string{
 	"tools_changed":      "an MCP server has to come or go",
 	"model_switched":     "there is one model",
 	"terminal_sequences": "hooks that ask for them run beside the events of a turn",
 	"notified":           "nobody is away",
 }
 
-// otherwise is what a way tells otherwise than the agent itself does, and why: a type of event, or
+// shownDifferently is what a way tells otherwise than the agent itself does, and why: a type of event, or
 // a field of one ("type.field"). Everything else is the same.
-var otherwise = map[string]map[string]string{
+var shownDifferently = map[string]map[string]string{
 	"library": {
 		"session_opened":    "it is told before anybody can follow the run",
 		"subagent/recorded": "they are in the logs of their own sessions",
@@ -69,7 +69,7 @@ func TestTheSameEvents(t *testing.T) {
 				}
 			})
 			for way, list := range told {
-				not := otherwise[way]
+				not := shownDifferently[way]
 				if diff := cmp.Diff(alike(t, told["agent"], not), alike(t, list, not)); diff != "" {
 					t.Errorf("the agent -, %s +:\n%s", way, diff)
 				}
@@ -80,14 +80,14 @@ func TestTheSameEvents(t *testing.T) {
 		})
 	}
 	for _, name := range eventTypes(t) {
-		if covered[name] == (untold[name] != "") {
-			t.Errorf("%s: told: %v; %q", name, covered[name], untold[name])
+		if covered[name] == (notShown[name] != "") {
+			t.Errorf("%s: told: %v; %q", name, covered[name], notShown[name])
 		}
 	}
 }
 
 // check compares what was told with the log and with what the views say.
-func (s *seen) check(t *testing.T, reason event.Reason) {
+func (s *observed) check(t *testing.T, reason event.Reason) {
 	t.Helper()
 	s.onRecord(t)
 	s.inText(t)
@@ -115,7 +115,7 @@ func lines(t *testing.T, list []event.Event) (out []string) {
 
 // onRecord compares what was told with what the logs have. What a sub-agent asks is in the log
 // of the run, for whoever answers.
-func (s *seen) onRecord(t *testing.T) {
+func (s *observed) onRecord(t *testing.T) {
 	t.Helper()
 	told, logged := map[string][]event.Event{}, map[string][]event.Event{"": fromRecords(t, s.records)}
 	for id, records := range s.children {
@@ -189,9 +189,9 @@ var differs = regexp.MustCompile(`\b01[0-9A-Z]{24}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-
 // are described otherwise in a container.
 var ownFields = []string{"tokens_before", "tokens_after", "took_ms", "took_model_ms", "delay_ms", "ms", "seq", "time", "asked_at", "at", "by", "via", "grant"}
 
-// plainly removes those fields of an event's JSON. What to do about an error is said where
+// unstyled removes those fields of an event's JSON. What to do about an error is said where
 // the error leaves a program, so that its message alone is the same.
-func plainly(v any) any {
+func unstyled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range ownFields {
@@ -202,11 +202,11 @@ func plainly(v any) any {
 			delete(e, "code")
 		}
 		for name, of := range v {
-			v[name] = plainly(of)
+			v[name] = unstyled(of)
 		}
 	case []any:
 		for i, of := range v {
-			v[i] = plainly(of)
+			v[i] = unstyled(of)
 		}
 	}
 	return v
@@ -256,7 +256,7 @@ func leftOf(t *testing.T, e event.Event, not map[string]string) string {
 			delete(m, name)
 		}
 	}
-	return differs.ReplaceAllString(js(plainly(m)), "~")
+	return differs.ReplaceAllString(js(unstyled(m)), "~")
 }
 
 // whole has deltas of one kind that follow each other as one.

@@ -23,10 +23,10 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/client"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/cli/inside"
+	"github.com/holdfast-dev/holdfast/internal/cli/containeragent"
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/hostpipe"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/model"
@@ -109,8 +109,8 @@ func (r sameRun) tools() []string {
 // sameSettings have a hook that speaks.
 const sameSettings = `{"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [{"type": "command", "command": "echo '{\"systemMessage\": \"a file is read\"}'"}]}]}}`
 
-// seen is what was seen of a run in one way of running.
-type seen struct {
+// observed is what was seen of a run in one way of running.
+type observed struct {
 	told     []event.Event               // as the way tells it
 	records  []session.Record            // of the run's log
 	children map[string][]session.Record // of the logs of its sub-agents
@@ -118,8 +118,8 @@ type seen struct {
 	ownLog   bool                        // the way tells what the run's log has, without those of sub-agents
 }
 
-// place is where a run is made.
-type place struct {
+// runEnv is where a run is made.
+type runEnv struct {
 	t    *testing.T
 	dir  string
 	work string
@@ -128,10 +128,10 @@ type place struct {
 	play string
 }
 
-func newPlace(t *testing.T, of sameRun) *place {
+func newPlace(t *testing.T, of sameRun) *runEnv {
 	t.Helper()
 	dir := shortDir(t)
-	s := &place{t: t, dir: filepath.Join(dir, strings.Repeat("d", max(1, 30-len(dir)))), play: of.play} // paths count as tokens
+	s := &runEnv{t: t, dir: filepath.Join(dir, strings.Repeat("d", max(1, 30-len(dir)))), play: of.play} // paths count as tokens
 	s.work = filepath.Join(s.dir, "work")
 	if err := os.MkdirAll(s.work, 0o700); err != nil {
 		t.Fatal(err)
@@ -148,20 +148,20 @@ func newPlace(t *testing.T, of sameRun) *place {
 	return s
 }
 
-func (s *place) ok(err error) {
+func (s *runEnv) ok(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *place) program() *command.Program {
+func (s *runEnv) program() *command.Program {
 	p := &command.Program{Env: s.env, Getwd: func() (string, error) { return s.work, nil }}
-	p.Fill()
+	p.SetDefaults()
 	return p
 }
 
-func (s *place) model() model.Model {
+func (s *runEnv) model() model.Model {
 	s.t.Helper()
 	m, err := scripted.New([]byte(s.play), nil)
 	s.ok(err)
@@ -169,11 +169,11 @@ func (s *place) model() model.Model {
 }
 
 func sayYes(context.Context, approval.Question) (approval.Answer, error) {
-	return approval.Answer{Decision: approval.Allow, By: "ann", Via: "test"}, nil
+	return approval.Answer{Decision: approval.Allow, Actor: "ann", Via: "test"}, nil
 }
 
 // logs reads the logs of the run and of its sub-agents.
-func (s *place) logs(sessions *session.Sessions, out *seen) {
+func (s *runEnv) logs(sessions *session.Sessions, out *observed) {
 	s.t.Helper()
 	read := func(id string) (list []session.Record) {
 		for r, err := range sessions.Effective(s.t.Context(), id, session.Range{}) {
@@ -190,27 +190,27 @@ func (s *place) logs(sessions *session.Sessions, out *seen) {
 	}
 }
 
-// held is a model that is not called before somebody follows the run: what is told of its calls
+// gatedModel is a model that is not called before somebody follows the run: what is told of its calls
 // is on no record.
-type held struct {
+type gatedModel struct {
 	model.Model
 	followed <-chan struct{}
 }
 
-func (h held) Encode(item transcript.Encoded) (model.Wire, error) {
+func (h gatedModel) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	<-h.followed
 	return h.Model.Encode(item)
 }
 
 // embedded runs the agent in a Go program that has package holdfast.
-func (s *place) embedded() *seen {
+func (s *runEnv) embedded() *observed {
 	s.t.Helper()
 	followed := make(chan struct{})
-	rt, err := library.Open(s.t.Context(), &library.Config{Env: s.env, Dir: s.work, Model: held{s.model(), followed}, Approve: sayYes})
+	rt, err := library.Open(s.t.Context(), &library.Config{Env: s.env, Dir: s.work, Model: gatedModel{s.model(), followed}, Approve: sayYes})
 	s.ok(err)
 	run, err := rt.Start(s.t.Context(), s.spec)
 	s.ok(err)
-	out := &seen{ownLog: true}
+	out := &observed{ownLog: true}
 	follow := sync.OnceFunc(func() { close(followed) })
 	for e, err := range run.Events(s.t.Context(), 0) {
 		s.ok(err)
@@ -225,7 +225,7 @@ func (s *place) embedded() *seen {
 }
 
 // alone runs the agent without what is around it.
-func (s *place) alone() *seen {
+func (s *runEnv) alone() *observed {
 	s.t.Helper()
 	m, err := compose.Make(s.t.Context(), &compose.Request{Env: s.program().Environment(), Spec: &s.spec, Cwd: s.work, Model: s.model()})
 	s.ok(err)
@@ -236,7 +236,7 @@ func (s *place) alone() *seen {
 	a, err := agent.New(m.Models.Primary, &o)
 	s.ok(err)
 	m.Attach(a)
-	out := &seen{}
+	out := &observed{}
 	for e, err := range a.Run(s.t.Context(), transcript.Text{Text: s.spec.Prompt}) {
 		s.ok(err)
 		out.told = append(out.told, e)
@@ -247,24 +247,24 @@ func (s *place) alone() *seen {
 }
 
 // logPipe runs the agent as a container does, with this side as its host.
-func (s *place) logPipe() *seen {
+func (s *runEnv) logPipe() *observed {
 	s.t.Helper()
 	sessions := session.New(memory.New(), nil)
 	restored, err := sessions.Restore(s.t.Context(), session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: s.work}})
 	s.ok(err)
 	defer restored.Log.Close()
-	input, err := logpipe.EncodeParts([]transcript.Part{transcript.Text{Text: s.spec.Prompt}})
+	input, err := hostpipe.EncodeParts([]transcript.Part{transcript.Text{Text: s.spec.Prompt}})
 	s.ok(err)
 	m := s.model()
-	spec, err := json.Marshal(logpipe.Spec{
-		Version: logpipe.SpecVersion, Session: "s", Input: input, Models: []model.Info{m.Info()}, Asked: true, Given: &settings.Given{}, Run: s.spec,
+	spec, err := json.Marshal(hostpipe.Spec{
+		Version: hostpipe.SpecVersion, Session: "s", Input: input, Models: []model.Info{m.Info()}, Interactive: true, Settings: &settings.Portable{}, Run: s.spec,
 	})
 	s.ok(err)
-	out := &seen{}
+	out := &observed{}
 	container, host := net.Pipe()
-	server, err := logpipe.NewServer(host, sessions, logpipe.ServeOptions{
+	server, err := hostpipe.NewServer(host, sessions, hostpipe.ServeOptions{
 		Session: "s", Lease: restored.Log.Lease(), Models: []model.Model{m}, Ask: sayYes,
-		Budget: logpipe.Budget{Calls: s.spec.Limits.MaxTurns, USD: s.spec.Limits.MaxBudgetUSD},
+		Budget: hostpipe.Budget{Calls: s.spec.Limits.MaxTurns, USD: s.spec.Limits.MaxBudgetUSD},
 		Event:  func(e event.Event, _ int) { out.told = append(out.told, e) },
 	})
 	s.ok(err)
@@ -272,9 +272,9 @@ func (s *place) logPipe() *seen {
 	served.Go(func() { _ = server.Serve(s.t.Context()) }) // it ends with the connection
 	p := s.program()
 	p.Stdin = strings.NewReader(string(spec))
-	steer := &inside.Steering{Ready: make(chan struct{})}
-	c := logpipe.Dial(container, steer)
-	_, err = inside.Turn(s.t.Context(), p, c, steer)
+	steer := &containeragent.Steering{Ready: make(chan struct{})}
+	c := hostpipe.Dial(container, steer)
+	_, err = containeragent.RunTurn(s.t.Context(), p, c, steer)
 	s.ok(err)
 	s.ok(c.Close())
 	served.Wait()
@@ -284,14 +284,14 @@ func (s *place) logPipe() *seen {
 }
 
 // daemon runs the agent in a daemon, and follows it over HTTP and a WebSocket.
-func (s *place) daemon() *seen {
+func (s *runEnv) daemon() *observed {
 	s.t.Helper()
 	d, stop := serve(s.t, s.dir, s.env)
 	off := false
 	_, err := d.CreateRun(s.t.Context(), &api.NewRun{Spec: s.spec, Environ: s.env, Start: &off})
 	s.ok(err)
 	ws := s.socket()
-	out := &seen{}
+	out := &observed{}
 	var followed sync.WaitGroup
 	followed.Go(func() { out.frames = s.follow(ws) })
 	for e, err := range d.Events(s.t.Context(), "s", 0) {
@@ -328,13 +328,13 @@ func (s *place) daemon() *seen {
 }
 
 // handle runs the agent in a daemon, by a program that has its client.
-func (s *place) handle() *seen {
+func (s *runEnv) handle() *observed {
 	s.t.Helper()
 	d, stop := serve(s.t, s.dir, s.env)
 	run, err := d.Prepare(s.t.Context(), s.spec, s.env)
 	s.ok(err)
-	run.AnswerWith(sayYes)
-	out := &seen{}
+	run.SetAsker(sayYes)
+	out := &observed{}
 	for e, err := range run.Events(s.t.Context(), 0) {
 		s.ok(err)
 		out.told = append(out.told, e.Event)
@@ -366,7 +366,7 @@ func (s *place) handle() *seen {
 }
 
 // ended reports whether an event ends the run.
-func (s *place) ended(e *client.Event) bool {
+func (s *runEnv) ended(e *client.Event) bool {
 	s.t.Helper()
 	if e.Record == nil || e.Record.Kind != record.KindRunEvent {
 		return false
@@ -377,7 +377,7 @@ func (s *place) ended(e *client.Event) bool {
 }
 
 // socket subscribes to the run.
-func (s *place) socket() *websocket.Conn {
+func (s *runEnv) socket() *websocket.Conn {
 	s.t.Helper()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.dir, "home", "run", "daemon.sock"))
@@ -398,7 +398,7 @@ func (s *place) socket() *websocket.Conn {
 }
 
 // follow reads until the run has ended.
-func (s *place) follow(ws *websocket.Conn) (frames []string) {
+func (s *runEnv) follow(ws *websocket.Conn) (frames []string) {
 	for {
 		_, frame, err := ws.Read(s.t.Context())
 		if err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// says returns what a view must say of an event, in order: nothing, where this one has nothing
+// viewText returns what a view must say of an event, in order: nothing, where this one has nothing
 // for it.
-type says func(e event.Event) []string
+type viewText func(e event.Event) []string
 
 // shownAs is how views say events of one type. A view that leaves a type out by design has its
 // reason in place of what it says.
 type shownAs struct {
-	text, stream, socket       says
+	text, stream, socket       viewText
 	noText, noStream, noSocket string
 }
 
@@ -62,13 +62,13 @@ func shownBy() map[string]shownAs {
 		"compacting":        {noText: inProgress, stream: func(event.Event) []string { return []string{`system/status {"status":"compacting"}`} }, noSocket: "the record of what it came to says it"},
 		"mutation_finished": {text: rewrittenText, stream: rewrittenStream, noSocket: "retention, of the record of the rewrite, says it"},
 		"usage_updated":     {noText: inResult, noStream: inResult, noSocket: inRunEvents},
-		"retrying":          {text: func(e event.Event) []string { return []string{e.(event.Retrying).Err.Error(), "trying again in"} }, stream: retryingStream, socket: retryingSocket},
+		"retrying":          {text: func(e event.Event) []string { return []string{e.(event.ModelRetrying).Err.Error(), "trying again in"} }, stream: retryingStream, socket: retryingSocket},
 		"model_switched": {text: func(e event.Event) []string {
 			return []string{e.(event.ModelSwitched).From, e.(event.ModelSwitched).To}
 		}, stream: switchedStream, noSocket: notInSeed},
 		"hook_ran":           {text: hookText, stream: hookStream, noSocket: notInSeed},
 		"terminal_sequences": {text: func(event.Event) []string { return nil }, noStream: "a stream is no terminal", noSocket: "a client is no terminal"},
-		"notified":           {text: func(e event.Event) []string { return []string{e.(event.Notified).Body} }, stream: notifiedStream, socket: notifiedSocket},
+		"notified":           {text: func(e event.Event) []string { return []string{e.(event.Notification).Body} }, stream: notifiedStream, socket: notifiedSocket},
 		"model_started":      {noText: inProgress, noStream: "Claude Code's message_start comes with the first delta", socket: modelSocket},
 		"model_finished":     {noText: internals, noStream: "the model's message says it", noSocket: "agent_output says it"},
 		"notice":             {text: func(e event.Event) []string { return []string{e.(event.Notice).Text} }, stream: noticeStream, socket: noticeSocket},
@@ -91,7 +91,7 @@ func eventTypes(t *testing.T) (list []string) {
 }
 
 // Each type of event has a place in each view, or a reason not to.
-func TestEachEventHasAPlaceInEachView(t *testing.T) {
+func TestViewsCoverEvents(t *testing.T) {
 	types := eventTypes(t)
 	for _, name := range types {
 		s, ok := shownBy()[name]
@@ -100,7 +100,7 @@ func TestEachEventHasAPlaceInEachView(t *testing.T) {
 			continue
 		}
 		for view, of := range map[string]struct {
-			says says
+			says viewText
 			not  string
 		}{"terminal": {s.text, s.noText}, "stream-json": {s.stream, s.noStream}, "WebSocket": {s.socket, s.noSocket}} {
 			if (of.says == nil) != (of.not != "") {
@@ -225,14 +225,14 @@ func itemSocket(e event.Event) []string {
 }
 
 func deniedText(e event.Event) []string {
-	if d := e.(event.Decided).Decision; d.Effect == policy.Deny {
+	if d := e.(event.DecisionMade).Decision; d.Effect == policy.Deny {
 		return []string{"not allowed:", d.Tool, d.Reason}
 	}
 	return nil
 }
 
 func deniedStream(e event.Event) []string {
-	d := e.(event.Decided).Decision
+	d := e.(event.DecisionMade).Decision
 	if d.Effect != policy.Deny {
 		return nil
 	}
@@ -241,7 +241,7 @@ func deniedStream(e event.Event) []string {
 
 func askedStream(e event.Event) []string {
 	q := e.(event.ApprovalAsked).Question
-	return []string{"system/approval_asked " + js(map[string]any{"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": question.WhyAsked(q)})}
+	return []string{"system/approval_asked " + js(map[string]any{"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": question.ReasonLine(q)})}
 }
 
 func askedSocket(e event.Event) []string {
@@ -251,17 +251,17 @@ func askedSocket(e event.Event) []string {
 
 func resolvedText(e event.Event) []string {
 	a := e.(event.ApprovalResolved).Answer
-	return []string{"answered:", string(a.Decision), a.By}
+	return []string{"answered:", string(a.Decision), a.Actor}
 }
 
 func resolvedStream(e event.Event) []string {
 	a := e.(event.ApprovalResolved)
-	return []string{"system/approval_resolved " + js(map[string]any{"approval_id": a.ID, "decision": a.Answer.Decision, "by": a.Answer.By, "via": a.Answer.Via})}
+	return []string{"system/approval_resolved " + js(map[string]any{"approval_id": a.ID, "decision": a.Answer.Decision, "by": a.Answer.Actor, "via": a.Answer.Via})}
 }
 
 func resolvedSocket(e event.Event) []string {
 	a := e.(event.ApprovalResolved)
-	return []string{"permission_resolved " + a.ID + " " + string(a.Answer.Decision) + " " + a.Answer.By + " " + a.Answer.Via}
+	return []string{"permission_resolved " + a.ID + " " + string(a.Answer.Decision) + " " + a.Answer.Actor + " " + a.Answer.Via}
 }
 
 func policyText(e event.Event) []string {
@@ -333,7 +333,7 @@ func subagentText(e event.Event) []string {
 	switch of := s.Event.(type) {
 	case event.ToolStarted:
 		return append([]string{s.Name}, startedText(of)...)
-	case event.Decided:
+	case event.DecisionMade:
 		return deniedText(of)
 	case event.ApprovalResolved:
 		return append([]string{s.Name}, resolvedText(of)...)
@@ -352,7 +352,7 @@ func subagentStream(e event.Event) []string {
 			list[i] += " of " + s.Use
 		}
 		return list
-	case event.Decided, event.ApprovalAsked, event.ApprovalResolved:
+	case event.DecisionMade, event.ApprovalAsked, event.ApprovalResolved:
 		return shownBy()[of.Type()].stream(of)
 	}
 	return nil
@@ -372,24 +372,24 @@ func subagentSocket(e event.Event) []string {
 }
 
 func rewrittenText(e event.Event) []string {
-	m := e.(event.MutationFinished)
+	m := e.(event.TranscriptRewritten)
 	return []string{strconv.Itoa(m.Before), strconv.Itoa(m.After)}
 }
 
 func rewrittenStream(e event.Event) []string {
-	m := e.(event.MutationFinished)
+	m := e.(event.TranscriptRewritten)
 	return []string{"system/compact_boundary " + js(map[string]any{"compact_metadata": map[string]any{
-		"by": m.By, "pre_items": m.Before, "post_items": m.After, "trigger": m.Trigger, "pre_tokens": m.TokensBefore, "post_tokens": m.TokensAfter,
+		"by": m.Mutator, "pre_items": m.Before, "post_items": m.After, "trigger": m.Trigger, "pre_tokens": m.TokensBefore, "post_tokens": m.TokensAfter,
 	}})}
 }
 
 func retryingStream(e event.Event) []string {
-	r := e.(event.Retrying)
+	r := e.(event.ModelRetrying)
 	return []string{"system/api_retry " + js(map[string]any{"attempt": r.Attempt, "delay_ms": r.Delay.Milliseconds(), "error": r.Err.Error()})}
 }
 
 func retryingSocket(e event.Event) []string {
-	r := e.(event.Retrying)
+	r := e.(event.ModelRetrying)
 	return []string{fmt.Sprintf("retry %d %d %s", r.Attempt, r.Delay.Milliseconds(), r.Err)}
 }
 
@@ -400,7 +400,7 @@ func switchedStream(e event.Event) []string {
 
 func hookText(e event.Event) []string {
 	var list []string
-	for _, n := range e.(event.HookRan).Ran.Said {
+	for _, n := range e.(event.HookRan).Ran.Messages {
 		list = append(list, n.Text)
 	}
 	return list
@@ -412,19 +412,19 @@ func hookStream(e event.Event) []string {
 	for _, h := range r.Hooks {
 		list = append(list, "hook "+r.Event+" "+r.Use+" "+h.Name)
 	}
-	for _, n := range r.Said {
-		list = append(list, "system/informational "+js(map[string]any{"content": n.Text, "hook": n.By}))
+	for _, n := range r.Messages {
+		list = append(list, "system/informational "+js(map[string]any{"content": n.Text, "hook": n.Hook}))
 	}
 	return list
 }
 
 func notifiedStream(e event.Event) []string {
-	n := e.(event.Notified)
+	n := e.(event.Notification)
 	return []string{"system/notification " + js(map[string]any{"body": n.Body, "level": n.Level, "title": n.Title})}
 }
 
 func notifiedSocket(e event.Event) []string {
-	n := e.(event.Notified)
+	n := e.(event.Notification)
 	return []string{"notice " + js(n.Title+n.Body)}
 }
 
@@ -442,7 +442,7 @@ func noticeSocket(e event.Event) []string { return []string{"notice " + js(e.(ev
 func resultMarks(e event.Event) []string {
 	r := e.(event.Result)
 	list := []string{"session " + r.SessionID, term.Count(r.Turns, "turn")}
-	if why := view.WhyEnded(r); why != "" {
+	if why := view.EndReason(r); why != "" {
 		list = slices.Insert(list, 0, why)
 	}
 	return list

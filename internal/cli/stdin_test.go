@@ -32,7 +32,7 @@ func TestASignalEndsTheWaitForInput(t *testing.T) {
 				}
 				go func() { code <- Run(ctx, p) }()
 				synctest.Wait()
-				cancel(command.Stopped{Signal: signal, By: by})
+				cancel(command.SignalError{Signal: signal, By: by})
 				synctest.Wait()
 				select {
 				case got := <-code:

@@ -23,7 +23,7 @@ func program(t *testing.T, dir string, args ...string) (p *command.Program, out,
 	return &command.Program{
 		Args: args, Env: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home"), "HOME=" + dir, "PATH=" + os.Getenv("PATH")},
 		Stdout: out, Stderr: errs, Getwd: func() (string, error) { return dir, nil },
-		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Clock: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 	}, out, errs
 }
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/tasks"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
@@ -120,24 +120,24 @@ func leader() []teamStep {
 	)
 }
 
-// site is a repository with a team at work in it.
-type site struct {
+// teamEnv is a repository with a team at work in it.
+type teamEnv struct {
 	t         *testing.T
 	dir, home string
 	env       []string
 	args      []string
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t *testing.T) *teamEnv {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		missing.Skip(t, "git: %v", err)
+		testneed.Need(t, "git: %v", err)
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, dir: filepath.Join(dir, "repo"), home: filepath.Join(dir, "home")}
+	s := &teamEnv{t: t, dir: filepath.Join(dir, "repo"), home: filepath.Join(dir, "home")}
 	s.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "HOLDFAST_")
 	}), "HOLDFAST_HOME="+s.home, "HOME="+dir, "NO_COLOR=1")
@@ -184,7 +184,7 @@ func newSite(t *testing.T) *site {
 }
 
 // tell says what each log has, when the test has failed.
-func (s *site) tell() {
+func (s *teamEnv) tell() {
 	if !s.t.Failed() {
 		return
 	}
@@ -193,7 +193,7 @@ func (s *site) tell() {
 		return
 	}
 	defer func() { _ = store.Close() }()
-	begun, err := session.New(store, nil).Begun(context.Background(), "lead")
+	begun, err := session.New(store, nil).Children(context.Background(), "lead")
 	ids := []string{"lead"}
 	for _, b := range begun {
 		ids = append(ids, b.ID)
@@ -206,7 +206,7 @@ func (s *site) tell() {
 	}
 }
 
-func (s *site) git(args ...string) string {
+func (s *teamEnv) git(args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Env = s.dir, s.env
@@ -217,7 +217,7 @@ func (s *site) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (s *site) command(args ...string) *exec.Cmd {
+func (s *teamEnv) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(s.t.Context(), "holdfast", args...)
 	cmd.Dir, cmd.Env = s.dir, s.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -225,7 +225,7 @@ func (s *site) command(args ...string) *exec.Cmd {
 }
 
 // sessions reads the store while a run writes it.
-func (s *site) sessions() *session.Sessions {
+func (s *teamEnv) sessions() *session.Sessions {
 	s.t.Helper()
 	store, err := sqlite.Open(filepath.Join(s.home, "sessions.db"), nil)
 	if err != nil {
@@ -236,7 +236,7 @@ func (s *site) sessions() *session.Sessions {
 }
 
 // kill runs the team until enough is true, and kills it then.
-func (s *site) kill(enough func() bool) {
+func (s *teamEnv) kill(enough func() bool) {
 	s.t.Helper()
 	cmd := s.command(append(slices.Clone(s.args), "build")...)
 	if err := cmd.Start(); err != nil {
@@ -258,7 +258,7 @@ func (s *site) kill(enough func() bool) {
 }
 
 // done counts the tasks that are completed.
-func (s *site) done(ctx context.Context, all *session.Sessions) int {
+func (s *teamEnv) done(ctx context.Context, all *session.Sessions) int {
 	list, err := tasks.Open(all, "lead", nil).List(ctx)
 	n := 0
 	for _, t := range list {
@@ -270,7 +270,7 @@ func (s *site) done(ctx context.Context, all *session.Sessions) int {
 }
 
 // resume goes on until nobody has anything to do. When that was so already, it says so.
-func (s *site) resume(all *session.Sessions) {
+func (s *teamEnv) resume(all *session.Sessions) {
 	s.t.Helper()
 	over := s.done(s.t.Context(), all) == 4
 	cmd := s.command(s.args...)
@@ -284,7 +284,7 @@ func (s *site) resume(all *session.Sessions) {
 }
 
 // check looks at what was made, and at what each log tells.
-func (s *site) check(all *session.Sessions) {
+func (s *teamEnv) check(all *session.Sessions) {
 	t := s.t
 	t.Helper()
 	for file, want := range map[string]string{
@@ -301,7 +301,7 @@ func (s *site) check(all *session.Sessions) {
 	if n := s.done(t.Context(), all); n != 4 {
 		t.Errorf("%d tasks are completed", n)
 	}
-	begun, err := all.Begun(t.Context(), "lead")
+	begun, err := all.Children(t.Context(), "lead")
 	if err != nil || len(begun) != 3 {
 		t.Fatalf("%d teammates: %v", len(begun), err)
 	}
@@ -364,7 +364,7 @@ func TestTeamOfThree(t *testing.T) {
 }
 
 // Killed anywhere, the team comes to the same end.
-func TestTeamsAreKilledAnywhere(t *testing.T) {
+func TestTeamKilledAtEveryRecord(t *testing.T) {
 	n := 2
 	if os.Getenv("HOLDFAST_HEAVY") != "" {
 		n = 20

@@ -16,8 +16,8 @@ func (c *versionCmd) Declare(b *command.Builder) {
 
 func (c *versionCmd) Run(_ context.Context, p *command.Program) error {
 	if c.JSON {
-		return p.Out.JSON(version.Of(), false)
+		return p.Out.JSON(version.Current(), false)
 	}
-	p.Out.Line("%s", version.Of().String())
+	p.Out.Line("%s", version.Current().String())
 	return nil
 }

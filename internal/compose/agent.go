@@ -20,15 +20,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// working is an agent whose Run is [agent.Agent.Work].
-type working struct{ *agent.Agent }
+// workAgent is an agent whose Run is [agent.Agent.Work].
+type workAgent struct{ *agent.Agent }
 
-func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
+func (w workAgent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return w.Work(ctx, input...)
 }
 
-// Loop is an agent as those see it who run it: [agent.Agent], by shape and with its contracts.
-type Loop interface {
+// Runner is an agent as those see it who run it: [agent.Agent], by shape and with its contracts.
+type Runner interface {
 	Start(ctx context.Context) (event.SessionOpened, error)
 	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
 	Submit(ctx context.Context, input ...transcript.Part) error
@@ -42,32 +42,32 @@ type Loop interface {
 
 // Agent is an agent that is put together with its session: here, or in a workspace.
 //
-//	Request ─► Make or MakeIn ─► Choose a session ─► Agent
+//	Request ─► Make or MakeInWorkspace ─► Choose a session ─► Agent
 type Agent struct {
-	Loop
-	Parts *Parts      // of one that works here; nil otherwise
-	Space *SpaceParts // of one that works in a workspace; nil otherwise
+	Runner
+	Parts     *Parts          // of one that works here; nil otherwise
+	Workspace *WorkspaceParts // of one that works in a workspace; nil otherwise
 
 	worktree bool
 }
 
-// People are who may be asked. The zero value is nobody: the settings decide what happens to
+// Askers are who may be asked. The zero value is nobody: the settings decide what happens to
 // a question then.
-type People struct {
+type Askers struct {
 	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
 	// Form has a person fill in what an MCP server asks for, without a record of it.
 	Form func(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error)
-	// Entered is called when the agent works in a worktree; nil is not called.
-	Entered func(path, branch string)
+	// OnWorkspace is called when the agent works in a worktree; nil is not called.
+	OnWorkspace func(path, branch string)
 }
 
-// Opener opens the store of an agent's session.
-type Opener func(ctx context.Context) (*stores.Store, error)
+// StoreOpener opens the store of an agent's session.
+type StoreOpener func(ctx context.Context) (*stores.Store, error)
 
 // New puts an agent together: in a workspace, or with nil here. It starts nothing but MCP servers,
 // and calls open for the store when all else is there, so that a spec with a mistake leaves no
 // store behind. The caller closes the agent and then the store.
-func New(ctx context.Context, r *Request, in *Space, open Opener, who People) (a *Agent, err error) {
+func New(ctx context.Context, r *Request, in *Workspace, open StoreOpener, who Askers) (a *Agent, err error) {
 	a = &Agent{}
 	defer func() {
 		if err != nil {
@@ -80,7 +80,7 @@ func New(ctx context.Context, r *Request, in *Space, open Opener, who People) (a
 	return a, a.make(ctx, r, open, who)
 }
 
-func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (err error) {
+func (a *Agent) make(ctx context.Context, r *Request, open StoreOpener, who Askers) (err error) {
 	if a.Parts, err = Make(ctx, r); err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 	}
 	o.Permissions.Ask, m.Tools.Form = who.ask(m.Settings), who.Form
 	if a.worktree = r.Spec.Worktree.Enabled; a.worktree {
-		if err := m.Tools.CheckApart(); err != nil {
+		if err := m.Tools.CheckWorktree(); err != nil {
 			return err
 		}
-		o.Enter = a.enterWorktree(r.Spec.Worktree.Name, who.Entered)
+		o.EnterDir = a.enterWorktree(r.Spec.Worktree.Name, who.OnWorkspace)
 	}
-	if o.Opening, err = r.description(&o); err != nil {
+	if o.NewSession, err = r.description(&o); err != nil {
 		return err
 	}
 	made, err := agent.New(m.Models.Primary, &o)
@@ -115,7 +115,7 @@ func (a *Agent) make(ctx context.Context, r *Request, open Opener, who People) (
 		return err
 	}
 	m.Attach(made)
-	a.Loop = working{made}
+	a.Runner = workAgent{made}
 	return nil
 }
 
@@ -139,11 +139,11 @@ func (r *Request) loads(ctx context.Context, sessions *session.Sessions, o *sess
 
 // description is what goes on record of the run, before its first turn.
 func (r *Request) description(o *agent.Options) ([]session.Draft, error) {
-	if r.Described == nil || o.NoPersist {
+	if r.RecordSpec == nil || o.NoPersist {
 		return nil, nil
 	}
-	spec := r.Described.Next("")
-	if err := spec.WithoutSecrets(func(text string) string {
+	spec := r.RecordSpec.ForResume("")
+	if err := spec.MaskSecrets(func(text string) string {
 		text, _ = o.Mask.Text(text)
 		return text
 	}); err != nil {
@@ -156,7 +156,7 @@ func (r *Request) description(o *agent.Options) ([]session.Draft, error) {
 
 // enterWorktree is [agent.Options].Enter of an agent that works in a worktree.
 func (a *Agent) enterWorktree(name string, entered func(path, branch string)) func(context.Context) (string, string, error) {
-	enter := a.Parts.Tools.Apart(name, "run")
+	enter := a.Parts.Tools.EnterWorktree(name, "run")
 	return func(ctx context.Context) (dir, told string, err error) {
 		dir, told, err = enter(ctx)
 		if at := a.Parts.Tools.Checkout(); err == nil && entered != nil {
@@ -166,11 +166,11 @@ func (a *Agent) enterWorktree(name string, entered func(path, branch string)) fu
 	}
 }
 
-func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, who People) (err error) {
-	if a.Space, err = MakeIn(ctx, r, in); err != nil {
+func (a *Agent) makeIn(ctx context.Context, r *Request, in *Workspace, open StoreOpener, who Askers) (err error) {
+	if a.Workspace, err = MakeInWorkspace(ctx, r, in); err != nil {
 		return err
 	}
-	m := a.Space
+	m := a.Workspace
 	s, err := open(ctx)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, 
 		return err
 	}
 	o.Options.Permissions.Ask = who.ask(m.Settings)
-	if o.Options.Opening, err = r.description(&o.Options); err != nil {
+	if o.Options.NewSession, err = r.description(&o.Options); err != nil {
 		return err
 	}
 	made, err := in.All.Agent(ctx, in.Settings.Slug, o)
@@ -191,12 +191,12 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Space, open Opener, 
 		return err
 	}
 	m.Attach(made)
-	a.Loop = made
+	a.Runner = made
 	return nil
 }
 
 // ask is who answers questions, or what the settings want when nobody does. Nil denies.
-func (p *People) ask(s *settings.Settings) func(context.Context, approval.Question) (approval.Answer, error) {
+func (p *Askers) ask(s *settings.Settings) func(context.Context, approval.Question) (approval.Answer, error) {
 	if p.Ask != nil {
 		return p.Ask
 	}
@@ -204,34 +204,34 @@ func (p *People) ask(s *settings.Settings) func(context.Context, approval.Questi
 }
 
 // Unattended answers questions when nobody is there. Nil denies.
-func Unattended(way settings.OnAsk) func(context.Context, approval.Question) (approval.Answer, error) {
+func Unattended(way settings.UnattendedPolicy) func(context.Context, approval.Question) (approval.Answer, error) {
 	switch way {
-	case settings.OnAskWait:
+	case settings.UnattendedWait:
 		return func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 			<-ctx.Done() // somebody has answered elsewhere, time is up, or the run is interrupted
 			return approval.Answer{}, context.Cause(ctx)
 		}
-	case settings.OnAskFail:
+	case settings.UnattendedSuspend:
 		return func(context.Context, approval.Question) (approval.Answer, error) {
-			return approval.Answer{}, approval.ErrLeave
+			return approval.Answer{}, approval.ErrSuspend
 		}
-	case settings.OnAskDeny:
+	case settings.UnattendedDeny:
 	}
 	return nil
 }
 
 // Settings are those that apply to the agent.
 func (a *Agent) Settings() *settings.Settings {
-	if a.Space != nil {
-		return a.Space.Settings
+	if a.Workspace != nil {
+		return a.Workspace.Settings
 	}
 	return a.Parts.Settings
 }
 
 // Notices say what does not count in the run, and why.
 func (a *Agent) Notices() []env.Notice {
-	if a.Space != nil {
-		return SettingsNotices(a.Space.Settings)
+	if a.Workspace != nil {
+		return SettingsNotices(a.Workspace.Settings)
 	}
 	return a.Parts.Notices()
 }
@@ -244,14 +244,14 @@ func (a *Agent) Masked(text string) string {
 }
 
 func (a *Agent) mask() *secret.Masker {
-	if a.Space != nil {
-		return a.Space.Options.Options.Mask
+	if a.Workspace != nil {
+		return a.Workspace.Options.Options.Mask
 	}
 	return a.Parts.Options.Mask
 }
 
-// KeptWorktree says what stays of a run that worked in a worktree.
-type KeptWorktree struct {
+// LeftWorktree says what stays of a run that worked in a worktree.
+type LeftWorktree struct {
 	Text     string // what stays, and why; "" when the worktree is gone
 	Worktree string // the worktree's name
 	Remove   string // the command that takes it away
@@ -259,22 +259,22 @@ type KeptWorktree struct {
 
 // LeaveWorktree takes the worktree away that the agent has worked in, if nothing in it would be
 // lost. With keep it stays. It is called before Close.
-func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (kept KeptWorktree) {
+func (a *Agent) LeaveWorktree(ctx context.Context, keep bool) (kept LeftWorktree) {
 	if !a.worktree || a.Parts.Tools.Checkout() == nil {
 		return kept
 	}
 	at := *a.Parts.Tools.Checkout()
-	kept.Text = a.Parts.Tools.LeaveApart(context.WithoutCancel(ctx), keep)
+	kept.Text = a.Parts.Tools.LeaveWorktree(context.WithoutCancel(ctx), keep)
 	kept.Worktree = filepath.Base(at.Path)
-	kept.Remove = "git worktree remove " + filepath.Join(worktree.Place, kept.Worktree)
+	kept.Remove = "git worktree remove " + filepath.Join(worktree.Dir, kept.Worktree)
 	return kept
 }
 
 // Close ends the agent and what was made for it.
 func (a *Agent) Close() error {
 	var err error
-	if a.Loop != nil {
-		err = a.Loop.Close()
+	if a.Runner != nil {
+		err = a.Runner.Close()
 	}
 	a.end()
 	return err
@@ -284,7 +284,7 @@ func (a *Agent) end() {
 	if a.Parts != nil {
 		a.Parts.Close()
 	}
-	if a.Space != nil {
-		a.Space.Close()
+	if a.Workspace != nil {
+		a.Workspace.Close()
 	}
 }

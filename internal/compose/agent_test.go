@@ -59,7 +59,7 @@ func TestLoading(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Choose(ctx, sessions, &runspec.Session{Resume: "none"}, dir, nil); !errors.Is(err, session.ErrNotFound) && outcome.Of(err) != outcome.NotFound {
+	if _, err := Choose(ctx, sessions, &runspec.Session{Resume: "none"}, dir, nil); !errors.Is(err, session.ErrNotFound) && outcome.FromError(err) != outcome.NotFound {
 		t.Error(err)
 	}
 }

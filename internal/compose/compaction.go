@@ -18,37 +18,37 @@ import (
 // Claude Code's variables, then the settings. A variable that cannot be read is refused.
 func compaction(e *env.Env, spec *runspec.Spec, s *settings.Settings) (agent.Compact, error) {
 	c := s.Compaction
-	o := agent.Compact{Off: !c.Auto.Value, Share: c.Share.Value, Items: c.Items.Value, Keep: c.Keep.Value}
-	over, err := compactOver(e, spec)
+	o := agent.Compact{Disabled: !c.Auto.Value, Threshold: c.Share.Value, Items: c.Items.Value, KeepTokens: c.KeepTokens.Value}
+	over, err := newCompactOverrides(e, spec)
 	if err != nil {
 		return o, err
 	}
-	o.Off = over.off || o.Off && over.items == 0
-	o.Share = cmp.Or(over.share, o.Share)
+	o.Disabled = over.off || o.Disabled && over.items == 0
+	o.Threshold = cmp.Or(over.share, o.Threshold)
 	o.Items = cmp.Or(over.items, o.Items)
 	o.Steps, err = compactSteps(s)
 	return o, err
 }
 
-// overCompact is what stands over the settings.
-type overCompact struct {
+// compactOverrides is what stands over the settings.
+type compactOverrides struct {
 	off   bool
 	share float64
 	items int
 }
 
-func compactOver(e *env.Env, spec *runspec.Spec) (o overCompact, err error) {
+func newCompactOverrides(e *env.Env, spec *runspec.Spec) (o compactOverrides, err error) {
 	if spec.Compaction.Items < 0 || spec.Compaction.Items > 0 && spec.Compaction.Items < 4 {
 		return o, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
 	}
 	for _, name := range []string{"DISABLE_AUTO_COMPACT", "DISABLE_COMPACT"} {
-		off, err := yes(e.Get(name))
+		off, err := boolPtr(e.Lookup(name))
 		if err != nil {
 			return o, outcome.Invalid(name+": "+err.Error(), "set it to 1, or unset it")
 		}
 		o.off = o.off || off
 	}
-	if text := e.Get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"); text != "" {
+	if text := e.Lookup("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"); text != "" {
 		percent, err := strconv.Atoi(text)
 		if err != nil || percent < 1 || percent > 100 {
 			return o, outcome.Invalid(fmt.Sprintf("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: %q is no percentage", text), "set it to a number from 1 to 100, or unset it")
@@ -56,7 +56,7 @@ func compactOver(e *env.Env, spec *runspec.Spec) (o overCompact, err error) {
 		o.share = float64(percent) / 100
 	}
 	switch {
-	case spec.Compaction.Off:
+	case spec.Compaction.Disabled:
 		o.off = true
 	case spec.Compaction.Items > 0:
 		o.off, o.items = false, spec.Compaction.Items
@@ -66,7 +66,7 @@ func compactOver(e *env.Env, spec *runspec.Spec) (o overCompact, err error) {
 
 // compactSettings is the same as settings, for an agent elsewhere.
 func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) {
-	o, err := compactOver(e, spec)
+	o, err := newCompactOverrides(e, spec)
 	switch {
 	case err != nil:
 		return nil, err
@@ -81,8 +81,8 @@ func compactSettings(e *env.Env, spec *runspec.Spec) (list []string, err error) 
 	return list, nil
 }
 
-// yes reads a switch of the environment.
-func yes(text string) (bool, error) {
+// boolPtr reads a switch of the environment.
+func boolPtr(text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "", "0", "false", "no", "off":
 		return false, nil
@@ -95,7 +95,7 @@ func yes(text string) (bool, error) {
 // compactSteps makes the steps that settings name; nil is the agent's own.
 func compactSteps(s *settings.Settings) (list []agent.Mutator, err error) {
 	for _, step := range s.Compaction.Steps.Value {
-		r := agent.Reduction{Step: step.Name, Items: step.Items, Tokens: s.Compaction.Keep.Value}
+		r := agent.CompactionStep{Step: step.Name, Items: step.Items, Tokens: s.Compaction.KeepTokens.Value}
 		if step.Name == "redact" {
 			r.Mask, err = s.Masker()
 			if err == nil && r.Mask == nil { // masking is off where things are written down

@@ -34,22 +34,22 @@ type Request struct {
 	Cwd  string // the folder that the agent works in, absolute
 
 	// What a host brings by itself.
-	Model, Fallback model.Model     // instead of what the spec names
-	Tools           []tool.Tool     // more tools
-	Given           *settings.Given // settings that were read elsewhere
-	Telemetry       *otel.Telemetry // that agents share; nil: as the environment says
+	Model, Fallback model.Model        // instead of what the spec names
+	Tools           []tool.Tool        // more tools
+	Preloaded       *settings.Portable // settings that were read elsewhere
+	Telemetry       *otel.Telemetry    // that agents share; nil: as the environment says
 
 	// Loading is called with the size of the session that the agent goes on with, in bytes of its
 	// payloads, before it is read; nil: nobody wants to know.
 	Loading func(bytes int64)
 
-	// Described is what goes on record as the run's description when its first turn begins; nil: nothing.
-	Described *runspec.Spec
+	// RecordSpec is what goes on record as the run's description when its first turn begins; nil: nothing.
+	RecordSpec *runspec.Spec
 
-	Contained  bool // a container holds the whole process
-	NoShell    bool // there is no shell, and so no Bash
-	Foreground bool // nothing goes on in the background
-	Loud       bool // notices say what the sandbox cannot do
+	InContainer  bool // a container holds the whole process
+	NoShell      bool // there is no shell, and so no Bash
+	NoBackground bool // nothing goes on in the background
+	Verbose      bool // notices say what the sandbox cannot do
 }
 
 // Parts are what an agent is made of.
@@ -79,8 +79,8 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 		return m, err
 	}
 	m.Tools, err = tools.New(&tools.Options{
-		Env: e, Settings: m.Settings, Spec: spec, Cwd: r.Cwd, Model: r.Model, Own: r.Tools, Contained: r.Contained, NoShell: r.NoShell,
-		Foreground: r.Foreground, Loud: r.Loud,
+		Env: e, Settings: m.Settings, Spec: spec, Cwd: r.Cwd, Model: r.Model, HostTools: r.Tools, Contained: r.InContainer, NoShell: r.NoShell,
+		Foreground: r.NoBackground, Verbose: r.Verbose,
 	})
 	if err != nil {
 		return m, err
@@ -102,7 +102,7 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	}
 	style, err := styleText(e, m.Settings)
 	switch {
-	case err != nil && r.Given != nil: // the person's styles are not in a container
+	case err != nil && r.Preloaded != nil: // the person's styles are not in a container
 		e.Warn("%v", err)
 	case err != nil:
 		return m, err
@@ -116,11 +116,11 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 			Retry:     retries(m.Settings),
 		},
 		Permissions: agent.Permissions{
-			Config:     box.Permissions,
-			UsualMode:  m.Settings.Mode.Origin.Layer != layernames.Flag,
-			AskTimeout: m.Settings.AskTimeout.Value,
-			Sandbox:    held,
-			Profile:    profile,
+			Config:      box.Permissions,
+			DefaultMode: m.Settings.Mode.Origin.Layer != layernames.Flag,
+			AskTimeout:  m.Settings.AskTimeout.Value,
+			Sandbox:     held,
+			Profile:     profile,
 		}, Tools: box.Registry, Background: box.Background,
 		Subagents: box.Subagents(), Hooks: agent.Hooks{Setup: spec.Hooks.Setup}, Mask: mask,
 		Limits: agent.Limits{MaxTurns: spec.Limits.MaxTurns, MaxBudgetUSD: budget(spec)}, Clock: e.Clock, Compact: compact,
@@ -128,9 +128,9 @@ func Make(ctx context.Context, r *Request) (m *Parts, err error) {
 	if box.Telemetry, m.flush, err = telemetry(ctx, r, &m.Options); err != nil {
 		return m, err
 	}
-	m.Options.Instructions, m.Options.Expand = box.Told(), box.Expand
+	m.Options.Instructions, m.Options.Expand = box.AgentInstructions(), box.Expand
 	m.Options.LoopObservers = append(m.Options.LoopObservers, box)
-	m.Options.Return, m.Options.LeaseLost = box.GoBack, box.EndServers
+	m.Options.RestoreDir, m.Options.OnLeaseLost = box.RestoreDir, box.EndServers
 	box.WatchFiles(&m.Options)
 	attachHooks := box.Hooks().Attach(&m.Options)
 	m.attach = func(a *agent.Agent) {
@@ -191,7 +191,7 @@ func (m *Parts) Close() {
 
 // checkHooks refuses --no-hooks where the administrator's hooks run all the same.
 func checkHooks(spec *runspec.Spec, s *settings.Settings) error {
-	if !spec.Hooks.Off {
+	if !spec.Hooks.Disabled {
 		return nil
 	}
 	i := slices.IndexFunc(s.Hooks, func(h settings.Hook) bool { return h.Status == settings.HookTrusted })
@@ -199,7 +199,7 @@ func checkHooks(spec *runspec.Spec, s *settings.Settings) error {
 		return nil
 	}
 	return &outcome.Failure{
-		Message: "--no-hooks: the administrator's settings have hooks (" + settings.Where(s.Hooks[i].Origin) + ")",
+		Message: "--no-hooks: the administrator's settings have hooks (" + settings.OriginText(s.Hooks[i].Origin) + ")",
 		Advice:  "leave --no-hooks out", Result: outcome.Denied,
 	}
 }

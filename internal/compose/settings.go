@@ -23,7 +23,7 @@ func Settings(r *Request) (*settings.Settings, error) {
 	if o.Flags, err = tools.Flags(r.Spec); err != nil {
 		return nil, err
 	}
-	o.Given, o.MCP, o.StrictMCP = r.Given, r.Spec.MCP.Configs, r.Spec.MCP.Strict
+	o.Portable, o.MCP, o.StrictMCP = r.Preloaded, r.Spec.MCP.Configs, r.Spec.MCP.Strict
 	for _, dir := range r.Spec.AddDirs {
 		abs, err := r.Env.Folder(dir)
 		if err != nil {
@@ -44,7 +44,7 @@ func SettingsNotices(s *settings.Settings) (list []env.Notice) {
 		list = append(list, env.Notice{Text: what, Hint: hint})
 	}
 	list = append(list, ServerNotices(s.Project, s.MCPServers)...)
-	if what, hint := s.ForeignNotice(); what != "" {
+	if what, hint := s.UnsupportedNotice(); what != "" {
 		list = append(list, env.Notice{Text: what, Hint: hint})
 	}
 	for _, w := range s.Warnings {
@@ -56,7 +56,7 @@ func SettingsNotices(s *settings.Settings) (list []env.Notice) {
 // ServerNotices say which MCP servers are left out.
 func ServerNotices(folder string, servers []settings.MCPServer) (list []env.Notice) {
 	for _, n := range settings.MCPNotices(folder, servers) {
-		list = append(list, env.Notice{Text: n.What, Hint: n.Hint})
+		list = append(list, env.Notice{Text: n.Text, Hint: n.Hint})
 	}
 	return list
 }

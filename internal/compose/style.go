@@ -69,11 +69,11 @@ func styleText(e *env.Env, s *settings.Settings) (string, error) {
 	}
 	slices.Sort(names)
 	if s.Program(s.OutputStyle.Origin.File) != "" { // it was chosen for that program
-		e.Warn("%s: there is no output style %q, and the agent writes as by default", settings.Where(s.OutputStyle.Origin), name)
+		e.Warn("%s: there is no output style %q, and the agent writes as by default", settings.OriginText(s.OutputStyle.Origin), name)
 		return "", nil
 	}
 	return "", outcome.Invalid(
-		fmt.Sprintf("%s: there is no output style %q", settings.Where(s.OutputStyle.Origin), name),
+		fmt.Sprintf("%s: there is no output style %q", settings.OriginText(s.OutputStyle.Origin), name),
 		"there are "+strings.Join(slices.Compact(names), ", ")+"; one of your own is a file output-styles/NAME.md in HOLDFAST_HOME",
 	)
 }

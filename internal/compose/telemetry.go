@@ -20,7 +20,7 @@ func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telem
 		o.LoopObservers = append(o.LoopObservers, t)
 		return t, func() {}, nil
 	}
-	if !otel.Wanted(e.Get) {
+	if !otel.Enabled(e.Lookup) {
 		return nil, func() {}, nil
 	}
 	if t, err = OpenTelemetry(ctx, e); err != nil {
@@ -29,7 +29,7 @@ func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telem
 	o.LoopObservers = append(o.LoopObservers, t)
 	return t, func() {
 		if err := t.Shutdown(context.WithoutCancel(ctx)); err != nil {
-			e.Send(env.Notice{Text: err.Error(), Hint: outcome.Hint(err)})
+			e.SendNotice(env.Notice{Text: err.Error(), Hint: outcome.Hint(err)})
 		}
 	}, nil
 }
@@ -37,7 +37,7 @@ func telemetry(ctx context.Context, r *Request, o *agent.Options) (t *otel.Telem
 // OpenTelemetry opens what observes agents and sends spans and metrics where the environment says.
 // The caller shuts it down.
 func OpenTelemetry(ctx context.Context, e *env.Env) (*otel.Telemetry, error) {
-	t, err := otel.New(ctx, &otel.Options{Env: e.Get, Version: version.Of().Version, Clock: e.Clock})
+	t, err := otel.New(ctx, &otel.Options{Env: e.Lookup, Version: version.Current().Version, Clock: e.Clock})
 	if err != nil {
 		return nil, &outcome.Failure{Message: err.Error(), Advice: outcome.Hint(err), Result: outcome.Usage, Cause: err}
 	}

@@ -16,47 +16,47 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// Space is a workspace that an agent works in.
-type Space struct {
+// Workspace is a workspace that an agent works in.
+type Workspace struct {
 	All      *workspace.Workspaces
 	Settings *workspace.Settings
 	Project  string // the folder of this machine
 	Kind     string // of the agent
 }
 
-// OpenSpace opens a workspace for an agent of a kind; "" is the one of its settings.
+// OpenWorkspace opens a workspace for an agent of a kind; "" is the one of its settings.
 // The caller closes it.
-func OpenSpace(ctx context.Context, all *workspace.Workspaces, slug, kind string) (*Space, error) {
+func OpenWorkspace(ctx context.Context, all *workspace.Workspaces, slug, kind string) (*Workspace, error) {
 	s, err := all.Get(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
-	return &Space{all, s, all.ProjectFolder(s), cmp.Or(kind, s.Agent.Kind)}, nil
+	return &Workspace{all, s, all.ProjectFolder(s), cmp.Or(kind, s.Agent.Kind)}, nil
 }
 
 // Close closes the workspaces.
-func (s *Space) Close() { _ = s.All.Close() }
+func (s *Workspace) Close() { _ = s.All.Close() }
 
-// Own reports whether the agent is our own loop.
-func (s *Space) Own() bool { return s.Kind == workspace.KindHoldfast }
+// IsBuiltin reports whether the agent is our own loop.
+func (s *Workspace) IsBuiltin() bool { return s.Kind == workspace.KindHoldfast }
 
-// SpaceParts are what an agent in a workspace is made of.
+// WorkspaceParts are what an agent in a workspace is made of.
 //
 //	spec ─► settings of the host ─┬─ our own loop: models here, all else told to the process inside
 //	                              └─ another agent: permissions, hooks and questions here
-type SpaceParts struct {
-	In       *Space
-	Settings *settings.Settings
-	Models   *models.Models         // of our own loop; nil otherwise
-	Options  workspace.AgentOptions // without a session, and without anybody to ask
+type WorkspaceParts struct {
+	Workspace *Workspace
+	Settings  *settings.Settings
+	Models    *models.Models         // of our own loop; nil otherwise
+	Options   workspace.AgentOptions // without a session, and without anybody to ask
 
 	hooks *hooks.Hooks
 	flush func()
 }
 
-// MakeIn makes the parts of an agent in a workspace. The caller closes them, after the agent.
-func MakeIn(ctx context.Context, r *Request, in *Space) (m *SpaceParts, err error) {
-	m = &SpaceParts{In: in, hooks: &hooks.Hooks{}}
+// MakeInWorkspace makes the parts of an agent in a workspace. The caller closes them, after the agent.
+func MakeInWorkspace(ctx context.Context, r *Request, in *Workspace) (m *WorkspaceParts, err error) {
+	m = &WorkspaceParts{Workspace: in, hooks: &hooks.Hooks{}}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -82,17 +82,17 @@ func MakeIn(ctx context.Context, r *Request, in *Space) (m *SpaceParts, err erro
 	if _, m.flush, err = telemetry(ctx, r, &m.Options.Options); err != nil {
 		return m, err
 	}
-	if in.Own() {
+	if in.IsBuiltin() {
 		return m, m.ownLoop(ctx, r)
 	}
 	return m, m.guest(r)
 }
 
 // ownLoop is our own loop: it reads the folder's settings inside, and is told the others.
-func (m *SpaceParts) ownLoop(ctx context.Context, r *Request) (err error) {
+func (m *WorkspaceParts) ownLoop(ctx context.Context, r *Request) (err error) {
 	e, spec := r.Env, *r.Spec
 	if spec.Model == "" {
-		spec.Model = m.In.Settings.Model
+		spec.Model = m.Workspace.Settings.Model
 	}
 	own := *r
 	own.Spec = &spec
@@ -105,11 +105,11 @@ func (m *SpaceParts) ownLoop(ctx context.Context, r *Request) (err error) {
 	if err != nil {
 		return err
 	}
-	o, err := e.SettingsOptions(m.In.Project, nil)
+	o, err := e.SettingsOptions(m.Workspace.Project, nil)
 	if err != nil {
 		return err
 	}
-	inside.Given, err = settings.Give(o)
+	inside.Settings, err = settings.Give(o)
 	return err
 }
 
@@ -119,7 +119,7 @@ func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
 	s.Cwd, s.Model, s.Workspace, s.Prompt = workspace.WorkFolder, "", "", ""
 	s.Strategy, s.StrategyPath = nil, ""
 	s.Container, s.Session, s.Environment = runspec.Container{}, runspec.Session{}, runspec.Environment{}
-	s.ModelOptions.Fallback, s.ModelOptions.BaseURL, s.Permissions.OnAsk = "", "", ""
+	s.ModelOptions.Fallback, s.ModelOptions.BaseURL, s.Permissions.Unattended = "", "", ""
 	s.Permissions.Settings = nil
 	for _, f := range spec.Permissions.Settings {
 		if !jsontree.StartsObject(f) {
@@ -137,17 +137,17 @@ func runInside(e *env.Env, spec *runspec.Spec) (runspec.Spec, error) {
 }
 
 // guest is an agent of another make, which is judged and held back here.
-func (m *SpaceParts) guest(r *Request) (err error) {
+func (m *WorkspaceParts) guest(r *Request) (err error) {
 	o := &m.Options.Options
 	if o.Permissions.Config, err = m.Settings.Policy(); err != nil {
 		return err
 	}
-	o.Permissions.Config.Folders = []string{m.In.Project}
+	o.Permissions.Config.Folders = []string{m.Workspace.Project}
 	m.Options.ModelName, o.System = r.Spec.Model, r.Spec.Instructions.AppendSystem
 	if err := checkHooks(r.Spec, m.Settings); err != nil {
 		return err
 	}
-	if m.hooks, err = hooks.Open(&hooks.Options{Env: r.Env, Settings: m.Settings, Folders: []string{m.In.Project}}); err != nil {
+	if m.hooks, err = hooks.Open(&hooks.Options{Env: r.Env, Settings: m.Settings, Folders: []string{m.Workspace.Project}}); err != nil {
 		return err
 	}
 	m.hooks.Attach(o)
@@ -155,22 +155,22 @@ func (m *SpaceParts) guest(r *Request) (err error) {
 }
 
 // Attach tells the hooks whose transcript they read.
-func (m *SpaceParts) Attach(a *workspace.Agent) { m.hooks.Follow(a.Snapshot) }
+func (m *WorkspaceParts) Attach(a *workspace.Agent) { m.hooks.SetSnapshot(a.Snapshot) }
 
 // Label is the model as people read it.
-func (m *SpaceParts) Label() string {
+func (m *WorkspaceParts) Label() string {
 	if m.Models != nil {
 		return m.Models.Primary.Info().String()
 	}
-	name := cmp.Or(m.Options.ModelName, m.In.Settings.Model)
-	if name == "" || m.In.Kind != m.In.Settings.Agent.Kind && m.Options.ModelName == "" {
-		return m.In.Kind
+	name := cmp.Or(m.Options.ModelName, m.Workspace.Settings.Model)
+	if name == "" || m.Workspace.Kind != m.Workspace.Settings.Agent.Kind && m.Options.ModelName == "" {
+		return m.Workspace.Kind
 	}
-	return m.In.Kind + "/" + name
+	return m.Workspace.Kind + "/" + name
 }
 
 // KeySource says where a key of the model came from.
-func (m *SpaceParts) KeySource() string {
+func (m *WorkspaceParts) KeySource() string {
 	if m.Models != nil {
 		return m.Models.KeySource
 	}
@@ -178,11 +178,11 @@ func (m *SpaceParts) KeySource() string {
 }
 
 // Lasting reports whether a later command can go on with the model.
-func (m *SpaceParts) Lasting() bool {
+func (m *WorkspaceParts) Lasting() bool {
 	return m.Models == nil || m.Models.Primary.Info().Provider != "scripted"
 }
 
-func (m *SpaceParts) Close() {
+func (m *WorkspaceParts) Close() {
 	if m.flush != nil {
 		m.flush()
 	}

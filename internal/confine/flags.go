@@ -20,9 +20,9 @@ type Flags struct {
 	Command     []string
 }
 
-// Asked reports whether a command line, without the program's name, is one for
+// IsInvocation reports whether a command line, without the program's name, is one for
 // this package, and returns what follows.
-func Asked(args []string) ([]string, bool) {
+func IsInvocation(args []string) ([]string, bool) {
 	if len(args) < 2 || args[0] != "sandbox" || args[1] != "exec" {
 		return nil, false
 	}

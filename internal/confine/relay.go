@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// relay passes signals on to a command.
-type relay struct {
+// signalRelay passes signals on to a command.
+type signalRelay struct {
 	drop     []os.Signal
 	ch       chan os.Signal
 	catching sync.WaitGroup
@@ -21,13 +21,13 @@ type relay struct {
 // newRelay begins to catch signals. A command with the terminal gets from the
 // terminal itself what its keys and its size cause; passing that on would be twice.
 // What we are told to ignore, as by nohup, is left alone.
-func newRelay(terminal bool) *relay {
-	r := &relay{ch: make(chan os.Signal, 16), done: make(chan struct{})}
+func newRelay(terminal bool) *signalRelay {
+	r := &signalRelay{ch: make(chan os.Signal, 16), done: make(chan struct{})}
 	if terminal {
-		r.drop = keyed // and not ignored, since the command would inherit that
+		r.drop = keyboardSignals // and not ignored, since the command would inherit that
 	}
 	r.catching.Go(func() {
-		for _, s := range relayed {
+		for _, s := range forwardedSignals {
 			if !signal.Ignored(s) {
 				signal.Notify(r.ch, s) // two turns of a locked thread each
 			}
@@ -37,10 +37,10 @@ func newRelay(terminal bool) *relay {
 }
 
 // wait returns when signals are caught. It is called before a command starts.
-func (r *relay) wait() { r.catching.Wait() }
+func (r *signalRelay) wait() { r.catching.Wait() }
 
 // start passes on what has come since newRelay, and what comes.
-func (r *relay) start(cmd *sandbox.Cmd) {
+func (r *signalRelay) start(cmd *sandbox.Cmd) {
 	r.gone.Go(func() {
 		for {
 			select {
@@ -56,7 +56,7 @@ func (r *relay) start(cmd *sandbox.Cmd) {
 }
 
 // stop passes nothing on any more.
-func (r *relay) stop() {
+func (r *signalRelay) stop() {
 	signal.Stop(r.ch)
 	close(r.done)
 	r.gone.Wait()

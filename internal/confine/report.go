@@ -36,8 +36,8 @@ func openReport(where, dir string) (*report, error) {
 	return &report{file: f}, nil
 }
 
-// ending is what is written.
-type ending struct {
+// exitDoc is what is written.
+type exitDoc struct {
 	ExitCode int    `json:"exit_code"` // -1 when it did not end by itself
 	Signal   string `json:"signal,omitempty"`
 	*sandbox.Report
@@ -48,7 +48,7 @@ func (r *report) write(s *sandbox.State, told *sandbox.Report) error {
 	if r == nil {
 		return nil
 	}
-	e := ending{ExitCode: -1, Report: told}
+	e := exitDoc{ExitCode: -1, Report: told}
 	if s != nil {
 		e.ExitCode = s.ExitCode()
 		if s.Status.Signaled() {

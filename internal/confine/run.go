@@ -36,9 +36,9 @@ type Call struct {
 
 	Managed string // as in [settings.Options]
 
-	// Again: when the command cannot run, somebody does all of this once more and
+	// ExplainLater: when the command cannot run, somebody does all of this once more and
 	// tells why. So nothing is told now.
-	Again bool
+	ExplainLater bool
 }
 
 // Run runs the command and waits for its end. Signals that we get meanwhile are
@@ -84,7 +84,7 @@ func (c *Call) Run(ctx context.Context) (status syscall.WaitStatus, err error) {
 
 // failed reports that the command did not run.
 func (c *Call) failed(to *report, r *sandbox.Report, err *NotRun) error {
-	if c.Again {
+	if c.ExplainLater {
 		return err
 	}
 	if r == nil {
@@ -111,23 +111,23 @@ func (c *Call) open() (*sandbox.Sandbox, string, error) {
 	for _, w := range c.Flags.Write {
 		folders = append(folders, c.absolute(w))
 	}
-	own, err := sandbox.NewChecker(c.own(), &sandbox.Options{
+	own, err := sandbox.NewChecker(c.flagSettings(), &sandbox.Options{
 		Home: c.User, Dir: c.Dir, Origin: policy.Origin{Layer: layernames.Flag}, Trusted: true,
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, Once: true}
+	o := &sandbox.OpenOptions{Folders: folders, Home: c.User, SingleCommand: true}
 	if c.Home != "" {
-		o.State, o.Quarantine = []string{c.Home}, string(quarantine.Of(c.Home))
-		o.Caches, _ = caches.Of(c.Home, &caches.Person{Home: c.User, Get: c.get}, dir) // without it, the command has no caches
+		o.State, o.Quarantine = []string{c.Home}, string(quarantine.Open(c.Home))
+		o.Caches, _ = caches.DirFor(c.Home, &caches.User{Home: c.User, Get: c.get}, dir) // without it, the command has no caches
 	}
 	box, err := sandbox.Open(append([]*sandbox.Checker{own}, list...), o)
 	return box, dir, err
 }
 
-// own are the settings that the flags are.
-func (c *Call) own() *sandbox.Settings {
+// flagSettings are the settings that the flags are.
+func (c *Call) flagSettings() *sandbox.Settings {
 	s := &sandbox.Settings{AllowedWritePaths: c.Flags.Write, AllowedReadPaths: c.Flags.Read, DeniedPaths: c.Flags.Deny}
 	if len(c.Flags.AllowDomain) > 0 {
 		s.Network = &sandbox.Network{AllowedDomains: c.Flags.AllowDomain}
@@ -150,14 +150,14 @@ func (c *Call) layers(dir string) ([]*sandbox.Checker, error) {
 		if !inSettingsFile(source) {
 			return c.block(source, given)
 		}
-		o.Files, o.Alone, o.Cwd = []string{given}, true, c.Dir
+		o.Files, o.FlagsOnly, o.Cwd = []string{given}, true, c.Dir
 	}
 	s, err := settings.Load(o)
 	if err != nil {
 		return nil, err
 	}
 	list := s.Checkers()
-	if o.Alone && len(list) == 0 {
+	if o.FlagsOnly && len(list) == 0 {
 		return nil, &NotRun{err: fmt.Errorf(`%s has no "sandbox" block`, c.Flags.Settings), Kind: NotConfined}
 	}
 	return list, nil

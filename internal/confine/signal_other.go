@@ -5,6 +5,6 @@ package confine
 import "os"
 
 var (
-	relayed = []os.Signal{os.Interrupt}
-	keyed   []os.Signal
+	forwardedSignals = []os.Signal{os.Interrupt}
+	keyboardSignals  []os.Signal
 )

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // tools skips a test that lacks a browser, node, or the packages that drive it; the others
@@ -26,11 +26,11 @@ func tools(t *testing.T) {
 	}
 	for _, name := range []string{"HOLDFAST_WEBTOOLS", "HOLDFAST_CHROMIUM"} {
 		if os.Getenv(name) == "" {
-			missing.Skip(t, "%s is not set: eval \"$(scripts/services env browser webtools)\" makes this run", name)
+			testneed.Need(t, "%s is not set: eval \"$(scripts/services env browser webtools)\" makes this run", name)
 		}
 	}
 	if _, err := exec.LookPath("node"); err != nil {
-		missing.Skip(t, "no node on the PATH: apt-get install nodejs makes this run")
+		testneed.Need(t, "no node on the PATH: apt-get install nodejs makes this run")
 	}
 	t.Parallel()
 }

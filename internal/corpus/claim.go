@@ -33,28 +33,28 @@ func Claim(t *testing.T, cases []Case, handled map[string]func(*testing.T, Case)
 	}
 }
 
-// Plays has a test that is written for one case check it: says is what the case says, a JSON
+// Test has a test that is written for one case check it: says is what the case says, a JSON
 // object of its settings, input, given, when and expect. When the case comes to say something
 // else, the test has to be looked at, and fails until somebody did.
-func Plays(says string, test func(*testing.T, Case)) func(*testing.T, Case) {
+func Test(says string, test func(*testing.T, Case)) func(*testing.T, Case) {
 	return func(t *testing.T, c Case) {
 		t.Helper()
-		if err := c.Differs(says); err != nil {
+		if err := c.CompareClaim(says); err != nil {
 			t.Fatal(err)
 		}
 		test(t, c)
 	}
 }
 
-// Differs compares what a case says with what a test takes it to say.
-func (c Case) Differs(says string) error {
+// CompareClaim compares what a case says with what a test takes it to say.
+func (c Case) CompareClaim(says string) error {
 	var want map[string]any
 	if err := json.Unmarshal([]byte(says), &want); err != nil {
 		return fmt.Errorf("%s: what the test plays is no JSON object: %w", c.ID, err)
 	}
 	for _, name := range []string{"settings", "input", "given", "when", "expect"} {
 		var is any
-		raw := c.look(name)
+		raw := c.lookup(name)
 		if len(raw) > 0 {
 			if err := json.Unmarshal(raw, &is); err != nil {
 				return fmt.Errorf("%s: %s: %w", c.ID, name, err)

@@ -54,21 +54,21 @@ type Case struct {
 
 // Settings is what goes in, or nil. Who asks for it, or for another of these, has read it:
 // [Claim] fails a case of which something that counts was not read.
-func (c Case) Settings() json.RawMessage { return c.look("settings") }
+func (c Case) Settings() json.RawMessage { return c.lookup("settings") }
 
 // Input is what goes in, or nil.
-func (c Case) Input() json.RawMessage { return c.look("input") }
+func (c Case) Input() json.RawMessage { return c.lookup("input") }
 
-// Given is how things are before, or nil.
-func (c Case) Given() json.RawMessage { return c.look("given") }
+// Setup is how things are before, or nil.
+func (c Case) Setup() json.RawMessage { return c.lookup("given") }
 
-// When is what is done, or nil.
-func (c Case) When() json.RawMessage { return c.look("when") }
+// Action is what is done, or nil.
+func (c Case) Action() json.RawMessage { return c.lookup("when") }
 
 // Expect is what comes out.
-func (c Case) Expect() json.RawMessage { return c.look("expect") }
+func (c Case) Expect() json.RawMessage { return c.lookup("expect") }
 
-func (c Case) look(name string) json.RawMessage {
+func (c Case) lookup(name string) json.RawMessage {
 	c.read[name] = true
 	return c.data[name]
 }
@@ -85,8 +85,8 @@ func (c Case) unread() []string {
 	return list
 }
 
-// Near makes a case of what a test has thought of itself: JSON texts by the name of the field.
-func Near(fields map[string]string) Case {
+// Variants makes a case of what a test has thought of itself: JSON texts by the name of the field.
+func Variants(fields map[string]string) Case {
 	c := Case{ID: "near", data: map[string]json.RawMessage{}, read: map[string]bool{}}
 	for name, text := range fields {
 		c.data[name] = json.RawMessage(text)

@@ -129,11 +129,11 @@ func b2i(b bool) int {
 // A case is read when somebody has asked for all that goes in and comes out; steps in prose,
 // and what is empty, need not be.
 func TestUnread(t *testing.T) {
-	c := Near(map[string]string{"given": `{"a":1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`, "input": `null`})
+	c := Variants(map[string]string{"given": `{"a":1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`, "input": `null`})
 	if got := c.unread(); !slices.Equal(got, []string{"given", "expect"}) {
 		t.Errorf("unread are %v", got)
 	}
-	c.Given()
+	c.Setup()
 	if got := c.unread(); !slices.Equal(got, []string{"expect"}) {
 		t.Errorf("unread are %v", got)
 	}
@@ -144,7 +144,7 @@ func TestUnread(t *testing.T) {
 }
 
 func TestDiffers(t *testing.T) {
-	c := Near(map[string]string{"given": `{"a": 1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`})
+	c := Variants(map[string]string{"given": `{"a": 1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`})
 	for says, same := range map[string]bool{
 		`{"expect": {"b": []}, "given": {"a": 1}, "when": ["x"]}`:                    true,
 		`{"expect": {"b": []}, "given": {"a": 2}, "when": ["x"]}`:                    false,
@@ -154,7 +154,7 @@ func TestDiffers(t *testing.T) {
 		`{"expect": {"b": []}, "given": {"a": 1}, "when": ["x"], "input": {"c": 1}}`: false,
 		`no JSON`: false,
 	} {
-		if err := c.Differs(says); (err == nil) != same {
+		if err := c.CompareClaim(says); (err == nil) != same {
 			t.Errorf("%s: %v", says, err)
 		}
 	}

@@ -145,14 +145,14 @@ func (s *askSeries) trial(t *testing.T) {
 	s.undisturbed(t, s.rng.IntN(2) == 0)
 }
 
-// moment is when a child is killed.
-type moment struct {
+// killPoint is when a child is killed.
+type killPoint struct {
 	name   string
 	person bool                               // the child's own person is there
 	strike func(*testing.T, *askSeries) error // returns at the moment; nil: any time
 }
 
-var moments = []moment{
+var moments = []killPoint{
 	{"anywhere", true, nil},
 	{"anywhere, alone", false, nil},
 	{"open", false, func(t *testing.T, s *askSeries) error {
@@ -239,7 +239,7 @@ func (s *askSeries) answer(t *testing.T) {
 	for _, q := range open {
 		ans, err := approval.Resolve(t.Context(), s.sessions, "s", Choice(q, "parent"))
 		if won, ok := errors.AsType[*approval.AnsweredError](err); ok {
-			ans, err = won.Winner, nil
+			ans, err = won.First, nil
 		}
 		if err != nil {
 			t.Errorf("question %s cannot be answered: %v", q.ID, err)
@@ -299,9 +299,9 @@ func (s *askSeries) took(t *testing.T, r *Report) {
 	}
 }
 
-func (s *askSeries) asked(t *testing.T) []*Asked {
+func (s *askSeries) asked(t *testing.T) []*QuestionState {
 	t.Helper()
-	list, _, err := AskedIn(t.Context(), s.store, "s", "s", s.task.Ledger)
+	list, _, err := ReadQuestions(t.Context(), s.store, "s", "s", s.task.Ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,8 +333,8 @@ func (s *askSeries) check(t *testing.T, over bool) {
 		if err := a.Check(over); err != nil {
 			t.Error(err)
 		}
-		if ans, ok := s.given[a.Question.ID]; ok && (len(a.Answers) == 0 || a.Answers[0].Decision != ans.Decision || a.Answers[0].By != ans.By) {
-			t.Errorf("%s: %s by %s was told to count, and the log has %+v", a.Question.Use, ans.Decision, ans.By, a.Answers)
+		if ans, ok := s.given[a.Question.ID]; ok && (len(a.Answers) == 0 || a.Answers[0].Decision != ans.Decision || a.Answers[0].Actor != ans.Actor) {
+			t.Errorf("%s: %s by %s was told to count, and the log has %+v", a.Question.Use, ans.Decision, ans.Actor, a.Answers)
 		}
 		if len(a.Answers) == 0 {
 			open[a.Question.ID] = true

@@ -86,7 +86,7 @@ func (t Task) run(ctx context.Context, report *Reporter) (err error) {
 			return fmt.Errorf("%w: %w", errNoMount, err)
 		}
 		defer func() {
-			report.Event(Event{What: Over})
+			report.Event(Event{What: TakenOver})
 			if e := run(ctx, "umount", t.Mount); err == nil {
 				err = e
 			}
@@ -130,9 +130,9 @@ func (t Task) inStore(ctx context.Context, work func(context.Context, job) error
 		report.Ready()
 		return contend(ctx, store, os.Stdin, report)
 	}
-	var told session.Store = acking{store, report, t.Early}
+	var told session.Store = reportingAppends{store, report, t.Early}
 	if t.Work == "life" {
-		told = telling{acking{store, report, t.Early}}
+		told = reportingStore{reportingAppends{store, report, t.Early}}
 	}
 	sessions := session.New(told, nil)
 	var group errgroup.Group
@@ -155,7 +155,7 @@ func (t Task) check(ctx context.Context, store session.Store, report *Reporter) 
 	if err != nil {
 		return err
 	}
-	found := VerifyPast(ctx, store, PastOf(told))
+	found := VerifyPast(ctx, store, AcknowledgedOf(told))
 	for _, p := range found.Problem {
 		report.Fault("%s", p)
 	}

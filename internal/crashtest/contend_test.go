@@ -25,7 +25,7 @@ import (
 func TestContend(t *testing.T) {
 	for _, p := range places(t) {
 		t.Run(p.store, func(t *testing.T) {
-			s := &contest{place: p, rng: random(t), outcomes: map[string]int{}}
+			s := &contentionSeries{place: p, rng: random(t), outcomes: map[string]int{}}
 			s.a, s.b = startContender(t, p), startContender(t, p)
 			own, err := OpenStore(p.store, p.dir)
 			if err != nil {
@@ -55,8 +55,8 @@ func TestContend(t *testing.T) {
 // takeoverLimit is how long a session may stay busy after its holder was killed.
 const takeoverLimit = time.Second
 
-// contest is a series of trials.
-type contest struct {
+// contentionSeries is a series of trials.
+type contentionSeries struct {
 	place    place
 	rng      *rand.Rand
 	a, b     *process
@@ -69,17 +69,17 @@ type contest struct {
 	takeovers, waits []time.Duration
 }
 
-func (s *contest) trial(t *testing.T) {
+func (s *contentionSeries) trial(t *testing.T) {
 	t.Helper()
 	if s.rng.IntN(2) == 0 {
 		s.a, s.b = s.b, s.a
 	}
 	switch s.n % 6 {
 	case 0:
-		s.race(t, "create", Order{Do: "create", Session: s.id})
+		s.race(t, "create", Command{Do: "create", Session: s.id})
 	case 1:
 		s.made(t)
-		s.race(t, "open", Order{Do: "open", Session: s.id})
+		s.race(t, "open", Command{Do: "open", Session: s.id})
 	case 2:
 		s.change(t)
 	case 3:
@@ -90,7 +90,7 @@ func (s *contest) trial(t *testing.T) {
 		s.stop(t)
 	}
 	for _, p := range []*process{s.a, s.b} {
-		p.ask(t, Order{Do: "close"}) // of who was fenced: nothing to give back
+		p.ask(t, Command{Do: "close"}) // of who was fenced: nothing to give back
 	}
 	if err := s.sessions.Delete(t.Context(), s.id); err != nil {
 		t.Errorf("%s cannot be deleted: %v", s.id, err)
@@ -98,15 +98,15 @@ func (s *contest) trial(t *testing.T) {
 }
 
 // made creates the session and closes it; it returns what was acknowledged.
-func (s *contest) made(t *testing.T) []Ack {
+func (s *contentionSeries) made(t *testing.T) []Ack {
 	t.Helper()
-	r := s.a.must(t, Order{Do: "create", Session: s.id})
-	s.a.must(t, Order{Do: "close"})
+	r := s.a.must(t, Command{Do: "create", Session: s.id})
+	s.a.must(t, Command{Do: "close"})
 	return r.Acked
 }
 
 // race gives both the same order at once: one wins, and goes on.
-func (s *contest) race(t *testing.T, name string, o Order) {
+func (s *contentionSeries) race(t *testing.T, name string, o Command) {
 	t.Helper()
 	got := s.both(t, o, o)
 	winner, loser := s.a, got[1]
@@ -119,14 +119,14 @@ func (s *contest) race(t *testing.T, name string, o Order) {
 	}
 	s.outcomes[name+": the other is told "+loser.Err]++
 	first := append(got[0].Acked, got[1].Acked...)
-	s.verify(t, first, winner.must(t, Order{Do: "append", Session: s.id, Times: 2}).Acked)
+	s.verify(t, first, winner.must(t, Command{Do: "append", Session: s.id, Times: 2}).Acked)
 }
 
 // change lets both append a shared record behind the same one.
-func (s *contest) change(t *testing.T) {
+func (s *contentionSeries) change(t *testing.T) {
 	t.Helper()
 	first := s.made(t)
-	o := Order{Do: "change", Session: s.id, Head: first[0].Seq, Digest: first[0].Digest}
+	o := Command{Do: "change", Session: s.id, Head: first[0].Seq, Digest: first[0].Digest}
 	got := s.both(t, o, o)
 	loser := got[0].Err + got[1].Err
 	if (got[0].Err == "") == (got[1].Err == "") || loser != "conflict" {
@@ -138,13 +138,13 @@ func (s *contest) change(t *testing.T) {
 }
 
 // takeover takes the session from a process that is in the middle of writing.
-func (s *contest) takeover(t *testing.T) {
+func (s *contentionSeries) takeover(t *testing.T) {
 	t.Helper()
-	first := s.a.must(t, Order{Do: "create", Session: s.id}).Acked
-	s.a.tell(t, Order{Do: "append", Session: s.id})
+	first := s.a.must(t, Command{Do: "create", Session: s.id}).Acked
+	s.a.tell(t, Command{Do: "append", Session: s.id})
 	time.Sleep(time.Duration(s.rng.IntN(5000)) * time.Microsecond)
-	s.b.must(t, Order{Do: "open", Session: s.id, Takeover: true})
-	after := s.b.must(t, Order{Do: "append", Session: s.id, Times: 3}).Acked
+	s.b.must(t, Command{Do: "open", Session: s.id, Takeover: true})
+	after := s.b.must(t, Command{Do: "append", Session: s.id, Times: 3}).Acked
 	stale := s.a.reply(t)
 	if stale.Err != "fenced" {
 		t.Errorf("takeover: the other was told %+v", stale)
@@ -155,11 +155,11 @@ func (s *contest) takeover(t *testing.T) {
 
 // kill kills the holder in the middle of writing, and measures how long it takes until
 // the other has the session.
-func (s *contest) kill(t *testing.T) {
+func (s *contentionSeries) kill(t *testing.T) {
 	t.Helper()
-	first := s.a.must(t, Order{Do: "create", Session: s.id}).Acked
-	s.a.tell(t, Order{Do: "append", Session: s.id})
-	s.b.tell(t, Order{Do: "open", Session: s.id, Patient: true})
+	first := s.a.must(t, Command{Do: "create", Session: s.id}).Acked
+	s.a.tell(t, Command{Do: "append", Session: s.id})
+	s.b.tell(t, Command{Do: "open", Session: s.id, Patient: true})
 	time.Sleep(time.Duration(s.rng.IntN(10_000)) * time.Microsecond)
 	killed := time.Now()
 	s.a.kill()
@@ -173,24 +173,24 @@ func (s *contest) kill(t *testing.T) {
 	s.outcomes["kill: taken over"]++
 	s.a = startContender(t, s.place)
 	// What the dead one was told is not known here: its reply died with it.
-	s.verify(t, first, nil, s.b.must(t, Order{Do: "append", Session: s.id, Times: 2}).Acked)
+	s.verify(t, first, nil, s.b.must(t, Command{Do: "append", Session: s.id, Times: 2}).Acked)
 }
 
 // stop freezes the holder until its lease is over and the other has the session, and
 // lets it go on then.
-func (s *contest) stop(t *testing.T) {
+func (s *contentionSeries) stop(t *testing.T) {
 	t.Helper()
 	const ttl = 60 * time.Millisecond
-	first := s.a.must(t, Order{Do: "create", Session: s.id, TTL: ttl}).Acked
-	before := s.a.must(t, Order{Do: "append", Session: s.id, Times: 1}).Acked
+	first := s.a.must(t, Command{Do: "create", Session: s.id, TTL: ttl}).Acked
+	before := s.a.must(t, Command{Do: "append", Session: s.id, Times: 1}).Acked
 	s.a.signal(t, syscall.SIGSTOP)
 	opened, held := s.openBesideStopped(t)
 	if held != nil {
 		s.waits = append(s.waits, time.Unix(0, opened.At).Sub(held.Expires))
 	}
-	after := s.b.must(t, Order{Do: "append", Session: s.id, Times: 2}).Acked
+	after := s.b.must(t, Command{Do: "append", Session: s.id, Times: 2}).Acked
 	s.a.signal(t, syscall.SIGCONT)
-	stale := s.a.ask(t, Order{Do: "append", Session: s.id, Times: 1})
+	stale := s.a.ask(t, Command{Do: "append", Session: s.id, Times: 1})
 	if stale.Err != "fenced" {
 		t.Errorf("stop: the stale writer was told %+v", stale)
 	}
@@ -202,15 +202,15 @@ func (s *contest) stop(t *testing.T) {
 // stopped in the middle of a renewal, it has the store locked, and everybody waits for
 // it: that is safe, but it does not end by itself, so it is let go on for a moment. Held
 // is the lease that had to end, nil when the holder went on in between.
-func (s *contest) openBesideStopped(t *testing.T) (Reply, *session.Lease) {
+func (s *contentionSeries) openBesideStopped(t *testing.T) (Reply, *session.Lease) {
 	t.Helper()
-	held, err := s.sessions.Held(t.Context(), s.id)
+	held, err := s.sessions.Lease(t.Context(), s.id)
 	if err != nil {
 		held = nil
 	}
 	// Beside a file, a stopped process lives: it has its lock, and nothing runs out.
 	local := s.place.store == "file" || s.place.store == "sqlite"
-	s.b.tell(t, Order{Do: "open", Session: s.id, Patient: true, Takeover: local})
+	s.b.tell(t, Command{Do: "open", Session: s.id, Patient: true, Takeover: local})
 	got := make(chan Reply, 1)
 	go func() {
 		r, err := s.b.next()
@@ -237,7 +237,7 @@ func (s *contest) openBesideStopped(t *testing.T) (Reply, *session.Lease) {
 }
 
 // both gives an order to each at about the same time.
-func (s *contest) both(t *testing.T, a, b Order) [2]Reply {
+func (s *contentionSeries) both(t *testing.T, a, b Command) [2]Reply {
 	t.Helper()
 	s.a.tell(t, a)
 	time.Sleep(time.Duration(s.rng.IntN(300)) * time.Microsecond)
@@ -247,7 +247,7 @@ func (s *contest) both(t *testing.T, a, b Order) [2]Reply {
 
 // verify looks whether the log has what was acknowledged, in that order, and nothing
 // else. What stands for nil is any number of records.
-func (s *contest) verify(t *testing.T, parts ...[]Ack) {
+func (s *contentionSeries) verify(t *testing.T, parts ...[]Ack) {
 	t.Helper()
 	recs, err := read(t.Context(), s.sessions, s.id)
 	if err != nil {
@@ -326,7 +326,7 @@ func (p *process) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-func (p *process) tell(t *testing.T, o Order) {
+func (p *process) tell(t *testing.T, o Command) {
 	t.Helper()
 	b, err := json.Marshal(o)
 	if err == nil {
@@ -358,13 +358,13 @@ func (p *process) next() (r Reply, err error) {
 	return r, nil
 }
 
-func (p *process) ask(t *testing.T, o Order) Reply {
+func (p *process) ask(t *testing.T, o Command) Reply {
 	t.Helper()
 	p.tell(t, o)
 	return p.reply(t)
 }
 
-func (p *process) must(t *testing.T, o Order) Reply {
+func (p *process) must(t *testing.T, o Command) Reply {
 	t.Helper()
 	r := p.ask(t, o)
 	if r.Err != "" {

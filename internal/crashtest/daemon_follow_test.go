@@ -17,9 +17,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// heard is what a client has heard of a run: for each seq all its frames. It notes
+// clientEvents is what a client has heard of a run: for each seq all its frames. It notes
 // what comes twice, and with every also what does not come.
-type heard struct {
+type clientEvents struct {
 	name  string
 	every bool // each seq gives something
 
@@ -32,7 +32,7 @@ type heard struct {
 	back   int // times the client has come back
 }
 
-func (h *heard) take(seq int64, more bool, frame string) {
+func (h *clientEvents) take(seq int64, more bool, frame string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -49,12 +49,12 @@ func (h *heard) take(seq int64, more bool, frame string) {
 	}
 }
 
-func (h *heard) wrong(format string, args ...any) {
+func (h *clientEvents) wrong(format string, args ...any) {
 	h.faults = append(h.faults, h.name+": "+fmt.Sprintf(format, args...))
 }
 
 // heardAsked is what a client has heard of a question about a use of a session, or "".
-func (h *heard) heardAsked(id, use string) string {
+func (h *clientEvents) heardAsked(id, use string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, frames := range h.by {
@@ -69,7 +69,7 @@ func (h *heard) heardAsked(id, use string) string {
 }
 
 // again begins a new connection: what was not whole comes once more.
-func (h *heard) again() (after int64) {
+func (h *clientEvents) again() (after int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.part, h.back = nil, h.back+1
@@ -78,7 +78,7 @@ func (h *heard) again() (after int64) {
 
 // client follows a run over any number of connections.
 type client struct {
-	heard
+	clientEvents
 	api   *api
 	run   string
 	asked func(c *client, question string, send func(frame string) error) // called once for each time it is told
@@ -225,7 +225,7 @@ func (c *client) frame(ctx context.Context, conn *websocket.Conn, b []byte) erro
 }
 
 // replay reads everything that is on record, as a client that has heard nothing.
-func replay(ctx context.Context, a *api, run, name string, connect func(context.Context, *client) error) (*heard, error) {
+func replay(ctx context.Context, a *api, run, name string, connect func(context.Context, *client) error) (*clientEvents, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	c := newClient(a, run, name)
@@ -233,16 +233,16 @@ func replay(ctx context.Context, a *api, run, name string, connect func(context.
 	if err := connect(ctx, c); !errors.Is(err, errCaughtUp) {
 		return nil, fmt.Errorf("%s: replay: %w", name, err)
 	}
-	return &c.heard, nil
+	return &c.clientEvents, nil
 }
 
 func newClient(a *api, run, name string) *client {
-	return &client{api: a, run: run, heard: heard{name: name, every: name == "sse", by: map[int64]string{}}}
+	return &client{api: a, run: run, clientEvents: clientEvents{name: name, every: name == "sse", by: map[int64]string{}}}
 }
 
 // compare says what a client has heard and is not on record byte for byte; with
 // whole, also what is on record and it has not heard.
-func (h *heard) compare(all *heard, whole bool) []string {
+func (h *clientEvents) compare(all *clientEvents, whole bool) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	faults := append(h.faults, all.faults...)

@@ -186,7 +186,7 @@ func (s *daemonSeries) info(t *testing.T) (runInfo, bool) {
 	return info, true
 }
 
-// goOn continues the run, or begins another one when it has ended.
+// next continues the run, or begins another one when it has ended.
 func (s *daemonSeries) goOn(t *testing.T) {
 	t.Helper()
 	if s.run != nil {
@@ -332,7 +332,7 @@ func (s *daemonSeries) offline(t *testing.T) {
 
 // asked reads and checks the questions of the run's sessions. Over means that the run
 // has ended.
-func (s *daemonSeries) asked(t *testing.T, over bool) []*Asked {
+func (s *daemonSeries) asked(t *testing.T, over bool) []*QuestionState {
 	t.Helper()
 	store, err := OpenStore("sqlite", s.home)
 	if err != nil {
@@ -343,10 +343,10 @@ func (s *daemonSeries) asked(t *testing.T, over bool) []*Asked {
 			t.Error(err)
 		}
 	}()
-	var list []*Asked
+	var list []*QuestionState
 	s.run.unasked = 0
 	for _, id := range s.run.sessions {
-		part, unasked, err := AskedIn(t.Context(), store, s.run.id, id, s.run.ledger)
+		part, unasked, err := ReadQuestions(t.Context(), store, s.run.id, id, s.run.ledger)
 		if err != nil && !errors.Is(err, session.ErrNotFound) {
 			t.Fatal(err)
 		}

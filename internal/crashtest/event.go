@@ -8,12 +8,12 @@ import (
 
 // What an [Event] tells.
 const (
-	Leased   = "leased"   // Numbers: the epoch
-	Erased   = "erased"   // Numbers: the seqs
-	Deleting = "deleting" // from now on the session may be gone
-	Deleted  = "deleted"
-	Over     = "over"    // the work is; its disk is unmounted next
-	Refused  = "refused" // an operation failed; Text: why
+	Leased    = "leased"   // Numbers: the epoch
+	Erased    = "erased"   // Numbers: the seqs
+	Deleting  = "deleting" // from now on the session may be gone
+	Deleted   = "deleted"
+	TakenOver = "over"    // the work is; its disk is unmounted next
+	Refused   = "refused" // an operation failed; Text: why
 )
 
 // Event is something other than an append that a child told.
@@ -38,19 +38,19 @@ func (r *Reporter) json(word string, v any) {
 	r.line(word, "%s", b)
 }
 
-// Past is everything that a store acknowledged: the evidence against it.
-type Past struct {
+// Acknowledged is everything that a store acknowledged: the evidence against it.
+type Acknowledged struct {
 	Acked    Evidence
 	Leases   map[string]int64 // the highest epoch, by session
 	Erased   map[string][]int64
-	Leaving  map[string]bool // sessions that may be gone
+	Deleting map[string]bool // sessions that may be gone
 	Deleted  map[string]bool // sessions that are
 	Expected int             // records acknowledged
 }
 
-// PastOf puts a report in order.
-func PastOf(r *Report) *Past {
-	p := &Past{Acked: Evidence{}, Leases: map[string]int64{}, Erased: map[string][]int64{}, Leaving: map[string]bool{}, Deleted: map[string]bool{}}
+// AcknowledgedOf puts a report in order.
+func AcknowledgedOf(r *Report) *Acknowledged {
+	p := &Acknowledged{Acked: Evidence{}, Leases: map[string]int64{}, Erased: map[string][]int64{}, Deleting: map[string]bool{}, Deleted: map[string]bool{}}
 	p.Acked.Add(r.Acks)
 	p.Expected = len(r.Acks)
 	for _, e := range r.Events {
@@ -60,7 +60,7 @@ func PastOf(r *Report) *Past {
 		case Erased:
 			p.Erased[e.Session] = append(p.Erased[e.Session], e.Numbers...)
 		case Deleting:
-			p.Leaving[e.Session] = true
+			p.Deleting[e.Session] = true
 		case Deleted:
 			p.Deleted[e.Session] = true
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // The system calls by which stores change the disk.
@@ -24,7 +24,7 @@ var changing = []string{"pwrite64", "fsync", "fdatasync", "ftruncate", "renameat
 func TestFaults(t *testing.T) {
 	takesLong(t)
 	if _, err := exec.LookPath("strace"); err != nil {
-		missing.Skip(t, `%v; run: eval "$(scripts/services env strace)"`, err)
+		testneed.Need(t, `%v; run: eval "$(scripts/services env strace)"`, err)
 	}
 	errnos, step := []string{"EIO", "ENOSPC", "EDQUOT", "EROFS"}, 9
 	if os.Getenv("HOLDFAST_CRASH_TRIALS") != "" {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := syscall.Mount("tmpfs", home, "tmpfs", 0, "size=2m"); err != nil {
-				missing.Root(t, "mounting")
+				testneed.Root(t, "mounting")
 				t.Fatal(err)
 			}
 			t.Cleanup(func() {

@@ -36,7 +36,7 @@ func TestKill(t *testing.T) {
 				s := &series{store: store, work: work, dir: t.TempDir(), outside: t.TempDir(), rng: random(t), retire: 25}
 				s.undisturbed(t)
 				start := time.Now()
-				for n := trials(t, full); s.tally.Struck < n; {
+				for n := trials(t, full); s.tally.Killed < n; {
 					if !s.trial(t, nil, nil) {
 						t.Fatal("stopped at the first loss")
 					}

@@ -244,8 +244,8 @@ func summaryOf(history string) string {
 	return fmt.Sprintf("AFTER STEP %s %s %s", history[last[2]:last[3]], history[last[4]:last[5]], how)
 }
 
-// at is where the work stands, as far as a transcript tells.
-type at struct {
+// progress is where the work stands, as far as a transcript tells.
+type progress struct {
 	step   int
 	what   string // do, look or end
 	ok     bool
@@ -253,18 +253,18 @@ type at struct {
 	prompt bool   // somebody has said something since
 }
 
-func where(messages []wireMessage) at {
-	a := at{what: "end", ok: true}
+func where(messages []wireMessage) progress {
+	a := progress{what: "end", ok: true}
 	for _, m := range messages {
 		for _, b := range m.Content {
 			switch {
 			case m.Role == "assistant" && b.Type == "text" && stepText.MatchString(b.Text):
 				s := stepText.FindStringSubmatch(b.Text)
-				a = at{what: s[2], ok: true}
+				a = progress{what: s[2], ok: true}
 				a.step, _ = strconv.Atoi(s[1])
 			case m.Role == "user" && b.Type == "text" && summaryText.MatchString(b.Text):
 				s := summaryText.FindStringSubmatch(b.Text)
-				a = at{what: s[2], ok: s[3] == "ok"}
+				a = progress{what: s[2], ok: s[3] == "ok"}
 				a.step, _ = strconv.Atoi(s[1])
 			case b.Type == "tool_result":
 				a.ok = a.ok && !b.IsError

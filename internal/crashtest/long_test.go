@@ -32,7 +32,7 @@ func TestALongSessionIsKilledAndCompacted(t *testing.T) {
 		turns, kills = 500, 100
 	}
 	bin, rng := testprogram.Path(t), random(t)
-	var whole, killed *long
+	var whole, killed *longSession
 	var both sync.WaitGroup
 	both.Go(func() { whole = newLong(t, bin, turns, rand.New(rand.NewPCG(1, 1)), 0); whole.run(t) })
 	killed = newLong(t, bin, turns, rng, kills)
@@ -54,13 +54,13 @@ func TestALongSessionIsKilledAndCompacted(t *testing.T) {
 	for name := range got {
 		t.Errorf("%s is left over", name)
 	}
-	for _, l := range []*long{whole, killed} {
+	for _, l := range []*longSession{whole, killed} {
 		l.verify(t)
 	}
 }
 
-// long is a session of many turns in a folder of its own.
-type long struct {
+// longSession is a session of many turns in a folder of its own.
+type longSession struct {
 	*provider
 	bin, home, folder string
 	turns, kills      int
@@ -71,8 +71,8 @@ type long struct {
 	opening            []time.Duration // from the start of a run to its first request
 }
 
-func newLong(t *testing.T, bin string, turns int, rng *rand.Rand, kills int) *long {
-	l := &long{provider: newProvider(t, 2*turns), bin: bin, turns: turns, kills: kills, rng: rng}
+func newLong(t *testing.T, bin string, turns int, rng *rand.Rand, kills int) *longSession {
+	l := &longSession{provider: newProvider(t, 2*turns), bin: bin, turns: turns, kills: kills, rng: rng}
 	l.home, l.folder = t.TempDir(), t.TempDir()
 	settings := fmt.Sprintf(`{"compact": {"items": %d, "keep": 300}}`, 6*50)
 	if turns < 100 { // as often in proportion
@@ -85,7 +85,7 @@ func newLong(t *testing.T, bin string, turns int, rng *rand.Rand, kills int) *lo
 }
 
 // run works the task off, turn by turn, each in a process of its own.
-func (l *long) run(t *testing.T) {
+func (l *longSession) run(t *testing.T) {
 	interrupted := false
 	for !l.over() {
 		if l.runs++; l.runs > 4*l.turns+4*l.kills {
@@ -113,7 +113,7 @@ func (l *long) run(t *testing.T) {
 	}
 }
 
-func (l *long) over() bool {
+func (l *longSession) over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.done
@@ -121,9 +121,9 @@ func (l *long) over() bool {
 
 // left is about how many turns are to come, but for some at the end: a kill may come when the
 // program has just ended, and is made up for.
-func (l *long) left() int { return max(1, l.turns-len(l.took)-5) }
+func (l *longSession) left() int { return max(1, l.turns-len(l.took)-5) }
 
-func (l *long) broken(t *testing.T) bool {
+func (l *longSession) broken(t *testing.T) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.refused {
@@ -133,7 +133,7 @@ func (l *long) broken(t *testing.T) bool {
 }
 
 // once runs the program for a turn, and kills it in the middle when it is to be struck.
-func (l *long) once(t *testing.T, prompt []string, strike bool) (killed bool, out string, err error) {
+func (l *longSession) once(t *testing.T, prompt []string, strike bool) (killed bool, out string, err error) {
 	var said bytes.Buffer
 	cmd := exec.Command(l.bin, append([]string{
 		"run", "-q", "--session-id", "long", "--cwd", l.folder, "--permission-mode", "bypassPermissions", "--no-daemon", "--effort", "low",
@@ -184,7 +184,7 @@ func tree(t *testing.T, dir string) map[string]string {
 }
 
 // verify has the program check its log, and tells the numbers.
-func (l *long) verify(t *testing.T) {
+func (l *longSession) verify(t *testing.T) {
 	holdfast := func(args ...string) string {
 		cmd := exec.CommandContext(context.Background(), l.bin, args...)
 		cmd.Env, cmd.Dir = environ(l.home), l.folder

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
@@ -26,7 +26,7 @@ func TestDaemonOnFullDisk(t *testing.T) {
 		t.Run(store, func(t *testing.T) {
 			home := shortHome(t)
 			if err := syscall.Mount("tmpfs", home, "tmpfs", 0, "size=16m,mode=0700"); err != nil {
-				missing.Root(t, "mounting")
+				testneed.Root(t, "mounting")
 				t.Fatal(err)
 			}
 			t.Cleanup(func() {
@@ -35,14 +35,14 @@ func TestDaemonOnFullDisk(t *testing.T) {
 				}
 			})
 			url := localStore(store, home)
-			d := &served{t: t, bin: testprogram.Path(t), home: home, store: url}
+			d := &daemonEnv{t: t, bin: testprogram.Path(t), home: home, store: url}
 			d.begin()
 			waits := d.run("waits", asksOnce, "default")
 			pair := d.run("pair", asksOnce, "default", "left", "right")
 			question, both := waits.asked(1)[0], pair.asked(2)
 			tool := d.run("tool", "steps:\n  - tool_uses: [{tool: Bash, input: {command: \"echo begun >> ran; sleep 3; echo it >> ran\"}}]\n  - text: done\n", "bypassPermissions")
 			works := d.run("busy", busyPlay(60), "bypassPermissions")
-			for _, r := range []*awayRun{waits, pair, tool, works} {
+			for _, r := range []*faultRun{waits, pair, tool, works} {
 				r.followed(d)
 			}
 			tool.began(1)
@@ -67,17 +67,17 @@ func TestDaemonOnFullDisk(t *testing.T) {
 			}
 			d.isReady(time.Minute)
 
-			for _, r := range []*awayRun{waits, pair} {
+			for _, r := range []*faultRun{waits, pair} {
 				if info := r.info(); info.Status != "waiting" {
 					t.Errorf("%s is %v when there is room again", r.id, info)
 				}
 			}
-			for r, questions := range map[*awayRun][]string{waits: {question}, pair: both} {
+			for r, questions := range map[*faultRun][]string{waits: {question}, pair: both} {
 				for _, q := range questions {
 					r.answer(d, q)
 				}
 			}
-			for r, want := range map[*awayRun]string{waits: "it", pair: "it it", tool: "begun it", works: counted(60)} {
+			for r, want := range map[*faultRun]string{waits: "it", pair: "it it", tool: "begun it", works: counted(60)} {
 				info, interrupted := r.ended(time.Minute)
 				if ran := r.ran(); info.Status != "completed" || interrupted != "" || ran != want {
 					t.Errorf("%s is %v, interrupted %q, ran %q, want %q", r.id, info, interrupted, ran, want)
@@ -120,7 +120,7 @@ func TestDaemonWhoseStoreIsTakenAway(t *testing.T) {
 	} {
 		t.Run(tt.store+" "+tt.name, func(t *testing.T) {
 			home := shortHome(t)
-			d := &served{t: t, bin: testprogram.Path(t), home: home, store: localStore(tt.store, home)}
+			d := &daemonEnv{t: t, bin: testprogram.Path(t), home: home, store: localStore(tt.store, home)}
 			d.begin()
 			waits := d.run("waits", asksOnce, "default")
 			question := waits.asked(1)[0]

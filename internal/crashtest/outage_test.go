@@ -67,7 +67,7 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 		fmt.Sprintf("%s; sleep %d; %s", leaving("begun"), int(d.Seconds())+10, leaving("it"))), "bypassPermissions")
 	const turns = 120
 	works := a.run("busy", busyPlay(turns), "bypassPermissions")
-	for _, r := range []*awayRun{waits, pair, model, tool, long, works} {
+	for _, r := range []*faultRun{waits, pair, model, tool, long, works} {
 		r.followed(a)
 	}
 	waits.followed(b)
@@ -107,7 +107,7 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	begun := time.Now()
 	t.Logf("ready %v after the store was back", begun.Sub(back).Round(time.Millisecond))
 
-	for _, r := range []*awayRun{waits, pair} {
+	for _, r := range []*faultRun{waits, pair} {
 		if info := r.info(); info.Status != "waiting" {
 			t.Errorf("%s is %v after the outage", r.id, info)
 		}
@@ -116,7 +116,7 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	pair.answer(a, both[0])
 	pair.answer(b, both[1])
 	for _, tt := range []struct {
-		r    *awayRun
+		r    *faultRun
 		want string
 	}{{waits, "it"}, {pair, "it it"}, {model, "it"}, {tool, "begun it"}, {long, "begun it"}, {works, counted(turns)}} {
 		info, interrupted := tt.r.ended(2*time.Minute + d)

@@ -24,7 +24,7 @@ func TestReportRoundTrip(t *testing.T) {
 	w.Acked("s1", []session.Record{rec})
 	w.Resumed("s1")
 	w.Recovered(nil)
-	w.Recovered(&session.Recovery{Session: "s1", Head: 7, Cut: 12, Kept: "tail"})
+	w.Recovered(&session.Recovery{Session: "s1", Head: 7, CutBytes: 12, TailFile: "tail"})
 	w.Fault("two\nlines")
 	w.Failed(session.ErrFull)
 	w.Done()
@@ -67,7 +67,7 @@ func TestReportSplit(t *testing.T) {
 	if before, late := r.Split(); len(before) != 3 || late != nil {
 		t.Errorf("nothing struck, and got %v, %v", before, late)
 	}
-	r.Struck = 20
+	r.KilledAt = 20
 	if before, late := r.Split(); !slices.Equal(before, r.Acks[:1]) || !slices.Equal(late, r.Acks[1:]) {
 		t.Errorf("got %v, %v", before, late)
 	}
@@ -203,7 +203,7 @@ func work(t *testing.T, store session.Store, ledger *Ledger) Evidence {
 	t.Helper()
 	var pipe strings.Builder
 	report := NewReporter(&pipe)
-	sessions := session.New(acking{Store: store, report: report}, nil)
+	sessions := session.New(reportingAppends{Store: store, report: report}, nil)
 	for i, f := range []func(context.Context, job) error{workLog, workAgent} {
 		if err := f(t.Context(), job{sessions: sessions, id: "s", run: i + 1, rounds: 2, ledger: ledger, report: report}); err != nil {
 			t.Fatal(err)

@@ -18,9 +18,9 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/redis"
 	"github.com/holdfast-dev/holdfast/internal/s3"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // place is where a store is.
@@ -51,7 +51,7 @@ func newPlace(t *testing.T, kind string) string {
 	t.Helper()
 	at := os.Getenv(serverOf(kind))
 	if at == "" {
-		missing.Skip(t, `%s names no server: eval "$(scripts/services start %s)"`, serverOf(kind), kind)
+		testneed.Need(t, `%s names no server: eval "$(scripts/services start %s)"`, serverOf(kind), kind)
 	}
 	u, err := url.Parse(at)
 	if err != nil {

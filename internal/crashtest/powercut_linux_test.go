@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 const insideVar = "HOLDFAST_CRASH_INSIDE"
@@ -62,7 +62,7 @@ func newDisk(t *testing.T) *Disk {
 	t.Helper()
 	disk, err := NewDisk(t.Context(), t.TempDir(), 64)
 	if err != nil {
-		missing.Skip(t, "no loop device can be mounted here (%v); in a container run it with: docker run --privileged", err)
+		testneed.Need(t, "no loop device can be mounted here (%v); in a container run it with: docker run --privileged", err)
 	}
 	t.Cleanup(func() {
 		if err := disk.Close(); err != nil {
@@ -80,10 +80,10 @@ func inside(t *testing.T, env ...string) bool {
 	if os.Getenv(insideVar) == t.Name() {
 		return true
 	}
-	missing.Root(t, "mounting")
+	testneed.Root(t, "mounting")
 	for _, program := range []string{"mkfs.ext4", "mount"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing.Skip(t, "%v; run: apt-get install e2fsprogs mount", err)
+			testneed.Need(t, "%v; run: apt-get install e2fsprogs mount", err)
 		}
 	}
 	args := []string{"-test.run=^" + t.Name() + "$", "-test.v"}
@@ -96,7 +96,7 @@ func inside(t *testing.T, env ...string) bool {
 	out, err := cmd.CombinedOutput()
 	switch text := strings.TrimSpace(string(out)); {
 	case errors.Is(err, syscall.EPERM):
-		missing.Skip(t, "no mount namespace (%v); in a container run it with: docker run --privileged", err)
+		testneed.Need(t, "no mount namespace (%v); in a container run it with: docker run --privileged", err)
 	case err != nil:
 		t.Fatalf("%v\n%s", err, text)
 	case strings.Contains(text, "--- SKIP"):

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // A store lives on a disk that logs every write and flush. For many moments the disk
@@ -82,7 +82,7 @@ type reorder struct {
 
 	n                                    int // recordings
 	entries, unflushed, kept, torn, dead int
-	tally                                Tally
+	tally                                Totals
 	took                                 time.Duration
 }
 
@@ -111,7 +111,7 @@ func newReorder(t *testing.T, store string) *reorder {
 		t.Fatal(err)
 	}
 	if r.disks, err = NewLogDisk(filepath.Join(r.dir, "disks")); err != nil {
-		missing.Skip(t, "no FUSE here (%v); in a container run it with: docker run --privileged", err)
+		testneed.Need(t, "no FUSE here (%v); in a container run it with: docker run --privileged", err)
 	}
 	t.Cleanup(func() {
 		if err := r.disks.Close(); err != nil {
@@ -163,12 +163,12 @@ func (r *reorder) record(t *testing.T) (*WriteLog, int) {
 	case err != nil:
 		t.Fatal(err)
 	case !report.Ready:
-		missing.Skip(t, "no loop device can be mounted here (%v); in a container run it with: docker run --privileged", report.Failed)
+		testneed.Need(t, "no loop device can be mounted here (%v); in a container run it with: docker run --privileged", report.Failed)
 	case !report.Done:
 		t.Fatalf("the recorded child did not come to its end: %+v", report)
 	}
 	from := log.After("ready")
-	log.Cut(log.After(`event {"What":"` + Over)) // then all is flushed
+	log.Cut(log.After(`event {"What":"` + TakenOver)) // then all is flushed
 	r.n++
 	r.entries += log.Len() - from
 	return log, from

@@ -23,17 +23,17 @@ type Ack struct {
 
 // Report is what a child told before it was gone.
 type Report struct {
-	Ready   bool
-	Done    bool          // it came to its end
-	Took    time.Duration // from the beginning of its work to its end
-	Acks    []Ack
-	Resumed int      // sessions whose transcript a model would accept
-	Cut     []string // torn tails that were cut and reported
-	Events  []Event  // what was acknowledged besides
-	Faults  []string // violations that the child saw itself
-	Struck  int64    // when the strike began, in nanoseconds since 1970; 0 without one
-	Found   Finding  // of a check: its counts
-	Failed  []string // errors that stopped it; expected once the power is gone
+	Ready    bool
+	Done     bool          // it came to its end
+	Took     time.Duration // from the beginning of its work to its end
+	Acks     []Ack
+	Resumed  int      // sessions whose transcript a model would accept
+	Cut      []string // torn tails that were cut and reported
+	Events   []Event  // what was acknowledged besides
+	Faults   []string // violations that the child saw itself
+	KilledAt int64    // when the strike began, in nanoseconds since 1970; 0 without one
+	Found    Finding  // of a check: its counts
+	Failed   []string // errors that stopped it; expected once the power is gone
 }
 
 // Split parts the acks into those told before the strike began and those told
@@ -41,11 +41,11 @@ type Report struct {
 // sync succeed whose transaction it drops; with real power nobody would have
 // heard of what came after.
 func (r *Report) Split() (before, late []Ack) {
-	if r.Struck == 0 {
+	if r.KilledAt == 0 {
 		return r.Acks, nil
 	}
 	for _, a := range r.Acks {
-		if a.At < r.Struck {
+		if a.At < r.KilledAt {
 			before = append(before, a)
 		} else {
 			late = append(late, a)
@@ -96,7 +96,7 @@ func (r *Reporter) Resumed(id string) { r.line("resumed", "%s", id) }
 // Recovered tells what opening a log had to mend, if anything.
 func (r *Reporter) Recovered(rec *session.Recovery) {
 	if rec != nil {
-		r.line("cut", "%d bytes after seq %d of %s, kept in %s", rec.Cut, rec.Head, rec.Session, rec.Kept)
+		r.line("cut", "%d bytes after seq %d of %s, kept in %s", rec.CutBytes, rec.Head, rec.Session, rec.TailFile)
 	}
 }
 

@@ -24,7 +24,7 @@ type series struct {
 
 	typical time.Duration // how long an undisturbed child works
 	n       int           // children so far
-	tally   Tally
+	tally   Totals
 	acked   Evidence
 	last    Task     // of the last child
 	found   *Finding // after it
@@ -84,7 +84,7 @@ func (s *series) trial(t *testing.T, strike func() error, restart func(context.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.tally.Took(report)
+	s.tally.Add(report)
 	s.learn(report)
 	before, late := report.Split()
 	s.acked.Add(before)
@@ -98,7 +98,7 @@ func (s *series) trial(t *testing.T, strike func() error, restart func(context.C
 	}
 	if strike != nil {
 		s.tally.Late += len(late)
-		if err := errors.Join(restart(t.Context()), MarkLate(task.Ledger, report.Struck)); err != nil {
+		if err := errors.Join(restart(t.Context()), MarkLate(task.Ledger, report.KilledAt)); err != nil {
 			t.Fatal(err)
 		}
 	}

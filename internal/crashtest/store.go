@@ -56,17 +56,17 @@ func CloseStore(s session.Store) error {
 	return nil
 }
 
-// acking tells of every append that the store under it acknowledged.
-type acking struct {
+// reportingAppends tells of every append that the store under it acknowledged.
+type reportingAppends struct {
 	session.Store
 
 	report *Reporter
 	early  bool // tell before it is true: the control of the kill trials
 }
 
-func (a acking) Unwrap() session.Store { return a.Store }
+func (a reportingAppends) Unwrap() session.Store { return a.Store }
 
-func (a acking) Append(ctx context.Context, id string, b session.Batch) error {
+func (a reportingAppends) Append(ctx context.Context, id string, b session.Batch) error {
 	if a.early {
 		a.report.Acked(id, b.Records)
 	}

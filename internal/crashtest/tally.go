@@ -2,10 +2,10 @@ package crashtest
 
 import "fmt"
 
-// Tally sums up a series of trials.
-type Tally struct {
+// Totals sums up a series of trials.
+type Totals struct {
 	Trials  int
-	Struck  int // trials in which the child was not done
+	Killed  int // trials in which the child was not done
 	Acked   int // records
 	Late    int // of them after the strike had begun; they do not count
 	Lost    int // of the others
@@ -18,17 +18,17 @@ type Tally struct {
 	Unknown int // tool uses that were cut off, so that their outcome is unknown
 }
 
-func (t *Tally) String() string {
+func (t *Totals) String() string {
 	return fmt.Sprintf("%d trials, %d struck before the end; %d records acknowledged (%d too late to count), %d lost (%d trials with loss); "+
 		"%d more on disk than told; %d resumes accepted; %d torn tails cut; %d tool runs, %d repeated, %d of unknown outcome",
-		t.Trials, t.Struck, t.Acked, t.Late, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran, t.Unknown)
+		t.Trials, t.Killed, t.Acked, t.Late, t.Lost, t.Broken, t.Unacked, t.Resumed, t.Cut, t.Ran, t.Reran, t.Unknown)
 }
 
-// Took takes in what a child told.
-func (t *Tally) Took(r *Report) {
+// Add takes in what a child told.
+func (t *Totals) Add(r *Report) {
 	t.Trials++
 	if !r.Done {
-		t.Struck++
+		t.Killed++
 	}
 	t.Acked += len(r.Acks)
 	t.Resumed += r.Resumed
@@ -36,7 +36,7 @@ func (t *Tally) Took(r *Report) {
 }
 
 // Found takes in a verification.
-func (t *Tally) Found(f *Finding) {
+func (t *Totals) Found(f *Finding) {
 	t.Lost += f.Lost
 	t.Reran += f.Reran
 	if len(f.Problem) > 0 {

@@ -6,19 +6,19 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// telling tells of everything that the store under it acknowledged, and of what may
+// reportingStore tells of everything that the store under it acknowledged, and of what may
 // take something away before it begins.
-type telling struct {
-	acking
+type reportingStore struct {
+	reportingAppends
 }
 
 var (
-	_ session.Leaser  = telling{}
-	_ session.Eraser  = telling{}
-	_ session.Deleter = telling{}
+	_ session.Leaser  = reportingStore{}
+	_ session.Eraser  = reportingStore{}
+	_ session.Deleter = reportingStore{}
 )
 
-func (t telling) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+func (t reportingStore) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	leaser, ok := session.As[session.Leaser](t.Store)
 	if !ok {
 		return session.Lease{}, session.ErrUnsupported
@@ -30,7 +30,7 @@ func (t telling) Acquire(ctx context.Context, id string, l session.Lease, steal 
 	return got, err
 }
 
-func (t telling) Renew(ctx context.Context, id string, l session.Lease) error {
+func (t reportingStore) Renew(ctx context.Context, id string, l session.Lease) error {
 	leaser, ok := session.As[session.Leaser](t.Store)
 	if !ok {
 		return session.ErrUnsupported
@@ -38,7 +38,7 @@ func (t telling) Renew(ctx context.Context, id string, l session.Lease) error {
 	return leaser.Renew(ctx, id, l)
 }
 
-func (t telling) Release(ctx context.Context, id string, l session.Lease) error {
+func (t reportingStore) Release(ctx context.Context, id string, l session.Lease) error {
 	leaser, ok := session.As[session.Leaser](t.Store)
 	if !ok {
 		return session.ErrUnsupported
@@ -46,7 +46,7 @@ func (t telling) Release(ctx context.Context, id string, l session.Lease) error 
 	return leaser.Release(ctx, id, l)
 }
 
-func (t telling) Held(ctx context.Context, id string) (*session.Lease, error) {
+func (t reportingStore) Held(ctx context.Context, id string) (*session.Lease, error) {
 	leaser, ok := session.As[session.Leaser](t.Store)
 	if !ok {
 		return nil, session.ErrUnsupported
@@ -54,7 +54,7 @@ func (t telling) Held(ctx context.Context, id string) (*session.Lease, error) {
 	return leaser.Held(ctx, id)
 }
 
-func (t telling) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+func (t reportingStore) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	eraser, ok := session.As[session.Eraser](t.Store)
 	if !ok {
 		return session.ErrUnsupported
@@ -66,7 +66,7 @@ func (t telling) Erase(ctx context.Context, id string, epoch int64, seqs []int64
 	return err
 }
 
-func (t telling) Delete(ctx context.Context, id string) error {
+func (t reportingStore) Delete(ctx context.Context, id string) error {
 	deleter, ok := session.As[session.Deleter](t.Store)
 	if !ok {
 		return session.ErrUnsupported

@@ -51,7 +51,7 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 		report, readErr = ReadReport(from, func() { began = time.Now(); close(ready) })
 		took = time.Since(began)
 	}()
-	at, err := struck(ready, over, delay, strike)
+	at, err := killTime(ready, over, delay, strike)
 	if delay >= 0 {
 		_ = cmd.Process.Kill() // it may be gone already
 	}
@@ -65,12 +65,12 @@ func Launch(ctx context.Context, t Task, delay time.Duration, strike func() erro
 	case stderr.Len() > 0 && !report.Done:
 		report.Failed = append(report.Failed, firstLines(stderr.String(), 12))
 	}
-	report.Took, report.Struck = took, at
+	report.Took, report.KilledAt = took, at
 	return report, nil
 }
 
-// struck waits for the moment to strike, and returns when it began.
-func struck(ready, over chan struct{}, delay time.Duration, strike func() error) (at int64, err error) {
+// killTime waits for the moment to strike, and returns when it began.
+func killTime(ready, over chan struct{}, delay time.Duration, strike func() error) (at int64, err error) {
 	select {
 	case <-ready:
 	case <-over:

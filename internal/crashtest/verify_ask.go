@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Asked is what a session's log says about one question, and what came of it.
-type Asked struct {
+// QuestionState is what a session's log says about one question, and what came of it.
+type QuestionState struct {
 	Question approval.Question
 	Answers  []approval.Answer // more than one is a fault
 	Started  int               // starts of its tool use
@@ -24,7 +24,7 @@ type Asked struct {
 }
 
 // Stage says how far a question has come.
-func (a *Asked) Stage() string {
+func (a *QuestionState) Stage() string {
 	switch {
 	case a.Result != "":
 		return "done"
@@ -36,13 +36,13 @@ func (a *Asked) Stage() string {
 	return "open"
 }
 
-// AskedIn reads all questions of a session from a store, and the ledger at path. run is the
+// ReadQuestions reads all questions of a session from a store, and the ledger at path. run is the
 // session that it works for, whose log has them; its own id where it works for itself. unasked
 // are the calls that a kill has cut off before their question, by use: a model's answer is on
 // record before what it asks for is put to anybody, in an append of its own (another log's, of
 // an agent that works for a run). Nobody was told of such a call, and it was not run: that
 // it was is an error.
-func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) (list []*Asked, unasked []string, err error) {
+func ReadQuestions(ctx context.Context, store session.Store, run, id, ledger string) (list []*QuestionState, unasked []string, err error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +52,7 @@ func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) (
 	if err != nil {
 		return nil, nil, err
 	}
-	r := asking{byUse: map[string]*Asked{}, byID: map[string]*Asked{}, answered: map[string]time.Time{}}
+	r := asking{byUse: map[string]*QuestionState{}, byID: map[string]*QuestionState{}, answered: map[string]time.Time{}}
 	if run != id {
 		asked, err := read(ctx, s, run)
 		if err != nil {
@@ -81,8 +81,8 @@ func AskedIn(ctx context.Context, store session.Store, run, id, ledger string) (
 }
 
 type asking struct {
-	list        []*Asked
-	byUse, byID map[string]*Asked
+	list        []*QuestionState
+	byUse, byID map[string]*QuestionState
 	answered    map[string]time.Time // when the first answer came, by question
 	unasked     []string
 }
@@ -112,7 +112,7 @@ func (r *asking) addOf(id string, rec session.Record) error {
 func (r *asking) add(rec session.Record) error {
 	switch rec.Kind {
 	case record.KindApprovalAsked:
-		a := &Asked{}
+		a := &QuestionState{}
 		if err := json.Unmarshal(rec.Payload, &a.Question); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (r *asking) item(rec session.Record) error {
 
 // Check says what is wrong about a question. Over means that the session has come
 // to its end since: then everything that was asked has an answer and a result.
-func (a *Asked) Check(over bool) error {
+func (a *QuestionState) Check(over bool) error {
 	use := a.Question.Use
 	switch {
 	case len(a.Answers) > 1:

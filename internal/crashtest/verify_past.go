@@ -16,7 +16,7 @@ import (
 // VerifyPast compares a store with everything that it acknowledged: records, erasures,
 // deletions, leases. Then each session that is left has to go on, and is compared
 // again.
-func VerifyPast(ctx context.Context, store session.Store, p *Past) *Finding {
+func VerifyPast(ctx context.Context, store session.Store, p *Acknowledged) *Finding {
 	f := &Finding{}
 	sessions := session.New(store, nil)
 	f.past(ctx, sessions, p)
@@ -25,7 +25,7 @@ func VerifyPast(ctx context.Context, store session.Store, p *Past) *Finding {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Acked)) {
 		f.leases(ctx, store, p, id)
-		if err := p.goOn(ctx, sessions, id); err != nil {
+		if err := p.next(ctx, sessions, id); err != nil {
 			f.wrong("session %s does not go on: %v", id, err)
 		}
 	}
@@ -35,12 +35,12 @@ func VerifyPast(ctx context.Context, store session.Store, p *Past) *Finding {
 	return f
 }
 
-func (f *Finding) past(ctx context.Context, sessions *session.Sessions, p *Past) {
+func (f *Finding) past(ctx context.Context, sessions *session.Sessions, p *Acknowledged) {
 	for _, id := range slices.Sorted(maps.Keys(p.Acked)) {
 		acked := p.Acked[id]
 		recs, err := read(ctx, sessions, id)
 		switch {
-		case errors.Is(err, session.ErrNotFound) && p.Leaving[id]:
+		case errors.Is(err, session.ErrNotFound) && p.Deleting[id]:
 			continue
 		case err == nil && p.Deleted[id]:
 			f.wrong("session %s was deleted and is there, with %d records", id, len(recs))
@@ -89,9 +89,9 @@ func (f *Finding) report(ctx context.Context, sessions *session.Sessions, id str
 }
 
 // leases takes a lease and compares its epoch with those that were given out before.
-func (f *Finding) leases(ctx context.Context, store session.Store, p *Past, id string) {
+func (f *Finding) leases(ctx context.Context, store session.Store, p *Acknowledged, id string) {
 	leaser, ok := session.As[session.Leaser](store)
-	if !ok || p.Leaving[id] && !p.Deleted[id] {
+	if !ok || p.Deleting[id] && !p.Deleted[id] {
 		return
 	}
 	now := time.Now()
@@ -113,13 +113,13 @@ func (f *Finding) leases(ctx context.Context, store session.Store, p *Past, id s
 	}
 }
 
-// goOn appends to a session and keeps what was acknowledged.
-func (p *Past) goOn(ctx context.Context, sessions *session.Sessions, id string) (err error) {
+// next appends to a session and keeps what was acknowledged.
+func (p *Acknowledged) next(ctx context.Context, sessions *session.Sessions, id string) (err error) {
 	if p.Deleted[id] {
 		return nil
 	}
 	l, err := sessions.Open(ctx, id, nil)
-	if errors.Is(err, session.ErrNotFound) && p.Leaving[id] {
+	if errors.Is(err, session.ErrNotFound) && p.Deleting[id] {
 		return nil
 	}
 	if err != nil {

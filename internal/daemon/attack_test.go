@@ -42,7 +42,7 @@ func TestBeginWithoutApproval(t *testing.T) {
 			t.Errorf("%s: %s, want %d", body, got, want)
 		}
 	}
-	both, _, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "both", Scopes: []api.Scope{api.ScopeRun, api.ScopeApprove}})
+	both, _, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "both", Scopes: []api.Scope{api.ScopeRun, api.ScopeApprove}})
 	must(t, err)
 	w.want(201, nil, "POST", "/v1/runs", `{"cwd":"/","mode":"acceptEdits","settings":"`+file+`"}`, "Authorization: Bearer "+both)
 }
@@ -91,7 +91,7 @@ func TestStolenCookie(t *testing.T) {
 }
 
 // loggedIn logs a browser in and returns its cookie.
-func (w *daemonWorld) loggedIn() string {
+func (w *daemonEnv) loggedIn() string {
 	w.t.Helper()
 	code, _, err := w.auth.Link(w.t.Context(), auth.Caller{Name: "ann", Scopes: []api.Scope{api.ScopeAdmin}})
 	must(w.t, err)
@@ -105,7 +105,7 @@ func (w *daemonWorld) loggedIn() string {
 	return cookie
 }
 
-func (w *daemonWorld) status(path string, h http.Header) int {
+func (w *daemonEnv) status(path string, h http.Header) int {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.address+path, nil)
 	must(w.t, err)
@@ -149,7 +149,7 @@ func TestSlowBody(t *testing.T) {
 	read := func(w http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) }
 	for name, next := range map[string]http.HandlerFunc{"refused": refuse, "read": read} {
 		t.Run(name, func(t *testing.T) {
-			s := httptest.NewServer(timely(next, 50*time.Millisecond))
+			s := httptest.NewServer(withReadDeadline(next, 50*time.Millisecond))
 			defer s.Close()
 			conn, err := net.Dial("tcp", s.Listener.Addr().String())
 			must(t, err)
@@ -169,7 +169,7 @@ func TestSlowRequest(t *testing.T) { synctest.Test(t, slowRequest) }
 
 func slowRequest(t *testing.T) {
 	gone := make(chan error, 1)
-	s := &http.Server{Handler: timely(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &http.Server{Handler: withReadDeadline(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body)
 		<-time.After(150 * time.Millisecond)
 		_, _ = fmt.Fprint(w, r.Context().Err())
@@ -201,7 +201,7 @@ func slowRequest(t *testing.T) {
 // is used.
 func TestCrowd(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
-	c := newCrowd(6)
+	c := newConnLimit(6)
 	s.Config.ConnState = c.state
 	s.Start()
 	defer s.Close()

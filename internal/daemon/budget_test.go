@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-const dearPlay = `
+const costlyScript = `
 price: {input: 10, output: 10}
 steps:
   - {text: a dear answer, usage: {input: 200000}}
@@ -19,7 +19,7 @@ steps:
 
 // A budget that the last answer has passed is told to clients of the WebSocket and of HTTP.
 func TestBudgetPassedByTheLastAnswerIsTold(t *testing.T) {
-	w := beginDaemon(t, map[string]string{"writer": dearPlay}, nil)
+	w := beginDaemon(t, map[string]string{"writer": costlyScript}, nil)
 	c := w.ann()
 	strategy := `{"name":"one","version":"1","agents":{"writer":{"type":"llm"}},"flow":"writer"}`
 	c.send(fmt.Sprintf(`{"type":"prepare_run","runId":"ws","cwd":%q,"strategy":%s,"maxBudgetUsd":1}`, w.cwd, strategy))

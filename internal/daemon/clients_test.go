@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
@@ -131,7 +131,7 @@ func wscat(t testing.TB) string {
 	t.Helper()
 	tools := os.Getenv("HOLDFAST_WEBTOOLS")
 	if tools == "" {
-		missing.Skip(t, `eval "$(scripts/services env webtools)" makes this run`)
+		testneed.Need(t, `eval "$(scripts/services env webtools)" makes this run`)
 	}
 	return filepath.Join(tools, "node_modules", ".bin", "wscat")
 }
@@ -259,7 +259,7 @@ func TestCurlFollowsRun(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		missing.Skip(t, "curl is not installed: apt-get install curl makes this run")
+		testneed.Need(t, "curl is not installed: apt-get install curl makes this run")
 	}
 	w := beginDaemon(t, map[string]string{"writer": mending}, nil)
 	c := w.ann()
@@ -270,7 +270,7 @@ func TestCurlFollowsRun(t *testing.T) {
 		return launch(t, curl, "-sN", "-H", "Accept: text/event-stream", "-H", "Authorization: Bearer "+w.token(api.ScopeRead),
 			"-H", "Last-Event-ID: "+last, "http://"+w.address+"/v1/sessions/"+run+"/events")
 	}
-	var got []said
+	var got []sseEvent
 	last := "0"
 	listen := func(until string) { // to the stream, up to an event whose data has a text
 		p := follow(last)
@@ -311,7 +311,7 @@ func TestCurlFollowsRun(t *testing.T) {
 }
 
 // event reads one event of a stream.
-func (p *program) event() (e said) {
+func (p *program) event() (e sseEvent) {
 	p.t.Helper()
 	for {
 		switch name, value, _ := strings.Cut(p.line(), ": "); {
@@ -321,7 +321,7 @@ func (p *program) event() (e said) {
 			e.event = value
 		case name == "data":
 			e.data = value
-		case name == "" && e != said{}:
+		case name == "" && e != sseEvent{}:
 			return e
 		}
 	}

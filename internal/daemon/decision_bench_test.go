@@ -29,7 +29,7 @@ func BenchmarkDecision(b *testing.B) {
 		fmt.Fprintf(&play, "  - tool_uses: [{id: u%d, tool: Bash, input: {command: stamp}}]\n", i)
 	}
 	play.WriteString("  - text: done\n")
-	w := &daemonWorld{t: b, home: b.TempDir(), cwd: b.TempDir(), plays: map[string]string{"writer": play.String()}, held: make(chan struct{})}
+	w := &daemonEnv{t: b, home: b.TempDir(), cwd: b.TempDir(), plays: map[string]string{"writer": play.String()}, held: make(chan struct{})}
 	w.tune = func(l *limits) { l.rate, l.burst = 1e9, 1e9 } // a person decides less often
 	started := make(chan time.Time, 1)
 	w.during = func(string) { started <- time.Now() }

@@ -26,8 +26,8 @@ type service struct {
 	log       *slog.Logger
 	started   time.Time
 	connected func() int // open WebSockets
-	keys      *keys
-	patience  time.Duration // with a client that does not take what a stream says
+	keys      *idempotencyCache
+	timeouts  time.Duration // with a client that does not take what a stream says
 
 	document func() ([]byte, error) // OpenAPI, made once
 
@@ -36,7 +36,7 @@ type service struct {
 	looking   sync.WaitGroup // who looks after the board
 	streaming atomic.Int64
 	drained   atomic.Bool
-	board     board
+	board     approvalBoard
 	store     storeCheck
 	building  sync.Mutex // held by the one who builds an image
 }
@@ -45,11 +45,11 @@ type service struct {
 var errShutdown = errors.New("the daemon is about to end")
 
 func newService(o *Options) *service {
-	a := &service{o: o, log: o.Log, connected: func() int { return 0 }, patience: stuck}
+	a := &service{o: o, log: o.Log, connected: func() int { return 0 }, timeouts: writeTimeout}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.started, a.board.patience = a.now(), boardPatience
+	a.started, a.board.patience = a.now(), boardTimeout
 	a.keys = newKeys(a.now)
 	a.live, a.end = context.WithCancelCause(context.Background())
 	a.table = a.routeTable()
@@ -101,9 +101,9 @@ func (a *service) stop() {
 func (c *call) actor() runs.Actor {
 	via := "http"
 	switch {
-	case c.caller.Via == "cookie":
+	case c.caller.Method == "cookie":
 		via = "console"
-	case c.caller.Via == "unix" && c.r.Header.Get("X-Holdfast-Client") == "cli":
+	case c.caller.Method == "unix" && c.r.Header.Get("X-Holdfast-Client") == "cli":
 		via = "cli"
 	}
 	return runs.Actor{Name: c.caller.Name, Via: via}
@@ -111,7 +111,7 @@ func (c *call) actor() runs.Actor {
 
 // redact masks secrets in what people write for others to read.
 func (a *service) redact(text string) string {
-	masked, err := a.o.Env.Masked(text)
+	masked, err := a.o.Env.Mask(text)
 	if err != nil {
 		return "(left out: secrets cannot be told from it)"
 	}
@@ -122,7 +122,7 @@ func (a *service) redact(text string) string {
 func scopes(c auth.Caller) []api.Scope {
 	list := []api.Scope{}
 	for _, s := range routes.Scopes() {
-		if c.May(s) && (!c.Agent || s == api.ScopeRead) {
+		if c.HasScope(s) && (!c.Agent || s == api.ScopeRead) {
 			list = append(list, s)
 		}
 	}

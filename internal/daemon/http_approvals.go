@@ -26,11 +26,11 @@ func (a *service) approvalHandlers() map[string]func(*call) error {
 	}
 }
 
-// homes remembers the runs of sessions while a list is made.
-type homes map[string]session.Meta
+// runSessionCache remembers the runs of sessions while a list is made.
+type runSessionCache map[string]session.Meta
 
 // show adds to a question where it stands and whose it is.
-func (a *service) show(ctx context.Context, q approval.Question, ans *approval.Answer, known homes) (api.Approval, error) {
+func (a *service) show(ctx context.Context, q approval.Question, ans *approval.Answer, known runSessionCache) (api.Approval, error) {
 	out := api.Approval{Question: q, Answer: ans, State: a.stateOf(q, ans), RunID: q.Session}
 	m, err := known.get(ctx, a.o.Sessions, q.Session)
 	if err == nil && m.Owner != "" {
@@ -47,7 +47,7 @@ func (a *service) show(ctx context.Context, q approval.Question, ans *approval.A
 	return out, err
 }
 
-func (h homes) get(ctx context.Context, s *session.Sessions, id string) (session.Meta, error) {
+func (h runSessionCache) get(ctx context.Context, s *session.Sessions, id string) (session.Meta, error) {
 	if m, ok := h[id]; ok {
 		return m, nil
 	}
@@ -58,7 +58,7 @@ func (h homes) get(ctx context.Context, s *session.Sessions, id string) (session
 	return m, err
 }
 
-func (a *service) stateOf(q approval.Question, ans *approval.Answer) api.State {
+func (a *service) stateOf(q approval.Question, ans *approval.Answer) api.ApprovalState {
 	switch {
 	case ans == nil && q.Expires != nil && !a.o.Sessions.Now().Before(*q.Expires):
 		return routes.StateExpired
@@ -66,9 +66,9 @@ func (a *service) stateOf(q approval.Question, ans *approval.Answer) api.State {
 		return routes.StatePending
 	case ans.Decision.Allows():
 		return routes.StateApproved
-	case ans.By == "timeout":
+	case ans.Actor == "timeout":
 		return routes.StateExpired
-	case ans.By == "nobody":
+	case ans.Actor == "nobody":
 		return routes.StateCancelled
 	}
 	return routes.StateDenied
@@ -134,14 +134,14 @@ func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error
 	if err != nil {
 		a.log.WarnContext(ctx, "not all questions can be read", "error", err)
 	}
-	list, known := []api.Approval{}, homes{}
+	list, known := []api.Approval{}, runSessionCache{}
 	for _, q := range open {
 		s, err := a.show(ctx, q, nil, known)
 		if err != nil {
 			return nil, err
 		}
 		if s.State == routes.StatePending {
-			s.Always = a.offer(ctx, &s.Question)
+			s.SavePreview = a.savePreview(ctx, &s.Question)
 			list = append(list, s)
 		}
 	}
@@ -177,7 +177,7 @@ func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) 
 			}
 		}
 	}
-	list, known := []api.Approval{}, homes{m.ID: m}
+	list, known := []api.Approval{}, runSessionCache{m.ID: m}
 	for _, q := range questions {
 		s, err := a.show(ctx, q, answers[q.ID], known)
 		if err != nil {
@@ -215,12 +215,12 @@ func (a *service) getApproval(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.show(c.ctx(), q, ans, homes{})
+	out, err := a.show(c.ctx(), q, ans, runSessionCache{})
 	if err != nil {
 		return err
 	}
 	if out.State == routes.StatePending {
-		out.Always = a.offer(c.ctx(), &out.Question)
+		out.SavePreview = a.savePreview(c.ctx(), &out.Question)
 	}
 	return c.json(out)
 }
@@ -230,7 +230,7 @@ func (a *service) decide(c *call) error {
 	if err := c.into(&d); err != nil {
 		return err
 	}
-	if d.Continue && !c.caller.May(api.ScopeRun) {
+	if d.Continue && !c.caller.HasScope(api.ScopeRun) {
 		return refuse(outcome.Forbidden, "the scope run is needed to continue a run", "leave continue out, or: holdfast daemon token create --scope approve,run")
 	}
 	q, _, err := a.find(c)
@@ -242,8 +242,8 @@ func (a *service) decide(c *call) error {
 	}
 	by := c.actor()
 	ans := approval.Answer{
-		Question: q.ID, Decision: d.Decision, Scope: d.Scope, Always: d.Always, Message: a.redact(d.Message), Stop: d.Stop, Input: d.Input,
-		By: by.Name, Via: by.Via, At: a.o.Sessions.Now().UTC().Truncate(time.Millisecond),
+		Question: q.ID, Decision: d.Decision, Scope: d.Scope, SaveTo: d.SaveTo, Message: a.redact(d.Message), Stop: d.Stop, Input: d.Input,
+		Actor: by.Name, Via: by.Via, At: a.o.Sessions.Now().UTC().Truncate(time.Millisecond),
 	}
 	plan, err := a.o.keeping(c.ctx(), c.caller, &q, &ans)
 	if err != nil {
@@ -257,12 +257,12 @@ func (a *service) decide(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.show(c.ctx(), q, &won, homes{})
-	out.Kept = written
+	out, err := a.show(c.ctx(), q, &won, runSessionCache{})
+	out.Saved = written
 	if err == nil && d.Continue {
-		if err = a.goOnAfter(c, out.RunID); err == nil {
-			out, err = a.show(c.ctx(), q, &won, homes{})
-			out.Kept = written
+		if err = a.continueAfterAnswer(c, out.RunID); err == nil {
+			out, err = a.show(c.ctx(), q, &won, runSessionCache{})
+			out.Saved = written
 		}
 	}
 	if err != nil {
@@ -271,8 +271,8 @@ func (a *service) decide(c *call) error {
 	return c.json(out)
 }
 
-// goOnAfter continues a run that was interrupted, whose question has its answer.
-func (a *service) goOnAfter(c *call, run string) error {
+// continueAfterAnswer continues a run that was interrupted, whose question has its answer.
+func (a *service) continueAfterAnswer(c *call, run string) error {
 	info, err := a.o.Runs.Get(c.ctx(), run)
 	if err == nil && info.Status == api.StatusInterrupted {
 		err = a.o.Runs.Continue(c.ctx(), run, "", "", c.actor())

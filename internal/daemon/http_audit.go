@@ -34,7 +34,7 @@ func (a *service) audit(c *call) error {
 		return err
 	}
 	one, kind := c.query["session"], c.query["kind"]
-	if kind == audit.KindAccess && !c.caller.May(api.ScopeAdmin) {
+	if kind == audit.KindAccess && !c.caller.HasScope(api.ScopeAdmin) {
 		return refuse(outcome.Denied, "who came in, and from where, is for those with the scope admin", "holdfast daemon token create --scope admin NAME")
 	}
 	p := evidencePage{in: a.o.Sessions, o: &audit.ReadOptions{}, limit: c.limit(), items: []json.RawMessage{}}
@@ -136,6 +136,6 @@ func (a *service) verify(c *call) error {
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	r, err := stores.Verify(c.ctx(), a.o.Env, a.o.Store.Again(), a.o.Sessions, &audit.VerifyOptions{Session: q.Session})
+	r, err := stores.Verify(c.ctx(), a.o.Env, a.o.Store.ReopenURL(), a.o.Sessions, &audit.VerifyOptions{Session: q.Session})
 	return c.document(r, err)
 }

@@ -26,7 +26,7 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%v", i.Capabilities)
 	}
 	if i.Version != "1.2.3" || !strings.HasPrefix(i.Store, "sqlite:/") || i.Caller.Name != "reader" ||
-		i.Caller.Via != "token" || len(i.Caller.Scopes) != 1 || i.Protocol != 1 || i.StartedAt.IsZero() {
+		i.Caller.AuthMethod != "token" || len(i.Caller.Scopes) != 1 || i.Protocol != 1 || i.StartedAt.IsZero() {
 		t.Errorf("%+v", i)
 	}
 }
@@ -192,7 +192,7 @@ func TestTokens(t *testing.T) {
 	w.want(401, nil, "POST", "/v1/login", `{"code":"`+link.Code+`"}`, "Authorization: ").problem(t)
 	var i api.Info
 	w.want(200, &i, "GET", "/v1/info", "", "Authorization: ", "Cookie: "+cookie, "X-Holdfast-CSRF: "+in.CSRF)
-	if i.Caller.Via != "cookie" || i.Caller.CSRF != in.CSRF {
+	if i.Caller.AuthMethod != "cookie" || i.Caller.CSRF != in.CSRF {
 		t.Errorf("%+v", i.Caller)
 	}
 	w.session("a", nil, "one")

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// looked bounds how many records one request for events of some kinds looks at.
-const looked = 10_000
+// maxScanned bounds how many records one request for events of some kinds looks at.
+const maxScanned = 10_000
 
 func (a *service) events(c *call) error {
 	m, err := a.meta(c)
@@ -76,7 +76,7 @@ func (a *service) tail(ctx context.Context, m session.Meta, n int64, kinds []ses
 		return max(0, m.Head-n), nil
 	}
 	after := m.Head
-	for r, err := range a.o.Sessions.Records(ctx, m.ID, session.Range{Until: m.Head, Reverse: true, Limit: looked}) {
+	for r, err := range a.o.Sessions.Records(ctx, m.ID, session.Range{Until: m.Head, Reverse: true, Limit: maxScanned}) {
 		if err != nil && !errors.Is(err, session.ErrCorrupt) {
 			return 0, err
 		}
@@ -109,7 +109,7 @@ func (a *service) eventPage(ctx context.Context, m session.Meta, after int64, li
 		}
 		page.Items = append(page.Items, eventsOf(e, kinds)...)
 		page.Next = r.Seq
-		if n++; len(page.Items) >= limit || n >= looked {
+		if n++; len(page.Items) >= limit || n >= maxScanned {
 			break
 		}
 	}

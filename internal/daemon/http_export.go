@@ -40,7 +40,7 @@ func (a *service) export(c *call) error {
 		if c.r.Method == http.MethodHead {
 			return len(b), nil
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(a.patience))
+		_ = control.SetWriteDeadline(time.Now().Add(a.timeouts))
 		return c.w.Write(b)
 	}), a.o.Sessions, m.ID, convert.Format(format))
 	switch {

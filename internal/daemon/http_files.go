@@ -25,7 +25,7 @@ const (
 	maxFile = workspace.MaxUpload
 )
 
-func shownFile(f *workspace.File) routes.WorkspaceFile {
+func apiFile(f *workspace.File) routes.WorkspaceFile {
 	out := routes.WorkspaceFile{Name: f.Name, Type: f.Type, Size: f.Size, ModTime: f.ModTime, Target: f.Target}
 	if !utf8.ValidString(f.Name) {
 		out.Escaped = url.PathEscape(f.Name)
@@ -67,7 +67,7 @@ func (a *service) listFiles(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := api.Page[routes.WorkspaceFile]{Items: shownAll(page.Files, shownFile)}
+	out := api.Page[routes.WorkspaceFile]{Items: apiList(page.Files, apiFile)}
 	if page.Next != "" {
 		b, err := json.Marshal([]byte(page.Next)) // a name need not be text
 		if err != nil {
@@ -133,7 +133,7 @@ func (a *service) writeFile(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(shownFile(made))
+	return c.json(apiFile(made))
 }
 
 func (a *service) removeFile(c *call) error {

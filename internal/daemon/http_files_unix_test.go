@@ -90,7 +90,7 @@ func TestWorkspaceFiles(t *testing.T) {
 	}
 	var u routes.WorkspaceUsage
 	w.want(200, &u, "GET", "/v1/workspaces/blog/usage", "")
-	if u.Home.Files == 0 || u.Project == nil || u.Over || u.Limit != "20g" {
+	if u.Home.Files == 0 || u.Project == nil || u.OverLimit || u.Limit != "20g" {
 		t.Errorf("%+v", u)
 	}
 }

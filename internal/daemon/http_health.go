@@ -19,12 +19,12 @@ import (
 
 func (a *service) healthHandlers() map[string]func(*call) error {
 	return map[string]func(*call) error{
-		"healthz":         func(c *call) error { return c.json(routes.Alive{Status: "ok"}) },
+		"healthz":         func(c *call) error { return c.json(routes.Liveness{Status: "ok"}) },
 		"readyz":          a.readyz,
 		"health":          a.health,
 		"getInfo":         a.info,
-		"getOpenAPI":      func(c *call) error { return c.made(a.document()) },
-		"getSocketSchema": func(c *call) error { return c.made(wire.Schema(), nil) },
+		"getOpenAPI":      func(c *call) error { return c.created(a.document()) },
+		"getSocketSchema": func(c *call) error { return c.created(wire.Schema(), nil) },
 		"getMetrics":      func(c *call) error { a.o.Metrics.ServeHTTP(c.w, c.r); return nil },
 		"getDoctor":       a.doctor,
 	}
@@ -32,7 +32,7 @@ func (a *service) healthHandlers() map[string]func(*call) error {
 
 // readyz is public: what fails is named, why stands in the log.
 func (a *service) readyz(c *call) error {
-	doc, status := routes.Ready{Status: "ready", Checks: map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
+	doc, status := routes.Readiness{Status: "ready", Checks: map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
 	err := a.store.check(c.ctx(), a.o.Sessions.Store())
 	if err != nil {
 		doc.Checks["store"] = notReady(err)
@@ -67,7 +67,7 @@ func notReady(err error) string {
 
 const (
 	checkTime = 1500 * time.Millisecond // that a look at the store may take: an answer is due within 2 s
-	checkKept = 500 * time.Millisecond  // that what was seen is told again: everybody may ask
+	checkTTL  = 500 * time.Millisecond  // that what was seen is told again: everybody may ask
 )
 
 // storeCheck is what was seen when the store was looked at last.
@@ -92,13 +92,13 @@ func (s *storeCheck) changed(told string) bool {
 // goes on without them.
 func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 	s.mu.Lock()
-	if !s.at.IsZero() && time.Since(s.at) < checkKept {
+	if !s.at.IsZero() && time.Since(s.at) < checkTTL {
 		defer s.mu.Unlock()
 		return s.err
 	}
 	if s.done == nil {
 		s.done = make(chan struct{})
-		go s.look(context.WithoutCancel(ctx), store)
+		go s.checkNow(context.WithoutCancel(ctx), store)
 	}
 	done := s.done
 	s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 	}
 }
 
-func (s *storeCheck) look(ctx context.Context, store session.Store) {
+func (s *storeCheck) checkNow(ctx context.Context, store session.Store) {
 	ctx, stop := context.WithTimeout(retry.Within(ctx, 0), checkTime)
 	defer stop()
 	err := session.New(store, nil).Check(ctx)
@@ -135,7 +135,7 @@ func (a *service) health(c *call) error {
 }
 
 func (a *service) info(c *call) error {
-	caller := api.Caller{Name: c.caller.Name, Via: c.caller.Via, Scopes: scopes(c.caller), Agent: c.caller.Agent}
+	caller := api.Caller{Name: c.caller.Name, AuthMethod: c.caller.Method, Scopes: scopes(c.caller), Agent: c.caller.Agent}
 	if a.o.Auth != nil {
 		caller.CSRF = a.o.Auth.CSRF(c.caller)
 	}
@@ -161,7 +161,7 @@ func (a *service) capabilities() []string {
 }
 
 func (a *service) doctor(c *call) error {
-	return c.document(doctor.Examine(c.ctx(), a.o.Env, &doctor.Options{Store: a.o.Store.Again()}), nil)
+	return c.document(doctor.Examine(c.ctx(), a.o.Env, &doctor.Options{Store: a.o.Store.ReopenURL()}), nil)
 }
 
 // document answers with a document as the command line prints it with --json.
@@ -169,11 +169,11 @@ func (c *call) document(v any, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.made(json.Marshal(v))
+	return c.created(json.Marshal(v))
 }
 
-// made answers with a document that is there already.
-func (c *call) made(doc []byte, err error) error {
+// created answers with a document that is there already.
+func (c *call) created(doc []byte, err error) error {
 	if err != nil {
 		return err
 	}

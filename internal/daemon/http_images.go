@@ -14,7 +14,7 @@ import (
 // buildTime bounds the building of an image: a Debian and agents are a lot to get.
 const buildTime = time.Hour
 
-func shownImage(i *image.Image) routes.Image {
+func apiImage(i *image.Image) routes.Image {
 	out := routes.Image(*i)
 	if out.Tags == nil {
 		out.Tags = []string{}
@@ -23,7 +23,7 @@ func shownImage(i *image.Image) routes.Image {
 }
 
 func (a *service) listImages(c *call) error {
-	return listAll(a, c, (*workspace.Workspaces).Images, shownImage)
+	return listAll(a, c, (*workspace.Workspaces).Images, apiImage)
 }
 
 func (a *service) buildImage(c *call) error {
@@ -39,7 +39,7 @@ func (a *service) buildImage(c *call) error {
 		return refuse(outcome.Busy, "an image is being built", "wait until that one is done")
 	}
 	defer a.building.Unlock()
-	spec := image.Spec{Variant: q.Variant, With: q.With, Base: q.Base, Tag: q.Tag, Fresh: q.Fresh}
+	spec := image.Spec{Variant: q.Variant, Agents: q.Agents, Base: q.Base, Tag: q.Tag, NoCache: q.NoCache}
 	if c.accepts(routes.EventStream) {
 		return a.startStream(c, func(ctx context.Context, s *sse) error { return streamBuild(ctx, s, w, spec) })
 	}
@@ -48,7 +48,7 @@ func (a *service) buildImage(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(shownImage(img))
+	return c.json(apiImage(img))
 }
 
 func built(ctx context.Context, w *workspace.Workspaces, s image.Spec, progress func(image.Progress)) (*image.Image, error) {
@@ -83,5 +83,5 @@ func streamBuild(ctx context.Context, s *sse, w *workspace.Workspaces, spec imag
 		p := problemOf(err)
 		return tell("failed", p)
 	}
-	return tell("image", shownImage(img))
+	return tell("image", apiImage(img))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/policycheck"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -39,7 +39,7 @@ func (a *service) policyOf(ctx context.Context, m session.Meta) (*api.Policy, er
 	if err != nil {
 		return nil, err
 	}
-	p := &api.Policy{Live: true, Mode: chains[0].Mode, Chains: chains, Grants: unique(grants)}
+	p := &api.Policy{Running: true, Mode: chains[0].Mode, Chains: chains, Grants: unique(grants)}
 	for _, c := range chains {
 		p.Version = max(p.Version, c.Version)
 	}
@@ -47,11 +47,11 @@ func (a *service) policyOf(ctx context.Context, m session.Meta) (*api.Policy, er
 }
 
 func (a *service) recordedPolicy(ctx context.Context, m session.Meta) (*api.Policy, error) {
-	m, err := policylog.Of(ctx, a.o.Sessions, m)
+	m, err := sessionpolicy.PolicySession(ctx, a.o.Sessions, m)
 	if err != nil {
 		return nil, err
 	}
-	g, err := policylog.Guards(ctx, a.o.Sessions, m)
+	g, err := sessionpolicy.Guards(ctx, a.o.Sessions, m)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +84,10 @@ func (a *service) getPolicy(c *call) error {
 	if err != nil {
 		return err
 	}
-	return a.tellPolicy(c, m)
+	return a.writePolicy(c, m)
 }
 
-func (a *service) tellPolicy(c *call, m session.Meta) error {
+func (a *service) writePolicy(c *call, m session.Meta) error {
 	p, err := a.policyOf(c.ctx(), m)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (a *service) patchPolicy(c *call) error {
 	if m, err = a.o.Sessions.Get(c.ctx(), m.ID); err != nil {
 		return err
 	}
-	return a.tellPolicy(c, m)
+	return a.writePolicy(c, m)
 }
 
 // change changes the policy of a run that runs, or of a session that nobody runs here.
@@ -155,11 +155,11 @@ func (a *service) change(c *call, m session.Meta, change policy.Change) error {
 		return refuse(outcome.Conflict, "the session does not run here, and bypassPermissions is not taken over by a run that goes on",
 			"ask for the mode when it goes on")
 	}
-	m, err := policylog.Of(c.ctx(), a.o.Sessions, m)
+	m, err := sessionpolicy.PolicySession(c.ctx(), a.o.Sessions, m)
 	if err != nil {
 		return err
 	}
-	_, err = policylog.Change(c.ctx(), a.o.Sessions, m.ID, func(*policy.Guards) (policy.Change, error) { return change, nil })
+	_, err = sessionpolicy.Change(c.ctx(), a.o.Sessions, m.ID, func(*policy.Guards) (policy.Change, error) { return change, nil })
 	return err
 }
 
@@ -191,7 +191,7 @@ func (a *service) folderPolicy(c *call) error {
 	if !filepath.IsAbs(cwd) {
 		return refuse(outcome.Usage, "cwd must be absolute", "")
 	}
-	s, err := a.o.Env.SettingsOf(cwd)
+	s, err := a.o.Env.SettingsFor(cwd)
 	if err != nil {
 		return err
 	}
@@ -224,15 +224,15 @@ func (a *service) testPolicy(c *call) error {
 		if err != nil {
 			return err
 		}
-		if changes, err = policylog.Changes(c.ctx(), a.o.Sessions, m); err != nil {
+		if changes, err = sessionpolicy.Changes(c.ctx(), a.o.Sessions, m); err != nil {
 			return err
 		}
 	}
-	s, err := a.o.Env.SettingsOf(q.Cwd)
+	s, err := a.o.Env.SettingsFor(q.Cwd)
 	if err != nil {
 		return err
 	}
-	j := policycheck.New(s, a.o.Env.UserHome(), a.o.Env.Get(tools.EnvSearchURL))
+	j := policycheck.New(s, a.o.Env.UserHome(), a.o.Env.Lookup(tools.EnvSearchURL))
 	g, err := j.Guards("", "")
 	if err == nil {
 		err = g.Replay(changes)
@@ -252,7 +252,7 @@ func (a *service) testPolicy(c *call) error {
 	return c.document(policycheck.Explain(&d, requests, g.Cwd), nil)
 }
 
-func notOffered() error {
+func notImplemented() error {
 	return refuse(outcome.NotOffered, "this daemon does not offer it", "GET /v1/info lists its capabilities")
 }
 

@@ -15,7 +15,7 @@ func TestPolicy(t *testing.T) {
 	w.session("a", &session.MetaPatch{CWD: new("/w")}, "one")
 	var p api.Policy
 	tag := w.want(200, &p, "GET", "/v1/sessions/a/policy", "", w.as(api.ScopeRead)).header.Get("ETag")
-	if p.Version != 0 || p.Live || tag != `"0"` || len(p.Chains) != 1 || p.Grants == nil {
+	if p.Version != 0 || p.Running || tag != `"0"` || len(p.Chains) != 1 || p.Grants == nil {
 		t.Errorf("%+v %s", p, tag)
 	}
 	const body = `{"patch":{"mode":"write","deny":["secrets/**"]}}`
@@ -52,7 +52,7 @@ func TestLivePolicy(t *testing.T) {
 	q := w.question("r1", "git push")
 	var p api.Policy
 	tag := w.want(200, &p, "GET", "/v1/sessions/r1/policy", "").header.Get("ETag")
-	if !p.Live || len(p.Chains) != 1 || p.Chains[0].Tool != "Bash" || len(p.Chains[0].Links) == 0 {
+	if !p.Running || len(p.Chains) != 1 || p.Chains[0].Tool != "Bash" || len(p.Chains[0].Links) == 0 {
 		t.Errorf("%+v", p)
 	}
 	w.want(200, &p, "PATCH", "/v1/sessions/r1/policy", `{"patch":{"mode":"write","allow":["out/**"]}}`, "If-Match: "+tag)

@@ -13,7 +13,7 @@ import (
 // rewindSession takes a session back as `sessions rewind` does: it says what would be done, and
 // does it when it is told the digest of just that.
 func (a *service) rewindSession(c *call) error {
-	r := rewind.Request{By: c.caller.Name}
+	r := rewind.Request{Actor: c.caller.Name}
 	if err := c.into(&r.Rewind); err != nil {
 		return err
 	}
@@ -39,13 +39,13 @@ func (a *service) rewindSession(c *call) error {
 	}
 	doc := plan.Document()
 	if r.Digest != "" {
-		doc.Done, err = carryOut(c.ctx(), plan, r.Digest)
+		doc.Done, err = applyRewind(c.ctx(), plan, r.Digest)
 	}
 	return c.document(doc, err)
 }
 
-// carryOut does what was shown, or says why it is not done.
-func carryOut(ctx context.Context, plan *checkpoint.Plan, shown string) (done *checkpoint.Result, err error) {
+// applyRewind does what was shown, or says why it is not done.
+func applyRewind(ctx context.Context, plan *checkpoint.Plan, shown string) (done *checkpoint.Result, err error) {
 	err = checkpoint.ErrChanged
 	if shown == plan.Digest() {
 		done, err = plan.Apply(ctx)

@@ -22,9 +22,9 @@ func (a *service) runHandlers() map[string]func(*call) error {
 	return map[string]func(*call) error{
 		"listRuns":    a.listRuns,
 		"createRun":   a.createRun,
-		"getRun":      func(c *call) error { return a.tellRun(c, http.StatusOK, c.path("id")) },
+		"getRun":      func(c *call) error { return a.writeRun(c, http.StatusOK, c.path("id")) },
 		"startRun":    a.act(a.start),
-		"continueRun": a.act(a.goOn),
+		"continueRun": a.act(a.continueRun),
 		"stopRun":     a.act(func(c *call, id string) error { return a.o.Runs.Stop(c.ctx(), id, "", c.actor()) }),
 		"steerRun":    a.act(a.steer),
 		"giveInput":   a.act(a.input),
@@ -38,7 +38,7 @@ func (a *service) listRuns(c *call) error {
 		return err
 	}
 	list, next, err := a.o.Runs.List(c.ctx(), runs.ListOptions{
-		Cwd: c.query["cwd"], Status: api.Status(c.query["status"]), Limit: c.limit(), Cursor: after,
+		Cwd: c.query["cwd"], Status: api.RunStatus(c.query["status"]), Limit: c.limit(), Cursor: after,
 	})
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (a *service) listRuns(c *call) error {
 	return c.json(api.Page[api.RunInfo]{Items: append([]api.RunInfo{}, list...), Next: c.cursor(next)})
 }
 
-func (a *service) tellRun(c *call, status int, id string) error {
+func (a *service) writeRun(c *call, status int, id string) error {
 	if err := session.CheckID(id); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (a *service) createRun(c *call) error {
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	spec := q.Whole()
+	spec := q.FullSpec()
 	o, err := a.runOptions(c, &q, spec)
 	if err != nil {
 		return err
@@ -72,16 +72,16 @@ func (a *service) createRun(c *call) error {
 		return a.unprepared(c, o.Spec.Session.ID, err)
 	}
 	if q.Start == nil && spec.Prompt != "" || q.Start != nil && *q.Start {
-		if err := a.begun(c, p, spec.Prompt, o.By); err != nil {
+		if err := a.startOrDrop(c, p, spec.Prompt, o.Actor); err != nil {
 			return err
 		}
 	}
 	status := http.StatusCreated
-	if p.Again {
+	if p.Exists {
 		status = http.StatusOK
 	}
 	c.header("Location", "/v1/runs/"+p.Run)
-	return a.tellRun(c, status, p.Run)
+	return a.writeRun(c, status, p.Run)
 }
 
 // unprepared says whether what kept a run from being prepared is the run itself.
@@ -92,10 +92,10 @@ func (a *service) unprepared(c *call, id string, err error) error {
 	return err
 }
 
-// begun starts a run that was just prepared, or leaves nothing of it.
-func (a *service) begun(c *call, p *runs.Prepared, input string, by runs.Actor) error {
+// startOrDrop starts a run that was just prepared, or leaves nothing of it.
+func (a *service) startOrDrop(c *call, p *runs.Prepared, input string, by runs.Actor) error {
 	start := a.o.Runs.Start
-	if p.Again {
+	if p.Exists {
 		start = a.o.Runs.Continue
 	}
 	err := start(c.ctx(), p.Run, input, "", by)
@@ -115,7 +115,7 @@ func (a *service) runOptions(c *call, q *api.NewRun, spec runspec.Spec) (*runs.P
 	switch s := &spec.Session; {
 	case spec.Cwd == "" && spec.Workspace == "" && s.ID == "" && s.Resume == "":
 		return nil, refuse(outcome.Usage, "cwd is needed for a new run", "an absolute folder on the daemon's machine")
-	case q.Environ != nil && c.caller.Via != "unix":
+	case q.Environ != nil && c.caller.Method != "unix":
 		return nil, refuse(outcome.Forbidden, "environ is for clients on the unix socket", "leave environ out: the daemon's own is used")
 	}
 	for _, line := range q.Environ {
@@ -127,7 +127,7 @@ func (a *service) runOptions(c *call, q *api.NewRun, spec runspec.Spec) (*runs.P
 	if err != nil {
 		return nil, err
 	}
-	o.Default, o.Environ, o.By = strategy.Single(strategy.Agent{Name: "agent", Type: strategy.LLM}), q.Environ, c.actor()
+	o.Default, o.Environ, o.Actor = strategy.Single(strategy.Agent{Name: "agent", Type: strategy.LLM}), q.Environ, c.actor()
 	o.Spec.Session.Title = a.redact(o.Spec.Session.Title)
 	return o, nil
 }
@@ -147,7 +147,7 @@ func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec r
 	if err := spec.Check(); err != nil {
 		return nil, caused(outcome.Usage, outcome.Hint(err), err)
 	}
-	if err := mayMake(caller, &spec); err != nil {
+	if err := checkRunPermission(caller, &spec); err != nil {
 		return nil, err
 	}
 	s, err := namedStrategy(&spec)
@@ -181,12 +181,12 @@ func (a *service) act(do func(c *call, id string) error) func(*call) error {
 		if err := do(c, id); err != nil {
 			return err
 		}
-		return a.tellRun(c, c.route.Success(), id)
+		return a.writeRun(c, c.route.Success(), id)
 	}
 }
 
-func (a *service) start(c *call, id string) error { return a.begin(c, id, a.o.Runs.Start) }
-func (a *service) goOn(c *call, id string) error  { return a.begin(c, id, a.o.Runs.Continue) }
+func (a *service) start(c *call, id string) error       { return a.begin(c, id, a.o.Runs.Start) }
+func (a *service) continueRun(c *call, id string) error { return a.begin(c, id, a.o.Runs.Continue) }
 
 func (a *service) begin(c *call, id string, start func(ctx context.Context, id, input, requestID string, by runs.Actor) error) error {
 	var q routes.RunInput

@@ -13,7 +13,7 @@ import (
 )
 
 // started makes a run that asks about git push, and returns its question.
-func (w *site) started(id string) (api.RunInfo, api.Approval) {
+func (w *httpEnv) started(id string) (api.RunInfo, api.Approval) {
 	w.t.Helper()
 	var r api.RunInfo
 	w.want(201, &r, "POST", "/v1/runs", `{"session_id":"`+id+`","cwd":"`+w.t.TempDir()+`","input":"push it","title":"my run"}`, w.as(api.ScopeRun))
@@ -21,7 +21,7 @@ func (w *site) started(id string) (api.RunInfo, api.Approval) {
 }
 
 // question waits for a run to ask about something.
-func (w *site) question(id, about string) api.Approval {
+func (w *httpEnv) question(id, about string) api.Approval {
 	w.t.Helper()
 	var list api.Page[api.Approval]
 	eventually(w.t, "a question about "+about, func() bool {
@@ -31,7 +31,7 @@ func (w *site) question(id, about string) api.Approval {
 	return list.Items[0]
 }
 
-func (w *site) status(id string, want api.Status) api.RunInfo {
+func (w *httpEnv) status(id string, want api.RunStatus) api.RunInfo {
 	w.t.Helper()
 	var r api.RunInfo
 	eventually(w.t, "run "+id+" is "+string(want), func() bool {
@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 	var got api.Approval
 	w.want(200, &got, "POST", "/v1/approvals/"+q.ID+"/decision",
 		`{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
-	if got.State != routes.StateApproved || got.Answer.By != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
+	if got.State != routes.StateApproved || got.Answer.Actor != "approveer" || got.Answer.Via != "http" || got.Answer.Message != "fine" {
 		t.Errorf("%+v %+v", got, got.Answer)
 	}
 	r = w.status("r1", api.StatusCompleted)
@@ -177,12 +177,12 @@ func TestDecideAtOnce(t *testing.T) {
 		var first api.Approval
 		got[won].into(t, &first)
 		p := got[1-won].problem(t)
-		if p.Code != "approval" || p.Winner == nil || p.Winner.By != string(scopes[won])+"er" || p.Winner.Decision != first.Answer.Decision {
+		if p.Code != "approval" || p.Winner == nil || p.Winner.Actor != string(scopes[won])+"er" || p.Winner.Decision != first.Answer.Decision {
 			t.Errorf("%+v %+v", p, p.Winner)
 		}
 		var again api.Approval
 		w.want(200, &again, "POST", "/v1/approvals/"+q.ID+"/decision", bodies[won])
-		if again.Answer.By != first.Answer.By || !again.Answer.At.Equal(first.Answer.At) {
+		if again.Answer.Actor != first.Answer.Actor || !again.Answer.At.Equal(first.Answer.At) {
 			t.Errorf("again: %+v, first %+v", again.Answer, first.Answer)
 		}
 		w.status(id, api.StatusCompleted)
@@ -226,11 +226,11 @@ func TestDecideRefused(t *testing.T) {
 }
 
 // An answer for good writes its rule into a settings file, and the reply names the line.
-func TestDecideForGood(t *testing.T) {
+func TestDecideAndSave(t *testing.T) {
 	w := newSite(t)
 	r, q := w.started("r1")
 	local := filepath.Join(r.Cwd, ".holdfast", "settings.local.json")
-	if a := q.Always; a == nil || len(a.Rules) != 2 || a.Rules[0].Rule != "Bash(git push)" || len(a.Files) != 3 || a.Files[0].File != local {
+	if a := q.SavePreview; a == nil || len(a.Rules) != 2 || a.Rules[0].Rule != "Bash(git push)" || len(a.Files) != 3 || a.Files[0].File != local {
 		t.Fatalf("%+v", a)
 	}
 	path := "/v1/approvals/" + q.ID + "/decision"
@@ -249,8 +249,8 @@ func TestDecideForGood(t *testing.T) {
 	}
 	var got api.Approval
 	w.want(200, &got, "POST", path, `{"decision":"allow-session","always":"local","scope":"Bash(git push:*)"}`)
-	k := got.Kept
-	if k == nil || k.File != local || k.Line != 4 || k.Rule != "Bash(git push:*)" || !k.Changed || !k.Counts || got.Answer.Always != "local" || got.Always != nil {
+	k := got.Saved
+	if k == nil || k.File != local || k.Line != 4 || k.Rule != "Bash(git push:*)" || !k.Changed || !k.Counts || got.Answer.SaveTo != "local" || got.SavePreview != nil {
 		t.Errorf("%+v %+v", k, got.Answer)
 	}
 	if b, err := os.ReadFile(local); err != nil || !strings.Contains(string(b), `"Bash(git push:*)"`) {
@@ -262,7 +262,7 @@ func TestDecideForGood(t *testing.T) {
 	path = "/v1/approvals/" + q.ID + "/decision"
 	w.want(200, nil, "POST", path, `{"decision":"deny"}`)
 	w.want(409, nil, "POST", path, `{"decision":"allow-session","always":"user"}`).problem(t)
-	if _, err := os.Stat(q.Always.Files[2].File); err == nil {
+	if _, err := os.Stat(q.SavePreview.Files[2].File); err == nil {
 		t.Error("the loser's rule is written")
 	}
 }
@@ -283,7 +283,7 @@ func TestApprovalStream(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	// Another program answers.
-	_, err := approval.Resolve(t.Context(), w.sessions, "r1", approval.Answer{Question: q.ID, Decision: approval.Deny, By: "bob", Via: "cli"})
+	_, err := approval.Resolve(t.Context(), w.sessions, "r1", approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "bob", Via: "cli"})
 	must(t, err)
 	for _, l := range []*listener{l, late} {
 		for e := l.until("approvals"); e[0].data != `{"items":[]}`; e = l.until("approvals") {

@@ -14,8 +14,8 @@ import (
 
 // searched bounds how many sessions one request with q looks at, chunk of them at once.
 const (
-	searched = 2000
-	chunk    = 200
+	maxSearched = 2000
+	chunk       = 200
 )
 
 func (a *service) sessionHandlers() map[string]func(*call) error {
@@ -30,16 +30,16 @@ func (a *service) sessionHandlers() map[string]func(*call) error {
 	}
 }
 
-// shown is a session as it is shown; asking is [session.Sessions.Asking].
-func (a *service) shown(ctx context.Context, m session.Meta, asking map[string]int) (api.Session, error) {
-	stand, err := a.o.Runs.Stand(ctx, m, asking)
+// apiSession is a session as it is shown; asking is [session.Sessions.OpenQuestions].
+func (a *service) apiSession(ctx context.Context, m session.Meta, asking map[string]int) (api.Session, error) {
+	stand, err := a.o.Runs.StatusOf(ctx, m, asking)
 	if err != nil && !errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
 		return api.Session{}, err
 	}
 	s := api.Session{Meta: m, Status: stand.Status}
 	s.Questions = stand.Questions
-	if l, err := a.o.Sessions.Held(ctx, m.ID); err == nil && l != nil {
-		s.HeldBy = &api.Holder{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.Own(l)}
+	if l, err := a.o.Sessions.Lease(ctx, m.ID); err == nil && l != nil {
+		s.HeldBy = &api.LeaseHolder{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.OwnsLease(l)}
 	}
 	return s, nil
 }
@@ -52,15 +52,15 @@ func (a *service) listSessions(c *call) error {
 	limit := c.limit()
 	q := session.Query{
 		CWD: c.query["cwd"], Project: c.query["project"], Tag: c.query["tag"], Run: c.query["run"], Owner: c.query["owner"],
-		Asked: c.query["asked"] == "true", Limit: limit, After: after,
+		WithQuestions: c.query["asked"] == "true", Limit: limit, After: after,
 	}
-	asking, err := a.o.Sessions.Asking(c.ctx())
+	asking, err := a.o.Sessions.OpenQuestions(c.ctx())
 	if err != nil {
 		return err
 	}
 	out := api.Page[api.Session]{Items: []api.Session{}}
 	words := strings.ToLower(c.query["q"])
-	q.Unowned = q.Owner == "" && !q.Asked && c.query["agents"] != "true"
+	q.Unowned = q.Owner == "" && !q.WithQuestions && c.query["agents"] != "true"
 	for looked := 0; ; {
 		if words != "" {
 			q.Limit = chunk
@@ -74,7 +74,7 @@ func (a *service) listSessions(c *call) error {
 			if words != "" && !has(page.Sessions[n], words) {
 				continue
 			}
-			s, err := a.shown(c.ctx(), page.Sessions[n], asking)
+			s, err := a.apiSession(c.ctx(), page.Sessions[n], asking)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (a *service) listSessions(c *call) error {
 			}
 		}
 		looked += n
-		if q.After = page.Next; q.After == "" || len(out.Items) >= limit || words == "" || looked >= searched {
+		if q.After = page.Next; q.After == "" || len(out.Items) >= limit || words == "" || looked >= maxSearched {
 			out.Next = c.cursor(page.Next)
 			return c.json(out)
 		}
@@ -109,7 +109,7 @@ func (a *service) getSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	return a.tellSession(c, c.route.Success(), m)
+	return a.writeSession(c, c.route.Success(), m)
 }
 
 // meta is the session of the path.
@@ -125,22 +125,22 @@ func (a *service) meta(c *call) (session.Meta, error) {
 	return m, nil
 }
 
-func (a *service) tellSession(c *call, status int, m session.Meta) error {
-	return a.tellFork(c, status, m, session.Left{})
+func (a *service) writeSession(c *call, status int, m session.Meta) error {
+	return a.writeFork(c, status, m, session.NotInherited{})
 }
 
-// tellFork tells of a session, and of what it begins without.
-func (a *service) tellFork(c *call, status int, m session.Meta, left session.Left) error {
-	asking, err := a.o.Sessions.Asking(c.ctx())
+// writeFork tells of a session, and of what it begins without.
+func (a *service) writeFork(c *call, status int, m session.Meta, left session.NotInherited) error {
+	asking, err := a.o.Sessions.OpenQuestions(c.ctx())
 	if err != nil {
 		return err
 	}
-	s, err := a.shown(c.ctx(), m, asking)
+	s, err := a.apiSession(c.ctx(), m, asking)
 	if err != nil {
 		return err
 	}
-	if left != (session.Left{}) {
-		s.LeftBehind = &left
+	if left != (session.NotInherited{}) {
+		s.NotInherited = &left
 	}
 	c.header("ETag", etag(m.Head))
 	return c.jsonAs(status, s)
@@ -192,7 +192,7 @@ func (a *service) patchSession(c *call) error {
 	if m, err = a.o.Sessions.Get(c.ctx(), m.ID); err != nil {
 		return err
 	}
-	return a.tellSession(c, c.route.Success(), m)
+	return a.writeSession(c, c.route.Success(), m)
 }
 
 // patch changes what a list shows; with If-Match only when nothing came between.
@@ -209,12 +209,12 @@ func (a *service) patch(c *call, id string, p session.MetaPatch) error {
 		return err
 	}
 	if _, err = a.o.Sessions.AppendShared(c.ctx(), id, head, d); errors.Is(err, session.ErrConflict) {
-		return a.stale(c, id)
+		return a.preconditionFailed(c, id)
 	}
 	return err
 }
 
-func (a *service) stale(c *call, id string) error {
+func (a *service) preconditionFailed(c *call, id string) error {
 	detail := "the session has changed since it was read"
 	if m, err := a.o.Sessions.Get(c.ctx(), id); err == nil {
 		detail += ": its ETag is " + etag(m.Head)
@@ -232,7 +232,7 @@ func (a *service) deleteSession(c *call) error {
 		return err
 	}
 	if only && head != m.Head {
-		return a.stale(c, m.ID)
+		return a.preconditionFailed(c, m.ID)
 	}
 	if err := a.idle(m); err != nil {
 		return err
@@ -268,9 +268,9 @@ func (a *service) forkSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	o := &session.ForkOptions{ID: f.SessionID, At: f.At, Title: a.redact(f.Title), User: c.caller.Name, Grants: f.WithGrants}
+	o := &session.ForkOptions{ID: f.SessionID, ItemID: f.At, Title: a.redact(f.Title), User: c.caller.Name, Grants: f.WithGrants}
 	if f.Seq != nil {
-		if o.At, err = a.itemAt(c.ctx(), m, *f.Seq); err != nil {
+		if o.ItemID, err = a.itemAt(c.ctx(), m, *f.Seq); err != nil {
 			return err
 		}
 	}
@@ -293,13 +293,13 @@ func (a *service) tellForked(c *call, id string) error {
 		return err
 	}
 	if f.WithGrants {
-		return a.tellSession(c, c.route.Success(), m)
+		return a.writeSession(c, c.route.Success(), m)
 	}
-	left, err := a.o.Sessions.LeftBehind(c.ctx(), m.Parent)
+	left, err := a.o.Sessions.NotInheritedByFork(c.ctx(), m.Parent)
 	if err != nil {
 		return err
 	}
-	return a.tellFork(c, c.route.Success(), m, left)
+	return a.writeFork(c, c.route.Success(), m, left)
 }
 
 // itemAt is the last item of the transcript as it was at a record.

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -206,28 +206,28 @@ func TestFork(t *testing.T) {
 }
 
 // The answer to a fork says what was decided in the source and does not hold in the fork.
-func TestForkSaysWhatItLeavesBehind(t *testing.T) {
+func TestForkReportsNotInherited(t *testing.T) {
 	w := newSite(t)
 	w.session("a", nil, "one", "two")
 	for _, c := range []policy.Change{
 		{Mode: policy.ModeRestricted, By: "ann"},
 		{Grant: &policy.Grant{ID: "g1", Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "ls"}, By: "ann"},
 	} {
-		_, err := policylog.Change(t.Context(), w.sessions, "a", func(*policy.Guards) (policy.Change, error) { return c, nil })
+		_, err := sessionpolicy.Change(t.Context(), w.sessions, "a", func(*policy.Guards) (policy.Change, error) { return c, nil })
 		must(t, err)
 	}
 	var s api.Session
 	w.want(201, &s, "POST", "/v1/sessions/a/fork", "")
-	if want := (session.Left{Mode: "restricted", Policy: true}); s.LeftBehind == nil || *s.LeftBehind != want {
-		t.Errorf("left behind %+v", s.LeftBehind)
+	if want := (session.NotInherited{Mode: "restricted", Policy: true}); s.NotInherited == nil || *s.NotInherited != want {
+		t.Errorf("left behind %+v", s.NotInherited)
 	}
 	s = api.Session{}
-	if w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"with_grants":true}`); s.LeftBehind != nil {
-		t.Errorf("with all: %+v", s.LeftBehind)
+	if w.want(201, &s, "POST", "/v1/sessions/a/fork", `{"with_grants":true}`); s.NotInherited != nil {
+		t.Errorf("with all: %+v", s.NotInherited)
 	}
 	s = api.Session{}
-	if w.want(200, &s, "GET", "/v1/sessions/a", ""); s.LeftBehind != nil {
-		t.Errorf("of no fork: %+v", s.LeftBehind)
+	if w.want(200, &s, "GET", "/v1/sessions/a", ""); s.NotInherited != nil {
+		t.Errorf("of no fork: %+v", s.NotInherited)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestHead(t *testing.T) {
 
 // A list of sessions says where their runs stand, what waits there with what the agents of
 // a run ask, and whether the daemon itself holds them.
-func TestSessionsStand(t *testing.T) {
+func TestSessionStatus(t *testing.T) {
 	w := newSite(t)
 	w.session("idle", nil, "hello")
 	other := session.New(w.sessions.Store(), nil) // another program
@@ -291,7 +291,7 @@ func TestSessionsStand(t *testing.T) {
 
 // Nothing is taken back or deleted under a run that runs, also not by way of an agent of its
 // that has done its work.
-func TestAgentsOfRunsThatRun(t *testing.T) {
+func TestAgentsOfRunningRuns(t *testing.T) {
 	w := newSite(t)
 	w.started("r1")
 	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})

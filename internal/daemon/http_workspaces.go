@@ -50,7 +50,7 @@ func applyPatch(p *routes.WorkspacePatch, s *workspace.Settings) error {
 	if p.Mounts != nil {
 		s.Mounts = nil
 		for _, m := range p.Mounts {
-			s.Mounts = append(s.Mounts, workspace.Mount{Host: m.Host, At: m.At, ReadOnly: m.ReadOnly})
+			s.Mounts = append(s.Mounts, workspace.Mount{Host: m.Host, Target: m.Target, ReadOnly: m.ReadOnly})
 		}
 	}
 	if p.Credentials != nil {
@@ -99,9 +99,9 @@ func notUsable(field, what, hint string) error {
 	return p
 }
 
-func shownWorkspace(o *workspace.Overview) routes.Workspace {
+func apiWorkspace(o *workspace.Overview) routes.Workspace {
 	w := routes.Workspace{
-		Slug: o.Slug, Folder: o.Folder, SessionProject: o.SessionProject, Container: shownContainer(o.Container), Problem: o.Problem, Hint: o.Hint,
+		Slug: o.Slug, Folder: o.Folder, SessionProject: o.SessionProject, Container: apiContainer(o.Container), Problem: o.Problem, Hint: o.Hint,
 	}
 	s := o.Settings
 	if s == nil {
@@ -112,12 +112,12 @@ func shownWorkspace(o *workspace.Overview) routes.Workspace {
 	w.Limits = &routes.WorkspaceLimits{Memory: s.Limits.Memory.String(), CPUs: s.Limits.CPUs, PIDs: s.Limits.PIDs, Disk: s.Limits.Disk.String()}
 	w.Network = &routes.WorkspaceNetwork{Mode: s.Network.Mode, Domains: s.Network.Domains}
 	for _, m := range s.Mounts {
-		w.Mounts = append(w.Mounts, routes.WorkspaceMount{Host: m.Host, At: m.At, ReadOnly: m.ReadOnly})
+		w.Mounts = append(w.Mounts, routes.WorkspaceMount{Host: m.Host, Target: m.Target, ReadOnly: m.ReadOnly})
 	}
 	return w
 }
 
-func shownContainer(c *workspace.State) *routes.Container {
+func apiContainer(c *workspace.State) *routes.Container {
 	if c == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func shownContainer(c *workspace.State) *routes.Container {
 // spaces are the workspaces of the daemon.
 func (a *service) spaces() (*workspace.Workspaces, error) {
 	if a.o.Workspaces == nil {
-		return nil, notOffered()
+		return nil, notImplemented()
 	}
 	return a.o.Workspaces, nil
 }
@@ -152,7 +152,7 @@ func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) 
 	case cwd != "":
 		return "", refuse(outcome.Usage, "workspace and cwd exclude each other", "leave cwd out: the workspace has its project")
 	case o.Workspaces == nil:
-		return "", notOffered()
+		return "", notImplemented()
 	}
 	s, err := o.Workspaces.Get(ctx, slug)
 	if err != nil {
@@ -162,7 +162,7 @@ func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) 
 }
 
 func (a *service) listWorkspaces(c *call) error {
-	return listAll(a, c, (*workspace.Workspaces).Overviews, shownWorkspace)
+	return listAll(a, c, (*workspace.Workspaces).Overviews, apiWorkspace)
 }
 
 // listAll answers with a list of the workspaces' that has one page.
@@ -175,7 +175,7 @@ func listAll[S, T any](a *service, c *call, list func(*workspace.Workspaces, con
 	if err != nil {
 		return err
 	}
-	return c.json(api.Page[T]{Items: shownAll(all, show)})
+	return c.json(api.Page[T]{Items: apiList(all, show)})
 }
 
 // onWorkspace calls do with the name of the path, and tells how the workspace is then.
@@ -195,7 +195,7 @@ func (a *service) onWorkspace(c *call, do func(ctx context.Context, w *workspace
 	if err != nil {
 		return err
 	}
-	return c.json(shownWorkspace(o))
+	return c.json(apiWorkspace(o))
 }
 
 func (a *service) getWorkspace(c *call) error {
@@ -220,7 +220,7 @@ func (a *service) createWorkspace(c *call) error {
 		return err
 	}
 	c.header("Location", "/v1/workspaces/"+q.Slug)
-	return c.json(shownWorkspace(o))
+	return c.json(apiWorkspace(o))
 }
 
 func (a *service) patchWorkspace(c *call) error {
@@ -281,9 +281,9 @@ func (a *service) workspaceUsage(c *call) error {
 		return err
 	}
 	size := func(s workspace.Size) routes.WorkspaceSize {
-		return routes.WorkspaceSize{Bytes: s.Bytes, Files: s.Files, Folders: s.Folders, Unread: s.Unread}
+		return routes.WorkspaceSize{Bytes: s.Bytes, Files: s.Files, Folders: s.Folders, Unread: s.Unreadable}
 	}
-	out := routes.WorkspaceUsage{Slug: slug, Home: size(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit.String(), Over: u.Over()}
+	out := routes.WorkspaceUsage{Slug: slug, Home: size(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit.String(), OverLimit: u.OverLimit()}
 	if s.Project == "" {
 		project := size(u.Project)
 		out.Project = &project

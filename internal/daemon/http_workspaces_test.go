@@ -13,7 +13,7 @@ import (
 )
 
 // spacesSite serves workspaces, without an engine.
-func spacesSite(t *testing.T) (*site, *workspace.Workspaces, string) {
+func spacesSite(t *testing.T) (*httpEnv, *workspace.Workspaces, string) {
 	t.Helper()
 	t.Setenv("DOCKER_HOST", "unix:///no/such/engine.sock")
 	home := t.TempDir()

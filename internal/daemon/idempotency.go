@@ -15,25 +15,25 @@ import (
 
 // Bounds of what is kept of answers.
 const (
-	keyLife  = 24 * time.Hour
+	keyTTL   = 24 * time.Hour
 	maxKeys  = 4096
 	keyBytes = 16 << 20
 	maxKey   = 255 // bytes of an Idempotency-Key
 )
 
-// keys remembers the answers to requests with an Idempotency-Key, in memory: a
+// idempotencyCache remembers the answers to requests with an Idempotency-Key, in memory: a
 // restart forgets them. It is safe for concurrent use.
-type keys struct {
+type idempotencyCache struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	kept  map[string]*kept
+	kept  map[string]*storedResponse
 	order []string // of those that have an answer, oldest first
 	bytes int
 }
 
-// kept is a request with a key, and its answer once there is one.
-type kept struct {
+// storedResponse is a request with a key, and its answer once there is one.
+type storedResponse struct {
 	request [sha256.Size]byte
 	done    bool
 	at      time.Time
@@ -42,7 +42,9 @@ type kept struct {
 	body    []byte
 }
 
-func newKeys(now func() time.Time) *keys { return &keys{now: now, kept: map[string]*kept{}} }
+func newKeys(now func() time.Time) *idempotencyCache {
+	return &idempotencyCache{now: now, kept: map[string]*storedResponse{}}
+}
 
 // once serves a POST, or tells again what was answered to the same one before.
 func (a *service) once(c *call) error {
@@ -57,7 +59,7 @@ func (a *service) once(c *call) error {
 	case len(key) > maxKey || !printable(key):
 		return refuse(outcome.Usage, "an Idempotency-Key is 1 to "+strconv.Itoa(maxKey)+" printable ASCII characters", "")
 	}
-	id := c.caller.Via + "\x00" + c.caller.Name + "\x00" + strconv.Itoa(c.caller.UID) + "\x00" + c.caller.Token + "\x00" + key
+	id := c.caller.Method + "\x00" + c.caller.Name + "\x00" + strconv.Itoa(c.caller.UID) + "\x00" + c.caller.Token + "\x00" + key
 	sum := sha256.Sum256([]byte(c.r.Method + " " + c.r.URL.RequestURI() + "\n" + string(c.body)))
 	old, err := a.keys.begin(id, sum)
 	if err != nil {
@@ -71,7 +73,7 @@ func (a *service) once(c *call) error {
 			}
 			return c.route.again(c, old)
 		}
-		old.tell(c.w)
+		old.replay(c.w)
 		return nil
 	}
 	rec := &recorder{ResponseWriter: c.w}
@@ -104,18 +106,18 @@ func printable(s string) bool {
 // repeats answer a request with an Idempotency-Key that has succeeded before, by the ID of its
 // route. For other routes the first answer is kept and sent again. An answer that has text of a
 // session is not kept, since it would outlive an erasure: it is read from the session again.
-func (a *service) repeats() map[string]func(c *call, first *kept) error {
-	run := func(c *call, _ *kept) error { return a.tellRun(c, http.StatusOK, c.path("id")) }
-	return map[string]func(c *call, first *kept) error{
-		"decideApproval": func(c *call, _ *kept) error { return a.getApproval(c) },
-		"forkSession": func(c *call, first *kept) error {
+func (a *service) repeats() map[string]func(c *call, first *storedResponse) error {
+	run := func(c *call, _ *storedResponse) error { return a.writeRun(c, http.StatusOK, c.path("id")) }
+	return map[string]func(c *call, first *storedResponse) error{
+		"decideApproval": func(c *call, _ *storedResponse) error { return a.getApproval(c) },
+		"forkSession": func(c *call, first *storedResponse) error {
 			return a.tellForked(c, strings.TrimPrefix(first.location(), "/v1/sessions/"))
 		},
-		"rewindSession": func(c *call, _ *kept) error {
+		"rewindSession": func(c *call, _ *storedResponse) error {
 			return refuse(outcome.Conflict, "this request was served, and its answer is not kept", "GET /v1/sessions/"+c.path("id")+" shows where the session is now")
 		},
-		"createRun": func(c *call, first *kept) error {
-			return a.tellRun(c, first.status, strings.TrimPrefix(first.location(), "/v1/runs/"))
+		"createRun": func(c *call, first *storedResponse) error {
+			return a.writeRun(c, first.status, strings.TrimPrefix(first.location(), "/v1/runs/"))
 		},
 		"startRun": run, "continueRun": run, "stopRun": run, "steerRun": run, "giveInput": run, "setRunMode": run,
 	}
@@ -123,14 +125,14 @@ func (a *service) repeats() map[string]func(c *call, first *kept) error {
 
 // begin returns the answer of the same request, or nil when it is for the caller to
 // serve, and to finish.
-func (k *keys) begin(id string, request [sha256.Size]byte) (*kept, error) {
+func (k *idempotencyCache) begin(id string, request [sha256.Size]byte) (*storedResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.forget()
 	old := k.kept[id]
 	switch {
 	case old == nil:
-		k.kept[id] = &kept{request: request}
+		k.kept[id] = &storedResponse{request: request}
 		return nil, nil
 	case old.request != request:
 		return nil, refuse(outcome.KeyReused, "this Idempotency-Key came with another request", "use a new key for each request")
@@ -141,7 +143,7 @@ func (k *keys) begin(id string, request [sha256.Size]byte) (*kept, error) {
 }
 
 // finish keeps an answer, unless asking again may end otherwise.
-func (k *keys) finish(id string, r *recorder) {
+func (k *idempotencyCache) finish(id string, r *recorder) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e := k.kept[id]
@@ -156,10 +158,10 @@ func (k *keys) finish(id string, r *recorder) {
 }
 
 // forget drops answers that are too old or too many.
-func (k *keys) forget() {
+func (k *idempotencyCache) forget() {
 	for len(k.order) > 0 {
 		e := k.kept[k.order[0]]
-		if k.now().Sub(e.at) < keyLife && len(k.order) <= maxKeys && k.bytes <= keyBytes {
+		if k.now().Sub(e.at) < keyTTL && len(k.order) <= maxKeys && k.bytes <= keyBytes {
 			return
 		}
 		k.bytes -= len(e.body)
@@ -169,10 +171,10 @@ func (k *keys) forget() {
 }
 
 // location is where the answer says that what it made is.
-func (e *kept) location() string { return e.header.Get("Location") }
+func (e *storedResponse) location() string { return e.header.Get("Location") }
 
-// tell writes a kept answer once more.
-func (e *kept) tell(w http.ResponseWriter) {
+// replay writes a kept answer once more.
+func (e *storedResponse) replay(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range e.header {
 		h[name] = slices.Clone(values)

@@ -149,7 +149,7 @@ func TestKeysBound(t *testing.T) {
 	if len(k.kept) != maxKeys || k.bytes != maxKeys || k.kept["n0"] != nil || k.kept["n20"] == nil {
 		t.Errorf("%d kept, %d bytes", len(k.kept), k.bytes)
 	}
-	now = now.Add(keyLife)
+	now = now.Add(keyTTL)
 	put("late", 200, 1)
 	if len(k.kept) != 1 {
 		t.Errorf("%d kept after a day", len(k.kept))

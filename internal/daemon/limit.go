@@ -27,28 +27,28 @@ func (b *bucket) take(n float64, now time.Time) bool {
 	return true
 }
 
-// paced is a connection from which no more is read than a client may send: frames
+// rateLimitedConn is a connection from which no more is read than a client may send: frames
 // that are no messages, and parts of frames, cost something too.
-type paced struct {
+type rateLimitedConn struct {
 	net.Conn
 	bytes bucket
 }
 
 // Bytes that are read from a client: in a second, and at once.
 const (
-	pacedRate  = 4 << 20
+	connRate   = 4 << 20
 	pacedBurst = 8 << 20
 )
 
-func newPaced(conn net.Conn) *paced {
-	return &paced{conn, bucket{rate: pacedRate, burst: pacedBurst}}
+func newPaced(conn net.Conn) *rateLimitedConn {
+	return &rateLimitedConn{conn, bucket{rate: connRate, burst: pacedBurst}}
 }
 
 // Read reads, and rests after it when that was too much.
-func (p *paced) Read(b []byte) (int, error) {
+func (p *rateLimitedConn) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
 	if n > 0 && !p.bytes.take(float64(n), time.Now()) {
-		time.Sleep(time.Duration(float64(n) / pacedRate * float64(time.Second))) // the pause is the pace
+		time.Sleep(time.Duration(float64(n) / connRate * float64(time.Second))) // the pause is the pace
 	}
 	return n, err
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 var figures = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -58,7 +58,7 @@ func TestDocument(t *testing.T) {
 func TestRedocly(t *testing.T) {
 	tools := os.Getenv("HOLDFAST_WEBTOOLS")
 	if tools == "" {
-		missing.Skip(t, `eval "$(scripts/services env webtools)" makes this run`)
+		testneed.Need(t, `eval "$(scripts/services env webtools)" makes this run`)
 	}
 	w := newSite(t, func(o *Options) { o.Metrics = figures })
 	doc, err := w.api.document()

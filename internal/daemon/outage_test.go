@@ -69,7 +69,7 @@ var (
 	fullError = &session.Error{Op: "append", Err: session.ErrFull}
 )
 
-func newFaultySite(t *testing.T) (*site, *faultyStore) {
+func newFaultySite(t *testing.T) (*httpEnv, *faultyStore) {
 	t.Helper()
 	store := &faultyStore{}
 	w := newSiteOn(t, func(s session.Store) session.Store { store.Store = s; return store })
@@ -79,7 +79,7 @@ func newFaultySite(t *testing.T) (*site, *faultyStore) {
 }
 
 // refused checks that a request is refused for now.
-func (w *site) refused(status int, code, method, path, body string, scope api.Scope) {
+func (w *httpEnv) refused(status int, code, method, path, body string, scope api.Scope) {
 	w.t.Helper()
 	a := w.want(status, nil, method, path, body, w.as(scope))
 	if p := a.problem(w.t); p.Code != code || a.header.Get("Retry-After") == "" {
@@ -171,7 +171,7 @@ func TestDrainingRefusesRuns(t *testing.T) {
 // A WebSocket that follows a run ends when the run's log cannot be read for a while.
 func TestSocketOfStoreAway(t *testing.T) {
 	store := &faultyStore{}
-	w := &daemonWorld{
+	w := &daemonEnv{
 		t: t, home: t.TempDir(), cwd: t.TempDir(), plays: map[string]string{"writer": "steps: [{text: x}]"}, held: make(chan struct{}),
 		away: 100 * time.Millisecond,
 	}

@@ -74,7 +74,7 @@ func problemOf(err error) *api.Problem {
 		p.Advice, p.Field = cmp.Or(e.Advice, p.Advice), e.Field
 	}
 	if e, ok := errors.AsType[*approval.AnsweredError](err); ok {
-		p.Winner = &e.Winner
+		p.Winner = &e.First
 	}
 	if text, hint, ok := strings.Cut(p.Detail, "; hint: "); ok && p.Advice == "" {
 		p.Detail, p.Advice = text, hint
@@ -109,29 +109,29 @@ func statusOf(err error) outcome.Outcome {
 	if e, ok := errors.AsType[*api.Problem](err); ok {
 		return e.Outcome()
 	}
-	if away(err) {
-		return plain(err)
+	if isUnavailable(err) {
+		return httpOutcome(err)
 	}
 	if e, ok := errors.AsType[*runs.Error](err); ok {
 		if out, ok := ofRuns[e.Code]; ok {
 			return out
 		}
-		if out := plain(e.Err); e.Err != nil && out != outcome.Failed {
+		if out := httpOutcome(e.Err); e.Err != nil && out != outcome.Failed {
 			return out
 		}
 		if out, ok := onFailure[e.Code]; ok {
 			return out
 		}
 	}
-	return plain(err)
+	return httpOutcome(err)
 }
 
-// plain is outcome.Of where a command and a request differ.
-func plain(err error) outcome.Outcome {
+// httpOutcome is outcome.FromError where a command and a request differ.
+func httpOutcome(err error) outcome.Outcome {
 	switch {
 	case errors.Is(err, session.ErrFull):
 		return outcome.NoSpace
-	case away(err):
+	case isUnavailable(err):
 		return outcome.Unavailable
 	case errors.Is(err, session.ErrExists), errors.Is(err, workspace.ErrExists), errors.Is(err, workspace.ErrDeleting):
 		return outcome.Conflict
@@ -142,13 +142,13 @@ func plain(err error) outcome.Outcome {
 	case errors.Is(err, session.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return outcome.Unavailable
 	}
-	return outcome.Of(err)
+	return outcome.FromError(err)
 }
 
-// away reports whether an error says that nothing can be done now, whatever was asked for:
+// isUnavailable reports whether an error says that nothing can be done now, whatever was asked for:
 // the store is away, full, or has to be opened anew, or the daemon ends.
-func away(err error) bool {
-	return retry.Away(err) || errors.Is(err, session.ErrPoisoned) || errors.Is(err, runs.ErrDraining)
+func isUnavailable(err error) bool {
+	return retry.IsUnavailable(err) || errors.Is(err, session.ErrPoisoned) || errors.Is(err, runs.ErrDraining)
 }
 
 // marshal writes JSON as it is on record: without the escapes for HTML.

@@ -22,7 +22,7 @@ import (
 type route struct {
 	routes.Route
 	serve func(c *call) error // nil: the WebSocket's
-	again func(c *call, first *kept) error
+	again func(c *call, first *storedResponse) error
 }
 
 // call is one request on its way through a route.
@@ -132,7 +132,7 @@ const (
 
 func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
 	c := &call{w: w, r: r.WithContext(retry.Within(r.Context(), storeTime)), route: rt}
-	c.caller, _ = auth.From(r.Context())
+	c.caller, _ = auth.CallerFrom(r.Context())
 	if err := allowed(rt, r); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error
 		return rt.serve(c)
 	}
 	if rt.RawBody != "" {
-		return c.pour()
+		return c.serveRaw()
 	}
 	if c.body, err = readBody(w, r); err != nil {
 		return err
@@ -159,8 +159,8 @@ func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error
 	return rt.serve(c)
 }
 
-// pour serves a route that reads its body itself.
-func (c *call) pour() error {
+// serveRaw serves a route that reads its body itself.
+func (c *call) serveRaw() error {
 	if t, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || t != c.route.RawBody {
 		return refuse(outcome.MediaType, fmt.Sprintf("the body's type is %q", c.r.Header.Get("Content-Type")), "Content-Type: "+c.route.RawBody)
 	}
@@ -172,13 +172,13 @@ func allowed(rt *route, r *http.Request) error {
 	if rt.Scope == "" {
 		return nil
 	}
-	caller, ok := auth.From(r.Context())
+	caller, ok := auth.CallerFrom(r.Context())
 	switch {
 	case !ok:
 		return refuse(outcome.Unauthenticated, "there is no credential", "holdfast daemon token create makes one")
 	case caller.Agent && rt.Scope != api.ScopeRead:
 		return refuse(outcome.Forbidden, "this process was started by a run of this daemon: it may look, and change nothing", "")
-	case !caller.May(rt.Scope):
+	case !caller.HasScope(rt.Scope):
 		return refuse(outcome.Forbidden, "the scope "+string(rt.Scope)+" is needed",
 			"holdfast daemon token create --scope "+string(rt.Scope))
 	}

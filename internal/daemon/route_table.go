@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// shownAll are the items of a list as a client sees them; of none, an empty list.
-func shownAll[S, T any](list []S, show func(*S) T) []T {
+// apiList are the items of a list as a client sees them; of none, an empty list.
+func apiList[S, T any](list []S, show func(*S) T) []T {
 	out := make([]T, len(list))
 	for i := range list {
 		out[i] = show(&list[i])

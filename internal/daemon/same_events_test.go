@@ -36,7 +36,7 @@ func (o *observed) events() []event.Event {
 }
 
 // forms returns the JSON of events: those on record, or those that are not.
-func forms(t testing.TB, all []event.Event, provisional bool) []string {
+func formsOf(t testing.TB, all []event.Event, provisional bool) []string {
 	t.Helper()
 	var list []string
 	for _, e := range all {
@@ -124,7 +124,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 	q := w.question("r1", "git push")
 	w.want(200, nil, "POST", "/v1/approvals/"+q.ID+"/decision", `{"decision":"allow","message":"fine","digest":"`+q.Digest+`"}`, w.as(api.ScopeApprove))
 	w.status("r1", api.StatusCompleted)
-	want := forms(t, told.events(), false)
+	want := formsOf(t, told.events(), false)
 	if len(want) < 9 {
 		t.Fatalf("the agent told only %s", want)
 	}
@@ -138,7 +138,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 		must(t, err)
 		logged, records = append(logged, list...), append(records, r)
 	}
-	if diff := cmp.Diff(want, forms(t, logged, false)); diff != "" {
+	if diff := cmp.Diff(want, formsOf(t, logged, false)); diff != "" {
 		t.Errorf("the agent -, the log +:\n%s", diff)
 	}
 
@@ -164,7 +164,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 			streamed = append(streamed, provisional)
 		}
 	}
-	if diff := cmp.Diff(want, forms(t, streamed, false)); diff != "" {
+	if diff := cmp.Diff(want, formsOf(t, streamed, false)); diff != "" {
 		t.Errorf("the agent -, the event stream +:\n%s", diff)
 	}
 	if diff := cmp.Diff(onWebSocket(t, told.events()), projected(t, records)); diff != "" {
@@ -174,7 +174,7 @@ func TestTheSameEventsEverywhere(t *testing.T) {
 	if len(provisional) != len(streamed)-1 {
 		t.Errorf("the event stream tells %d results", len(streamed)-len(provisional))
 	}
-	if diff := cmp.Diff(forms(t, told.events(), true), forms(t, provisional, true)); diff != "" {
+	if diff := cmp.Diff(formsOf(t, told.events(), true), formsOf(t, provisional, true)); diff != "" {
 		t.Errorf("what is on no record: the agent -, the event stream +:\n%s", diff)
 	}
 }

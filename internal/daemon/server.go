@@ -53,12 +53,12 @@ func New(o *Options) (*Server, error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	s.http = &http.Server{
-		Handler:           timely(s.o.Auth.Handler(mux, append(s.api.open(), "/v1/ws", "/ws")...), bodyTime),
+		Handler:           withReadDeadline(s.o.Auth.Handler(mux, append(s.api.open(), "/v1/ws", "/ws")...), bodyTime),
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerBytes,
 		ConnContext:       s.o.Auth.ConnContext,
-		ConnState:         newCrowd(openFiles()).state,
+		ConnState:         newConnLimit(openFiles()).state,
 		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		Protocols:         &protocols,
 	}

@@ -28,12 +28,14 @@ func ExampleNew() {
 	defer os.RemoveAll(home)
 
 	hub := feed.New(nil)
-	sessions := session.New(memory.New(), &session.Options{Witness: hub.Witness(nil)})
+	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapWitness(nil)})
 	hub.Serve(sessions)
 	defer hub.Close()
 	all, err := runs.New(&runs.Options{
 		Sessions: sessions, Hub: hub,
-		Make: func(context.Context, runs.Need) (*runs.Made, error) { return nil, fmt.Errorf("there is no model here") },
+		Make: func(context.Context, runs.AgentRequest) (*runs.AgentParts, error) {
+			return nil, fmt.Errorf("there is no model here")
+		},
 	})
 	check(err)
 	defer all.Close()

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	heartbeat  = 15 * time.Second
-	stuck      = 10 * time.Second // a client that takes nothing for so long is gone
-	maxStreams = 4096
-	burst      = 64 // events of a replay between two flushes
+	heartbeat    = 15 * time.Second
+	writeTimeout = 10 * time.Second // a client that takes nothing for so long is gone
+	maxStreams   = 4096
+	burst        = 64 // events of a replay between two flushes
 )
 
 // sse writes one event stream. A write that takes too long fails, and the stream ends:
@@ -49,7 +49,7 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 	defer cancel(nil)
 	defer context.AfterFunc(a.live, func() { cancel(errShutdown) })()
 	if a.o.Auth != nil {
-		if gone := a.o.Auth.Gone(c.caller); gone != nil {
+		if gone := a.o.Auth.Revoked(c.caller); gone != nil {
 			watched := make(chan struct{})
 			defer func() { cancel(nil); <-watched }()
 			go func() {
@@ -68,7 +68,7 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 		c.w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	s := &sse{w: c.w, control: http.NewResponseController(c.w), within: a.patience}
+	s := &sse{w: c.w, control: http.NewResponseController(c.w), within: a.timeouts}
 	_ = s.write([]byte("retry: 500\n\n"), true)
 	err := run(ctx, s)
 	switch {
@@ -217,7 +217,7 @@ func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() erro
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return e, err
 		}
-		if err := sub.Stalled(); err != nil { // a sign of life would say that nothing was missed
+		if err := sub.Stale(); err != nil { // a sign of life would say that nothing was missed
 			return nil, err
 		}
 		if err := alive(); err != nil {
@@ -289,8 +289,8 @@ func deltaFrame(e *feed.Event) []byte {
 // caughtUp says where the log stands, and the run.
 func (a *service) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	doc := struct {
-		Seq    int64      `json:"seq"`
-		Status api.Status `json:"status,omitempty"`
+		Seq    int64         `json:"seq"`
+		Status api.RunStatus `json:"status,omitempty"`
 	}{Seq: e.Seq}
 	if info, err := a.o.Runs.Get(ctx, e.Session); err == nil { // otherwise it is no run
 		doc.Status = info.Status

@@ -19,22 +19,22 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// said is one event of a stream.
-type said struct{ id, event, data string }
+// sseEvent is one event of a stream.
+type sseEvent struct{ id, event, data string }
 
 // listener reads an event stream.
 type listener struct {
 	t      testing.TB
-	events chan said // closed at the end
+	events chan sseEvent // closed at the end
 	end    context.CancelFunc
 }
 
-func (w *site) listen(path string, headers ...string) *listener {
+func (w *httpEnv) listen(path string, headers ...string) *listener {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server.URL+path, nil)
@@ -51,14 +51,14 @@ func (w *site) listen(path string, headers ...string) *listener {
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		w.t.Fatalf("%s: %d %v", path, resp.StatusCode, resp.Header)
 	}
-	l := &listener{w.t, make(chan said, 1<<16), cancel}
+	l := &listener{w.t, make(chan sseEvent, 1<<16), cancel}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(l.events)
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(nil, 16<<20)
-		var e said
+		var e sseEvent
 		for lines.Scan() {
 			switch name, value, _ := strings.Cut(lines.Text(), ": "); name {
 			case "id":
@@ -68,10 +68,10 @@ func (w *site) listen(path string, headers ...string) *listener {
 			case "data":
 				e.data = value
 			case "":
-				if e != (said{}) {
+				if e != (sseEvent{}) {
 					l.events <- e
 				}
-				e = said{}
+				e = sseEvent{}
 			}
 		}
 	}()
@@ -80,21 +80,21 @@ func (w *site) listen(path string, headers ...string) *listener {
 }
 
 // next is the next event; ok is false at the end.
-func (l *listener) next() (said, bool) {
+func (l *listener) next() (sseEvent, bool) {
 	l.t.Helper()
 	select {
 	case e, ok := <-l.events:
 		return e, ok
 	case <-time.After(20 * time.Second):
 		l.t.Fatal("no event came")
-		return said{}, false
+		return sseEvent{}, false
 	}
 }
 
 // until reads up to an event of a kind.
-func (l *listener) until(event string) []said {
+func (l *listener) until(event string) []sseEvent {
 	l.t.Helper()
-	var list []said
+	var list []sseEvent
 	for {
 		e, ok := l.next()
 		if !ok {
@@ -106,7 +106,7 @@ func (l *listener) until(event string) []said {
 	}
 }
 
-func seqs(list []said) []string {
+func seqs(list []sseEvent) []string {
 	var out []string
 	for _, e := range list {
 		if e.event == "record" {
@@ -265,7 +265,7 @@ func TestStreamEnds(t *testing.T) {
 	if _, ok := gone.next(); ok {
 		t.Error("a stream goes on without its session")
 	}
-	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "x", Scopes: []api.Scope{api.ScopeRead}})
+	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "x", Scopes: []api.Scope{api.ScopeRead}})
 	must(t, err)
 	revoked := w.listen("/v1/sessions/a/events", "Authorization: Bearer "+secret)
 	revoked.until("caught_up")
@@ -290,7 +290,7 @@ func TestStreamEnds(t *testing.T) {
 		}
 	}
 	w.want(503, nil, "GET", "/v1/sessions/a/events", "", "Accept: text/event-stream").problem(t)
-	var r routes.Ready
+	var r routes.Readiness
 	if w.want(503, &r, "GET", "/readyz", ""); r.Status != "not ready" || r.Checks["draining"] == "ok" {
 		t.Errorf("%+v", r)
 	}
@@ -301,7 +301,7 @@ func TestStreamEnds(t *testing.T) {
 func TestCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		missing.Skip(t, "curl is not installed")
+		testneed.Need(t, "curl is not installed")
 	}
 	w := newSite(t)
 	w.session("a", nil, "one", "two", "three", "four")
@@ -341,7 +341,7 @@ func TestCurl(t *testing.T) {
 // A client that takes nothing is dropped, and costs nobody else anything.
 func TestStuckStream(t *testing.T) {
 	w := newSite(t)
-	w.api.patience = 2 * time.Second // which the one that reads may take for a piece, too
+	w.api.timeouts = 2 * time.Second // which the one that reads may take for a piece, too
 	w.session("a", nil, "one")
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", w.server.Listener.Addr().String())
 	must(t, err)

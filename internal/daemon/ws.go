@@ -43,15 +43,15 @@ func defaultLimits() limits {
 	}
 }
 
-// strangerMessage bounds a message of a client that has not said hello, in bytes.
-const strangerMessage = 8 << 10
+// unauthenticatedMessageSize bounds a message of a client that has not said hello, in bytes.
+const unauthenticatedMessageSize = 8 << 10
 
 // sockets serves the WebSocket and has all that are open.
 type sockets struct {
 	o      *Options
 	limits limits
-	frames framing
-	starts starts
+	frames frameCache
+	starts startNotifier
 
 	draining atomic.Bool // nothing new is started
 
@@ -87,8 +87,8 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, r, http.StatusBadRequest, "usage", "this route is a WebSocket", "ask for an upgrade: docs/reference/websocket.md")
 		return
 	}
-	caller, known := auth.From(r.Context())
-	if known && !caller.May(api.ScopeRead) {
+	caller, known := auth.CallerFrom(r.Context())
+	if known && !caller.HasScope(api.ScopeRead) {
 		Refuse(w, r, http.StatusForbidden, "denied", "the credential may not read", "make a token with the scope read")
 		return
 	}
@@ -108,7 +108,7 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		OnPongReceived: func(context.Context, []byte) { c.control() },
 	})
 	if err != nil {
-		s.leave(c)
+		s.remove(c)
 		return
 	}
 	c.begin(ws)
@@ -146,8 +146,8 @@ func (s *sockets) introduce(c *socket, caller auth.Caller) {
 	s.watch(c)
 }
 
-// leave forgets a connection that has ended.
-func (s *sockets) leave(c *socket) {
+// remove forgets a connection that has ended.
+func (s *sockets) remove(c *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, c)
@@ -199,7 +199,7 @@ type credential struct {
 
 // watch closes a connection when its credential is not good any more. It needs the lock.
 func (s *sockets) watch(c *socket) {
-	gone := s.o.Auth.Gone(c.caller)
+	gone := s.o.Auth.Revoked(c.caller)
 	if gone == nil {
 		return
 	}
@@ -211,7 +211,7 @@ func (s *sockets) watch(c *socket) {
 			select {
 			case <-k.unused:
 			case <-k.gone:
-				s.expel(k)
+				s.closeCredential(k)
 			}
 		})
 	}
@@ -219,7 +219,7 @@ func (s *sockets) watch(c *socket) {
 	c.credential = k
 }
 
-func (s *sockets) expel(k *credential) {
+func (s *sockets) closeCredential(k *credential) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.open {

@@ -18,31 +18,31 @@ const awaitPoll = 250 * time.Millisecond
 // errDismissed is why nothing more is told of a run that was prepared.
 var errDismissed = errors.New("the run was given up before it started")
 
-// starts wakes those who wait for runs that are prepared.
-type starts struct {
+// startNotifier wakes those who wait for runs that are prepared.
+type startNotifier struct {
 	mu   sync.Mutex
 	runs map[string]*start
 }
 
 type start struct {
-	soon  chan struct{} // closed when there may be news
-	users int
+	pending chan struct{} // closed when there may be news
+	users   int
 }
 
 // wait returns what is closed when there is news of a run. Whoever waits calls done.
-func (w *starts) wait(run string) (news <-chan struct{}, done func()) {
+func (w *startNotifier) wait(run string) (news <-chan struct{}, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.runs[run]
 	if s == nil {
-		s = &start{soon: make(chan struct{})}
+		s = &start{pending: make(chan struct{})}
 		if w.runs == nil {
 			w.runs = map[string]*start{}
 		}
 		w.runs[run] = s
 	}
 	s.users++
-	return s.soon, func() {
+	return s.pending, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if s.users--; s.users == 0 && w.runs[run] == s {
@@ -51,12 +51,12 @@ func (w *starts) wait(run string) (news <-chan struct{}, done func()) {
 	}
 }
 
-// tell wakes who waits for a run.
-func (w *starts) tell(run string) {
+// notify wakes who waits for a run.
+func (w *startNotifier) notify(run string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.runs[run]; s != nil {
-		close(s.soon)
+		close(s.pending)
 		delete(w.runs, run)
 	}
 }
@@ -71,8 +71,8 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 	}
 	if !sub.quiet {
 		answer := wire.Envelope{RequestID: sub.requestID}
-		sub.tell(&wire.Subscribed{Envelope: answer, RunID: sub.run})
-		sub.tell(&wire.CaughtUp{Envelope: answer, RunID: sub.run, Status: api.StatusPending})
+		sub.send(&wire.Subscribed{Envelope: answer, RunID: sub.run})
+		sub.send(&wire.CaughtUp{Envelope: answer, RunID: sub.run, Status: api.StatusPending})
 	}
 	sub.quiet, sub.requestID = true, "" // it has caught up already
 	poll := time.NewTicker(awaitPoll)
@@ -82,11 +82,11 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 		_, err := s.o.Sessions.Get(sub.ctx, sub.run)
 		started := err == nil
 		if errors.Is(err, session.ErrNotFound) {
-			err = s.there(sub.ctx, sub.run)
+			err = s.runExists(sub.ctx, sub.run)
 		}
 		if errors.Is(err, errNoRun) {
 			if missed++; missed > 1 { // the first time who has stopped it may be about to tell
-				sub.tell(cancelled(sub.run, ""))
+				sub.send(cancelled(sub.run, ""))
 				done()
 				return events, errDismissed
 			}
@@ -94,7 +94,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 		}
 		if started || err != nil {
 			done()
-			sub.bare.Store(false)
+			sub.noLog.Store(false)
 			return events, err
 		}
 		select {
@@ -114,10 +114,10 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 // nobody's record.
 func (s *sockets) dismiss(run, requestID string) {
 	for _, sub := range s.followers(run) {
-		sub.tell(cancelled(run, requestID))
-		if sub.bare.Load() {
+		sub.send(cancelled(run, requestID))
+		if sub.noLog.Load() {
 			sub.end()
-			sub.leave()
+			sub.remove()
 		}
 	}
 }

@@ -104,10 +104,10 @@ func TestConversationsShowEverything(t *testing.T) {
 	}
 }
 
-// talk is a conversation while it goes on.
-type talk struct {
+// conversation is a conversation while it goes on.
+type conversation struct {
 	t       *testing.T
-	w       *daemonWorld
+	w       *daemonEnv
 	clients map[string]*client
 	known   map[string]any // by placeholder
 	line    string
@@ -131,7 +131,7 @@ func converse(t *testing.T, file string) {
 		}
 	}
 	w := beginDaemon(t, plays, nil)
-	c := &talk{t: t, w: w, clients: map[string]*client{}, known: map[string]any{"cwd": w.cwd}}
+	c := &conversation{t: t, w: w, clients: map[string]*client{}, known: map[string]any{"cwd": w.cwd}}
 	c.files(files)
 	for i, line := range strings.Split(lines, "\n") {
 		c.line = fmt.Sprintf("%s, line %d of talk: %.300s", file, i+1, line)
@@ -143,7 +143,7 @@ func converse(t *testing.T, file string) {
 
 // files writes the run's files. "ask" is how long questions wait, "rules" are rules of
 // the session: "deny Bash(x)".
-func (c *talk) files(files map[string][]byte) {
+func (c *conversation) files(files map[string][]byte) {
 	for name, b := range files {
 		switch name {
 		case "ask":
@@ -169,7 +169,7 @@ var (
 	closing = regexp.MustCompile(`^close (\d+)$`)
 )
 
-func (c *talk) do(line string) {
+func (c *conversation) do(line string) {
 	c.t.Helper()
 	if m := sends.FindStringSubmatch(line); m != nil {
 		c.client(m[1]).send(c.fill(m[2]))
@@ -221,7 +221,7 @@ func (c *talk) do(line string) {
 	}
 }
 
-func (c *talk) client(name string) *client {
+func (c *conversation) client(name string) *client {
 	if c.clients[name] == nil {
 		c.clients[name] = c.w.ann()
 	}
@@ -231,7 +231,7 @@ func (c *talk) client(name string) *client {
 var placeholder = regexp.MustCompile(`"<(\w+)>"|<(\w+)>`)
 
 // fill puts what was heard into a frame.
-func (c *talk) fill(frame string) string {
+func (c *conversation) fill(frame string) string {
 	return placeholder.ReplaceAllStringFunc(frame, func(p string) string {
 		v, ok := c.known[strings.Trim(p, `"<>`)]
 		if !ok {
@@ -249,7 +249,7 @@ func (c *talk) fill(frame string) string {
 }
 
 // hear compares the next frame, or the next that fits.
-func (c *talk) hear(from *client, want string, later bool) {
+func (c *conversation) hear(from *client, want string, later bool) {
 	c.t.Helper()
 	if m := closing.FindStringSubmatch(want); m != nil {
 		code, _ := strconv.Atoi(m[1])
@@ -291,7 +291,7 @@ func provisional(m map[string]any) bool {
 }
 
 // fits says where got is not what pattern says.
-func (c *talk) fits(at string, pattern, got any, loose bool) error {
+func (c *conversation) fits(at string, pattern, got any, loose bool) error {
 	switch p := pattern.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
@@ -339,7 +339,7 @@ func (c *talk) fits(at string, pattern, got any, loose bool) error {
 
 var onlyPlaceholder = regexp.MustCompile(`^<(\w+)>$`)
 
-func (c *talk) fitsText(at, p string, got any) error {
+func (c *conversation) fitsText(at, p string, got any) error {
 	text, isText := got.(string)
 	m := onlyPlaceholder.FindStringSubmatch(p)
 	if m == nil {

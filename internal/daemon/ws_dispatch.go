@@ -15,7 +15,7 @@ const freeBytes = 16 << 10
 func (c *socket) receive(b []byte) bool {
 	now := c.s.o.Clock()
 	if !c.rate.take(1+float64(len(b)/freeBytes), now) {
-		return c.overrun(b, c.excess.take(1, now))
+		return c.rateExceeded(b, c.excess.take(1, now))
 	}
 	req, bad := wire.Decode(b)
 	if !c.known {
@@ -26,9 +26,9 @@ func (c *socket) receive(b []byte) bool {
 		return true
 	}
 	if hello, ok := req.(*wire.Hello); ok {
-		return c.hail(hello)
+		return c.sendGreeting(hello)
 	}
-	if scope := scopeOf(req); !c.caller.May(scope) {
+	if scope := scopeOf(req); !c.caller.HasScope(scope) {
 		c.reply(denial(req, wire.CodeForbidden, req.Type()+" needs the scope "+string(scope), "use a token that has it"))
 		return true
 	}
@@ -36,14 +36,14 @@ func (c *socket) receive(b []byte) bool {
 		c.reply(replyTo(req, &wire.Pong{}))
 		return true
 	}
-	if !c.enqueue(laneOf(req), func() { c.serveRequest(req) }) {
+	if !c.enqueue(queueOf(req), func() { c.serveRequest(req) }) {
 		c.reply(denial(req, wire.CodeRateLimited, "too many requests of this connection are not answered yet", ""))
 	}
 	return true
 }
 
-// overrun answers a message that is one too many, and closes when it goes on.
-func (c *socket) overrun(b []byte, once bool) bool {
+// rateExceeded answers a message that is one too many, and closes when it goes on.
+func (c *socket) rateExceeded(b []byte, once bool) bool {
 	if !once {
 		c.close(websocket.StatusPolicyViolation, "too many messages")
 		return false
@@ -71,11 +71,11 @@ func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
 		} else {
 			e.RequestID = req.Correlation()
 		}
-		return c.turnAway(e)
+		return c.reject(e)
 	}
 	caller, ok := c.s.o.Auth.Hello(c.request, hello.Token)
-	if !ok || !caller.May(api.ScopeRead) {
-		return c.turnAway(denial(hello, wire.CodeUnauthorized, "the token is not good", "holdfast daemon token create"))
+	if !ok || !caller.HasScope(api.ScopeRead) {
+		return c.reject(denial(hello, wire.CodeUnauthorized, "the token is not good", "holdfast daemon token create"))
 	}
 	c.hello.Stop()
 	c.request = nil
@@ -84,18 +84,18 @@ func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
 	return true
 }
 
-func (c *socket) turnAway(e *wire.Error) bool {
+func (c *socket) reject(e *wire.Error) bool {
 	c.reply(e)
 	c.close(websocket.StatusPolicyViolation, "no credential")
 	return false
 }
 
-// hail answers a hello on a connection whose caller is known already. A token in it
+// sendGreeting answers a hello on a connection whose caller is known already. A token in it
 // changes nothing, but must be good.
-func (c *socket) hail(hello *wire.Hello) bool {
+func (c *socket) sendGreeting(hello *wire.Hello) bool {
 	if hello.Token != "" {
 		if _, ok := c.s.o.Auth.Check(hello.Token); !ok {
-			return c.turnAway(denial(hello, wire.CodeUnauthorized, "the token is not good", "holdfast daemon token create"))
+			return c.reject(denial(hello, wire.CodeUnauthorized, "the token is not good", "holdfast daemon token create"))
 		}
 	}
 	c.greet(hello)
@@ -118,9 +118,9 @@ func scopeOf(req wire.Request) api.Scope {
 	return api.ScopeAdmin // what is not listed here is for nobody less
 }
 
-// laneOf names what a request must wait for: those about one run are served one after
+// queueOf names what a request must wait for: those about one run are served one after
 // the other, and a decision waits for nothing but decisions about the same question.
-func laneOf(req wire.Request) string {
+func queueOf(req wire.Request) string {
 	if d, ok := req.(*wire.PermissionDecision); ok {
 		return "question " + d.PermissionRequestID
 	}
@@ -164,14 +164,14 @@ func (c *socket) enqueue(lane string, job func()) bool {
 		return c.ended // nobody reads the answer
 	}
 	c.busy++
-	if c.lanes == nil {
-		c.lanes = map[string][]func(){}
+	if c.queues == nil {
+		c.queues = map[string][]func(){}
 	}
-	if rest, there := c.lanes[lane]; there {
-		c.lanes[lane] = append(rest, job)
+	if rest, there := c.queues[lane]; there {
+		c.queues[lane] = append(rest, job)
 		return true
 	}
-	c.lanes[lane] = nil
+	c.queues[lane] = nil
 	return c.spawnLocked(func() { c.drive(lane, job) })
 }
 
@@ -182,10 +182,10 @@ func (c *socket) drive(lane string, job func()) {
 		c.mu.Lock()
 		c.busy--
 		job = nil
-		if rest := c.lanes[lane]; len(rest) > 0 {
-			job, c.lanes[lane] = rest[0], rest[1:]
+		if rest := c.queues[lane]; len(rest) > 0 {
+			job, c.queues[lane] = rest[0], rest[1:]
 		} else {
-			delete(c.lanes, lane)
+			delete(c.queues, lane)
 		}
 		c.mu.Unlock()
 	}

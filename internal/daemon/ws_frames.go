@@ -8,29 +8,29 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// framing makes a feed's events into frames, once for all connections. What an agent
+// frameCache makes a feed's events into frames, once for all connections. What an agent
 // is called is no part of its own session's records, so there is one encoding for
 // each name.
-type framing struct {
-	mu   sync.Mutex
-	made map[string]*feed.Encoding
+type frameCache struct {
+	mu     sync.Mutex
+	frames map[string]*feed.Encoding
 }
 
 // maxFramings bounds the names that are remembered: a strategy may call its agent
 // what it likes.
 const maxFramings = 1000
 
-func (f *framing) of(agentName string) *feed.Encoding {
+func (f *frameCache) of(agentName string) *feed.Encoding {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if in := f.made[agentName]; in != nil {
+	if in := f.frames[agentName]; in != nil {
 		return in
 	}
-	if f.made == nil || len(f.made) >= maxFramings {
-		f.made = map[string]*feed.Encoding{}
+	if f.frames == nil || len(f.frames) >= maxFramings {
+		f.frames = map[string]*feed.Encoding{}
 	}
 	in := &feed.Encoding{Encode: func(e *feed.Event) [][]byte { return framesOf(e, agentName) }}
-	f.made[agentName] = in
+	f.frames[agentName] = in
 	return in
 }
 

@@ -119,7 +119,7 @@ func TestHostileFrames(t *testing.T) {
 // attacker sends frames, each with a ping behind it, and looks at what comes before
 // the pong.
 type attacker struct {
-	w     *daemonWorld
+	w     *daemonEnv
 	c     *client
 	rand  *rand.Rand
 	token string
@@ -220,23 +220,23 @@ func (a *attacker) mutated(frame []byte) {
 	}
 }
 
-// rest is what a daemon needs when nobody asks anything of it.
-type rest struct {
+// idleUsage is what a daemon needs when nobody asks anything of it.
+type idleUsage struct {
 	goroutines int
 	heap       uint64
 }
 
-func (w *daemonWorld) resting() rest {
+func (w *daemonEnv) resting() idleUsage {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	return rest{runtime.NumGoroutine(), m.HeapAlloc}
+	return idleUsage{runtime.NumGoroutine(), m.HeapAlloc}
 }
 
 // watched is a client that follows a run to whose log something is added all the time.
 type watched struct {
-	w    *daemonWorld
+	w    *daemonEnv
 	c    *client
 	run  string
 	stop chan struct{}
@@ -248,7 +248,7 @@ type watched struct {
 }
 
 // watched makes a session that looks like a run, and a client that follows it.
-func (w *daemonWorld) watched(run string) *watched {
+func (w *daemonEnv) watched(run string) *watched {
 	w.t.Helper()
 	log, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: run, CWD: w.cwd})
 	if err != nil {
@@ -390,7 +390,7 @@ func TestBrokenProtocol(t *testing.T) {
 }
 
 // upgrade opens a WebSocket by hand.
-func (w *daemonWorld) upgrade(token string) net.Conn {
+func (w *daemonEnv) upgrade(token string) net.Conn {
 	w.t.Helper()
 	conn, err := net.Dial("tcp", w.address)
 	if err != nil {

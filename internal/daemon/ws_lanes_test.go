@@ -38,8 +38,8 @@ func TestLanes(t *testing.T) {
 	}
 	close(gate)
 	c.jobs.Wait()
-	if !slices.Equal(done, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) || len(c.lanes) != 0 || c.busy != 0 {
-		t.Errorf("%v, %d lanes, %d busy", done, len(c.lanes), c.busy)
+	if !slices.Equal(done, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) || len(c.queues) != 0 || c.busy != 0 {
+		t.Errorf("%v, %d lanes, %d busy", done, len(c.queues), c.busy)
 	}
 }
 
@@ -89,11 +89,11 @@ func TestEveryRequestHasAScope(t *testing.T) {
 		if s := scopeOf(req); s != want.scope {
 			t.Errorf("%s needs %s", name, s)
 		}
-		if l := laneOf(req); l != want.lane {
+		if l := queueOf(req); l != want.lane {
 			t.Errorf("%s is in lane %q", name, l)
 		}
 		agentCaller := auth.Caller{Agent: true, Scopes: []api.Scope{api.ScopeAdmin, api.ScopeRead, api.ScopeRun, api.ScopeApprove}}
-		if agentCaller.May(scopeOf(req)) != (want.scope == api.ScopeRead) {
+		if agentCaller.HasScope(scopeOf(req)) != (want.scope == api.ScopeRead) {
 			t.Errorf("%s by a run's own agent", name)
 		}
 	}

@@ -39,7 +39,7 @@ type fetched struct {
 	body string
 }
 
-func (w *daemonWorld) fetch(path, token string) fetched {
+func (w *daemonEnv) fetch(path, token string) fetched {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.address+path, nil)
 	if err != nil {
@@ -83,12 +83,12 @@ func TestWhoMayConnect(t *testing.T) {
 }
 
 // settled waits until so many connections are open.
-func (w *daemonWorld) settled(n int) {
+func (w *daemonEnv) settled(n int) {
 	w.t.Helper()
 	w.eventually("connections end", func() bool { return w.server.sockets.count() == n })
 }
 
-func (w *daemonWorld) eventually(what string, ok func() bool) {
+func (w *daemonEnv) eventually(what string, ok func() bool) {
 	w.t.Helper()
 	late := time.After(20 * time.Second)
 	for !ok() {
@@ -116,7 +116,7 @@ func TestHelloInTime(t *testing.T) {
 func TestStrangersSendLittle(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	c := w.dial("")
-	c.send(`{"type":"hello","token":"` + strings.Repeat("x", strangerMessage) + `"}`)
+	c.send(`{"type":"hello","token":"` + strings.Repeat("x", unauthenticatedMessageSize) + `"}`)
 	if m := c.next(); m["code"] != string(wire.CodeTooLarge) {
 		t.Errorf("%v", m)
 	}
@@ -259,14 +259,14 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 
 func TestRevokedCredential(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
-	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "bob", Scopes: []api.Scope{api.ScopeRead}})
+	secret, made, err := w.auth.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "bob", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bob, again, ann := w.dial(secret), w.dial(""), w.ann()
 	again.send(fmt.Sprintf(`{"type":"hello","token":%q}`, secret))
 	again.until("hello")
-	if err := w.auth.Revoke(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, made.ID); err != nil {
+	if err := w.auth.Revoke(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []*client{bob, again} {
@@ -370,7 +370,7 @@ func TestShutdownWithoutTime(t *testing.T) {
 	}
 }
 
-func TestNewNeedsItsParts(t *testing.T) {
+func TestNewChecksOptions(t *testing.T) {
 	w := beginDaemon(t, nil, nil)
 	whole := w.server.o
 	for name, without := range map[string]func(*Options){

@@ -36,11 +36,11 @@ func (c *socket) serveRequest(req wire.Request) {
 	case *wire.PrepareRun:
 		c.prepare(ctx, r)
 	case *wire.StartRun:
-		c.began(req, engine.Start(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
+		c.replyStarted(req, engine.Start(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
 	case *wire.ContinueRun:
-		c.began(req, engine.Continue(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
+		c.replyStarted(req, engine.Continue(ctx, r.RunID, r.Input, r.RequestID, c.actor()))
 	case *wire.StopRun:
-		c.halt(ctx, r)
+		c.stopRun(ctx, r)
 	case *wire.UserInput:
 		c.fail(req, engine.Input(ctx, r.RunID, r.AgentName, r.InputRequestID, r.Text, c.actor()))
 	case *wire.SteerRun:
@@ -58,10 +58,10 @@ func (c *socket) serveRequest(req wire.Request) {
 		c.unsubscribe(r.RunID)
 		c.reply(replyTo(req, &wire.Unsubscribed{RunID: r.RunID}))
 	case *wire.ListRuns:
-		list, next, err := engine.List(ctx, runs.ListOptions{Cwd: r.Cwd, Status: api.Status(r.Status), Limit: r.Limit, Cursor: r.Cursor})
+		list, next, err := engine.List(ctx, runs.ListOptions{Cwd: r.Cwd, Status: api.RunStatus(r.Status), Limit: r.Limit, Cursor: r.Cursor})
 		c.answerOr(req, &wire.RunList{Runs: list, NextCursor: next}, err)
 	case *wire.ListStrategies:
-		list, err := engine.InMemory(ctx)
+		list, err := engine.ListActive(ctx)
 		c.answerOr(req, &wire.StrategyList{Runs: list}, err)
 	default:
 		c.reply(denial(req, wire.CodeInvalidMessage, "this daemon does not serve "+req.Type(), ""))
@@ -80,10 +80,10 @@ func starting(req wire.Request) bool {
 // greet answers a hello.
 func (c *socket) greet(hello *wire.Hello) {
 	l := &c.s.limits
-	c.s.o.Log.Info("a client said hello", "name", c.caller.Name, "via", c.caller.Via, "client", hello.Client)
+	c.s.o.Log.Info("a client said hello", "name", c.caller.Name, "via", c.caller.Method, "client", hello.Client)
 	c.reply(replyTo(hello, &wire.Greeting{
 		Protocol: wire.Protocol, DaemonVersion: c.s.o.Version,
-		Caller: wire.Caller{Name: c.caller.Name, Via: c.caller.Via, Scopes: scopeNames(c.caller)},
+		Caller: wire.Caller{Name: c.caller.Name, Via: c.caller.Method, Scopes: scopeNames(c.caller)},
 		Limits: wire.Limits{MessageBytes: int(l.message), Subscriptions: l.subs, PerSecond: int(l.rate), Burst: int(l.burst)},
 	}))
 }
@@ -105,13 +105,13 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	}
 	if err != nil {
 		code := wire.CodePrepareFailed
-		if outcome.Of(err) == outcome.Forbidden {
+		if outcome.FromError(err) == outcome.Forbidden {
 			code = wire.CodeForbidden
 		}
 		c.reply(denial(r, code, err.Error(), outcome.Hint(err)))
 		return
 	}
-	o.By = c.actor()
+	o.Actor = c.actor()
 	p, err := c.s.o.Runs.Prepare(ctx, *o)
 	if err != nil {
 		if p = c.s.o.Runs.Running(r.RunID); p == nil {
@@ -122,9 +122,9 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	m := &wire.RunPrepared{
 		RunID: p.Run, StrategyName: p.Strategy.Name, StrategyPath: p.Strategy.Path, Agents: p.Strategy.Agents,
 		FlowTree: p.Strategy.Flow, Cwd: p.Strategy.Cwd, Workspace: p.Strategy.Workspace, Model: p.Strategy.Model, Mode: p.Strategy.Mode,
-		Continues: p.Again, Status: cmp.Or(p.Status, api.StatusPending),
+		Continues: p.Exists, Status: cmp.Or(p.Status, api.StatusPending),
 	}
-	if p.Again {
+	if p.Exists {
 		meta, err := c.s.o.Sessions.Get(ctx, p.Run)
 		if err != nil && (p.Status != api.StatusRunning || !errors.Is(err, session.ErrNotFound)) { // it may begin only now
 			c.fail(r, err)
@@ -135,16 +135,16 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	c.attend(r, m)
 }
 
-// began answers a request that was to start a run, and wakes who waits for that.
-func (c *socket) began(req wire.Request, err error) {
+// replyStarted answers a request that was to start a run, and wakes who waits for that.
+func (c *socket) replyStarted(req wire.Request, err error) {
 	if err == nil {
-		c.s.starts.tell(runNamed(req))
+		c.s.starts.notify(runNamed(req))
 	}
 	c.fail(req, err)
 }
 
-// halt stops a run. What was only prepared is forgotten, and leaves no record of it.
-func (c *socket) halt(ctx context.Context, r *wire.StopRun) {
+// stopRun stops a run. What was only prepared is forgotten, and leaves no record of it.
+func (c *socket) stopRun(ctx context.Context, r *wire.StopRun) {
 	info, err := c.s.o.Runs.Get(ctx, r.RunID)
 	prepared := err == nil && info.Status == api.StatusPending
 	if err := c.s.o.Runs.Stop(ctx, r.RunID, r.RequestID, c.actor()); err != nil {
@@ -175,14 +175,14 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 	if err := whole.Parse(r.Spec); err != nil {
 		return s, err
 	}
-	return s.Over(whole), nil
+	return s.Merge(whole), nil
 }
 
 // decide gives a question its answer.
 func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 	ans := approval.Answer{
-		Question: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, Always: r.Always, Message: r.Message,
-		Stop: r.Stop, Input: r.Input, By: c.caller.Name, Via: via,
+		Question: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, SaveTo: r.Always, Message: r.Message,
+		Stop: r.Stop, Input: r.Input, Actor: c.caller.Name, Via: via,
 	}
 	plan, err := c.keepingOf(ctx, &ans)
 	if err == nil {
@@ -194,14 +194,14 @@ func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 			c.fail(r, err)
 			return
 		}
-		c.reply(replyTo(r, wire.NewRuleKept(r.RunID, r.PermissionRequestID, k)))
+		c.reply(replyTo(r, wire.NewRuleSaved(r.RunID, r.PermissionRequestID, k)))
 		return
 	}
 	switch {
 	case errors.Is(err, approval.ErrNoQuestion), errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired):
 		e := wire.NoPendingPermission(r.RunID, r.PermissionRequestID)
 		if w, ok := errors.AsType[*approval.AnsweredError](err); ok {
-			e.Hint = "it was answered: " + string(w.Winner.Decision) + " by " + w.Winner.By
+			e.Hint = "it was answered: " + string(w.First.Decision) + " by " + w.First.Actor
 		}
 		c.reply(replyTo(r, e))
 	default:
@@ -219,7 +219,7 @@ func (c *socket) change(ctx context.Context, req wire.Request, change policy.Cha
 	if change.Patch != nil {
 		tool = change.Patch.Tool
 	}
-	chain, err := c.s.o.Runs.ChainAhead(ctx, run, tool)
+	chain, err := c.s.o.Runs.PreparedChain(ctx, run, tool)
 	if err != nil { // it runs: what has changed is on its record
 		return
 	}
@@ -228,7 +228,7 @@ func (c *socket) change(ctx context.Context, req wire.Request, change policy.Cha
 		if m.RunID = run; sub.c == c {
 			m.RequestID = req.Correlation()
 		}
-		sub.tell(m)
+		sub.send(m)
 	}
 }
 
@@ -248,7 +248,7 @@ func (c *socket) fail(req wire.Request, err error) {
 	}
 	code := wire.CodeInternal
 	switch e, ours := errors.AsType[*runs.Error](err); {
-	case away(err) && !errors.Is(err, runs.ErrDraining):
+	case isUnavailable(err) && !errors.Is(err, runs.ErrDraining):
 		code = wire.CodeUnavailable
 	case ours:
 		code = e.Code
@@ -259,7 +259,7 @@ func (c *socket) fail(req wire.Request, err error) {
 		code = wire.CodeValidation
 	case errors.Is(err, session.ErrNotFound):
 		code = wire.CodeRunNotFound
-	case outcome.Of(err) == outcome.Usage:
+	case outcome.FromError(err) == outcome.Usage:
 		code = wire.CodeValidation
 	default:
 		c.s.o.Log.Error("a request of a client failed", "type", req.Type(), "error", err)

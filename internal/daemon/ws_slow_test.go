@@ -64,7 +64,7 @@ func TestSlowClient(t *testing.T) {
 }
 
 // A client that never reads is cut off.
-func TestDeafClient(t *testing.T) {
+func TestClientNotReading(t *testing.T) {
 	w := beginDaemon(t, nil, func(l *limits) { l.slow, l.stuck, l.ping = 50*time.Millisecond, 100*time.Millisecond, time.Hour })
 	run := w.watched("run")
 	close(run.stop)
@@ -87,7 +87,7 @@ func hundred(size int) []wire.RunEvent {
 }
 
 // subscribed is a client that follows a run and reads nothing more.
-func (w *daemonWorld) subscribed(run string, after int64) *client {
+func (w *daemonEnv) subscribed(run string, after int64) *client {
 	w.t.Helper()
 	c := w.ann()
 	c.send(fmt.Sprintf(`{"type":"subscribe","runId":%q,"afterSeq":%d}`, run, after))

@@ -35,16 +35,16 @@ type socket struct {
 	pinger *time.Timer
 	hello  *time.Timer
 
-	low     sync.Mutex // taken first by subscriptions: a reply waits for one frame, not for their backlog
-	writing sync.Mutex
-	stall   *time.Timer // cuts the connection off when a frame takes too long
+	low       sync.Mutex // taken first by subscriptions: a reply waits for one frame, not for their backlog
+	writing   sync.Mutex
+	slowSince *time.Timer // cuts the connection off when a frame takes too long
 
-	mu    sync.Mutex
-	ended bool
-	jobs  sync.WaitGroup
-	busy  int                 // requests that are not answered yet
-	lanes map[string][]func() // those that wait for one about the same thing
-	subs  map[string]*subscription
+	mu     sync.Mutex
+	ended  bool
+	jobs   sync.WaitGroup
+	busy   int                 // requests that are not answered yet
+	queues map[string][]func() // those that wait for one about the same thing
+	subs   map[string]*subscription
 }
 
 func newSocket(s *sockets, caller auth.Caller, known bool) *socket {
@@ -63,8 +63,8 @@ func (c *socket) begin(ws *websocket.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ws = ws
-	c.stall = time.AfterFunc(time.Hour, c.cut)
-	c.stall.Stop()
+	c.slowSince = time.AfterFunc(time.Hour, c.cut)
+	c.slowSince.Stop()
 	c.pinger = time.AfterFunc(c.s.limits.ping, func() { c.spawn(c.ping) })
 	if !c.known {
 		c.hello = time.AfterFunc(c.s.limits.hello, func() {
@@ -78,7 +78,7 @@ func (c *socket) begin(ws *websocket.Conn) {
 
 // serve reads until the connection ends, and then ends all that runs for it.
 func (c *socket) serve() {
-	defer c.s.leave(c)
+	defer c.s.remove(c)
 	defer c.finish()
 	defer c.recover(c.close)
 	for {
@@ -88,7 +88,7 @@ func (c *socket) serve() {
 		}
 		limit := c.s.limits.message
 		if !c.known {
-			limit = strangerMessage
+			limit = unauthenticatedMessageSize
 		}
 		b, err := io.ReadAll(io.LimitReader(r, limit+1))
 		switch {
@@ -121,7 +121,7 @@ func (c *socket) finish() {
 		c.hello.Stop()
 	}
 	c.jobs.Wait()
-	c.stall.Stop()
+	c.slowSince.Stop()
 }
 
 // recover ends a connection whose goroutine panicked: the runs, and the other
@@ -229,9 +229,9 @@ func (c *socket) writeFor(sub *subscription, frame []byte) bool {
 // and goes on from the seq it has; one that takes none at all is cut off.
 func (c *socket) send(frame []byte) bool {
 	began := time.Now()
-	c.stall.Reset(c.s.limits.stuck)
+	c.slowSince.Reset(c.s.limits.stuck)
 	err := c.ws.Write(context.Background(), websocket.MessageText, frame)
-	c.stall.Stop()
+	c.slowSince.Stop()
 	if err != nil {
 		return false
 	}

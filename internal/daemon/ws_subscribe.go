@@ -26,13 +26,13 @@ type subscription struct {
 
 	ctx   context.Context
 	stop  context.CancelFunc
-	bare  atomic.Bool // the run is prepared and has no log yet
+	noLog atomic.Bool // the run is prepared and has no log yet
 	ended atomic.Bool // nothing more is written
 }
 
 // subscribe begins a subscription in place of the one that was there.
 func (c *socket) subscribe(r *wire.Subscribe) {
-	after := feed.FromNow
+	after := feed.FromEnd
 	if r.AfterSeq != nil {
 		after = *r.AfterSeq
 	}
@@ -52,7 +52,7 @@ func (c *socket) attend(r *wire.PrepareRun, m *wire.RunPrepared) {
 		return
 	}
 	sub := &subscription{c: c, run: m.RunID, quiet: true}
-	if err := c.follow(sub, feed.FromNow, func() { c.reply(replyTo(r, m)) }); err != nil {
+	if err := c.follow(sub, feed.FromEnd, func() { c.reply(replyTo(r, m)) }); err != nil {
 		c.reply(replyTo(r, m))
 		c.reply(denial(r, wire.CodeSubscribe, err.Error(), outcome.Hint(err)))
 	}
@@ -62,7 +62,7 @@ func (c *socket) attend(r *wire.PrepareRun, m *wire.RunPrepared) {
 func (c *socket) follow(sub *subscription, after int64, first func()) error {
 	sub.ctx, sub.stop = context.WithCancel(c.ctx)
 	events, err := c.s.listen(sub.ctx, sub.run, after)
-	sub.bare.Store(events == nil)
+	sub.noLog.Store(events == nil)
 	if err == nil && c.enter(sub) {
 		first()
 		if c.spawn(func() { sub.serve(events, after) }) {
@@ -80,7 +80,7 @@ func (c *socket) follow(sub *subscription, after int64, first func()) error {
 
 // listen opens the feed of a run; nil when the run is prepared and has no log yet.
 func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Subscription, error) {
-	if err := s.there(ctx, run); err != nil {
+	if err := s.runExists(ctx, run); err != nil {
 		return nil, err
 	}
 	events, err := s.o.Hub.Subscribe(ctx, run, after)
@@ -93,9 +93,9 @@ func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Su
 // errNoRun is why a run cannot be followed.
 var errNoRun = errors.New("not found")
 
-// there looks whether there is a run, on record or only prepared. One that is about
+// runExists looks whether there is a run, on record or only prepared. One that is about
 // to start is neither for a moment, and busy.
-func (s *sockets) there(ctx context.Context, run string) error {
+func (s *sockets) runExists(ctx context.Context, run string) error {
 	for range 2 {
 		_, err := s.o.Runs.Get(ctx, run)
 		if errors.Is(err, session.ErrCorrupt) { // the rest of it can be followed
@@ -145,8 +145,8 @@ func (sub *subscription) end() {
 	sub.stop()
 }
 
-// leave forgets a subscription that has ended by itself.
-func (sub *subscription) leave() {
+// remove forgets a subscription that has ended by itself.
+func (sub *subscription) remove() {
 	sub.stop()
 	c := sub.c
 	c.mu.Lock()
@@ -156,19 +156,19 @@ func (sub *subscription) leave() {
 	}
 }
 
-func (sub *subscription) tell(m wire.Message) bool {
+func (sub *subscription) send(m wire.Message) bool {
 	return sub.c.writeFor(sub, sub.c.frame(m))
 }
 
 // serve tells what there is and what comes, until the subscription ends.
 func (sub *subscription) serve(events *feed.Subscription, after int64) {
-	defer sub.leave()
+	defer sub.remove()
 	var first *feed.Event
 	var err error
 	switch {
 	case events == nil:
 		events, err = sub.await()
-	case after == feed.FromNow: // its first event says what that is
+	case after == feed.FromEnd: // its first event says what that is
 		if first, err = events.Next(sub.ctx); err == nil {
 			sub.begin(first.Seq)
 		}
@@ -184,7 +184,7 @@ func (sub *subscription) serve(events *feed.Subscription, after int64) {
 	}
 	frames := sub.c.s.frames.of(sub.c.s.o.Runs.AgentName(sub.ctx, sub.run))
 	for e := first; ; {
-		if e != nil && !sub.pass(e, frames) {
+		if e != nil && !sub.forward(e, frames) {
 			return
 		}
 		if e, err = events.Next(sub.ctx); err != nil && !sub.failed(err) {
@@ -196,19 +196,19 @@ func (sub *subscription) serve(events *feed.Subscription, after int64) {
 // begin tells where the subscription begins, and what waits there for an answer.
 func (sub *subscription) begin(after int64) {
 	if !sub.quiet {
-		sub.tell(&wire.Subscribed{Envelope: wire.Envelope{RequestID: sub.requestID}, RunID: sub.run, AfterSeq: after})
+		sub.send(&wire.Subscribed{Envelope: wire.Envelope{RequestID: sub.requestID}, RunID: sub.run, AfterSeq: after})
 	}
 	waiting, err := sub.c.s.waiting(sub.ctx, sub.run, after)
 	if err != nil {
 		sub.failed(err) // what can be told is told all the same
 	}
 	for _, m := range waiting {
-		sub.tell(m)
+		sub.send(m)
 	}
 }
 
-// pass tells an event; false when the subscription has ended.
-func (sub *subscription) pass(e *feed.Event, frames *feed.Encoding) bool {
+// forward tells an event; false when the subscription has ended.
+func (sub *subscription) forward(e *feed.Event, frames *feed.Encoding) bool {
 	switch e.Kind {
 	case feed.Durable, feed.Delta:
 		for _, f := range e.Frames(frames) {
@@ -218,7 +218,7 @@ func (sub *subscription) pass(e *feed.Event, frames *feed.Encoding) bool {
 		}
 		return true
 	case feed.Gap:
-		return sub.tell(&wire.Gap{RunID: sub.run, Seq: e.Seq})
+		return sub.send(&wire.Gap{RunID: sub.run, Seq: e.Seq})
 	case feed.CaughtUp:
 		return sub.caughtUp(e.Seq)
 	}
@@ -236,7 +236,7 @@ func (sub *subscription) caughtUp(seq int64) bool {
 	if info, err := sub.c.s.o.Runs.Get(sub.ctx, sub.run); err == nil { // otherwise it was deleted meanwhile
 		m.Status, m.Mode = info.Status, info.Mode
 	}
-	return sub.tell(m)
+	return sub.send(m)
 }
 
 // failed tells why the feed gave no event, and reports whether it goes on.
@@ -245,14 +245,14 @@ func (sub *subscription) failed(err error) bool {
 	case sub.ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, errDismissed):
 		return false
 	case errors.Is(err, session.ErrCorrupt), errors.Is(err, session.ErrNewer):
-		return sub.tell(&wire.Error{Code: wire.CodeInternal, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
-	case away(err):
-		sub.tell(&wire.Error{Code: wire.CodeUnavailable, RunID: sub.run, Message: err.Error(), Hint: "subscribe again behind the last seq"})
+		return sub.send(&wire.Error{Code: wire.CodeInternal, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
+	case isUnavailable(err):
+		sub.send(&wire.Error{Code: wire.CodeUnavailable, RunID: sub.run, Message: err.Error(), Hint: "subscribe again behind the last seq"})
 		sub.c.end(websocket.StatusTryAgainLater, "the store is away: come back and subscribe behind the last seq")
 		return false
 	case errors.Is(err, session.ErrNotFound):
 		err = fmt.Errorf("Run %s was deleted", sub.run)
 	}
-	sub.tell(&wire.Error{Code: wire.CodeSubscribe, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
+	sub.send(&wire.Error{Code: wire.CodeSubscribe, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
 	return false
 }

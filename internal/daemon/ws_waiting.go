@@ -42,11 +42,11 @@ func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.
 		if w.seq == 0 || w.seq > until {
 			continue
 		}
-		var m wire.OfRun = wire.InputRequest(run, w.input)
+		var m wire.RunMessage = wire.InputRequest(run, w.input)
 		if w.question != nil {
 			m = wire.Permission(run, cmp.Or(w.agent, name), w.question)
 		}
-		m.Where().Seq, m.Where().Pending = w.seq, true
+		m.Position().Seq, m.Position().Pending = w.seq, true
 		list = append(list, m)
 	}
 	return list, nil
@@ -63,7 +63,7 @@ func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 		found = append(found, &open{id: in.InputRequestID, input: in})
 	}
 	ids := []string{run}
-	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, Asked: true, Worktrees: true})
+	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, WithQuestions: true, Worktrees: true})
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ func TestSocketWorkspace(t *testing.T) {
 	project := t.TempDir()
 	_, err = w.spaces.Create(t.Context(), workspace.Settings{Slug: "blog", Project: project})
 	must(t, err)
-	var need runs.Need
-	w.needed = func(n runs.Need) { need = n }
+	var need runs.AgentRequest
+	w.needed = func(n runs.AgentRequest) { need = n }
 	w.begin()
 	defer w.stop()
 	c = w.ann()

@@ -24,21 +24,21 @@ import (
 // Prompt is what the person says.
 const Prompt = "One of the tests fails. Find out why, mend it, and make sure that all is well."
 
-// KillUse is the id of the tool use during which the agent is to be killed. It
+// KillAtUse is the id of the tool use during which the agent is to be killed. It
 // runs for about a second, and the project's fault is mended by then.
-const KillUse = "verify"
+const KillAtUse = "verify"
 
 // ResumedUse is the id of the first tool use after the interruption.
 const ResumedUse = "check"
 
-// Mended is the file, relative to the project, that the agent changes.
-const Mended = "calendar.sh"
+// FixedFile is the file, relative to the project, that the agent changes.
+const FixedFile = "calendar.sh"
 
 //go:embed project
 var project embed.FS
 
-//go:embed play.yaml
-var play string
+//go:embed script.yaml
+var script string
 
 // Unpack writes the project's files into a folder, which is made when it is not
 // there. Files that exist are an error.
@@ -53,6 +53,6 @@ func Unpack(dir string) error {
 	return nil
 }
 
-// Play is the play, for package scripted. With tools Glob, Grep, Read, Edit and
-// Bash it plays to its end, whether the run is killed during [KillUse] or not.
-func Play() []byte { return []byte(play) }
+// Script is the play, for package scripted. With tools Glob, Grep, Read, Edit and
+// Bash it plays to its end, whether the run is killed during [KillAtUse] or not.
+func Script() []byte { return []byte(script) }

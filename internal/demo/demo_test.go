@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -81,7 +81,7 @@ func newStage(t *testing.T) *stage {
 // started and how it ended.
 func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part) (started []string, text string, err error) {
 	t.Helper()
-	folders, err := folder.Open(s.dir)
+	folders, err := workdir.Open(s.dir)
 	must(t, err)
 	defer folders.Close()
 	f, err := files.New(folders, nil)
@@ -92,7 +92,7 @@ func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part)
 	must(t, err)
 	tools, err := tool.NewRegistry(slices.Concat(f.Tools(), sr.Tools(), b.Tools())...)
 	must(t, err)
-	m, err := scripted.New(Play(), &scripted.Options{Sleep: func(ctx context.Context, d time.Duration) error {
+	m, err := scripted.New(Script(), &scripted.Options{Sleep: func(ctx context.Context, d time.Duration) error {
 		s.pauses += d
 		return ctx.Err()
 	}})
@@ -150,20 +150,20 @@ func TestPlayUndisturbed(t *testing.T) {
 	s.mended(t)
 }
 
-// dying is a store on which a record of KillUse does not arrive, nor anything
+// crashingStore is a store on which a record of KillAtUse does not arrive, nor anything
 // after it, as when the process is killed during the call or before it.
-type dying struct {
+type crashingStore struct {
 	session.Store
 	at session.Kind
 }
 
 var errKilled = errors.New("killed")
 
-func (d dying) Unwrap() session.Store { return d.Store }
+func (d crashingStore) Unwrap() session.Store { return d.Store }
 
-func (d dying) Append(ctx context.Context, id string, b session.Batch) error {
+func (d crashingStore) Append(ctx context.Context, id string, b session.Batch) error {
 	for _, r := range b.Records {
-		if r.Kind == d.at && bytes.Contains(r.Payload, []byte(`"use_id":"`+KillUse+`"`)) {
+		if r.Kind == d.at && bytes.Contains(r.Payload, []byte(`"use_id":"`+KillAtUse+`"`)) {
 			return errKilled
 		}
 	}
@@ -176,12 +176,12 @@ func TestPlayKilled(t *testing.T) {
 		want []string // tool uses of the second process
 	}{
 		"during": {record.KindToolFinished, []string{ResumedUse, "verify-again"}},
-		"before": {record.KindToolStarted, []string{KillUse}}, // the answer was lost with it
+		"before": {record.KindToolStarted, []string{KillAtUse}}, // the answer was lost with it
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			if _, _, err := s.run(t, dying{s.store, tt.at}, transcript.Text{Text: Prompt}); !errors.Is(err, errKilled) {
+			if _, _, err := s.run(t, crashingStore{s.store, tt.at}, transcript.Text{Text: Prompt}); !errors.Is(err, errKilled) {
 				t.Fatalf("ended with %v", err)
 			}
 			started, text, err := s.run(t, s.store)

@@ -2,5 +2,5 @@
 
 package diskfile
 
-// Has returns false: what is not known is written.
-func Has(string, []byte) bool { return false }
+// HasContent returns false: what is not known is written.
+func HasContent(string, []byte) bool { return false }

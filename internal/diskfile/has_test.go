@@ -40,7 +40,7 @@ func TestHas(t *testing.T) {
 			if err := tt.make(path); err != nil {
 				t.Fatal(err)
 			}
-			if got := Has(path, text); got != tt.want {
+			if got := HasContent(path, text); got != tt.want {
 				t.Errorf("%v", got)
 			}
 		})

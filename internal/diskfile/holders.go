@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Holders keeps locks of the operating system that tell other processes who lives: one byte
+// LivenessLocks keeps locks of the operating system that tell other processes who lives: one byte
 // of a file for each name and number. The system lets go of them when the process ends,
 // however it ends. The file stays empty.
 //
 // On systems without such locks nothing is locked and nothing known.
-type Holders struct {
+type LivenessLocks struct {
 	open func() (*os.File, error)
 
 	mu   sync.Mutex // guards what follows
@@ -25,12 +25,12 @@ type Holders struct {
 
 // NewHolders returns the locks in the file that open opens, for reading and writing: once
 // there is one to take or to look at.
-func NewHolders(open func() (*os.File, error)) *Holders {
-	return &Holders{open: open, mine: map[int64]bool{}}
+func NewHolders(open func() (*os.File, error)) *LivenessLocks {
+	return &LivenessLocks{open: open, mine: map[int64]bool{}}
 }
 
-// Hold takes the lock of a name and a number, of which the process is the only holder.
-func (h *Holders) Hold(name string, n int64) error {
+// Lock takes the lock of a name and a number, of which the process is the only holder.
+func (h *LivenessLocks) Lock(name string, n int64) error {
 	at := place(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,8 +55,8 @@ func (h *Holders) Hold(name string, n int64) error {
 	}
 }
 
-// Drop lets go of a lock. One that is not held stays as it is.
-func (h *Holders) Drop(name string, n int64) {
+// Unlock lets go of a lock. One that is not held stays as it is.
+func (h *LivenessLocks) Unlock(name string, n int64) {
 	at := place(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,8 +66,8 @@ func (h *Holders) Drop(name string, n int64) {
 	}
 }
 
-// Held reports whether a process holds a lock. known is false where that cannot be told.
-func (h *Holders) Held(name string, n int64) (held, known bool) {
+// IsLocked reports whether a process holds a lock. known is false where that cannot be told.
+func (h *LivenessLocks) IsLocked(name string, n int64) (held, known bool) {
 	at := place(name, n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *Holders) Held(name string, n int64) (held, known bool) {
 }
 
 // Close lets go of all locks. It is not used afterwards.
-func (h *Holders) Close() {
+func (h *LivenessLocks) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.file != nil {
@@ -95,7 +95,7 @@ func (h *Holders) Close() {
 }
 
 // opened is the file. The caller holds mu.
-func (h *Holders) opened() (*os.File, error) {
+func (h *LivenessLocks) opened() (*os.File, error) {
 	if h.file == nil {
 		f, err := h.open()
 		if err != nil {

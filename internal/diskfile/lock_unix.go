@@ -14,9 +14,9 @@ import (
 // the process. Where the system has none, the error is [errors.ErrUnsupported].
 func TryLock(f *os.File) (bool, error) { return try(f, unix.LOCK_EX) }
 
-// TryShare takes the lock of a file together with others who share it, in place of what
+// TryRLock takes the lock of a file together with others who share it, in place of what
 // this open file has of it, and reports false when somebody has it alone.
-func TryShare(f *os.File) (bool, error) { return try(f, unix.LOCK_SH) }
+func TryRLock(f *os.File) (bool, error) { return try(f, unix.LOCK_SH) }
 
 func try(f *os.File, how int) (bool, error) {
 	for {

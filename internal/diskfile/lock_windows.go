@@ -10,9 +10,9 @@ import (
 // TryLock takes the lock of a file unless another open file has it.
 func TryLock(f *os.File) (bool, error) { return try(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
-// TryShare takes the lock of a file together with others who share it, in place of what
+// TryRLock takes the lock of a file together with others who share it, in place of what
 // this open file has of it, and reports false when somebody has it alone.
-func TryShare(f *os.File) (bool, error) {
+func TryRLock(f *os.File) (bool, error) {
 	Unlock(f) // a second lock would be added to the first
 	return try(f, 0)
 }

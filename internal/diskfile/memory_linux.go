@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InMemory is an open file that lies on no disk and has this content.
-func InMemory(name string, content []byte) (*os.File, error) {
+// MemFile is an open file that lies on no disk and has this content.
+func MemFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// InMemory is not possible here.
-func InMemory(name string, _ []byte) (*os.File, error) {
+// MemFile is not possible here.
+func MemFile(name string, _ []byte) (*os.File, error) {
 	return nil, fmt.Errorf("%s: no files in memory: %w", name, errors.ErrUnsupported)
 }

@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// Scratch is a folder that one process uses for as long as it lives.
+// ScratchDir is a folder that one process uses for as long as it lives.
 //
 //	parent/prefix1234   locked (shared) by the process that made it
 //	parent/prefix5678   not locked: its process was killed; the next OpenScratch removes it
 //
 // Where the system has no locks for folders, or the folder's disk has none, what a
 // process that was killed leaves stays.
-type Scratch struct {
+type ScratchDir struct {
 	Path string // absolute, when the parent is
 
 	lock   *os.File // nil where there are no locks
@@ -26,8 +26,8 @@ type Scratch struct {
 }
 
 var (
-	// errSwept: somebody who sweeps had the folder before it was locked.
-	errSwept = errors.New("the new folder was taken for one that nobody uses")
+	// errRemoved: somebody who sweeps had the folder before it was locked.
+	errRemoved = errors.New("the new folder was taken for one that nobody uses")
 	// errNoLock: this disk or system does not lock folders.
 	errNoLock = errors.New("no locks for folders")
 )
@@ -36,23 +36,23 @@ var (
 // files when that is "". Folders of this user with this prefix that no living process
 // uses are removed meanwhile; Close waits for it. Remove is what removes one: [os.RemoveAll],
 // or [os.Remove] where a folder that holds something is to stay.
-func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratch, error) {
+func OpenScratch(parent, prefix string, remove func(path string) error) (*ScratchDir, error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	err := errSwept
+	err := errRemoved
 	for range 10 {
 		var path string
 		if path, err = os.MkdirTemp(parent, prefix); err != nil {
 			return nil, err
 		}
-		s := &Scratch{Path: path, remove: remove}
-		s.lock, err = lockFolder(path, TryShare)
+		s := &ScratchDir{Path: path, remove: remove}
+		s.lock, err = lockFolder(path, TryRLock)
 		switch {
 		case err == nil, errors.Is(err, errNoLock): // what cannot be locked cannot be swept either
 			s.swept.Go(func() { sweep(parent, prefix, remove) }) // there may be thousands of names in parent
 			return s, nil
-		case !errors.Is(err, errSwept):
+		case !errors.Is(err, errRemoved):
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), os.Remove(path))
 		}
 	}
@@ -60,7 +60,7 @@ func OpenScratch(parent, prefix string, remove func(path string) error) (*Scratc
 }
 
 // Close removes the folder and gives its lock back.
-func (s *Scratch) Close() error {
+func (s *ScratchDir) Close() error {
 	s.swept.Wait()
 	err := s.remove(s.Path)
 	if s.lock != nil {
@@ -89,14 +89,14 @@ func sweep(parent, prefix string, remove func(string) error) {
 func lockFolder(path string, try func(*os.File) (bool, error)) (*os.File, error) {
 	named, err := os.Lstat(path)
 	if err != nil {
-		return nil, errors.Join(errSwept, err)
+		return nil, errors.Join(errRemoved, err)
 	}
 	if !named.IsDir() || !mine(named) {
 		return nil, errNoLock
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.Join(errSwept, err)
+		err = errors.Join(errRemoved, err)
 	}
 	if err != nil {
 		return nil, err
@@ -105,17 +105,17 @@ func lockFolder(path string, try func(*os.File) (bool, error)) (*os.File, error)
 	switch {
 	case err != nil:
 		err = errors.Join(errNoLock, err)
-	case !ok || !IsStill(f, path):
-		err = errSwept
+	case !ok || !IsSameFile(f, path):
+		err = errRemoved
 	default:
 		return f, nil
 	}
 	return nil, errors.Join(err, f.Close())
 }
 
-// IsStill reports whether an open folder is the one of that name: it may have been removed,
+// IsSameFile reports whether an open folder is the one of that name: it may have been removed,
 // and made again.
-func IsStill(f *os.File, path string) bool {
+func IsSameFile(f *os.File, path string) bool {
 	was, err := f.Stat()
 	if err != nil {
 		return false

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // needLocks skips where folders have no locks.
@@ -16,7 +16,7 @@ func needLocks(t *testing.T) {
 	t.Helper()
 	f, err := lockFolder(t.TempDir(), TryLock)
 	if err != nil {
-		missing.Skip(t, "no locks for folders on %s: %v", runtime.GOOS, err)
+		testneed.Need(t, "no locks for folders on %s: %v", runtime.GOOS, err)
 	}
 	_ = f.Close()
 }
@@ -62,7 +62,7 @@ func TestOpenScratchSweeps(t *testing.T) {
 			if got := names(t, dir); !slices.Equal(got, want) {
 				t.Errorf("left %q, want %q", got, want)
 			}
-			for _, s := range []*Scratch{living, second} {
+			for _, s := range []*ScratchDir{living, second} {
 				if err := s.Close(); err != nil {
 					t.Error(err)
 				}

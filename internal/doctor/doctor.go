@@ -59,7 +59,7 @@ func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
 	if o != nil {
 		x.o = *o
 	}
-	r := &Report{Version: version.Of()}
+	r := &Report{Version: version.Current()}
 	r.Checks = slices.Concat(x.home(), x.store(ctx), []Check{x.project()}, x.settings(), x.programs(), x.models(ctx), x.sandboxChecks(ctx), x.engine(ctx))
 	if x.o.Net {
 		r.Checks = append(r.Checks, x.reach(ctx)...)

@@ -11,7 +11,7 @@ import (
 
 // models looks for keys, and at the model that is used when nobody names one.
 func (x *examination) models(ctx context.Context) []Check {
-	rules, err := x.env.SettingsOf(x.o.Cwd)
+	rules, err := x.env.SettingsFor(x.o.Cwd)
 	if err != nil {
 		return []Check{failed("settings", err)}
 	}
@@ -31,7 +31,7 @@ const noKeys = "no variable with the key of a provider is set"
 // keys are those that the environment has.
 func (x *examination) keys(rules *settings.Settings) (list []Check) {
 	for _, name := range rules.Models.ProviderNames() {
-		if variable := models.KeyVariable(name, rules); variable != "" && x.env.Get(variable) != "" {
+		if variable := models.KeyVariable(name, rules); variable != "" && x.env.Lookup(variable) != "" {
 			list = append(list, Check{"key", "ok", variable + " is set", ""})
 		}
 	}
@@ -44,8 +44,8 @@ func (x *examination) keys(rules *settings.Settings) (list []Check) {
 // model looks at one model: whether its provider is known, and has the key that it wants.
 func (x *examination) model(ctx context.Context, name string, rules *settings.Settings) Check {
 	said := "HOLDFAST_MODEL"
-	if x.env.Get(said) == "" {
-		said = settings.Where(rules.Models.Model.Origin)
+	if x.env.Lookup(said) == "" {
+		said = settings.OriginText(rules.Models.Model.Origin)
 	}
 	if _, err := models.New(ctx, x.env, said, name, "", rules); err != nil {
 		return Check{"model", "fail", err.Error(), outcome.Hint(err)}
@@ -55,7 +55,7 @@ func (x *examination) model(ctx context.Context, name string, rules *settings.Se
 
 // servers are the base URLs of the providers that are set up.
 func (x *examination) servers() (list []string) {
-	rules, err := x.env.SettingsOf(x.o.Cwd)
+	rules, err := x.env.SettingsFor(x.o.Cwd)
 	if err != nil {
 		return nil
 	}
@@ -64,10 +64,10 @@ func (x *examination) servers() (list []string) {
 		known, _ := providers.Lookup(name)
 		variable := models.KeyVariable(name, rules)
 		_, said := rules.Models.Providers[name]
-		if name != used && !said && (variable == "" || x.env.Get(variable) == "") && (known.BaseEnv == "" || x.env.Get(known.BaseEnv) == "") {
+		if name != used && !said && (variable == "" || x.env.Lookup(variable) == "") && (known.BaseEnv == "" || x.env.Lookup(known.BaseEnv) == "") {
 			continue
 		}
-		if at, err := models.Locate(x.env, name, rules); err == nil {
+		if at, err := models.EndpointOf(x.env, name, rules); err == nil {
 			list = append(list, at.BaseURL)
 		}
 	}

@@ -23,8 +23,8 @@ func (x *examination) sandboxChecks(ctx context.Context) []Check {
 	var out []Check
 	for _, m := range kernel.Probe() {
 		k := Check{m.Name, "ok", m.Detail, ""}
-		if !m.There {
-			k = Check{m.Name, "warn", "absent: " + m.Detail, m.Follows}
+		if !m.Available {
+			k = Check{m.Name, "warn", "absent: " + m.Detail, m.Consequence}
 		}
 		out = append(out, k)
 	}
@@ -79,7 +79,7 @@ func refusesWrite(ctx context.Context, box *sandbox.Sandbox) error {
 		_ = os.Remove(target)
 		return fmt.Errorf("a write to %s was not refused", target)
 	}
-	if !slices.ContainsFunc(c.Report().Violations, func(v sandbox.Violation) bool { return v.What == target }) {
+	if !slices.ContainsFunc(c.Report().Violations, func(v sandbox.Violation) bool { return v.Subject == target }) {
 		return fmt.Errorf("a write to %s failed, but not for the sandbox: %w", target, err)
 	}
 	return nil

@@ -11,14 +11,14 @@ import (
 
 // settings names the settings files that count, and what those of other programs say that has no effect.
 func (x *examination) settings() []Check {
-	s, err := x.env.SettingsOf(x.o.Cwd)
+	s, err := x.env.SettingsFor(x.o.Cwd)
 	if err != nil {
 		return []Check{failed("settings", err)}
 	}
 	var out []Check
 	for i := range s.Layers {
 		l := &s.Layers[i]
-		c := Check{Name: "settings", State: "ok", Detail: fmt.Sprintf("%s (%s): %s", l.File, settings.LayerOf(l), term.Count(l.Rules, "rule"))}
+		c := Check{Name: "settings", State: "ok", Detail: fmt.Sprintf("%s (%s): %s", l.File, settings.LayerName(l), term.Count(l.Rules, "rule"))}
 		if l.Untrusted {
 			c.Detail, c.Hint = c.Detail+", not trusted: it may forbid and ask, not allow", "read it, then: holdfast trust "+term.Quote(s.Project)
 		}
@@ -28,7 +28,7 @@ func (x *examination) settings() []Check {
 				continue
 			}
 			names = append(names, f.Key)
-			if !f.Quiet {
+			if !f.Silent {
 				c.State = "warn"
 			}
 		}
@@ -42,7 +42,7 @@ func (x *examination) settings() []Check {
 	}
 	for _, f := range s.Foreign { // of files that are not read
 		if !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == f.Origin.File }) {
-			out = append(out, Check{"settings", "warn", f.Origin.File + ": " + f.Why, ""})
+			out = append(out, Check{"settings", "warn", f.Origin.File + ": " + f.Reason, ""})
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ import (
 )
 
 func init() {
-	text, ok := version.Answer(os.Args[1:])
+	text, ok := version.PrintEarly(os.Args[1:])
 	if !ok {
 		return
 	}

@@ -24,10 +24,10 @@ func Last(all []string) []string {
 	return slices.Clip(kept)
 }
 
-// ForCommands picks what commands may know of an environment: where programs, tools and the
+// ForSandbox picks what commands may know of an environment: where programs, tools and the
 // home are, who the user is, the language, the terminal, the time zone and the registries that tools
 // ask. Keys and tokens are not in it.
-func ForCommands(all []string) []string {
+func ForSandbox(all []string) []string {
 	var kept []string
 	for _, entry := range all {
 		name, value, _ := strings.Cut(entry, "=")
@@ -35,7 +35,7 @@ func ForCommands(all []string) []string {
 		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ":
 			kept = append(kept, entry)
 		default:
-			if strings.HasPrefix(name, "LC_") || ofTools(name, value) {
+			if strings.HasPrefix(name, "LC_") || isToolVariable(name, value) {
 				kept = append(kept, entry)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 func TestForCommands(t *testing.T) {
-	got := ForCommands([]string{
+	got := ForSandbox([]string{
 		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k", "LC_ALL=C", "LC=x", "TERM=xterm", "LD_PRELOAD=/x",
 		"BASH_ENV=/x", "TMPDIR=/t", "TZ=UTC", "GIT_DIR=/x", "=C:=x", "nonsense", "SSH_AUTH_SOCK=/x",
 	})
@@ -24,7 +24,7 @@ func TestForTools(t *testing.T) {
 		"GOROOT=relative", "GEM_PATH=/a:b", "PYENV_ROOT=", "GOPROXY=https://ann:secret@go.example", "PIP_INDEX_URL=https://token@pypi.example/simple",
 		"NPM_TOKEN=k", "CARGO_REGISTRY_TOKEN=k", "npm_config__authToken=k", "GOFLAGS=-toolexec=/x", "NODE_OPTIONS=--require=/x", "RUSTC_WRAPPER=/x", "PYTHONPATH=/x",
 	}
-	if got := ForCommands(slices.Concat(want, not)); !slices.Equal(got, want) {
+	if got := ForSandbox(slices.Concat(want, not)); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }

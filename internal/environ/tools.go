@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// places name folders and files of tools, or lists of them: where the person has installed what runs, what it reads, and
+// pathVariables name folders and files of tools, or lists of them: where the person has installed what runs, what it reads, and
 // the certificates that it trusts.
-var places = []string{
+var pathVariables = []string{
 	"GOROOT", "GOPATH", "GOBIN", "GOMODCACHE", "NVM_DIR", "NVM_BIN", "FNM_DIR", "FNM_MULTISHELL_PATH", "VOLTA_HOME", "PNPM_HOME", "BUN_INSTALL", "DENO_INSTALL",
 	"PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_EXE", "PYTHONUSERBASE", "CARGO_HOME", "RUSTUP_HOME",
 	"JAVA_HOME", "JDK_HOME", "M2_HOME", "MAVEN_HOME", "GRADLE_HOME", "GRADLE_USER_HOME", "SDKMAN_DIR", "ANDROID_HOME", "ANDROID_SDK_ROOT",
@@ -17,24 +17,24 @@ var places = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO",
 }
 
-// choices name versions of tools, and the registries that they ask.
-var choices = []string{
+// optionVariables name versions of tools, and the registries that they ask.
+var optionVariables = []string{
 	"GOTOOLCHAIN", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "CGO_ENABLED", "PYENV_VERSION", "RBENV_VERSION", "RUSTUP_TOOLCHAIN",
 	"npm_config_registry", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX",
 }
 
-// ofTools says whether commands may know a variable because tools need it. A value that does not look
+// isToolVariable says whether commands may know a variable because tools need it. A value that does not look
 // like what its name says is not passed on, nor is an address with a password in it.
-func ofTools(name, value string) bool {
+func isToolVariable(name, value string) bool {
 	switch {
-	case slices.Contains(places, name):
+	case slices.Contains(pathVariables, name):
 		for _, place := range filepath.SplitList(value) {
 			if place != "" && !filepath.IsAbs(place) {
 				return false
 			}
 		}
 		return value != ""
-	case slices.Contains(choices, name):
+	case slices.Contains(optionVariables, name):
 		return !strings.Contains(value, "@")
 	}
 	return false

@@ -13,14 +13,14 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/freeport"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // PostgreSQL's dump has nothing of what was erased.
 func TestErasedIsInNoPostgresDump(t *testing.T) {
 	server, bin := os.Getenv("HOLDFAST_TEST_POSTGRES"), os.Getenv("HOLDFAST_POSTGRES_BIN")
 	if server == "" || bin == "" {
-		missing.Skip(t, `HOLDFAST_TEST_POSTGRES and HOLDFAST_POSTGRES_BIN are not set: eval "$(scripts/services env postgres)"`)
+		testneed.Need(t, `HOLDFAST_TEST_POSTGRES and HOLDFAST_POSTGRES_BIN are not set: eval "$(scripts/services env postgres)"`)
 	}
 	name := "erasetest_" + strings.ToLower(rand.Text())
 	sql := func(text string) {
@@ -73,7 +73,7 @@ func hexadecimal(s string) string {
 func TestErasedIsInNoRedisFile(t *testing.T) {
 	server := os.Getenv("HOLDFAST_TEST_REDIS_SERVER")
 	if server == "" {
-		missing.Skip(t, `HOLDFAST_TEST_REDIS_SERVER names no program: eval "$(scripts/services env redis)"`)
+		testneed.Need(t, `HOLDFAST_TEST_REDIS_SERVER names no program: eval "$(scripts/services env redis)"`)
 	}
 	port := strconv.Itoa(freeport.Pick(t))
 	dir := t.TempDir()

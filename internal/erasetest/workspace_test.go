@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 )
 
@@ -15,8 +15,8 @@ import (
 func TestErasedInAWorkspace(t *testing.T) {
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
-		missing.Root(t, "starting a container engine")
-		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+		testneed.Root(t, "starting a container engine")
+		testneed.Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	h := newHome(t, "")
 	h.env = append(h.env, "DOCKER_HOST="+host)

@@ -14,10 +14,10 @@ import (
 const OutcomeUnknown = "interrupted, outcome unknown: the call had started when the session stopped. " +
 	"It may or may not have taken effect and was not run again. Check before you repeat it."
 
-// OutcomeElsewhere is what a model is told about a tool call that may have run where this
+// OutcomeUnknownInFork is what a model is told about a tool call that may have run where this
 // transcript does not go: in the session that it was forked from, in what was cut off, in
 // another program.
-const OutcomeElsewhere = "outcome unknown: the call may have run, and its result is not part of this session, which was " +
+const OutcomeUnknownInFork = "outcome unknown: the call may have run, and its result is not part of this session, which was " +
 	"forked, cut or imported without it. It was not run here. Check before you repeat it."
 
 // NotRun is what a model is told about a tool call that was never started.
@@ -82,8 +82,8 @@ type repair struct {
 }
 
 func (r *repair) take(i int, e transcript.Encoded) error {
-	if r.t.Admits(e) != nil {
-		mended, removed, err := r.mend(e)
+	if r.t.CanAppend(e) != nil {
+		mended, removed, err := r.dropUnpaired(e)
 		if err != nil {
 			return err
 		}
@@ -148,9 +148,9 @@ func (r *repair) add(it transcript.Item) error {
 // metadata marks it, so that hosts can show it as what it is.
 func UnknownOutcome(useID string) transcript.Item { return unknown(useID, OutcomeUnknown) }
 
-// RanElsewhere is the tool item that answers a call that may have run where this transcript
+// UnknownInFork is the tool item that answers a call that may have run where this transcript
 // does not go. It is marked as that of [UnknownOutcome] is.
-func RanElsewhere(useID string) transcript.Item { return unknown(useID, OutcomeElsewhere) }
+func UnknownInFork(useID string) transcript.Item { return unknown(useID, OutcomeUnknownInFork) }
 
 func unknown(useID, text string) transcript.Item {
 	it := transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: text}}}.Item()
@@ -158,8 +158,8 @@ func unknown(useID, text string) transcript.Item {
 	return it
 }
 
-// NeverRan is the tool item that answers a call that had not started.
-func NeverRan(useID string) transcript.Item {
+// NotStarted is the tool item that answers a call that had not started.
+func NotStarted(useID string) transcript.Item {
 	return transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: NotRun}}}.Item()
 }
 
@@ -170,20 +170,20 @@ func LostTask(useID, tool string) transcript.Item {
 		"The task %s (%s) ran in the background when the program stopped: its outcome is unknown, and it was not run again.", useID, tool)}}}
 }
 
-// TaskElsewhere is the notification that tells a fork of a call that runs in the background
+// TaskInParent is the notification that tells a fork of a call that runs in the background
 // of the session that it was forked from.
-func TaskElsewhere(useID, tool string) transcript.Item {
+func TaskInParent(useID, tool string) transcript.Item {
 	return transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: fmt.Sprintf(
 		"The task %s (%s) goes on in the session that this one was forked from: here it does not run, and its end is not told.", useID, tool)}}}
 }
 
-// setAside is a part that was taken out, and its text.
-type setAside struct {
+// removedPart is a part that was taken out, and its text.
+type removedPart struct {
 	note Note
 	text string
 }
 
-func (s setAside) notice() string {
+func (s removedPart) notice() string {
 	const most = 400 // bytes
 	text := s.text
 	if len(text) > most {
@@ -192,16 +192,16 @@ func (s setAside) notice() string {
 	return fmt.Sprintf("%s %s was set aside when the transcript was repaired. It said: %q", s.note.Fault, s.note.UseID, text)
 }
 
-// mend takes out of e the results and uses that cannot be admitted. The result
+// dropUnpaired takes out of e the results and uses that cannot be admitted. The result
 // is zero when nothing is left.
-func (r *repair) mend(e transcript.Encoded) (transcript.Encoded, []setAside, error) {
+func (r *repair) dropUnpaired(e transcript.Encoded) (transcript.Encoded, []removedPart, error) {
 	it, err := e.Decode()
 	if err != nil {
 		return transcript.Encoded{}, nil, err
 	}
 	var (
 		kept    []transcript.Part
-		removed []setAside
+		removed []removedPart
 		results = map[string]bool{}
 		uses    = map[string]bool{}
 		open    = r.t.Open()
@@ -211,7 +211,7 @@ func (r *repair) mend(e transcript.Encoded) (transcript.Encoded, []setAside, err
 		var id, text string
 		switch p := p.(type) {
 		case transcript.ToolResult:
-			id, text = p.UseID, said(p)
+			id, text = p.UseID, resultText(p)
 			switch {
 			case r.t.Answered(id) || results[id]:
 				fault = duplicateResult
@@ -227,7 +227,7 @@ func (r *repair) mend(e transcript.Encoded) (transcript.Encoded, []setAside, err
 			uses[id] = true
 		}
 		if fault != "" {
-			removed = append(removed, setAside{Note{Fault: fault, UseID: id}, text})
+			removed = append(removed, removedPart{Note{Fault: fault, UseID: id}, text})
 			continue
 		}
 		kept = append(kept, p)
@@ -243,8 +243,8 @@ func (r *repair) mend(e transcript.Encoded) (transcript.Encoded, []setAside, err
 	return mended, removed, err
 }
 
-// said is the result's text, or its content as it is stored when it has none.
-func said(r transcript.ToolResult) string {
+// resultText is the result's text, or its content as it is stored when it has none.
+func resultText(r transcript.ToolResult) string {
 	if text := r.Text(); text != "" || len(r.Content) == 0 {
 		return text
 	}

@@ -137,7 +137,7 @@ func nothingLost(t *rapid.T, in, out []transcript.Encoded, notes []Note) {
 			case transcript.ToolUse:
 				id, text = part.ID, string(part.Input)
 			case transcript.ToolResult:
-				id, text = part.UseID, said(part)
+				id, text = part.UseID, resultText(part)
 			default:
 				t.Fatalf("part %s of item %d is gone", p, i)
 			}
@@ -194,7 +194,7 @@ func TestOutcomes(t *testing.T) {
 		meta string
 	}{
 		"unknown":   {UnknownOutcome("u"), OutcomeUnknown, `"unknown"`},
-		"never ran": {NeverRan("u"), NotRun, ""},
+		"never ran": {NotStarted("u"), NotRun, ""},
 	} {
 		r, ok := tt.it.Parts[0].(transcript.ToolResult)
 		if !ok || r.UseID != "u" || !r.IsError || r.Text() != tt.text || string(tt.it.Metadata["outcome"]) != tt.meta {

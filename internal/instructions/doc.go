@@ -8,7 +8,7 @@
 //	REPOSITORY/.claude/rules/*.md      project  │ particular
 //	REPOSITORY/app/CLAUDE.md           project  │
 //	REPOSITORY/app/CLAUDE.local.md     local    ┘
-//	REPOSITORY/app/api/AGENTS.md       project: when a file there is read ([Set.For])
+//	REPOSITORY/app/api/AGENTS.md       project: when a file there is read ([Set.Nested])
 //
 // Of one folder's files the first counts: AGENTS.md, CLAUDE.md, .claude/CLAUDE.md; a
 // CLAUDE.local.md is read besides. A line may name another file with @path ([Load]).
@@ -17,15 +17,15 @@
 //	fmt.Println(set.Text())
 package instructions
 
-// Memory says whose a file is, in Claude Code's words.
-type Memory string
+// Level says whose a file is, in Claude Code's words.
+type Level string
 
 // Whose files are.
 const (
-	Managed Memory = "Managed" // the administrator's
-	User    Memory = "User"    // the person's own, for every project
-	Project Memory = "Project" // what the project's folder brings along
-	Local   Memory = "Local"   // the person's own, in the project's folder
+	Managed Level = "Managed" // the administrator's
+	User    Level = "User"    // the person's own, for every project
+	Project Level = "Project" // what the project's folder brings along
+	Local   Level = "Local"   // the person's own, in the project's folder
 )
 
 // Reason says why a file was read, in Claude Code's words.
@@ -59,15 +59,15 @@ const (
 
 // File is a file that was read.
 type File struct {
-	Path    string   `json:"path"` // absolute
-	Memory  Memory   `json:"memory"`
-	Reason  Reason   `json:"reason"`
-	Parent  string   `json:"parent,omitempty"`  // of an include: who names it
-	Trigger string   `json:"trigger,omitempty"` // which file was read, when that is why
-	Globs   []string `json:"globs,omitempty"`   // of a rule
-	Size    int      `json:"size"`              // bytes of the file
-	Cut     bool     `json:"cut,omitempty"`     // not all of it is in Text
-	Text    string   `json:"-"`
+	Path      string   `json:"path"` // absolute
+	Memory    Level    `json:"memory"`
+	Reason    Reason   `json:"reason"`
+	Parent    string   `json:"parent,omitempty"`  // of an include: who names it
+	Trigger   string   `json:"trigger,omitempty"` // which file was read, when that is why
+	Globs     []string `json:"globs,omitempty"`   // of a rule
+	Size      int      `json:"size"`              // bytes of the file
+	Truncated bool     `json:"cut,omitempty"`     // not all of it is in Text
+	Text      string   `json:"-"`
 }
 
 // Options say where files lie.

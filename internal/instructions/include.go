@@ -10,7 +10,7 @@ import (
 const maxIncludes = 100
 
 // include reads what a file includes.
-func (s *Set) include(m Memory, at place, path string, b []byte) {
+func (s *Set) include(m Level, at place, path string, b []byte) {
 	names := includes(string(b))
 	if len(names) > maxIncludes {
 		s.notice("%s: of its includes the first %d are read", path, maxIncludes)
@@ -29,7 +29,7 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 			continue
 		}
 		if at.depth == maxDepth {
-			if !s.tried[target] && plainly(name) {
+			if !s.tried[target] && isFileReference(name) {
 				s.notice("%s: @%s is left out: includes go %d deep", path, name, maxDepth)
 			}
 			continue
@@ -41,7 +41,7 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 				switch {
 				case own:
 					s.notice("%s: @%s is left out: it is your own, and this folder is not trusted (holdfast trust)", path, name)
-				case plainly(name):
+				case isFileReference(name):
 					s.notice("%s: @%s is left out: it is outside the session's folders", path, name)
 				}
 				continue
@@ -49,7 +49,7 @@ func (s *Set) include(m Memory, at place, path string, b []byte) {
 			m = User
 		}
 		s.read(m, place{
-			free: free, reason: byInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: plainly(name),
+			free: free, reason: byInclude, parent: path, trigger: at.trigger, depth: at.depth + 1, named: isFileReference(name),
 		}, target)
 	}
 }
@@ -71,9 +71,9 @@ func (s *Set) inside(path string) bool {
 	return false
 }
 
-// plainly says whether a name is surely meant as a file: "@someone" and "@scope/package"
+// isFileReference says whether a name is surely meant as a file: "@someone" and "@scope/package"
 // may be other things, and nobody is told that there are no such files.
-func plainly(name string) bool {
+func isFileReference(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/") ||
 		filepath.IsAbs(name) || strings.EqualFold(filepath.Ext(name), ".md")
 }
@@ -104,13 +104,13 @@ func proseLines(text string) func(yield func(string) bool) {
 			indent := len(line) - len(bare)
 			blank := strings.TrimSpace(line) == ""
 			if fence != "" {
-				if indent < 4 && closes(bare, fence) {
+				if indent < 4 && fenceEnd(bare, fence) {
 					fence = ""
 				}
 				before = line
 				continue
 			}
-			if f := opens(bare); f != "" && indent < 4 {
+			if f := fenceStart(bare); f != "" && indent < 4 {
 				fence, before = f, line
 				continue
 			}
@@ -129,8 +129,8 @@ func proseLines(text string) func(yield func(string) bool) {
 	}
 }
 
-// opens is the fence that a line begins, or "".
-func opens(line string) string {
+// fenceStart is the fence that a line begins, or "".
+func fenceStart(line string) string {
 	for _, c := range []string{"`", "~"} {
 		n := len(line) - len(strings.TrimLeft(line, c))
 		if n >= 3 && (c == "~" || !strings.Contains(line[n:], "`")) {
@@ -140,7 +140,7 @@ func opens(line string) string {
 	return ""
 }
 
-func closes(line, fence string) bool {
+func fenceEnd(line, fence string) bool {
 	line = strings.TrimRight(line, " \t")
 	return len(line) >= len(fence) && strings.Trim(line, fence[:1]) == ""
 }

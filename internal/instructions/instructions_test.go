@@ -92,14 +92,14 @@ func TestOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"Managed session_start etc/CLAUDE.md"}, shown(dir, none.Files())); diff != "" {
 		t.Error(diff)
 	}
-	if none.For(dir+"/w/a/x.go") != nil || none.Pending(dir+"/w/a/x.go") {
+	if none.Nested(dir+"/w/a/x.go") != nil || none.Pending(dir+"/w/a/x.go") {
 		t.Error("none is none")
 	}
 }
 
 func TestCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "context"), map[string]func(*testing.T, corpus.Case){
-		"ak-tool-012": corpus.Plays(`{"given": {"state":"AGENTS.md in / a / a/b, cwd a/b/c"}, "when": ["mode nearest","mode all"], "expect": {"nearest":"a/b","all":"outermost first"}}`, func(t *testing.T, _ corpus.Case) {
+		"ak-tool-012": corpus.Test(`{"given": {"state":"AGENTS.md in / a / a/b, cwd a/b/c"}, "when": ["mode nearest","mode all"], "expect": {"nearest":"a/b","all":"outermost first"}}`, func(t *testing.T, _ corpus.Case) {
 			dir := world(t, map[string]string{"AGENTS.md": "0", "a/AGENTS.md": "1", "a/b/AGENTS.md": "2", "a/b/c/x": ""})
 			for mode, want := range map[instructions.Mode][]string{
 				instructions.Nearest: {"Project session_start a/b/AGENTS.md"},
@@ -196,8 +196,8 @@ func TestWhatIsLeftOut(t *testing.T) {
 		t.Error(diff)
 	}
 	f := s.Files()[1]
-	if !f.Cut || len(f.Text) > instructions.MaxFile || len(f.Text) < instructions.MaxFile-100 || !strings.HasSuffix(f.Text, "\n") || f.Size != len(long) {
-		t.Error(f.Cut, len(f.Text), f.Size)
+	if !f.Truncated || len(f.Text) > instructions.MaxFile || len(f.Text) < instructions.MaxFile-100 || !strings.HasSuffix(f.Text, "\n") || f.Size != len(long) {
+		t.Error(f.Truncated, len(f.Text), f.Size)
 	}
 	for _, w := range []string{
 		"out.md is left out: outside the session's folders: a link leads out", "abs.md is left out", "bin.md is left out: it is no text: it holds a NUL",
@@ -300,7 +300,7 @@ func TestNested(t *testing.T) {
 		{"lib/y.go", nil},
 		{"../elsewhere/y.go", nil},
 	} {
-		got := s.For(filepath.Join(dir, step.path))
+		got := s.Nested(filepath.Join(dir, step.path))
 		if diff := cmp.Diff(step.want, shown(dir, got), cmp.Transformer("nil", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
 			t.Errorf("%s: %s", step.path, diff)
 		}
@@ -309,15 +309,15 @@ func TestNested(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		}
-		if len(got) == 1 && (strings.Contains(s.Tell(got), "paths:") || !strings.Contains(s.Tell(got), "Use gofmt.")) {
-			t.Error(s.Tell(got))
+		if len(got) == 1 && (strings.Contains(s.Render(got), "paths:") || !strings.Contains(s.Render(got), "Use gofmt.")) {
+			t.Error(s.Render(got))
 		}
 	}
 	s.Forget()
 	if s.Text() != text {
 		t.Error("what was loaded at the start has changed")
 	}
-	if got := s.For(dir + "/app/api/x.go"); len(got) != 3 {
+	if got := s.Nested(dir + "/app/api/x.go"); len(got) != 3 {
 		t.Error(shown(dir, got))
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/patterns"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
 // Set is what was read for a session. It is safe for concurrent use.
 type Set struct {
 	o       Options
-	folders *folder.Folders // the repository's and the others; nil with None
+	folders *workdir.Folders // the repository's and the others; nil with None
 
 	mu      sync.Mutex
 	files   []File
@@ -62,7 +62,7 @@ func Load(o *Options) (*Set, error) {
 		return s, nil
 	}
 	var err error
-	if s.folders, err = folder.Open(s.o.Root, s.o.Folders...); err != nil {
+	if s.folders, err = workdir.Open(s.o.Root, s.o.Folders...); err != nil {
 		return nil, fmt.Errorf("instructions: %w", err)
 	}
 	var own []string
@@ -138,7 +138,7 @@ func (s *Set) folder(dir string, at place) bool {
 }
 
 // first reads the first of some files that is there.
-func (s *Set) first(m Memory, at place, paths []string) bool {
+func (s *Set) first(m Level, at place, paths []string) bool {
 	for _, path := range paths {
 		if s.read(m, at, path) {
 			return true

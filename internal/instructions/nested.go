@@ -14,10 +14,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
-// For reads what counts besides, now that a file was read: the files of the folders
+// Nested reads what counts besides, now that a file was read: the files of the folders
 // between the current directory and it, and the rules that are about its path. Each is
 // returned once, until [Set.Forget].
-func (s *Set) For(path string) []File {
+func (s *Set) Nested(path string) []File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.folders == nil || !filepath.IsAbs(path) || !within(s.o.Root, path) {
@@ -33,7 +33,7 @@ func (s *Set) For(path string) []File {
 	return slices.Clone(s.files[before:])
 }
 
-// Pending says whether a path may have something for [Set.For] to read. It looks at nothing.
+// Pending says whether a path may have something for [Set.Nested] to read. It looks at nothing.
 func (s *Set) Pending(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Set) Pending(path string) bool {
 	return len(s.rules) > 0 || within(s.o.Cwd, path) && filepath.Dir(path) != s.o.Cwd
 }
 
-// Forget has the files that [Set.For] returned read again when they count again: the model
+// Forget has the files that [Set.Nested] returned read again when they count again: the model
 // does not have them any more.
 func (s *Set) Forget() {
 	s.mu.Lock()
@@ -124,13 +124,13 @@ func (s *Set) rule(path string) {
 	}
 	t, err := yamltree.Split(b)
 	if err != nil {
-		s.flaw(path, b, err)
+		s.problem(path, b, err)
 		return
 	}
 	globs, err := paths(&t.Front)
 	switch {
 	case err != nil:
-		s.flaw(path, b, err)
+		s.problem(path, b, err)
 	case globs == nil:
 		s.read(Project, place{reason: atStart, rule: true}, path)
 	default:
@@ -138,10 +138,10 @@ func (s *Set) rule(path string) {
 	}
 }
 
-func (s *Set) flaw(path string, b []byte, err error) {
+func (s *Set) problem(path string, b []byte, err error) {
 	if e, ok := errors.AsType[*yamltree.Error](err); ok {
-		line, col := yamltree.Place(b, e.Offset)
-		s.notice("%s:%d:%d: %s", path, line, col, e.What)
+		line, col := yamltree.Position(b, e.Offset)
+		s.notice("%s:%d:%d: %s", path, line, col, e.Detail)
 		return
 	}
 	s.notice("%s is left out: %v", path, err)
@@ -158,20 +158,20 @@ func paths(front *jsontree.Node) ([]string, error) {
 		if m.Value.Kind == jsontree.Text {
 			list = atCommas(m.Value.Text)
 		} else if m.Value.Kind != jsontree.List {
-			return nil, &yamltree.Error{Offset: m.Value.At, What: m.Key + " must be a list of globs, not " + m.Value.Show()}
+			return nil, &yamltree.Error{Offset: m.Value.At, Detail: m.Key + " must be a list of globs, not " + m.Value.Show()}
 		}
 		for i := range items {
 			if items[i].Kind != jsontree.Text {
-				return nil, &yamltree.Error{Offset: items[i].At, What: "a glob must be a text, not " + items[i].Show(), Hint: "put it in quotes"}
+				return nil, &yamltree.Error{Offset: items[i].At, Detail: "a glob must be a text, not " + items[i].Show(), Hint: "put it in quotes"}
 			}
 			list = append(list, items[i].Text)
 		}
 		for _, g := range list {
 			if g == "" {
-				return nil, &yamltree.Error{Offset: m.Value.At, What: "a glob is empty"}
+				return nil, &yamltree.Error{Offset: m.Value.At, Detail: "a glob is empty"}
 			}
 			if err := patterns.CheckGlob(g); err != nil {
-				return nil, &yamltree.Error{Offset: m.Value.At, What: err.Error()}
+				return nil, &yamltree.Error{Offset: m.Value.At, Detail: err.Error()}
 			}
 		}
 		return append([]string{}, list...), nil

@@ -24,7 +24,7 @@ func TestAPipeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhatEverybodyMayWriteIsNotThePersons(t *testing.T) {
+func TestWorldWritableIgnored(t *testing.T) {
 	dir := world(t, map[string]string{"w/x": "", "user/.claude/CLAUDE.md": "x"})
 	if err := os.Chmod(dir+"/user/.claude/CLAUDE.md", 0o666); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/internal/yamltree"
 )
 
@@ -31,7 +31,7 @@ type place struct {
 }
 
 // read reads a file and what it includes, and says whether it is there and can be used.
-func (s *Set) read(m Memory, at place, path string) bool {
+func (s *Set) read(m Level, at place, path string) bool {
 	if s.tried[path] {
 		return true
 	}
@@ -65,7 +65,7 @@ func (s *Set) read(m Memory, at place, path string) bool {
 		s.notice("%s is left out: %s", path, why)
 		return false
 	}
-	f.Cut = f.Size > len(b)
+	f.Truncated = f.Size > len(b)
 	if at.rule {
 		if t, err := yamltree.Split(b); err == nil {
 			b = []byte(t.Body)
@@ -89,10 +89,10 @@ func (s *Set) add(f File, b []byte) {
 		s.notice("%s is left out: there are more than %d KiB, or %d files, of instructions", f.Path, maxTotal>>10, maxFiles)
 		return
 	case len(b) > room:
-		f.Cut = true
+		f.Truncated = true
 		b = whole(b[:room])
 	}
-	if f.Cut {
+	if f.Truncated {
 		s.notice("%s is cut: only the first %d of its %d bytes are read", f.Path, len(b), f.Size)
 	}
 	f.Text = string(b)
@@ -127,13 +127,13 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 	if at.free {
 		f, info, err = openFree(path)
 	} else {
-		var p folder.Place
+		var p workdir.Path
 		if p, err = s.folders.Locate(path); err == nil {
 			actual = p.Abs
 			f, info, err = p.Open()
 		}
 	}
-	if e, ok := errors.AsType[*folder.PathError](err); ok {
+	if e, ok := errors.AsType[*workdir.PathError](err); ok {
 		err = e.Err
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Set) open(at place, path string) ([]byte, fs.FileInfo, error) {
 func openFree(path string) (*os.File, fs.FileInfo, error) {
 	before, err := os.Stat(path)
 	if err == nil {
-		err = folder.Regular(before)
+		err = workdir.Regular(before)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -172,7 +172,7 @@ func openFree(path string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = folder.Regular(info)
+		err = workdir.Regular(info)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())

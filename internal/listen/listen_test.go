@@ -128,7 +128,7 @@ func TestLock(t *testing.T) {
 	if _, running, err := State(home); running || err != nil {
 		t.Fatal(running, err)
 	}
-	l, err := Take(home)
+	l, err := Acquire(home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("%+v, %t, %v", i, running, err)
 	}
 	var e *RunningError
-	if _, err := Take(home); !errors.As(err, &e) || e.PID != os.Getpid() || !strings.Contains(err.Error(), "already (pid ") {
+	if _, err := Acquire(home); !errors.As(err, &e) || e.PID != os.Getpid() || !strings.Contains(err.Error(), "already (pid ") {
 		t.Errorf("a second daemon: %v", err)
 	}
 	l.Release()
@@ -171,7 +171,7 @@ func TestLockIsNoLink(t *testing.T) {
 	if err := os.Symlink(victim, filepath.Join(Dir(home), "daemon.lock")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Take(home); err == nil {
+	if _, err := Acquire(home); err == nil {
 		t.Error("a link was taken for the lock")
 	}
 	if b, _ := os.ReadFile(victim); string(b) != "mine" {
@@ -182,7 +182,7 @@ func TestLockIsNoLink(t *testing.T) {
 // What a daemon that was killed left is known to be left over, and removed: cd-srv-043.
 func TestStaleInfo(t *testing.T) {
 	home := t.TempDir()
-	l, err := Take(home)
+	l, err := Acquire(home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestStaleInfo(t *testing.T) {
 	if _, err := os.Stat(infoFile(Dir(home))); !os.IsNotExist(err) {
 		t.Error("the file stayed")
 	}
-	if l, err = Take(home); err != nil {
+	if l, err = Acquire(home); err != nil {
 		t.Fatal(err)
 	}
 	l.Release()

@@ -42,13 +42,13 @@ func (e *RunningError) OutcomeCode() string { return "busy" }
 
 // A client that looks whether a daemon runs holds the lock for a moment.
 const (
-	takeTries = 20
+	lockTries = 20
 	takePause = 10 * time.Millisecond
 )
 
-// Take takes the lock of a home, and removes what an earlier daemon left. The folder is
+// Acquire takes the lock of a home, and removes what an earlier daemon left. The folder is
 // made when it is missing, and closed to others. Errors: [*RunningError].
-func Take(home string) (*Lock, error) {
+func Acquire(home string) (*Lock, error) {
 	dir := Dir(home)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Take(home string) (*Lock, error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, err
 	}
-	for try := range takeTries {
+	for try := range lockTries {
 		if try > 0 {
 			time.Sleep(takePause)
 		}
@@ -66,7 +66,7 @@ func Take(home string) (*Lock, error) {
 		}
 		if l != nil {
 			l.removeInfo()
-			return l, l.sign()
+			return l, l.writeInfo()
 		}
 	}
 	return nil, &RunningError{home, holder(dir)}
@@ -92,8 +92,8 @@ func try1(dir string) (*Lock, error) {
 	return &Lock{dir, f}, nil
 }
 
-// sign writes who has the lock into it.
-func (l *Lock) sign() error {
+// writeInfo writes who has the lock into it.
+func (l *Lock) writeInfo() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adoption makes this process the parent of what its children leave behind. So what an
+// Subreaper makes this process the parent of what its children leave behind. So what an
 // agent started stays below the daemon, however it was started, and cannot pass for
 // somebody else. The daemon has to see the end of what it adopted:
 //
 //	zombie below us ─► somebody here waits for it (has its pidfd)? ─► no, for two looks ─► wait4
-type Adoption struct {
+type Subreaper struct {
 	stop, done chan struct{}
 	once       sync.Once
 	ended      map[int]bool // zombies that were there at the last look
@@ -27,16 +27,16 @@ type Adoption struct {
 const lookEvery = 5 * time.Second
 
 // Adopt begins.
-func Adopt() (*Adoption, error) {
+func Adopt() (*Subreaper, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("adopt what agents leave behind: %w", err)
 	}
-	a := &Adoption{stop: make(chan struct{}), done: make(chan struct{}), ended: map[int]bool{}}
+	a := &Subreaper{stop: make(chan struct{}), done: make(chan struct{}), ended: map[int]bool{}}
 	go a.run()
 	return a, nil
 }
 
-func (a *Adoption) run() {
+func (a *Subreaper) run() {
 	defer close(a.done)
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -45,20 +45,20 @@ func (a *Adoption) run() {
 		case <-a.stop:
 			return
 		case <-tick.C:
-			a.look()
+			a.reap()
 		}
 	}
 }
 
 // Close ends the looking. What is left goes to the next parent with this process.
-func (a *Adoption) Close() {
+func (a *Subreaper) Close() {
 	a.once.Do(func() { close(a.stop) })
 	<-a.done
 }
 
-// look sees the end of what nobody waits for. All that this program starts it holds by
+// reap sees the end of what nobody waits for. All that this program starts it holds by
 // a pidfd until it has waited.
-func (a *Adoption) look() {
+func (a *Subreaper) reap() {
 	zombies := map[int]bool{}
 	for _, pid := range Children(os.Getpid()) {
 		if isZombie(pid) {

@@ -43,8 +43,8 @@ func TestAdopt(t *testing.T) {
 	if !contains(Children(os.Getpid()), orphan) {
 		t.Fatalf("%d is not ours: %v", orphan, Children(os.Getpid()))
 	}
-	a.look()
-	a.look()
+	a.reap()
+	a.reap()
 	if !contains(Children(os.Getpid()), orphan) {
 		t.Fatal("one that lives was waited for")
 	}
@@ -64,7 +64,7 @@ func TestAdopt(t *testing.T) {
 	}
 	ended(t, own.Process.Pid)
 	for range 3 {
-		a.look()
+		a.reap()
 	}
 	if contains(Children(os.Getpid()), orphan) {
 		t.Error("the orphan is a zombie still")

@@ -2,11 +2,11 @@
 
 package listen
 
-// Adoption is not possible here: what outlives its parent belongs to the first process.
-type Adoption struct{}
+// Subreaper is not possible here: what outlives its parent belongs to the first process.
+type Subreaper struct{}
 
 // Adopt does nothing here.
-func Adopt() (*Adoption, error) { return &Adoption{}, nil }
+func Adopt() (*Subreaper, error) { return &Subreaper{}, nil }
 
 // Close does nothing here.
-func (*Adoption) Close() {}
+func (*Subreaper) Close() {}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // suite is the folder of programs that speak MCP, and the node that runs them.
@@ -26,7 +26,7 @@ func suite(t *testing.T) (node, modules string) {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_MCP")
 	if dir == "" {
-		missing.Skip(t, `no suites for MCP: eval "$(scripts/services env mcp)" makes this run`)
+		testneed.Need(t, `no suites for MCP: eval "$(scripts/services env mcp)" makes this run`)
 	}
 	return filepath.Join(dir, "bin", "node"), filepath.Join(dir, "node_modules")
 }
@@ -52,7 +52,7 @@ func serveFixture() error {
 		return err
 	}
 	defer a.Close()
-	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "suite", Scopes: []api.Scope{api.ScopeRun}})
+	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "suite", Scopes: []api.Scope{api.ScopeRun}})
 	if err != nil {
 		return err
 	}

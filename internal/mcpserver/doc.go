@@ -6,7 +6,7 @@
 //	MCP client ─ tools/call ─► Server ─► Desk (a model.Model) ─ tool use ─► agent's loop
 //	           ◄─ result ──────────────◄─────────────────────── tool result ┘
 //
-// A [Desk] has one agent, and so one session, which is one turn for as long as the client
+// A [ClientSession] has one agent, and so one session, which is one turn for as long as the client
 // is there. Calls that arrive while others run wait for these; those that wait are one
 // round of the loop, in which read-only calls run side by side.
 //

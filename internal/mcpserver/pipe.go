@@ -9,15 +9,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// pipe is a transport whose input may end while calls are under way: its end is told only
+// graceTransport is a transport whose input may end while calls are under way: its end is told only
 // when they have been answered, since with it the SDK takes back what was not.
-type pipe struct {
+type graceTransport struct {
 	mcp.Transport
 	grace time.Duration
 }
 
 // Connect implements [mcp.Transport].
-func (p *pipe) Connect(ctx context.Context) (mcp.Connection, error) {
+func (p *graceTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := p.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err

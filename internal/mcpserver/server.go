@@ -42,9 +42,9 @@ type Server struct {
 
 	grace time.Duration
 
-	mu    sync.Mutex
-	desks map[string]*Desk // by who calls
-	shut  bool
+	mu       sync.Mutex
+	sessions map[string]*ClientSession // by who calls
+	closed   bool
 }
 
 const instructions = "Tools of Holdfast over the files of one folder. Each call is judged by the rules of whoever started this server, " +
@@ -55,7 +55,7 @@ func New(o *Options) (*Server, error) {
 	if o == nil || o.Open == nil {
 		return nil, errors.New("mcpserver: nothing opens an agent")
 	}
-	s := &Server{o: *o, grace: grace, desks: map[string]*Desk{}}
+	s := &Server{o: *o, grace: grace, sessions: map[string]*ClientSession{}}
 	if s.o.Log == nil {
 		s.o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -82,9 +82,9 @@ func describe(spec tool.Spec) *mcp.Tool {
 // Close ends all calls, and the agents.
 func (s *Server) Close() {
 	s.mu.Lock()
-	s.shut = true
-	desks := s.desks
-	s.desks = map[string]*Desk{}
+	s.closed = true
+	desks := s.sessions
+	s.sessions = map[string]*ClientSession{}
 	s.mu.Unlock()
 	for _, d := range desks {
 		d.Close()
@@ -100,7 +100,7 @@ const grace = 30 * time.Second
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	defer s.Close()
 	defer context.AfterFunc(ctx, s.Close)() // the SDK would wait for the calls' own ends
-	err := s.mcp.Run(ctx, &pipe{Transport: &mcp.IOTransport{Reader: in, Writer: out}, grace: s.grace})
+	err := s.mcp.Run(ctx, &graceTransport{Transport: &mcp.IOTransport{Reader: in, Writer: out}, grace: s.grace})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		err = nil // that is how it ends
 	}
@@ -137,8 +137,8 @@ func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 
 // who is the caller that auth has let in, for the SDK, which keeps sessions apart by it.
 func who(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
-	c, ok := auth.From(ctx)
-	if !ok || !c.May(api.ScopeRun) {
+	c, ok := auth.CallerFrom(ctx)
+	if !ok || !c.HasScope(api.ScopeRun) {
 		return nil, errors.Join(errScope, sdkauth.ErrInvalidToken)
 	}
 	return &sdkauth.TokenInfo{UserID: c.Token, Extra: map[string]any{"name": c.Name}}, nil
@@ -148,7 +148,7 @@ var errScope = errors.New("the token may not run anything: it needs the scope ru
 
 // call is a tools/call.
 func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	d, err := s.desk(req)
+	d, err := s.sessionOf(req)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	if err != nil {
 		if ctx.Err() == nil {
 			s.o.Log.Error("a call could not be run", "tool", req.Params.Name, "error", err)
-			s.forget(d)
+			s.remove(d)
 		}
 		return nil, err
 	}
@@ -178,8 +178,8 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) func(string) {
 	}
 }
 
-// desk is that of whoever calls.
-func (s *Server) desk(req *mcp.CallToolRequest) (*Desk, error) {
+// sessionOf is that of whoever calls.
+func (s *Server) sessionOf(req *mcp.CallToolRequest) (*ClientSession, error) {
 	key, name := "", clientName(req.Session)
 	if req.Extra != nil && req.Extra.TokenInfo != nil {
 		key = req.Extra.TokenInfo.UserID
@@ -189,23 +189,23 @@ func (s *Server) desk(req *mcp.CallToolRequest) (*Desk, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shut {
+	if s.closed {
 		return nil, ErrClosed
 	}
-	d := s.desks[key]
+	d := s.sessions[key]
 	if d == nil {
-		d = NewDesk(name, func(ctx context.Context, m model.Model) (Agent, error) { return s.o.Open(ctx, name, m) })
-		s.desks[key] = d
+		d = NewClientSession(name, func(ctx context.Context, m model.Model) (Agent, error) { return s.o.Open(ctx, name, m) })
+		s.sessions[key] = d
 	}
 	return d, nil
 }
 
-// forget leaves a desk behind that has failed: the next call opens another one.
-func (s *Server) forget(d *Desk) {
+// remove leaves a desk behind that has failed: the next call opens another one.
+func (s *Server) remove(d *ClientSession) {
 	s.mu.Lock()
-	for key, e := range s.desks {
+	for key, e := range s.sessions {
 		if e == d {
-			delete(s.desks, key)
+			delete(s.sessions, key)
 		}
 	}
 	s.mu.Unlock()

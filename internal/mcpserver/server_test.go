@@ -30,8 +30,8 @@ type said struct {
 	Text string `json:"text,omitempty"`
 }
 
-// world is a server over a memory store, with tools made for tests.
-type world struct {
+// serverEnv is a server over a memory store, with tools made for tests.
+type serverEnv struct {
 	t        *testing.T
 	sessions *session.Sessions
 	server   *Server
@@ -40,9 +40,9 @@ type world struct {
 	hangUp   func() error // closes the client's end
 }
 
-func newWorld(t *testing.T, mode policy.Mode) *world {
+func newWorld(t *testing.T, mode policy.Mode) *serverEnv {
 	t.Helper()
-	w := &world{t: t, sessions: session.New(memory.New(), nil), started: make(chan string, 8)}
+	w := &serverEnv{t: t, sessions: session.New(memory.New(), nil), started: make(chan string, 8)}
 	echo, err1 := tool.New(tool.Spec{Name: "Echo", ReadOnly: true}, func(_ context.Context, _ *tool.Call, in said) (tool.Result, error) {
 		if in.Text == "fail" {
 			return tool.Failure("it failed"), nil
@@ -83,7 +83,7 @@ func newWorld(t *testing.T, mode policy.Mode) *world {
 
 type counted struct {
 	*agent.Agent
-	w *world
+	w *serverEnv
 }
 
 func (c *counted) Close() error {
@@ -92,12 +92,12 @@ func (c *counted) Close() error {
 }
 
 // connect is a client of the SDK at the other end of two pipes.
-func (w *world) connect() *mcp.ClientSession {
+func (w *serverEnv) connect() *mcp.ClientSession {
 	w.t.Helper()
 	return w.connectUntil(w.t.Context())
 }
 
-func (w *world) connectUntil(ctx context.Context) *mcp.ClientSession {
+func (w *serverEnv) connectUntil(ctx context.Context) *mcp.ClientSession {
 	w.t.Helper()
 	theirs, ours := io.Pipe()
 	ourIn, theirOut := io.Pipe()
@@ -258,7 +258,7 @@ func TestStopDuringACall(t *testing.T) {
 }
 
 func TestAgentThatCannotBeMade(t *testing.T) {
-	d := NewDesk("x", func(context.Context, model.Model) (Agent, error) { return nil, errors.New("no store") })
+	d := NewClientSession("x", func(context.Context, model.Model) (Agent, error) { return nil, errors.New("no store") })
 	defer d.Close()
 	if _, err := d.Call(t.Context(), "Echo", nil, nil); err == nil || !strings.Contains(err.Error(), "no store") {
 		t.Error(err)
@@ -278,7 +278,7 @@ func TestHTTP(t *testing.T) {
 	}
 	defer a.Close()
 	token := func(scope api.Scope) string {
-		secret, _, err := a.Make(t.Context(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: string(scope), Scopes: []api.Scope{scope}})
+		secret, _, err := a.Make(t.Context(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: string(scope), Scopes: []api.Scope{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func brief(err error) string {
 
 // delivery sends, and keeps what failed: the SDK would print it in the middle of a run.
 type delivery struct {
-	over   context.Context //nolint:containedctx // ends every request when time is up
+	ended  context.Context //nolint:containedctx // ends every request when time is up
 	giveUp context.CancelFunc
 	mu     sync.Mutex
 	failed *DeliveryError
@@ -54,14 +54,14 @@ var errGrace = errors.New("it did not answer in time")
 
 func newDelivery() *delivery {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &delivery{over: ctx, giveUp: func() { cancel(errGrace) }}
+	return &delivery{ended: ctx, giveUp: func() { cancel(errGrace) }}
 }
 
 // send runs one request, which ends when time is up.
 func (d *delivery) send(ctx context.Context, url string, request func(context.Context) error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(d.over, func() { cancel(errGrace) })()
+	defer context.AfterFunc(d.ended, func() { cancel(errGrace) })()
 	err := request(ctx)
 	if err == nil {
 		return

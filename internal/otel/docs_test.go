@@ -108,7 +108,7 @@ func sub(t *testing.T) tracetest.SpanStubs {
 		{Name: "echo " + secretWord, Type: "command", Source: "settings.json:3", Exit: &exit, Millis: 20, Effect: "block"},
 		{Name: "two", Type: "command", Millis: 30},
 	}}})
-	w.Observe("s-1", event.UsageUpdated{Model: "play", Provider: "scripted", For: "aside"})
+	w.Observe("s-1", event.UsageUpdated{Model: "play", Provider: "scripted", Purpose: "aside"})
 	list := spans.GetSpans()
 	one, two := find(t, list, "hook PostToolUse", "holdfast.hook.effect", "block"), find(t, list, "hook PostToolUse", "holdfast.hook.effect", "none")
 	if one.EndTime != two.StartTime || one.EndTime.Sub(one.StartTime).Milliseconds() != 20 {

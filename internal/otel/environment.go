@@ -17,15 +17,15 @@ import (
 // Error says which variable of the environment has a value that cannot be used.
 type Error struct {
 	Variable, Value string // Value is empty where it may hold a secret
-	What            string
+	Detail          string
 	Advice          string // what to do about it
 }
 
 func (e *Error) Error() string {
 	if e.Value == "" {
-		return e.Variable + ": " + e.What
+		return e.Variable + ": " + e.Detail
 	}
-	return e.Variable + "=" + e.Value + ": " + e.What
+	return e.Variable + "=" + e.Value + ": " + e.Detail
 }
 
 // Hint says what to do about it.
@@ -55,9 +55,9 @@ const (
 	defaultURL  = "http://localhost:4318"
 )
 
-// Wanted reports whether the environment says that spans or metrics are to be sent
+// Enabled reports whether the environment says that spans or metrics are to be sent
 // somewhere, or says it in a way that [New] will refuse. It costs next to nothing.
-func Wanted(env func(name string) string) bool {
+func Enabled(env func(name string) string) bool {
 	if strings.EqualFold(strings.TrimSpace(env("OTEL_SDK_DISABLED")), "true") {
 		return false
 	}

@@ -23,7 +23,7 @@ type reader struct {
 
 func (r *reader) refuse(name, value, what, advice string) {
 	if r.err == nil {
-		r.err = &Error{Variable: name, Value: value, What: what, Advice: advice}
+		r.err = &Error{Variable: name, Value: value, Detail: what, Advice: advice}
 	}
 }
 

@@ -79,7 +79,7 @@ func TestWanted(t *testing.T) {
 		{"OTEL_SDK_DISABLED=TRUE OTEL_TRACES_EXPORTER=otlp", false},
 		{"OTEL_SDK_DISABLED=false OTEL_TRACES_EXPORTER=otlp", true},
 	} {
-		if got := otel.Wanted(environ(strings.Fields(tt.env)...)); got != tt.want {
+		if got := otel.Enabled(environ(strings.Fields(tt.env)...)); got != tt.want {
 			t.Errorf("%s: %v", tt.env, got)
 		}
 	}

@@ -16,8 +16,8 @@ var (
 	personBounds = []float64{1, 5, 15, 30, 60, 120, 300, 900, 3600, 14400, 86400}
 )
 
-// meters are the instruments.
-type meters struct {
+// instruments are the instruments.
+type instruments struct {
 	tokens                                             metric.Int64Histogram
 	operation, firstChunk, agent, tool, wait, hookTime metric.Float64Histogram
 	turns, decisions, hooks                            metric.Int64Counter
@@ -25,7 +25,7 @@ type meters struct {
 	active, pending                                    metric.Int64UpDownCounter
 }
 
-func newMeters(m metric.Meter) (*meters, error) {
+func newMeters(m metric.Meter) (*instruments, error) {
 	var all []error
 	seconds := func(name, what string, bounds []float64) metric.Float64Histogram {
 		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what), metric.WithExplicitBucketBoundaries(bounds...))
@@ -47,7 +47,7 @@ func newMeters(m metric.Meter) (*meters, error) {
 	all = append(all, err)
 	cost, err := m.Float64Counter(metricCost, metric.WithUnit("{USD}"), metric.WithDescription("What model calls cost, by list prices."))
 	all = append(all, err)
-	return &meters{
+	return &instruments{
 		tokens: tokens, cost: cost,
 		operation:  seconds(metricOperation, "GenAI operation duration.", callBounds),
 		firstChunk: seconds(metricFirstChunk, "Time to receive the first chunk.", firstBounds),

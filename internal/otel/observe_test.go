@@ -108,7 +108,7 @@ func run(t testing.TB, seen ...agent.LoopObserver) {
 		hook.PostToolUseFailure: func(context.Context, hook.Input) (*hook.Output, error) { return nil, errors.New(secretWord) },
 		hook.Stop:               func(context.Context, hook.Input) (*hook.Output, error) { return nil, nil },
 	} {
-		if err := hooks.On(e, "", f); err != nil {
+		if err := hooks.HandleFunc(e, "", f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,9 +116,9 @@ func run(t testing.TB, seen ...agent.LoopObserver) {
 		Sessions: session.New(memory.New(), nil), Session: session.RestoreOptions{SessionID: "s-1"},
 		Tools: tools(t), Hooks: agent.Hooks{Registry: hooks}, LoopObservers: seen,
 		Permissions: agent.Permissions{
-			Config: policy.Config{Policies: []policy.Named{{Name: "no-shred", Policy: noShred{}}}},
+			Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "no-shred", Policy: noShred{}}}},
 			Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
-				return approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann of " + secretWord, Via: "terminal"}, nil
+				return approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "ann of " + secretWord, Via: "terminal"}, nil
 			},
 		},
 		Sleep: func(context.Context, time.Duration) error { return nil },

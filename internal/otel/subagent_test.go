@@ -41,7 +41,7 @@ func TestSubagentsAreObserved(t *testing.T) {
 	}
 	m := play(t, subPlay)
 	ask, err := tool.New(tool.Spec{Name: "Ask", Description: "asks", ReadOnly: true}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
-		text, err := agent.FromContext(ctx).Aside(ctx, m, "be short", "in short")
+		text, err := agent.FromContext(ctx).SideCall(ctx, m, "be short", "in short")
 		return tool.Text(text), err
 	}, nil)
 	if err != nil {

@@ -41,15 +41,15 @@ type Telemetry struct {
 	tracer trace.Tracer
 	spans  *sdktrace.TracerProvider
 	meter  *sdkmetric.MeterProvider
-	meters *meters
+	meters *instruments
 	page   *sdkmetric.ManualReader
 	parent context.Context //nolint:containedctx // it only carries the span that all others lie in
 	sent   *delivery
 
 	mu      sync.Mutex
-	watches map[string]*watch // by session, while a turn is open
-	named   []*watch
-	callers map[string]caller // of sessions that tool uses work through
+	watches map[string]*agentObserver // by session, while a turn is open
+	named   []*agentObserver
+	callers map[string]parentContext // of sessions that tool uses work through
 }
 
 var _ agent.LoopObserver = (*Telemetry)(nil)
@@ -77,7 +77,7 @@ func New(ctx context.Context, o *Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{
 		grace: opt.Grace, clock: opt.Clock, page: sdkmetric.NewManualReader(),
-		parent: parentOf(ctx, env), watches: map[string]*watch{}, callers: map[string]caller{}, sent: newDelivery(),
+		parent: parentOf(ctx, env), watches: map[string]*agentObserver{}, callers: map[string]parentContext{}, sent: newDelivery(),
 	}
 	if err := t.provide(&opt, env); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (t *Telemetry) Observe(session string, e event.Event) {
 	t.mu.Lock()
 	w := t.watches[session]
 	if w == nil {
-		w = &watch{t: t, caller: t.callers[session]}
+		w = &agentObserver{t: t, caller: t.callers[session]}
 		w.name = w.caller.name
 		t.watches[session] = w
 	}
@@ -157,8 +157,8 @@ func (t *Telemetry) Observe(session string, e event.Event) {
 	}
 }
 
-// caller is what a sub-agent's turns lie in, and what it is called.
-type caller struct {
+// parentContext is what a sub-agent's turns lie in, and what it is called.
+type parentContext struct {
 	ctx  context.Context //nolint:containedctx // it only carries the span of the tool use
 	name string
 }
@@ -172,7 +172,7 @@ func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 	t.mu.Lock()
 	by := t.watches[o.Caller]
 	t.mu.Unlock()
-	c := caller{name: o.Name}
+	c := parentContext{name: o.Name}
 	if by != nil {
 		c.ctx = by.within(o.Use)
 	}
@@ -190,7 +190,7 @@ func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 // Agent returns an observer for one agent alone. The name is that of a sub-agent;
 // main agents have none.
 func (t *Telemetry) Agent(name string) agent.LoopObserver {
-	w := &watch{t: t, name: name}
+	w := &agentObserver{t: t, name: name}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.named = append(t.named, w)
@@ -206,7 +206,7 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 	for _, w := range t.watches {
 		open = append(open, w)
 	}
-	t.named, t.watches = nil, map[string]*watch{}
+	t.named, t.watches = nil, map[string]*agentObserver{}
 	t.mu.Unlock()
 	for _, w := range open {
 		w.abandon()

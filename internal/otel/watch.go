@@ -15,11 +15,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// watch follows one agent.
-type watch struct {
+// agentObserver follows one agent.
+type agentObserver struct {
 	t      *Telemetry
 	name   string
-	caller caller
+	caller parentContext
 
 	mu      sync.Mutex // Shutdown comes from elsewhere
 	session string
@@ -49,14 +49,14 @@ type span struct {
 	labels []attribute.KeyValue
 }
 
-func (w *watch) idle() bool {
+func (w *agentObserver) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.turn == nil
 }
 
 // Observe is called on the agent's goroutine.
-func (w *watch) Observe(session string, e event.Event) {
+func (w *agentObserver) Observe(session string, e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = session
@@ -77,7 +77,7 @@ func (w *watch) Observe(session string, e event.Event) {
 		w.modelFinished(now, e)
 	case event.UsageUpdated:
 		w.used(now, e)
-	case event.Decided:
+	case event.DecisionMade:
 		w.decision(e.Decision)
 	case event.ToolStarted:
 		w.open(now, "")
@@ -95,7 +95,7 @@ func (w *watch) Observe(session string, e event.Event) {
 }
 
 // within is what a tool use has its spans in; nil when nothing is open.
-func (w *watch) within(use string) context.Context {
+func (w *agentObserver) within(use string) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -108,7 +108,7 @@ func (w *watch) within(use string) context.Context {
 }
 
 // start begins a span in the turn, or in what all lies in.
-func (w *watch) start(name string, kind trace.SpanKind, at time.Time, labels, more []attribute.KeyValue) *span {
+func (w *agentObserver) start(name string, kind trace.SpanKind, at time.Time, labels, more []attribute.KeyValue) *span {
 	parent := w.t.parent
 	switch {
 	case w.turn != nil:
@@ -148,7 +148,7 @@ func (s *span) end(at time.Time, h metric.Float64Histogram) {
 }
 
 // open opens a turn's span unless there is one: a resumed turn was started long ago.
-func (w *watch) open(now time.Time, turn string) {
+func (w *agentObserver) open(now time.Time, turn string) {
 	if w.turn != nil {
 		return
 	}
@@ -163,7 +163,7 @@ func (w *watch) open(now time.Time, turn string) {
 }
 
 // close ends the turn's span and all that is open in it.
-func (w *watch) close(now time.Time, reason string, err error) {
+func (w *agentObserver) close(now time.Time, reason string, err error) {
 	if w.turn == nil {
 		return
 	}
@@ -192,7 +192,7 @@ func (w *watch) close(now time.Time, reason string, err error) {
 }
 
 // totals are what is known of a turn at its end only.
-func (w *watch) totals(reason string) []attribute.KeyValue {
+func (w *agentObserver) totals(reason string) []attribute.KeyValue {
 	r := &w.turnNow
 	attrs := append(usage(r.usage), attribute.String(attrReason, reason))
 	if r.id != "" {
@@ -208,7 +208,7 @@ func (w *watch) totals(reason string) []attribute.KeyValue {
 }
 
 // abandon ends what is open when nobody will tell how it ended.
-func (w *watch) abandon() {
+func (w *agentObserver) abandon() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.close(w.t.clock(), "unfinished", nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-func (w *watch) modelStarted(now time.Time, e event.ModelStarted) {
+func (w *agentObserver) modelStarted(now time.Time, e event.ModelStarted) {
 	if w.chat != nil {
 		w.chat.fail("unfinished")
 		w.chat.end(now, w.t.meters.operation)
@@ -33,7 +33,7 @@ func (w *watch) modelStarted(now time.Time, e event.ModelStarted) {
 }
 
 // firstChunk notes when an answer begins to come.
-func (w *watch) firstChunk(now time.Time) {
+func (w *agentObserver) firstChunk(now time.Time) {
 	if w.chat == nil || w.first {
 		return
 	}
@@ -43,7 +43,7 @@ func (w *watch) firstChunk(now time.Time) {
 	w.t.meters.firstChunk.Record(context.Background(), took, metric.WithAttributes(w.chat.labels...))
 }
 
-func (w *watch) modelFinished(now time.Time, e event.ModelFinished) {
+func (w *agentObserver) modelFinished(now time.Time, e event.ModelFinished) {
 	if w.chat == nil {
 		return
 	}
@@ -64,16 +64,16 @@ func (w *watch) modelFinished(now time.Time, e event.ModelFinished) {
 	s.end(now, w.t.meters.operation)
 }
 
-func (w *watch) tokens(labels []attribute.KeyValue, kind string, n int64) {
+func (w *agentObserver) tokens(labels []attribute.KeyValue, kind string, n int64) {
 	set := append(append([]attribute.KeyValue(nil), labels...), attribute.String(attrTokenType, kind))
 	w.t.meters.tokens.Record(context.Background(), n, metric.WithAttributes(set...))
 }
 
 // used notes what a call of this agent has cost; what sub-agents pay is told of their own.
 // A transcript is also compacted when no turn is open.
-func (w *watch) used(now time.Time, e event.UsageUpdated) {
-	if e.For != "" {
-		w.beside(now, e)
+func (w *agentObserver) used(now time.Time, e event.UsageUpdated) {
+	if e.Purpose != "" {
+		w.sideCall(now, e)
 	}
 	if e.CallUSD <= 0 {
 		return
@@ -82,13 +82,13 @@ func (w *watch) used(now time.Time, e event.UsageUpdated) {
 	w.t.meters.cost.Add(context.Background(), e.CallUSD, metric.WithAttributes(attribute.String(attrModel, e.Model)))
 }
 
-// beside makes a span of a model call that is no answer of the agent: a summary, or what a
+// sideCall makes a span of a model call that is no answer of the agent: a summary, or what a
 // tool has asked.
-func (w *watch) beside(now time.Time, e event.UsageUpdated) {
+func (w *agentObserver) sideCall(now time.Time, e event.UsageUpdated) {
 	labels := []attribute.KeyValue{
 		attribute.String(attrOperation, spanChat), attribute.String(attrProvider, e.Provider), attribute.String(attrModel, e.Model),
 	}
-	s := w.start(spanChat+" "+e.Model, trace.SpanKindClient, now.Add(-e.Took), labels, append(usage(e.Usage), attribute.String(attrFor, e.For)))
+	s := w.start(spanChat+" "+e.Model, trace.SpanKindClient, now.Add(-e.Duration), labels, append(usage(e.Usage), attribute.String(attrFor, e.Purpose)))
 	w.turnNow.usage = w.turnNow.usage.Add(e.Usage)
 	w.tokens(labels, "input", input(e.Usage))
 	w.tokens(labels, "output", e.Usage.Output)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-func (w *watch) decision(d policy.Decision) {
+func (w *agentObserver) decision(d policy.Decision) {
 	attrs := []attribute.KeyValue{attribute.String(attrEffect, string(d.Effect)), attribute.String(attrDecider, decider(&d))}
 	w.t.meters.decisions.Add(context.Background(), 1, metric.WithAttributes(attrs...))
 	switch {
@@ -46,13 +46,13 @@ func decider(d *policy.Decision) string {
 		return "nobody"
 	case d.By == "" || slices.Contains([]string{"interrupt", "restart", "restore", "cut", "approval", "guard", "input"}, d.By):
 		return "program"
-	case d.Asked:
+	case d.PersonAsked:
 		return "person"
 	}
 	return "policy"
 }
 
-func (w *watch) toolStarted(now time.Time, e event.ToolStarted) {
+func (w *agentObserver) toolStarted(now time.Time, e event.ToolStarted) {
 	more := []attribute.KeyValue{attribute.String(attrToolCall, e.Use)}
 	if d, ok := w.decided[e.Use]; ok {
 		more = append(more, attribute.String(attrEffect, string(d.Effect)), attribute.String(attrDecider, decider(&d)), attribute.String(attrMode, string(d.Mode)))
@@ -66,7 +66,7 @@ func (w *watch) toolStarted(now time.Time, e event.ToolStarted) {
 
 // toolFinished ends the span when the tool had ended; that its result was on disk,
 // and the other calls of the round, came later.
-func (w *watch) toolFinished(now time.Time, e event.ToolFinished) {
+func (w *agentObserver) toolFinished(now time.Time, e event.ToolFinished) {
 	s := w.tools[e.Use]
 	if s == nil {
 		return
@@ -78,13 +78,13 @@ func (w *watch) toolFinished(now time.Time, e event.ToolFinished) {
 	if e.IsError {
 		s.fail("tool_error")
 	}
-	if ended := s.began.Add(e.Took()); e.Millis > 0 && ended.Before(now) {
+	if ended := s.began.Add(e.Duration()); e.Millis > 0 && ended.Before(now) {
 		now = ended
 	}
 	s.end(now, w.t.meters.tool)
 }
 
-func (w *watch) asked(now time.Time, e event.ApprovalAsked) {
+func (w *agentObserver) asked(now time.Time, e event.ApprovalAsked) {
 	q := &e.Question
 	if w.waits[q.ID] != nil {
 		return
@@ -96,7 +96,7 @@ func (w *watch) asked(now time.Time, e event.ApprovalAsked) {
 	w.t.meters.pending.Add(context.Background(), 1)
 }
 
-func (w *watch) answered(now time.Time, e event.ApprovalResolved) {
+func (w *agentObserver) answered(now time.Time, e event.ApprovalResolved) {
 	s := w.waits[e.ID]
 	if s == nil {
 		return
@@ -111,10 +111,10 @@ func (w *watch) answered(now time.Time, e event.ApprovalResolved) {
 
 // whoAnswered is a person, whatever the name, or why there was none.
 func whoAnswered(a approval.Answer) string {
-	return decider(&policy.Decision{By: a.By, Asked: true})
+	return decider(&policy.Decision{By: a.Actor, PersonAsked: true})
 }
 
-func (w *watch) stopWaiting(now time.Time, s *span, answer string) {
+func (w *agentObserver) stopWaiting(now time.Time, s *span, answer string) {
 	label := attribute.String(attrAnswer, answer)
 	s.SetAttributes(label)
 	s.labels = append(s.labels, label)
@@ -124,7 +124,7 @@ func (w *watch) stopWaiting(now time.Time, s *span, answer string) {
 
 // hooks makes a span of each hook that ran. Those of an event that rewrites have run
 // one after another, the others side by side.
-func (w *watch) hooks(now time.Time, ran record.HookRan) {
+func (w *agentObserver) hooks(now time.Time, ran record.HookRan) {
 	event := attribute.String(attrEvent, ran.Event)
 	ended := now
 	for _, r := range slices.Backward(ran.Hooks) {
@@ -134,15 +134,15 @@ func (w *watch) hooks(now time.Time, ran record.HookRan) {
 			ended = began
 		}
 	}
-	if ran.Quiet > 0 {
-		w.t.meters.hooks.Add(context.Background(), int64(ran.Quiet), metric.WithAttributes(event, attribute.String(attrHookSays, "none")))
+	if ran.Silent > 0 {
+		w.t.meters.hooks.Add(context.Background(), int64(ran.Silent), metric.WithAttributes(event, attribute.String(attrHookOutput, "none")))
 	}
 }
 
-func (w *watch) hook(began, ended time.Time, event attribute.KeyValue, ran *record.HookRan, r *record.HookRun) {
-	says := attribute.String(attrHookSays, r.Effect)
+func (w *agentObserver) hook(began, ended time.Time, event attribute.KeyValue, ran *record.HookRan, r *record.HookRun) {
+	says := attribute.String(attrHookOutput, r.Effect)
 	if r.Effect == "" {
-		says = attribute.String(attrHookSays, "none")
+		says = attribute.String(attrHookOutput, "none")
 	}
 	more := []attribute.KeyValue{says}
 	for name, v := range map[string]string{attrSource: r.Source, attrTool: ran.Tool, attrToolCall: ran.Use} {

@@ -60,7 +60,7 @@ func (m *message) any(field int, v attribute.Value) {
 		case attribute.BOOL:
 			m.presentTruth(2, v.AsBool())
 		case attribute.INT64:
-			m.presentInt(3, v.AsInt64())
+			m.optionalInt(3, v.AsInt64())
 		case attribute.FLOAT64:
 			m.presentDouble(4, v.AsFloat64())
 		case attribute.BYTESLICE:

@@ -70,9 +70,9 @@ func (m *message) numbers(data metricdata.Aggregation) (field int, t *metricdata
 	case metricdata.Gauge[float64]:
 		return 5, nil, func() { points(m, d.DataPoints) }
 	case metricdata.Sum[int64]:
-		return 7, &d.Temporality, func() { points(m, d.DataPoints); m.truth(3, d.IsMonotonic) }
+		return 7, &d.Temporality, func() { points(m, d.DataPoints); m.boolField(3, d.IsMonotonic) }
 	case metricdata.Sum[float64]:
-		return 7, &d.Temporality, func() { points(m, d.DataPoints); m.truth(3, d.IsMonotonic) }
+		return 7, &d.Temporality, func() { points(m, d.DataPoints); m.boolField(3, d.IsMonotonic) }
 	case metricdata.Histogram[int64]:
 		return 9, &d.Temporality, func() { histogramPoints(m, d.DataPoints) }
 	case metricdata.Histogram[float64]:

@@ -37,10 +37,10 @@ type Poster struct {
 }
 
 const (
-	firstWait, mostWait = 5 * time.Second, 30 * time.Second
-	mostTrying          = time.Minute
-	mostAnswer          = 1 << 20 // bytes
-	protobufType        = "application/x-protobuf"
+	minWait, maxWait = 5 * time.Second, 30 * time.Second
+	maxRetryTime     = time.Minute
+	maxResponse      = 1 << 20 // bytes
+	protobufType     = "application/x-protobuf"
 )
 
 var errClosed = errors.New("it was shut down")
@@ -59,14 +59,14 @@ func NewPoster(t *Target, what string) *Poster {
 	return &Poster{to: t, what: what, secret: strings.NewReplacer(hide...)}
 }
 
-// tryLater is a failure that may pass.
-type tryLater struct {
+// retryableError is a failure that may pass.
+type retryableError struct {
 	after time.Duration // as the collector asks, or 0
 	err   error
 }
 
-func (e *tryLater) Error() string { return e.err.Error() }
-func (e *tryLater) Unwrap() error { return e.err }
+func (e *retryableError) Error() string { return e.err.Error() }
+func (e *retryableError) Unwrap() error { return e.err }
 
 // Post sends a request, and again while the collector says that it is busy, for up to a
 // minute and never past the end of ctx.
@@ -75,16 +75,16 @@ func (p *Poster) Post(ctx context.Context, message []byte) error {
 	if err != nil {
 		return err
 	}
-	start, spread := time.Now(), firstWait
+	start, spread := time.Now(), minWait
 	for {
 		err := p.once(ctx, body)
-		var later *tryLater
+		var later *retryableError
 		if !errors.As(err, &later) {
 			return err
 		}
 		pause := max(later.after, spread/2+rand.N(spread)) //nolint:gosec // it only spreads requests
-		spread = min(spread+spread/2, mostWait)
-		over := start.Add(mostTrying)
+		spread = min(spread+spread/2, maxWait)
+		over := start.Add(maxRetryTime)
 		if end, ok := ctx.Deadline(); ok && end.Before(over) {
 			over = end
 		}
@@ -131,12 +131,12 @@ func (p *Poster) once(ctx context.Context, body []byte) error {
 	var passing *url.Error
 	switch {
 	case errors.As(err, &passing) && passing.Temporary() && ctx.Err() == nil:
-		return &tryLater{err: err}
+		return &retryableError{err: err}
 	case err != nil:
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	return p.judge(resp, answer, err)
 }
 
@@ -148,7 +148,7 @@ func (p *Poster) judge(resp *http.Response, answer []byte, unread error) error {
 	case code/100 == 2:
 		return p.partly(resp.Header.Get("Content-Type"), answer)
 	case code == http.StatusTooManyRequests, code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
-		return &tryLater{after: retryAfter(resp.Header.Get("Retry-After")), err: p.failure(resp.Status, answer)}
+		return &retryableError{after: retryAfter(resp.Header.Get("Retry-After")), err: p.failure(resp.Status, answer)}
 	}
 	return p.failure(resp.Status, answer)
 }

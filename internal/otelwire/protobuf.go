@@ -39,25 +39,25 @@ func (m *message) zigzag(field int, v int32) {
 	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31))) //nolint:gosec // the bits are meant
 }
 
-func (m *message) truth(field int, v bool) {
+func (m *message) boolField(field int, v bool) {
 	if v {
-		m.presentInt(field, 1)
+		m.optionalInt(field, 1)
 	}
 }
 
-// presentInt writes zero, too, as the other present ones do: they are for fields whose
+// optionalInt writes zero, too, as the other present ones do: they are for fields whose
 // absence says something else.
-func (m *message) presentInt(field int, v int64) {
+func (m *message) optionalInt(field int, v int64) {
 	m.tag(field, asVarint)
 	m.b = binary.AppendUvarint(m.b, uint64(v)) //nolint:gosec // the bits are meant
 }
 
 func (m *message) presentTruth(field int, v bool) {
 	if v {
-		m.presentInt(field, 1)
+		m.optionalInt(field, 1)
 		return
 	}
-	m.presentInt(field, 0)
+	m.optionalInt(field, 0)
 }
 
 func (m *message) fixed32(field int, v uint32) {

@@ -2,7 +2,7 @@
 // ending with its exit code and its HTTP status. Nothing else in the project
 // writes these numbers.
 //
-//	error, event.Result ──Of, OfResult──► Outcome ──► exit code, HTTP status, JSON "code"
+//	error, event.Result ──Of, FromResult──► Outcome ──► exit code, HTTP status, JSON "code"
 //
 //	os.Exit(outcome.Of(err).Exit)
 //

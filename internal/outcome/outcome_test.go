@@ -62,11 +62,11 @@ func TestOf(t *testing.T) {
 		{session.ErrReadOnly, Failed},
 		{session.ErrPoisoned, Failed},
 		{agent.ErrApprovalPending, Approval},
-		{agent.ErrNothingToDo, Usage},
-		{&settings.Error{Problems: []settings.Problem{{What: "x"}}}, Usage},
+		{agent.ErrNoInput, Usage},
+		{&settings.Error{Problems: []settings.Problem{{Detail: "x"}}}, Usage},
 		{fmt.Errorf("settings: %w", policy.ErrInvalid), Usage},
 		{policy.ErrStale, Busy},
-		{fmt.Errorf("agent: %w", approval.ErrLeave), Approval},
+		{fmt.Errorf("agent: %w", approval.ErrSuspend), Approval},
 		{&approval.AnsweredError{}, Approval},
 		{approval.ErrExpired, Approval},
 		{approval.ErrNoQuestion, NotFound},
@@ -76,7 +76,7 @@ func TestOf(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", coded{}), Sandbox},
 		{&model.Error{Kind: model.ErrorAuth}, Failed},
 	} {
-		if got := Of(tt.err); got != tt.want {
+		if got := FromError(tt.err); got != tt.want {
 			t.Errorf("Of(%v) = %s, want %s", tt.err, got.Code, tt.want.Code)
 		}
 	}
@@ -88,7 +88,7 @@ func TestOfResult(t *testing.T) {
 		event.ReasonHook: Denied, event.ReasonDeferred: Approval,
 		event.ReasonInterrupted: Interrupted, event.ReasonRefused: Failed, event.ReasonFailed: Failed,
 	} {
-		if got := OfResult(&event.Result{Reason: reason}); got != want {
+		if got := FromResult(&event.Result{Reason: reason}); got != want {
 			t.Errorf("OfResult(%s) = %s, want %s", reason, got.Code, want.Code)
 		}
 	}
@@ -137,7 +137,7 @@ func TestHint(t *testing.T) {
 func TestExplain(t *testing.T) {
 	for _, err := range []error{
 		&model.Error{Kind: model.ErrorAuth, Provider: "anthropic"}, &session.BusyError{Session: "s"}, coded{}, &event.Error{HookEvent: "Stop", Hook: "h", HookReason: "r"},
-		fmt.Errorf("agent: %w", approval.ErrLeave), errors.New("anything"),
+		fmt.Errorf("agent: %w", approval.ErrSuspend), errors.New("anything"),
 	} {
 		sent := Explain(event.TurnFinished{Err: err})
 		b, failed := event.Marshal(sent)
@@ -149,14 +149,14 @@ func TestExplain(t *testing.T) {
 			t.Fatal(failed)
 		}
 		got := event.Err(e)
-		if got.Error() != err.Error() || Of(got) != Of(err) || Hint(got) != Hint(err) && Of(err) != Denied {
-			t.Errorf("%v came as %v: %v, %q", err, got, Of(got), Hint(got))
+		if got.Error() != err.Error() || FromError(got) != FromError(err) || Hint(got) != Hint(err) && FromError(err) != Denied {
+			t.Errorf("%v came as %v: %v, %q", err, got, FromError(got), Hint(got))
 		}
 	}
 	if e := Explain(event.Notice{Text: "n"}); e != (event.Notice{Text: "n"}) {
 		t.Errorf("%v", e)
 	}
-	if got := Of(&event.Error{Code: "of a later version"}); got != Failed {
+	if got := FromError(&event.Error{Code: "of a later version"}); got != Failed {
 		t.Errorf("an unknown code is %v", got)
 	}
 }

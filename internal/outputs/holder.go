@@ -16,36 +16,36 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Holder finds and removes the files of a store's sessions, as a [session.CopyHolder].
-type Holder struct {
+// Eraser finds and removes the files of a store's sessions, as a [session.ExternalCopies].
+type Eraser struct {
 	Dir    string // $HOLDFAST_HOME/output
-	Store  string // as of [Keeper]
+	Store  string // as of [Files]
 	Sealer Sealer // nil when the store is not sealed
 }
 
-var _ session.CopyHolder = (*Holder)(nil)
+var _ session.ExternalCopies = (*Eraser)(nil)
 
-// Find implements [session.CopyHolder]: files in which the mask finds something, and those of
+// Find implements [session.ExternalCopies]: files in which the mask finds something, and those of
 // tool uses that are erased. One that cannot be opened is not looked into, and goes.
-func (h *Holder) Find(ctx context.Context, e *session.Erasing) ([]session.HeldCopy, error) {
+func (h *Eraser) Find(ctx context.Context, e *session.Erasing) ([]session.ExternalCopy, error) {
 	files, err := h.of(e.Session, slices.Values(e.Records))
 	if err != nil {
 		return nil, err
 	}
-	var list []session.HeldCopy
+	var list []session.ExternalCopy
 	for _, f := range files {
 		hit, err := h.hit(ctx, f, e)
 		if err != nil {
 			return nil, err
 		}
 		if hit {
-			list = append(list, session.HeldCopy{Session: e.Session, What: "output", Place: f.path})
+			list = append(list, session.ExternalCopy{Session: e.Session, Kind: "output", Path: f.path})
 		}
 	}
 	return list, nil
 }
 
-func (h *Holder) hit(ctx context.Context, f file, e *session.Erasing) (bool, error) {
+func (h *Eraser) hit(ctx context.Context, f file, e *session.Erasing) (bool, error) {
 	for _, use := range e.Uses {
 		if f.use == use || f.use == "" && strings.HasPrefix(f.rest, usePart(use)) {
 			return true, nil
@@ -65,22 +65,22 @@ func (h *Holder) hit(ctx context.Context, f file, e *session.Erasing) (bool, err
 	return err != nil || e.Hits(string(bytes.ToValidUTF8(text, []byte("\uFFFD")))), nil
 }
 
-// Erase implements [session.CopyHolder].
-func (h *Holder) Erase(ctx context.Context, e *session.Erasing) error {
+// Erase implements [session.ExternalCopies].
+func (h *Eraser) Erase(ctx context.Context, e *session.Erasing) error {
 	list, err := h.Find(ctx, e)
 	if err != nil {
 		return err
 	}
 	for _, f := range list {
-		if err := remove(f.Place); err != nil {
+		if err := remove(f.Path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Forget implements [session.CopyHolder].
-func (h *Holder) Forget(_ context.Context, id string, records iter.Seq2[session.Record, error]) error {
+// Forget implements [session.ExternalCopies].
+func (h *Eraser) Forget(_ context.Context, id string, records iter.Seq2[session.Record, error]) error {
 	files, err := h.of(id, readable(records))
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ type file struct {
 }
 
 // of lists the files of a session. The records are only read when there are old ones.
-func (h *Holder) of(id string, records iter.Seq[session.Record]) ([]file, error) {
+func (h *Eraser) of(id string, records iter.Seq[session.Record]) ([]file, error) {
 	paths, err := filepath.Glob(filepath.Join(h.Dir, "run-*", "*.txt"))
 	if err != nil {
 		return nil, err

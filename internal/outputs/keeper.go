@@ -16,29 +16,29 @@ import (
 // sealedMark begins a file whose text is sealed; the session's id and a line end follow.
 const sealedMark = "holdfast sealed output 1\n"
 
-// Keeper makes and opens the files of one store's sessions. It is safe for concurrent use.
-type Keeper struct {
+// Files makes and opens the files of one store's sessions. It is safe for concurrent use.
+type Files struct {
 	Store  string         // the store's name, as its audit trail has it
 	Sealed bool           // the store is: without a Sealer nothing is kept
 	Sealer Sealer         // nil when the store is not sealed
 	Mask   *secret.Masker // nil: nothing is masked
 }
 
-// Kept is an output as it is to be kept.
-type Kept struct {
+// Stored is an output as it is to be kept.
+type Stored struct {
 	Name string // of the file
 	Text []byte // masked
 	File []byte // what the file holds: Text, or that sealed
 }
 
-// Keep makes a file's content of the output of a tool use.
-func (k *Keeper) Keep(ctx context.Context, id, use string, text []byte) (*Kept, error) {
+// Write makes a file's content of the output of a tool use.
+func (k *Files) Write(ctx context.Context, id, use string, text []byte) (*Stored, error) {
 	if k.Mask != nil {
 		if masked, found := k.Mask.Text(string(text)); len(found) > 0 {
 			text = []byte(masked)
 		}
 	}
-	kept := &Kept{Name: prefix(k.Store, id) + usePart(use) + rand.Text()[:16] + ".txt", Text: text, File: text}
+	kept := &Stored{Name: prefix(k.Store, id) + usePart(use) + rand.Text()[:16] + ".txt", Text: text, File: text}
 	if !k.Sealed {
 		return kept, nil
 	}
@@ -54,7 +54,7 @@ func (k *Keeper) Keep(ctx context.Context, id, use string, text []byte) (*Kept, 
 }
 
 // Open returns the text of a file by its content.
-func (k *Keeper) Open(ctx context.Context, path string, content []byte) ([]byte, error) {
+func (k *Files) Open(ctx context.Context, path string, content []byte) ([]byte, error) {
 	return open(ctx, k.Sealer, path, content)
 }
 

@@ -40,9 +40,9 @@ func (reversed) Unseal(_ context.Context, id, name string, sealed []byte) ([]byt
 const token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
 // put keeps an output and returns where.
-func put(t *testing.T, dir string, k *outputs.Keeper, id, use, text string) string {
+func put(t *testing.T, dir string, k *outputs.Files, id, use, text string) string {
 	t.Helper()
-	kept, err := k.Keep(t.Context(), id, use, []byte(text))
+	kept, err := k.Write(t.Context(), id, use, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +62,13 @@ func TestKeepMasksAndSeals(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := "login with " + token + "\nzanzibar\n"
-	plain := &outputs.Keeper{Store: "s", Mask: mask}
-	kept, err := plain.Keep(t.Context(), "id", "use", []byte(text))
+	plain := &outputs.Files{Store: "s", Mask: mask}
+	kept, err := plain.Write(t.Context(), "id", "use", []byte(text))
 	if err != nil || bytes.Contains(kept.File, []byte(token)) || !bytes.Contains(kept.File, []byte("zanzibar")) {
 		t.Errorf("%q, %v", kept.File, err)
 	}
-	sealed := &outputs.Keeper{Store: "s", Sealed: true, Sealer: reversed{}, Mask: mask}
-	kept, err = sealed.Keep(t.Context(), "id", "use", []byte(text))
+	sealed := &outputs.Files{Store: "s", Sealed: true, Sealer: reversed{}, Mask: mask}
+	kept, err = sealed.Write(t.Context(), "id", "use", []byte(text))
 	if err != nil || bytes.Contains(kept.File, []byte("zanzibar")) || bytes.Contains(kept.Text, []byte(token)) {
 		t.Errorf("%q, %v", kept.File, err)
 	}
@@ -83,19 +83,19 @@ func TestKeepMasksAndSeals(t *testing.T) {
 		t.Errorf("under another name: %v", err)
 	}
 	// What cannot be sealed is not kept.
-	if _, err := (&outputs.Keeper{Store: "s", Sealed: true}).Keep(t.Context(), "id", "use", []byte(text)); err == nil {
+	if _, err := (&outputs.Files{Store: "s", Sealed: true}).Write(t.Context(), "id", "use", []byte(text)); err == nil {
 		t.Error("it was kept in the clear")
 	}
 }
 
 func TestHolder(t *testing.T) {
 	dir := t.TempDir()
-	k := &outputs.Keeper{Store: "s", Sealed: true, Sealer: reversed{}}
-	h := &outputs.Holder{Dir: dir, Store: "s", Sealer: reversed{}}
+	k := &outputs.Files{Store: "s", Sealed: true, Sealer: reversed{}}
+	h := &outputs.Eraser{Dir: dir, Store: "s", Sealer: reversed{}}
 	hit := put(t, dir, k, "ses-a", "u1", "about zanzibar")
 	miss := put(t, dir, k, "ses-a", "u2", "about nothing")
 	other := put(t, dir, k, "ses-b", "u1", "about zanzibar")
-	store := put(t, dir, &outputs.Keeper{Store: "t"}, "ses-a", "u1", "about zanzibar")
+	store := put(t, dir, &outputs.Files{Store: "t"}, "ses-a", "u1", "about zanzibar")
 	old := filepath.Join(dir, "run-1", "output-OLD.txt")
 	foreign := filepath.Join(dir, "run-1", "output-FOREIGN.txt")
 	for _, path := range []string{old, foreign} {
@@ -118,7 +118,7 @@ func TestHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			list = append(list, f.Place)
+			list = append(list, f.Path)
 		}
 		slices.Sort(list)
 		return list

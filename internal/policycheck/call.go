@@ -19,8 +19,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// touch says what a tool touches and which field of its input names it.
-type touch struct {
+// toolField says what a tool touches and which field of its input names it.
+type toolField struct {
 	op       policy.Operation
 	fields   []string // the first one that is there counts
 	readOnly bool
@@ -33,11 +33,11 @@ type touch struct {
 	requests func(Call) ([]policy.Request, error)
 }
 
-// touches lists the tools whose requests can be told from their input alone: those
+// toolFields lists the tools whose requests can be told from their input alone: those
 // that there are, and those of seed 000 and Claude Code whose calls people judge
 // with the same rules. Others are judged by their name, as tools that may change
 // something.
-var touches = map[string]touch{
+var toolFields = map[string]toolField{
 	"Read":         {op: policy.OpRead, fields: []string{"file_path"}, readOnly: true},
 	"Glob":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
 	"Grep":         {op: policy.OpRead, fields: []string{"path"}, readOnly: true, here: true},
@@ -84,7 +84,7 @@ func (c Call) Requests() ([]policy.Request, error) {
 		r.Operation, r.Resource = policy.OpMCP, server+"/"+name
 		return []policy.Request{r}, nil
 	}
-	t := touches[c.Tool]
+	t := toolFields[c.Tool]
 	if t.requests != nil {
 		return c.filled(t)
 	}
@@ -101,17 +101,17 @@ func (c Call) Requests() ([]policy.Request, error) {
 	case policy.OpCommand:
 		r.Resource, r.Cwd = value, c.Cwd
 	case policy.OpConnect:
-		r.Resource, err = web.Connects(value)
+		r.Resource, err = web.TargetOf(value)
 	case "":
 		r.Resource = value
 	default:
-		r.Resource, r.Named, err = c.path(value)
+		r.Resource, r.NamedPath, err = c.path(value)
 	}
 	return []policy.Request{r}, err
 }
 
 // value reads the field of the input that names what is touched.
-func (t touch) value(c Call) (string, error) {
+func (t toolField) value(c Call) (string, error) {
 	var found [2]*string // by the order of t.fields
 	if len(c.Input) > 0 {
 		err := jsontree.Members(c.Input, func(key string, value []byte) error {
@@ -182,9 +182,9 @@ func mcpTool(name string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
-// InputOf makes a tool's input of its main field, as people write it.
-func InputOf(tool, value string) (json.RawMessage, error) {
-	t := touches[tool]
+// MakeInput makes a tool's input of its main field, as people write it.
+func MakeInput(tool, value string) (json.RawMessage, error) {
+	t := toolFields[tool]
 	if t.fields != nil {
 		t.main = t.fields[0]
 	}
@@ -196,13 +196,13 @@ func InputOf(tool, value string) (json.RawMessage, error) {
 
 // NeedsInput reports whether a call of a tool makes no sense without an input.
 func NeedsInput(tool string) bool {
-	t := touches[tool]
+	t := toolFields[tool]
 	return t.fields != nil && !t.here && t.usual == ""
 }
 
 // filled are the requests of a tool that makes them of its whole input, as the loop would
 // fill them in.
-func (c Call) filled(t touch) ([]policy.Request, error) {
+func (c Call) filled(t toolField) ([]policy.Request, error) {
 	list, err := t.requests(c)
 	for i := range list {
 		r := &list[i]
@@ -235,7 +235,7 @@ func (c Call) decode(fields map[string]any) error {
 
 // searches is what WebSearch connects to.
 func (c Call) searches() ([]policy.Request, error) {
-	at, err := web.Connects(cmp.Or(c.Search, web.BraveURL))
+	at, err := web.TargetOf(cmp.Or(c.Search, web.BraveURL))
 	return []policy.Request{{Operation: policy.OpConnect, Resource: at}}, err
 }
 

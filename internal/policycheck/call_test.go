@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -115,7 +115,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		write(t, dir, name, text)
 	}
 	e := &env.Env{Vars: []string{"HOME=" + dir, "HOLDFAST_HOME=" + filepath.Join(dir, ".holdfast"), tools.EnvSearchKey + "=key", tools.EnvSearchURL + "=http://localhost:8080/v1"}}
-	box, err := tools.Look(&tools.Options{Env: e, Settings: &settings.Settings{Project: dir}, Spec: &runspec.Spec{}, Cwd: dir})
+	box, err := tools.DryRun(&tools.Options{Env: e, Settings: &settings.Settings{Project: dir}, Spec: &runspec.Spec{}, Cwd: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		"TaskCreate": `{"subject": "do it"}`, "TaskGet": `{"taskId": "1"}`, "TaskList": `{}`, "TaskUpdate": `{"taskId": "1", "status": "completed"}`,
 	}
 	for _, s := range all.Specs() {
-		if s.Name == dialog.PlanTool {
+		if s.Name == forms.PlanTool {
 			continue // what it says depends on the mode that a session is in
 		}
 		input, ok := inputs[s.Name]
@@ -149,7 +149,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		if s.Name == worktree.ExitTool {
 			at = inTree
 		}
-		if err := box.GoBack(at); err != nil {
+		if err := box.RestoreDir(at); err != nil {
 			t.Fatal(err)
 		}
 		made, _ := all.Lookup(s.Name)
@@ -157,7 +157,7 @@ func TestTouchesAreTheTools(t *testing.T) {
 		if err != nil || len(want) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, want, err)
 		}
-		got, err := Call{Tool: s.Name, Input: json.RawMessage(input), Cwd: box.Folders().Cwd(), Search: e.Get(tools.EnvSearchURL)}.Requests()
+		got, err := Call{Tool: s.Name, Input: json.RawMessage(input), Cwd: box.Folders().Cwd(), Search: e.Lookup(tools.EnvSearchURL)}.Requests()
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v %v", s.Name, got, err)
 		}
@@ -169,8 +169,8 @@ func TestTouchesAreTheTools(t *testing.T) {
 
 // Rules can be about every tool whose calls are judged without running it.
 func TestKnownTools(t *testing.T) {
-	for name := range touches {
-		if !slices.Contains(tools.Known(), name) {
+	for name := range toolFields {
+		if !slices.Contains(tools.KnownTools(), name) {
 			t.Errorf("%s is not known", name)
 		}
 	}

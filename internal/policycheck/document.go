@@ -10,21 +10,21 @@ import (
 
 // Document is a whole policy in JSON.
 type Document struct {
-	Folder     string             `json:"folder"`
-	Project    string             `json:"project"`
-	Mode       policy.Mode        `json:"mode"`
-	ModeFrom   *policy.Origin     `json:"mode_from,omitempty"`
-	NoBypass   *policy.Origin     `json:"bypass_disabled_by,omitempty"`
-	Layers     []settings.Layer   `json:"layers"`
-	Rules      []Rule             `json:"rules"`
-	Folders    []Value            `json:"folders"`
-	Forbidden  []Value            `json:"forbidden"`
-	Sandboxes  []settings.Sandbox `json:"sandbox"`
-	OnAsk      settings.OnAsk     `json:"on_ask,omitempty"`
-	AskTimeout string             `json:"ask_timeout,omitempty"`
-	Ignored    []settings.Ignored `json:"ignored"`
-	Warnings   []settings.Problem `json:"warnings"`
-	Chains     []policy.Chain     `json:"chains"`
+	Folder     string                    `json:"folder"`
+	Project    string                    `json:"project"`
+	Mode       policy.Mode               `json:"mode"`
+	ModeFrom   *policy.Origin            `json:"mode_from,omitempty"`
+	NoBypass   *policy.Origin            `json:"bypass_disabled_by,omitempty"`
+	Layers     []settings.Layer          `json:"layers"`
+	Rules      []Rule                    `json:"rules"`
+	Folders    []Value                   `json:"folders"`
+	Forbidden  []Value                   `json:"forbidden"`
+	Sandboxes  []settings.Sandbox        `json:"sandbox"`
+	OnAsk      settings.UnattendedPolicy `json:"on_ask,omitempty"`
+	AskTimeout string                    `json:"ask_timeout,omitempty"`
+	Ignored    []settings.Ignored        `json:"ignored"`
+	Warnings   []settings.Problem        `json:"warnings"`
+	Chains     []policy.Chain            `json:"chains"`
 }
 
 // Rule is a rule with where it was written.
@@ -65,8 +65,8 @@ func Describe(s *settings.Settings, tools []string) (*Document, error) {
 		d.Rules = append(d.Rules, Rule{r.Effect, policy.Origin{Rule: r.Text, Layer: r.Layer, File: r.File, Line: r.Line, Col: r.Col}})
 	}
 	if len(tools) == 0 {
-		for _, name := range slices.Sorted(maps.Keys(touches)) {
-			if touches[name].op != "" && touches[name].fields != nil {
+		for _, name := range slices.Sorted(maps.Keys(toolFields)) {
+			if toolFields[name].op != "" && toolFields[name].fields != nil {
 				tools = append(tools, name)
 			}
 		}

@@ -28,41 +28,41 @@ type Judge struct {
 	settings *settings.Settings
 	home     string
 	search   string // see [Call]
-	made     map[place]*Guards
+	cache    map[cacheKey]*GuardSet
 }
 
-type place struct {
+type cacheKey struct {
 	cwd  string
 	mode policy.Mode
 }
 
-// Guards are the guards of a folder and a mode.
-type Guards struct {
+// GuardSet are the guards of a folder and a mode.
+type GuardSet struct {
 	*policy.Guards
 
 	Cwd   string // without links
 	tools map[string]*policy.Guard
 }
 
-// maxKept bounds the guards that are kept.
-const maxKept = 128
+// maxCached bounds the guards that are kept.
+const maxCached = 128
 
 // New returns a judge. home is the user's home folder, for "~"; search is the address of the search
 // engine where settings name none. Both may be "".
 func New(s *settings.Settings, home, search string) *Judge {
-	return &Judge{settings: s, home: home, search: cmp.Or(s.WebSearch.URL.Value, search), made: map[place]*Guards{}}
+	return &Judge{settings: s, home: home, search: cmp.Or(s.WebSearch.URL.Value, search), cache: map[cacheKey]*GuardSet{}}
 }
 
 // Guards returns the guards of a folder, "" for the settings' own, and a mode, ""
 // for the settings' own.
-func (j *Judge) Guards(cwd string, mode policy.Mode) (*Guards, error) {
-	at := place{cwd, mode}
-	if g, ok := j.made[at]; ok {
+func (j *Judge) Guards(cwd string, mode policy.Mode) (*GuardSet, error) {
+	at := cacheKey{cwd, mode}
+	if g, ok := j.cache[at]; ok {
 		return g, nil
 	}
 	s := j.settings
 	if cwd != "" {
-		s = s.In(cwd)
+		s = s.ForFolder(cwd)
 	}
 	if mode == "" {
 		mode = s.Mode.Value
@@ -79,16 +79,16 @@ func (j *Judge) Guards(cwd string, mode policy.Mode) (*Guards, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(j.made) >= maxKept {
-		clear(j.made)
+	if len(j.cache) >= maxCached {
+		clear(j.cache)
 	}
-	g := &Guards{Guards: all, Cwd: s.Cwd(), tools: map[string]*policy.Guard{}}
-	j.made[at] = g
+	g := &GuardSet{Guards: all, Cwd: s.Cwd(), tools: map[string]*policy.Guard{}}
+	j.cache[at] = g
 	return g, nil
 }
 
 // Decide judges a call, in the folder of the guards, by the requests that its input makes.
-func (j *Judge) Decide(ctx context.Context, g *Guards, c Call) (policy.Decision, []policy.Request, error) {
+func (j *Judge) Decide(ctx context.Context, g *GuardSet, c Call) (policy.Decision, []policy.Request, error) {
 	c.Cwd, c.Home, c.Search = g.Cwd, j.home, j.search
 	requests, err := c.Requests()
 	if err != nil {
@@ -97,10 +97,10 @@ func (j *Judge) Decide(ctx context.Context, g *Guards, c Call) (policy.Decision,
 	return g.judge(ctx, c.Tool, requests), requests, nil
 }
 
-func (g *Guards) judge(ctx context.Context, tool string, requests []policy.Request) policy.Decision {
+func (g *GuardSet) judge(ctx context.Context, tool string, requests []policy.Request) policy.Decision {
 	guard, ok := g.tools[tool]
 	if !ok {
-		if len(g.tools) >= maxKept {
+		if len(g.tools) >= maxCached {
 			clear(g.tools)
 		}
 		guard = g.Guard(tool)

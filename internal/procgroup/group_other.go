@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Own changes nothing: there are no groups here.
-func Own() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
+// NewGroup changes nothing: there are no groups here.
+func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 // Signal kills the program itself; what it started lives on. The process is known by its
 // handle, so that an ended one is never taken for another.

@@ -12,7 +12,7 @@ import (
 
 func TestSignalReachesWhatWasStarted(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 600 & echo started; wait")
-	cmd.SysProcAttr = Own()
+	cmd.SysProcAttr = NewGroup()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

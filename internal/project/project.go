@@ -35,14 +35,14 @@ func ID(dir string) (id, branch string, err error) {
 	}
 	if g, ok := findGit(dir); ok {
 		branch = g.branch()
-		if id, err = keepID(filepath.Join(g.common, gitProjectFile), randomID()); err == nil {
+		if id, err = ensureID(filepath.Join(g.common, gitProjectFile), randomID()); err == nil {
 			return id, branch, nil
 		}
 		return pathID(g.common), branch, nil
 	}
 	settings := filepath.Join(dir, ".holdfast")
 	if st, err := os.Lstat(settings); err == nil && st.IsDir() {
-		if id, err = keepID(filepath.Join(settings, markerProjectFile), pathID(dir)); err == nil {
+		if id, err = ensureID(filepath.Join(settings, markerProjectFile), pathID(dir)); err == nil {
 			return id, "", nil
 		}
 	}
@@ -79,9 +79,9 @@ func randomID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// keepID reads the id in a file or makes the file with the given one. When two
+// ensureID reads the id in a file or makes the file with the given one. When two
 // processes do so at once both get the same.
-func keepID(file, made string) (string, error) {
+func ensureID(file, made string) (string, error) {
 	if id, err := readID(file); !errors.Is(err, fs.ErrNotExist) {
 		return id, err
 	}
@@ -90,7 +90,7 @@ func keepID(file, made string) (string, error) {
 		return "", err
 	}
 	defer os.Remove(tmp.Name())
-	handOver(tmp, filepath.Dir(file))
+	chownToParent(tmp, filepath.Dir(file))
 	_, err = tmp.WriteString(made + "\n")
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return "", err

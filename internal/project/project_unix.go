@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// handOver gives a file that was just made to whoever owns the folder around it, when it is root
+// chownToParent gives a file that was just made to whoever owns the folder around it, when it is root
 // who made it. Where that is not possible it stays root's.
-func handOver(f *os.File, around string) {
+func chownToParent(f *os.File, around string) {
 	if os.Geteuid() != 0 {
 		return
 	}

@@ -8,13 +8,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // What root writes down in a folder of somebody is theirs: an agent that is not root
 // would find a folder there which it cannot look into.
 func TestProjectOfAnother(t *testing.T) {
-	missing.Root(t, "a folder of another user")
+	testneed.Root(t, "a folder of another user")
 	for name, files := range map[string][]string{
 		"plain": {".holdfast/project"},
 		"git":   {".git/holdfast-project"},

@@ -41,13 +41,13 @@ type FileSaved struct {
 	Digest  string `json:"digest"`            // SHA-256 of the content in hexadecimal, or [FileAbsent]
 	After   string `json:"after,omitempty"`   // of what it was to become
 	Folders int    `json:"folders,omitempty"` // that were to be made above it
-	// Above are the heads of the logs of the sessions that this one works for, nearest
+	// ParentHeads are the heads of the logs of the sessions that this one works for, nearest
 	// first, when it was saved.
-	Above   []LogHead `json:"above,omitempty"`
-	Rewind  *Rewind   `json:"rewind,omitempty"` // what changes it is a rewind
-	SameAs  int64     `json:"same_as,omitempty"`
-	Omitted string    `json:"omitted,omitempty"`
-	Data    SavedData `json:"data,omitempty"` // last, so that the rest is read without it
+	ParentHeads []LogHead `json:"above,omitempty"`
+	Rewind      *Rewind   `json:"rewind,omitempty"` // what changes it is a rewind
+	SameAs      int64     `json:"same_as,omitempty"`
+	Omitted     string    `json:"omitted,omitempty"`
+	Data        SavedData `json:"data,omitempty"` // last, so that the rest is read without it
 }
 
 // LogHead is where a log ended.
@@ -58,8 +58,8 @@ type LogHead struct {
 
 // Rewind says of a rewind to which record it went back, and who did it.
 type Rewind struct {
-	To int64  `json:"to"`
-	By string `json:"by,omitempty"`
+	Seq int64  `json:"to"`
+	By  string `json:"by,omitempty"`
 }
 
 // SavedData is a file's content, compressed with gzip and written as base64.
@@ -108,9 +108,9 @@ func (f *FileSaved) Describe(mode fs.FileMode, size int64, digest string) {
 	f.Existed, f.Mode, f.Size, f.Digest = true, strconv.FormatUint(uint64(mode.Perm()), 8), size, digest
 }
 
-// Keep takes the content of the file, if none of the records at, by digest, has it; nil
+// SetContent takes the content of the file, if none of the records at, by digest, has it; nil
 // is one that is too large to be held.
-func (f *FileSaved) Keep(content []byte, at map[string]int64) {
+func (f *FileSaved) SetContent(content []byte, at map[string]int64) {
 	if seq, ok := at[f.Digest]; ok {
 		f.SameAs = seq
 		return

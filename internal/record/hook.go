@@ -3,18 +3,18 @@ package record
 // HookRan is the payload of a record of [KindHookRan]: which hooks ran at one moment and what
 // came of it. Functions that said nothing are counted only.
 type HookRan struct {
-	Event string    `json:"event"`
-	Use   string    `json:"use_id,omitempty"`
-	Tool  string    `json:"tool,omitempty"`
-	Hooks []HookRun `json:"hooks,omitempty"`
-	Quiet int       `json:"quiet,omitempty"` // functions that said nothing
-	// Said is what the hooks say to the person.
-	Said []HookNotice `json:"said,omitempty"`
+	Event  string    `json:"event"`
+	Use    string    `json:"use_id,omitempty"`
+	Tool   string    `json:"tool,omitempty"`
+	Hooks  []HookRun `json:"hooks,omitempty"`
+	Silent int       `json:"quiet,omitempty"` // functions that said nothing
+	// Messages is what the hooks say to the person.
+	Messages []HookNotice `json:"said,omitempty"`
 }
 
 // HookNotice is what a hook says to the person.
 type HookNotice struct {
-	By   string `json:"by"`
+	Hook string `json:"by"`
 	Text string `json:"text"`
 }
 
@@ -31,5 +31,5 @@ type HookRun struct {
 	Effect string `json:"effect,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
-	Again  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
+	Rerun  bool   `json:"again,omitempty"` // about an input that was changed since the call was first put to it
 }

@@ -8,17 +8,17 @@ const Erased = "[erased]"
 // Redacted is the payload of a record of [KindRedacted]: the payloads of the listed records
 // were erased.
 type Redacted struct {
-	Seqs    []int64   `json:"seqs"`
-	Instead []Instead `json:"instead,omitempty"`
-	Listed  *Listed   `json:"listed,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	By      string    `json:"by,omitempty"`
+	Seqs         []int64       `json:"seqs"`
+	Replacements []Replacement `json:"instead,omitempty"`
+	Listed       *Listed       `json:"listed,omitempty"`
+	Reason       string        `json:"reason,omitempty"`
+	By           string        `json:"by,omitempty"`
 }
 
-// Instead is what is read in the place of an erased payload: an item of the same id,
+// Replacement is what is read in the place of an erased payload: an item of the same id,
 // role and tool uses without its content, or a payload whose secrets are masked. An
 // erased record without one is passed over.
-type Instead struct {
+type Replacement struct {
 	Seq     int64           `json:"seq"`
 	Payload json.RawMessage `json:"payload"`
 }

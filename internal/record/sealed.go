@@ -23,12 +23,12 @@ func IsSealed(payload json.RawMessage) bool {
 // Sealed is what a store keeps of a payload that only a key opens (package encrypted).
 // The record around it keeps its digests, which are those of the plain record.
 type Sealed struct {
-	Box     []byte          `json:"-"`                 // the encrypted payload
-	Key     string          `json:"key"`               // which key it is sealed with
-	Wrapped []byte          `json:"wrapped,omitempty"` // that key, for who may open it; in the first record of a log
-	Mark    []byte          `json:"mark,omitempty"`    // beside it: by this its maker knows it again
-	Seqs    []int64         `json:"seqs,omitempty"`    // of a redacted record: those that are erased
-	Delta   json.RawMessage `json:"delta"`             // a session.Delta, its texts encrypted: what session.Fold takes from the record
+	Ciphertext []byte          `json:"-"`                 // the encrypted payload
+	Key        string          `json:"key"`               // which key it is sealed with
+	Wrapped    []byte          `json:"wrapped,omitempty"` // that key, for who may open it; in the first record of a log
+	Mark       []byte          `json:"mark,omitempty"`    // beside it: by this its maker knows it again
+	Seqs       []int64         `json:"seqs,omitempty"`    // of a redacted record: those that are erased
+	Delta      json.RawMessage `json:"delta"`             // a session.Delta, its texts encrypted: what session.Fold takes from the record
 }
 
 // Payload is the JSON of s on one line.
@@ -37,9 +37,9 @@ func (s *Sealed) Payload() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, len(sealedPrefix)+base64.StdEncoding.EncodedLen(len(s.Box))+1+len(tail))
+	b := make([]byte, 0, len(sealedPrefix)+base64.StdEncoding.EncodedLen(len(s.Ciphertext))+1+len(tail))
 	b = append(b, sealedPrefix...)
-	b = base64.StdEncoding.AppendEncode(b, s.Box)
+	b = base64.StdEncoding.AppendEncode(b, s.Ciphertext)
 	b = append(b, '"', ',')
 	return append(b, tail[1:]...), nil
 }
@@ -48,7 +48,7 @@ func (s *Sealed) Payload() (json.RawMessage, error) {
 func ReadSealed(payload json.RawMessage) (*Sealed, error) {
 	s, box, err := cutSealed(payload)
 	if err == nil {
-		s.Box, err = base64.StdEncoding.AppendDecode(nil, box)
+		s.Ciphertext, err = base64.StdEncoding.AppendDecode(nil, box)
 	}
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type Reader struct {
 	finished *event.ToolFinished        // of which the result follows in the next record
 	turned   bool                       // a turn has begun
 	opened   bool                       // the daemon's record of the start has told of the opening
-	agents   map[string]*relayed        // of those whose records the log relays, by session
+	agents   map[string]*subagentStream // of those whose records the log relays, by session
 }
 
 // Events returns the events of a record, in the order in which the agent told them: none,
@@ -76,7 +76,7 @@ func (s *Reader) events(r *session.Record, finished *event.ToolFinished) ([]even
 			if d.Input != nil {
 				s.called(d.Use, d.Input)
 			}
-			return event.Decided{Decision: d}
+			return event.DecisionMade{Decision: d}
 		})
 	case record.KindToolStarted:
 		return payload(r, func(p record.ToolStarted) event.Event {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// relayed is an agent that works for a run in a session of its own.
-type relayed struct {
+// subagentStream is an agent that works for a run in a session of its own.
+type subagentStream struct {
 	name   string
 	caller string // the session whose tool use has started it; "" for an agent of a strategy
 	use    string
@@ -24,9 +24,9 @@ func (s *Reader) Relayed(id, name string, r session.Record) ([]event.Event, erro
 	a := s.agents[id]
 	if a == nil {
 		if s.agents == nil {
-			s.agents = map[string]*relayed{}
+			s.agents = map[string]*subagentStream{}
 		}
-		a = &relayed{name: name}
+		a = &subagentStream{name: name}
 		s.agents[id] = a
 	}
 	if r.Kind == record.KindOpened && r.Payload != nil {

@@ -11,24 +11,24 @@ import (
 // PipFiles are the files of pip below a home.
 var PipFiles = []string{".config/pip/pip.conf", ".pip/pip.conf"}
 
-// inAddress is a user, with or without a password, in an address of the web.
-var inAddress = lazyregexp.Must(`(?i)(https?://)[^/@\s"']+@([^/:\s"']+)`)
+// urlLogin is a user, with or without a password, in an address of the web.
+var urlLogin = lazyregexp.Must(`(?i)(https?://)[^/@\s"']+@([^/:\s"']+)`)
 
 // PipSecrets are the files of pip below a home that have a login in an address.
 func PipSecrets(home string) (list []string) {
 	for _, name := range PipFiles {
-		if file := filepath.Join(home, name); home != "" && inAddress().MatchString(text(file)) {
+		if file := filepath.Join(home, name); home != "" && urlLogin().MatchString(text(file)) {
 			list = append(list, file)
 		}
 	}
 	return list
 }
 
-// PlainPip is what the files of pip say, without the logins in their addresses; nil if they have none.
-func PlainPip(home string) []byte {
+// RedactedPip is what the files of pip say, without the logins in their addresses; nil if they have none.
+func RedactedPip(home string) []byte {
 	var out []byte
 	for _, file := range PipSecrets(home) {
-		out = append(out, inAddress().ReplaceAllString(text(file), "$1$2")+"\n"...)
+		out = append(out, urlLogin().ReplaceAllString(text(file), "$1$2")+"\n"...)
 	}
 	return out
 }
@@ -63,7 +63,7 @@ func Logins(home string) (list []Login) {
 		}
 	}
 	for _, file := range PipSecrets(home) {
-		for _, m := range inAddress().FindAllStringSubmatch(text(file), -1) {
+		for _, m := range urlLogin().FindAllStringSubmatch(text(file), -1) {
 			add(m[2], file)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 func TestPlainNPM(t *testing.T) {
 	dir := filepath.Join("testdata", "npm")
 	want := "registry=https://npm.acme.example/all/\n@acme:registry=https://npm.acme.example/acme/\nstrict-ssl=true\nlegacy-peer-deps=true\nhoist-pattern[]=*eslint*\n"
-	if got := string(PlainNPM(dir)); got != want {
+	if got := string(RedactedNPM(dir)); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, none := range []string{"", t.TempDir()} {
-		if got := PlainNPM(none); got != nil {
+		if got := RedactedNPM(none); got != nil {
 			t.Errorf("%q: %q", none, got)
 		}
 	}
@@ -26,7 +26,7 @@ func TestPlainPip(t *testing.T) {
 	if got, want := PipSecrets(dir), []string{filepath.Join(dir, ".config/pip/pip.conf")}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	got := string(PlainPip(dir))
+	got := string(RedactedPip(dir))
 	if strings.Contains(got, "ann") || strings.Contains(got, "tok") || !strings.Contains(got, "index-url = https://pypi.acme.example:8443/simple\n") {
 		t.Errorf("%q", got)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// plainKeys are the settings of npm, pnpm and Yarn that hold no secret and name no program: all of a person's .npmrc that
+// safeKeys are the settings of npm, pnpm and Yarn that hold no secret and name no program: all of a person's .npmrc that
 // commands get to know. What is not in the list may be a password.
-var plainKeys = []string{
+var safeKeys = []string{
 	"registry", "strict-ssl", "cafile", "ca", "audit", "audit-level", "fund", "update-notifier", "progress", "loglevel", "color",
 	"save", "save-exact", "save-prefix", "save-dev", "package-lock", "lockfile-version", "omit", "include", "optional", "production",
 	"legacy-peer-deps", "strict-peer-deps", "strict-peer-dependencies", "auto-install-peers", "engine-strict", "ignore-scripts", "before", "min-release-age",
@@ -46,16 +46,16 @@ func entries(home string) (list [][2]string, ok bool) {
 	return list, true
 }
 
-// PlainNPM is the .npmrc of a home without what may be a secret: the registries of scopes, and settings that are
+// RedactedNPM is the .npmrc of a home without what may be a secret: the registries of scopes, and settings that are
 // known to hold none. It is nil where there is no file, or nothing is left of it.
-func PlainNPM(home string) []byte {
+func RedactedNPM(home string) []byte {
 	list, _ := entries(home)
 	var out []byte
 	for _, e := range list {
 		key, value := e[0], e[1]
 		registry := key == "registry" || scoped().MatchString(key)
 		switch {
-		case !registry && !slices.Contains(plainKeys, key), strings.Contains(value, "${"):
+		case !registry && !slices.Contains(safeKeys, key), strings.Contains(value, "${"):
 			continue // a variable may be a secret, too
 		case registry:
 			if value = withoutUser(strings.Trim(value, `"'`)); value == "" {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Places say where to look.
-type Places struct {
+// Locations say where to look.
+type Locations struct {
 	Home string                   // of the person; "" is none
 	Dir  string                   // of the project
 	Get  func(name string) string // the person's environment; nil is none
@@ -72,10 +72,10 @@ var readers = []reader{
 
 // Find returns the registries in the order of the places: the person's variables and files, then the project's
 // files. Each host is there once; one that the person names is the person's.
-func Find(p *Places) []Registry {
+func Find(p *Locations) []Registry {
 	var list []Registry
 	add := func(r Registry, address string) {
-		if r.Host = host(address); r.Host == "" || Of(r.Host) != "" || slices.ContainsFunc(list, func(o Registry) bool { return o.Host == r.Host }) {
+		if r.Host = host(address); r.Host == "" || RegistryOf(r.Host) != "" || slices.ContainsFunc(list, func(o Registry) bool { return o.Host == r.Host }) {
 			return
 		}
 		list = append(list, r)

@@ -31,7 +31,7 @@ func TestFind(t *testing.T) {
 	put(t, dir, ".npmrc", "registry=https://planted.example/\n@x:registry=https://npm.corp.example/\n")
 	put(t, dir, ".cargo/config.toml", "[source.crates-io]\nreplace-with = \"mine\"\n[source.mine]\nregistry = \"sparse+https://planted.example:8443/\"\n")
 	var got []string
-	for _, r := range Find(&Places{Home: home, Dir: dir, Get: func(name string) string {
+	for _, r := range Find(&Locations{Home: home, Dir: dir, Get: func(name string) string {
 		return map[string]string{"GOPROXY": "https://env.example,off", "PIP_EXTRA_INDEX_URL": "https://env2.example/simple"}[name]
 	}}) {
 		got = append(got, fmt.Sprint(r.Name, " ", r.Host, " ", strings.NewReplacer(home, "~", dir, ".").Replace(r.Source()), " ", r.Project))
@@ -57,7 +57,7 @@ func TestFindNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, home, ".config/pip/pip.conf", strings.Repeat("index-url = https://big.example/\n", 1<<16))
-	for _, p := range []*Places{{}, {Home: home, Dir: home}} {
+	for _, p := range []*Locations{{}, {Home: home, Dir: home}} {
 		if got := Find(p); len(got) > 0 {
 			t.Errorf("%+v", got)
 		}

@@ -40,8 +40,8 @@ func Names() []string { return slices.Sorted(maps.Keys(byName)) }
 // Hosts are the hosts that a name such as "@npm" stands for, or nil.
 func Hosts(name string) []string { return slices.Clone(byName[name]) }
 
-// Of is the name of the registry that a host belongs to, or "".
-func Of(host string) string {
+// RegistryOf is the name of the registry that a host belongs to, or "".
+func RegistryOf(host string) string {
 	for _, name := range Names() {
 		if slices.Contains(byName[name], host) {
 			return name

@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/term"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -34,16 +34,16 @@ import (
 type Request struct {
 	api.Rewind
 	AddDirs []string // more folders in which files are put back
-	By      string   // who wants it, for the record
+	Actor   string   // who wants it, for the record
 }
 
 // Check completes a request about a session, or says what is wrong with it.
 func (r *Request) Check(session string) error {
-	if (r.To == "") == (r.ToRewrite == "") {
+	if (r.Target == "") == (r.ToRewrite == "") {
 		return outcome.Invalid("say how far: one of --to and --to-rewrite", "holdfast sessions show "+term.Quote(session)+" has the ids, --records and --rewrites the numbers")
 	}
 	if !r.Files && !r.Transcript {
-		r.Transcript, r.Files = true, r.To != ""
+		r.Transcript, r.Files = true, r.Target != ""
 	}
 	if r.WithGrants && !r.Fork {
 		return outcome.Invalid("--with-grants is about the fork", "add --fork")
@@ -57,8 +57,8 @@ func (r *Request) Check(session string) error {
 // Plan says what a checked request would do to a session. done closes its folders, after the plan
 // was carried out.
 func Plan(ctx context.Context, e *env.Env, s *session.Sessions, m session.Meta, r *Request) (plan *checkpoint.Plan, done func(), err error) {
-	o := checkpoint.Options{Transcript: r.Transcript, Fork: r.Fork, Grants: r.WithGrants, Force: r.Force, By: r.By, Except: r.except(m)}
-	if o.To, err = r.point(ctx, s, m); err != nil {
+	o := checkpoint.Options{Transcript: r.Transcript, Fork: r.Fork, Grants: r.WithGrants, Force: r.Force, Actor: r.Actor, Except: r.except(m)}
+	if o.Seq, err = r.point(ctx, s, m); err != nil {
 		return nil, nil, err
 	}
 	mask, err := e.Masker(m.CWD)
@@ -105,8 +105,8 @@ func (r *Request) except(m session.Meta) (list []string) {
 }
 
 // folders opens the folders in which files are put back.
-func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, m session.Meta) (*folder.Folders, error) {
-	if err := onThisMachine(ctx, s, m); err != nil {
+func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, m session.Meta) (*workdir.Folders, error) {
+	if err := checkLocal(ctx, s, m); err != nil {
 		return nil, err
 	}
 	var dirs []string
@@ -123,7 +123,7 @@ func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, 
 	if len(dirs) == 0 {
 		return nil, outcome.Invalid("the session names no folder", "say where its files are: --add-dir FOLDER")
 	}
-	folders, err := folder.Open(dirs[0], dirs[1:]...)
+	folders, err := workdir.Open(dirs[0], dirs[1:]...)
 	if err != nil {
 		return nil, &outcome.Failure{
 			Message: err.Error(), Advice: "if the folder was moved: holdfast sessions relocate --cwd FOLDER " + m.ID, Result: outcome.Usage, Cause: err,
@@ -132,9 +132,9 @@ func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, 
 	return folders, nil
 }
 
-// onThisMachine refuses to write files of a session whose agent works in a container:
+// checkLocal refuses to write files of a session whose agent works in a container:
 // its log comes from there.
-func onThisMachine(ctx context.Context, s *session.Sessions, m session.Meta) error {
+func checkLocal(ctx context.Context, s *session.Sessions, m session.Meta) error {
 	for _, id := range []string{m.ID, m.Owner} {
 		if id == "" {
 			continue
@@ -155,8 +155,8 @@ func onThisMachine(ctx context.Context, s *session.Sessions, m session.Meta) err
 
 // point is the record that is meant.
 func (r *Request) point(ctx context.Context, s *session.Sessions, m session.Meta) (int64, error) {
-	if r.To != "" {
-		return checkpoint.Find(ctx, s, m.ID, r.To)
+	if r.Target != "" {
+		return checkpoint.Find(ctx, s, m.ID, r.Target)
 	}
 	all, err := checkpoint.Rewrites(ctx, s, m.ID)
 	if err != nil {

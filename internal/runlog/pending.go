@@ -32,7 +32,7 @@ func Pending(ctx context.Context, sessions *session.Sessions, id string) ([]appr
 	if m.Owner != "" {
 		add(m.Owner, func(q approval.Question) bool { return q.Asker == id })
 	} else {
-		p, err := sessions.List(ctx, session.Query{Asked: true, Worktrees: true, Owner: id})
+		p, err := sessions.List(ctx, session.Query{WithQuestions: true, Worktrees: true, Owner: id})
 		failed = errors.Join(failed, err)
 		for _, m := range p.Sessions {
 			add(m.ID, func(approval.Question) bool { return true })

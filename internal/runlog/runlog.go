@@ -27,7 +27,7 @@ var ErrChanged = errors.New("the run has changed meanwhile")
 // Append puts an event on a run's record, if the run's status is one of from (none:
 // whatever it is), and returns its seq. That is the compare-and-set behind every status: the
 // look and the append are one step of the log.
-func Append(ctx context.Context, s *session.Sessions, id string, e wire.RunEvent, from ...api.Status) (int64, error) {
+func Append(ctx context.Context, s *session.Sessions, id string, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	d, err := session.NewDraft(record.KindRunEvent, e)
 	if err != nil {
 		return 0, err
@@ -37,7 +37,7 @@ func Append(ctx context.Context, s *session.Sessions, id string, e wire.RunEvent
 		if err != nil {
 			return 0, err
 		}
-		if len(from) > 0 && !slices.Contains(from, api.Status(m.Run)) {
+		if len(from) > 0 && !slices.Contains(from, api.RunStatus(m.Run)) {
 			return 0, fmt.Errorf("run %s is %s: %w", id, m.Run, ErrChanged)
 		}
 		recs, err := s.AppendShared(ctx, id, m.Head, d)

@@ -10,13 +10,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // check holds the logs against the model. At the end it reads them all.
-func (w *world) check(end bool) {
+func (w *simulation) check(end bool) {
 	for _, r := range w.runs {
 		w.clearDoubt(r)
 		w.checkPolicy(r)
@@ -31,7 +31,7 @@ func (w *world) check(end bool) {
 }
 
 // cost is what a run has cost, as its log says.
-func (w *world) cost(r *run) int {
+func (w *simulation) cost(r *run) int {
 	m, err := w.outside.Get(ctx, r.id)
 	if err != nil {
 		w.violate("%s: %v", r.id, err)
@@ -47,7 +47,7 @@ func (w *world) cost(r *run) int {
 
 // lose finds out how many of the calls that a kill has cut short are off the record: at
 // most those that nothing has followed. mu is held.
-func (w *world) lose(r *run, unconfirmed int) {
+func (w *simulation) lose(r *run, unconfirmed int) {
 	lost := r.paid - r.lost - w.cost(r)
 	if lost < 0 || lost > unconfirmed {
 		w.violate("%s has cost %d dollars, of which %d were lost before and at most %d now: its log says %d", r.id, r.paid, r.lost, unconfirmed, w.cost(r))
@@ -57,7 +57,7 @@ func (w *world) lose(r *run, unconfirmed int) {
 
 // checkCost holds what the log says of a run's cost against what was paid. Nothing is
 // under way.
-func (w *world) checkCost(r *run) {
+func (w *simulation) checkCost(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.unconfirmed = 0
@@ -75,12 +75,12 @@ func (w *world) checkCost(r *run) {
 }
 
 // listed are the grants that a person sees under a run.
-func (w *world) listed(r *run) []grant {
+func (w *simulation) listed(r *run) []grant {
 	m, err := w.outside.Get(ctx, r.id)
 	if err != nil {
 		w.fatal("%s: %v", r.id, err)
 	}
-	all, err := policylog.Guards(ctx, w.outside, m)
+	all, err := sessionpolicy.Guards(ctx, w.outside, m)
 	if err != nil {
 		w.fatal("the policy of %s: %v", r.id, err)
 	}
@@ -93,7 +93,7 @@ func (w *world) listed(r *run) []grant {
 
 // checkPolicy holds the grants that a person sees under a run against those in force, and the
 // questions against those that somebody waits with.
-func (w *world) checkPolicy(r *run) {
+func (w *simulation) checkPolicy(r *run) {
 	if m, err := w.outside.Get(ctx, r.id); err != nil || r.process != nil && r.waiting == nil && m.Questions > 0 {
 		w.mu.Lock()
 		w.violate("%d questions of run %s are open, and nobody waits with them: %v", m.Questions, r.id, err)
@@ -121,7 +121,7 @@ func sameGrants(a, b []grant) bool {
 
 // clearDoubt finds out what of the changes is on record whose program was killed before
 // it heard that they are.
-func (w *world) clearDoubt(r *run) {
+func (w *simulation) clearDoubt(r *run) {
 	doubt := r.doubt
 	r.doubt = nil
 	for _, c := range doubt {
@@ -166,7 +166,7 @@ func count(list []grant, g grant) (n int) {
 }
 
 // onRecord reports whether a run's log has a change.
-func (w *world) onRecord(r *run, c change) bool {
+func (w *simulation) onRecord(r *run, c change) bool {
 	listed := w.listed(r)
 	switch {
 	case c.grant != nil:
@@ -191,7 +191,7 @@ func (w *world) onRecord(r *run, c change) bool {
 }
 
 // redact erases a word that was said in a run.
-func (w *world) redact(t *rapid.T) {
+func (w *simulation) redact(t *rapid.T) {
 	said := one(t, "said", w.spoken...)
 	for _, r := range w.runs {
 		if r.waiting != nil {
@@ -218,16 +218,16 @@ func (w *world) redact(t *rapid.T) {
 	if err != nil {
 		w.fatal("redacting %s: %v", said.run.id, err)
 	}
-	for _, left := range done.Left {
-		w.fatal("redacting %s leaves record %d (%s) of %s: %s", said.run.id, left.Record.Seq, left.Record.Kind, left.Session, left.Why)
+	for _, left := range done.Remaining {
+		w.fatal("redacting %s leaves record %d (%s) of %s: %s", said.run.id, left.Record.Seq, left.Record.Kind, left.Session, left.Reason)
 	}
 	w.erased = append(w.erased, said.word)
-	w.spoken = slices.DeleteFunc(w.spoken, func(s spoken) bool { return s.word == said.word })
+	w.spoken = slices.DeleteFunc(w.spoken, func(s spokenWord) bool { return s.word == said.word })
 	w.checkErased()
 }
 
 // sessions are all logs of this world.
-func (w *world) sessions() []session.Meta {
+func (w *simulation) sessions() []session.Meta {
 	var list []session.Meta
 	add := func(q session.Query) {
 		q.WithTrash, q.Worktrees = true, true
@@ -245,7 +245,7 @@ func (w *world) sessions() []session.Meta {
 }
 
 // checkErased looks for the words that were erased, in everything that the store gives.
-func (w *world) checkErased() {
+func (w *simulation) checkErased() {
 	if len(w.erased) == 0 {
 		return
 	}
@@ -273,7 +273,7 @@ func (w *world) checkErased() {
 }
 
 // search looks for them with the store's own index. mu is held.
-func (w *world) search(find func(string, []byte)) {
+func (w *simulation) search(find func(string, []byte)) {
 	s, ok := session.As[session.Searcher](w.store)
 	if !ok {
 		return
@@ -295,7 +295,7 @@ func (w *world) search(find func(string, []byte)) {
 }
 
 // verify checks the chains of all logs, and that they can be gone on with.
-func (w *world) verify() {
+func (w *simulation) verify() {
 	for _, m := range w.sessions() {
 		if _, err := w.outside.Load(ctx, m.ID, nil); err != nil {
 			w.fatal("loading %s: %v", m.ID, err)

@@ -17,7 +17,7 @@ import (
 )
 
 // play does random things to a world, and checks it after each.
-func (w *world) play(t *rapid.T) {
+func (w *simulation) play(t *rapid.T) {
 	defer w.end()
 	w.begin(t)
 	for range rapid.IntRange(1, 10).Draw(t, "actions") {
@@ -35,7 +35,7 @@ func (w *world) play(t *rapid.T) {
 }
 
 // act does one thing that is possible.
-func (w *world) act(t *rapid.T) {
+func (w *simulation) act(t *rapid.T) {
 	actions := map[string]func(*rapid.T){}
 	var names []string
 	add := func(n int, name string, f func(*rapid.T)) {
@@ -81,7 +81,7 @@ func (w *world) act(t *rapid.T) {
 }
 
 // begin starts a run.
-func (w *world) begin(t *rapid.T) {
+func (w *simulation) begin(t *rapid.T) {
 	mode := one(t, "first mode", someModes...)
 	r := &run{id: w.prefix + w.name("r"), states: []policyState{{mode: mode}}, compact: one(t, "compact", 0, 0, 8)}
 	r.startIn(mode)
@@ -104,7 +104,7 @@ func drawBudget(t *rapid.T) int {
 }
 
 // prompt has a run's own agent work on a prompt.
-func (w *world) prompt(t *rapid.T, r *run) {
+func (w *simulation) prompt(t *rapid.T, r *run) {
 	at := w.drawProgram(t, r, "", false)
 	p := r.process
 	if chance(t, 6, "armed") {
@@ -122,7 +122,7 @@ func (w *world) prompt(t *rapid.T, r *run) {
 }
 
 // goOn has a run's own agent go on with a question that was left.
-func (w *world) goOn(r *run) {
+func (w *simulation) goOn(r *run) {
 	if r.waiting == nil {
 		return
 	}
@@ -130,7 +130,7 @@ func (w *world) goOn(r *run) {
 	w.applyAnswer(r, r.waiting)
 	r.waiting = nil
 	err := r.process.turn()
-	if errors.Is(err, agent.ErrNothingToDo) { // it was a question of a sub-agent, which is gone
+	if errors.Is(err, agent.ErrNoInput) { // it was a question of a sub-agent, which is gone
 		err = nil
 	}
 	w.afterTurn(r, err)
@@ -139,7 +139,7 @@ func (w *world) goOn(r *run) {
 // applyAnswer judges an answer for the session that another program gave to a question that
 // was left, by the policy in force when the run goes on with it. The grant came with the answer,
 // and does not count for the call itself.
-func (w *world) applyAnswer(r *run, c *call) {
+func (w *simulation) applyAnswer(r *run, c *call) {
 	g := grant{policy.Allow, c.tool, c.resource}
 	if !c.recorded || !c.answered.Allows() || !c.answered.Session() || !slices.Contains(r.state().grants, g) {
 		return
@@ -154,13 +154,13 @@ func (w *world) applyAnswer(r *run, c *call) {
 }
 
 // afterTurn judges how a turn has ended.
-func (w *world) afterTurn(r *run, err error) {
+func (w *simulation) afterTurn(r *run, err error) {
 	p := r.process
 	switch {
 	case p.dead.Load():
 		w.died(r)
 		return
-	case errors.Is(err, approval.ErrLeave):
+	case errors.Is(err, approval.ErrSuspend):
 		if r.waiting == nil {
 			w.fatal("a turn of %s was left, and nobody has left it", r.id)
 		}
@@ -171,7 +171,7 @@ func (w *world) afterTurn(r *run, err error) {
 }
 
 // died notes what a kill leaves in doubt.
-func (w *world) died(r *run) {
+func (w *simulation) died(r *run) {
 	p := r.process
 	p.bury()
 	p.store.expire()
@@ -196,10 +196,10 @@ func (w *world) died(r *run) {
 }
 
 // leave ends a process in order.
-func (w *world) leave(r *run, closes bool) {
+func (w *simulation) leave(r *run, closes bool) {
 	w.note("leave %s, closed: %t", r.id, closes)
 	p := r.process
-	end := p.agent.Leave
+	end := p.agent.Suspend
 	if closes && r.waiting == nil {
 		end = p.agent.Close
 	}
@@ -215,14 +215,14 @@ func (w *world) leave(r *run, closes bool) {
 	r.process = nil
 }
 
-func (w *world) killed(r *run) {
+func (w *simulation) killed(r *run) {
 	w.note("kill %s", r.id)
 	r.process.kill()
 	w.died(r)
 }
 
 // restart goes on with a run that nobody runs.
-func (w *world) restart(t *rapid.T, r *run) {
+func (w *simulation) restart(t *rapid.T, r *run) {
 	w.note("restart %s", r.id)
 	if r.waiting != nil && chance(t, 2, "answered meanwhile") && r.waiting.program.kind == "" {
 		if err := w.elsewhere(r, r.waiting); err != nil && !errors.Is(err, approval.ErrNoQuestion) {
@@ -239,7 +239,7 @@ func (w *world) restart(t *rapid.T, r *run) {
 
 // resume starts a process for a run again, and finds out what of the changes in doubt is
 // on record.
-func (w *world) resume(r *run, mode policy.Mode) {
+func (w *simulation) resume(r *run, mode policy.Mode) {
 	w.clearDoubt(r)
 	m, err := w.outside.Get(ctx, r.id)
 	if err != nil {
@@ -266,7 +266,7 @@ func (w *world) resume(r *run, mode policy.Mode) {
 
 // resumedMode is the mode in which a session goes on: the one that is asked for, or the one
 // that was set last. Plan mode ends with the turn, bypassPermissions with the process.
-func (w *world) resumedMode(r *run, wanted policy.Mode, cutOff bool) {
+func (w *simulation) resumedMode(r *run, wanted policy.Mode, cutOff bool) {
 	w.clearDoubt(r)
 	m := r.recorded
 	if m == "" || m == policy.ModePlan && !cutOff || m == policy.ModeBypass {
@@ -295,7 +295,7 @@ func (r *run) startIn(m policy.Mode) {
 }
 
 // takeOver starts another process for a run while one runs it.
-func (w *world) takeOver(r *run) {
+func (w *simulation) takeOver(r *run) {
 	w.note("take %s over", r.id)
 	old := r.process
 	w.mu.Lock()
@@ -322,7 +322,7 @@ func (w *world) takeOver(r *run) {
 }
 
 // compact has a run's transcript summarised.
-func (w *world) compact(r *run) {
+func (w *simulation) compact(r *run) {
 	if r.waiting != nil {
 		return
 	}
@@ -338,20 +338,20 @@ func (w *world) compact(r *run) {
 }
 
 // teammate gives a program to a sub-agent that lives on.
-func (w *world) teammate(t *rapid.T, r *run) {
+func (w *simulation) teammate(t *rapid.T, r *run) {
 	p := r.process
 	at := w.drawChild(t, r, false)
 	idle := make(chan struct{}, 8)
 	w.note("a teammate of %s: %s in mode %q", r.id, at.id, at.mode)
 	m, err := p.subs.StartTeammate(p.ctx, agent.TeammateOptions{
 		Name: at.id, Kind: agent.Definition{Name: at.kind, Description: "a teammate", Prompt: systemChild, Mode: kindModes[at.kind]}, Title: at.title, Mode: at.mode,
-		Idle: func(_ context.Context, _ *agent.Teammate, last *event.Result) string {
+		OnIdle: func(_ context.Context, _ *agent.Teammate, last *event.Result) string {
 			if last != nil {
 				idle <- struct{}{}
 			}
 			return ""
 		},
-		Broken: func(*agent.Teammate, error) { idle <- struct{}{} },
+		OnError: func(*agent.Teammate, error) { idle <- struct{}{} },
 	})
 	w.mu.Lock()
 	w.say(r, at.title, at.prompt)
@@ -375,7 +375,7 @@ func (w *world) teammate(t *rapid.T, r *run) {
 }
 
 // behind are the programs in the background that can move.
-func (w *world) behind() []*program {
+func (w *simulation) behind() []*program {
 	var list []*program
 	for _, r := range w.alive() {
 		for _, at := range w.programs {
@@ -391,7 +391,7 @@ func (w *world) behind() []*program {
 }
 
 // move lets an agent in the background do one step.
-func (w *world) move(at *program) {
+func (w *simulation) move(at *program) {
 	p := at.at
 	w.mu.Lock()
 	w.note("move %s of %s", at.id, at.run.id)
@@ -407,7 +407,7 @@ func (w *world) move(at *program) {
 }
 
 // forkRun starts a run that shares what another one has done so far.
-func (w *world) forkRun(t *rapid.T, src *run) {
+func (w *simulation) forkRun(t *rapid.T, src *run) {
 	mode := one(t, "first mode", someModes...)
 	f := &run{id: w.prefix + w.name("f"), states: []policyState{{mode: mode}}, compact: one(t, "compact", 0, 0, 8)}
 	f.startIn(mode)
@@ -425,7 +425,7 @@ func (w *world) forkRun(t *rapid.T, src *run) {
 }
 
 // rename gives a session another title.
-func (w *world) rename(r *run) {
+func (w *simulation) rename(r *run) {
 	word := w.word()
 	if err := w.outside.Rename(ctx, r.id, "title "+word); err != nil {
 		w.fatal("renaming %s: %v", r.id, err)

@@ -11,19 +11,19 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 	"github.com/holdfast-dev/holdfast/session/postgres"
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// memories are places in memory.
-type memories struct{}
+// memoryStores are places in memory.
+type memoryStores struct{}
 
-func (memories) open(*rapid.T) session.Store             { return memory.New() }
-func (memories) close(*rapid.T, session.Store, []string) {}
-func (memories) quick() bool                             { return true }
+func (memoryStores) open(*rapid.T) session.Store             { return memory.New() }
+func (memoryStores) close(*rapid.T, session.Store, []string) {}
+func (memoryStores) quick() bool                             { return true }
 
 // file is one SQLite file, which every world opens anew.
 type file struct{ path string }
@@ -72,7 +72,7 @@ func server(t *testing.T) database {
 	t.Helper()
 	at := os.Getenv("HOLDFAST_TEST_POSTGRES")
 	if at == "" {
-		missing.Skip(t, `HOLDFAST_TEST_POSTGRES is not set: eval "$(scripts/services start postgres)" makes this run`)
+		testneed.Need(t, `HOLDFAST_TEST_POSTGRES is not set: eval "$(scripts/services start postgres)" makes this run`)
 	}
 	u, err := url.Parse(at)
 	if err != nil {
@@ -102,7 +102,7 @@ func server(t *testing.T) database {
 	return database{s}
 }
 
-func TestRunsInMemory(t *testing.T) { runs(t, memories{}, 150) }
+func TestRunsInMemory(t *testing.T) { runs(t, memoryStores{}, 150) }
 
 func TestRunsInSQLite(t *testing.T) { runs(t, file{filepath.Join(t.TempDir(), "sessions.db")}, 30) }
 

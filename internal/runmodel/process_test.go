@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -24,10 +24,10 @@ import (
 // process is a program that runs a session, until it leaves it, is killed, or another
 // one takes the session over.
 type process struct {
-	w     *world
+	w     *simulation
 	r     *run
 	name  string
-	store *mortal
+	store *processStore
 	agent *agent.Agent
 	subs  *agent.Subagents
 	back  *agent.Background
@@ -45,8 +45,8 @@ type process struct {
 const patience = 60 * time.Second
 
 // boot starts a process for a run. mode is that of its first start.
-func (w *world) boot(r *run, mode policy.Mode, takeover bool) (*process, error) {
-	p := &process{w: w, r: r, name: w.name("process"), store: &mortal{Store: w.store}}
+func (w *simulation) boot(r *run, mode policy.Mode, takeover bool) (*process, error) {
+	p := &process{w: w, r: r, name: w.name("process"), store: &processStore{Store: w.store}}
 	p.store.p = p
 	p.ctx, p.stop = context.WithTimeout(ctx, patience)
 	var kinds []agent.Definition
@@ -57,12 +57,12 @@ func (w *world) boot(r *run, mode policy.Mode, takeover bool) (*process, error) 
 	if p.subs, err = agent.NewSubagents(&agent.SubagentOptions{Definitions: kinds}); err != nil {
 		return nil, err
 	}
-	p.back = &agent.Background{Wake: p.woken}
+	p.back = &agent.Background{OnNotification: p.woken}
 	tools, err := p.tools()
 	if err != nil {
 		return nil, err
 	}
-	p.agent, err = agent.New(&speaker{p}, &agent.Options{
+	p.agent, err = agent.New(&scriptModel{p}, &agent.Options{
 		Sessions: session.New(p.store, nil),
 		Session: session.RestoreOptions{
 			SessionID: r.id, Takeover: takeover,
@@ -75,7 +75,7 @@ func (w *world) boot(r *run, mode policy.Mode, takeover bool) (*process, error) 
 		},
 		Limits:  agent.Limits{MaxBudgetUSD: float64(r.budget)},
 		Model:   agent.ModelOptions{Retry: agent.Retry{Max: -1}},
-		Compact: agent.Compact{Items: r.compact, Off: r.compact == 0},
+		Compact: agent.Compact{Items: r.compact, Disabled: r.compact == 0},
 	})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (p *process) bury() {
 		return
 	}
 	p.buried = true
-	_ = p.agent.Leave() // its store is gone
+	_ = p.agent.Suspend() // its store is gone
 	p.stop()
 }
 
@@ -187,7 +187,7 @@ func (p *process) work(name string) func(context.Context, *tool.Call, input) (to
 }
 
 // started checks that the start of a call is on disk. mu is held.
-func (w *world) started(c *tool.Call) {
+func (w *simulation) started(c *tool.Call) {
 	for r, err := range w.store.Read(ctx, c.Session, session.Range{Reverse: true}) {
 		if err != nil {
 			w.violate("reading %s: %v", c.Session, err)
@@ -223,7 +223,7 @@ func (p *process) ask(ctx context.Context, q approval.Question) (approval.Answer
 	call.asked, call.session, call.question, call.planned = true, q.Session, q.ID, q.Mode == policy.ModePlan
 	w.mu.Unlock()
 	if first {
-		p.happens(&call.meanwhile)
+		p.happens(&call.interleaving)
 	}
 	if p.dead.Load() {
 		w.mu.Lock()
@@ -237,7 +237,7 @@ func (p *process) ask(ctx context.Context, q approval.Question) (approval.Answer
 	case call.leave && !call.left:
 		call.left, p.r.waiting = true, call
 		w.note("  the question is left open")
-		return approval.Answer{}, approval.ErrLeave
+		return approval.Answer{}, approval.ErrSuspend
 	case call.outside:
 		w.mu.Unlock()
 		err := w.elsewhere(p.r, call)
@@ -254,12 +254,12 @@ func (p *process) ask(ctx context.Context, q approval.Question) (approval.Answer
 		call.doubt = &change{grant: g}
 		p.r.push(*call.doubt)
 	}
-	return approval.Answer{Decision: call.answer, By: "ann"}, nil
+	return approval.Answer{Decision: call.answer, Actor: "ann"}, nil
 }
 
 // settle lets the answer to a question count, and returns what it is to leave. It is refused,
 // and leaves nothing, where the policy denies the call by now. mu is held.
-func (w *world) settle(r *run, c *call) (left *grant, refused bool) {
+func (w *simulation) settle(r *run, c *call) (left *grant, refused bool) {
 	c.answered = c.answer
 	switch {
 	case !c.answer.Session():
@@ -271,7 +271,7 @@ func (w *world) settle(r *run, c *call) (left *grant, refused bool) {
 }
 
 // elsewhere has another program answer a question.
-func (w *world) elsewhere(r *run, c *call) error {
+func (w *simulation) elsewhere(r *run, c *call) error {
 	w.mu.Lock()
 	w.note("  another program answers %s: %s", c.id, c.answer)
 	c.recorded = true
@@ -284,7 +284,7 @@ func (w *world) elsewhere(r *run, c *call) error {
 	w.mu.Unlock()
 	var err error
 	for _, id := range []string{c.session, r.id} {
-		_, err = approval.Resolve(ctx, w.outside, id, approval.Answer{Question: c.question, Decision: c.answer, By: "bob"})
+		_, err = approval.Resolve(ctx, w.outside, id, approval.Answer{Question: c.question, Decision: c.answer, Actor: "bob"})
 		if !errors.Is(err, approval.ErrNoQuestion) {
 			return err
 		}
@@ -293,7 +293,7 @@ func (w *world) elsewhere(r *run, c *call) error {
 }
 
 // happens does what is to happen in between.
-func (p *process) happens(m *meanwhile) {
+func (p *process) happens(m *interleaving) {
 	if m.what == "" {
 		return
 	}
@@ -313,7 +313,7 @@ func (p *process) happens(m *meanwhile) {
 }
 
 // change changes the policy of a run, by its process or from elsewhere.
-func (w *world) change(r *run, p *process, m *meanwhile) {
+func (w *simulation) change(r *run, p *process, m *interleaving) {
 	c := policy.Change{By: "ann"}
 	ch := change{mode: m.mode}
 	switch m.what {
@@ -339,7 +339,7 @@ func (w *world) change(r *run, p *process, m *meanwhile) {
 	}
 	var err error
 	if m.outside || p == nil {
-		_, err = policylog.Change(ctx, w.outside, r.id, func(*policy.Guards) (policy.Change, error) { return c, nil })
+		_, err = sessionpolicy.Change(ctx, w.outside, r.id, func(*policy.Guards) (policy.Change, error) { return c, nil })
 	} else if m.what == "mode" {
 		err = p.agent.SetMode(p.ctx, c.Mode, "ann")
 	} else {
@@ -359,7 +359,7 @@ func (w *world) change(r *run, p *process, m *meanwhile) {
 
 // findGrant chooses one of the grants of a run, and finds it as a person would: in the
 // list of the run's session.
-func (w *world) findGrant(r *run, pick int) (*grant, string, error) {
+func (w *simulation) findGrant(r *run, pick int) (*grant, string, error) {
 	w.mu.Lock()
 	grants := r.state().grants
 	w.mu.Unlock()
@@ -371,7 +371,7 @@ func (w *world) findGrant(r *run, pick int) (*grant, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	all, err := policylog.Guards(ctx, w.outside, m)
+	all, err := sessionpolicy.Guards(ctx, w.outside, m)
 	if err != nil {
 		return nil, "", err
 	}

@@ -39,11 +39,11 @@ type step struct {
 	calls    []*call
 	children []*program
 	cutOff   bool // the provider breaks off, and the tokens are paid all the same
-	meanwhile
+	interleaving
 }
 
-// meanwhile is what happens while a model or a person is asked.
-type meanwhile struct {
+// interleaving is what happens while a model or a person is asked.
+type interleaving struct {
 	what    string // "", "mode", "patch", "revoke", "kill"
 	outside bool   // by another program
 	mode    policy.Mode
@@ -61,7 +61,7 @@ type call struct {
 	answer   approval.Decision
 	outside  bool // another program answers
 	leave    bool // the person leaves the question open
-	meanwhile
+	interleaving
 	killed bool // the program is killed while the tool runs
 
 	asked    bool
@@ -113,8 +113,8 @@ func one[T any](t *rapid.T, label string, list ...T) T {
 // chance draws something that happens once in n times.
 func chance(t *rapid.T, n int, label string) bool { return rapid.IntRange(1, n).Draw(t, label) == n }
 
-func (w *world) drawMeanwhile(t *rapid.T, kills bool) meanwhile {
-	m := meanwhile{what: one(t, "meanwhile", "", "", "", "", "", "mode", "mode", "patch", "revoke", "kill")}
+func (w *simulation) drawMeanwhile(t *rapid.T, kills bool) interleaving {
+	m := interleaving{what: one(t, "meanwhile", "", "", "", "", "", "mode", "mode", "patch", "revoke", "kill")}
 	switch m.what {
 	case "":
 		return m
@@ -135,7 +135,7 @@ func (w *world) drawMeanwhile(t *rapid.T, kills bool) meanwhile {
 }
 
 // drawCall draws a call. In plain ones nothing is left, killed or changed for longer.
-func (w *world) drawCall(t *rapid.T, p *program, plain bool) *call {
+func (w *simulation) drawCall(t *rapid.T, p *program, plain bool) *call {
 	c := &call{
 		id: w.name("c"), program: p, tool: one(t, "tool", someTools...), resource: one(t, "file", someFiles...),
 		in: w.word(), out: w.word(),
@@ -147,7 +147,7 @@ func (w *world) drawCall(t *rapid.T, p *program, plain bool) *call {
 		}
 	}
 	if !plain {
-		c.meanwhile = w.drawMeanwhile(t, true)
+		c.interleaving = w.drawMeanwhile(t, true)
 		c.outside = chance(t, 6, "answered elsewhere")
 		c.leave = !p.background && p.kind == "" && chance(t, 8, "left")
 		c.killed = chance(t, 30, "killed")
@@ -156,7 +156,7 @@ func (w *world) drawCall(t *rapid.T, p *program, plain bool) *call {
 	return c
 }
 
-func (w *world) drawProgram(t *rapid.T, r *run, kind string, plain bool) *program {
+func (w *simulation) drawProgram(t *rapid.T, r *run, kind string, plain bool) *program {
 	p := &program{id: w.name("p"), run: r, kind: kind, prompt: w.word(), title: w.word(), last: w.word(), parallel: plain, free: make(chan struct{})}
 	w.programs[p.id] = p
 	most := 4
@@ -166,7 +166,7 @@ func (w *world) drawProgram(t *rapid.T, r *run, kind string, plain bool) *progra
 	for range rapid.IntRange(0, most).Draw(t, "steps") {
 		s := &step{}
 		if !plain {
-			s.meanwhile = w.drawMeanwhile(t, true)
+			s.interleaving = w.drawMeanwhile(t, true)
 		}
 		what := one(t, "step", "tool", "tool", "tools", "child", "child", "children", "background", "cut off")
 		if kind != "" && what != "cut off" && what != "tools" {
@@ -199,20 +199,20 @@ func (w *world) drawProgram(t *rapid.T, r *run, kind string, plain bool) *progra
 	return p
 }
 
-func (w *world) drawChild(t *rapid.T, r *run, plain bool) *program {
+func (w *simulation) drawChild(t *rapid.T, r *run, plain bool) *program {
 	p := w.drawProgram(t, r, one(t, "kind", "worker", "worker", "plans", "edits", "mutes"), plain)
 	p.mode = one[policy.Mode](t, "own mode", "", "", "", policy.ModePlan, policy.ModeSilent)
 	return p
 }
 
 // name is an id that the world has not given yet.
-func (w *world) name(prefix string) string {
+func (w *simulation) name(prefix string) string {
 	w.names++
 	return fmt.Sprintf("%s%d", prefix, w.names)
 }
 
 // word is a text that nothing else has, and that no other text has in it.
-func (w *world) word() string {
+func (w *simulation) word() string {
 	w.names++
 	return fmt.Sprintf("%sword%dq", w.prefix, w.names)
 }

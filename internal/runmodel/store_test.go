@@ -24,9 +24,9 @@ type place interface {
 // errKilled is what a process that was killed hears of everything. Nothing is tried again.
 var errKilled = fmt.Errorf("the program was killed: %w", session.ErrClosed)
 
-// mortal is a store as one process has it: when that is killed nothing is written any
+// processStore is a store as one process has it: when that is killed nothing is written any
 // more, and nothing is answered.
-type mortal struct {
+type processStore struct {
 	session.Store
 	p *process
 
@@ -36,16 +36,16 @@ type mortal struct {
 	applied bool                     // the last append is on disk, and nobody hears of it
 }
 
-func (m *mortal) Unwrap() session.Store { return m.Store }
+func (m *processStore) Unwrap() session.Store { return m.Store }
 
-func (m *mortal) alive() error {
+func (m *processStore) alive() error {
 	if m.p.dead.Load() {
 		return errKilled
 	}
 	return nil
 }
 
-func (m *mortal) Append(ctx context.Context, id string, b session.Batch) error {
+func (m *processStore) Append(ctx context.Context, id string, b session.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.alive(); err != nil {
@@ -63,21 +63,21 @@ func (m *mortal) Append(ctx context.Context, id string, b session.Batch) error {
 	return m.Store.Append(ctx, id, b)
 }
 
-func (m *mortal) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
+func (m *processStore) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	if err := m.alive(); err != nil {
 		return func(yield func(session.Record, error) bool) { yield(session.Record{}, err) }
 	}
 	return m.Store.Read(ctx, id, r)
 }
 
-func (m *mortal) List(ctx context.Context, q session.Query) (session.Page, error) {
+func (m *processStore) List(ctx context.Context, q session.Query) (session.Page, error) {
 	if err := m.alive(); err != nil {
 		return session.Page{}, err
 	}
 	return m.Store.List(ctx, q)
 }
 
-func (m *mortal) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+func (m *processStore) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	if err := m.alive(); err != nil {
 		return session.Lease{}, err
 	}
@@ -95,7 +95,7 @@ func (m *mortal) Acquire(ctx context.Context, id string, h session.Lease, steal 
 }
 
 // expire ends the leases of a process that is gone.
-func (m *mortal) expire() {
+func (m *processStore) expire() {
 	leaser, _ := session.As[session.Leaser](m.Store)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,7 +104,7 @@ func (m *mortal) expire() {
 	}
 }
 
-func (m *mortal) Renew(ctx context.Context, id string, l session.Lease) error {
+func (m *processStore) Renew(ctx context.Context, id string, l session.Lease) error {
 	if err := m.alive(); err != nil {
 		return err
 	}
@@ -112,12 +112,12 @@ func (m *mortal) Renew(ctx context.Context, id string, l session.Lease) error {
 	return leaser.Renew(ctx, id, l)
 }
 
-func (m *mortal) Held(ctx context.Context, id string) (*session.Lease, error) {
+func (m *processStore) Held(ctx context.Context, id string) (*session.Lease, error) {
 	leaser, _ := session.As[session.Leaser](m.Store)
 	return leaser.Held(ctx, id)
 }
 
-func (m *mortal) Release(ctx context.Context, id string, l session.Lease) error {
+func (m *processStore) Release(ctx context.Context, id string, l session.Lease) error {
 	if err := m.alive(); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (m *mortal) Release(ctx context.Context, id string, l session.Lease) error 
 	return leaser.Release(ctx, id, l)
 }
 
-func (m *mortal) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+func (m *processStore) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	if err := m.alive(); err != nil {
 		return err
 	}

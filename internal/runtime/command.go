@@ -27,7 +27,7 @@ type commandModel struct {
 const commandAPI = "command"
 
 // command makes an agent that is a command line.
-func (rt *Runtime) command(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
+func (rt *Runtime) command(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*runs.AgentParts, error) {
 	r.Spec.Tools, r.Spec.Limits.MaxTurns = []string{"Bash"}, 0
 	r.Model = &commandModel{line: n.Agent.Command, stdin: n.Agent.Stdin}
 	return rt.finish(ctx, r, n)
@@ -39,8 +39,8 @@ func (c *commandModel) Info() model.Info {
 }
 
 // Encode implements [model.Model].
-func (c *commandModel) Encode(item transcript.Encoded) (model.Wire, error) {
-	return model.Wire{Role: string(item.Role()), JSON: item.JSON}, nil
+func (c *commandModel) Encode(item transcript.Encoded) (model.EncodedItem, error) {
+	return model.EncodedItem{Role: string(item.Role()), JSON: item.JSON}, nil
 }
 
 // Stream implements [model.Model].

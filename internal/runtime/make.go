@@ -20,7 +20,7 @@ import (
 )
 
 // Make is [runs.Options].Make.
-func (rt *Runtime) Make(ctx context.Context, n runs.Need) (*runs.Made, error) {
+func (rt *Runtime) Make(ctx context.Context, n runs.AgentRequest) (*runs.AgentParts, error) {
 	e, missing, err := rt.environment(ctx, &n)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func (rt *Runtime) Make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	}
 	name := cmp.Or(spec.Model, models.Default(e, rules))
 	if name == "" {
-		return nil, models.NoModel("agent " + n.Agent.Name + ": no model is named")
+		return nil, models.ErrNoModel("agent " + n.Agent.Name + ": no model is named")
 	}
 	for _, name := range []string{name, spec.ModelOptions.Fallback} {
-		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.Kept(e, models.Provider(name), rules) {
+		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.HasStoredKey(e, models.Provider(name), rules) {
 			return nil, &outcome.Failure{
 				Message: "the run was started with " + key + " in its caller's environment, and the daemon, which keeps no values, does not have it any more",
 				Advice:  "continue it from there: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
@@ -69,17 +69,17 @@ func (rt *Runtime) Make(ctx context.Context, n runs.Need) (*runs.Made, error) {
 	return made, err
 }
 
-func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
+func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*runs.AgentParts, error) {
 	parts, err := compose.Make(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	parts.UseStore(rt.Store)
 	list := parts.Notices()
-	r.Env.Send(list...)
-	made := &runs.Made{Model: parts.Models.Primary, Options: parts.Options, Close: parts.Close, Attach: func(a *agent.Agent) {
+	r.Env.SendNotice(list...)
+	made := &runs.AgentParts{Model: parts.Models.Primary, Options: parts.Options, Close: parts.Close, Attach: func(a *agent.Agent) {
 		parts.Attach(a)
-		if n.By.Via == viaCLI { // it has told its person by itself
+		if n.Actor.Via == viaCLI { // it has told its person by itself
 			return
 		}
 		for _, notice := range list {
@@ -87,7 +87,7 @@ func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Need)
 		}
 	}}
 	if r.Spec.Worktree.Enabled {
-		if err := parts.Tools.CheckApart(); err != nil {
+		if err := parts.Tools.CheckWorktree(); err != nil {
 			parts.Close()
 			return nil, err
 		}
@@ -98,17 +98,17 @@ func (rt *Runtime) finish(ctx context.Context, r *compose.Request, n *runs.Need)
 
 // inWorktree has an agent work in a worktree, which goes when the run completes and nothing in it
 // would be lost.
-func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made *runs.Made) {
-	enter := b.Apart(r.Spec.Worktree.Name, "run")
-	made.Options.Enter = func(ctx context.Context) (dir, told string, err error) {
+func inWorktree(ctx context.Context, r *compose.Request, b *tools.Toolbox, made *runs.AgentParts) {
+	enter := b.EnterWorktree(r.Spec.Worktree.Name, "run")
+	made.Options.EnterDir = func(ctx context.Context) (dir, told string, err error) {
 		dir, told, err = enter(ctx)
 		if a := agent.FromContext(ctx); err == nil && a != nil {
 			a.Notice("in the worktree " + b.Checkout().Path + ", on the branch " + b.Checkout().Branch)
 		}
 		return dir, told, err
 	}
-	made.Leave = func(completed bool) {
-		if text := b.LeaveApart(context.WithoutCancel(ctx), !completed); text != "" {
+	made.BeforeClose = func(completed bool) {
+		if text := b.LeaveWorktree(context.WithoutCancel(ctx), !completed); text != "" {
 			r.Env.Warn("%s", text)
 		}
 	}
@@ -120,7 +120,7 @@ const viaCLI = "cli"
 // environment is that of a client: its folder and variables, with the runtime's home and store.
 // Without the client, after a restart, it is the runtime's own; missing are the client's variables
 // that the runtime does not have. Notices are logged.
-func (rt *Runtime) environment(ctx context.Context, n *runs.Need) (_ *env.Env, missing []string, err error) {
+func (rt *Runtime) environment(ctx context.Context, n *runs.AgentRequest) (_ *env.Env, missing []string, err error) {
 	e := *rt.Env
 	e.Getwd = func() (string, error) { return n.Spec.Cwd, nil }
 	e.Notify = func(notice env.Notice) { rt.log.Info(notice.String(), "run", n.Run) }
@@ -130,7 +130,7 @@ func (rt *Runtime) environment(ctx context.Context, n *runs.Need) (_ *env.Env, m
 	} else {
 		missing = e.Missing(&n.Spec.Environment)
 	}
-	return &e, missing, e.Fetch(ctx, n.Spec.Environment.From)
+	return &e, missing, e.ResolveReferences(ctx, n.Spec.Environment.References)
 }
 
 // Mask is [runs.Options].Mask: what masks secrets as the settings of a folder and of a run say.

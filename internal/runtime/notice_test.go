@@ -36,7 +36,7 @@ func TestNoticesThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := rt.Make(t.Context(), runs.Need{Run: "r", Session: "r", Agent: strategy.Agent{Name: "a", Type: strategy.LLM}, By: runs.Actor{Name: "ann", Via: via}, Spec: runspec.Spec{Cwd: work, Model: "scripted/" + filepath.Join(dir, "play.yaml")}})
+		made, err := rt.Make(t.Context(), runs.AgentRequest{Run: "r", Session: "r", Agent: strategy.Agent{Name: "a", Type: strategy.LLM}, Actor: runs.Actor{Name: "ann", Via: via}, Spec: runspec.Spec{Cwd: work, Model: "scripted/" + filepath.Join(dir, "play.yaml")}})
 		if err != nil {
 			t.Fatal(err)
 		}

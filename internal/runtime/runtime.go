@@ -32,12 +32,12 @@ import (
 
 // Config says what is opened. Env is required.
 type Config struct {
-	Env      *env.Env       // whose runtime it is; it must not change afterwards
-	Store    string         // URL of the store; "" is the one of the environment
-	OwnStore session.Store  // a store that the program has opened and closes; Store only names it
-	Wait     *retry.Options // how runs wait for a store that is away; nil: as the environment says
-	Metrics  bool           // telemetry is kept also where it is sent nowhere
-	Log      *slog.Logger   // what happens in runs and workspaces; nil: nothing is logged
+	Env          *env.Env       // whose runtime it is; it must not change afterwards
+	Store        string         // URL of the store; "" is the one of the environment
+	SessionStore session.Store  // a store that the program has opened and closes; Store only names it
+	Wait         *retry.Options // how runs wait for a store that is away; nil: as the environment says
+	Metrics      bool           // telemetry is kept also where it is sent nowhere
+	Log          *slog.Logger   // what happens in runs and workspaces; nil: nothing is logged
 }
 
 // Runtime is what runs need. It is safe for concurrent use.
@@ -52,8 +52,8 @@ type Runtime struct {
 	home   string
 	log    *slog.Logger
 
-	mu    sync.Mutex // while the store is opened
-	ahead chan error // it is being opened already
+	mu         sync.Mutex // while the store is opened
+	prefetched chan error // it is being opened already
 }
 
 // New makes the runtime of one agent, which opens the store when all else of the agent is there.
@@ -80,7 +80,7 @@ func (rt *Runtime) open(ctx context.Context) (err error) {
 		return err
 	}
 	e := rt.Env
-	if rt.config.Metrics || otel.Wanted(e.Get) {
+	if rt.config.Metrics || otel.Enabled(e.Lookup) {
 		if rt.Telemetry, err = compose.OpenTelemetry(ctx, e); err != nil {
 			return err
 		}
@@ -96,9 +96,9 @@ func (rt *Runtime) open(ctx context.Context) (err error) {
 func (rt *Runtime) openStore(ctx context.Context) (*stores.Store, error) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if rt.ahead != nil {
-		err := <-rt.ahead
-		rt.ahead = nil
+	if rt.prefetched != nil {
+		err := <-rt.prefetched
+		rt.prefetched = nil
 		return rt.Store, err
 	}
 	if rt.Store != nil {
@@ -108,12 +108,12 @@ func (rt *Runtime) openStore(ctx context.Context) (*stores.Store, error) {
 	return rt.Store, err
 }
 
-// openAhead begins to open a store that is one file and there, while the parts of the agent
+// prefetchStore begins to open a store that is one file and there, while the parts of the agent
 // are made. Another one is opened after them, so that a spec with a mistake leaves none behind.
-func (rt *Runtime) openAhead(ctx context.Context) {
+func (rt *Runtime) prefetchStore(ctx context.Context) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if rt.Store != nil || rt.ahead != nil || rt.config.OwnStore != nil {
+	if rt.Store != nil || rt.prefetched != nil || rt.config.SessionStore != nil {
 		return
 	}
 	ref, err := stores.Parse(rt.Env, rt.config.Store)
@@ -125,19 +125,19 @@ func (rt *Runtime) openAhead(ctx context.Context) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- rt.openNow(ctx) }()
-	rt.ahead = done
+	rt.prefetched = done
 }
 
 func (rt *Runtime) openNow(ctx context.Context) (err error) {
 	c := &rt.config
-	with := &stores.Options{Mirror: true, Wait: c.Wait, Witness: rt.Hub.Witness}
+	with := &stores.Options{Mirror: true, Wait: c.Wait, WrapWitness: rt.Hub.WrapWitness}
 	if with.Wait == nil {
 		if with.Wait, err = stores.Patient(rt.Env); err != nil {
 			return err
 		}
 	}
-	if c.OwnStore != nil {
-		rt.Store, err = stores.Use(ctx, rt.Env, c.Store, c.OwnStore, with)
+	if c.SessionStore != nil {
+		rt.Store, err = stores.Use(ctx, rt.Env, c.Store, c.SessionStore, with)
 	} else {
 		rt.Store, err = stores.Open(ctx, rt.Env, c.Store, with)
 	}
@@ -159,13 +159,13 @@ func (rt *Runtime) Close() error {
 	}
 	if rt.Telemetry != nil {
 		if late := rt.Telemetry.Shutdown(context.Background()); late != nil {
-			rt.Env.Send(env.Notice{Text: late.Error(), Hint: outcome.Hint(late)})
+			rt.Env.SendNotice(env.Notice{Text: late.Error(), Hint: outcome.Hint(late)})
 		}
 	}
 	rt.mu.Lock()
-	if rt.ahead != nil {
-		<-rt.ahead
-		rt.ahead = nil
+	if rt.prefetched != nil {
+		<-rt.prefetched
+		rt.prefetched = nil
 	}
 	rt.mu.Unlock()
 	err = errors.Join(err, rt.Hub.Close())
@@ -175,12 +175,12 @@ func (rt *Runtime) Close() error {
 
 // Agent puts an agent together, with its session: in a space that the caller has opened, in the
 // workspace that its spec names, or here. The caller closes it. What is asked of people goes to who.
-func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Space, who compose.People) (*compose.Agent, error) {
+func (rt *Runtime) Agent(ctx context.Context, r *compose.Request, in *compose.Workspace, who compose.Askers) (*compose.Agent, error) {
 	r.Telemetry = rt.Telemetry
-	rt.openAhead(ctx)
+	rt.prefetchStore(ctx)
 	if in == nil && r.Spec.Workspace != "" {
 		var err error
-		if in, err = compose.OpenSpace(ctx, rt.Workspaces, r.Spec.Workspace, r.Spec.Container.Agent); err != nil {
+		if in, err = compose.OpenWorkspace(ctx, rt.Workspaces, r.Spec.Workspace, r.Spec.Container.Agent); err != nil {
 			return nil, err
 		}
 	}

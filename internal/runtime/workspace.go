@@ -11,42 +11,42 @@ import (
 )
 
 // inWorkspace makes an agent that works in a workspace, for a run of the daemon.
-func (rt *Runtime) inWorkspace(ctx context.Context, r *compose.Request, n *runs.Need) (*runs.Made, error) {
+func (rt *Runtime) inWorkspace(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*runs.AgentParts, error) {
 	made, err := rt.partsInWorkspace(ctx, r, n)
 	if err != nil {
 		return nil, err
 	}
-	return &runs.Made{Options: made.Options.Options, Close: made.Close, New: func(ctx context.Context, o agent.Options) (runs.Agent, error) {
-		return newInSpace(ctx, made, o)
+	return &runs.AgentParts{Options: made.Options.Options, Close: made.Close, New: func(ctx context.Context, o agent.Options) (runs.Agent, error) {
+		return newWorkspaceAgent(ctx, made, o)
 	}}, nil
 }
 
-func (rt *Runtime) partsInWorkspace(ctx context.Context, r *compose.Request, n *runs.Need) (*compose.SpaceParts, error) {
+func (rt *Runtime) partsInWorkspace(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*compose.WorkspaceParts, error) {
 	if n.Agent.Type == strategy.Command {
 		return nil, outcome.Invalid("agent "+n.Agent.Name+" is a command, which a workspace does not run", "holdfast workspace exec runs one")
 	}
-	in, err := compose.OpenSpace(ctx, rt.Workspaces, n.Spec.Workspace, n.Spec.Container.Agent)
+	in, err := compose.OpenWorkspace(ctx, rt.Workspaces, n.Spec.Workspace, n.Spec.Container.Agent)
 	if err != nil {
 		return nil, err
 	}
 	if n.Project != "" && n.Project != in.Settings.SessionProject() {
 		return nil, outcome.Invalid("session "+n.Session+" is of an earlier workspace "+n.Spec.Workspace+", which was deleted", "start a new session in this one")
 	}
-	if !in.Own() && (r.Spec.Instructions.System != "" || r.Spec.Tools != nil) {
+	if !in.IsBuiltin() && (r.Spec.Instructions.System != "" || r.Spec.Tools != nil) {
 		return nil, outcome.Invalid("agent "+n.Agent.Name+": "+in.Kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
 	}
-	return compose.MakeIn(ctx, r, in)
+	return compose.MakeInWorkspace(ctx, r, in)
 }
 
-// newInSpace makes the agent of options that the run has completed.
-func newInSpace(ctx context.Context, m *compose.SpaceParts, o agent.Options) (runs.Agent, error) {
+// newWorkspaceAgent makes the agent of options that the run has completed.
+func newWorkspaceAgent(ctx context.Context, m *compose.WorkspaceParts, o agent.Options) (runs.Agent, error) {
 	w := m.Options
 	w.Options = o
 	if w.Inside.Run.Limits.MaxTurns == 0 {
 		w.Inside.Run.Limits.MaxTurns = o.Limits.MaxTurns
 	}
-	w.Inside.Name = o.Name
-	a, err := m.In.All.Agent(ctx, m.In.Settings.Slug, w)
+	w.Inside.Name = o.AgentName
+	a, err := m.Workspace.All.Agent(ctx, m.Workspace.Settings.Slug, w)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func New(o Options) (*Client, error) {
 	if o.Tries <= 0 {
 		o.Tries = 4
 	}
-	c := &Client{opt: o, at: at, agent: "holdfast/" + version.Of().Version, hangUp: func() {}, region: o.Region}
+	c := &Client{opt: o, at: at, agent: "holdfast/" + version.Current().Version, hangUp: func() {}, region: o.Region}
 	if c.region == "" {
 		c.region = at.region
 	}

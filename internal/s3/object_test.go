@@ -15,7 +15,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 func TestRanges(t *testing.T) {
@@ -217,7 +217,7 @@ func onServer(t *testing.T) *Client {
 	t.Helper()
 	u, err := url.Parse(os.Getenv("HOLDFAST_TEST_S3"))
 	if err != nil || u.Host == "" {
-		missing.Skip(t, "HOLDFAST_TEST_S3 is empty; this makes it run: eval \"$(scripts/services start s3)\"")
+		testneed.Need(t, "HOLDFAST_TEST_S3 is empty; this makes it run: eval \"$(scripts/services start s3)\"")
 	}
 	secret, _ := u.User.Password()
 	c, err := New(Options{

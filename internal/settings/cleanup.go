@@ -24,7 +24,7 @@ func LoadCleanup(o *Options) (days int, err error) {
 	return 0, nil
 }
 
-func (s *said) cleanupPeriod(path string, n jsontree.Node) {
+func (s *parsedSource) cleanupPeriod(path string, n jsontree.Node) {
 	if s.layer != layernames.User && s.layer != layernames.Managed {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say when sessions go", path)
 		return

@@ -12,11 +12,11 @@ import (
 // Compaction says when a long transcript is made smaller, and how. A value of 0 is what
 // nobody says.
 type Compaction struct {
-	Auto  Value[bool]    // false: never by itself; true when nobody says
-	Share Value[float64] // of the model's context that is used
-	Items Value[int]     // that the transcript has
-	Keep  Value[int]     // tokens of the newest items that a summary leaves
-	Steps Value[[]CompactionStep]
+	Auto       Value[bool]    // false: never by itself; true when nobody says
+	Share      Value[float64] // of the model's context that is used
+	Items      Value[int]     // that the transcript has
+	KeepTokens Value[int]     // tokens of the newest items that a summary leaves
+	Steps      Value[[]CompactionStep]
 }
 
 // CompactionStep is a step by its name: dropThinking, dropFailed, keepRecent, redact or
@@ -26,7 +26,7 @@ type CompactionStep struct {
 	Items int // of keepRecent
 }
 
-type compactionSaid struct {
+type parsedCompaction struct {
 	auto  Value[*bool]
 	share Value[float64]
 	items Value[int]
@@ -34,7 +34,7 @@ type compactionSaid struct {
 	steps Value[[]CompactionStep]
 }
 
-func (s *said) compactBlock(path string, n jsontree.Node) {
+func (s *parsedSource) compactBlock(path string, n jsontree.Node) {
 	c := &s.compaction
 	s.object(path, n, map[string]func(string, jsontree.Node){
 		"auto":  s.autoCompact,
@@ -49,7 +49,7 @@ func (s *said) compactBlock(path string, n jsontree.Node) {
 }
 
 // autoCompact reads compact.auto, or autoCompactEnabled of Claude Code.
-func (s *said) autoCompact(path string, n jsontree.Node) {
+func (s *parsedSource) autoCompact(path string, n jsontree.Node) {
 	if s.compaction.auto.Value != nil {
 		s.fault(n.At, "leave one of them out", "%s: compact.auto and autoCompactEnabled say the same", path)
 		return
@@ -57,7 +57,7 @@ func (s *said) autoCompact(path string, n jsontree.Node) {
 	s.flag(&s.compaction.auto)(path, n)
 }
 
-func (s *said) share(into *Value[float64]) func(string, jsontree.Node) {
+func (s *parsedSource) share(into *Value[float64]) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		share, err := strconv.ParseFloat(n.Text, 64)
 		if n.Kind != jsontree.Number || err != nil || !(share > 0 && share <= 1) {
@@ -69,7 +69,7 @@ func (s *said) share(into *Value[float64]) func(string, jsontree.Node) {
 }
 
 // number reads a whole number that is at least so much.
-func (s *said) number(into *Value[int], least int, what string) func(string, jsontree.Node) {
+func (s *parsedSource) number(into *Value[int], least int, what string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		count, err := strconv.Atoi(n.Text)
 		if n.Kind != jsontree.Number || err != nil || count < least || count > 1_000_000_000 {
@@ -82,7 +82,7 @@ func (s *said) number(into *Value[int], least int, what string) func(string, jso
 
 const stepsHint = `write a list of "dropThinking", "dropFailed", {"keepRecent": 40}, "redact" and "summarise", in the order in which they are taken`
 
-func (s *said) steps(path string, n jsontree.Node) {
+func (s *parsedSource) steps(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.List) {
 		return
 	}
@@ -113,7 +113,7 @@ func stepNames(list []CompactionStep) (names []string) {
 	return names
 }
 
-func (s *said) step(at string, n jsontree.Node) (CompactionStep, bool) {
+func (s *parsedSource) step(at string, n jsontree.Node) (CompactionStep, bool) {
 	if n.Kind == jsontree.Object && len(n.Members) == 1 && n.Members[0].Key == "keepRecent" {
 		var items Value[int]
 		s.number(&items, 1, `items, as in {"keepRecent": 40}`)(at+".keepRecent", n.Members[0].Value)
@@ -128,13 +128,13 @@ func (s *said) step(at string, n jsontree.Node) (CompactionStep, bool) {
 
 // addCompaction takes in what a layer says about compaction. Of an untrusted folder nothing
 // counts: it could have the agent forget.
-func (m *merger) addCompaction(s *said) {
+func (m *merger) addCompaction(s *parsedSource) {
 	c, out := &s.compaction, &m.out.Compaction
 	if !s.untrusted {
 		preferFlag(&m.compact, c.auto)
 		prefer(&out.Share, c.share)
 		prefer(&out.Items, c.items)
-		prefer(&out.Keep, c.keep)
+		prefer(&out.KeepTokens, c.keep)
 		if out.Steps.Value == nil {
 			out.Steps = c.steps
 		}

@@ -25,10 +25,10 @@ func TestCompaction(t *testing.T) {
 	}
 	c := s.Compaction
 	want := []settings.CompactionStep{{Name: "dropThinking"}, {Name: "keepRecent", Items: 40}, {Name: "redact"}, {Name: "summarise"}}
-	if c.Auto.Value || c.Share.Value != 1 || c.Items.Value != 100 || c.Keep.Value != 9000 || !slices.Equal(c.Steps.Value, want) {
+	if c.Auto.Value || c.Share.Value != 1 || c.Items.Value != 100 || c.KeepTokens.Value != 9000 || !slices.Equal(c.Steps.Value, want) {
 		t.Errorf("%+v", c)
 	}
-	if c.Items.Origin.Layer != layernames.Managed || c.Keep.Origin.File != p.path("home/settings.json") || c.Auto.Origin.Layer != layernames.Flag {
+	if c.Items.Origin.Layer != layernames.Managed || c.KeepTokens.Origin.File != p.path("home/settings.json") || c.Auto.Origin.Layer != layernames.Flag {
 		t.Errorf("it is said in %+v", c)
 	}
 }
@@ -38,7 +38,7 @@ func TestCompactionOfAnUntrustedFolder(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.holdfast/settings.json", `{"compact": {"auto": false, "share": 0.1, "items": 4, "keep": 1, "steps": ["summarise"]}}`)
 	s := p.load()
-	if c := s.Compaction; !c.Auto.Value || c.Share.Value != 0 || c.Items.Value != 0 || c.Keep.Value != 0 || c.Steps.Value != nil {
+	if c := s.Compaction; !c.Auto.Value || c.Share.Value != 0 || c.Items.Value != 0 || c.KeepTokens.Value != 0 || c.Steps.Value != nil {
 		t.Errorf("it counts: %+v", c)
 	}
 	what, _ := s.Notice()

@@ -38,7 +38,7 @@ func LoadDaemon(o *Options) (*Daemon, error) {
 
 // ownAndManaged reads the administrator's settings and the user's, the stronger first.
 // The error is *[Error] when one of the files is wrong.
-func ownAndManaged(o *Options) ([]*said, error) {
+func ownAndManaged(o *Options) ([]*parsedSource, error) {
 	opt := *o
 	if opt.Managed == "" {
 		opt.Managed = DefaultManaged
@@ -48,7 +48,7 @@ func ownAndManaged(o *Options) ([]*said, error) {
 	if err := joinErrors(err1, err2); err != nil {
 		return nil, err
 	}
-	var all []*said
+	var all []*parsedSource
 	var problems []Problem
 	for _, src := range slices.Concat(managed, user) {
 		s := decode(src)
@@ -82,7 +82,7 @@ func (d *Daemon) fill(o *Daemon) {
 	}
 }
 
-func (s *said) daemonBlock(path string, n jsontree.Node) {
+func (s *parsedSource) daemonBlock(path string, n jsontree.Node) {
 	if s.layer != layernames.User && s.layer != layernames.Managed {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say where the daemon listens", path)
 		return
@@ -116,19 +116,19 @@ func (s *said) daemonBlock(path string, n jsontree.Node) {
 }
 
 // daemonFile reads a path: absolute, below "~/", or relative to the settings' folder.
-func (s *said) daemonFile(to *string) func(string, jsontree.Node) {
+func (s *parsedSource) daemonFile(to *string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		if _, ok := s.text(path, n); !ok {
 			return
 		}
-		if name, ok := s.whole(path, n); ok {
+		if name, ok := s.absolutePath(path, n); ok {
 			*to = name
 		}
 	}
 }
 
 // daemonTime reads a time that is not negative.
-func (s *said) daemonTime(to **time.Duration) func(string, jsontree.Node) {
+func (s *parsedSource) daemonTime(to **time.Duration) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		text, ok := s.text(path, n)
 		if !ok {

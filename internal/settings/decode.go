@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/foreign"
+	"github.com/holdfast-dev/holdfast/internal/importsettings"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -20,43 +20,43 @@ type source struct {
 	user  string // the home folder, for "~"
 	data  []byte
 
-	program   foreign.Program                  // another one, whose file this is; "": ours
-	kind      foreign.Kind                     // of a file of another program
+	program   importsettings.Program           // another one, whose file this is; "": ours
+	kind      importsettings.Kind              // of a file of another program
 	importing bool                             // it is taken over, and not read for a run
 	place     func(offset int) (line, col int) // in the file; nil: of data
 
 	untrusted bool // it may forbid and ask, and not allow
 }
 
-// said is what one source says.
-type said struct {
+// parsedSource is what one source says.
+type parsedSource struct {
 	source
 	rules      []policy.RuleSource
 	mode       Value[policy.Mode]
 	folders    []Value[string]
 	forbidden  []Value[string]
-	onAsk      Value[OnAsk]
+	onAsk      Value[UnattendedPolicy]
 	askTimeout Value[time.Duration]
 	override   Value[*bool]
 	noBypass   *policy.Origin
 	sandbox    *Sandbox
-	hooks      hooksSaid
-	secrets    secretsSaid
+	hooks      parsedHooks
+	secrets    parsedSecrets
 	daemon     Daemon
 	cleanup    *int
 	reads      Texts
-	compaction compactionSaid
+	compaction parsedCompaction
 	web        WebSearch
 	fetch      WebFetch
 	models     Models
 	env        map[string]Value[string]
 	style      Value[string]
-	mcp        mcpSaid
+	mcp        parsedMCP
 	problems   []Problem
 	notes      []Problem // of what has no effect
 
-	values      []leaf    // as they are written
-	foreign     []Foreign // what has no effect in a file of another program
+	values      []leaf               // as they are written
+	foreign     []UnsupportedSetting // what has no effect in a file of another program
 	readForeign Value[*bool]
 	key         string // of the setting that is read: "permissions.deny"
 
@@ -65,11 +65,11 @@ type said struct {
 }
 
 // decode reads a source. What is wrong with it is in problems.
-func decode(src source) *said {
+func decode(src source) *parsedSource {
 	if src.program != "" {
 		return decodeForeign(src)
 	}
-	s := &said{source: src}
+	s := &parsedSource{source: src}
 	root, err := parse(src.data)
 	if err != nil {
 		s.parseFault(err)
@@ -80,8 +80,8 @@ func decode(src source) *said {
 }
 
 // root reads the whole of a source.
-func (s *said) root(root jsontree.Node) {
-	s.leaves(root)
+func (s *parsedSource) root(root jsontree.Node) {
+	s.sourceValues(root)
 	s.object("", root, map[string]func(string, jsontree.Node){
 		"permissions": s.permissions,
 		"sandbox":     s.sandboxBlock,
@@ -126,7 +126,7 @@ func (s *said) root(root jsontree.Node) {
 }
 
 // parseFault notes that a text is no JSON.
-func (s *said) parseFault(err error) {
+func (s *parsedSource) parseFault(err error) {
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
 		s.fault(e.Offset, e.Hint, "%s", e.What)
 		return
@@ -134,7 +134,7 @@ func (s *said) parseFault(err error) {
 	s.fault(0, "", "%v", err)
 }
 
-func (s *said) permissions(path string, n jsontree.Node) {
+func (s *parsedSource) permissions(path string, n jsontree.Node) {
 	s.object(path, n, map[string]func(string, jsontree.Node){
 		"allow":                        s.ruleList(policy.Allow),
 		"ask":                          s.ruleList(policy.Ask),
@@ -149,7 +149,7 @@ func (s *said) permissions(path string, n jsontree.Node) {
 	})
 }
 
-func (s *said) ruleList(effect policy.Effect) func(string, jsontree.Node) {
+func (s *parsedSource) ruleList(effect policy.Effect) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		s.texts(path, n, func(_ string, item jsontree.Node) {
 			line, col := s.position(item.At)
@@ -160,7 +160,7 @@ func (s *said) ruleList(effect policy.Effect) func(string, jsontree.Node) {
 	}
 }
 
-func (s *said) defaultMode(path string, n jsontree.Node) {
+func (s *parsedSource) defaultMode(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	if !ok {
 		return
@@ -174,17 +174,17 @@ func (s *said) defaultMode(path string, n jsontree.Node) {
 	s.mode = Value[policy.Mode]{mode, s.origin(n, text)}
 }
 
-func (s *said) directories(path string, n jsontree.Node) {
+func (s *parsedSource) directories(path string, n jsontree.Node) {
 	s.texts(path, n, func(_ string, item jsontree.Node) {
-		if dir, ok := s.whole(path, item); ok {
+		if dir, ok := s.absolutePath(path, item); ok {
 			s.folders = append(s.folders, Value[string]{dir, s.origin(item, item.Text)})
 		}
 	})
 }
 
-// whole makes the path that an item names absolute: from the user's home, or from the
+// absolutePath makes the path that an item names absolute: from the user's home, or from the
 // folder of the settings.
-func (s *said) whole(path string, item jsontree.Node) (string, bool) {
+func (s *parsedSource) absolutePath(path string, item jsontree.Node) (string, bool) {
 	name := item.Text
 	if strings.ContainsRune(name, 0) {
 		s.fault(item.At, "", "%s: the name holds a NUL", path)
@@ -207,7 +207,7 @@ func (s *said) whole(path string, item jsontree.Node) (string, bool) {
 	return filepath.Clean(name), true
 }
 
-func (s *said) globs(path string, n jsontree.Node) {
+func (s *parsedSource) globs(path string, n jsontree.Node) {
 	s.texts(path, n, func(at string, item jsontree.Node) {
 		home := s.user
 		if home == "" {
@@ -221,7 +221,7 @@ func (s *said) globs(path string, n jsontree.Node) {
 	})
 }
 
-func (s *said) onAskWord(path string, n jsontree.Node) {
+func (s *parsedSource) onAskWord(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	if !ok {
 		return
@@ -231,19 +231,19 @@ func (s *said) onAskWord(path string, n jsontree.Node) {
 		s.fault(n.At, "write deny, wait or fail", "%s: there is no %q", path, text)
 		return
 	}
-	s.onAsk = Value[OnAsk]{way, s.origin(n, text)}
+	s.onAsk = Value[UnattendedPolicy]{way, s.origin(n, text)}
 }
 
 // parseOnAsk reads the name of a way.
-func parseOnAsk(text string) (OnAsk, error) {
-	switch way := OnAsk(text); way {
-	case OnAskDeny, OnAskWait, OnAskFail:
+func parseOnAsk(text string) (UnattendedPolicy, error) {
+	switch way := UnattendedPolicy(text); way {
+	case UnattendedDeny, UnattendedWait, UnattendedSuspend:
 		return way, nil
 	}
 	return "", fmt.Errorf("%w: %q, want deny, wait or fail", ErrInvalid, text)
 }
 
-func (s *said) timeout(path string, n jsontree.Node) {
+func (s *parsedSource) timeout(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	if !ok {
 		return
@@ -256,7 +256,7 @@ func (s *said) timeout(path string, n jsontree.Node) {
 	s.askTimeout = Value[time.Duration]{d, s.origin(n, text)}
 }
 
-func (s *said) disableBypass(path string, n jsontree.Node) {
+func (s *parsedSource) disableBypass(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	switch {
 	case !ok:
@@ -269,7 +269,7 @@ func (s *said) disableBypass(path string, n jsontree.Node) {
 }
 
 // object hands each member of an object to the function of its name.
-func (s *said) object(path string, n jsontree.Node, fields map[string]func(string, jsontree.Node)) {
+func (s *parsedSource) object(path string, n jsontree.Node, fields map[string]func(string, jsontree.Node)) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
@@ -288,7 +288,7 @@ func (s *said) object(path string, n jsontree.Node, fields map[string]func(strin
 }
 
 // texts hands each item of a list of non-empty texts to a function.
-func (s *said) texts(path string, n jsontree.Node, each func(string, jsontree.Node)) {
+func (s *parsedSource) texts(path string, n jsontree.Node, each func(string, jsontree.Node)) {
 	if !s.want(path, n, jsontree.List) {
 		return
 	}
@@ -301,7 +301,7 @@ func (s *said) texts(path string, n jsontree.Node, each func(string, jsontree.No
 }
 
 // text wants a text that is not empty.
-func (s *said) text(path string, n jsontree.Node) (string, bool) {
+func (s *parsedSource) text(path string, n jsontree.Node) (string, bool) {
 	if !s.want(path, n, jsontree.Text) {
 		return "", false
 	}
@@ -312,7 +312,7 @@ func (s *said) text(path string, n jsontree.Node) (string, bool) {
 	return n.Text, true
 }
 
-func (s *said) want(path string, n jsontree.Node, k jsontree.Kind) bool {
+func (s *parsedSource) want(path string, n jsontree.Node, k jsontree.Kind) bool {
 	if n.Kind == k {
 		return true
 	}
@@ -323,28 +323,28 @@ func (s *said) want(path string, n jsontree.Node, k jsontree.Kind) bool {
 	return false
 }
 
-func (s *said) fault(at int, hint, format string, args ...any) {
+func (s *parsedSource) fault(at int, hint, format string, args ...any) {
 	line, col := s.position(at)
 	if s.program != "" {
-		if s.passOver(at, fmt.Sprintf(format, args...)) {
+		if s.skipForeign(at, fmt.Sprintf(format, args...)) {
 			return
 		}
-		hint = orOff(hint)
+		hint = withOffHint(hint)
 	}
 	s.problems = append(s.problems, Problem{
-		Layer: s.layer, File: s.file, Line: line, Col: col, What: fmt.Sprintf(format, args...), Hint: hint, Fatal: true,
+		Layer: s.layer, File: s.file, Line: line, Col: col, Detail: fmt.Sprintf(format, args...), Hint: hint, Fatal: true,
 	})
 }
 
 // position is where an offset of the data stands in the file.
-func (s *said) position(at int) (line, col int) {
+func (s *parsedSource) position(at int) (line, col int) {
 	if s.place != nil {
 		return s.place(at)
 	}
 	return position(s.data, at)
 }
 
-func (s *said) origin(n jsontree.Node, text string) policy.Origin {
+func (s *parsedSource) origin(n jsontree.Node, text string) policy.Origin {
 	line, col := s.position(n.At)
 	return policy.Origin{Rule: text, Layer: s.layer, File: s.file, Line: line, Col: col}
 }

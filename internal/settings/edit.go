@@ -14,19 +14,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// edit is a change of one settings file. Everything else in the file stays, in its order.
-type edit struct {
+// fileEdit is a change of one settings file. Everything else in the file stays, in its order.
+type fileEdit struct {
 	layer, file string
 	mode        fs.FileMode // of a file that is not there yet
 	check       func(source) error
-	mends       bool // what is wrong in the file may be what is changed
+	mayRepair   bool // what is wrong in the file may be what is changed
 	dry         bool // nothing is written
 }
 
 // do writes the file with the root that change makes of it, or leaves the file alone when that
 // is nil. It returns what the file says then. A file that cannot be read, or that would be wrong,
 // is an *[Error], and nothing is written.
-func (e *edit) do(change func(root []member) ([]member, error)) ([]byte, error) {
+func (e *fileEdit) do(change func(root []member) ([]member, error)) ([]byte, error) {
 	src := source{layer: e.layer, file: e.file, dir: filepath.Dir(e.file), data: []byte("{}")}
 	there, err := exists(e.file)
 	if err != nil {
@@ -40,14 +40,14 @@ func (e *edit) do(change func(root []member) ([]member, error)) ([]byte, error) 
 		if len(bytes.TrimSpace(data)) > 0 {
 			src.data = data
 		}
-		if !e.mends { // what was wrong before is told before it is touched
+		if !e.mayRepair { // what was wrong before is told before it is touched
 			if err := e.check(src); err != nil {
 				return nil, err
 			}
 		}
 	}
 	broken := func(err error) error {
-		return &Error{Problems: []Problem{{Layer: e.layer, File: e.file, What: err.Error(), Hint: "mend the file", Fatal: true}}}
+		return &Error{Problems: []Problem{{Layer: e.layer, File: e.file, Detail: err.Error(), Hint: "mend the file", Fatal: true}}}
 	}
 	if _, err := parse(src.data); err != nil {
 		return nil, broken(err)
@@ -78,7 +78,7 @@ func (e *edit) do(change func(root []member) ([]member, error)) ([]byte, error) 
 }
 
 // write replaces the file and keeps who may read it.
-func (e *edit) write(data []byte) error {
+func (e *fileEdit) write(data []byte) error {
 	file, mode := e.file, e.mode
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target
@@ -95,7 +95,7 @@ func (e *edit) write(data []byte) error {
 		return err
 	}
 	if e.layer == layernames.Local && info == nil {
-		keepOut(dir)
+		gitIgnore(dir)
 	}
 	if err := diskfile.Write(file, data); err != nil {
 		return err
@@ -103,9 +103,9 @@ func (e *edit) write(data []byte) error {
 	return os.Chmod(file, mode)
 }
 
-// keepOut has git leave alone what is one person's in a project's .holdfast, unless somebody has
+// gitIgnore has git leave alone what is one person's in a project's .holdfast, unless somebody has
 // said something else there.
-func keepOut(dir string) {
+func gitIgnore(dir string) {
 	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return // it is there

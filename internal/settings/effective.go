@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/foreign"
+	"github.com/holdfast-dev/holdfast/internal/importsettings"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
 // Effective is a setting in force.
 type Effective struct {
-	Key    string        `json:"key"` // "permissions.deny", "providers.ollama.idleTimeout"
-	Value  string        `json:"value"`
-	Origin policy.Origin `json:"origin"`
-	From   string        `json:"from,omitempty"`  // another program, whose file it is: claude, codex
-	State  string        `json:"state,omitempty"` // of a hook and of a server
+	Key     string        `json:"key"` // "permissions.deny", "providers.ollama.idleTimeout"
+	Value   string        `json:"value"`
+	Origin  policy.Origin `json:"origin"`
+	Program string        `json:"from,omitempty"`  // another program, whose file it is: claude, codex
+	State   string        `json:"state,omitempty"` // of a hook and of a server
 }
 
 // leaf is a value of a source: one that is no object, or one of a list.
@@ -33,21 +33,21 @@ type leaf struct {
 	inList bool
 }
 
-// joinedKeys begin the keys of which all layers' values count together.
-var joinedKeys = []string{
+// mergedKeys begin the keys of which all layers' values count together.
+var mergedKeys = []string{
 	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.forbidden", "permissions.additionalDirectories", "sandbox.",
 	"deniedMcpServers", "allowedMcpServers", "disabledMcpjsonServers", "claudeMdExcludes", "allowedHttpHookUrls", "httpHookAllowedEnvVars", "secrets.patterns",
 }
 
-// leaves are the values of a source. Hooks and servers are shown by what became of them.
-func (s *said) leaves(root jsontree.Node) {
+// sourceValues are the values of a source. Hooks and servers are shown by what became of them.
+func (s *parsedSource) sourceValues(root jsontree.Node) {
 	var walk func(path []string, n jsontree.Node)
 	note := func(path []string, value string, n jsontree.Node, inList bool) {
 		key := strings.Join(path, ".")
 		s.values = append(s.values, leaf{
 			path: path, raw: json.RawMessage(s.data[n.At:n.End]), inList: inList,
 			key: key, value: value, origin: s.origin(n, value), from: string(s.program),
-			joined: slices.ContainsFunc(joinedKeys, func(k string) bool { return strings.HasPrefix(key, k) }),
+			joined: slices.ContainsFunc(mergedKeys, func(k string) bool { return strings.HasPrefix(key, k) }),
 		})
 	}
 	walk = func(path []string, n jsontree.Node) {
@@ -94,7 +94,7 @@ func (s *Settings) Effective() []Effective {
 			}
 			said[v.key], said[at] = true, true // a list is one value of its layer
 		}
-		list = append(list, Effective{Key: v.key, Value: v.value, Origin: v.origin, From: v.from})
+		list = append(list, Effective{Key: v.key, Value: v.value, Origin: v.origin, Program: v.from})
 	}
 	for i := range s.Hooks {
 		h := &s.Hooks[i]
@@ -102,7 +102,7 @@ func (s *Settings) Effective() []Effective {
 		if h.Matcher != "" {
 			value = h.Matcher + ": " + value
 		}
-		list = append(list, Effective{Key: "hooks." + string(h.Event), Value: value, Origin: h.Origin, From: s.Program(h.Origin.File), State: string(h.Status)})
+		list = append(list, Effective{Key: "hooks." + string(h.Event), Value: value, Origin: h.Origin, Program: s.Program(h.Origin.File), State: string(h.Status)})
 	}
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]
@@ -129,8 +129,8 @@ func (s *Settings) hasNoEffect(v leaf) bool {
 	below := func(key string, o policy.Origin) bool {
 		return o.File == v.origin.File && (v.key == key || strings.HasPrefix(v.key, key+"."))
 	}
-	return slices.ContainsFunc(s.Ignored, func(i Ignored) bool { return at(i.Origin) || below(i.What, i.Origin) }) ||
-		slices.ContainsFunc(s.Foreign, func(f Foreign) bool { return at(f.Origin) || below(f.Key, f.Origin) })
+	return slices.ContainsFunc(s.Ignored, func(i Ignored) bool { return at(i.Origin) || below(i.Setting, i.Origin) }) ||
+		slices.ContainsFunc(s.Foreign, func(f UnsupportedSetting) bool { return at(f.Origin) || below(f.Key, f.Origin) })
 }
 
 // Program is whose settings file it is: claude, codex, or "" of ours.
@@ -139,11 +139,11 @@ func (s *Settings) Program(file string) string {
 	if i < 0 {
 		return ""
 	}
-	return s.Layers[i].From
+	return s.Layers[i].Program
 }
 
 // leaves of what flags say by themselves.
-func (s *said) flagLeaves() {
+func (s *parsedSource) flagValues() {
 	note := func(key, value string, o policy.Origin, joined bool) {
 		if value != "" {
 			s.values = append(s.values, leaf{key: key, value: value, origin: o, joined: joined})
@@ -165,10 +165,10 @@ func (s *said) flagLeaves() {
 	}
 }
 
-// LayerOf says what a layer is called, for people.
-func LayerOf(l *Layer) string {
-	if l.From == "" {
+// LayerName says what a layer is called, for people.
+func LayerName(l *Layer) string {
+	if l.Program == "" {
 		return l.Layer
 	}
-	return l.Layer + ", " + foreign.Program(l.From).String()
+	return l.Layer + ", " + importsettings.Program(l.Program).String()
 }

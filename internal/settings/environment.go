@@ -20,10 +20,10 @@ func (s *Settings) Environ() []string {
 	return list
 }
 
-// elsewhere are variables that settings do not set, by how they begin or whole, with what to do
+// forbiddenVariables are variables that settings do not set, by how they begin or whole, with what to do
 // instead. What this program itself reads would have no effect here; the others change how
 // commands are read or held.
-var elsewhere = []struct{ name, hint string }{
+var forbiddenVariables = []struct{ name, hint string }{
 	{"ANTHROPIC_BASE_URL", "write providers.anthropic.baseURL"},
 	{"OPENAI_BASE_URL", "write providers.openai.baseURL"},
 	{"ANTHROPIC_MODEL", "write model"},
@@ -59,7 +59,7 @@ const (
 
 // environment reads env. What a folder sets must not change which programs run, what they load
 // and where they connect.
-func (s *said) environment(path string, n jsontree.Node) {
+func (s *parsedSource) environment(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
@@ -67,7 +67,7 @@ func (s *said) environment(path string, n jsontree.Node) {
 	for _, m := range n.Members {
 		at := path + "." + m.Key
 		s.key = at
-		hint, never := notHere(m.Key)
+		hint, never := wrongFile(m.Key)
 		switch value := m.Value; {
 		case !variable().MatchString(m.Key):
 			s.fault(m.At, "", "%s: %.80q is not the name of a variable", path, m.Key)
@@ -86,9 +86,9 @@ func (s *said) environment(path string, n jsontree.Node) {
 	}
 }
 
-func notHere(name string) (hint string, ok bool) {
+func wrongFile(name string) (hint string, ok bool) {
 	upper := strings.ToUpper(name)
-	for _, e := range elsewhere {
+	for _, e := range forbiddenVariables {
 		if start, open := strings.CutSuffix(e.name, "*"); upper == e.name || open && strings.HasPrefix(upper, start) {
 			return e.hint, true
 		}
@@ -98,7 +98,7 @@ func notHere(name string) (hint string, ok bool) {
 
 // addEnvironment takes the strongest layer's word, name by name. An untrusted folder sets
 // nothing.
-func (m *merger) addEnvironment(s *said) {
+func (m *merger) addEnvironment(s *parsedSource) {
 	for _, name := range slices.Sorted(maps.Keys(s.env)) {
 		v := s.env[name]
 		if s.untrusted {
@@ -115,7 +115,7 @@ func (m *merger) addEnvironment(s *said) {
 }
 
 // styleName reads outputStyle.
-func (s *said) styleName(path string, n jsontree.Node) {
+func (s *parsedSource) styleName(path string, n jsontree.Node) {
 	text, ok := s.text(path, n)
 	switch {
 	case !ok:
@@ -127,7 +127,7 @@ func (s *said) styleName(path string, n jsontree.Node) {
 }
 
 // addStyle takes the strongest layer's word. An untrusted folder does not say how the agent writes.
-func (m *merger) addStyle(s *said) {
+func (m *merger) addStyle(s *parsedSource) {
 	if s.untrusted && s.style.Value != "" {
 		m.ignore("outputStyle "+s.style.Value, s.style.Origin)
 		return

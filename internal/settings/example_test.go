@@ -9,7 +9,7 @@ import (
 
 func ExampleLoad() {
 	s, err := settings.Load(&settings.Options{
-		Cwd: os.TempDir(), Alone: true,
+		Cwd: os.TempDir(), FlagsOnly: true,
 		Files: []string{`{"permissions": {"defaultMode": "plan", "deny": ["Bash(git push:*)"]}}`},
 	})
 	if err != nil {
@@ -23,7 +23,7 @@ func ExampleLoad() {
 
 func ExampleLoad_refused() {
 	_, err := settings.Load(&settings.Options{
-		Cwd: os.TempDir(), Alone: true, Files: []string{`{"permissions": {"denied": ["Bash"]}}`},
+		Cwd: os.TempDir(), FlagsOnly: true, Files: []string{`{"permissions": {"denied": ["Bash"]}}`},
 	})
 	fmt.Println(err)
 	// Output: --settings:1:18: unknown key "permissions.denied"

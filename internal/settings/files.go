@@ -21,8 +21,8 @@ const DefaultManaged = "/etc/holdfast/settings.json"
 
 // managed reads the administrator's settings, the strongest first.
 func (o *Options) managed() ([]source, error) {
-	if o.Given != nil {
-		return o.Given.managed(o), nil
+	if o.Portable != nil {
+		return o.Portable.managed(o), nil
 	}
 	files := []string{o.Managed}
 	dir := filepath.Join(filepath.Dir(o.Managed), "settings.d")
@@ -69,8 +69,8 @@ func (o *Options) project() ([]source, error) {
 
 // user reads the user's own settings.
 func (o *Options) user() ([]source, error) {
-	if o.Given != nil {
-		return o.Given.user(o), nil
+	if o.Portable != nil {
+		return o.Portable.user(o), nil
 	}
 	if o.Home == "" {
 		return nil, nil
@@ -146,7 +146,7 @@ func readFile(layer string, file string) ([]byte, error) {
 		return nil, unreadable(layer, file, errors.New("it is not a regular file"))
 	case (layer == layernames.User || layer == layernames.Managed) && info.Mode().Perm()&0o002 != 0:
 		return nil, &Error{Problems: []Problem{{
-			Layer: layer, File: file, What: "everybody may write these settings", Hint: "chmod o-w " + quote(file), Fatal: true,
+			Layer: layer, File: file, Detail: "everybody may write these settings", Hint: "chmod o-w " + quote(file), Fatal: true,
 		}}}
 	}
 	if layer == layernames.User || layer == layernames.Managed {
@@ -173,7 +173,7 @@ func openFolder(layer string, dir string) error {
 		return unreadable(layer, dir, err)
 	case info.Mode().Perm()&0o002 != 0:
 		return &Error{Problems: []Problem{{
-			Layer: layer, File: dir, What: "everybody may put settings into this folder", Hint: "chmod o-w " + quote(dir), Fatal: true,
+			Layer: layer, File: dir, Detail: "everybody may put settings into this folder", Hint: "chmod o-w " + quote(dir), Fatal: true,
 		}}}
 	}
 	return nil
@@ -192,7 +192,7 @@ func unreadable(layer string, file string, err error) error {
 		hint = "make it readable: chmod u+r " + quote(file)
 	}
 	return &Error{Err: err, Problems: []Problem{{
-		Layer: layer, File: file, What: "cannot be read: " + why.Error(), Hint: hint, Fatal: true,
+		Layer: layer, File: file, Detail: "cannot be read: " + why.Error(), Hint: hint, Fatal: true,
 	}}}
 }
 

@@ -39,7 +39,7 @@ func rules(p place, s *settings.Settings) string {
 
 func ignored(s *settings.Settings) (list []string) {
 	for _, i := range s.Ignored {
-		list = append(list, i.What)
+		list = append(list, i.Setting)
 	}
 	return list
 }
@@ -65,7 +65,7 @@ func TestForeignProject(t *testing.T) {
 	if s.Mode.Value != policy.ModeAcceptEdits || s.Mode.Origin.Line != 7 || len(s.Folders) != 1 || s.Folders[0].Value != p.path("shared") || s.Hooks[0].Status != settings.HookTrusted {
 		t.Errorf("trusted: %+v %+v %s", s.Mode, s.Folders, s.Hooks[0].Status)
 	}
-	if l := s.Layers[0]; l.From != "claude" || l.Untrusted || l.Layer != "project" {
+	if l := s.Layers[0]; l.Program != "claude" || l.Untrusted || l.Layer != "project" {
 		t.Errorf("%+v", l)
 	}
 	p.write("project/.claude/settings.local.json", `{"permissions": {"allow": ["Bash"]}}`)
@@ -225,11 +225,11 @@ func TestForeignRules(t *testing.T) {
 func TestForeignNotice(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.claude/settings.json", `{"statusLine": {}, "permissions": {"deny": ["Bash(x)"]}}`)
-	if what, _ := p.load().ForeignNotice(); what != "" {
+	if what, _ := p.load().UnsupportedNotice(); what != "" {
 		t.Errorf("%q", what)
 	}
 	p.write("project/.claude/settings.json", claudeFile)
-	what, hint := p.load().ForeignNotice()
+	what, hint := p.load().UnsupportedNotice()
 	if what != "1 setting of "+p.path("project/.claude/settings.json")+" has no effect here" || hint != "holdfast settings show" {
 		t.Errorf("%q %q", what, hint)
 	}
@@ -251,8 +251,8 @@ func TestForeignGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := p.options()
-	o.Given = &settings.Given{}
-	if err := json.Unmarshal(b, o.Given); err != nil {
+	o.Portable = &settings.Portable{}
+	if err := json.Unmarshal(b, o.Portable); err != nil {
 		t.Fatal(err)
 	}
 	for _, gone := range []string{"claude-code", "user", "home"} {
@@ -280,7 +280,7 @@ func TestForeignSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, n, err := after.Tightened(before); n != 1 || err != nil {
+	if _, n, err := after.StricterRules(before); n != 1 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
 }

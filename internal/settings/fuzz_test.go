@@ -35,7 +35,7 @@ func FuzzSettings(f *testing.F) {
 			t.Error("what is no JSON was taken")
 		}
 		for _, p := range s.problems {
-			if !p.Fatal || p.Line < 1 || p.Col < 1 || p.What == "" {
+			if !p.Fatal || p.Line < 1 || p.Col < 1 || p.Detail == "" {
 				t.Errorf("a problem without a place: %+v", p)
 			}
 		}

@@ -29,7 +29,7 @@ const (
 type Hook struct {
 	hook.Definition
 	Status HookStatus
-	Why    string // why it does not run, for people; "" when it does
+	Reason string // why it does not run, for people; "" when it does
 	// Blocks: it does not run because it was changed, and its failure would block; so
 	// what it guards is blocked until it is trusted again.
 	Blocks bool
@@ -37,8 +37,8 @@ type Hook struct {
 	everything bool // it is not known any more what it guarded of its event
 }
 
-// hooksSaid is what one source says about hooks.
-type hooksSaid struct {
+// parsedHooks is what one source says about hooks.
+type parsedHooks struct {
 	list        []hook.Definition
 	strict      Value[*bool]
 	off         Value[*bool]
@@ -49,16 +49,16 @@ type hooksSaid struct {
 	bound       bool   // env was said, if only as an empty list
 }
 
-// brought reports whether a layer comes with the folder.
-func brought(l string) bool { return l == layernames.Local || l == layernames.Project }
+// isFolderLayer reports whether a layer comes with the folder.
+func isFolderLayer(l string) bool { return l == layernames.Local || l == layernames.Project }
 
-func (s *said) hooksBlock(path string, n jsontree.Node) {
+func (s *parsedSource) hooksBlock(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
 	block := hook.SettingsBlock{
 		JSON: s.data[n.At:n.End], Layer: s.layer, File: s.file, Dir: s.dir,
-		Place: func(offset int) (line, col int) { return s.position(n.At + offset) },
+		Position: func(offset int) (line, col int) { return s.position(n.At + offset) },
 	}
 	list, err := block.Decode()
 	s.hooks.list = list
@@ -89,7 +89,7 @@ func hookErrors(err error) []*hook.Error {
 	return []*hook.Error{{What: err.Error()}}
 }
 
-func (s *said) flag(into *Value[*bool]) func(string, jsontree.Node) {
+func (s *parsedSource) flag(into *Value[*bool]) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		if s.want(path, n, jsontree.Bool) {
 			on := n.Text == "true"
@@ -98,7 +98,7 @@ func (s *said) flag(into *Value[*bool]) func(string, jsontree.Node) {
 	}
 }
 
-func (s *said) managedHooksOnly(path string, n jsontree.Node) {
+func (s *parsedSource) managedHooksOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):
 	case s.layer != layernames.Managed:
@@ -109,7 +109,7 @@ func (s *said) managedHooksOnly(path string, n jsontree.Node) {
 	}
 }
 
-func (s *said) hookURLs(path string, n jsontree.Node) {
+func (s *parsedSource) hookURLs(path string, n jsontree.Node) {
 	s.texts(path, n, func(at string, item jsontree.Node) {
 		if err := urlpattern.Check(item.Text); err != nil {
 			s.fault(item.At, `write it as "https://hooks.example.com/*"`, "%s: %v", at, err)
@@ -120,7 +120,7 @@ func (s *said) hookURLs(path string, n jsontree.Node) {
 }
 
 // hookSandbox is the access of the hooks in the same file that do not say.
-func (s *said) hookSandbox(path string, n jsontree.Node) {
+func (s *parsedSource) hookSandbox(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Text) {
 		return
 	}
@@ -132,7 +132,7 @@ func (s *said) hookSandbox(path string, n jsontree.Node) {
 
 var variable = lazyregexp.Must(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
 
-func (s *said) hookEnv(path string, n jsontree.Node) {
+func (s *parsedSource) hookEnv(path string, n jsontree.Node) {
 	s.hooks.bound = true
 	s.texts(path, n, func(at string, item jsontree.Node) {
 		if !variable().MatchString(item.Text) {
@@ -146,7 +146,7 @@ func (s *said) hookEnv(path string, n jsontree.Node) {
 // addHooks takes in what a layer says about hooks. An untrusted folder may be
 // stricter about failures, and nothing else: to switch hooks off would switch off
 // those that watch it.
-func (m *merger) addHooks(s *said) {
+func (m *merger) addHooks(s *parsedSource) {
 	h := &s.hooks
 	for _, d := range h.list {
 		if d.Sandbox == "" && d.Type() == "command" {
@@ -187,7 +187,7 @@ func (s *Settings) HookAccess(d *hook.Definition) string {
 	switch {
 	case d.Sandbox != "" || d.Type() != "command":
 		return d.Sandbox
-	case brought(d.Origin.Layer) || s.Program(d.Origin.File) != "":
+	case isFolderLayer(d.Origin.Layer) || s.Program(d.Origin.File) != "":
 		return "write"
 	}
 	return "read"
@@ -209,12 +209,12 @@ func (m *merger) checkHooks() {
 	}
 	for i := range m.out.Hooks {
 		h := &m.out.Hooks[i]
-		err := h.Seal(m.out.Project)
+		err := h.ComputeDigest(m.out.Project)
 		switch {
 		case err == nil:
-			h.Status, h.Why = m.status(h)
-		case brought(h.Origin.Layer):
-			if h.Status, h.Why = HookUntrusted, err.Error(); m.wasTrusted(h) != nil {
+			h.Status, h.Reason = m.status(h)
+		case isFolderLayer(h.Origin.Layer):
+			if h.Status, h.Reason = HookUntrusted, err.Error(); m.wasTrusted(h) != nil {
 				h.Status = HookModified
 			}
 		default:
@@ -224,7 +224,7 @@ func (m *merger) checkHooks() {
 			}
 			o := h.Origin
 			m.problems = append(m.problems, Problem{
-				Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, What: err.Error(), Hint: hint, Fatal: true,
+				Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Detail: err.Error(), Hint: hint, Fatal: true,
 			})
 		}
 	}
@@ -236,16 +236,16 @@ func (m *merger) status(h *Hook) (HookStatus, string) {
 	o := h.Origin
 	switch only, off := m.out.ManagedHooksOnly, m.out.NoHooks; {
 	case only != nil && o.Layer != layernames.Managed:
-		return HookDisabled, "allowManagedHooksOnly, " + Where(*only)
+		return HookDisabled, "allowManagedHooksOnly, " + OriginText(*only)
 	case m.foreignHooksOff != nil && slices.Contains(m.foreignFiles, o.File):
-		return HookDisabled, "disableAllHooks, " + Where(*m.foreignHooksOff)
+		return HookDisabled, "disableAllHooks, " + OriginText(*m.foreignHooksOff)
 	case off.Value && (o.Layer != layernames.Managed || off.Origin.Layer == layernames.Managed):
 		if off.Origin.Line == 0 {
-			return HookDisabled, Where(off.Origin)
+			return HookDisabled, OriginText(off.Origin)
 		}
-		return HookDisabled, "disableAllHooks, " + Where(off.Origin)
+		return HookDisabled, "disableAllHooks, " + OriginText(off.Origin)
 	}
-	if !brought(o.Layer) {
+	if !isFolderLayer(o.Layer) {
 		return HookTrusted, ""
 	}
 	known := m.trust.hooks(m.out.Project)
@@ -267,7 +267,7 @@ func (s *Settings) ActiveHooks() []hook.Definition {
 		case h.Status == HookTrusted:
 			list = append(list, h.Definition)
 		case h.Blocks:
-			list = append(list, s.standIn(h))
+			list = append(list, s.blockingHook(h))
 		}
 	}
 	return list
@@ -300,7 +300,7 @@ func (s *Settings) HookNotice() (what, hint string) {
 			events = append(events, string(h.Event))
 		}
 	}
-	for _, t := range s.gone {
+	for _, t := range s.removedHooks {
 		gone = append(gone, t.Event+" "+short(t.Name))
 	}
 	switch {

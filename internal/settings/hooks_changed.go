@@ -28,13 +28,13 @@ func (m *merger) missHooks() {
 	for i := range m.out.Hooks {
 		h := &m.out.Hooks[i]
 		if t := m.wasTrusted(h); t != nil && h.Status == HookModified {
-			h.Blocks = t.Blocks || h.Definition.Blocks(strict)
+			h.Blocks = t.Blocks || h.Definition.CanBlock(strict)
 		}
 	}
 	for _, t := range m.trust.hooks(m.out.Project) {
 		here := func(h Hook) bool {
 			this := trustedHook(&h.Definition)
-			return brought(h.Origin.Layer) && (h.Status == HookDisabled || t.Digest == h.Digest || t.same(this))
+			return isFolderLayer(h.Origin.Layer) && (h.Status == HookDisabled || t.Digest == h.Digest || t.same(this))
 		}
 		if slices.ContainsFunc(m.out.Hooks, here) {
 			continue
@@ -42,19 +42,19 @@ func (m *merger) missHooks() {
 		i := slices.IndexFunc(m.out.Hooks, func(h Hook) bool { return h.Status == HookUntrusted && string(h.Event) == t.Event })
 		if i < 0 {
 			if hook.Event(t.Event).Guards() && !m.out.NoHooks.Value && m.out.ManagedHooksOnly == nil {
-				m.out.gone = append(m.out.gone, t)
+				m.out.removedHooks = append(m.out.removedHooks, t)
 			}
 			continue
 		}
 		h := &m.out.Hooks[i]
-		h.Status, h.Why = HookModified, "it stands where another one was trusted: "+t.Name
-		h.Blocks, h.everything = t.Blocks || h.Definition.Blocks(strict), t.Matcher != h.Matcher
+		h.Status, h.Reason = HookModified, "it stands where another one was trusted: "+t.Name
+		h.Blocks, h.everything = t.Blocks || h.Definition.CanBlock(strict), t.Matcher != h.Matcher
 	}
 }
 
-// standIn blocks whatever a hook that was changed would have been asked about, its
+// blockingHook blocks whatever a hook that was changed would have been asked about, its
 // condition aside: that may be what was changed.
-func (s *Settings) standIn(h *Hook) hook.Definition {
+func (s *Settings) blockingHook(h *Hook) hook.Definition {
 	d := hook.Definition{
 		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, Name: HookName(&h.Definition), Origin: h.Origin, Digest: h.Digest,
 	}

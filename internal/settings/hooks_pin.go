@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// pinned runs hooks as they were when the settings were loaded.
-type pinned struct {
+// pinnedRunner runs hooks as they were when the settings were loaded.
+type pinnedRunner struct {
 	hook.Runner
 	s       *Settings
 	project string
@@ -25,10 +25,10 @@ type pinned struct {
 // write must not become a hook, and a hook that guards must not be written away.
 // On events that guard, such a hook counts as a block. Of hooks that are not the
 // folder's that holds where they guard, or run without a sandbox.
-func (s *Settings) PinHooks(r hook.Runner) hook.Runner { return &pinned{r, s, s.Project} }
+func (s *Settings) PinHooks(r hook.Runner) hook.Runner { return &pinnedRunner{r, s, s.Project} }
 
 // Close closes the runner, when it can be.
-func (p *pinned) Close() error {
+func (p *pinnedRunner) Close() error {
 	if c, ok := p.Runner.(io.Closer); ok {
 		return c.Close()
 	}
@@ -36,11 +36,11 @@ func (p *pinned) Close() error {
 }
 
 // Run implements hook.Runner.
-func (p *pinned) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
+func (p *pinnedRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.RunResult, error) {
 	guards := d.Event.Guards()
 	var err error
 	switch {
-	case brought(d.Origin.Layer):
+	case isFolderLayer(d.Origin.Layer):
 		err = p.changed(d, cmp.Or(in.Dir, in.CWD))
 	case guards || d.Type() == "command" && d.Sandbox == "off":
 		err = p.edited(d)
@@ -53,15 +53,15 @@ func (p *pinned) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (h
 		return p.Runner.Run(ctx, &held, in)
 	}
 	if guards {
-		return hook.Answer{Output: &hook.Output{Block: true, Reason: HookName(d) + ": " + err.Error()}}, nil
+		return hook.RunResult{Output: &hook.Output{Block: true, Reason: HookName(d) + ": " + err.Error()}}, nil
 	}
-	return hook.Answer{}, err
+	return hook.RunResult{}, err
 }
 
 // edited says why a hook that nobody needs to trust is not what was loaded, or nil.
-func (p *pinned) edited(d *hook.Definition) error {
+func (p *pinnedRunner) edited(d *hook.Definition) error {
 	now := *d
-	if err := now.Seal(p.project); err != nil {
+	if err := now.ComputeDigest(p.project); err != nil {
 		return err
 	}
 	if now.Digest != d.Digest {
@@ -71,9 +71,9 @@ func (p *pinned) edited(d *hook.Definition) error {
 }
 
 // changed says why a hook is not what was trusted, or nil.
-func (p *pinned) changed(d *hook.Definition, cwd string) error {
+func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
 	now, elsewhere := *d, *d
-	if err := now.Seal(p.project); err != nil {
+	if err := now.ComputeDigest(p.project); err != nil {
 		return err
 	}
 	if now.Digest != d.Digest {
@@ -90,7 +90,7 @@ func (p *pinned) changed(d *hook.Definition, cwd string) error {
 		elsewhere.Args[i] = away.Replace(a)
 	}
 	bare := elsewhere
-	if err := errors.Join(elsewhere.Seal(cwd), bare.Seal("")); err != nil {
+	if err := errors.Join(elsewhere.ComputeDigest(cwd), bare.ComputeDigest("")); err != nil {
 		return err
 	}
 	if elsewhere.Digest != bare.Digest {

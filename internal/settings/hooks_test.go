@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // hooked is a settings file with one hook of PreToolUse and more keys.
@@ -147,7 +147,7 @@ func TestTrustHooksAlone(t *testing.T) {
 // A hook that cannot be sealed does not run; where nobody needs to trust it, that is
 // told as an error.
 func TestUnreadableScript(t *testing.T) {
-	missing.User(t)
+	testneed.User(t)
 	p := newPlace(t)
 	p.write("project/check.sh", "exit 0")
 	p.write("project/.holdfast/settings.json", hooked("./check.sh", ""))
@@ -158,15 +158,15 @@ func TestUnreadableScript(t *testing.T) {
 		}
 	}
 	unreadable()
-	if s := p.load(); states(s) != "./check.sh untrusted" || !strings.Contains(s.Hooks[0].Why, "cannot be read") {
-		t.Error(states(s), s.Hooks[0].Why)
+	if s := p.load(); states(s) != "./check.sh untrusted" || !strings.Contains(s.Hooks[0].Reason, "cannot be read") {
+		t.Error(states(s), s.Hooks[0].Reason)
 	}
 	if err := os.Chmod(p.path("project/check.sh"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.trust()
 	unreadable()
-	if s := p.load(); states(s) != "./check.sh modified" || s.Hooks[0].Why == "" {
+	if s := p.load(); states(s) != "./check.sh modified" || s.Hooks[0].Reason == "" {
 		t.Error(states(s))
 	}
 	p.write("home/settings.json", hooked("./check.sh", ""))
@@ -207,7 +207,7 @@ func TestHookSwitches(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 		for i := range s.Hooks {
-			if h := &s.Hooks[i]; (h.Status == settings.HookTrusted) != (h.Why == "") {
+			if h := &s.Hooks[i]; (h.Status == settings.HookTrusted) != (h.Reason == "") {
 				t.Errorf("%s: %+v", tt.name, h)
 			}
 		}
@@ -294,7 +294,7 @@ func TestBadHookKeys(t *testing.T) {
 				continue
 			}
 			e, ok := errors.AsType[*settings.Error](err)
-			if !ok || !strings.Contains(e.Problems[0].What, tt.what) || e.Problems[0].Col != tt.col || e.Problems[0].Line != 1 {
+			if !ok || !strings.Contains(e.Problems[0].Detail, tt.what) || e.Problems[0].Col != tt.col || e.Problems[0].Line != 1 {
 				t.Errorf("%s: %v", tt.text, err)
 			}
 		}
@@ -304,9 +304,9 @@ func TestBadHookKeys(t *testing.T) {
 // ran is a runner that notes what it would run.
 type ran struct{ list []string }
 
-func (r *ran) Run(_ context.Context, d *hook.Definition, _ *hook.Input) (hook.Answer, error) {
+func (r *ran) Run(_ context.Context, d *hook.Definition, _ *hook.Input) (hook.RunResult, error) {
 	r.list = append(r.list, d.Command)
-	return hook.Answer{}, nil
+	return hook.RunResult{}, nil
 }
 
 // A script that changes while the agent runs is no longer the hook that was trusted.
@@ -321,7 +321,7 @@ func TestPinHooks(t *testing.T) {
 	s := p.load()
 	inner := &ran{}
 	pinned := s.PinHooks(inner)
-	run := func(i int, cwd string) (hook.Answer, error) {
+	run := func(i int, cwd string) (hook.RunResult, error) {
 		d := s.Hooks[i].Definition
 		return pinned.Run(t.Context(), &d, &hook.Input{Event: d.Event, CWD: cwd})
 	}
@@ -361,7 +361,7 @@ func TestPinHooks(t *testing.T) {
 	}
 	later := s.Hooks[users].Definition
 	later.Event = hook.PostToolUse
-	if later.Seal(p.path("project")) != nil {
+	if later.ComputeDigest(p.path("project")) != nil {
 		t.Fatal("no digest")
 	}
 	p.write("project/check.sh", "echo again")

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/foreign"
+	"github.com/holdfast-dev/holdfast/internal/importsettings"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -17,8 +17,8 @@ import (
 
 // ImportOptions say what [Import] takes over.
 type ImportOptions struct {
-	Options *Options // where settings lie
-	From    []string // names of programs, see [Importable]; none is all
+	Options  *Options // where settings lie
+	Programs []string // names of programs, see [Importable]; none is all
 	// Layer is where it is written: layernames.User takes the person's own files, Project those of the
 	// project, Local both the project's and the person's own in the project.
 	Layer  string
@@ -27,26 +27,26 @@ type ImportOptions struct {
 
 // Imported says what became of the settings of other programs.
 type Imported struct {
-	Layer   string      `json:"layer"`
-	File    string      `json:"file"`              // ours
-	Read    []string    `json:"read"`              // theirs
-	Taken   []Effective `json:"taken"`             // what is written, and was not there before
-	Kept    []Effective `json:"kept"`              // what ours says otherwise already
-	Left    []Foreign   `json:"no_equal"`          // what has no equal
-	DryRun  bool        `json:"dry_run,omitempty"` // nothing was written
-	Written bool        `json:"written"`
+	Layer       string               `json:"layer"`
+	File        string               `json:"file"`              // ours
+	Read        []string             `json:"read"`              // theirs
+	Imported    []Effective          `json:"taken"`             // what is written, and was not there before
+	Conflicts   []Effective          `json:"kept"`              // what ours says otherwise already
+	Unsupported []UnsupportedSetting `json:"no_equal"`          // what has no equal
+	DryRun      bool                 `json:"dry_run,omitempty"` // nothing was written
+	Written     bool                 `json:"written"`
 }
 
 // Importable are the names of programs.
 func Importable() (names []string) {
-	for _, p := range foreign.Programs {
+	for _, p := range importsettings.Programs {
 		names = append(names, string(p))
 	}
 	return names
 }
 
 // importFiles are the files of a program for a layer, the strongest first.
-func (o *Options) importFiles(p foreign.Program, layer string) []string {
+func (o *Options) importFiles(p importsettings.Program, layer string) []string {
 	in := func(dir string, names ...string) (list []string) {
 		for _, name := range names {
 			if dir != "" {
@@ -64,34 +64,34 @@ func (o *Options) importFiles(p foreign.Program, layer string) []string {
 	}
 	if layer == layernames.User {
 		switch p {
-		case foreign.Claude:
+		case importsettings.Claude:
 			return in(o.claudeHome(), projectFile)
-		case foreign.Codex:
+		case importsettings.Codex:
 			return withRules(o.codexHome())
-		case foreign.OpenCode:
+		case importsettings.OpenCode:
 			return in(o.programHome("", ".config/opencode"), "opencode.json", "opencode.jsonc", "config.json")
-		case foreign.Gemini:
+		case importsettings.Gemini:
 			return in(o.programHome("", ".gemini"), projectFile)
 		}
 	}
 	switch p {
-	case foreign.Claude:
+	case importsettings.Claude:
 		if layer == layernames.Local {
 			return in(o.Project, ".claude/"+localFile, ".claude/"+projectFile)
 		}
 		return in(o.Project, ".claude/"+projectFile)
-	case foreign.Codex:
+	case importsettings.Codex:
 		return withRules(filepath.Join(o.Project, ".codex"))
-	case foreign.OpenCode:
+	case importsettings.OpenCode:
 		return in(o.Project, "opencode.json", "opencode.jsonc", ".opencode/opencode.json")
-	case foreign.Gemini:
+	case importsettings.Gemini:
 		return in(o.Project, ".gemini/"+projectFile)
 	}
 	return nil
 }
 
-// candidate is a value that may be taken over.
-type candidate struct {
+// importable is a value that may be taken over.
+type importable struct {
 	path   []string
 	raw    json.RawMessage
 	inList bool
@@ -106,12 +106,12 @@ func Import(o *ImportOptions) (*Imported, error) {
 		return nil, err
 	}
 	out := &Imported{
-		Layer: o.Layer, File: OwnFile(o.Layer, opt.Project, opt.Home), DryRun: o.DryRun,
-		Read: []string{}, Taken: []Effective{}, Kept: []Effective{}, Left: []Foreign{},
+		Layer: o.Layer, File: LayerFile(o.Layer, opt.Project, opt.Home), DryRun: o.DryRun,
+		Read: []string{}, Imported: []Effective{}, Conflicts: []Effective{}, Unsupported: []UnsupportedSetting{},
 	}
-	var all []candidate
-	for _, p := range foreign.Programs {
-		if len(o.From) > 0 && !slices.Contains(o.From, string(p)) {
+	var all []importable
+	for _, p := range importsettings.Programs {
+		if len(o.Programs) > 0 && !slices.Contains(o.Programs, string(p)) {
 			continue
 		}
 		for _, file := range opt.importFiles(p, o.Layer) {
@@ -124,9 +124,9 @@ func Import(o *ImportOptions) (*Imported, error) {
 				return nil, err
 			}
 			for i := range src {
-				src[i].program, src[i].kind, src[i].importing = p, foreign.Settings, true
+				src[i].program, src[i].kind, src[i].importing = p, importsettings.Settings, true
 				if filepath.Ext(file) == ".rules" {
-					src[i].kind = foreign.Rules
+					src[i].kind = importsettings.Rules
 				}
 				s := decode(src[i])
 				if err := refuse(s.problems); err != nil {
@@ -134,7 +134,7 @@ func Import(o *ImportOptions) (*Imported, error) {
 				}
 				out.Read = append(out.Read, file)
 				list, left := s.candidates(out.File)
-				all, out.Left = append(all, list...), append(out.Left, left...)
+				all, out.Unsupported = append(all, list...), append(out.Unsupported, left...)
 			}
 		}
 	}
@@ -148,12 +148,12 @@ func Import(o *ImportOptions) (*Imported, error) {
 			}
 			switch {
 			case took:
-				out.Taken = append(out.Taken, c.show)
+				out.Imported = append(out.Imported, c.show)
 			case kept:
-				out.Kept = append(out.Kept, c.show)
+				out.Conflicts = append(out.Conflicts, c.show)
 			}
 		}
-		if out.Written = len(out.Taken) > 0 && !o.DryRun; len(out.Taken) == 0 {
+		if out.Written = len(out.Imported) > 0 && !o.DryRun; len(out.Imported) == 0 {
 			return nil, nil
 		}
 		return root, nil
@@ -163,13 +163,13 @@ func Import(o *ImportOptions) (*Imported, error) {
 
 // candidates are the values of another program's file that can be written into a file of ours, each
 // tried by itself; left is what cannot.
-func (s *said) candidates(file string) (list []candidate, left []Foreign) {
+func (s *parsedSource) candidates(file string) (list []importable, left []UnsupportedSetting) {
 	for _, f := range s.foreign {
 		if f.Key != "hooks" { // each is tried below
 			left = append(left, f)
 		}
 	}
-	try := func(c candidate) {
+	try := func(c importable) {
 		alone := c.raw
 		if c.inList {
 			alone = slices.Concat([]byte("["), alone, []byte("]"))
@@ -180,13 +180,13 @@ func (s *said) candidates(file string) (list []candidate, left []Foreign) {
 		if effect, ok := strings.CutPrefix(c.show.Key, "permissions."); ok && c.inList && slices.Contains([]string{"allow", "ask", "deny"}, effect) {
 			rule := policy.RuleSource{Effect: policy.Effect(effect), Text: c.show.Value, Layer: s.layer, File: file, Dir: filepath.Dir(file)}
 			if _, found, err := (policy.RuleOptions{Home: s.user, Cwd: s.dir, Resolve: Resolve}).Compile([]policy.RuleSource{rule}); err != nil {
-				left = append(left, Foreign{Key: c.show.Key, Why: found[0].What, Origin: c.show.Origin})
+				left = append(left, UnsupportedSetting{Key: c.show.Key, Reason: found[0].Detail, Origin: c.show.Origin})
 				return
 			}
 		}
 		test := decode(source{layer: s.layer, file: file, dir: filepath.Dir(file), user: s.user, data: alone})
 		if e, ok := errors.AsType[*Error](refuse(test.problems)); ok {
-			left = append(left, Foreign{Key: c.show.Key, Why: e.Problems[0].What, Origin: c.show.Origin})
+			left = append(left, UnsupportedSetting{Key: c.show.Key, Reason: e.Problems[0].Detail, Origin: c.show.Origin})
 			return
 		}
 		list = append(list, c)
@@ -204,7 +204,7 @@ func (s *said) candidates(file string) (list []candidate, left []Foreign) {
 		if value != v.value {
 			raw = Quote(value)
 		}
-		try(candidate{v.path, raw, v.inList, Effective{Key: v.key, Value: value, Origin: v.origin, From: string(s.program)}})
+		try(importable{v.path, raw, v.inList, Effective{Key: v.key, Value: value, Origin: v.origin, Program: string(s.program)}})
 	}
 	root, err := parse(s.data)
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *said) candidates(file string) (list []candidate, left []Foreign) {
 		}
 		for _, group := range m.Value.Items {
 			raw := json.RawMessage(s.data[group.At:group.End])
-			try(candidate{[]string{"hooks", m.Key}, raw, true, Effective{Key: "hooks." + m.Key, Value: string(raw), Origin: s.origin(group, m.Key), From: string(s.program)}})
+			try(importable{[]string{"hooks", m.Key}, raw, true, Effective{Key: "hooks." + m.Key, Value: string(raw), Origin: s.origin(group, m.Key), Program: string(s.program)}})
 		}
 	}
 	for _, m := range root.Field("mcpServers").Members {
@@ -224,7 +224,7 @@ func (s *said) candidates(file string) (list []candidate, left []Foreign) {
 			break
 		}
 		raw := json.RawMessage(s.data[m.Value.At:m.Value.End])
-		try(candidate{[]string{"mcpServers", m.Key}, raw, false, Effective{Key: "mcpServers." + m.Key, Value: string(raw), Origin: s.origin(m.Value, m.Key), From: string(s.program)}})
+		try(importable{[]string{"mcpServers", m.Key}, raw, false, Effective{Key: "mcpServers." + m.Key, Value: string(raw), Origin: s.origin(m.Value, m.Key), Program: string(s.program)}})
 	}
 	return list, left
 }
@@ -234,7 +234,7 @@ var rooted = lazyregexp.Must(`\A([A-Za-z]+)\((/[^/].*)\)\z`)
 
 // absolute writes a path that counts from the folder of the settings so that it means the same in a file
 // that lies elsewhere.
-func (s *said) absolute(key, value string) string {
+func (s *parsedSource) absolute(key, value string) string {
 	switch {
 	case key == "permissions.additionalDirectories" && !filepath.IsAbs(value) && !strings.HasPrefix(value, "~"):
 		return filepath.Join(s.dir, value)

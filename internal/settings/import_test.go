@@ -13,7 +13,7 @@ import (
 
 func (p place) importAs(layer string, from ...string) *settings.Imported {
 	p.t.Helper()
-	done, err := settings.Import(&settings.ImportOptions{Options: p.options(), Layer: layer, From: from})
+	done, err := settings.Import(&settings.ImportOptions{Options: p.options(), Layer: layer, Programs: from})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -86,18 +86,18 @@ func TestImport(t *testing.T) {
 	if got := p.read("home/settings.json"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if !done.Written || len(done.Read) != 2 || len(done.Taken) != 5 {
+	if !done.Written || len(done.Read) != 2 || len(done.Imported) != 5 {
 		t.Errorf("%+v", done)
 	}
-	if k := keys(done.Kept, func(e settings.Effective) string { return e.Key + " " + e.Value }); !slices.Equal(k, []string{"permissions.defaultMode acceptEdits"}) {
+	if k := keys(done.Conflicts, func(e settings.Effective) string { return e.Key + " " + e.Value }); !slices.Equal(k, []string{"permissions.defaultMode acceptEdits"}) {
 		t.Errorf("kept %q", k)
 	}
-	left := keys(done.Left, func(f settings.Foreign) string { return f.Key })
+	left := keys(done.Unsupported, func(f settings.UnsupportedSetting) string { return f.Key })
 	if !slices.Equal(left, []string{"statusLine", "permissions.allow", "hooks.Stop"}) {
 		t.Errorf("left %q", left)
 	}
-	if again := p.importAs(layernames.User); again.Written || len(again.Taken) != 0 {
-		t.Errorf("again: %+v", again.Taken)
+	if again := p.importAs(layernames.User); again.Written || len(again.Imported) != 0 {
+		t.Errorf("again: %+v", again.Imported)
 	}
 	p.load()
 }
@@ -110,14 +110,14 @@ func TestImportLayers(t *testing.T) {
 	p.write("project/.gemini/settings.json", `{"tools": {"exclude": ["web_fetch"]}}`)
 	p.write("project/opencode.jsonc", "{ // ours\n \"permission\": {\"bash\": {\"git push *\": \"deny\"}}}")
 	done := p.importAs(layernames.Project, "claude", "gemini", "opencode")
-	if k := keys(done.Taken, func(e settings.Effective) string { return e.Value }); !slices.Equal(k, []string{"Bash(a)", "Bash(git push *)", "WebFetch"}) {
+	if k := keys(done.Imported, func(e settings.Effective) string { return e.Value }); !slices.Equal(k, []string{"Bash(a)", "Bash(git push *)", "WebFetch"}) {
 		t.Errorf("%q", k)
 	}
 	if info, err := os.Stat(p.path("project/.holdfast/settings.json")); err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("%v %v", info, err)
 	}
 	done = p.importAs(layernames.Local, "claude")
-	if k := keys(done.Taken, func(e settings.Effective) string { return e.Value }); !slices.Equal(k, []string{"Bash(b)", "Bash(a)"}) {
+	if k := keys(done.Imported, func(e settings.Effective) string { return e.Value }); !slices.Equal(k, []string{"Bash(b)", "Bash(a)"}) {
 		t.Errorf("%q", k)
 	}
 }
@@ -127,7 +127,7 @@ func TestImportWritesNothing(t *testing.T) {
 	p := newPlace(t)
 	p.write("user/.claude/settings.json", `{"permissions": {"allow": ["Bash(a)"]}}`)
 	done, err := settings.Import(&settings.ImportOptions{Options: p.options(), Layer: layernames.User, DryRun: true})
-	if err != nil || len(done.Taken) != 1 || done.Written {
+	if err != nil || len(done.Imported) != 1 || done.Written {
 		t.Errorf("%v %+v", err, done)
 	}
 	p.write("user/.codex/config.toml", "a = ")
@@ -152,7 +152,9 @@ func TestEffective(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := keys(s.Effective(), func(e settings.Effective) string { return e.Key + " " + e.Value + " " + e.Origin.Layer + " " + e.From })
+	got := keys(s.Effective(), func(e settings.Effective) string {
+		return e.Key + " " + e.Value + " " + e.Origin.Layer + " " + e.Program
+	})
 	want := []string{
 		"claudeMdExcludes **/x user claude", "cleanupPeriodDays 3 user ", `compact.steps ["redact"] user `, "permissions.allow Bash(e) flag ", "permissions.ask Bash(d) project claude",
 		"permissions.defaultMode plan user ", "permissions.deny Bash(a) user ", "permissions.deny Bash(b) user claude", "prices.ollama/*.input 0 user ", "prices.ollama/*.output 0 user ",

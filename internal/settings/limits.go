@@ -11,19 +11,19 @@ import (
 )
 
 // limits are what no rule and no mode opens: forbidden globs and the sandboxes.
-func (s *Settings) limits() ([]policy.Named, error) {
-	var list []policy.Named
+func (s *Settings) limits() ([]policy.NamedPolicy, error) {
+	var list []policy.NamedPolicy
 	seen := map[string]int{}
 	add := func(name string, p policy.Policy) {
 		if seen[name]++; seen[name] > 1 {
 			name += fmt.Sprintf(" %d", seen[name])
 		}
-		list = append(list, policy.Named{Name: name, Policy: p})
+		list = append(list, policy.NamedPolicy{Name: name, Policy: p})
 	}
 	for _, g := range s.globGroups() {
 		p, err := policy.PathRules{Deny: g.globs, Origins: g.origins, Cwd: g.dir, Home: s.opt.User, Resolve: Resolve}.ForbidPolicy()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", Where(g.origins[0]), err)
+			return nil, fmt.Errorf("%s: %w", OriginText(g.origins[0]), err)
 		}
 		add("forbidden-globs", p)
 	}
@@ -35,7 +35,7 @@ func (s *Settings) limits() ([]policy.Named, error) {
 		if err != nil {
 			return nil, err
 		}
-		add("kept-keys", certain{p})
+		add("kept-keys", denyOnly{p})
 	}
 	for _, box := range s.Sandboxes {
 		name := "sandbox"
@@ -50,11 +50,11 @@ func (s *Settings) limits() ([]policy.Named, error) {
 // KeysFile is where package keys keeps the keys of providers, in HOLDFAST_HOME. No tool touches it.
 const KeysFile = "keys.json"
 
-// certain is a limit that denies what certainly touches its paths, and does not ask about commands
+// denyOnly is a limit that denies what certainly touches its paths, and does not ask about commands
 // whose paths cannot be known: those are the sandbox's matter.
-type certain struct{ policy.Policy }
+type denyOnly struct{ policy.Policy }
 
-func (c certain) Evaluate(r policy.Request) policy.Verdict {
+func (c denyOnly) Evaluate(r policy.Request) policy.Verdict {
 	if v := c.Policy.Evaluate(r); v.Effect == policy.Deny {
 		return v
 	}
@@ -68,10 +68,10 @@ func keyFiles(home string) []string {
 	return []string{literal.Replace(file), literal.Replace(Resolve(file))}
 }
 
-// own are the files that say what is allowed, and the user's HOLDFAST_HOME unless
+// ownPaths are the files that say what is allowed, and the user's HOLDFAST_HOME unless
 // the session works in it: who writes them writes the policy, whatever they are
 // called.
-func (s *Settings) own() []string {
+func (s *Settings) ownPaths() []string {
 	var list []string
 	add := func(path string) {
 		if filepath.IsAbs(path) {

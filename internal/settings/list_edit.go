@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// OwnFile is the settings file of a layer in which a person writes things down: layernames.User,
+// LayerFile is the settings file of a layer in which a person writes things down: layernames.User,
 // Project or Local, for a project and HOLDFAST_HOME.
-func OwnFile(layer, project, home string) string {
+func LayerFile(layer, project, home string) string {
 	switch layer {
 	case layernames.User:
 		return filepath.Join(home, projectFile)
@@ -100,8 +100,8 @@ func RemoveRule(layer, file, rule string) (had []policy.Effect, err error) {
 	return had, err
 }
 
-func listEdit(layer, file string) edit {
-	e := edit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
+func listEdit(layer, file string) fileEdit {
+	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
 	if layer == layernames.Project { // everybody who works on the project reads it
 		e.mode = 0o644
 	}

@@ -34,12 +34,12 @@ type Options struct {
 	MCP       []string
 	StrictMCP bool
 
-	// Given, when not nil, are the administrator's settings, the user's and the trust in
+	// Portable, when not nil, are the administrator's settings, the user's and the trust in
 	// the project, instead of what Home and Managed have of them.
-	Given *Given
+	Portable *Portable
 
-	// Alone leaves out every layer but the flags'.
-	Alone bool
+	// FlagsOnly leaves out every layer but the flags'.
+	FlagsOnly bool
 
 	// Tools are the names of the tools that there are. With them rules are looked at
 	// more closely: what they shadow, and whether there is the tool that they name.
@@ -52,7 +52,7 @@ type Flags struct {
 	Deny       []Flag
 	Mode       policy.Mode
 	Folders    []string
-	OnAsk      OnAsk
+	OnAsk      UnattendedPolicy
 	AskTimeout time.Duration
 	NoHooks    bool // none but the administrator's
 }
@@ -85,11 +85,11 @@ func Examine(o *Options) (*Settings, []Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := merger{out: &Settings{Project: opt.Project, brought: in.brought, foreign: in.foreign, others: in.others, texts: textsOf(in.own), opt: opt}, trust: in.trust}
+	m := merger{out: &Settings{Project: opt.Project, folderHooks: in.brought, foreign: in.foreign, others: in.others, texts: textsOf(in.own), opt: opt}, trust: in.trust}
 	for _, src := range in.managed {
 		m.add(decode(src))
 	}
-	m.add(opt.Flags.said(opt.Cwd))
+	m.add(opt.Flags.parse(opt.Cwd))
 	for _, s := range in.mcp {
 		m.add(s)
 	}
@@ -122,7 +122,7 @@ func (o *Options) complete() (Options, error) {
 	if opt.Managed == "" {
 		opt.Managed = DefaultManaged
 	}
-	if opt.Alone {
+	if opt.FlagsOnly {
 		opt.Project = opt.Cwd
 		return opt, nil
 	}
@@ -139,13 +139,13 @@ func (o *Options) complete() (Options, error) {
 
 // inputs are the texts of all layers, the strongest first.
 type inputs struct {
-	managed, flags, project, user []source // with those of other programs behind ours of the same layer
-	others                        bool     // files of other programs are read
-	own                           []source // of the project, without those of other programs
-	mcp                           []*said  // of --mcp-config
-	mcpFile                       *said    // of the project's .mcp.json, or nil
-	brought, foreign              string   // the digests of what the project's folder brings along: for us, for other programs
-	trust                         *Trust   // nil when there is no such thing
+	managed, flags, project, user []source        // with those of other programs behind ours of the same layer
+	others                        bool            // files of other programs are read
+	own                           []source        // of the project, without those of other programs
+	mcp                           []*parsedSource // of --mcp-config
+	mcpFile                       *parsedSource   // of the project's .mcp.json, or nil
+	brought, foreign              string          // the digests of what the project's folder brings along: for us, for other programs
+	trust                         *Trust          // nil when there is no such thing
 }
 
 // sources reads every layer's files.
@@ -153,7 +153,7 @@ func (o *Options) sources() (in inputs, err error) {
 	if in.flags, err = o.flags(); err != nil {
 		return in, err
 	}
-	if in.mcp, err = o.mcpGiven(); err != nil || o.Alone {
+	if in.mcp, err = o.mcpGiven(); err != nil || o.FlagsOnly {
 		return in, err
 	}
 	var errs [7]error

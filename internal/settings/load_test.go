@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/layernames"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -181,8 +181,8 @@ func checkRefused(t *testing.T, err error, file string, line, col int, what, hin
 	if got.File != file || got.Line != line || got.Col != col || !got.Fatal {
 		t.Errorf("%s, want %s:%d:%d", got, file, line, col)
 	}
-	if !strings.Contains(got.What, what) || !strings.Contains(got.Hint, hint) {
-		t.Errorf("%q, hint %q; want %q, %q", got.What, got.Hint, what, hint)
+	if !strings.Contains(got.Detail, what) || !strings.Contains(got.Hint, hint) {
+		t.Errorf("%q, hint %q; want %q, %q", got.Detail, got.Hint, what, hint)
 	}
 	if !strings.HasPrefix(err.Error(), got.String()) || e.Hint() != got.Hint {
 		t.Errorf("error %q, hint %q", err, e.Hint())
@@ -232,7 +232,7 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestNotPermitted(t *testing.T) {
-	missing.User(t)
+	testneed.User(t)
 	p := newPlace(t)
 	p.write("home/settings.json", "{}")
 	os.Chmod(p.path("home/settings.json"), 0)
@@ -334,7 +334,7 @@ func TestLayers(t *testing.T) {
 	if s.Mode.Value != policy.ModeAcceptEdits || s.Mode.Origin.Layer != layernames.Project || s.Mode.Origin.Line != 1 {
 		t.Errorf("mode %+v", s.Mode)
 	}
-	if s.OnAsk.Value != settings.OnAskWait || s.AskTimeout.Value != 3*time.Minute {
+	if s.OnAsk.Value != settings.UnattendedWait || s.AskTimeout.Value != 3*time.Minute {
 		t.Errorf("%+v %+v", s.OnAsk, s.AskTimeout)
 	}
 	var folders []string
@@ -368,17 +368,17 @@ func TestFlags(t *testing.T) {
 	o := p.options()
 	o.Files = []string{`{"permissions": {"defaultMode": "auto"}}`}
 	o.Flags = settings.Flags{
-		Allow: []settings.Flag{{Name: "--allowed-tools", Text: "Read"}}, Mode: policy.ModeDontAsk, OnAsk: settings.OnAskWait,
+		Allow: []settings.Flag{{Name: "--allowed-tools", Text: "Read"}}, Mode: policy.ModeDontAsk, OnAsk: settings.UnattendedWait,
 		AskTimeout: time.Hour, Folders: []string{"sub"},
 	}
 	s, err := settings.Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Mode.Value != policy.ModeDontAsk || settings.Where(s.Mode.Origin) != "--permission-mode" {
+	if s.Mode.Value != policy.ModeDontAsk || settings.OriginText(s.Mode.Origin) != "--permission-mode" {
 		t.Errorf("%+v", s.Mode)
 	}
-	if s.OnAsk.Value != settings.OnAskWait || s.AskTimeout.Value != time.Hour || s.Folders[0].Value != p.path("project/sub") {
+	if s.OnAsk.Value != settings.UnattendedWait || s.AskTimeout.Value != time.Hour || s.Folders[0].Value != p.path("project/sub") {
 		t.Errorf("%+v", s)
 	}
 	if s.Rules[0].File != "--allowed-tools" || s.Rules[0].Layer != layernames.Flag {
@@ -409,7 +409,7 @@ func TestAlone(t *testing.T) {
 	p.write("home/settings.json", `{"permissions": {"deny": ["Bash"]}}`)
 	p.write("etc/settings.json", `not even read`)
 	o := p.options()
-	o.Alone, o.Files = true, []string{`{"permissions": {"ask": ["Read"]}}`}
+	o.FlagsOnly, o.Files = true, []string{`{"permissions": {"ask": ["Read"]}}`}
 	s, err := settings.Load(o)
 	if err != nil || len(s.Rules) != 1 || s.Rules[0].Text != "Read" {
 		t.Errorf("%+v %v", s, err)

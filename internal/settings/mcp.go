@@ -55,18 +55,18 @@ type MCPServer struct {
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	OAuth   *MCPOAuth         `json:"oauth,omitempty"`
-	// Only and Without are names of its tools: all that are offered, and those that are
+	// IncludeTools and Without are names of its tools: all that are offered, and those that are
 	// not. Nil Only is all.
-	Only    []string      `json:"includeTools,omitempty"`
-	Without []string      `json:"excludeTools,omitempty"`
-	Timeout time.Duration `json:"-"` // of one call; 0 when it does not say
+	IncludeTools []string      `json:"includeTools,omitempty"`
+	ExcludeTools []string      `json:"excludeTools,omitempty"`
+	Timeout      time.Duration `json:"-"` // of one call; 0 when it does not say
 
 	Kind   string        `json:"-"` // of sub-agents, whose own it is; "" of one for the run
 	Origin policy.Origin `json:"-"`
 	Folder string        `json:"-"` // that relative paths of it count from
 	Digest string        `json:"-"` // of all of the above that has a name in JSON, in hexadecimal
 	Status MCPStatus     `json:"-"`
-	Why    string        `json:"-"` // it is not started, for people; "" when it is
+	Reason string        `json:"-"` // it is not started, for people; "" when it is
 
 	disabled bool
 }
@@ -79,8 +79,8 @@ type MCPOAuth struct {
 	Scopes       []string `json:"scopes,omitempty"`       // none: what the server asks for
 }
 
-// Brought reports whether the server comes with the folder, and so needs approval.
-func (s *MCPServer) Brought() bool { return brought(s.Origin.Layer) }
+// FromFolder reports whether the server comes with the folder, and so needs approval.
+func (s *MCPServer) FromFolder() bool { return isFolderLayer(s.Origin.Layer) }
 
 // Key is what people call the server: its name, and of one of sub-agents KIND/NAME.
 func (s *MCPServer) Key() string {
@@ -101,7 +101,7 @@ func (s *MCPServer) seal() {
 }
 
 // mcpServers reads the servers of one source.
-func (s *said) mcpServers(path string, n jsontree.Node) {
+func (s *parsedSource) mcpServers(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
@@ -120,9 +120,9 @@ func (s *said) mcpServers(path string, n jsontree.Node) {
 		}
 		s.mcpServer(path+"."+m.Key, m.Value, srv)
 		if s.lenient && len(s.problems) > before {
-			srv.Status, srv.Why = MCPInvalid, s.problems[before].String()
+			srv.Status, srv.Reason = MCPInvalid, s.problems[before].String()
 			if hint := s.problems[before].Hint; hint != "" {
-				srv.Why += "; " + hint
+				srv.Reason += "; " + hint
 			}
 			s.problems = s.problems[:before]
 		}
@@ -166,11 +166,11 @@ var foreignServer = map[string]string{
 	"auth":             "write oauth, or an Authorization header with ${VAR}",
 }
 
-// widens are keys that other programs read as "do not ask", and that a server's file
+// wideningKeys are keys that other programs read as "do not ask", and that a server's file
 // must not say here.
-var widens = []string{"alwaysAllow", "autoApprove", "trust", "autoApproveTools"}
+var wideningKeys = []string{"alwaysAllow", "autoApprove", "trust", "autoApproveTools"}
 
-func (s *said) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
+func (s *parsedSource) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
@@ -190,7 +190,7 @@ func (s *said) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 		"args": s.arguments(&srv.Args), "env": s.pairs(&srv.Env, variable().MatchString, "variable"),
 		"headers": s.pairs(&srv.Headers, isToken, "header"),
 		"oauth":   s.mcpOAuth(srv), "timeout": s.mcpTimeout(srv),
-		"includeTools": list(&srv.Only), "excludeTools": list(&srv.Without), "disabledTools": list(&srv.Without),
+		"includeTools": list(&srv.IncludeTools), "excludeTools": list(&srv.ExcludeTools), "disabledTools": list(&srv.ExcludeTools),
 		"disabled": func(path string, n jsontree.Node) {
 			if s.want(path, n, jsontree.Bool) {
 				srv.disabled = n.Text == "true"
@@ -198,14 +198,14 @@ func (s *said) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 		},
 		"description": nothing, "alwaysLoad": nothing, "gallery": nothing, "version": nothing, "name": nothing,
 	}
-	for _, key := range widens {
+	for _, key := range wideningKeys {
 		fields[key] = func(path string, n jsontree.Node) {
 			if n.Text == "false" || n.Kind == jsontree.List && len(n.Items) == 0 {
 				return
 			}
 			line, col := s.position(n.At)
 			s.notes = append(s.notes, Problem{
-				Layer: s.layer, File: s.file, Line: line, Col: col, What: path + " does not count: a server does not say what is allowed",
+				Layer: s.layer, File: s.file, Line: line, Col: col, Detail: path + " does not count: a server does not say what is allowed",
 				Hint: "write a rule: permissions.allow mcp__" + srv.Name + "__TOOL",
 			})
 		}
@@ -221,7 +221,7 @@ func (s *said) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 }
 
 // mcpTransport settles how the server is spoken to, and that it says what that needs.
-func (s *said) mcpTransport(path string, n jsontree.Node, kind string, srv *MCPServer) {
+func (s *parsedSource) mcpTransport(path string, n jsontree.Node, kind string, srv *MCPServer) {
 	refuse := func(field, hint, format string, args ...any) {
 		s.fault(find(&n, field), hint, path+": "+format, args...)
 	}
@@ -268,7 +268,7 @@ func (s *said) mcpTransport(path string, n jsontree.Node, kind string, srv *MCPS
 }
 
 // arguments are texts that may be empty.
-func (s *said) arguments(to *[]string) func(string, jsontree.Node) {
+func (s *parsedSource) arguments(to *[]string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		if !s.want(path, n, jsontree.List) {
 			return
@@ -284,7 +284,7 @@ func (s *said) arguments(to *[]string) func(string, jsontree.Node) {
 
 // pairs are texts by name. A number or a truth value counts as its text, as people write
 // them for variables.
-func (s *said) pairs(to *map[string]string, good func(string) bool, what string) func(string, jsontree.Node) {
+func (s *parsedSource) pairs(to *map[string]string, good func(string) bool, what string) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		if !s.want(path, n, jsontree.Object) {
 			return
@@ -314,7 +314,7 @@ func isToken(name string) bool {
 	})
 }
 
-func (s *said) mcpOAuth(srv *MCPServer) func(string, jsontree.Node) {
+func (s *parsedSource) mcpOAuth(srv *MCPServer) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		o := &MCPOAuth{}
 		srv.OAuth = o
@@ -345,7 +345,7 @@ const (
 	maxTimeout = 24 * time.Hour
 )
 
-func (s *said) mcpTimeout(srv *MCPServer) func(string, jsontree.Node) {
+func (s *parsedSource) mcpTimeout(srv *MCPServer) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		ms, err := strconv.Atoi(n.Text)
 		d := time.Duration(ms) * time.Millisecond
@@ -358,8 +358,8 @@ func (s *said) mcpTimeout(srv *MCPServer) func(string, jsontree.Node) {
 }
 
 // decodeMCP reads a file of servers, a project's or one of --mcp-config.
-func decodeMCP(src source, lenient bool) *said {
-	s := &said{source: src, lenient: lenient}
+func decodeMCP(src source, lenient bool) *parsedSource {
+	s := &parsedSource{source: src, lenient: lenient}
 	root, err := parse(src.data)
 	if err != nil {
 		s.parseFault(err)
@@ -381,8 +381,8 @@ func decodeMCP(src source, lenient bool) *said {
 
 // mcpProject reads the servers that the project's folder brings along in a file of its own.
 // What is wrong with one server keeps out that one: the file belongs to other programs too.
-func (o *Options) mcpProject() (*said, error) {
-	if o.Given != nil {
+func (o *Options) mcpProject() (*parsedSource, error) {
+	if o.Portable != nil {
 		return nil, nil
 	}
 	file := filepath.Join(o.Project, mcpFile)
@@ -401,14 +401,14 @@ func (o *Options) mcpProject() (*said, error) {
 }
 
 // mcpGiven reads what --mcp-config names, the last one the strongest.
-func (o *Options) mcpGiven() ([]*said, error) {
+func (o *Options) mcpGiven() ([]*parsedSource, error) {
 	given := *o
 	given.Files = o.MCP
 	src, err := given.flags()
 	if err != nil {
 		return nil, err
 	}
-	var list []*said
+	var list []*parsedSource
 	for _, s := range src {
 		s.file = strings.Replace(s.file, "--settings", "--mcp-config", 1)
 		said := decodeMCP(s, false)
@@ -418,8 +418,8 @@ func (o *Options) mcpGiven() ([]*said, error) {
 	return list, nil
 }
 
-// mcpSaid is what one source says about MCP servers.
-type mcpSaid struct {
+// parsedMCP is what one source says about MCP servers.
+type parsedMCP struct {
 	servers  []MCPServer
 	disabled []Value[string] // disabledMcpjsonServers
 	allowed  *[]mcpPattern   // allowedMcpServers; nil: nobody says

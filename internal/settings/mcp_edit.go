@@ -40,9 +40,9 @@ func EditMCP(scope MCPScope, file, name string, definition json.RawMessage) (rep
 			return false, err
 		}
 	}
-	e := edit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
+	e := fileEdit{layer: layer, file: file, mode: 0o600, check: func(src source) error { return refuse(decode(src).problems) }}
 	if scope == MCPProject { // everybody who works on the project reads it
-		e.mode, e.mends = 0o644, true
+		e.mode, e.mayRepair = 0o644, true
 		e.check = func(src source) error { return refuse(decodeMCP(src, false).problems) }
 	}
 	_, err = e.do(func(root []member) ([]member, error) {
@@ -64,7 +64,7 @@ func usableMCP(layer string, name string, definition json.RawMessage) error {
 	alone := joined([]member{{"mcpServers", joined([]member{{name, definition}})}})
 	if _, err := parse(alone); !json.Valid(definition) || err != nil {
 		return &Error{Problems: []Problem{{
-			Layer: layer, What: fmt.Sprintf("the definition of %q is no JSON", name), Hint: `write an object such as {"command": "some-server", "args": ["."]}`, Fatal: true,
+			Layer: layer, Detail: fmt.Sprintf("the definition of %q is no JSON", name), Hint: `write an object such as {"command": "some-server", "args": ["."]}`, Fatal: true,
 		}}}
 	}
 	return refuse(decodeMCP(source{layer: layer, data: alone}, false).problems)
@@ -88,7 +88,7 @@ func HasMCP(scope MCPScope, file, name string) (bool, error) {
 	return slices.ContainsFunc(servers, func(m member) bool { return m.key == name }), err
 }
 
-// Brings reports whether a layer is a settings file that comes with the folder.
-func (s *Settings) Brings(l Layer) bool {
-	return brought(l.Layer) && filepath.Base(l.File) != mcpFile
+// IsFolderLayer reports whether a layer is a settings file that comes with the folder.
+func (s *Settings) IsFolderLayer(l Layer) bool {
+	return isFolderLayer(l.Layer) && filepath.Base(l.File) != mcpFile
 }

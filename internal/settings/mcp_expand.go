@@ -15,7 +15,7 @@ import (
 func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, bool)) (MCPServer, error) {
 	out := *srv
 	if srv.Status != MCPApproved {
-		return out, mcpError(srv, "%s: %s", srv.Status, srv.Why)
+		return out, mcpError(srv, "%s: %s", srv.Status, srv.Reason)
 	}
 	var missing []string
 	fill := func(text string) string {
@@ -68,7 +68,7 @@ func (s *Settings) ExpandMCP(srv *MCPServer, getenv func(name string) (string, b
 // another one.
 func (s *Settings) mcpDir(srv *MCPServer) string {
 	base := srv.Folder
-	if !srv.Brought() {
+	if !srv.FromFolder() {
 		base = s.Project
 	}
 	switch {
@@ -119,8 +119,8 @@ func expand(text string, getenv func(string) (string, bool)) (full string, missi
 	return b.String(), missing
 }
 
-// Reads are the variables of the environment that the server gets to know by ${VAR}.
-func (s *MCPServer) Reads() []string {
+// EnvReads are the variables of the environment that the server gets to know by ${VAR}.
+func (s *MCPServer) EnvReads() []string {
 	found := map[string]bool{}
 	note := func(name string) (string, bool) {
 		found[name] = true

@@ -10,7 +10,7 @@ import (
 // status and keeps out that one. notes tell of what has no effect. Nothing is started
 // before [Settings.JudgeServers].
 func KindServers(file string, text []byte, n *jsontree.Node) (list []MCPServer, notes []Problem) {
-	s := &said{source: source{file: file, data: text}, lenient: true}
+	s := &parsedSource{source: source{file: file, data: text}, lenient: true}
 	s.mcpServers("mcpServers", *n)
 	return s.mcp.servers, s.notes
 }
@@ -27,11 +27,11 @@ func (s *Settings) JudgeServers(list []MCPServer) error {
 		switch {
 		case srv.Status == MCPInvalid:
 		case s.FindMCP(srv.Name) != nil:
-			srv.Status, srv.Why = MCPInvalid, "there is another server of that name, and rules could not tell their tools apart; rename it"
+			srv.Status, srv.Reason = MCPInvalid, "there is another server of that name, and rules could not tell their tools apart; rename it"
 		case s.opt.StrictMCP && srv.Origin.Layer != layernames.Flag:
-			srv.Status, srv.Why = MCPDisabled, "--strict-mcp-config"
+			srv.Status, srv.Reason = MCPDisabled, "--strict-mcp-config"
 		default:
-			srv.Status, srv.Why = s.mcpStatus(srv, trust)
+			srv.Status, srv.Reason = s.mcpStatus(srv, trust)
 		}
 	}
 	return nil

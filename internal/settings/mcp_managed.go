@@ -44,7 +44,7 @@ func (p *mcpPattern) denies(srv *MCPServer) bool {
 }
 
 // mcpPatterns reads allowedMcpServers and deniedMcpServers.
-func (s *said) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
+func (s *parsedSource) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
 	list := []mcpPattern{}
 	if !s.want(path, n, jsontree.List) {
 		return list
@@ -78,9 +78,9 @@ func (s *said) mcpPatterns(path string, n jsontree.Node) []mcpPattern {
 	return list
 }
 
-func (s *said) deniedMCP(path string, n jsontree.Node) { s.mcp.denied = s.mcpPatterns(path, n) }
+func (s *parsedSource) deniedMCP(path string, n jsontree.Node) { s.mcp.denied = s.mcpPatterns(path, n) }
 
-func (s *said) allowedMCP(path string, n jsontree.Node) {
+func (s *parsedSource) allowedMCP(path string, n jsontree.Node) {
 	if s.layer != layernames.Managed {
 		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
 		return
@@ -91,7 +91,7 @@ func (s *said) allowedMCP(path string, n jsontree.Node) {
 
 // managedMCPOnly is what holds anyway: nobody but the administrator has a list of what
 // may be used.
-func (s *said) managedMCPOnly(path string, n jsontree.Node) {
+func (s *parsedSource) managedMCPOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):
 	case s.layer != layernames.Managed:
@@ -102,7 +102,7 @@ func (s *said) managedMCPOnly(path string, n jsontree.Node) {
 }
 
 // byName refuses to approve servers by their names, whatever they are.
-func (s *said) byName(path string, n jsontree.Node) {
+func (s *parsedSource) byName(path string, n jsontree.Node) {
 	const hint = "approve each as it is: holdfast mcp approve NAME"
 	switch {
 	case path == "enableAllProjectMcpServers" && s.want(path, n, jsontree.Bool) && n.Text == "true":
@@ -112,7 +112,7 @@ func (s *said) byName(path string, n jsontree.Node) {
 	}
 }
 
-func (s *said) disabledMCP(path string, n jsontree.Node) {
+func (s *parsedSource) disabledMCP(path string, n jsontree.Node) {
 	s.texts(path, n, func(_ string, item jsontree.Node) {
 		s.mcp.disabled = append(s.mcp.disabled, Value[string]{item.Text, s.origin(item, item.Text)})
 	})
@@ -130,7 +130,7 @@ type mcpRules struct {
 func (r *mcpRules) forbids(srv *MCPServer) string {
 	for i := range r.denied {
 		if r.denied[i].denies(srv) {
-			return "deniedMcpServers, " + Where(r.denied[i].origin)
+			return "deniedMcpServers, " + OriginText(r.denied[i].origin)
 		}
 	}
 	for _, list := range r.allowed {

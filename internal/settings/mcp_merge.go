@@ -11,7 +11,7 @@ import (
 
 // addMCP takes in what a layer says about servers. Of two of one name the stronger
 // layer's counts.
-func (m *merger) addMCP(s *said) {
+func (m *merger) addMCP(s *parsedSource) {
 	m.problems = append(m.problems, s.notes...)
 	m.out.mcp.disabled = append(m.out.mcp.disabled, s.mcp.disabled...)
 	m.out.mcp.denied = append(m.out.mcp.denied, s.mcp.denied...)
@@ -33,7 +33,7 @@ func (m *merger) checkMCP() {
 	for i := range m.out.MCPServers {
 		srv := &m.out.MCPServers[i]
 		if srv.Status == "" {
-			srv.Status, srv.Why = m.out.mcpStatus(srv, m.trust)
+			srv.Status, srv.Reason = m.out.mcpStatus(srv, m.trust)
 		}
 	}
 	slices.SortStableFunc(m.out.MCPServers, func(a, b MCPServer) int { return cmp.Compare(a.Name, b.Name) })
@@ -46,10 +46,10 @@ func (s *Settings) mcpStatus(srv *MCPServer, trust *Trust) (MCPStatus, string) {
 	if srv.disabled {
 		return MCPDisabled, "its definition says disabled"
 	}
-	if o := named(s.mcp.disabled, srv.Name); o != nil && srv.Brought() {
-		return MCPDisabled, "disabledMcpjsonServers, " + Where(*o)
+	if o := named(s.mcp.disabled, srv.Name); o != nil && srv.FromFolder() {
+		return MCPDisabled, "disabledMcpjsonServers, " + OriginText(*o)
 	}
-	if !srv.Brought() {
+	if !srv.FromFolder() {
 		return MCPApproved, ""
 	}
 	known := trust.server(s.Project, srv.Key())
@@ -59,13 +59,13 @@ func (s *Settings) mcpStatus(srv *MCPServer, trust *Trust) (MCPStatus, string) {
 	case known.Digest != srv.Digest:
 		return MCPChanged, "it is not what was approved any more"
 	case known.Rejected:
-		return MCPRejected, "it was rejected " + known.At.Format(time.DateOnly)
+		return MCPRejected, "it was rejected " + known.DecidedAt.Format(time.DateOnly)
 	}
 	return MCPApproved, ""
 }
 
 // MCPNotice says that servers are left out, and what to do about it.
-type MCPNotice struct{ What, Hint string }
+type MCPNotice struct{ Text, Hint string }
 
 // MCPNotices says which servers of a folder are left out: those that cannot be understood,
 // and those that nobody has approved.
@@ -80,7 +80,7 @@ func MCPNotices(folder string, list []MCPServer) []MCPNotice {
 		case MCPChanged:
 			wait, names = append(wait, srv.Key()+" (changed)"), append(names, srv.Key())
 		case MCPInvalid:
-			told = append(told, MCPNotice{fmt.Sprintf("the MCP server %s is left out: %s", srv.Key(), srv.Why), "holdfast mcp get " + srv.Key()})
+			told = append(told, MCPNotice{fmt.Sprintf("the MCP server %s is left out: %s", srv.Key(), srv.Reason), "holdfast mcp get " + srv.Key()})
 		case MCPApproved, MCPRejected, MCPDisabled, MCPDenied:
 		}
 	}
@@ -108,10 +108,10 @@ func (s *Settings) FindMCP(name string) *MCPServer {
 
 // TrustedServer is an MCP server of a folder about which a person has decided.
 type TrustedServer struct {
-	Name     string    `json:"name"`   // [MCPServer.Key]
-	Digest   string    `json:"digest"` // [MCPServer].Digest
-	At       time.Time `json:"at"`
-	Rejected bool      `json:"rejected,omitempty"`
+	Name      string    `json:"name"`   // [MCPServer.Key]
+	Digest    string    `json:"digest"` // [MCPServer].Digest
+	DecidedAt time.Time `json:"at"`
+	Rejected  bool      `json:"rejected,omitempty"`
 }
 
 // server is what was decided about a server.
@@ -130,9 +130,9 @@ func (t *Trust) server(folder, name string) *TrustedServer {
 // rejects it, as it is written now.
 func (t *Trust) DecideServer(s *Settings, srv *MCPServer, approved bool, now time.Time) error {
 	f := t.doc.Folders[s.Project]
-	f.Servers = withServer(f.Servers, TrustedServer{Name: srv.Key(), Digest: srv.Digest, At: now.UTC(), Rejected: !approved})
-	if f.At.IsZero() {
-		f.At = now.UTC()
+	f.Servers = withServer(f.Servers, TrustedServer{Name: srv.Key(), Digest: srv.Digest, DecidedAt: now.UTC(), Rejected: !approved})
+	if f.TrustedAt.IsZero() {
+		f.TrustedAt = now.UTC()
 	}
 	t.doc.Folders[s.Project] = f
 	return t.save()
@@ -165,12 +165,12 @@ func withServer(list []TrustedServer, s TrustedServer) []TrustedServer {
 func (s *Settings) trustableServers(list []TrustedServer, now time.Time) []TrustedServer {
 	for i := range s.MCPServers {
 		srv := &s.MCPServers[i]
-		if !srv.Brought() || srv.Status == MCPInvalid || filepath.Base(srv.Origin.File) == mcpFile {
+		if !srv.FromFolder() || srv.Status == MCPInvalid || filepath.Base(srv.Origin.File) == mcpFile {
 			continue
 		}
 		known := slices.ContainsFunc(list, func(t TrustedServer) bool { return t.Name == srv.Name && t.Digest == srv.Digest })
 		if !known { // a no to it stands
-			list = withServer(list, TrustedServer{Name: srv.Name, Digest: srv.Digest, At: now.UTC()})
+			list = withServer(list, TrustedServer{Name: srv.Name, Digest: srv.Digest, DecidedAt: now.UTC()})
 		}
 	}
 	return list

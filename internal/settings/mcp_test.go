@@ -59,7 +59,7 @@ func TestMCPServersOfAllLayers(t *testing.T) {
 		t.Errorf("of four servers of one name %s counts", got)
 	}
 	list := settings.MCPNotices(s.Project, s.MCPServers)
-	if len(list) != 1 || !strings.Contains(list[0].What, "all, file, project") || list[0].Hint != "look at it, then: holdfast mcp approve all file project" {
+	if len(list) != 1 || !strings.Contains(list[0].Text, "all, file, project") || list[0].Hint != "look at it, then: holdfast mcp approve all file project" {
 		t.Errorf("notices %q", list)
 	}
 
@@ -189,7 +189,7 @@ func TestMCPExpand(t *testing.T) {
 		!slices.Equal(got.Args, []string{"$TOOL", "", "full", "${ODD-NAME}", "${OPEN"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if reads := s.FindMCP("run").Reads(); !slices.Equal(reads, []string{"EMPTY", "KEY", "TOOL"}) {
+	if reads := s.FindMCP("run").EnvReads(); !slices.Equal(reads, []string{"EMPTY", "KEY", "TOOL"}) {
 		t.Errorf("it reads %q", reads)
 	}
 	if web, err := open("web", map[string]string{"KEY": "k", "URL": "https://ok.example/"}); err != nil || web.Headers["Authorization"] != "Bearer k" || web.OAuth.ClientID != "k" {
@@ -241,7 +241,7 @@ func TestMCPRefused(t *testing.T) {
 		p.write("project/.mcp.json", `{"mcpServers": {"good": {"command": "g"}, "s": `+def+`}}`)
 		s := p.load()
 		wantServers(t, s, "good pending", "s invalid")
-		if why := s.FindMCP("s").Why; !strings.Contains(why, want) || !strings.Contains(why, ".mcp.json:1:") {
+		if why := s.FindMCP("s").Reason; !strings.Contains(why, want) || !strings.Contains(why, ".mcp.json:1:") {
 			t.Errorf("%s: %s, want %s", def, why, want)
 		}
 		if _, err := s.ExpandMCP(s.FindMCP("s"), os.LookupEnv); err == nil {
@@ -281,7 +281,7 @@ func TestMCPFieldsOfOthers(t *testing.T) {
 	s := p.load()
 	wantServers(t, s, "alias pending", "off disabled", "some pending")
 	some := s.FindMCP("some")
-	if !slices.Equal(some.Only, []string{"a"}) || !slices.Equal(some.Without, []string{"b"}) || some.Timeout != time.Minute || s.FindMCP("alias").Type != settings.MCPHTTP {
+	if !slices.Equal(some.IncludeTools, []string{"a"}) || !slices.Equal(some.ExcludeTools, []string{"b"}) || some.Timeout != time.Minute || s.FindMCP("alias").Type != settings.MCPHTTP {
 		t.Errorf("%+v", some)
 	}
 	var said []string
@@ -293,7 +293,7 @@ func TestMCPFieldsOfOthers(t *testing.T) {
 	}
 }
 
-func TestMCPFileThatIsNone(t *testing.T) {
+func TestInvalidMCPFile(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"mcpServers": {`:                   "not JSON",
 		`{"servers": {}}`:                    `unknown key "servers"`,
@@ -353,7 +353,7 @@ func TestMCPPlaceholderOfASandbox(t *testing.T) {
 }
 
 // Who takes back what was decided about the last server still trusts the rest of the folder.
-func TestForgettingAServerForgetsNothingElse(t *testing.T) {
+func TestRevokeOneServer(t *testing.T) {
 	p := newPlace(t)
 	p.write("project/.mcp.json", `{"mcpServers": {"s": {"command": "c"}}}`)
 	p.decide("s", true)

@@ -13,11 +13,11 @@ import (
 
 // merger joins what the layers say. They are added in order, the strongest first.
 type merger struct {
-	out      *Settings
-	written  []policy.RuleSource // all rules, also those that do not count
-	wishes   []wish              // modes that somebody asks for who may only ask for a stricter one
-	dead     []policy.RuleSource // rules that can never match
-	problems []Problem
+	out           *Settings
+	written       []policy.RuleSource // all rules, also those that do not count
+	stricterModes []stricterMode      // modes that somebody asks for who may only ask for a stricter one
+	neverMatching []policy.RuleSource // rules that can never match
+	problems      []Problem
 
 	strict, off, mask, override Value[*bool]
 	compact                     Value[*bool]
@@ -27,13 +27,13 @@ type merger struct {
 	foreignHooksOff *policy.Origin // who switches off the hooks in them
 }
 
-// wish is a mode that counts when it is stricter than the one that would be in force.
-type wish struct {
+// stricterMode is a mode that counts when it is stricter than the one that would be in force.
+type stricterMode struct {
 	mode Value[policy.Mode]
-	by   *said
+	by   *parsedSource
 }
 
-func (m *merger) add(s *said) {
+func (m *merger) add(s *parsedSource) {
 	m.problems = append(m.problems, s.problems...)
 	if s.program != "" {
 		m.addForeign(s)
@@ -42,7 +42,7 @@ func (m *merger) add(s *said) {
 	m.out.values = append(m.out.values, s.values...)
 	m.written = append(m.written, s.rules...)
 	if s.file != "" {
-		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: s.untrusted, From: string(s.program)})
+		m.out.Layers = append(m.out.Layers, Layer{Layer: s.layer, File: s.file, Rules: len(s.rules), Untrusted: s.untrusted, Program: string(s.program)})
 	}
 	m.out.Forbidden = append(m.out.Forbidden, s.forbidden...)
 	if m.out.NoBypass == nil {
@@ -73,7 +73,7 @@ func (m *merger) add(s *said) {
 }
 
 // addUntrusted takes what forbids and asks, and notes the rest.
-func (m *merger) addUntrusted(s *said) {
+func (m *merger) addUntrusted(s *parsedSource) {
 	for _, r := range s.rules {
 		if r.Effect == policy.Allow {
 			m.ignore("allow rule "+r.Text, ruleOrigin(r))
@@ -101,12 +101,12 @@ func (m *merger) addUntrusted(s *said) {
 	case m.out.Mode.Value != "": // a stronger layer has said it
 		m.ignore("defaultMode "+s.mode.Origin.Rule, s.mode.Origin)
 	default:
-		m.wishes = append(m.wishes, wish{s.mode, s})
+		m.stricterModes = append(m.stricterModes, stricterMode{s.mode, s})
 	}
 }
 
 func (m *merger) ignore(what string, o policy.Origin) {
-	m.out.Ignored = append(m.out.Ignored, Ignored{What: what, Origin: o})
+	m.out.Ignored = append(m.out.Ignored, Ignored{Setting: what, Origin: o})
 }
 
 // prefer keeps what the stronger layer said.
@@ -120,7 +120,7 @@ func prefer[T comparable](into *Value[T], v Value[T]) {
 // finish settles what depends on all layers and returns every problem, the fatal
 // ones first.
 func (m *merger) finish() (*Settings, []Problem) {
-	for _, w := range m.wishes {
+	for _, w := range m.stricterModes {
 		o := w.mode.Origin
 		switch {
 		case m.out.Mode.Value != w.mode.Value && stricter(w.mode.Value, cmp.Or(m.out.Mode.Value, policy.ModeDefault)):
@@ -128,13 +128,13 @@ func (m *merger) finish() (*Settings, []Problem) {
 		case w.by.untrusted:
 			m.ignore("defaultMode "+o.Rule, o)
 		case w.mode.Value != policy.ModeDefault:
-			m.out.Foreign = append(m.out.Foreign, Foreign{
-				Key: "permissions.defaultMode", Why: "the mode " + o.Rule + " was chosen for " + w.by.program.String() + ": choose one here by --permission-mode, or in Holdfast's own settings", Origin: o, Quiet: true,
+			m.out.Foreign = append(m.out.Foreign, UnsupportedSetting{
+				Key: "permissions.defaultMode", Reason: "the mode " + o.Rule + " was chosen for " + w.by.program.String() + ": choose one here by --permission-mode, or in Holdfast's own settings", Origin: o, Silent: true,
 			})
 		}
 	}
 	if m.override.Value != nil {
-		m.out.AskToOverride = Value[bool]{*m.override.Value, m.override.Origin}
+		m.out.AllowOverride = Value[bool]{*m.override.Value, m.override.Origin}
 	}
 	m.checkNetwork()
 	m.checkRules()
@@ -159,7 +159,7 @@ func (m *merger) checkNetwork() {
 	if !slices.ContainsFunc(m.out.Sandboxes, func(b Sandbox) bool { return !b.Untrusted && b.Settings.Network != nil }) {
 		return
 	}
-	m.out.Ignored = slices.DeleteFunc(m.out.Ignored, func(i Ignored) bool { return i.What == "sandbox.network.allowedDomains" })
+	m.out.Ignored = slices.DeleteFunc(m.out.Ignored, func(i Ignored) bool { return i.Setting == "sandbox.network.allowedDomains" })
 }
 
 // sortProblems puts the fatal ones first, then follows the layers and their lines.
@@ -181,18 +181,18 @@ func (m *merger) checkRules() {
 		found = m.out.ruleOptions().Lint(m.written, tools)
 	}
 	for _, p := range found {
-		if strings.HasPrefix(p.What, "it can never match") {
-			m.dead = append(m.dead, p.Rule)
+		if strings.HasPrefix(p.Detail, "it can never match") {
+			m.neverMatching = append(m.neverMatching, p.Rule)
 		}
 		if !p.Fatal && slices.Contains(m.foreignFiles, p.Rule.File) { // it is not for people here to change
-			m.out.Foreign = append(m.out.Foreign, Foreign{
-				Key: "permissions." + string(p.Rule.Effect) + " " + p.Rule.Text, Why: p.What, Origin: ruleOrigin(p.Rule), Quiet: true,
+			m.out.Foreign = append(m.out.Foreign, UnsupportedSetting{
+				Key: "permissions." + string(p.Rule.Effect) + " " + p.Rule.Text, Reason: p.Detail, Origin: ruleOrigin(p.Rule), Silent: true,
 			})
 			continue
 		}
 		m.problems = append(m.problems, Problem{
 			Layer: p.Rule.Layer, File: p.Rule.File, Line: p.Rule.Line, Col: p.Rule.Col,
-			What: fmt.Sprintf("%s rule %q: %s", p.Rule.Effect, p.Rule.Text, p.What), Hint: p.Hint, Fatal: p.Fatal,
+			Detail: fmt.Sprintf("%s rule %q: %s", p.Rule.Effect, p.Rule.Text, p.Detail), Hint: p.Hint, Fatal: p.Fatal,
 		})
 	}
 }
@@ -201,14 +201,14 @@ func (m *merger) checkMode() {
 	if err := m.out.CheckMode(m.out.Mode.Value); err != nil {
 		o := m.out.Mode.Origin
 		m.problems = append(m.problems, Problem{
-			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, What: err.Error(), Hint: "choose another mode", Fatal: true,
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Detail: err.Error(), Hint: "choose another mode", Fatal: true,
 		})
 	}
 	if m.out.Mode.Value == policy.ModeRestricted && !m.allowsAnything() {
 		o := m.out.Mode.Origin
 		m.problems = append(m.problems, Problem{
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Fatal: true,
-			What: "mode restricted without any allow rule: the list of what is allowed is empty", Hint: "give --allowed-tools",
+			Detail: "mode restricted without any allow rule: the list of what is allowed is empty", Hint: "give --allowed-tools",
 		})
 	}
 }
@@ -216,7 +216,7 @@ func (m *merger) checkMode() {
 // allowsAnything reports whether there is an allow rule that can match.
 func (m *merger) allowsAnything() bool {
 	return slices.ContainsFunc(m.out.Rules, func(r policy.RuleSource) bool {
-		return r.Effect == policy.Allow && !slices.Contains(m.dead, r)
+		return r.Effect == policy.Allow && !slices.Contains(m.neverMatching, r)
 	})
 }
 
@@ -224,15 +224,15 @@ func (m *merger) allowsAnything() bool {
 func (s *Settings) CheckMode(mode policy.Mode) error {
 	if mode == policy.ModeBypass && s.NoBypass != nil {
 		return &Error{Problems: []Problem{{
-			What: fmt.Sprintf("mode %s is disabled by %s", mode, Where(*s.NoBypass)), Hint: "choose another mode", Fatal: true,
+			Detail: fmt.Sprintf("mode %s is disabled by %s", mode, OriginText(*s.NoBypass)), Hint: "choose another mode", Fatal: true,
 		}}}
 	}
 	return nil
 }
 
-// said makes a layer of what flags say.
-func (f *Flags) said(cwd string) *said {
-	s := &said{source: source{layer: layernames.Flag, dir: cwd}}
+// parse makes a layer of what flags say.
+func (f *Flags) parse(cwd string) *parsedSource {
+	s := &parsedSource{source: source{layer: layernames.Flag, dir: cwd}}
 	rules := func(effect policy.Effect, list []Flag) {
 		for _, r := range list {
 			s.rules = append(s.rules, policy.RuleSource{Effect: effect, Text: r.Text, Layer: layernames.Flag, File: r.Name, Dir: cwd})
@@ -247,7 +247,7 @@ func (f *Flags) said(cwd string) *said {
 		s.mode = Value[policy.Mode]{f.Mode, origin("--permission-mode", string(f.Mode))}
 	}
 	if f.OnAsk != "" {
-		s.onAsk = Value[OnAsk]{f.OnAsk, origin("--on-ask", string(f.OnAsk))}
+		s.onAsk = Value[UnattendedPolicy]{f.OnAsk, origin("--on-ask", string(f.OnAsk))}
 	}
 	if f.AskTimeout != 0 {
 		s.askTimeout.Value, s.askTimeout.Origin = f.AskTimeout, origin("--ask-timeout", f.AskTimeout.String())
@@ -261,7 +261,7 @@ func (f *Flags) said(cwd string) *said {
 		}
 		s.folders = append(s.folders, Value[string]{filepath.Clean(dir), origin("--add-dir", dir)})
 	}
-	s.flagLeaves()
+	s.flagValues()
 	return s
 }
 
@@ -269,8 +269,8 @@ func ruleOrigin(r policy.RuleSource) policy.Origin {
 	return policy.Origin{Rule: r.Text, Layer: r.Layer, File: r.File, Line: r.Line, Col: r.Col}
 }
 
-// Where writes an origin's place: "file:line:col", or the flag's name.
-func Where(o policy.Origin) string {
+// OriginText writes an origin's place: "file:line:col", or the flag's name.
+func OriginText(o policy.Origin) string {
 	switch {
 	case o.File == "":
 		return o.Layer

@@ -48,8 +48,8 @@ func (m *Models) PriceOf(provider, name string) (Price, bool) {
 	return p, ok
 }
 
-// ours refuses a block in the settings of a folder, which does not say who is paid.
-func (s *said) ours(path string, n jsontree.Node, why string) bool {
+// requireUserLayer refuses a block in the settings of a folder, which does not say who is paid.
+func (s *parsedSource) requireUserLayer(path string, n jsontree.Node, why string) bool {
 	if s.layer != layernames.Project && s.layer != layernames.Local {
 		return true
 	}
@@ -58,8 +58,8 @@ func (s *said) ours(path string, n jsontree.Node, why string) bool {
 }
 
 // retryBlock reads retry.
-func (s *said) retryBlock(path string, n jsontree.Node) {
-	if !s.ours(path, n, "how often a model is asked again") {
+func (s *parsedSource) retryBlock(path string, n jsontree.Node) {
+	if !s.requireUserLayer(path, n, "how often a model is asked again") {
 		return
 	}
 	var count Value[int]
@@ -72,7 +72,7 @@ func (s *said) retryBlock(path string, n jsontree.Node) {
 	}
 }
 
-func (s *said) duration(into *Value[time.Duration]) func(string, jsontree.Node) {
+func (s *parsedSource) duration(into *Value[time.Duration]) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		text, ok := s.text(path, n)
 		if !ok {
@@ -90,8 +90,8 @@ func (s *said) duration(into *Value[time.Duration]) func(string, jsontree.Node) 
 const priceHint = `write {"input": 3, "output": 15} in US dollars per million tokens, with cacheRead and cacheWrite where they differ from input, or "reported" where the provider's answers say what they cost`
 
 // pricesBlock reads prices.
-func (s *said) pricesBlock(path string, n jsontree.Node) {
-	if !s.ours(path, n, "what a model costs") || !s.want(path, n, jsontree.Object) {
+func (s *parsedSource) pricesBlock(path string, n jsontree.Node) {
+	if !s.requireUserLayer(path, n, "what a model costs") || !s.want(path, n, jsontree.Object) {
 		return
 	}
 	s.models.Prices = map[string]Price{}
@@ -107,7 +107,7 @@ func (s *said) pricesBlock(path string, n jsontree.Node) {
 	}
 }
 
-func (s *said) price(at string, n jsontree.Node) (Price, bool) {
+func (s *parsedSource) price(at string, n jsontree.Node) (Price, bool) {
 	out := Price{Origin: s.origin(n, at)}
 	if n.Kind == jsontree.Text && n.Text == "reported" {
 		out.Reported = true
@@ -152,7 +152,7 @@ func (s *said) price(at string, n jsontree.Node) (Price, bool) {
 
 // addModels takes the strongest layer's word, key by key. Of a folder only the models' names
 // get here.
-func (m *merger) addModels(s *said) {
+func (m *merger) addModels(s *parsedSource) {
 	out := &m.out.Models
 	if s.untrusted {
 		for key, v := range map[string]Value[string]{"model": s.models.Model, "smallModel": s.models.Small} {

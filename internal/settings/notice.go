@@ -21,11 +21,11 @@ func (s *Settings) Notice() (what, hint string) {
 	rules := 0
 	var words []string
 	for _, i := range s.Ignored {
-		if strings.HasPrefix(i.What, "allow rule ") {
+		if strings.HasPrefix(i.Setting, "allow rule ") {
 			rules++
 			continue
 		}
-		words = append(words, i.What)
+		words = append(words, i.Setting)
 	}
 	switch {
 	case rules == 1:

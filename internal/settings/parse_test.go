@@ -49,7 +49,7 @@ func TestKeyHint(t *testing.T) {
 	}
 	for _, key := range permissionKeys {
 		s := decode(source{file: "f", dir: "/w", data: []byte(`{"permissions": {"` + key + `": 1}}`)})
-		if len(s.problems) != 1 || strings.Contains(s.problems[0].What, "unknown key") {
+		if len(s.problems) != 1 || strings.Contains(s.problems[0].Detail, "unknown key") {
 			t.Errorf("%s is no key: %v", key, s.problems)
 		}
 	}

@@ -23,7 +23,7 @@ func (s *Settings) Policy() (policy.Config, error) {
 		return policy.Config{}, err
 	}
 	return policy.Config{
-		Mode: s.Mode.Value, NoBypass: s.NoBypass != nil, Rules: rules, Limits: limits, Protected: s.own(), Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
+		Mode: s.Mode.Value, NoBypass: s.NoBypass != nil, Rules: rules, Limits: limits, Protected: s.ownPaths(), Folders: s.folders(), Home: s.opt.User, Resolve: Resolve,
 	}, nil
 }
 
@@ -49,9 +49,9 @@ func Resolve(path string) string {
 // Cwd is the folder that the session works in, without links.
 func (s *Settings) Cwd() string { return s.opt.Cwd }
 
-// In returns the same settings for a session that works in another folder: what is
+// ForFolder returns the same settings for a session that works in another folder: what is
 // relative to the current folder moves along, and nothing else is read.
-func (s *Settings) In(cwd string) *Settings {
+func (s *Settings) ForFolder(cwd string) *Settings {
 	if !filepath.IsAbs(cwd) {
 		cwd = filepath.Join(s.opt.Cwd, cwd)
 	}

@@ -100,7 +100,7 @@ func TestIn(t *testing.T) {
 	if err := os.Symlink("sub", p.path("project/alias")); err != nil {
 		t.Fatal(err)
 	}
-	sub := s.In("alias")
+	sub := s.ForFolder("alias")
 	if sub.Cwd() != p.path("project/sub") || s.Cwd() != p.path("project") {
 		t.Errorf("%s %s", sub.Cwd(), s.Cwd())
 	}
@@ -110,7 +110,7 @@ func TestIn(t *testing.T) {
 			t.Errorf("%s: %s %s", file, d.Effect, d.Reason)
 		}
 	}
-	if got := s.In("/nowhere/at/all/../x").Cwd(); got != "/nowhere/at/x" {
+	if got := s.ForFolder("/nowhere/at/all/../x").Cwd(); got != "/nowhere/at/x" {
 		t.Error(got)
 	}
 }

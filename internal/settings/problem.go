@@ -20,26 +20,26 @@ func (invalid) OutcomeCode() string { return "usage" }
 
 // Problem is something wrong with a settings file.
 type Problem struct {
-	Layer string `json:"layer,omitempty"`
-	File  string `json:"file,omitempty"` // or the flag that said it
-	Line  int    `json:"line,omitempty"` // from 1; 0 when it is about the whole file
-	Col   int    `json:"col,omitempty"`  // from 1, in bytes
-	What  string `json:"what"`
-	Hint  string `json:"hint,omitempty"`
-	Fatal bool   `json:"fatal"` // the load is refused
+	Layer  string `json:"layer,omitempty"`
+	File   string `json:"file,omitempty"` // or the flag that said it
+	Line   int    `json:"line,omitempty"` // from 1; 0 when it is about the whole file
+	Col    int    `json:"col,omitempty"`  // from 1, in bytes
+	Detail string `json:"what"`
+	Hint   string `json:"hint,omitempty"`
+	Fatal  bool   `json:"fatal"` // the load is refused
 }
 
 // String is "file:line:col: what".
 func (p Problem) String() string {
 	switch {
 	case p.File == "":
-		return p.What
+		return p.Detail
 	case p.Line == 0:
-		return p.File + ": " + p.What
+		return p.File + ": " + p.Detail
 	case p.Col == 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What)
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Detail)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.What)
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Detail)
 }
 
 // Error refuses settings. It wraps [ErrInvalid] and whatever else is the cause.

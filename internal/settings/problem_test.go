@@ -17,16 +17,16 @@ func TestProblem(t *testing.T) {
 		p    settings.Problem
 		want string
 	}{
-		{settings.Problem{What: "x"}, "x"},
-		{settings.Problem{File: "f", What: "x"}, "f: x"},
-		{settings.Problem{File: "f", Line: 2, What: "x"}, "f:2: x"},
-		{settings.Problem{File: "f", Line: 2, Col: 3, What: "x"}, "f:2:3: x"},
+		{settings.Problem{Detail: "x"}, "x"},
+		{settings.Problem{File: "f", Detail: "x"}, "f: x"},
+		{settings.Problem{File: "f", Line: 2, Detail: "x"}, "f:2: x"},
+		{settings.Problem{File: "f", Line: 2, Col: 3, Detail: "x"}, "f:2:3: x"},
 	} {
 		if got := tt.p.String(); got != tt.want {
 			t.Errorf("%+v: %q", tt.p, got)
 		}
 	}
-	e := fmt.Errorf("load: %w", &settings.Error{Problems: []settings.Problem{{What: "x"}}, Err: fs.ErrPermission})
+	e := fmt.Errorf("load: %w", &settings.Error{Problems: []settings.Problem{{Detail: "x"}}, Err: fs.ErrPermission})
 	if !errors.Is(e, settings.ErrInvalid) || !errors.Is(e, fs.ErrPermission) || e.Error() != "load: x" {
 		t.Error(e)
 	}
@@ -41,7 +41,7 @@ func TestWhere(t *testing.T) {
 		{policy.Origin{File: "--on-ask"}, "--on-ask"},
 		{policy.Origin{File: "/f", Line: 3, Col: 4}, "/f:3:4"},
 	} {
-		if got := settings.Where(tt.o); got != tt.want {
+		if got := settings.OriginText(tt.o); got != tt.want {
 			t.Errorf("%+v: %q", tt.o, got)
 		}
 	}
@@ -65,7 +65,7 @@ func TestNotice(t *testing.T) {
 			t.Errorf("%s: %q, hint %q", tt.text, what, hint)
 		}
 	}
-	s, err := settings.Load(&settings.Options{Cwd: os.TempDir(), Alone: true, Files: []string{`{"permissions": {"allow": ["Bash"]}}`}})
+	s, err := settings.Load(&settings.Options{Cwd: os.TempDir(), FlagsOnly: true, Files: []string{`{"permissions": {"allow": ["Bash"]}}`}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestWithoutHome(t *testing.T) {
 		`{"permissions": {"deny": ["Read(~/x)"]}}`,
 		`{"permissions": {"forbidden": ["~/x"]}}`,
 	} {
-		s, err := settings.Load(&settings.Options{Cwd: os.TempDir(), Alone: true, Files: []string{text}})
+		s, err := settings.Load(&settings.Options{Cwd: os.TempDir(), FlagsOnly: true, Files: []string{text}})
 		if err == nil {
 			_, err = s.Policy()
 		}

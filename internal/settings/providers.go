@@ -55,12 +55,12 @@ func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.He
 		case len(missing) > 0:
 			return nil, &Error{Problems: []Problem{{
 				Layer: v.Origin.Layer, File: v.Origin.File, Line: v.Origin.Line, Col: v.Origin.Col, Fatal: true,
-				What: fmt.Sprintf("the header %s: the variable %s is not set", name, strings.Join(missing, ", ")), Hint: "set it, or take the header out",
+				Detail: fmt.Sprintf("the header %s: the variable %s is not set", name, strings.Join(missing, ", ")), Hint: "set it, or take the header out",
 			}}}
 		case strings.ContainsAny(text, "\r\n\x00"):
 			return nil, &Error{Problems: []Problem{{
 				Layer: v.Origin.Layer, File: v.Origin.File, Line: v.Origin.Line, Col: v.Origin.Col, Fatal: true,
-				What: fmt.Sprintf("the header %s holds a line break", name),
+				Detail: fmt.Sprintf("the header %s holds a line break", name),
 			}}}
 		}
 		h.Set(name, text)
@@ -70,8 +70,8 @@ func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.He
 
 // providersBlock reads providers. A folder that said where a provider is would have the key
 // sent where it likes.
-func (s *said) providersBlock(path string, n jsontree.Node) {
-	if !s.ours(path, n, "where models are asked, and with which key") || !s.want(path, n, jsontree.Object) {
+func (s *parsedSource) providersBlock(path string, n jsontree.Node) {
+	if !s.requireUserLayer(path, n, "where models are asked, and with which key") || !s.want(path, n, jsontree.Object) {
 		return
 	}
 	s.models.Providers = map[string]Provider{}
@@ -95,7 +95,7 @@ func (s *said) providersBlock(path string, n jsontree.Node) {
 }
 
 // checkProvider looks at what a provider's values are worth beside each other.
-func (s *said) checkProvider(at string, m jsontree.Member, p *Provider) {
+func (s *parsedSource) checkProvider(at string, m jsontree.Member, p *Provider) {
 	address := p.BaseURL.Value != "" || p.API.Value != "" || p.APIKey.Value != "" || len(p.Headers) > 0
 	switch {
 	case !address:
@@ -107,7 +107,7 @@ func (s *said) checkProvider(at string, m jsontree.Member, p *Provider) {
 		o := p.BaseURL.Origin
 		s.problems = append(s.problems, Problem{
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col,
-			What: at + ": the key goes over the network unencrypted", Hint: "write https:// if the server has it",
+			Detail: at + ": the key goes over the network unencrypted", Hint: "write https:// if the server has it",
 		})
 	}
 }
@@ -137,7 +137,7 @@ var ownHeaders = map[string]string{
 }
 
 // headers reads more headers of requests.
-func (s *said) headers(p *Provider) func(string, jsontree.Node) {
+func (s *parsedSource) headers(p *Provider) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		var pairs map[string]string
 		s.pairs(&pairs, isToken, "header")(path, n)
@@ -192,14 +192,14 @@ func (m *merger) checkProviders() {
 		}
 		m.problems = append(m.problems, Problem{
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Fatal: true,
-			What: fmt.Sprintf("providers.%s has no baseURL", name), Hint: "write its base URL; known by name are " + strings.Join(providers.Names(), ", "),
+			Detail: fmt.Sprintf("providers.%s has no baseURL", name), Hint: "write its base URL; known by name are " + strings.Join(providers.Names(), ", "),
 		})
 	}
 }
 
 // modelName reads the name of a model. A folder may name one that a person has a provider for,
 // and not a play of its own.
-func (s *said) modelName(into *Value[string]) func(string, jsontree.Node) {
+func (s *parsedSource) modelName(into *Value[string]) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		text, ok := s.text(path, n)
 		if !ok {

@@ -83,7 +83,7 @@ func TestProvidersFaults(t *testing.T) {
 		}
 	}
 	p.write("home/settings.json", `{"providers": {"later": {"idleTimeout": "1m"}, "lan": {"baseURL": "http://10.0.0.9/v1", "apiKey": "env:X_KEY"}, "own": {"baseURL": "http://127.0.0.1:1/v1", "apiKey": "env:X_KEY"}}}`)
-	if w := p.load().Warnings; len(w) != 1 || !strings.Contains(w[0].What, "providers.lan: the key goes over the network unencrypted") {
+	if w := p.load().Warnings; len(w) != 1 || !strings.Contains(w[0].Detail, "providers.lan: the key goes over the network unencrypted") {
 		t.Errorf("%v", w)
 	}
 }
@@ -128,7 +128,7 @@ func TestFoldersModelAndEnvironment(t *testing.T) {
 	}
 	var ignored []string
 	for _, i := range s.Ignored {
-		ignored = append(ignored, i.What)
+		ignored = append(ignored, i.Setting)
 	}
 	slices.Sort(ignored)
 	if want := []string{"env A", "env E", "env N", "model openai/theirs", "outputStyle explanatory", "smallModel openai/small"}; !slices.Equal(ignored, want) {

@@ -15,7 +15,7 @@ import (
 // sandboxBlock reads the settings of the sandbox, seed 000's or Claude Code's, and
 // compiles them, so that what cannot work is refused where it stands. A block that
 // is not enabled must be right, and has no say.
-func (s *said) sandboxBlock(path string, n jsontree.Node) {
+func (s *parsedSource) sandboxBlock(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.Object) {
 		return
 	}
@@ -32,7 +32,7 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted || s.limited()}
 	for _, field := range box.Loosens() {
 		at := jsontree.Node{At: find(&n, field)}
-		b.loosens = append(b.loosens, Ignored{What: path + "." + field, Origin: s.origin(at, field)})
+		b.loosens = append(b.loosens, Ignored{Setting: path + "." + field, Origin: s.origin(at, field)})
 	}
 	if s.program != "" && b.Untrusted {
 		box.Network = onlyDenies(box.Network)
@@ -46,7 +46,7 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 	if box.Enabled != nil && !*box.Enabled {
 		line, col := s.position(find(&n, "enabled"))
 		s.problems = append(s.problems, Problem{
-			Layer: s.layer, File: s.file, Line: line, Col: col, What: path + ".enabled is false: the whole block has no say",
+			Layer: s.layer, File: s.file, Line: line, Col: col, Detail: path + ".enabled is false: the whole block has no say",
 			Hint: "take the block out, or write true",
 		})
 		return
@@ -56,7 +56,7 @@ func (s *said) sandboxBlock(path string, n jsontree.Node) {
 
 // decodeSandbox reads a block. In another program's file a field that cannot be used here is taken out
 // and noted, unless it closes something.
-func (s *said) decodeSandbox(path string, n jsontree.Node, box *sandbox.Settings) error {
+func (s *parsedSource) decodeSandbox(path string, n jsontree.Node, box *sandbox.Settings) error {
 	block := json.RawMessage(s.data[n.At:n.End])
 	for {
 		err := box.Decode(block)
@@ -121,7 +121,7 @@ func (s *Settings) Checkers() []*sandbox.Checker {
 
 // sandboxFault finds the place of what the sandbox refuses: its offset, or the
 // field that it names.
-func (s *said) sandboxFault(path string, n jsontree.Node, err error) {
+func (s *parsedSource) sandboxFault(path string, n jsontree.Node, err error) {
 	e, ok := errors.AsType[*sandbox.Error](err)
 	if !ok {
 		s.fault(n.At, "", "%s: %v", path, err)

@@ -98,7 +98,7 @@ func TestTheSchemaHasTheKeysOfTheReader(t *testing.T) {
 			var out strings.Builder
 			for _, layer := range []string{layernames.User, layernames.Managed} {
 				for _, p := range decode(source{layer: layer, file: "f", dir: "/w", user: "/home/u", data: text}).problems {
-					fmt.Fprintln(&out, p.What, p.Hint)
+					fmt.Fprintln(&out, p.Detail, p.Hint)
 				}
 			}
 			return out.String()

@@ -5,25 +5,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Secrets say what is masked when it is written down.
-type Secrets struct {
+// Masking say what is masked when it is written down.
+type Masking struct {
 	Mask     Value[bool]             // true when nobody says
 	Patterns []Value[secret.Pattern] // besides the built-in ones
 }
 
-type secretsSaid struct {
+type parsedSecrets struct {
 	mask     Value[*bool]
 	patterns []Value[secret.Pattern]
 }
 
-func (s *said) secretsBlock(path string, n jsontree.Node) {
+func (s *parsedSource) secretsBlock(path string, n jsontree.Node) {
 	s.object(path, n, map[string]func(string, jsontree.Node){
 		"mask":     s.flag(&s.secrets.mask),
 		"patterns": s.patterns,
 	})
 }
 
-func (s *said) patterns(path string, n jsontree.Node) {
+func (s *parsedSource) patterns(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.List) {
 		return
 	}
@@ -36,13 +36,13 @@ func (s *said) patterns(path string, n jsontree.Node) {
 
 const patternHint = `write {"id": "our-token", "words": ["ours_"], "expr": "\\bours_[0-9a-f]{32}\\b"}`
 
-func (s *said) pattern(path string, n jsontree.Node) (p secret.Pattern, ok bool) {
+func (s *parsedSource) pattern(path string, n jsontree.Node) (p secret.Pattern, ok bool) {
 	if !s.want(path, n, jsontree.Object) {
 		return p, false
 	}
 	err := n.Decode(s.data, &p)
 	if err == nil {
-		_, err = secret.New(&secret.Options{Patterns: []secret.Pattern{p}, Alone: true})
+		_, err = secret.New(&secret.Options{Patterns: []secret.Pattern{p}, NoBuiltin: true})
 	}
 	switch {
 	case err != nil:
@@ -57,7 +57,7 @@ func (s *said) pattern(path string, n jsontree.Node) (p secret.Pattern, ok bool)
 
 // addSecrets takes in what a layer says about secrets. Of an untrusted folder
 // nothing counts: a pattern can also hide what happened from who reads it later.
-func (m *merger) addSecrets(s *said) {
+func (m *merger) addSecrets(s *parsedSource) {
 	if !s.untrusted {
 		preferFlag(&m.mask, s.secrets.mask)
 		m.out.Secrets.Patterns = append(m.out.Secrets.Patterns, s.secrets.patterns...)
@@ -83,7 +83,7 @@ func (m *merger) checkSecrets() {
 	if _, err := m.out.Masker(); err != nil {
 		o := m.out.Secrets.Patterns[0].Origin
 		m.problems = append(m.problems, Problem{
-			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, What: "secrets.patterns: " + err.Error(), Hint: patternHint, Fatal: true,
+			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Detail: "secrets.patterns: " + err.Error(), Hint: patternHint, Fatal: true,
 		})
 	}
 }

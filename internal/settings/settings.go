@@ -13,15 +13,15 @@ type Value[T any] struct {
 	Origin policy.Origin `json:"origin,omitzero"`
 }
 
-// OnAsk says what becomes of a question when nobody is at the terminal.
-type OnAsk string
+// UnattendedPolicy says what becomes of a question when nobody is at the terminal.
+type UnattendedPolicy string
 
 // The ways: refuse the call, wait until somebody answers from elsewhere, or end
 // the run and leave the question open.
 const (
-	OnAskDeny OnAsk = "deny"
-	OnAskWait OnAsk = "wait"
-	OnAskFail OnAsk = "fail"
+	UnattendedDeny    UnattendedPolicy = "deny"
+	UnattendedWait    UnattendedPolicy = "wait"
+	UnattendedSuspend UnattendedPolicy = "fail"
 )
 
 // Settings are what all layers say together. It does not change.
@@ -29,18 +29,18 @@ type Settings struct {
 	Project string  // the project's folder, without links
 	Layers  []Layer // the strongest first; only what is there
 
-	Rules      []policy.RuleSource  // of all layers, the strongest first
-	Mode       Value[policy.Mode]   // "" when nobody says
-	Folders    []Value[string]      // additionalDirectories: absolute
-	Forbidden  []Value[string]      // globs of files that nobody may touch
-	OnAsk      Value[OnAsk]         // "" when nobody says
-	AskTimeout Value[time.Duration] // 0 when nobody says
-	// AskToOverride: the model may ask for one exception from a deny of the session.
-	AskToOverride Value[bool]
+	Rules      []policy.RuleSource     // of all layers, the strongest first
+	Mode       Value[policy.Mode]      // "" when nobody says
+	Folders    []Value[string]         // additionalDirectories: absolute
+	Forbidden  []Value[string]         // globs of files that nobody may touch
+	OnAsk      Value[UnattendedPolicy] // "" when nobody says
+	AskTimeout Value[time.Duration]    // 0 when nobody says
+	// AllowOverride: the model may ask for one exception from a deny of the session.
+	AllowOverride Value[bool]
 	NoBypass      *policy.Origin // who disables the mode bypassPermissions, or nil
 	Sandboxes     []Sandbox      // each restricts by itself
 	Hooks         []Hook         // of all layers, the strongest first, also those that do not run
-	Secrets       Secrets
+	Secrets       Masking
 	Texts         Texts
 	Compaction    Compaction
 	WebSearch     WebSearch
@@ -51,23 +51,23 @@ type Settings struct {
 	MCPServers    []MCPServer              // by name, also those that are not started
 	Warnings      []Problem                // what can have no effect, but opens nothing
 	Ignored       []Ignored                // what an untrusted folder asks for
-	Foreign       []Foreign                // what other programs' settings say that has no effect here
+	Foreign       []UnsupportedSetting     // what other programs' settings say that has no effect here
 
 	StrictHooks      Value[bool]    // what cannot be asked blocks
 	NoHooks          Value[bool]    // disableAllHooks: none but the administrator's run
 	ManagedHooksOnly *policy.Origin // who wants none but the administrator's, or nil
-	gone             []TrustedHook  // that guarded, and are not in the folder any more
+	removedHooks     []TrustedHook  // that guarded, and are not in the folder any more
 	HookURLs         []Value[string]
 	HookEnv          []Value[string] // httpHookAllowedEnvVars; without HookEnvBound nothing is bounded
 	HookEnvBound     bool
 
-	mcp     mcpRules
-	values  []leaf            // of all layers, the strongest first
-	others  bool              // files of other programs are read
-	brought string            // the digest of what the project's folder brings along
-	foreign string            // the digest of what it brings along for other programs
-	texts   map[string]string // what the files of brought say, by name
-	opt     Options
+	mcp         mcpRules
+	values      []leaf            // of all layers, the strongest first
+	others      bool              // files of other programs are read
+	folderHooks string            // the digest of what the project's folder brings along
+	foreign     string            // the digest of what it brings along for other programs
+	texts       map[string]string // what the files of brought say, by name
+	opt         Options
 }
 
 // Layer is one settings file, or what flags say.
@@ -76,7 +76,7 @@ type Layer struct {
 	File      string `json:"file"`
 	Rules     int    `json:"rules"`
 	Untrusted bool   `json:"untrusted,omitempty"` // it may forbid and ask, but not allow
-	From      string `json:"from,omitempty"`      // another program, whose file it is: claude, codex
+	Program   string `json:"from,omitempty"`      // another program, whose file it is: claude, codex
 }
 
 // Sandbox is the sandbox block of one layer.
@@ -93,6 +93,6 @@ type Sandbox struct {
 
 // Ignored is a setting of an untrusted folder that does not count.
 type Ignored struct {
-	What   string        `json:"what"` // "allow rule", "defaultMode acceptEdits"
-	Origin policy.Origin `json:"origin"`
+	Setting string        `json:"what"` // "allow rule", "defaultMode acceptEdits"
+	Origin  policy.Origin `json:"origin"`
 }

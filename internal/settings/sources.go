@@ -19,17 +19,17 @@ type Source struct {
 // settings.d. What was handed in (Given, Files) has no file that could change.
 func (s *Settings) Sources() []Source {
 	o := &s.opt
-	if o.Alone {
+	if o.FlagsOnly {
 		return nil
 	}
 	var list []Source
-	if o.Given == nil {
+	if o.Portable == nil {
 		list = append(list, Source{o.Managed, "policy_settings"}, Source{filepath.Join(filepath.Dir(o.Managed), "settings.d"), "policy_settings"})
 		if o.Home != "" {
 			list = append(list, Source{filepath.Join(o.Home, projectFile), "user_settings"})
 		}
 	}
-	if o.Given == nil && s.others {
+	if o.Portable == nil && s.others {
 		for _, f := range slices.Concat(o.foreignManaged(), o.foreignUser(), o.foreignProject()) {
 			name := map[string]string{layernames.Managed: "policy_settings", layernames.User: "user_settings", layernames.Local: "local_settings", layernames.Project: "project_settings"}[f.layer]
 			list = append(list, Source{f.file, name})
@@ -58,9 +58,9 @@ func (s *Settings) Reload() (*Settings, error) {
 	return Load(&o)
 }
 
-// Tightened are the deny and ask rules that are in s and not in before, ready for
-// [policy.LateRules]: what can come into force while an agent runs. n counts them.
-func (s *Settings) Tightened(before *Settings) (rules *policy.Rules, n int, err error) {
+// StricterRules are the deny and ask rules that are in s and not in before, ready for
+// [policy.DynamicRules]: what can come into force while an agent runs. n counts them.
+func (s *Settings) StricterRules(before *Settings) (rules *policy.Rules, n int, err error) {
 	var list []policy.RuleSource
 	for _, r := range s.Rules {
 		known := func(old policy.RuleSource) bool {

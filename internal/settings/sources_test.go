@@ -47,7 +47,7 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, n, err := now.Tightened(s)
+	rules, n, err := now.StricterRules(s)
 	if err != nil || n != 2 {
 		t.Errorf("tightened by %d: %v", n, err)
 	}
@@ -55,7 +55,7 @@ func TestSources(t *testing.T) {
 	if v.Effect != policy.Deny {
 		t.Errorf("the new rule says %+v", v)
 	}
-	if _, n, err := s.Tightened(now); n != 0 || err != nil {
+	if _, n, err := s.StricterRules(now); n != 0 || err != nil {
 		t.Errorf("loosened by %d: %v", n, err)
 	}
 	write(`{"permissions": `)

@@ -34,9 +34,9 @@ type trustDoc struct {
 
 // TrustedFolder is a folder that a person trusts.
 type TrustedFolder struct {
-	Folder string    `json:"-"`
-	Digest string    `json:"digest"` // of the settings files, SHA-256 in hexadecimal
-	At     time.Time `json:"at"`
+	Folder    string    `json:"-"`
+	Digest    string    `json:"digest"` // of the settings files, SHA-256 in hexadecimal
+	TrustedAt time.Time `json:"at"`
 	// Hooks are those that may run, each as it was then. Without a Digest it is only
 	// these that are trusted.
 	Hooks []TrustedHook `json:"hooks,omitempty"`
@@ -61,7 +61,7 @@ type TrustedHook struct {
 }
 
 func trustedHook(d *hook.Definition) TrustedHook {
-	return TrustedHook{Event: string(d.Event), Matcher: d.Matcher, Name: HookName(d), Digest: d.Digest, Blocks: d.Blocks(false)}
+	return TrustedHook{Event: string(d.Event), Matcher: d.Matcher, Name: HookName(d), Digest: d.Digest, Blocks: d.CanBlock(false)}
 }
 
 // same reports whether two are one hook, if at different times.
@@ -86,7 +86,7 @@ func OpenTrust(home string) (*Trust, error) {
 		return nil, unreadable("", t.file, err)
 	}
 	bad := func(what, hint string) error {
-		return &Error{Problems: []Problem{{File: t.file, What: what, Hint: hint, Fatal: true}}}
+		return &Error{Problems: []Problem{{File: t.file, Detail: what, Hint: hint, Fatal: true}}}
 	}
 	if info, err := os.Stat(t.file); err != nil || info.Mode().Perm()&0o022 != 0 {
 		return nil, bad("others may write the list of trusted folders", "chmod 600 "+quote(t.file))
@@ -115,21 +115,21 @@ func (t *Trust) List() []TrustedFolder {
 // and the files that its hooks name said then. It reports false when that folder
 // brings no settings along.
 func (t *Trust) Add(s *Settings, now time.Time) (bool, error) {
-	if s.brought == "" && s.foreign == "" {
+	if s.folderHooks == "" && s.foreign == "" {
 		return false, nil
 	}
 	f := t.doc.Folders[s.Project]
-	f.Digest, f.Foreign, f.At, f.Hooks, f.Servers = s.brought, s.foreign, now.UTC(), s.trustable(), s.trustableServers(f.Servers, now)
+	f.Digest, f.Foreign, f.TrustedAt, f.Hooks, f.Servers = s.folderHooks, s.foreign, now.UTC(), s.trustable(), s.trustableServers(f.Servers, now)
 	t.doc.Folders[s.Project] = f
 	return true, t.save()
 }
 
-// Follow keeps a folder trusted whose owner has just changed one of its settings files: before is what
+// Update keeps a folder trusted whose owner has just changed one of its settings files: before is what
 // was loaded until then, s what is there now. It reports false, and trusts nothing, when not all of
 // before was trusted, or another file says something else now. Which hooks and servers are trusted
 // stays as it is.
-func (t *Trust) Follow(before, s *Settings, file string, now time.Time) (bool, error) {
-	if before.brought != "" && !t.trusts(before.Project, before.brought) || s.brought == before.brought {
+func (t *Trust) Update(before, s *Settings, file string, now time.Time) (bool, error) {
+	if before.folderHooks != "" && !t.trusts(before.Project, before.folderHooks) || s.folderHooks == before.folderHooks {
 		return false, nil
 	}
 	was, is := maps.Clone(before.texts), maps.Clone(s.texts)
@@ -139,9 +139,9 @@ func (t *Trust) Follow(before, s *Settings, file string, now time.Time) (bool, e
 		return false, nil
 	}
 	f := t.doc.Folders[s.Project]
-	f.Digest = s.brought
-	if f.At.IsZero() {
-		f.At = now.UTC()
+	f.Digest = s.folderHooks
+	if f.TrustedAt.IsZero() {
+		f.TrustedAt = now.UTC()
 	}
 	t.doc.Folders[s.Project] = f
 	return true, t.save()
@@ -164,7 +164,7 @@ func (t *Trust) AddHooks(s *Settings, now time.Time) (bool, error) {
 	if len(hooks) == 0 && len(f.Hooks) == 0 {
 		return false, nil
 	}
-	f.At, f.Hooks = now.UTC(), hooks
+	f.TrustedAt, f.Hooks = now.UTC(), hooks
 	t.doc.Folders[s.Project] = f
 	return true, t.save()
 }
@@ -173,7 +173,7 @@ func (t *Trust) AddHooks(s *Settings, now time.Time) (bool, error) {
 func (s *Settings) trustable() []TrustedHook {
 	var list []TrustedHook
 	for i := range s.Hooks {
-		if h := &s.Hooks[i]; brought(h.Origin.Layer) && h.Digest != "" {
+		if h := &s.Hooks[i]; isFolderLayer(h.Origin.Layer) && h.Digest != "" {
 			list = append(list, trustedHook(&h.Definition))
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-const brought = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"],
+const isFolderLayer = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"],
 	"forbidden": ["secret"], "defaultMode": "acceptEdits", "additionalDirectories": [".."], "onAsk": "wait", "askTimeout": "1h", "askToOverride": true,
 	"disableBypassPermissionsMode": "disable"},
 	"sandbox": {"deniedCommands": ["curl"]}}`
@@ -23,12 +23,12 @@ const brought = `{"permissions": {"allow": ["Bash(make:*)", "Read"], "ask": ["Ba
 func TestUntrustedFolder(t *testing.T) {
 	for _, file := range []string{"project/.holdfast/settings.json", "project/.holdfast/settings.local.json"} {
 		p := newPlace(t)
-		p.write(file, brought)
+		p.write(file, isFolderLayer)
 		s := p.load()
 		if len(s.Rules) != 2 || s.Rules[0].Effect != policy.Ask || s.Rules[1].Effect != policy.Deny {
 			t.Errorf("%+v", s.Rules)
 		}
-		if s.Mode.Value != "" || s.OnAsk.Value != "" || s.AskTimeout.Value != 0 || s.AskToOverride.Value || len(s.Folders) != 0 {
+		if s.Mode.Value != "" || s.OnAsk.Value != "" || s.AskTimeout.Value != 0 || s.AllowOverride.Value || len(s.Folders) != 0 {
 			t.Errorf("%+v", s)
 		}
 		if len(s.Forbidden) != 1 || s.NoBypass == nil || len(s.Sandboxes) != 1 || !s.Sandboxes[0].Untrusted {
@@ -41,13 +41,13 @@ func TestUntrustedFolder(t *testing.T) {
 		}
 		p.trust()
 		s = p.load()
-		if len(s.Rules) != 4 || s.Mode.Value != policy.ModeAcceptEdits || s.OnAsk.Value != settings.OnAskWait || !s.AskToOverride.Value || len(s.Folders) != 1 || s.Sandboxes[0].Untrusted {
+		if len(s.Rules) != 4 || s.Mode.Value != policy.ModeAcceptEdits || s.OnAsk.Value != settings.UnattendedWait || !s.AllowOverride.Value || len(s.Folders) != 1 || s.Sandboxes[0].Untrusted {
 			t.Errorf("trusted: %+v", s)
 		}
 		if what, _ := s.Notice(); what != "" {
 			t.Error(what)
 		}
-		p.write(file, brought+"\n")
+		p.write(file, isFolderLayer+"\n")
 		if s = p.load(); len(s.Rules) != 2 {
 			t.Error("changed settings are still trusted")
 		}
@@ -77,7 +77,7 @@ func TestTrustFollowsOneChange(t *testing.T) {
 		before := p.load()
 		p.write(local, `{"permissions": {"allow": ["Bash(make)"]}}`)
 		tt.other(p)
-		ok, err := p.trustList().Follow(before, p.load(), p.path(local), time.Unix(1, 0))
+		ok, err := p.trustList().Update(before, p.load(), p.path(local), time.Unix(1, 0))
 		if s := p.load(); err != nil || ok != tt.follows || (len(s.Rules) == 1) != tt.follows {
 			t.Errorf("%s: %v %v, %d rules", name, ok, err, len(s.Rules))
 		}
@@ -91,11 +91,11 @@ func TestTrustFollowsOneChange(t *testing.T) {
 func TestTrustFollowsTheFirstFile(t *testing.T) {
 	p := newPlace(t)
 	before := p.load()
-	if ok, err := p.trustList().Follow(before, before, p.path("home/settings.json"), time.Unix(1, 0)); ok || err != nil {
+	if ok, err := p.trustList().Update(before, before, p.path("home/settings.json"), time.Unix(1, 0)); ok || err != nil {
 		t.Errorf("%v %v", ok, err)
 	}
 	p.write("project/.holdfast/settings.local.json", `{"permissions": {"allow": ["Bash(make)"]}}`)
-	ok, err := p.trustList().Follow(before, p.load(), p.path("project/.holdfast/settings.local.json"), time.Unix(1, 0))
+	ok, err := p.trustList().Update(before, p.load(), p.path("project/.holdfast/settings.local.json"), time.Unix(1, 0))
 	if s := p.load(); !ok || err != nil || len(s.Rules) != 1 {
 		t.Errorf("%v %v, %d rules", ok, err, len(s.Rules))
 	}
@@ -141,9 +141,9 @@ func TestUntrustedSandbox(t *testing.T) {
 // open opens the sandbox of settings.
 func open(t *testing.T, s *settings.Settings) *sandbox.Sandbox {
 	t.Helper()
-	box, err := sandbox.Open(s.Checkers(), &sandbox.OpenOptions{Folders: []string{t.TempDir()}, Once: true})
+	box, err := sandbox.Open(s.Checkers(), &sandbox.OpenOptions{Folders: []string{t.TempDir()}, SingleCommand: true})
 	if errors.Is(err, kernel.ErrUnsupported) {
-		missing.Skip(t, "no kernel sandbox here: %v", err)
+		testneed.Need(t, "no kernel sandbox here: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestDisabledSandbox(t *testing.T) {
 	p := newPlace(t)
 	p.write("home/settings.json", "{\"sandbox\": {\n\"enabled\": false, \"deniedCommands\": [\"rm\"]}}")
 	s := p.load()
-	if len(s.Sandboxes) != 0 || len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || !strings.Contains(s.Warnings[0].What, "no say") {
+	if len(s.Sandboxes) != 0 || len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || !strings.Contains(s.Warnings[0].Detail, "no say") {
 		t.Errorf("%+v %+v", s.Sandboxes, s.Warnings)
 	}
 	p.write("home/settings.json", `{"sandbox": {"enabled": false, "deniedCommands": ["rm *"]}}`)
@@ -174,7 +174,7 @@ func TestManagedDomainsOnly(t *testing.T) {
 		p.write(file, block)
 		_, err := settings.Load(p.options())
 		e, ok := errors.AsType[*settings.Error](err)
-		if !ok || !strings.Contains(e.Problems[0].What, "only managed settings") || e.Problems[0].Col != 53 || e.Hint() == "" {
+		if !ok || !strings.Contains(e.Problems[0].Detail, "only managed settings") || e.Problems[0].Col != 53 || e.Hint() == "" {
 			t.Errorf("%s: %+v", file, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestManagedDomainsOnly(t *testing.T) {
 // A file that joins the trusted one needs trust as well, and one that goes away too.
 func TestTrustCoversTheFiles(t *testing.T) {
 	p := newPlace(t)
-	p.write("project/.holdfast/settings.json", brought)
+	p.write("project/.holdfast/settings.json", isFolderLayer)
 	p.trust()
 	p.write("project/.holdfast/settings.local.json", `{"permissions": {"allow": ["Bash"]}}`)
 	if s := p.load(); len(s.Ignored) == 0 {
@@ -271,7 +271,7 @@ func TestTrustList(t *testing.T) {
 		t.Errorf("%v %v", info, err)
 	}
 	list := trust().List()
-	if len(list) != 1 || list[0].Folder != p.path("project") || len(list[0].Digest) != 64 || list[0].At.IsZero() {
+	if len(list) != 1 || list[0].Folder != p.path("project") || len(list[0].Digest) != 64 || list[0].TrustedAt.IsZero() {
 		t.Errorf("%+v", list)
 	}
 	if err := os.Symlink("project", p.path("alias")); err != nil {

@@ -21,7 +21,7 @@ type WebFetch struct {
 }
 
 // webFetchBlock reads webFetch. A folder does not say who is paid.
-func (s *said) webFetchBlock(path string, n jsontree.Node) {
+func (s *parsedSource) webFetchBlock(path string, n jsontree.Node) {
 	if s.layer == layernames.Project || s.layer == layernames.Local {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say which model is asked", path)
 		return
@@ -35,7 +35,7 @@ func (s *said) webFetchBlock(path string, n jsontree.Node) {
 
 // webSearchBlock reads webSearch. A folder that brought it along would have the key sent
 // where it likes.
-func (s *said) webSearchBlock(path string, n jsontree.Node) {
+func (s *parsedSource) webSearchBlock(path string, n jsontree.Node) {
 	if s.layer == layernames.Project || s.layer == layernames.Local {
 		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say who is asked, and with which key", path)
 		return
@@ -52,7 +52,7 @@ func (s *said) webSearchBlock(path string, n jsontree.Node) {
 }
 
 // fitting reads a text of a kind. One that does not fit is not told: it may be a key.
-func (s *said) fitting(into *Value[string], hint string, fits func(string) bool) func(string, jsontree.Node) {
+func (s *parsedSource) fitting(into *Value[string], hint string, fits func(string) bool) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		text, ok := s.text(path, n)
 		switch {
@@ -81,7 +81,7 @@ func isEngineURL(text string) bool {
 }
 
 // addWebSearch takes the strongest layer's word.
-func (m *merger) addWebSearch(s *said) {
+func (m *merger) addWebSearch(s *parsedSource) {
 	prefer(&m.out.WebFetch.Model, s.fetch.Model)
 	prefer(&m.out.WebSearch.Engine, s.web.Engine)
 	prefer(&m.out.WebSearch.KeyEnv, s.web.KeyEnv)

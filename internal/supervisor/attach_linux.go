@@ -42,7 +42,7 @@ func Attach(ctx context.Context, o AttachOptions) error {
 		return err
 	case err := <-in: // the host has
 		return err
-	case err := <-hungUp(conn, hung):
+	case err := <-onHangup(conn, hung):
 		// The supervisor has, and what it said last may be on its way: or the engine
 		// is gone and nobody takes it.
 		select {
@@ -55,8 +55,8 @@ func Attach(ctx context.Context, o AttachOptions) error {
 	}
 }
 
-// hungUp tells when the other side has closed a connection, read or not.
-func hungUp(conn *net.UnixConn, stop chan struct{}) <-chan error {
+// onHangup tells when the other side has closed a connection, read or not.
+func onHangup(conn *net.UnixConn, stop chan struct{}) <-chan error {
 	told := make(chan error, 1)
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// caller is one connection of the host, on the inside.
-type caller struct {
+// hostConn is one connection of the host, on the inside.
+type hostConn struct {
 	server *server
 	link   *link
 	task   *task // of the link's goroutine, and of others once that has ended
 }
 
-// take takes one frame, on the link's goroutine.
-func (c *caller) take(f *frame) error {
+// handle takes one frame, on the link's goroutine.
+func (c *hostConn) handle(f *frame) error {
 	switch f.Type {
 	case typePing:
 		if f.N != 0 {
@@ -32,7 +32,7 @@ func (c *caller) take(f *frame) error {
 	return c.task.take(f)
 }
 
-func (c *caller) start(f *frame) error {
+func (c *hostConn) start(f *frame) error {
 	refused := func(code, text string) error {
 		return c.link.post(frame{Type: typeRefused, N: f.N, Code: code, Error: text})
 	}
@@ -58,8 +58,8 @@ func (c *caller) start(f *frame) error {
 	return err
 }
 
-// left ends what runs, when the connection has ended.
-func (c *caller) left() {
+// onDisconnect ends what runs, when the connection has ended.
+func (c *hostConn) onDisconnect() {
 	c.link.gone.Wait() // the goroutine that starts
 	if t := c.task; t != nil {
 		t.lost()
@@ -90,7 +90,7 @@ func (t *task) take(f *frame) error {
 	case typeKill:
 		t.kill()
 	case typeSignal:
-		t.say("signal", f.Signal)
+		t.sendReaper("signal", f.Signal)
 	case typeResize:
 		if f.Window != nil {
 			t.resize(*f.Window)

@@ -53,8 +53,8 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 // when the supervisor has not said hello within two minutes.
 func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 	c := &Conn{link: newLink(rw, maxAnswer), hello: make(chan struct{}), waiting: map[int64]chan *frame{}}
-	c.link.run(c.take)
-	c.link.gone.Go(c.lost)
+	c.link.run(c.handle)
+	c.link.gone.Go(c.onDisconnect)
 	late := time.AfterFunc(startTime, func() {
 		c.link.end(fmt.Errorf("%w: it said none within %v", ErrLost, startTime))
 	})
@@ -64,7 +64,7 @@ func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 	case <-c.hello:
 		return c, nil
 	case <-c.link.dead:
-		if err = c.link.why(); !errors.Is(err, ErrRefused) {
+		if err = c.link.cause(); !errors.Is(err, ErrRefused) {
 			err = fmt.Errorf("the workspace's supervisor said no hello: %w", err)
 		}
 	case <-ctx.Done():
@@ -74,8 +74,8 @@ func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 	return nil, err
 }
 
-// take takes one frame, on the link's goroutine.
-func (c *Conn) take(f *frame) error {
+// handle takes one frame, on the link's goroutine.
+func (c *Conn) handle(f *frame) error {
 	select {
 	case <-c.hello:
 	default:
@@ -146,7 +146,7 @@ func (c *Conn) ask(ctx context.Context, f *frame) (*frame, error) {
 	case got := <-to: // it came before the end
 		return got, nil
 	default:
-		return nil, c.link.why()
+		return nil, c.link.cause()
 	}
 }
 
@@ -190,7 +190,7 @@ const startTime = 2 * time.Minute
 // left running.
 //
 // Errors: [ErrSpec] and *[EnvError] for what can never start, [ErrRunning],
-// [ErrNotStarted], [ErrUsed], [ErrLost].
+// [ErrNotStarted], [ErrIDUsed], [ErrLost].
 func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) {
 	o, err := s.order()
 	if err != nil {
@@ -224,11 +224,11 @@ func (c *Conn) reserve(s Spec) (*Process, error) {
 	defer c.mu.Unlock()
 	select {
 	case <-c.link.dead:
-		return nil, c.link.why()
+		return nil, c.link.cause()
 	default:
 	}
 	if c.process != nil {
-		return nil, ErrUsed
+		return nil, ErrIDUsed
 	}
 	c.process = newProcess(c, s)
 	return c.process, nil
@@ -241,14 +241,14 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// lost tells everybody who waits that the connection has ended.
-func (c *Conn) lost() {
+// onDisconnect tells everybody who waits that the connection has ended.
+func (c *Conn) onDisconnect() {
 	<-c.link.dead
 	c.mu.Lock()
 	p := c.process
 	c.mu.Unlock()
 	if p != nil {
-		p.lost(c.link.why())
+		p.lost(c.link.cause())
 	}
 }
 
@@ -271,7 +271,7 @@ func refusal(id string, f *frame) error {
 	case codeRunning:
 		return fmt.Errorf("start %s: %w", id, ErrRunning)
 	case codeUsed:
-		return ErrUsed
+		return ErrIDUsed
 	default:
 		kind = ErrNotStarted
 	}

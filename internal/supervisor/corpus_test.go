@@ -13,9 +13,9 @@ func TestCorpus(t *testing.T) {
 	cases := corpus.Area(t, "agentkit-commaagents-parachute.json", "cred", "entry")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
 		"cred": checkVariable,
-		"pa-entry-004": corpus.Plays(`{"given": {"session id env":"a/b"}, "when": ["start"], "expect": {"event":"error","exit":1}}`, func(t *testing.T, c corpus.Case) {
+		"pa-entry-004": corpus.Test(`{"given": {"session id env":"a/b"}, "when": ["start"], "expect": {"event":"error","exit":1}}`, func(t *testing.T, c corpus.Case) {
 			var given map[string]string
-			c.Decode(t, c.Given(), &given)
+			c.Decode(t, c.Setup(), &given)
 			s := Spec{ID: given["session id env"], Args: []string{"true"}, Dir: "/"}
 			if _, err := s.order(); !errors.Is(err, ErrSpec) {
 				t.Errorf("%v", err)
@@ -23,7 +23,7 @@ func TestCorpus(t *testing.T) {
 		}),
 	}, map[string]string{
 		"pa-cred-001":  "needs a container to inspect: package workspace has it",
-		"pa-cred-021":  "about what an agent may: internal/workspace/guest has it",
+		"pa-cred-021":  "about what an agent may: internal/workspace/vendoragent has it",
 		"pa-cred-023":  "as pa-cred-021",
 		"pa-cred-024":  "as pa-cred-021",
 		"pa-entry-001": "about what an agent reads: internal/cli's command inside has it",
@@ -36,11 +36,11 @@ func TestCorpus(t *testing.T) {
 func checkVariable(t *testing.T, c corpus.Case) {
 	var given map[string]string
 	var want map[string]bool
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &want)
 	name, ok := given["injected variable"]
 	if _, says := want["applied"]; !ok || !says {
-		t.Fatalf("not about a variable: %s %s", c.Given(), c.Expect())
+		t.Fatalf("not about a variable: %s %s", c.Setup(), c.Expect())
 	}
 	const secret = "made-up"
 	err := CheckEnv([]string{"GOOD=1", name + "=" + secret})

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-func confined(t *testing.T) *house {
+func confined(t *testing.T) *supervisorEnv {
 	t.Helper()
 	h := newHouseOfNobody(t)
 	switch health, err := h.dial().Ping(t.Context()); {
 	case err != nil:
 		t.Fatal(err)
 	case !health.Confined || !health.SignalsConfined:
-		missing.Skip(t, "this kernel does not keep processes apart: %s", health.Unconfined)
+		testneed.Need(t, "this kernel does not keep processes apart: %s", health.Unconfined)
 	}
 	return h
 }

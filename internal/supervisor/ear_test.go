@@ -112,8 +112,8 @@ func TestEncodesBeforeItSends(t *testing.T) {
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		e := ear{r: r}
-		if q := e.quiet(0); q != 0 {
+		e := idleReader{r: r}
+		if q := e.idle(0); q != 0 {
 			t.Errorf("%v before it listens", q)
 		}
 		go func() { _, _ = e.Read(make([]byte, 8)) }()
@@ -125,14 +125,14 @@ func TestPaused(t *testing.T) {
 			{0, 20 * time.Second},
 			{time.Hour, 0},
 		} {
-			if q := e.quiet(tt.late); q != tt.want {
+			if q := e.idle(tt.late); q != tt.want {
 				t.Errorf("%v late: %v, want %v", tt.late, q, tt.want)
 			}
 		}
 		time.Sleep(time.Second)
 		_, _ = w.Write([]byte("x"))
 		synctest.Wait()
-		if q := e.quiet(0); q != 0 {
+		if q := e.idle(0); q != 0 {
 			t.Errorf("%v when it has heard something", q)
 		}
 	})
@@ -143,7 +143,7 @@ func TestPaused(t *testing.T) {
 func TestHelloThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host, inside := net.Pipe()
-		go slowly(inside, io.MultiReader(strings.NewReader(hello[:len(hello)-1]), spaces{}))
+		go slowly(inside, io.MultiReader(strings.NewReader(hello[:len(hello)-1]), endlessSpaces{}))
 		go func() { _, _ = io.Copy(io.Discard, inside) }()
 		began := time.Now()
 		_, err := NewConn(t.Context(), host)
@@ -154,10 +154,10 @@ func TestHelloThatNeverEnds(t *testing.T) {
 	})
 }
 
-// spaces never end.
-type spaces struct{}
+// endlessSpaces never end.
+type endlessSpaces struct{}
 
-func (spaces) Read(p []byte) (int, error) {
+func (endlessSpaces) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = ' '
 	}

@@ -47,14 +47,14 @@ func CheckEnv(env []string) error {
 		name, value, ok := strings.Cut(entry, "=")
 		switch {
 		case !ok:
-			return &EnvError{Name: "(unnamed)", Why: "not of the form NAME=value"} // it may be a value
+			return &EnvError{Name: "(unnamed)", Reason: "not of the form NAME=value"} // it may be a value
 		case !validName(name):
-			return &EnvError{Name: strconv.QuoteToASCII(name), Why: "no valid name: letters, digits and _ with no digit first"}
+			return &EnvError{Name: strconv.QuoteToASCII(name), Reason: "no valid name: letters, digits and _ with no digit first"}
 		case strings.IndexByte(value, 0) >= 0:
-			return &EnvError{Name: name, Why: "its value has a NUL byte"}
+			return &EnvError{Name: name, Reason: "its value has a NUL byte"}
 		}
 		if why := blockedWhy(name); why != "" {
-			return &EnvError{Name: name, Why: "not allowed: " + why}
+			return &EnvError{Name: name, Reason: "not allowed: " + why}
 		}
 	}
 	return nil

@@ -19,8 +19,8 @@ var (
 	ErrLost = errors.New("the connection to the container's supervisor was lost")
 	// ErrProtocol: the other side is not a supervisor of this version.
 	ErrProtocol = errors.New("not a supervisor of this version")
-	// ErrUsed: the connection has started a process before.
-	ErrUsed = errors.New("this connection has its process")
+	// ErrIDUsed: the connection has started a process before.
+	ErrIDUsed = errors.New("this connection has its process")
 	// ErrRefused: the supervisor speaks to the host alone, and this was somebody else.
 	ErrRefused = errors.New("the supervisor speaks to the host alone")
 	// ErrUnsupported: this system cannot run a supervisor.
@@ -29,11 +29,13 @@ var (
 
 // EnvError says that a variable must not be given to a process. It never has the value.
 type EnvError struct {
-	Name string // as given, with what is no printable character escaped
-	Why  string
+	Name   string // as given, with what is no printable character escaped
+	Reason string
 }
 
-func (e *EnvError) Error() string { return fmt.Sprintf("environment variable %s: %s", e.Name, e.Why) }
+func (e *EnvError) Error() string {
+	return fmt.Sprintf("environment variable %s: %s", e.Name, e.Reason)
+}
 
 // Is makes it an [ErrSpec].
 func (e *EnvError) Is(target error) bool { return target == ErrSpec }

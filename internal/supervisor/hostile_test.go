@@ -94,7 +94,7 @@ func beats(inside io.Writer) (stop func()) {
 	go func() {
 		for {
 			select {
-			case <-time.After(beat):
+			case <-time.After(heartbeat):
 				_, _ = io.WriteString(inside, `{"t":"ping"}`+"\n")
 			case <-done:
 				return

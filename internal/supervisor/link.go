@@ -13,15 +13,15 @@ import (
 // gone when not one byte came for silence, though it listened. A stream of an exec does
 // not end when the engine dies.
 const (
-	beat    = 10 * time.Second
-	silence = 30 * time.Second
+	heartbeat = 10 * time.Second
+	silence   = 30 * time.Second
 )
 
 // link is one side of a connection. Sending never waits for what the other side's reader
 // does with it: streams send no more than they were granted.
 type link struct {
 	rw   io.ReadWriteCloser
-	ear  ear // reads rw
+	ear  idleReader // reads rw
 	in   *bufio.Reader
 	most int // bytes of a line that comes
 
@@ -40,7 +40,7 @@ type link struct {
 
 func newLink(rw io.ReadWriteCloser, most int) *link {
 	l := &link{
-		rw: rw, ear: ear{r: rw}, most: most,
+		rw: rw, ear: idleReader{r: rw}, most: most,
 		sending: make(chan struct{}, 1), more: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
 	l.in = bufio.NewReaderSize(&l.ear, maxData)
@@ -65,7 +65,7 @@ func (l *link) run(take func(*frame) error) {
 	})
 	l.gone.Go(l.sendPosted)
 	l.gone.Go(func() {
-		for l.pause(beat) {
+		for l.pause(heartbeat) {
 			_ = l.send(&frame{Type: typePing}, nil)
 		}
 	})
@@ -79,7 +79,7 @@ func (l *link) watch() {
 		if !l.pause(wait) {
 			return
 		}
-		if wait = silence - l.ear.quiet(time.Since(began)-wait); wait <= 0 {
+		if wait = silence - l.ear.idle(time.Since(began)-wait); wait <= 0 {
 			l.end(fmt.Errorf("nothing was heard for %v", silence))
 			return
 		}
@@ -110,8 +110,8 @@ func (l *link) end(err error) {
 	_ = l.rw.Close()
 }
 
-// why is the reason for the end as an [ErrLost], unless it is an error of ours.
-func (l *link) why() error {
+// cause is the reason for the end as an [ErrLost], unless it is an error of ours.
+func (l *link) cause() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -141,7 +141,7 @@ func (l *link) write(line, data []byte) error {
 	select {
 	case l.sending <- struct{}{}:
 	case <-l.dead:
-		return l.why()
+		return l.cause()
 	}
 	defer func() { <-l.sending }()
 	b := append(append(l.appendPosted(l.out[:0]), line...), data...)
@@ -153,7 +153,7 @@ func (l *link) write(line, data []byte) error {
 	}
 	if _, err := l.rw.Write(b); err != nil {
 		l.end(err)
-		return l.why()
+		return l.cause()
 	}
 	return nil
 }

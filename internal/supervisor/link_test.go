@@ -65,9 +65,9 @@ func TestHeartbeat(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		select {
 		case <-left.dead:
-			t.Error(left.why())
+			t.Error(left.cause())
 		case <-right.dead:
-			t.Error(right.why())
+			t.Error(right.cause())
 		default:
 		}
 		left.close()

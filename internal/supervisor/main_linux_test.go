@@ -22,7 +22,7 @@ import (
 
 // TestMain is also the supervisor, its reapers, and what runs below these.
 func TestMain(m *testing.M) {
-	if reaper.Asked(os.Args[1:]) {
+	if reaper.IsInvocation(os.Args[1:]) {
 		reaper.Main()
 	}
 	if len(os.Args) > 2 && os.Args[1] == "test-serve" {
@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 
 const patience = 60 * time.Second // for what takes a moment on an idle machine
 
-// house is a supervisor of a test.
-type house struct {
+// supervisorEnv is a supervisor of a test.
+type supervisorEnv struct {
 	t      testing.TB
 	dir    string // for processes
 	socket string
@@ -61,14 +61,14 @@ type house struct {
 
 // newHouse starts a supervisor in a process of its own. It ends with the test, and
 // whatever it has started with it.
-func newHouse(t testing.TB, env ...string) *house {
+func newHouse(t testing.TB, env ...string) *supervisorEnv {
 	t.Helper()
 	return newHouseIn(t, t.TempDir(), exec.Command(os.Args[0], "test-serve"), env...)
 }
 
 // newHouseOfNobody starts one that has no rights, as in a container: root's processes may
 // read of others what Landlock would refuse.
-func newHouseOfNobody(t testing.TB) *house {
+func newHouseOfNobody(t testing.TB) *supervisorEnv {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return newHouse(t)
@@ -92,9 +92,9 @@ func newHouseOfNobody(t testing.TB) *house {
 	return newHouseIn(t, dir, cmd)
 }
 
-func newHouseIn(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *house {
+func newHouseIn(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *supervisorEnv {
 	t.Helper()
-	h := &house{t: t, dir: filepath.Join(dir, "work"), socket: filepath.Join(dir, "run", SocketName), log: &bytes.Buffer{}, cmd: cmd}
+	h := &supervisorEnv{t: t, dir: filepath.Join(dir, "work"), socket: filepath.Join(dir, "run", SocketName), log: &bytes.Buffer{}, cmd: cmd}
 	for _, d := range []string{h.dir, filepath.Dir(h.socket)} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func wait(t testing.TB, what string, is func() bool) {
 }
 
 // dial connects; the connection ends with the test.
-func (h *house) dial() *Conn {
+func (h *supervisorEnv) dial() *Conn {
 	h.t.Helper()
 	var c *Conn
 	wait(h.t, "the supervisor answers", func() bool {
@@ -152,7 +152,7 @@ var last atomic.Int64
 func name() string { return "p" + strconv.FormatInt(last.Add(1), 10) }
 
 // start starts a shell script.
-func (h *house) start(script string, change ...func(*Spec)) *Process {
+func (h *supervisorEnv) start(script string, change ...func(*Spec)) *Process {
 	h.t.Helper()
 	s := Spec{ID: name(), Args: []string{"sh", "-c", script}, Dir: h.dir}
 	for _, c := range change {
@@ -242,7 +242,7 @@ func parentOf(t testing.TB, pid int) int {
 }
 
 // newHouseAt starts another supervisor on a house's socket.
-func newHouseAt(t testing.TB, h *house) *exec.Cmd {
+func newHouseAt(t testing.TB, h *supervisorEnv) *exec.Cmd {
 	t.Helper()
 	before, err := os.Lstat(h.socket)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // memoryGroup makes a control group of 64 MiB, and returns the file to which a process
@@ -21,14 +21,14 @@ func memoryGroup(t *testing.T) string {
 		dir, file = filepath.Join("/sys/fs/cgroup", name), "memory.max"
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		missing.Root(t, "making a control group")
-		missing.Skip(t, "no control group can be made here: %v", err)
+		testneed.Root(t, "making a control group")
+		testneed.Need(t, "no control group can be made here: %v", err)
 	}
 	t.Cleanup(func() {
 		wait(t, "the group is empty", func() bool { return os.Remove(dir) == nil })
 	})
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(limit), 0o600); err != nil {
-		missing.Skip(t, "no memory controller here: %v", err)
+		testneed.Need(t, "no memory controller here: %v", err)
 	}
 	_ = os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0o600)
 	return filepath.Join(dir, "cgroup.procs")

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-dev/holdfast/internal/freeport"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // A supervisor commands everything of a container, so what runs in the container does not
@@ -31,15 +31,15 @@ func TestStrangersAreRefused(t *testing.T) {
 }
 
 // inNamespace is a supervisor in a pid namespace of its own, as in a container.
-func inNamespace(t *testing.T) *house {
+func inNamespace(t *testing.T) *supervisorEnv {
 	t.Helper()
 	for _, program := range []string{"unshare", "nsenter"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing.Skip(t, "no %s on the PATH: apt-get install util-linux makes this run", program)
+			testneed.Need(t, "no %s on the PATH: apt-get install util-linux makes this run", program)
 		}
 	}
 	if out, err := exec.Command("unshare", "-r", "-p", "-f", "--mount-proc", "true").CombinedOutput(); err != nil {
-		missing.Skip(t, "no namespaces here: %v %s", err, out)
+		testneed.Need(t, "no namespaces here: %v %s", err, out)
 	}
 	cmd := exec.Command("unshare", "-r", "-p", "-f", "--mount-proc", "--kill-child", os.Args[0], "test-serve")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

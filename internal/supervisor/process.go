@@ -216,15 +216,15 @@ func (p *Process) Signal(ctx context.Context, sig syscall.Signal) error {
 	default:
 		return fmt.Errorf("%w: signal %d", ErrSpec, int(sig))
 	}
-	return p.tell(ctx, &frame{Type: typeSignal, Signal: int(sig)})
+	return p.send(ctx, &frame{Type: typeSignal, Signal: int(sig)})
 }
 
 // Resize gives its terminal another size.
 func (p *Process) Resize(ctx context.Context, s Size) error {
-	return p.tell(ctx, &frame{Type: typeResize, Window: &s})
+	return p.send(ctx, &frame{Type: typeResize, Window: &s})
 }
 
-func (p *Process) tell(ctx context.Context, f *frame) error {
+func (p *Process) send(ctx context.Context, f *frame) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}

@@ -137,7 +137,7 @@ func TestSpecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Start(t.Context(), Spec{ID: "b", Args: []string{"true"}, Dir: "/"}); !errors.Is(err, ErrUsed) {
+	if _, err := c.Start(t.Context(), Spec{ID: "b", Args: []string{"true"}, Dir: "/"}); !errors.Is(err, ErrIDUsed) {
 		t.Errorf("a second process: %v", err)
 	}
 	exitOf(t, p)

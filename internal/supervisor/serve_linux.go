@@ -45,7 +45,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	s := &server{
 		o: o.filled(os.Getenv), tasks: map[string]*task{}, conns: map[*link]bool{}, reapers: map[int]bool{}, oom: openMeter(),
 	}
-	favour()
+	lowerOOMScore()
 	if err := errors.Join(
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
@@ -82,8 +82,8 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	return nil
 }
 
-// favour makes the kernel kill others first, as far as we may.
-func favour() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("-900"), 0) }
+// lowerOOMScore makes the kernel kill others first, as far as we may.
+func lowerOOMScore() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("-900"), 0) }
 
 // listen makes the socket, in place of one that an earlier supervisor left. Once it is
 // there, it answers.
@@ -133,10 +133,10 @@ func (s *server) serve(conn *net.UnixConn) {
 	s.mu.Unlock()
 	health := s.health()
 	if l.send(&frame{Type: typeHello, Health: &health}, nil) == nil {
-		c := &caller{server: s, link: l}
-		l.run(c.take)
+		c := &hostConn{server: s, link: l}
+		l.run(c.handle)
 		<-l.dead
-		c.left()
+		c.onDisconnect()
 	}
 	l.close()
 	s.mu.Lock()
@@ -185,7 +185,7 @@ func (s *server) health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Health{
-		Version: version.Of().Version, Protocol: Protocol, Pid: os.Getpid(), UID: os.Getuid(),
+		Version: version.Current().Version, Protocol: Protocol, Pid: os.Getpid(), UID: os.Getuid(),
 		Confined: s.domain.files, SignalsConfined: s.domain.signals, Unconfined: s.domain.why,
 		Processes: len(s.tasks), OOMKills: s.oom.count(), Proxy: s.egress.raise(),
 	}

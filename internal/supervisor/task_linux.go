@@ -28,7 +28,7 @@ type task struct {
 	control *os.File // to the reaper
 	lines   *bufio.Reader
 
-	ends                 // ours of its streams
+	streamEnds           // ours of its streams
 	in, channelIn *inbox // from the host
 	out, errs     *outbox
 	channelOut    *outbox
@@ -62,7 +62,7 @@ func (s *server) start(o *order, l *link) (*task, error) {
 	s.tasks[o.ID] = t
 	s.mu.Unlock()
 	if err := t.launch(); err != nil {
-		t.closeEnds()
+		t.close()
 		s.forget(t)
 		close(t.done)
 		return nil, err
@@ -114,7 +114,7 @@ func (t *task) launch() error {
 		Adj: oomScore, Grace: int(t.order.GraceMS),
 	}
 	if err = o.Write(ours); err == nil {
-		err = t.begun()
+		err = t.awaitStart()
 	}
 	if err != nil {
 		_ = ours.Close() // which ends it, and what it may have started
@@ -139,8 +139,8 @@ func (t *task) fork(files []*os.File) error {
 	return nil
 }
 
-// begun waits for the reaper's word that the program runs.
-func (t *task) begun() error {
+// awaitStart waits for the reaper's word that the program runs.
+func (t *task) awaitStart() error {
 	line, err := t.lines.ReadString('\n')
 	if err != nil {
 		return errors.New("the reaper ended before it had started the program")
@@ -171,15 +171,15 @@ func (t *task) reap() *os.ProcessState {
 	return state
 }
 
-// say tells the reaper something, which is gone when nothing is left to be told.
-func (t *task) say(word string, n int) {
+// sendReaper tells the reaper something, which is gone when nothing is left to be told.
+func (t *task) sendReaper(word string, n int) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	_, _ = t.control.WriteString(word + " " + strconv.Itoa(n) + "\n") // of nil, too, while it starts
 }
 
 // kill ends the process and what it has started, within its grace.
-func (t *task) kill() { t.say("kill", int(t.order.GraceMS)) }
+func (t *task) kill() { t.sendReaper("kill", int(t.order.GraceMS)) }
 
 // run makes the streams flow, and watches the end.
 func (t *task) run() {
@@ -288,7 +288,7 @@ func (t *task) lost() {
 	}
 	<-t.done
 	t.watching.Wait()
-	t.closeEnds()
+	t.close()
 	t.pumps.Wait()
 	_ = t.control.Close()
 }

@@ -16,7 +16,7 @@ func Escape(s string) string { return filter(s, false) }
 func EscapeStrict(s string) string { return filter(s, true) }
 
 func filter(s string, strict bool) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return steers(r, strict) || r == utf8.RuneError }) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return isControl(r, strict) || r == utf8.RuneError }) {
 		return s
 	}
 	var b strings.Builder
@@ -27,7 +27,7 @@ func filter(s string, strict bool) string {
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r == '\r' && strings.HasPrefix(s[i+1:], "\n") && !strict:
 			// the newline follows
-		case !steers(r, strict):
+		case !isControl(r, strict):
 			b.WriteString(s[i : i+n])
 		case r < 0x80:
 			fmt.Fprintf(&b, `\x%02x`, r)
@@ -41,8 +41,8 @@ func filter(s string, strict bool) string {
 	return b.String()
 }
 
-// steers reports whether r controls a terminal, or shows as nothing.
-func steers(r rune, strict bool) bool {
+// isControl reports whether r controls a terminal, or shows as nothing.
+func isControl(r rune, strict bool) bool {
 	switch r {
 	case '\n', '\t':
 		return false
@@ -68,7 +68,7 @@ func EscapeJSON(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for _, r := range s {
 		switch {
-		case r == '\n' || !steers(r, false):
+		case r == '\n' || !isControl(r, false):
 			b = utf8.AppendRune(b, r)
 		case r <= 0xffff:
 			b = fmt.Appendf(b, `\u%04x`, r)

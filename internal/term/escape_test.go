@@ -51,7 +51,7 @@ func FuzzEscape(f *testing.F) {
 			if !utf8.ValidString(out) {
 				t.Errorf("%s(%q) is not UTF-8", name, s)
 			}
-			if i := strings.IndexFunc(out, func(r rune) bool { return steers(r, name == "EscapeStrict") }); i >= 0 {
+			if i := strings.IndexFunc(out, func(r rune) bool { return isControl(r, name == "EscapeStrict") }); i >= 0 {
 				t.Errorf("%s(%q) = %q steers at %d", name, s, out, i)
 			}
 		}
@@ -59,7 +59,7 @@ func FuzzEscape(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i := bytes.IndexFunc(b, func(r rune) bool { return steers(r, false) }); i >= 0 {
+		if i := bytes.IndexFunc(b, func(r rune) bool { return isControl(r, false) }); i >= 0 {
 			t.Errorf("JSON of %q steers at %d", s, i)
 		}
 		var back map[string]string

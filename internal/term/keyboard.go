@@ -56,9 +56,9 @@ func (k *Keyboard) flush() {
 	}
 }
 
-// alone is how long no other byte may follow a key. Bytes that come together are not a
+// escapeDelay is how long no other byte may follow a key. Bytes that come together are not a
 // key that a person pressed for an answer, but an arrow key or pasted text.
-const alone = 25 * time.Millisecond
+const escapeDelay = 25 * time.Millisecond
 
 // key waits for one key, or for a line of one character where single keys are not
 // available. It is 0 for anything else. ok is false at the end of input; the error is the
@@ -97,7 +97,7 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 		break
 	}
 	for more := false; ; more = true {
-		silence := time.NewTimer(alone)
+		silence := time.NewTimer(escapeDelay)
 		select {
 		case _, open := <-k.typed:
 			silence.Stop()

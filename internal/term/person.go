@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Person is who sits at the terminal. Out prints to the screen at once, even while other
+// Prompter is who sits at the terminal. Out prints to the screen at once, even while other
 // output waits for an answer.
-type Person struct {
+type Prompter struct {
 	Out *Printer
 
 	keys  *Keyboard
@@ -19,33 +19,33 @@ type Person struct {
 }
 
 // NewPerson returns a person who types on keys and reads the screen of out.
-func NewPerson(keys *Keyboard, out *Printer) *Person {
+func NewPerson(keys *Keyboard, out *Printer) *Prompter {
 	front := *out
 	front.front = true
-	return &Person{Out: &front, keys: keys}
+	return &Prompter{Out: &front, keys: keys}
 }
 
 // Close closes the screen if it was opened for this person.
-func (p *Person) Close() {
+func (p *Prompter) Close() {
 	if p.tty != nil {
 		_ = p.tty.Close()
 	}
 }
 
-// Asks shows what is asked, and again when the program was stopped and goes on: the shell has
+// ShowQuestion shows what is asked, and again when the program was stopped and goes on: the shell has
 // had the screen meanwhile.
-func (p *Person) Asks(show func()) {
+func (p *Prompter) ShowQuestion(show func()) {
 	p.asked = show
 	show()
 }
 
-// Turn waits until nobody else asks, and makes other output wait until done is called.
-func (p *Person) Turn(ctx context.Context) (done func(), err error) {
+// Lock waits until nobody else asks, and makes other output wait until done is called.
+func (p *Prompter) Lock(ctx context.Context) (done func(), err error) {
 	next, err := p.keys.turn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	release := p.Out.hold()
+	release := p.Out.pause()
 	return func() {
 		p.asked = nil
 		release()
@@ -54,11 +54,11 @@ func (p *Person) Turn(ctx context.Context) (done func(), err error) {
 }
 
 // Flush discards what was typed so far.
-func (p *Person) Flush() { p.keys.flush() }
+func (p *Prompter) Flush() { p.keys.flush() }
 
 // Key waits for one key. It is 0 for anything but a single key. ok is false at the end
 // of input; the error is the end of ctx.
-func (p *Person) Key(ctx context.Context) (key byte, ok bool, err error) {
+func (p *Prompter) Key(ctx context.Context) (key byte, ok bool, err error) {
 	p.keys.again = func() {
 		p.Out.EndLine()
 		if p.asked != nil {
@@ -72,8 +72,8 @@ func (p *Person) Key(ctx context.Context) (key byte, ok bool, err error) {
 // Key is a key and what it means: {"y", "yes"}.
 type Key [2]string
 
-// Offer shows keys on one line, or on several where the screen is narrow.
-func (p *Person) Offer(list ...Key) {
+// ShowKeys shows keys on one line, or on several where the screen is narrow.
+func (p *Prompter) ShowKeys(list ...Key) {
 	col := 0
 	var b strings.Builder
 	for i, k := range list {
@@ -96,7 +96,7 @@ func (p *Person) Offer(list ...Key) {
 }
 
 // Echo ends the line on which a key was awaited with what the key meant.
-func (p *Person) Echo(words string) {
+func (p *Prompter) Echo(words string) {
 	if p.keys.tty == nil {
 		p.Out.setMidLine(false) // Enter did
 		return
@@ -106,11 +106,11 @@ func (p *Person) Echo(words string) {
 }
 
 // Prompt asks for a line. ok is false at the end of input.
-func (p *Person) Prompt(ctx context.Context, text string) (line string, ok bool, err error) {
+func (p *Prompter) Prompt(ctx context.Context, text string) (line string, ok bool, err error) {
 	return p.prompt(ctx, p.Out.Bold(text))
 }
 
-func (p *Person) prompt(ctx context.Context, text string) (line string, ok bool, err error) {
+func (p *Prompter) prompt(ctx context.Context, text string) (line string, ok bool, err error) {
 	p.Out.Text(text)
 	line, ok, err = p.keys.line(ctx)
 	p.Out.setMidLine(false) // the newline that was typed moved the cursor
@@ -118,16 +118,16 @@ func (p *Person) prompt(ctx context.Context, text string) (line string, ok bool,
 }
 
 // Yes asks a question; any answer but yes means no.
-func (p *Person) Yes(ctx context.Context, question string) (bool, error) {
+func (p *Prompter) Yes(ctx context.Context, question string) (bool, error) {
 	p.Flush()
 	line, _, err := p.prompt(ctx, question+" [y]es · [n]o: ")
 	yes, _ := yesOrNo(line)
 	return yes && err == nil, err
 }
 
-// YesOrLater asks a question that may be left open: answered is false for any answer but
+// YesNoOrDefer asks a question that may be left open: answered is false for any answer but
 // yes and no.
-func (p *Person) YesOrLater(ctx context.Context, question string) (yes, answered bool, err error) {
+func (p *Prompter) YesNoOrDefer(ctx context.Context, question string) (yes, answered bool, err error) {
 	p.Flush()
 	line, _, err := p.prompt(ctx, question+" [y]es · [n]o · Enter: not now: ")
 	yes, answered = yesOrNo(line)

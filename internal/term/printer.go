@@ -24,13 +24,13 @@ type screen struct {
 	mu      sync.Mutex
 	midLine bool // the cursor is not at the start of a line
 
-	asking bool           // a question is open: other output waits
-	held   []func() error // the output that waits
-	lost   int            // lines that were dropped because too many waited
+	asking  bool           // a question is open: other output waits
+	held    []func() error // the output that waits
+	dropped int            // lines that were dropped because too many waited
 }
 
-// MaxHeld is how many writes wait while a person is asked; more are dropped and counted.
-const MaxHeld = 4096
+// MaxBuffered is how many writes wait while a person is asked; more are dropped and counted.
+const MaxBuffered = 4096
 
 // NewPrinter returns a printer that writes to w.
 func NewPrinter(w io.Writer, s Style) *Printer {
@@ -65,16 +65,16 @@ func (p *Printer) put(write func() error) error {
 	case !p.screen.asking || p.front:
 		p.progress.erase()
 		return write()
-	case len(p.screen.held) < MaxHeld:
+	case len(p.screen.held) < MaxBuffered:
 		p.screen.held = append(p.screen.held, write)
 	default:
-		p.screen.lost++
+		p.screen.dropped++
 	}
 	return nil
 }
 
-// hold makes the output of other printers wait until release is called.
-func (p *Printer) hold() (release func()) {
+// pause makes the output of other printers wait until release is called.
+func (p *Printer) pause() (release func()) {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
 	p.screen.asking = true
@@ -89,11 +89,11 @@ func (p *Printer) release() {
 	for _, write := range p.screen.held {
 		_ = write() // errors of the stream are not reported
 	}
-	if p.screen.lost > 0 {
-		p.fresh()
-		_, _ = fmt.Fprintf(p.w, "%s\n", p.Dim(fmt.Sprintf("· %d more was not shown while you were asked; holdfast sessions show has it", p.screen.lost)))
+	if p.screen.dropped > 0 {
+		p.ensureNewline()
+		_, _ = fmt.Fprintf(p.w, "%s\n", p.Dim(fmt.Sprintf("· %d more was not shown while you were asked; holdfast sessions show has it", p.screen.dropped)))
 	}
-	p.screen.asking, p.screen.held, p.screen.lost = false, nil, 0
+	p.screen.asking, p.screen.held, p.screen.dropped = false, nil, 0
 }
 
 // Bytes writes whole lines that are known to be safe for a terminal.
@@ -115,7 +115,7 @@ func (p *Printer) Line(format string, args ...any) {
 		s = fmt.Sprintf(format, args...)
 	}
 	_ = p.put(func() error {
-		p.fresh()
+		p.ensureNewline()
 		_, err := io.WriteString(p.w, s+"\n")
 		return err
 	})
@@ -124,12 +124,12 @@ func (p *Printer) Line(format string, args ...any) {
 // EndLine ends an unfinished line, if there is one.
 func (p *Printer) EndLine() {
 	_ = p.put(func() error {
-		p.fresh()
+		p.ensureNewline()
 		return nil
 	})
 }
 
-func (p *Printer) fresh() {
+func (p *Printer) ensureNewline() {
 	if p.screen.midLine {
 		_, _ = io.WriteString(p.w, "\n")
 		p.screen.midLine = false
@@ -208,8 +208,8 @@ func (p *Printer) Interrupting() {
 	}
 }
 
-// Leave erases the progress line, or ends the line, before the process ends at once.
-func (p *Printer) Leave() {
+// Reset erases the progress line, or ends the line, before the process ends at once.
+func (p *Printer) Reset() {
 	if !p.TTY || !p.screen.mu.TryLock() {
 		return
 	}

@@ -56,11 +56,11 @@ func TestProgress(t *testing.T) {
 		if got := drawn(); !strings.Contains(got, "interrupted, ctrl-c again ends it at once") {
 			t.Errorf("after an interrupt: %q", got)
 		}
-		errs.Leave()
+		errs.Reset()
 		if got := drawn(); got != "\r\x1b[Kholdfast: ended at once\n" {
 			t.Errorf("after another one: %q", got)
 		}
-		errs.Leave()
+		errs.Reset()
 		if got := drawn(); got != "\nholdfast: ended at once\n" {
 			t.Errorf("without a progress line: %q", got)
 		}

@@ -10,7 +10,7 @@ import (
 var ErrEchoes = errors.New("this terminal cannot hide what is typed")
 
 // Secret asks for a line that is not shown while it is typed. ok is false at the end of input.
-func (p *Person) Secret(ctx context.Context, text string) (line string, ok bool, err error) {
+func (p *Prompter) Secret(ctx context.Context, text string) (line string, ok bool, err error) {
 	line, ok, err = p.keys.secret(ctx, func() {
 		p.Flush()
 		p.Out.Text(p.Out.Bold(text))

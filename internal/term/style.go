@@ -21,7 +21,7 @@ type Style struct {
 // looked up in env.
 func StyleOf(w io.Writer, env func(string) string) Style {
 	s := Style{Width: 80}
-	if Is(w) {
+	if IsTerminal(w) {
 		s.TTY, s.file = true, w.(*os.File)
 	}
 	s.Dumb = env("TERM") == "dumb"

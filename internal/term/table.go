@@ -13,7 +13,7 @@ func (p *Printer) Table(rows [][]string, elastic ...int) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i := range row {
-			row[i] = Fit(row[i], 60)
+			row[i] = Truncate(row[i], 60)
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
@@ -48,10 +48,10 @@ func (p *Printer) Table(rows [][]string, elastic ...int) {
 	}
 }
 
-// Hang prints text after a head of the given width. On a terminal it is wrapped between
+// PrintIndented prints text after a head of the given width. On a terminal it is wrapped between
 // words with a hanging indent; it starts below the head where the head leaves too little
 // room.
-func (p *Printer) Hang(head string, width int, text string, style func(string) string) {
+func (p *Printer) PrintIndented(head string, width int, text string, style func(string) string) {
 	const indent = 7
 	if !p.TTY {
 		p.Line("%s", strings.TrimRight(head+text, " "))

@@ -2,10 +2,10 @@
 //
 //	        ┌── Out, a [Printer]: data ───────────────► stdout
 //	Terminal┤── Err, a [Printer]: everything else ────► stderr
-//	        └── Ask, a [Person]: questions and keys ──► the screen, the keyboard
+//	        └── Ask, a [Prompter]: questions and keys ──► the screen, the keyboard
 //
 // When both streams are the same screen, their printers share the cursor and the
-// [Progress] line. While a [Person] is asked, other output waits, so that the
+// [Progress] line. While a [Prompter] is asked, other output waits, so that the
 // question stays in sight.
 //
 //	t := term.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
@@ -46,16 +46,16 @@ func New(in io.Reader, out, errs io.Writer, env func(string) string) *Terminal {
 	return t
 }
 
-// Is reports whether a stream is a terminal.
-func Is(stream any) bool {
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Ask returns the person at the input, or nil when nobody is there to answer. Questions go
 // to stderr, or to the controlling terminal when stderr is redirected. The caller closes it.
-func (t *Terminal) Ask() *Person {
-	if !Is(t.in) {
+func (t *Terminal) Ask() *Prompter {
+	if !IsTerminal(t.in) {
 		return nil
 	}
 	if t.keys == nil { // one reader: a second one would miss what the first has taken

@@ -49,8 +49,8 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// Fit makes text one line of at most n characters, safe for a terminal.
-func Fit(s string, n int) string {
+// Truncate makes text one line of at most n characters, safe for a terminal.
+func Truncate(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return Clip(Escape(s), max(n, 10))
 }

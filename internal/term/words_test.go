@@ -25,8 +25,8 @@ func TestWords(t *testing.T) {
 		{Elapsed(5 * time.Millisecond), "5 ms"},
 		{Elapsed(300 * time.Millisecond), "0.3 s"},
 		{Elapsed(125 * time.Second), "2 min 5 s"},
-		{Fit("a\n b\tc", 20), "a b c"},
-		{Fit("abcdefghijklmnop", 12), "abcdefghijk…"},
+		{Truncate("a\n b\tc", 20), "a b c"},
+		{Truncate("abcdefghijklmnop", 12), "abcdefghijk…"},
 		{Column("ab", 4), "ab  "},
 		{Column("größe", 3), "gr…"},
 	} {

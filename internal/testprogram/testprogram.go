@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // Variable names a program that was built before, which is used in place of one of this tree.
@@ -68,7 +68,7 @@ func path(t testing.TB, built func() (string, error)) string {
 		return given
 	}
 	if _, err := exec.LookPath("go"); err != nil {
-		missing.Skip(t, "no go on the PATH: the program cannot be built")
+		testneed.Need(t, "no go on the PATH: the program cannot be built")
 	}
 	file, err := built()
 	if err != nil {

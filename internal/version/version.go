@@ -38,12 +38,12 @@ type Doc struct {
 	Format   int    `json:"session_format"`
 }
 
-// Of describes the running build.
-func Of() Doc {
+// Current describes the running build.
+func Current() Doc {
 	d := Doc{Version: release, Revision: revision, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Format: SessionFormat}
 	if d.Version == "" {
 		_, file, _, _ := runtime.Caller(0)
-		number, commit := ofFile(file)
+		number, commit := fromFile(file)
 		d.Version = number
 		if d.Revision == "" {
 			d.Revision = commit
@@ -52,7 +52,7 @@ func Of() Doc {
 	return d
 }
 
-// ofFile is the version of the module in whose sources the compiler found file, with the commit if the
+// fromFile is the version of the module in whose sources the compiler found file, with the commit if the
 // version was made from one. The go command compiles modules in folders whose names
 // end with their version, and keeps that part with -trimpath:
 //
@@ -60,7 +60,7 @@ func Of() Doc {
 //
 // The build information has the version, too, but to read it takes package runtime/debug, and to wait for 150
 // packages that are initialized before it is. Package strings would take 70.
-func ofFile(file string) (number, commit string) {
+func fromFile(file string) (number, commit string) {
 	at := len(file) - len("/internal/version/version.go")
 	if at < 0 {
 		return next + "-dev", ""
@@ -130,14 +130,14 @@ func (d Doc) JSON() string {
 	return string(append(b, '}'))
 }
 
-// Answer is what a command line gets that asks for the version and for nothing
+// PrintEarly is what a command line gets that asks for the version and for nothing
 // else: version, version --json, --version.
-func Answer(args []string) (text string, ok bool) {
+func PrintEarly(args []string) (text string, ok bool) {
 	switch {
 	case len(args) == 1 && (args[0] == "version" || args[0] == "--version"):
-		return Of().String() + "\n", true
+		return Current().String() + "\n", true
 	case len(args) == 2 && args[0] == "version" && args[1] == "--json":
-		return Of().JSON() + "\n", true
+		return Current().JSON() + "\n", true
 	}
 	return "", false
 }

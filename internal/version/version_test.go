@@ -41,7 +41,7 @@ func TestOfFile(t *testing.T) {
 		{in + "@v0.9.1-rc.1.0.20261128054429-298f9efd0000", next + "-dev", "298f9efd0000"},
 		{in + "@v0.9.1-0123456789ab", "0.9.1-0123456789ab", ""}, // a tag that somebody chose
 	} {
-		if number, commit := ofFile(tt.folder + "/internal/version/version.go"); number != tt.number || commit != tt.commit {
+		if number, commit := fromFile(tt.folder + "/internal/version/version.go"); number != tt.number || commit != tt.commit {
 			t.Errorf("%s: %s %s, want %s %s", tt.folder, number, commit, tt.number, tt.commit)
 		}
 	}
@@ -61,12 +61,12 @@ func TestAnswer(t *testing.T) {
 		{"--version", true},
 		{"version --json", true},
 	} {
-		text, ok := Answer(strings.Fields(tt.args))
+		text, ok := PrintEarly(strings.Fields(tt.args))
 		if ok != tt.ok || ok != strings.HasSuffix(text, "\n") {
 			t.Errorf("Answer(%q) = %q, %v", tt.args, text, ok)
 		}
 	}
-	text, _ := Answer([]string{"version", "--json"})
+	text, _ := PrintEarly([]string{"version", "--json"})
 	var d Doc
 	if err := json.Unmarshal([]byte(text), &d); err != nil || d.Go != runtime.Version() || d.Format != SessionFormat || d.Version == "" {
 		t.Errorf("%s: %+v, %v", text, d, err)

@@ -36,7 +36,7 @@ func TestMeanwhile(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "deep/er/b.txt")
 			told := make(chan string, 10)
-			w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { told <- c.What }})
+			w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { told <- c.Kind }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestMeanwhileItIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
 	told := make(chan string, 10)
-	w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { told <- c.What }})
+	w, err := New(&Options{Settle: time.Millisecond, Fire: func(c Change) { told <- c.Kind }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ const (
 // Change is what has become of one file.
 type Change struct {
 	Path string // absolute
-	What string // Add, Edit or Unlink
+	Kind string // Add, Edit or Unlink
 	// Lists are those that name the file, or the folder that it is in, sorted.
 	Lists []string
 }
@@ -48,8 +48,8 @@ type Options struct {
 	// happens meanwhile waits, and several changes of one file are one then. It may call
 	// the watcher's methods, but not Close.
 	Fire func(Change)
-	// Wrong is told what cannot be watched any more; nil: nobody is.
-	Wrong func(error)
+	// OnError is told what cannot be watched any more; nil: nobody is.
+	OnError func(error)
 	// Settle is how long a file must have been left alone before its change is told;
 	// default 100 ms. One that is never left alone is told of after ten times as long.
 	Settle time.Duration
@@ -76,11 +76,11 @@ type Watcher struct {
 	named  map[string]bool
 	seen   map[string]os.FileInfo // of names, and of what is in folders that are named; nil: not there
 	dirs   map[string]bool        // that the system watches
-	dirty  map[string]moment
+	dirty  map[string]dirtySince
 }
 
-// moment is since when a file is dirty, and when something was last heard of it.
-type moment struct{ first, last time.Time }
+// dirtySince is since when a file is dirty, and when something was last heard of it.
+type dirtySince struct{ first, last time.Time }
 
 // New returns a watcher that watches nothing yet. The caller closes it. The error is
 // the system's: it watches no files, or no more of them.
@@ -90,7 +90,7 @@ func New(o *Options) (*Watcher, error) {
 	}
 	w := &Watcher{
 		o: *o, done: make(chan struct{}), lists: map[string][]string{},
-		named: map[string]bool{}, seen: map[string]os.FileInfo{}, dirs: map[string]bool{}, dirty: map[string]moment{},
+		named: map[string]bool{}, seen: map[string]os.FileInfo{}, dirs: map[string]bool{}, dirty: map[string]dirtySince{},
 	}
 	if w.o.Settle <= 0 {
 		w.o.Settle = 100 * time.Millisecond
@@ -152,8 +152,8 @@ func (w *Watcher) Watch(list string, paths []string) error {
 	return nil
 }
 
-// Known says that somebody has told of a file's newest change already.
-func (w *Watcher) Known(path string) {
+// MarkReported says that somebody has told of a file's newest change already.
+func (w *Watcher) MarkReported(path string) {
 	path = filepath.Clean(path)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,8 +262,8 @@ func nearest(dir string) string {
 }
 
 func (w *Watcher) wrong(err error) {
-	if w.o.Wrong != nil {
-		w.o.Wrong(err)
+	if w.o.OnError != nil {
+		w.o.OnError(err)
 	}
 }
 
@@ -279,7 +279,7 @@ func (w *Watcher) run() {
 			if !ok {
 				return
 			}
-			w.heard(e)
+			w.onEvent(e)
 		case err, ok := <-w.system.Errors:
 			if !ok {
 				return
@@ -287,14 +287,14 @@ func (w *Watcher) run() {
 			w.missed(err)
 		case <-timer.C:
 		}
-		if next := w.tell(); next > 0 {
+		if next := w.fireSettled(); next > 0 {
 			timer.Reset(next)
 		}
 	}
 }
 
-// heard marks what an event may be about.
-func (w *Watcher) heard(e fsnotify.Event) {
+// onEvent marks what an event may be about.
+func (w *Watcher) onEvent(e fsnotify.Event) {
 	if e.Op == fsnotify.Chmod {
 		return
 	}
@@ -350,8 +350,8 @@ func (w *Watcher) missed(err error) {
 	w.arm()
 }
 
-// tell fires for what has been left alone, and says when to look again; 0 is never.
-func (w *Watcher) tell() time.Duration {
+// fireSettled fires for what has been left alone, and says when to look again; 0 is never.
+func (w *Watcher) fireSettled() time.Duration {
 	changes, next := w.due(time.Now())
 	for _, c := range changes {
 		w.o.Fire(c)
@@ -404,8 +404,8 @@ func (w *Watcher) differs(path string) (changes []Change) {
 		if w.seen[p] = info; info == nil && !w.named[p] {
 			delete(w.seen, p)
 		}
-		if what := became(old, info); what != "" {
-			changes = append(changes, Change{Path: p, What: what, Lists: w.naming(p)})
+		if what := changeKind(old, info); what != "" {
+			changes = append(changes, Change{Path: p, Kind: what, Lists: w.naming(p)})
 		}
 	}
 	return changes
@@ -422,8 +422,8 @@ func (w *Watcher) naming(path string) (lists []string) {
 	return lists
 }
 
-// became words the difference; "" is none.
-func became(old, now os.FileInfo) string {
+// changeKind words the difference; "" is none.
+func changeKind(old, now os.FileInfo) string {
 	switch {
 	case old == nil && now == nil:
 		return ""

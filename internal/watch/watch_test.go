@@ -34,15 +34,15 @@ func ExampleNew() {
 		fmt.Println(err)
 	}
 	c := <-told
-	fmt.Println(c.What, filepath.Base(c.Path))
+	fmt.Println(c.Kind, filepath.Base(c.Path))
 	fmt.Println(w.Close())
 	// Output:
 	// add .env
 	// <nil>
 }
 
-// house is a folder that is watched.
-type house struct {
+// watchEnv is a folder that is watched.
+type watchEnv struct {
 	t    *testing.T
 	dir  string
 	yard string // a folder beside it
@@ -50,20 +50,20 @@ type house struct {
 	told chan string
 }
 
-func newHouse(t *testing.T, o watch.Options, names ...string) *house {
+func newHouse(t *testing.T, o watch.Options, names ...string) *watchEnv {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), yard: t.TempDir(), told: make(chan string, 100)}
+	h := &watchEnv{t: t, dir: t.TempDir(), yard: t.TempDir(), told: make(chan string, 100)}
 	fire := o.Fire
 	o.Fire = func(c watch.Change) {
 		if fire != nil {
 			fire(c)
 		}
-		h.told <- c.What + " " + strings.TrimPrefix(c.Path, h.dir+"/")
+		h.told <- c.Kind + " " + strings.TrimPrefix(c.Path, h.dir+"/")
 	}
 	if o.Settle == 0 {
 		o.Settle = time.Millisecond
 	}
-	o.Wrong = func(err error) { h.told <- "wrong: " + err.Error() }
+	o.OnError = func(err error) { h.told <- "wrong: " + err.Error() }
 	var err error
 	if h.w, err = watch.New(&o); err != nil {
 		t.Fatal(err)
@@ -77,9 +77,9 @@ func newHouse(t *testing.T, o watch.Options, names ...string) *house {
 	return h
 }
 
-func (h *house) at(name string) string { return filepath.Join(h.dir, name) }
+func (h *watchEnv) at(name string) string { return filepath.Join(h.dir, name) }
 
-func (h *house) watch(list string, names ...string) {
+func (h *watchEnv) watch(list string, names ...string) {
 	h.t.Helper()
 	var paths []string
 	for _, n := range names {
@@ -92,7 +92,7 @@ func (h *house) watch(list string, names ...string) {
 
 // write makes a file, or writes on in one that is there. Either is one change: a file that
 // is made and then filled is two to whoever looks in between.
-func (h *house) write(name, text string) {
+func (h *watchEnv) write(name, text string) {
 	h.t.Helper()
 	if f, err := os.OpenFile(h.at(name), os.O_WRONLY|os.O_APPEND, 0); err == nil {
 		_, err := f.WriteString(text)
@@ -112,7 +112,7 @@ func (h *house) write(name, text string) {
 }
 
 // wants waits for what is told next.
-func (h *house) wants(want string) {
+func (h *watchEnv) wants(want string) {
 	h.t.Helper()
 	select {
 	case got := <-h.told:
@@ -125,7 +125,7 @@ func (h *house) wants(want string) {
 }
 
 // quiet changes a file that is watched at last, and wants nothing else to be told.
-func (h *house) quiet(name string) {
+func (h *watchEnv) quiet(name string) {
 	h.t.Helper()
 	h.watch("quiet", name)
 	h.write(name, "x")
@@ -243,8 +243,8 @@ func TestKnown(t *testing.T) {
 	h.write("gate", "")
 	<-began // nothing is told until this has been
 	h.write("a", "1")
-	h.w.Known(h.at("a"))
-	h.w.Known(h.at("never-named"))
+	h.w.MarkReported(h.at("a"))
+	h.w.MarkReported(h.at("never-named"))
 	goOn <- true
 	h.wants("add gate")
 	h.quiet("q")
@@ -264,7 +264,7 @@ func TestChangesWhileFiring(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		h.told <- c.What + " " + filepath.Base(c.Path)
+		h.told <- c.Kind + " " + filepath.Base(c.Path)
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/hostpipe"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -32,7 +32,7 @@ type AgentOptions struct {
 	// Model answers for [KindHoldfast], on the host; others have a model of their own.
 	Model model.Model
 	// Inside says, for [KindHoldfast], what the loop in the container is made of.
-	Inside logpipe.Spec
+	Inside hostpipe.Spec
 	// Environ is the caller's environment, "NAME=value": the variables that the settings
 	// name as credentials are taken from it, and handed to the agent's process alone.
 	Environ []string
@@ -60,7 +60,7 @@ type turner interface {
 	Snapshot() agent.Snapshot
 	SessionID() string
 	Close() error
-	Leave() error
+	Suspend() error
 }
 
 // Agent is an agent that works in a workspace. Its methods are those of [agent.Agent],
@@ -104,7 +104,7 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	w.place(s, &o.Options.Session)
 	r := &runner{w: w, slug: slug, ephemeral: o.Ephemeral, env: env}
 	if s.Agent.Kind == KindHoldfast {
-		return w.ownAgent(s, r, o)
+		return w.builtinAgent(s, r, o)
 	}
 	return w.guestAgent(s, r, o)
 }
@@ -135,8 +135,8 @@ func credentials(s *Settings, environ []string) ([]string, error) {
 	return env, supervisor.CheckEnv(env)
 }
 
-// ownAgent is our own loop, inside.
-func (w *Workspaces) ownAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
+// builtinAgent is our own loop, inside.
+func (w *Workspaces) builtinAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
 	models := []model.Model{o.Model}
 	if o.Options.Model.Fallback != nil {
 		models = append(models, o.Options.Model.Fallback)
@@ -145,10 +145,10 @@ func (w *Workspaces) ownAgent(s *Settings, r *runner, o AgentOptions) (*Agent, e
 	if spec.Run.Cwd == "" {
 		spec.Run.Cwd = WorkFolder
 	}
-	a, err := newOwn(ownOptions{
-		Sessions: o.Options.Sessions, Session: o.Options.Session, Opening: o.Options.Opening, Models: models, Ask: o.Options.Permissions.Ask, Observers: o.Options.LoopObservers, Spec: spec,
+	a, err := newBuiltin(builtinOptions{
+		Sessions: o.Options.Sessions, Session: o.Options.Session, Opening: o.Options.NewSession, Models: models, Ask: o.Options.Permissions.Ask, Observers: o.Options.LoopObservers, Spec: spec,
 		Ready: r.ready,
-		Start: func(ctx context.Context, spec supervisor.Spec) (ownProcess, error) {
+		Start: func(ctx context.Context, spec supervisor.Spec) (agentProcess, error) {
 			return r.start(ctx, spec)
 		},
 	})
@@ -166,9 +166,9 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// Leave is [agent.Agent.Leave], and ends what runs as Close does.
-func (a *Agent) Leave() error {
-	err := a.turner.Leave()
+// Suspend is [agent.Agent.Suspend], and ends what runs as Close does.
+func (a *Agent) Suspend() error {
+	err := a.turner.Suspend()
 	a.ends()
 	return err
 }

@@ -78,19 +78,19 @@ func agentImage(t testing.TB, e *engine.Engine) string {
 	return ref
 }
 
-// studio is a workspace with a stand-in for Claude Code, on the machine's engine.
-type studio struct {
+// engineEnv is a workspace with a stand-in for Claude Code, on the machine's engine.
+type engineEnv struct {
 	w        *Workspaces
 	e        *engine.Engine
 	set      *Settings
 	sessions *session.Sessions
 }
 
-func newStudio(t *testing.T) *studio {
+func newStudio(t *testing.T) *engineEnv {
 	t.Helper()
 	e := testEngine(t)
 	image := agentImage(t, e) // goes after the containers that use it
-	x := &studio{e: e, w: spaces(t, e, t.TempDir()), sessions: session.New(memory.New(), nil)}
+	x := &engineEnv{e: e, w: spaces(t, e, t.TempDir()), sessions: session.New(memory.New(), nil)}
 	set, err := x.w.Create(t.Context(), Settings{
 		Slug: "blog", Image: image, Agent: AgentSpec{Kind: KindClaude}, Credentials: []string{"MADE_UP_KEY"},
 		Limits: Limits{Memory: 256 << 20, PIDs: 256},
@@ -102,7 +102,7 @@ func newStudio(t *testing.T) *studio {
 	return x
 }
 
-func (x *studio) agent(t *testing.T, id string, o agent.Options) *Agent {
+func (x *engineEnv) agent(t *testing.T, id string, o agent.Options) *Agent {
 	t.Helper()
 	o.Sessions, o.Session.SessionID = x.sessions, id
 	a, err := x.w.Agent(t.Context(), "blog", AgentOptions{Options: o, Environ: []string{"MADE_UP_KEY=abc" + "def", "HOLDFAST_OTHER=1", claudetest.Variable}})
@@ -128,7 +128,7 @@ func turnOf(t *testing.T, a *Agent, text string) event.Result {
 	return event.Result{}
 }
 
-func (x *studio) calls(t *testing.T) []claudetest.Call {
+func (x *engineEnv) calls(t *testing.T) []claudetest.Call {
 	t.Helper()
 	calls, err := claudetest.Calls(x.w.dirs(x.set).Home)
 	if err != nil {
@@ -146,7 +146,7 @@ func TestAgentInAContainer(t *testing.T) {
 	var asked []policy.Request
 	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		asked = append(asked, q.Requests...)
-		return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
+		return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
 	}}})
 	if r := turnOf(t, a, "run touch /work/made"); r.Reason != event.ReasonCompleted {
 		t.Fatalf("%+v", r)

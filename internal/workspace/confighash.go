@@ -74,16 +74,16 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 		spec.Tmpfs[len(spec.Tmpfs)-1].Mode = 0o700
 	}
 	for _, m := range s.Mounts {
-		spec.Mounts = append(spec.Mounts, engine.Mount{Source: m.Host, Target: m.At, ReadOnly: m.ReadOnly})
+		spec.Mounts = append(spec.Mounts, engine.Mount{Source: m.Host, Target: m.Target, ReadOnly: m.ReadOnly})
 	}
 	spec.Labels[labelConfig] = configHash(spec, s.Network)
-	spec.Labels[labelVersion] = version.Of().Version
+	spec.Labels[labelVersion] = version.Current().Version
 	return spec
 }
 
-// cover puts a folder in memory over each volume that an image asks for: an engine would
+// tmpfsVolumes puts a folder in memory over each volume that an image asks for: an engine would
 // keep it on the disk, where nothing bounds it.
-func cover(spec engine.Spec, s *Settings, volumes []string) engine.Spec {
+func tmpfsVolumes(spec engine.Spec, s *Settings, volumes []string) engine.Spec {
 	uid, gid := agentUser()
 	for _, v := range volumes {
 		v = path.Clean("/" + v)

@@ -95,7 +95,7 @@ func (c *Container) Dial(ctx context.Context) (*supervisor.Conn, error) {
 func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, error) {
 	if !bridged {
 		conn, err := supervisor.Dial(ctx, filepath.Join(c.run, supervisor.SocketName))
-		if err == nil && imposter(conn.Peer().Pid, c.first) {
+		if err == nil && isImpostor(conn.Peer().Pid, c.first) {
 			err = &Error{Op: "connect to the container of", Slug: c.Slug, Err: ErrNoAnswer, Detail: "another process listens in its place", Advice: "holdfast workspace stop " + c.Slug}
 			return nil, errors.Join(err, conn.Close())
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // Memory that runs out ends one session, which is told, and not the others; the
@@ -196,7 +196,7 @@ func TestBridge(t *testing.T) {
 
 // A folder that the agent may not write is told before anything starts.
 func TestProjectOfAnother(t *testing.T) {
-	missing.Root(t, "a folder of another user")
+	testneed.Root(t, "a folder of another user")
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	w := spaces(t, e, t.TempDir())

@@ -17,13 +17,13 @@ type containers struct {
 	found  bool // the engine is ours to close
 	bridge bool // sockets do not reach into containers
 
-	proxies proxies
+	proxies egressProxies
 }
 
 // find gives the engine and what it says about itself. An engine that was there once is
 // not looked for again: calls to one that is gone say so.
 func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, error) {
-	if e, info := w.known(); info != nil {
+	if e, info := w.cached(); info != nil {
 		return e, *info, nil
 	}
 	release, err := w.locks.take(ctx, "the engine") // which is no slug; one that hangs is waited for by who wants to
@@ -31,7 +31,7 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 		return nil, engine.Info{}, &Error{Op: "find a container engine", Err: err}
 	}
 	defer release()
-	e, info := w.known()
+	e, info := w.cached()
 	if info != nil {
 		return e, *info, nil
 	}
@@ -53,8 +53,8 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 	return e, said, nil
 }
 
-// known is what was found before; each is nil when it was not.
-func (w *Workspaces) known() (*engine.Engine, *engine.Info) {
+// cached is what was found before; each is nil when it was not.
+func (w *Workspaces) cached() (*engine.Engine, *engine.Info) {
 	w.containers.mu.Lock()
 	defer w.containers.mu.Unlock()
 	return w.containers.engine, w.containers.info
@@ -113,13 +113,13 @@ func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([
 		labels[labelWorkspace] = slug
 	}
 	list, err := e.List(ctx, labels)
-	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.mine(c) }), ofEngine(err)
+	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.isOurs(c) }), ofEngine(err)
 }
 
-// mine reports whether a container with our labels is ours. An image that somebody made
+// isOurs reports whether a container with our labels is ours. An image that somebody made
 // of one of our containers has them as well, and so has what is run of it: ours have our
 // name, or, when they were renamed, what is ours mounted in them.
-func (w *Workspaces) mine(c engine.Container) bool {
+func (w *Workspaces) isOurs(c engine.Container) bool {
 	if slug := c.Labels[labelWorkspace]; CheckSlug(slug) == nil && (c.Name == w.containerName(slug) || w.isEphemeral(c)) {
 		return true
 	}
@@ -135,9 +135,9 @@ func (w *Workspaces) isEphemeral(c engine.Container) bool {
 	return CheckSlug(slug) == nil && CheckSlug(id) == nil && c.Name == w.containerName(slug)+"."+id
 }
 
-// ours looks at the container of a workspace. It is [ErrForeign] when something that
+// ownContainer looks at the container of a workspace. It is [ErrForeign] when something that
 // is not ours has its name, and nil when there is none.
-func (w *Workspaces) ours(ctx context.Context, e *engine.Engine, slug string) (*engine.Container, error) {
+func (w *Workspaces) ownContainer(ctx context.Context, e *engine.Engine, slug string) (*engine.Container, error) {
 	name := w.containerName(slug)
 	c, err := e.Inspect(ctx, name)
 	if errors.Is(err, engine.ErrNotFound) {

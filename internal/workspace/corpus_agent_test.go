@@ -18,13 +18,13 @@ import (
 func TestCorpusTranscriptFiles(t *testing.T) {
 	const parsed = "internal/workspace/claude reads what the agent says"
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "trn"), map[string]func(*testing.T, corpus.Case){
-		"pa-trn-011": corpus.Plays(`{"given": {"transcript in":"any encoded-cwd directory"}, "when": ["find"], "expect": {"found":true}}`, func(t *testing.T, _ corpus.Case) {
+		"pa-trn-011": corpus.Test(`{"given": {"transcript in":"any encoded-cwd directory"}, "when": ["find"], "expect": {"found":true}}`, func(t *testing.T, _ corpus.Case) {
 			home, file := transcriptIn(t)
 			if _, err := resumable(home, file); err != nil {
 				t.Error(err)
 			}
 		}),
-		"pa-trn-015": corpus.Plays(`{"given": {"projects/x":"symlink to /","projects/y/S.jsonl":"symlink to a host file"}, "when": ["has transcript","load"], "expect": {"has":false,"load":"nothing read outside the mount"}}`, func(t *testing.T, _ corpus.Case) {
+		"pa-trn-015": corpus.Test(`{"given": {"projects/x":"symlink to /","projects/y/S.jsonl":"symlink to a host file"}, "when": ["has transcript","load"], "expect": {"has":false,"load":"nothing read outside the mount"}}`, func(t *testing.T, _ corpus.Case) {
 			home, file := transcriptIn(t)
 			replaceWithLink(t, filepath.Join(home, file))
 			refused(t, home, file)
@@ -32,14 +32,14 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 			replaceWithLink(t, filepath.Join(home, filepath.Dir(file)))
 			refused(t, home, file)
 		}),
-		"pa-trn-016": corpus.Plays(`{"given": {"state":".claude or projects itself is replaced by a symlink from inside the container"}, "when": ["read, chmod, delete on the host"], "expect": {"nothing outside touched":true}}`, func(t *testing.T, _ corpus.Case) {
+		"pa-trn-016": corpus.Test(`{"given": {"state":".claude or projects itself is replaced by a symlink from inside the container"}, "when": ["read, chmod, delete on the host"], "expect": {"nothing outside touched":true}}`, func(t *testing.T, _ corpus.Case) {
 			for _, part := range []string{".claude", ".claude/projects"} {
 				home, file := transcriptIn(t)
 				replaceWithLink(t, filepath.Join(home, part))
 				refused(t, home, file)
 			}
 		}),
-		"pa-trn-017": corpus.Plays(`{"given": {"projects/y/S.jsonl":"FIFO / device / 10 GB file"}, "when": ["load"], "expect": {"refused":"not a regular file / too large, no hang"}}`, func(t *testing.T, _ corpus.Case) {
+		"pa-trn-017": corpus.Test(`{"given": {"projects/y/S.jsonl":"FIFO / device / 10 GB file"}, "when": ["load"], "expect": {"refused":"not a regular file / too large, no hang"}}`, func(t *testing.T, _ corpus.Case) {
 			home, file := transcriptIn(t)
 			if err := os.Truncate(filepath.Join(home, file), 10<<30); err != nil {
 				t.Fatal(err)
@@ -53,7 +53,7 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 		}),
 	}, map[string]string{
 		"pa-trn-001": parsed, "pa-trn-003": parsed, "pa-trn-009": parsed, "pa-trn-019": parsed, "pa-trn-020": parsed,
-		"pa-trn-013": "internal/workspace/guest tells the history from the host's log where the file is missing",
+		"pa-trn-013": "internal/workspace/vendoragent tells the history from the host's log where the file is missing",
 	})
 }
 

@@ -17,27 +17,27 @@ const parachute = "agentkit-commaagents-parachute.json"
 func TestCorpusContainers(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, parachute, "ctr"), map[string]func(*testing.T, corpus.Case){
 		"pa-ctr-002": caseStatus,
-		"pa-ctr-004": corpus.Plays(`{"given": {"limits seed":{"memory":"512m","cpus":"1.0","pids":100},"limits head":{"memory":"4g","memory-swap":"4g","cpus":"2.0","pids":300,"nproc":"256:256","nofile":"4096:8192"}}, "when": ["create"], "expect": {"always":["drop all capabilities","no-new-privileges","init","pids limit","non-root uid 1000"]}}`, caseAlways),
-		"pa-ctr-009": corpus.Plays(`{"given": {"state":"no allowed paths (seed version)"}, "when": ["mounts"], "expect": {"vault":"read-only"}}`, caseOnlyNamedFolders),
-		"pa-ctr-010": corpus.Plays(`{"given": {"state":"allowed_paths (head)"}, "when": ["mounts"], "expect": {"host paths":"none"}}`, caseOnlyNamedFolders),
-		"pa-ctr-011": corpus.Plays(`{"given": {"state":"existing container made before the .claude mount feature"}, "when": ["ensure"], "expect": {"container":"rebuilt because its config hash differs, unless a turn is running in it"}}`, whole(tryConfigChange)),
-		"pa-ctr-016": corpus.Plays(`{"given": {"state":"container OOM (inspect says OOMKilled or cgroup oom_kill count rose)"}, "when": ["handle"], "expect": {"error":"Container ran out of memory. It will be recreated on next use.","next message":"new container, same mounted data, resume works"}}`, caseOOM),
-		"pa-ctr-017": corpus.Plays(`{"given": {"state":"exec exits 2 with stderr 'boom'"}, "when": ["handle"], "expect": {"error":"Sandbox error (exit 2): boom"}}`, caseExit),
-		"pa-ctr-019": corpus.Plays(`{"given": {"state":"user interrupts"}, "when": ["handle"], "expect": {"process inside the container":"stopped","turn":"recorded as interrupted"}}`, whole(tryCancelLeavesNothing)),
-		"pa-ctr-021": corpus.Plays(`{"given": {"state":"child writes 1 MB to stderr while running"}, "when": ["read"], "expect": {"stdout events":"keep flowing"}}`, caseYell),
-		"pa-ctr-024": corpus.Plays(`{"given": {"state":"server start, containers: known, orphan, legacy name"}, "when": ["reconcile"], "expect": {"known":"kept","orphan":"removed","legacy":"removed"}}`, whole(tryReconcile)),
-		"pa-ctr-027": corpus.Plays(`{"given": {"state":"server shutdown"}, "when": ["stop all"], "expect": {"containers":"stopped in parallel, grace 5 s, not removed","next use":"started again"}}`, whole(tryStopAll)),
-		"pa-ctr-028": corpus.Plays(`{"given": {"state":"network create fails for another reason (exit 1)"}, "when": ["ensure"], "expect": {"error":"reported"}}`, whole(tryEnsureFails)),
-		"pa-ctr-029": corpus.Plays(`{"given": {"state":"Linux host uid 1001"}, "when": ["create"], "expect": {"container user can write the mounted home":true}}`, caseWritable),
-		"pa-ctr-030": corpus.Plays(`{"given": {"state":"host path mounts"}, "when": ["mount a path that is a symlink to /"], "expect": {"refused":true}}`, caseLink),
+		"pa-ctr-004": corpus.Test(`{"given": {"limits seed":{"memory":"512m","cpus":"1.0","pids":100},"limits head":{"memory":"4g","memory-swap":"4g","cpus":"2.0","pids":300,"nproc":"256:256","nofile":"4096:8192"}}, "when": ["create"], "expect": {"always":["drop all capabilities","no-new-privileges","init","pids limit","non-root uid 1000"]}}`, caseAlways),
+		"pa-ctr-009": corpus.Test(`{"given": {"state":"no allowed paths (seed version)"}, "when": ["mounts"], "expect": {"vault":"read-only"}}`, caseOnlyNamedFolders),
+		"pa-ctr-010": corpus.Test(`{"given": {"state":"allowed_paths (head)"}, "when": ["mounts"], "expect": {"host paths":"none"}}`, caseOnlyNamedFolders),
+		"pa-ctr-011": corpus.Test(`{"given": {"state":"existing container made before the .claude mount feature"}, "when": ["ensure"], "expect": {"container":"rebuilt because its config hash differs, unless a turn is running in it"}}`, whole(tryConfigChange)),
+		"pa-ctr-016": corpus.Test(`{"given": {"state":"container OOM (inspect says OOMKilled or cgroup oom_kill count rose)"}, "when": ["handle"], "expect": {"error":"Container ran out of memory. It will be recreated on next use.","next message":"new container, same mounted data, resume works"}}`, caseOOM),
+		"pa-ctr-017": corpus.Test(`{"given": {"state":"exec exits 2 with stderr 'boom'"}, "when": ["handle"], "expect": {"error":"Sandbox error (exit 2): boom"}}`, caseExit),
+		"pa-ctr-019": corpus.Test(`{"given": {"state":"user interrupts"}, "when": ["handle"], "expect": {"process inside the container":"stopped","turn":"recorded as interrupted"}}`, whole(tryCancelLeavesNothing)),
+		"pa-ctr-021": corpus.Test(`{"given": {"state":"child writes 1 MB to stderr while running"}, "when": ["read"], "expect": {"stdout events":"keep flowing"}}`, caseYell),
+		"pa-ctr-024": corpus.Test(`{"given": {"state":"server start, containers: known, orphan, legacy name"}, "when": ["reconcile"], "expect": {"known":"kept","orphan":"removed","legacy":"removed"}}`, whole(tryReconcile)),
+		"pa-ctr-027": corpus.Test(`{"given": {"state":"server shutdown"}, "when": ["stop all"], "expect": {"containers":"stopped in parallel, grace 5 s, not removed","next use":"started again"}}`, whole(tryStopAll)),
+		"pa-ctr-028": corpus.Test(`{"given": {"state":"network create fails for another reason (exit 1)"}, "when": ["ensure"], "expect": {"error":"reported"}}`, whole(tryEnsureFails)),
+		"pa-ctr-029": corpus.Test(`{"given": {"state":"Linux host uid 1001"}, "when": ["create"], "expect": {"container user can write the mounted home":true}}`, caseWritable),
+		"pa-ctr-030": corpus.Test(`{"given": {"state":"host path mounts"}, "when": ["mount a path that is a symlink to /"], "expect": {"refused":true}}`, caseLink),
 	}, map[string]string{
-		"pa-ctr-022": "what an agent writes is read by its driver: internal/workspace/guest has it",
+		"pa-ctr-022": "what an agent writes is read by its driver: internal/workspace/vendoragent has it",
 	})
 }
 
 // The case of a machine without an engine.
 func TestCorpusNoDocker(t *testing.T) {
-	corpus.Claim(t, corpus.Area(t, parachute, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": corpus.Plays(`{"given": {"state":"docker absent"}, "when": ["sandboxed session"], "expect": {"refused with a clear reason, never falls back to direct":true}}`, whole(tryNoEngine))}, nil)
+	corpus.Claim(t, corpus.Area(t, parachute, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": corpus.Test(`{"given": {"state":"docker absent"}, "when": ["sandboxed session"], "expect": {"refused with a clear reason, never falls back to direct":true}}`, whole(tryNoEngine))}, nil)
 }
 
 func whole(test func(*testing.T)) func(*testing.T, corpus.Case) {
@@ -54,7 +54,7 @@ func caseStatus(t *testing.T, c corpus.Case) {
 		Status string `json:"container status"`
 	}
 	var expect struct{ Actions []string }
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &expect)
 	want := map[string]string{labelID: "1", labelConfig: "a"}
 	for i, status := range strings.Split(given.Status, " / ") {
@@ -113,7 +113,7 @@ func caseOnlyNamedFolders(t *testing.T, _ corpus.Case) {
 			t.Errorf("%+v", m)
 		}
 	}
-	s.Mounts = []Mount{{Host: "/data", At: "/mnt/data", ReadOnly: true}}
+	s.Mounts = []Mount{{Host: "/data", Target: "/mnt/data", ReadOnly: true}}
 	spec = w.spec(&s, places{home: d.Home, run: d.Run, project: d.Project}, "sha256:0", engine.Info{})
 	if last := spec.Mounts[3]; len(spec.Mounts) != 4 || last != (engine.Mount{Source: "/data", Target: "/mnt/data", ReadOnly: true}) {
 		t.Errorf("%+v", spec.Mounts)
@@ -179,7 +179,7 @@ func caseLink(t *testing.T, _ corpus.Case) {
 	if err := os.Symlink("/", link); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []Settings{{Slug: "a", Project: link}, {Slug: "b", Mounts: []Mount{{Host: link, At: "/mnt/all"}}}, {Slug: "c", Mounts: []Mount{{Host: link, At: "/mnt/all", ReadOnly: true}}}} {
+	for _, s := range []Settings{{Slug: "a", Project: link}, {Slug: "b", Mounts: []Mount{{Host: link, Target: "/mnt/all"}}}, {Slug: "c", Mounts: []Mount{{Host: link, Target: "/mnt/all", ReadOnly: true}}}} {
 		if _, err := w.Create(t.Context(), s); err == nil || !strings.Contains(err.Error(), "link") {
 			t.Errorf("%+v: %v", s, err)
 		}

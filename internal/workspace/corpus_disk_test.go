@@ -24,9 +24,9 @@ func TestCorpusDisk(t *testing.T) {
 	cases := corpus.Area(t, seedCases, "slug", "sid", "clean", "trust", "files")
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
 		"slug": caseName("slug", CheckSlug), "sid": caseName("session id", session.CheckID), "clean": caseClean,
-		"trust": caseTrust, "pa-trust-016": corpus.Plays(`{"given": {"state":"trust mode"}, "when": ["read .env"], "expect": {"allowed":false,"reason":"deny pattern"}}`, caseDenyBeatsTrust), "files": caseFiles,
-		"pa-clean-002": corpus.Plays(`{"given": {"state":"sandbox dir is a symlink"}, "when": ["cleanup"], "expect": {"link":"removed","target":"untouched"}}`, caseClean),
-		"pa-clean-004": corpus.Plays(`{"given": {"state":"container still running"}, "when": ["cleanup"], "expect": {"refused or stopped first":true}}`, caseClean),
+		"trust": caseTrust, "pa-trust-016": corpus.Test(`{"given": {"state":"trust mode"}, "when": ["read .env"], "expect": {"allowed":false,"reason":"deny pattern"}}`, caseDenyBeatsTrust), "files": caseFiles,
+		"pa-clean-002": corpus.Test(`{"given": {"state":"sandbox dir is a symlink"}, "when": ["cleanup"], "expect": {"link":"removed","target":"untouched"}}`, caseClean),
+		"pa-clean-004": corpus.Test(`{"given": {"state":"container still running"}, "when": ["cleanup"], "expect": {"refused or stopped first":true}}`, caseClean),
 	}, nil)
 }
 
@@ -35,7 +35,7 @@ func caseName(field string, check func(string) error) func(*testing.T, corpus.Ca
 	return func(t *testing.T, c corpus.Case) {
 		var given map[string]string
 		var want struct{ Valid bool }
-		c.Decode(t, c.Given(), &given)
+		c.Decode(t, c.Setup(), &given)
 		c.Decode(t, c.Expect(), &want)
 		name, ok := given[field]
 		if err := check(name); !ok || (err == nil) != want.Valid {
@@ -47,7 +47,7 @@ func caseName(field string, check func(string) error) func(*testing.T, corpus.Ca
 func caseTrust(t *testing.T, c corpus.Case) {
 	var given struct{ Value json.RawMessage }
 	var want struct{ Result string }
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &want)
 	got := Direct
 	err := got.UnmarshalJSON(given.Value)
@@ -76,7 +76,7 @@ func caseDenyBeatsTrust(t *testing.T, c corpus.Case) {
 	forbidden, err := policy.PathRules{Deny: []string{".git/**", "**/.env*", "**/*.pem", "**/*.key", "**/id_rsa*", "**/secrets/**", "**/.npmrc", "**/.yarnrc", "**/*.crt"}, Cwd: dir}.ForbidPolicy()
 	okay(t, err)
 	guards, err := policy.New(&policy.Config{
-		Mode: policy.ModeBypass, Limits: []policy.Named{{Name: "forbidden", Policy: forbidden}}, Folders: []string{dir},
+		Mode: policy.ModeBypass, Limits: []policy.NamedPolicy{{Name: "forbidden", Policy: forbidden}}, Folders: []string{dir},
 	})
 	okay(t, err)
 	for name, allowed := range map[string]bool{".env": want.Allowed, "sub/.env": false, "api.key": false, "post.md": true} {
@@ -89,7 +89,7 @@ func caseDenyBeatsTrust(t *testing.T, c corpus.Case) {
 
 func caseClean(t *testing.T, c corpus.Case) {
 	var given struct{ State string }
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	d := newDisk(t)
 	to := outside(t)
 	s := d.make(Settings{Slug: "a"})
@@ -132,7 +132,7 @@ func caseClean(t *testing.T, c corpus.Case) {
 
 func caseFiles(t *testing.T, c corpus.Case) {
 	var given map[string]string
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	f, dir := newDisk(t).files(HomeFiles)
 	okay(t, os.Mkdir(filepath.Join(dir, "subdir"), 0o700))
 	okay(t, os.WriteFile(filepath.Join(dir, "file.txt"), []byte("hello"), 0o600))
@@ -151,13 +151,13 @@ func caseFiles(t *testing.T, c corpus.Case) {
 	} else if path, ok := given["delete path"]; ok {
 		var want struct{ Status int }
 		c.Decode(t, c.Expect(), &want)
-		if err := f.Remove(t.Context(), path); outcome.Of(err).Status != want.Status {
-			t.Errorf("%v is %d, want %d", err, outcome.Of(err).Status, want.Status)
+		if err := f.Remove(t.Context(), path); outcome.FromError(err).Status != want.Status {
+			t.Errorf("%v is %d, want %d", err, outcome.FromError(err).Status, want.Status)
 		}
 	} else if given["state"] == "hidden files" {
 		var lists []string
 		var want struct{ Results []string }
-		c.Decode(t, c.When(), &lists)
+		c.Decode(t, c.Action(), &lists)
 		c.Decode(t, c.Expect(), &want)
 		for i, list := range lists {
 			page, err := f.List(t.Context(), "", FilesQuery{Hidden: list == "list with hidden"})
@@ -167,7 +167,7 @@ func caseFiles(t *testing.T, c corpus.Case) {
 			}
 		}
 	} else {
-		t.Errorf("nothing knows %s", c.Given())
+		t.Errorf("nothing knows %s", c.Setup())
 	}
 }
 
@@ -185,8 +185,8 @@ func caseResolve(t *testing.T, c corpus.Case, f *Files, path string) {
 		}
 		okay(t, r.Close())
 	case want.Result == "403":
-		if outcome.Of(err).Status != 403 || errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v is %d", err, outcome.Of(err).Status)
+		if outcome.FromError(err).Status != 403 || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v is %d", err, outcome.FromError(err).Status)
 		}
 	default:
 		t.Errorf("nothing knows the result %q", want.Result)

@@ -17,9 +17,9 @@ import (
 // What begins with these is no workspace: one that is being made, or what is left of
 // one that was deleted.
 const (
-	stagePrefix = ".new-"
-	gonePrefix  = ".gone-"
-	newPrefix   = ".new-" // of files in a workspace's folder
+	stagePrefix   = ".new-"
+	deletedPrefix = ".gone-"
+	newPrefix     = ".new-" // of files in a workspace's folder
 )
 
 // Create makes a workspace: its folder is there whole or not at all. ID, Created and
@@ -43,7 +43,7 @@ func (w *Workspaces) Create(ctx context.Context, s Settings) (*Settings, error) 
 	}
 	defer all.Close()
 	w.sweep(ctx, all)
-	if err := w.vacant(all, s.Slug); err != nil {
+	if err := w.checkFree(all, s.Slug); err != nil {
 		return nil, err
 	}
 	if err := w.build(all, &full); err != nil {
@@ -60,7 +60,7 @@ func (w *Workspaces) usable(ctx context.Context, s *Settings) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	others, err := w.others(ctx, s.Slug)
+	others, err := w.otherSettings(ctx, s.Slug)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (w *Workspaces) usable(ctx context.Context, s *Settings) error {
 	return nil
 }
 
-// others are the settings of all workspaces but one, as far as they can be read.
-func (w *Workspaces) others(ctx context.Context, slug string) ([]Settings, error) {
+// otherSettings are the settings of all workspaces but one, as far as they can be read.
+func (w *Workspaces) otherSettings(ctx context.Context, slug string) ([]Settings, error) {
 	list, err := w.List(ctx)
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (w *Workspaces) makeAll() (*os.Root, error) {
 	return all, nil
 }
 
-// vacant checks that nothing has the name.
-func (w *Workspaces) vacant(all *os.Root, slug string) error {
+// checkFree checks that nothing has the name.
+func (w *Workspaces) checkFree(all *os.Root, slug string) error {
 	seen, err := all.Lstat(slug)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -279,7 +279,7 @@ func (w *Workspaces) sweep(ctx context.Context, all *os.Root) {
 	}
 	for _, entry := range names {
 		name := entry.Name()
-		if strings.HasPrefix(name, gonePrefix) || strings.HasPrefix(name, stagePrefix) && abandoned(all, name) {
+		if strings.HasPrefix(name, deletedPrefix) || strings.HasPrefix(name, stagePrefix) && abandoned(all, name) {
 			if _, err := removeTree(ctx, all, name); err != nil {
 				w.opt.Log.Warn("leftover of a workspace", "folder", name, "error", err)
 			}

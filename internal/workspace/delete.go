@@ -201,7 +201,7 @@ func (d *deletion) sessions(ctx context.Context) error {
 		}
 	}
 	for _, id := range ids { // only now: telling one changes the order of the list
-		told, err := d.tell(ctx, sessions, id)
+		told, err := d.recordDeletion(ctx, sessions, id)
 		if errors.Is(err, session.ErrNotFound) {
 			continue
 		}
@@ -223,7 +223,7 @@ func (d *deletion) settings(ctx context.Context) error {
 		return err
 	}
 	defer all.Close()
-	name := gonePrefix + d.slug + "-" + newID()
+	name := deletedPrefix + d.slug + "-" + newID()
 	if err := all.Rename(d.slug, name); err != nil {
 		return err
 	}
@@ -244,16 +244,16 @@ func removeTree(ctx context.Context, parent *os.Root, name string) (int64, error
 	}
 	defer dir.Close()
 	removed, err := tree.Remove(ctx, dir, name)
-	if left, ok := errors.AsType[*tree.LeftError](err); ok {
-		err = &Error{Op: "remove", Path: filepath.Join(parent.Name(), name), Err: ErrLeftover, Detail: left.Error(), Advice: leftAdvice(left)}
+	if left, ok := errors.AsType[*tree.RemainingError](err); ok {
+		err = &Error{Op: "remove", Path: filepath.Join(parent.Name(), name), Err: ErrLeftover, Detail: left.Error(), Advice: leftoverHint(left)}
 	} else if errors.Is(err, tree.ErrWriting) {
 		err = &Error{Op: "remove", Path: filepath.Join(parent.Name(), name), Err: ErrWriting, Advice: "end what writes there, then try again"}
 	}
 	return removed.Entries, err
 }
 
-// leftAdvice says what to do about what could not be removed.
-func leftAdvice(left *tree.LeftError) string {
+// leftoverHint says what to do about what could not be removed.
+func leftoverHint(left *tree.RemainingError) string {
 	switch {
 	case errors.Is(left, tree.ErrMounted):
 		return "umount what is mounted there, then try again"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendoragent"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -15,12 +15,12 @@ import (
 // agent is gone, so its turn ends soon.
 const busyWait = 10 * time.Second
 
-// tell writes into a session's log that its workspace is no more. It reports false when
+// recordDeletion writes into a session's log that its workspace is no more. It reports false when
 // the log says so already.
-func (d *deletion) tell(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
-	want := guest.Event{Event: guest.EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
+func (d *deletion) recordDeletion(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
+	want := vendoragent.Event{Event: vendoragent.EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
 	if d.again {
-		if told, err := d.told(ctx, sessions, id, want); told || err != nil {
+		if told, err := d.isRecorded(ctx, sessions, id, want); told || err != nil {
 			return false, err
 		}
 	}
@@ -52,8 +52,8 @@ func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*ses
 	}
 }
 
-// told looks for the record of an earlier attempt, from the end of the log.
-func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id string, want guest.Event) (bool, error) {
+// isRecorded looks for the record of an earlier attempt, from the end of the log.
+func (d *deletion) isRecorded(ctx context.Context, sessions *session.Sessions, id string, want vendoragent.Event) (bool, error) {
 	for r, err := range sessions.Store().Read(ctx, id, session.Range{Reverse: true}) {
 		if errors.Is(err, session.ErrCorrupt) {
 			continue
@@ -64,7 +64,7 @@ func (d *deletion) told(ctx context.Context, sessions *session.Sessions, id stri
 		if r.Kind != record.KindWorkspaceEvent {
 			continue
 		}
-		var got guest.Event
+		var got vendoragent.Event
 		if json.Unmarshal(r.Payload, &got) == nil && got == want {
 			return true, nil
 		}

@@ -268,7 +268,7 @@ func TestDeleteBusySession(t *testing.T) {
 func TestSweep(t *testing.T) {
 	d := newDisk(t)
 	d.make(Settings{Slug: "a"})
-	okay(t, os.MkdirAll(d.at(gonePrefix+"x", "y"), 0o700))
+	okay(t, os.MkdirAll(d.at(deletedPrefix+"x", "y"), 0o700))
 	okay(t, os.Mkdir(d.at(stagePrefix+"begun"), 0o700))
 	okay(t, os.Mkdir(d.at(stagePrefix+"old"), 0o700))
 	old := time.Now().Add(-2 * time.Hour)
@@ -277,7 +277,7 @@ func TestSweep(t *testing.T) {
 	okay(t, os.WriteFile(d.at(stagePrefix+"left", lockName), nil, 0o600))
 	okay(t, os.Symlink(outside(t), d.at(stagePrefix+"link")))
 	d.make(Settings{Slug: "b"})
-	noFile(t, d.at(gonePrefix+"x"))
+	noFile(t, d.at(deletedPrefix+"x"))
 	noFile(t, d.at(stagePrefix+"left"))
 	noFile(t, d.at(stagePrefix+"old"))
 	noFile(t, d.at(stagePrefix+"link"))

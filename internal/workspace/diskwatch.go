@@ -30,7 +30,7 @@ func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 				return
 			}
 			began := time.Now()
-			err := w.beyond(ctx, slug)
+			err := w.overLimit(ctx, slug)
 			if errors.Is(err, ErrQuota) {
 				full(err)
 				return
@@ -41,15 +41,15 @@ func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-// beyond reports a workspace whose disk has grown beyond its limit by a tenth. What
+// overLimit reports a workspace whose disk has grown beyond its limit by a tenth. What
 // cannot be measured is for the next turn to say.
-func (w *Workspaces) beyond(ctx context.Context, slug string) error {
+func (w *Workspaces) overLimit(ctx context.Context, slug string) error {
 	s, err := w.Get(ctx, slug)
 	if err != nil || s.Limits.Disk == Unlimited {
 		return err
 	}
 	most := int64(s.Limits.Disk) + int64(s.Limits.Disk)/10
-	u, err := w.usage(ctx, slug, &tree.Options{Most: most})
+	u, err := w.usage(ctx, slug, &tree.Options{MaxBytes: most})
 	if err != nil || u.Total().Bytes <= most {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestProcessThatFillsTheDisk(t *testing.T) {
 	if exit, err := p.Wait(t.Context()); !errors.Is(err, ErrQuota) || exit.Signal != "SIGKILL" || !strings.Contains(hint(err), "workspace du blog") {
 		t.Errorf("%+v, %v", exit, err)
 	}
-	if got, err := (guestProcess{p}).Wait(t.Context()); err != nil || !errors.Is(got.Err, ErrQuota) || !strings.Contains(got.Why, "wrote more than 4m") {
+	if got, err := (guestProcess{p}).Wait(t.Context()); err != nil || !errors.Is(got.Err, ErrQuota) || !strings.Contains(got.Detail, "wrote more than 4m") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	okay(t, p.Close())
@@ -42,15 +42,15 @@ func TestBeyond(t *testing.T) {
 	file := filepath.Join(d.dirs(s).Home, "file")
 	for size, over := range map[int]bool{1 << 19: false, 1<<20 + 1<<15: false, 2 << 20: true} {
 		okay(t, os.WriteFile(file, make([]byte, size), 0o600))
-		if err := d.beyond(t.Context(), "a"); errors.Is(err, ErrQuota) != over || err != nil && !over {
+		if err := d.overLimit(t.Context(), "a"); errors.Is(err, ErrQuota) != over || err != nil && !over {
 			t.Errorf("%d: %v", size, err)
 		}
 	}
 	_, err := d.Set(t.Context(), "a", func(s *Settings) error { s.Limits.Disk = Unlimited; return nil })
 	okay(t, err)
-	okay(t, d.beyond(t.Context(), "a"))
+	okay(t, d.overLimit(t.Context(), "a"))
 	okay(t, os.RemoveAll(d.at("a")))
-	if err := d.beyond(t.Context(), "a"); !errors.Is(err, ErrNotFound) {
+	if err := d.overLimit(t.Context(), "a"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
 }

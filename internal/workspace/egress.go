@@ -18,9 +18,9 @@ const egressLock = "egress.lock"
 // takeOver is how often it is tried to get the lock.
 const takeOver = 100 * time.Millisecond
 
-// proxies are the ways to the network of containers that this process works in, by the
+// egressProxies are the ways to the network of containers that this process works in, by the
 // folder of their sockets.
-type proxies struct {
+type egressProxies struct {
 	mu   sync.Mutex
 	open map[string]*proxy
 }
@@ -56,7 +56,7 @@ func (w *Workspaces) openProxy(ctx context.Context, dir *os.Root, s *Settings) (
 	return sync.OnceFunc(func() { p.release(key, one) }), nil
 }
 
-func (p *proxies) release(key string, one *proxy) {
+func (p *egressProxies) release(key string, one *proxy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if one.users--; one.users > 0 {
@@ -86,8 +86,8 @@ func (w *Workspaces) startProxy(ctx context.Context, dir *os.Root, s *Settings) 
 		_ = lock.Close()
 		return nil, err
 	}
-	o := &outlet{w: w, slug: s.Slug, server: server, lock: lock, run: run}
-	if _, err := o.take(); err != nil {
+	o := &egressSocket{w: w, slug: s.Slug, server: server, lock: lock, run: run}
+	if _, err := o.listen(); err != nil {
 		o.close()
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (w *Workspaces) startProxy(ctx context.Context, dir *os.Root, s *Settings) 
 	return p, nil
 }
 
-// outlet is the place where a proxy listens.
-type outlet struct {
+// egressSocket is the place where a proxy listens.
+type egressSocket struct {
 	w      *Workspaces
 	slug   string
 	server *egress.Proxy
@@ -111,7 +111,7 @@ type outlet struct {
 	l      listener
 }
 
-func (o *outlet) close() {
+func (o *egressSocket) close() {
 	if o.l != nil {
 		_ = o.l.Close()
 	}
@@ -119,8 +119,8 @@ func (o *outlet) close() {
 	_ = o.lock.Close()
 }
 
-// take listens if nobody else does.
-func (o *outlet) take() (bool, error) {
+// listen listens if nobody else does.
+func (o *egressSocket) listen() (bool, error) {
 	free, err := diskfile.TryLock(o.lock)
 	if err != nil || !free {
 		return false, err
@@ -130,14 +130,14 @@ func (o *outlet) take() (bool, error) {
 }
 
 // serve waits for its turn and serves until the context ends.
-func (o *outlet) serve(ctx context.Context) {
+func (o *egressSocket) serve(ctx context.Context) {
 	for o.l == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(takeOver):
 		}
-		if _, err := o.take(); err != nil {
+		if _, err := o.listen(); err != nil {
 			o.w.opt.Log.Warn("no way to the network", "workspace", o.slug, "error", err)
 		}
 	}

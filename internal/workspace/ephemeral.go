@@ -35,7 +35,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 	spec.Name += "." + own.id // a slug has no dot
 	spec.Labels[labelEphemeral] = own.id
 	spec.Remove = true
-	spec = cover(spec, s, img.Volumes)
+	spec = tmpfsVolumes(spec, s, img.Volumes)
 	c := &Container{Slug: slug, Name: spec.Name, Settings: *s, w: w, engine: e, run: filepath.Join(own.path, runName)}
 	release, err := w.openProxy(ctx, own.dir, s)
 	if err != nil {

@@ -105,5 +105,5 @@ func (e *Error) Outcome() outcome.Outcome {
 			return row.out
 		}
 	}
-	return outcome.Of(e.Err)
+	return outcome.FromError(e.Err)
 }

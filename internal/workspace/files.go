@@ -162,7 +162,7 @@ func firstNames(ctx context.Context, dir *os.Root, q FilesQuery) (names []string
 		return nil, false, err
 	}
 	defer d.Close()
-	var kept lastFirst
+	var kept reverseHeap
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, false, err
@@ -188,22 +188,22 @@ func firstNames(ctx context.Context, dir *os.Root, q FilesQuery) (names []string
 	return kept, more, nil
 }
 
-// lastFirst is a heap with the last name on top.
-type lastFirst []string
+// reverseHeap is a heap with the last name on top.
+type reverseHeap []string
 
-func (h lastFirst) Len() int           { return len(h) }
-func (h lastFirst) Less(i, j int) bool { return h[j] < h[i] }
-func (h lastFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h reverseHeap) Len() int           { return len(h) }
+func (h reverseHeap) Less(i, j int) bool { return h[j] < h[i] }
+func (h reverseHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
 // Push adds a name.
-func (h *lastFirst) Push(x any) {
+func (h *reverseHeap) Push(x any) {
 	if name, ok := x.(string); ok {
 		*h = append(*h, name)
 	}
 }
 
 // Pop takes the last one.
-func (h *lastFirst) Pop() any {
+func (h *reverseHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return last

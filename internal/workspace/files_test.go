@@ -223,8 +223,8 @@ func TestFilesOf(t *testing.T) {
 func TestFilesOutcomes(t *testing.T) {
 	f, _ := newDisk(t).files(HomeFiles)
 	for rel, status := range map[string]int{"../x": 403, "none": 404, "": 400} {
-		if err := f.Remove(t.Context(), rel); outcome.Of(err).Status != status {
-			t.Errorf("%q: %v is %d", rel, err, outcome.Of(err).Status)
+		if err := f.Remove(t.Context(), rel); outcome.FromError(err).Status != status {
+			t.Errorf("%q: %v is %d", rel, err, outcome.FromError(err).Status)
 		}
 	}
 }

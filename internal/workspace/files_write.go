@@ -23,7 +23,7 @@ func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, 
 	rel := path.Join(folder, name)
 	base, err := baseName(name)
 	if err == nil {
-		err = f.room(ctx)
+		err = f.checkQuota(ctx)
 	}
 	var dir *os.Root
 	if err == nil {
@@ -55,8 +55,8 @@ func (f *Files) MakeFolder(rel string) error {
 	return dir.Close()
 }
 
-// room checks that there may be more.
-func (f *Files) room(ctx context.Context) error {
+// checkQuota checks that there may be more.
+func (f *Files) checkQuota(ctx context.Context) error {
 	if !f.counted {
 		return nil
 	}
@@ -131,7 +131,7 @@ func put(ctx context.Context, dir *os.Root, name string, from io.Reader, limit i
 	if err != nil {
 		return err
 	}
-	err = pour(ctx, f, from, limit)
+	err = copyData(ctx, f, from, limit)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, dir.Remove(tmp))
 	}
@@ -141,7 +141,7 @@ func put(ctx context.Context, dir *os.Root, name string, from io.Reader, limit i
 	return nil
 }
 
-func pour(ctx context.Context, f *os.File, from io.Reader, limit int64) error {
+func copyData(ctx context.Context, f *os.File, from io.Reader, limit int64) error {
 	n, err := io.Copy(f, io.LimitReader(&cancelled{ctx, from}, limit+1))
 	switch {
 	case err != nil:

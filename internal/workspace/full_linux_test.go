@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // On a disk that is full a workspace can be deleted, which makes room, and nothing else
@@ -21,13 +21,13 @@ func TestFullDisk(t *testing.T) {
 		fullDisk(t, dir)
 		return
 	}
-	missing.Root(t, "mounting")
+	testneed.Root(t, "mounting")
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFullDisk$")
 	cmd.Env = append(os.Environ(), "HOLDFAST_TEST_FULL="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, unix.EPERM) {
-		missing.Skip(t, "no mount namespaces here: run the tests with CAP_SYS_ADMIN")
+		testneed.Need(t, "no mount namespaces here: run the tests with CAP_SYS_ADMIN")
 	}
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

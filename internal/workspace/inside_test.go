@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
@@ -24,8 +24,8 @@ func testEngine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
-		missing.Root(t, "starting a container engine")
-		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+		testneed.Root(t, "starting a container engine")
+		testneed.Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	e, err := engine.Connect(t.Context(), host)
 	if err != nil {

@@ -23,8 +23,8 @@ type slugLock struct {
 	users int
 }
 
-// held is the lock of a workspace: no other goroutine and no other process has it.
-type held struct {
+// workspaceLock is the lock of a workspace: no other goroutine and no other process has it.
+type workspaceLock struct {
 	dir     *os.Root // of the workspace
 	file    *os.File
 	release func()
@@ -32,7 +32,7 @@ type held struct {
 
 // lock takes the lock of a workspace and opens its folder. It waits until the lock is
 // free, the workspace is gone ([ErrNotFound]) or the context ends.
-func (w *Workspaces) lock(ctx context.Context, op, slug string) (*held, error) {
+func (w *Workspaces) lock(ctx context.Context, op, slug string) (*workspaceLock, error) {
 	release, err := w.locks.take(ctx, slug)
 	if err != nil {
 		return nil, &Error{Op: op, Slug: slug, Err: err, Detail: "somebody else in this program is at it"}
@@ -47,7 +47,7 @@ func (w *Workspaces) lock(ctx context.Context, op, slug string) (*held, error) {
 }
 
 // Release gives the lock back and closes the folder.
-func (h *held) Release() {
+func (h *workspaceLock) Release() {
 	_ = h.file.Close() // ends the lock of the file
 	_ = h.dir.Close()
 	h.release()
@@ -84,7 +84,7 @@ func (l *locks) take(ctx context.Context, slug string) (release func(), err erro
 
 // lockFile takes the lock among processes. Where the file or the folder was removed
 // while it was waited for, it begins again.
-func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*held, error) {
+func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*workspaceLock, error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		dir, err := w.open(op, slug)
 		if err != nil {
@@ -98,8 +98,8 @@ func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*held, erro
 		if errors.Is(err, errors.ErrUnsupported) {
 			ok, err = true, nil // then it holds within this program only
 		}
-		if ok && w.stillThere(slug, dir, f) {
-			return &held{dir: dir, file: f}, nil
+		if ok && w.isCurrent(slug, dir, f) {
+			return &workspaceLock{dir: dir, file: f}, nil
 		}
 		if err := errors.Join(err, f.Close(), dir.Close()); err != nil {
 			return nil, &Error{Op: op, Slug: slug, Err: err}
@@ -143,8 +143,8 @@ func openLock(dir *os.Root) (*os.File, error) {
 	return f, nil
 }
 
-// stillThere reports whether a folder and its lock are the ones of the workspace.
-func (w *Workspaces) stillThere(slug string, dir *os.Root, lock *os.File) bool {
+// isCurrent reports whether a folder and its lock are the ones of the workspace.
+func (w *Workspaces) isCurrent(slug string, dir *os.Root, lock *os.File) bool {
 	now, err := w.open("lock", slug)
 	if err != nil {
 		return false

@@ -127,7 +127,7 @@ func TestOutcomesOfEngine(t *testing.T) {
 	} {
 		inner := &engine.Error{Op: "start container", Err: err, Advice: "wait"}
 		for _, e := range []error{ofEngine(inner), (&Container{Slug: "a"}).fail(inner)} {
-			if got := outcome.Of(e); got != want || outcome.Hint(e) != "wait" {
+			if got := outcome.FromError(e); got != want || outcome.Hint(e) != "wait" {
 				t.Errorf("%v: %+v, %q", e, got, outcome.Hint(e))
 			}
 		}

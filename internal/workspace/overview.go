@@ -33,8 +33,8 @@ func (w *Workspaces) Overview(ctx context.Context, slug string) (*Overview, erro
 	if err != nil {
 		return nil, err
 	}
-	o := w.overview(Listed{Slug: slug, Settings: s})
-	w.look(ctx, &o)
+	o := w.overview(Entry{Slug: slug, Settings: s})
+	w.inspect(ctx, &o)
 	return &o, nil
 }
 
@@ -60,14 +60,14 @@ func (w *Workspaces) Overviews(ctx context.Context) ([]Overview, error) {
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			w.look(ctx, &out[i])
+			w.inspect(ctx, &out[i])
 		})
 	}
 	wg.Wait()
 	return out, ctx.Err()
 }
 
-func (w *Workspaces) overview(l Listed) Overview {
+func (w *Workspaces) overview(l Entry) Overview {
 	o := Overview{Slug: l.Slug, Settings: l.Settings, Folder: w.dirs(&Settings{Slug: l.Slug}).Base}
 	if l.Settings != nil {
 		o.SessionProject = l.Settings.SessionProject()
@@ -76,8 +76,8 @@ func (w *Workspaces) overview(l Listed) Overview {
 	return o
 }
 
-// look looks at the container.
-func (w *Workspaces) look(ctx context.Context, o *Overview) {
+// inspect looks at the container.
+func (w *Workspaces) inspect(ctx context.Context, o *Overview) {
 	state, err := w.ContainerState(ctx, o.Slug)
 	if err == nil {
 		o.Container = &state

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/hostpipe"
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/runspec"
@@ -35,7 +35,7 @@ func newContained(t *testing.T, image, play string, mode string, ask func(contex
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := AgentOptions{Model: m, Inside: logpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: mode}}}}
+	o := AgentOptions{Model: m, Inside: hostpipe.Spec{Run: runspec.Spec{Permissions: runspec.Permissions{Mode: mode}}}}
 	o.Options.Sessions, o.Options.Session.SessionID, o.Options.Permissions.Ask = c.sessions, "s", ask
 	if c.a, err = c.w.Agent(t.Context(), "own", o); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ steps:
 		if q.Tool != "Write" || len(q.Requests) == 0 || q.Requests[0].Resource != "/work/made.txt" {
 			t.Errorf("asked about %+v", q)
 		}
-		return approval.Answer{Decision: approval.Allow, By: "ada"}, nil
+		return approval.Answer{Decision: approval.Allow, Actor: "ada"}, nil
 	})
 	if res := c.turn("write it", nil); res.Reason != event.ReasonCompleted || len(res.Denials) > 0 {
 		t.Fatalf("the result is %+v", res)

@@ -32,8 +32,8 @@ func (counting) Info() model.Info {
 	return model.Info{Provider: "test", Model: "counting", API: "test"}
 }
 
-func (counting) Encode(e transcript.Encoded) (model.Wire, error) {
-	return model.Wire{Role: string(e.Role()), JSON: e.JSON}, nil
+func (counting) Encode(e transcript.Encoded) (model.EncodedItem, error) {
+	return model.EncodedItem{Role: string(e.Role()), JSON: e.JSON}, nil
 }
 
 func (c counting) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
@@ -54,7 +54,7 @@ func (c counting) Stream(_ context.Context, req *model.Request) iter.Seq2[model.
 // Whatever ends at whatever moment, the process, the way to it, or the host: what was
 // acknowledged is in the log, no command runs twice, and one whose result is on record
 // has run.
-func TestOwnEndsAnywhere(t *testing.T) {
+func TestBuiltinKilledAnywhere(t *testing.T) {
 	const commands = 6
 	rounds := 4
 	if testing.Short() {
@@ -99,13 +99,13 @@ func TestOwnEndsAnywhere(t *testing.T) {
 
 // goOn runs a turn of a new agent, and ends something in the middle of it. It reports
 // whether the turn was completed.
-func (h *house) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) bool {
+func (h *builtinEnv) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) bool {
 	h.t.Helper()
-	a, err := newOwn(h.o)
+	a, err := newBuiltin(h.o)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	defer func() { _ = a.Leave() }()
+	defer func() { _ = a.Suspend() }()
 	var parts []transcript.Part
 	if first {
 		parts = append(parts, transcript.Text{Text: "go"})
@@ -117,7 +117,7 @@ func (h *house) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) boo
 	defer late.Wait()
 	for e, err := range a.Run(ctx, parts...) {
 		if err != nil {
-			return strings.Contains(err.Error(), agent.ErrNothingToDo.Error())
+			return strings.Contains(err.Error(), agent.ErrNoInput.Error())
 		}
 		switch e := e.(type) {
 		case event.ItemAppended:
@@ -143,7 +143,7 @@ func (h *house) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) boo
 }
 
 // ids are those of all items in the log.
-func (h *house) ids() (list []string) {
+func (h *builtinEnv) ids() (list []string) {
 	h.t.Helper()
 	for r, err := range h.sessions.Records(h.t.Context(), "s", session.Range{}) {
 		if err != nil {
@@ -161,7 +161,7 @@ func (h *house) ids() (list []string) {
 }
 
 // ranOnce compares what the commands have left with what the log says of them.
-func (h *house) ranOnce(commands int) {
+func (h *builtinEnv) ranOnce(commands int) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, "ran"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/event"
-	"github.com/holdfast-dev/holdfast/internal/logpipe"
+	"github.com/holdfast-dev/holdfast/internal/hostpipe"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -70,15 +70,15 @@ func (p *hostile) Wait(ctx context.Context) (supervisor.Exit, error) {
 }
 
 // lying returns a house whose process is led by somebody else.
-func lying(t *testing.T, lie func(c *logpipe.Client)) *house {
+func lying(t *testing.T, lie func(c *hostpipe.Client)) *builtinEnv {
 	t.Helper()
-	h := &house{t: t, store: memory.New()}
+	h := &builtinEnv{t: t, store: memory.New()}
 	h.sessions = session.New(h.store, nil)
-	h.o = ownOptions{
+	h.o = builtinOptions{
 		Sessions: h.sessions, Session: session.RestoreOptions{SessionID: "s"},
 		Models: []model.Model{played(t, "price: {input: 1, output: 1}\nsteps:\n  - text: hi\n")},
-		Spec:   logpipe.Spec{Run: runspec.Spec{Cwd: "/work"}},
-		Start: func(context.Context, supervisor.Spec) (ownProcess, error) {
+		Spec:   hostpipe.Spec{Run: runspec.Spec{Cwd: "/work"}},
+		Start: func(context.Context, supervisor.Spec) (agentProcess, error) {
 			inside, host := net.Pipe()
 			p := &hostile{Conn: host, over: make(chan struct{})}
 			var in io.ReadCloser
@@ -86,7 +86,7 @@ func lying(t *testing.T, lie func(c *logpipe.Client)) *house {
 			go func() {
 				defer close(p.over)
 				_, _ = io.Copy(io.Discard, in)
-				c := logpipe.Dial(inside, nil)
+				c := hostpipe.Dial(inside, nil)
 				lie(c)
 				_ = c.Close()
 			}()
@@ -98,8 +98,8 @@ func lying(t *testing.T, lie func(c *logpipe.Client)) *house {
 
 // What a process says of what it has used, whose session it is and which mode is in
 // force is not what is told.
-func TestOwnLies(t *testing.T) {
-	h := lying(t, func(c *logpipe.Client) {
+func TestHostileAgent(t *testing.T) {
+	h := lying(t, func(c *hostpipe.Client) {
 		for _, e := range []event.Event{
 			event.TurnStarted{Turn: "turn-1"},
 			event.UsageUpdated{Model: "m", CostUSD: -5, Total: transcript.Usage{Input: -7}},
@@ -108,7 +108,7 @@ func TestOwnLies(t *testing.T) {
 			event.TerminalSequences{Sequences: []string{"\x1b]52;c;eA==\a"}},
 			event.Result{SessionID: "another", Reason: event.ReasonCompleted, Text: "all is well", CostUSD: -5, Usage: transcript.Usage{Input: -7}, ByModel: map[string]event.ModelUsage{"m": {Calls: -1}}},
 		} {
-			if err := c.Tell(e); err != nil {
+			if err := c.SendEvent(e); err != nil {
 				t.Error(err)
 			}
 		}
@@ -145,8 +145,8 @@ func TestOwnFlood(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"large": strings.Repeat("x", 16<<20), "small": "x"} {
 		t.Run(name, func(t *testing.T) {
-			h := lying(t, func(c *logpipe.Client) {
-				for c.Tell(event.TextDelta{Text: text}) == nil {
+			h := lying(t, func(c *hostpipe.Client) {
+				for c.SendEvent(event.TextDelta{Text: text}) == nil {
 				}
 			})
 			a := h.agent()
@@ -174,9 +174,9 @@ func TestOwnFlood(t *testing.T) {
 }
 
 // flooded reports whether the turn under way was cut off.
-func (a *own) flooded() bool {
+func (a *builtinAgent) flooded() bool {
 	a.mu.Lock()
 	s := a.server
 	a.mu.Unlock()
-	return s == nil || errors.Is(s.Submit(context.Background(), nil), logpipe.ErrLost)
+	return s == nil || errors.Is(s.Submit(context.Background(), nil), hostpipe.ErrLost)
 }

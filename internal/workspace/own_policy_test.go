@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -24,13 +24,13 @@ steps:
 // A mode that is set between two turns holds in the next ones, whoever sets it and in
 // whatever mode the session was begun.
 func TestOwnModeHolds(t *testing.T) {
-	for name, set := range map[string]func(t *testing.T, h *house, a *own, c policy.Change) error{
-		"here": func(t *testing.T, _ *house, a *own, c policy.Change) error {
+	for name, set := range map[string]func(t *testing.T, h *builtinEnv, a *builtinAgent, c policy.Change) error{
+		"here": func(t *testing.T, _ *builtinEnv, a *builtinAgent, c policy.Change) error {
 			_, err := a.Change(t.Context(), c)
 			return err
 		},
-		"elsewhere": func(t *testing.T, h *house, _ *own, c policy.Change) error {
-			_, err := policylog.Change(t.Context(), h.sessions, "s", func(*policy.Guards) (policy.Change, error) { return c, nil })
+		"elsewhere": func(t *testing.T, h *builtinEnv, _ *builtinAgent, c policy.Change) error {
+			_, err := sessionpolicy.Change(t.Context(), h.sessions, "s", func(*policy.Guards) (policy.Change, error) { return c, nil })
 			return err
 		},
 	} {

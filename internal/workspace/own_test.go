@@ -55,7 +55,7 @@ func TestOwnTurns(t *testing.T) {
 	if names[0] != "SessionOpened" || strings.Count(got, "SessionOpened") != 1 {
 		t.Errorf("events: %s", got)
 	}
-	if held, err := h.sessions.Held(t.Context(), "s"); err != nil || held == nil || held.Holder.PID != os.Getpid() {
+	if held, err := h.sessions.Lease(t.Context(), "s"); err != nil || held == nil || held.Holder.PID != os.Getpid() {
 		t.Errorf("between turns the lease is %+v %v", held, err)
 	}
 
@@ -71,7 +71,7 @@ func TestOwnTurns(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if held, _ := h.sessions.Held(t.Context(), "s"); held != nil {
+	if held, _ := h.sessions.Lease(t.Context(), "s"); held != nil {
 		t.Errorf("after Close the lease is %+v", held)
 	}
 
@@ -119,10 +119,10 @@ func TestOwnAsks(t *testing.T) {
 		by      string
 	}{
 		{"allowed", func(context.Context, approval.Question) (approval.Answer, error) {
-			return approval.Answer{Decision: approval.Allow, By: "ada"}, nil
+			return approval.Answer{Decision: approval.Allow, Actor: "ada"}, nil
 		}, true, 0, "ada"},
 		{"denied", func(context.Context, approval.Question) (approval.Answer, error) {
-			return approval.Answer{Decision: approval.Deny, By: "ada", Message: "not today"}, nil
+			return approval.Answer{Decision: approval.Deny, Actor: "ada", Message: "not today"}, nil
 		}, false, 1, "ada"},
 		{"failing", func(context.Context, approval.Question) (approval.Answer, error) {
 			return approval.Answer{}, errors.New("the terminal is gone")
@@ -158,7 +158,7 @@ func TestOwnGrants(t *testing.T) {
 	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
 		asked++
-		return approval.Answer{Decision: approval.AllowSession, By: "ada"}, nil
+		return approval.Answer{Decision: approval.AllowSession, Actor: "ada"}, nil
 	}
 	a := h.agent()
 	h.run(t.Context(), a, "go", nil)
@@ -181,7 +181,7 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 	over := make(chan struct{})
 	h.o.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 		go func() {
-			_, err := approval.Resolve(context.Background(), h.sessions, "s", approval.Answer{Question: q.ID, Decision: approval.Allow, By: "bob"})
+			_, err := approval.Resolve(context.Background(), h.sessions, "s", approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "bob"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -193,7 +193,7 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 	var by string
 	_, res := h.run(t.Context(), h.agent(), "go", func(e event.Event) {
 		if e, ok := e.(event.ApprovalResolved); ok {
-			by = e.Answer.By
+			by = e.Answer.Actor
 		}
 	})
 	<-over
@@ -207,14 +207,14 @@ func TestOwnLeavesQuestion(t *testing.T) {
 	h := newHouse(t, asks)
 	h.o.Spec.Run.Permissions.Mode = "default"
 	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
-		return approval.Answer{}, approval.ErrLeave
+		return approval.Answer{}, approval.ErrSuspend
 	}
 	a := h.agent()
 	var failed error
 	for _, err := range a.Run(t.Context(), transcript.Text{Text: "go"}) {
 		failed = err
 	}
-	if !errors.Is(failed, approval.ErrLeave) {
+	if !errors.Is(failed, approval.ErrSuspend) {
 		t.Fatalf("the run ended with %v", failed)
 	}
 	if qs := a.Snapshot().Questions; len(qs) != 1 {
@@ -242,7 +242,7 @@ steps:
 `
 
 // reached waits for a file that a command makes.
-func (h *house) reached(name string) {
+func (h *builtinEnv) reached(name string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		if b, err := os.ReadFile(filepath.Join(h.dir, name)); err == nil && len(b) > 0 {
@@ -280,7 +280,7 @@ func TestOwnKilled(t *testing.T) {
 }
 
 // A process whose host is gone ends by itself, and so does what it runs.
-func TestOwnHostGone(t *testing.T) {
+func TestBuiltinHostGone(t *testing.T) {
 	h := newHouse(t, `
 steps:
   - tool_uses: [{tool: Bash, input: {command: "exec 9>held; echo on > pid; exec sleep 300", timeout: 600000}}]

@@ -114,12 +114,12 @@ func (w *Workspaces) checkHost(h host) *problem {
 			return refuse(`mount it with "readonly": true`, "%s belongs to the system", h.path)
 		}
 	}
-	return w.checkOwn(h.path, refuse)
+	return w.checkProtected(h.path, refuse)
 }
 
-// checkOwn refuses places that hold, or lie in, what agents must not reach: our own
+// checkProtected refuses places that hold, or lie in, what agents must not reach: our own
 // home folder, and the sockets of container engines.
-func (w *Workspaces) checkOwn(p string, refuse func(string, string, ...any) *problem) *problem {
+func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any) *problem) *problem {
 	type place struct{ path, name string }
 	places := []place{
 		{w.home, "HOLDFAST_HOME"},

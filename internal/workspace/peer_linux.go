@@ -6,12 +6,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor/reaper"
 )
 
-// imposter reports whether who listens at a container's socket is not its supervisor: a
+// isImpostor reports whether who listens at a container's socket is not its supervisor: a
 // process deeper in the tree below the container's first one. Where the kernel does not
 // keep agents from the folder of the socket, one could have put its own there. Both are
 // numbers as this process counts; one that cannot be seen, or that counts otherwise, is
 // not judged.
-func imposter(peer, first int) bool {
+func isImpostor(peer, first int) bool {
 	if peer <= 0 || first <= 0 || peer == first {
 		return false
 	}

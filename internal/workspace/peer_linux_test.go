@@ -43,16 +43,16 @@ func TestImposter(t *testing.T) {
 		{"one that cannot be seen", 0, child, false},
 		{"a first one that is not known", child, 0, false},
 	} {
-		if got := imposter(tt.peer, tt.first); got != tt.want {
+		if got := isImpostor(tt.peer, tt.first); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}
 	_ = in.Close()
 	_ = sh.Wait()
-	if !imposter(child, os.Getpid()) {
+	if !isImpostor(child, os.Getpid()) {
 		t.Error("one that has listened and ended")
 	}
-	if imposter(os.Getpid(), child) {
+	if isImpostor(os.Getpid(), child) {
 		t.Error("of a container that has ended")
 	}
 }

@@ -2,5 +2,5 @@
 
 package workspace
 
-// imposter cannot be told here: who listens is in another machine.
-func imposter(int, int) bool { return false }
+// isImpostor cannot be told here: who listens is in another machine.
+func isImpostor(int, int) bool { return false }

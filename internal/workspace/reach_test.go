@@ -94,14 +94,14 @@ func TestGuestReachesItsModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch err := a.reach(t.Context(), set); {
+		switch err := a.checkReachable(t.Context(), set); {
 		case says == "" && err != nil, says != "" && (!errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says)):
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if a, _ := parseModelAddress("http://" + there); a.reach(ctx, set) == nil {
+	if a, _ := parseModelAddress("http://" + there); a.checkReachable(ctx, set) == nil {
 		t.Error("it went on after its end")
 	}
 }

@@ -220,7 +220,7 @@ func TestEphemeral(t *testing.T) {
 }
 
 // The ephemeral container of a process that was killed is found and removed.
-func TestEphemeralOfTheDead(t *testing.T) {
+func TestEphemeralOrphan(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
 	home := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
@@ -25,9 +25,9 @@ type ownEngine struct {
 func startEngine(t *testing.T, settings string) *ownEngine {
 	t.Helper()
 	script := os.Getenv("HOLDFAST_TEST_DOCKER_ENGINE")
-	missing.Root(t, "starting a container engine")
+	testneed.Root(t, "starting a container engine")
 	if script == "" {
-		missing.Skip(t, `no engine of its own: eval "$(scripts/services env docker)" makes this run`)
+		testneed.Need(t, `no engine of its own: eval "$(scripts/services env docker)" makes this run`)
 	}
 	dir, err := os.MkdirTemp("", "hf-engine-") // a socket's path must be short
 	if err != nil {

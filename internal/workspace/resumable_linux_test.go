@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/claude"
 	"github.com/holdfast-dev/holdfast/internal/workspace/codex"
 )
@@ -73,12 +73,12 @@ func TestResumable(t *testing.T) {
 		}, ErrNotRegular},
 		{"a device", func(t *testing.T, file string) {
 			if err := unix.Mknod(file, unix.S_IFCHR|0o600, 1<<8|3); err != nil {
-				missing.Root(t, "making a device")
+				testneed.Root(t, "making a device")
 				t.Skipf("no devices can be made here: %v", err)
 			}
 		}, ErrNotRegular},
 		{"a file that nobody may read", func(t *testing.T, file string) {
-			missing.User(t)
+			testneed.User(t)
 			plain(t, file)
 			okay(t, os.Chmod(file, 0))
 		}, os.ErrPermission},

@@ -82,7 +82,7 @@ type Network struct {
 // Mount is a further folder or file of the host.
 type Mount struct {
 	Host     string `json:"host"` // absolute, without links
-	At       string `json:"at"`   // in the container, absolute
+	Target   string `json:"at"`   // in the container, absolute
 	ReadOnly bool   `json:"readonly,omitempty"`
 }
 

@@ -138,8 +138,8 @@ func (s *Settings) checkNetwork() *problem {
 	return nil
 }
 
-// taken are the places of the container that nothing may be mounted over, nor below.
-var taken = []string{
+// reservedPaths are the places of the container that nothing may be mounted over, nor below.
+var reservedPaths = []string{
 	"/work", "/home", "/run", "/tmp", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin",
 	"/lib", "/lib32", "/lib64", "/libx32", "/boot", "/var", "/holdfast",
 }
@@ -151,17 +151,17 @@ func (s *Settings) checkMounts() *problem {
 			return p
 		}
 		at := field + ".at"
-		if !path.IsAbs(m.At) || path.Clean(m.At) != m.At || m.At == "/" || strings.ContainsFunc(m.At, unicode.IsControl) || strings.ContainsRune(m.At, ':') {
-			return &problem{at, fmt.Sprintf("%.80q is no place in the container", m.At), "write an absolute path, such as /mnt/data"}
+		if !path.IsAbs(m.Target) || path.Clean(m.Target) != m.Target || m.Target == "/" || strings.ContainsFunc(m.Target, unicode.IsControl) || strings.ContainsRune(m.Target, ':') {
+			return &problem{at, fmt.Sprintf("%.80q is no place in the container", m.Target), "write an absolute path, such as /mnt/data"}
 		}
-		for _, t := range taken {
-			if below(m.At, t, '/') {
-				return &problem{at, m.At + " is the container's own", "choose another, such as /mnt/data"}
+		for _, t := range reservedPaths {
+			if below(m.Target, t, '/') {
+				return &problem{at, m.Target + " is the container's own", "choose another, such as /mnt/data"}
 			}
 		}
 		for j, other := range s.Mounts[:i] {
-			if below(m.At, other.At, '/') || below(other.At, m.At, '/') {
-				return &problem{at, fmt.Sprintf("%s and mounts[%d].at (%s) lie in each other", m.At, j, other.At), "choose places side by side"}
+			if below(m.Target, other.Target, '/') || below(other.Target, m.Target, '/') {
+				return &problem{at, fmt.Sprintf("%s and mounts[%d].at (%s) lie in each other", m.Target, j, other.Target), "choose places side by side"}
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (s *Settings) checkCredentials() *problem {
 			return &problem{field, fmt.Sprintf("%.40q has a value", key), "write the name alone; its value is taken from the environment when an agent is started"}
 		}
 		if e, ok := errors.AsType[*supervisor.EnvError](supervisor.CheckEnv([]string{name + "="})); ok {
-			return &problem{field, fmt.Sprintf("%.60q is %s", name, e.Why), "name a variable that holds a credential, such as ANTHROPIC_API_KEY"}
+			return &problem{field, fmt.Sprintf("%.60q is %s", name, e.Reason), "name a variable that holds a credential, such as ANTHROPIC_API_KEY"}
 		}
 	}
 	return nil

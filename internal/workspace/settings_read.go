@@ -260,7 +260,7 @@ func (d *decoder) mounts(to *[]Mount) reader {
 		return d.list(field, n, func(item string, n *jsontree.Node) error {
 			var m Mount
 			err := d.object(item, n, map[string]reader{
-				"host": d.text(&m.Host), "at": d.text(&m.At),
+				"host": d.text(&m.Host), "at": d.text(&m.Target),
 				"readonly": func(field string, n *jsontree.Node) error {
 					if n.Kind != jsontree.Bool {
 						return d.wrong(field, n, jsontree.Bool)

@@ -18,7 +18,7 @@ func everySetting() Settings {
 		Agent:       AgentSpec{Kind: KindACP, Command: []string{"gemini", "--acp", ""}},
 		Limits:      Limits{Memory: 1 << 30, CPUs: 1.5, PIDs: 300, Disk: Unlimited},
 		Network:     Network{Mode: NetworkProxy, Domains: []string{"api.example.com", "*.example.org:443"}},
-		Mounts:      []Mount{{Host: "/srv/data", At: "/mnt/data", ReadOnly: true}, {Host: "/srv/more", At: "/mnt/more"}},
+		Mounts:      []Mount{{Host: "/srv/data", Target: "/mnt/data", ReadOnly: true}, {Host: "/srv/more", Target: "/mnt/more"}},
 		Credentials: []string{"ANTHROPIC_API_KEY", "GITHUB_TOKEN"},
 		Trust:       Sandboxed,
 	}
@@ -164,8 +164,8 @@ func TestSettingsWithoutIdentity(t *testing.T) {
 	}
 	// A newer one is said to be newer, whatever else is in it.
 	_, err := decodeSettings("f", []byte(`{"slug": 5, "novel": {}, "format": 2}`))
-	if !errors.Is(err, ErrNewer) || outcome.Of(err).Code != outcome.Corrupt.Code || !strings.Contains(outcome.Hint(err), "newer holdfast") {
-		t.Errorf("%v, %v", err, outcome.Of(err))
+	if !errors.Is(err, ErrNewer) || outcome.FromError(err).Code != outcome.Corrupt.Code || !strings.Contains(outcome.Hint(err), "newer holdfast") {
+		t.Errorf("%v, %v", err, outcome.FromError(err))
 	}
 }
 

@@ -29,8 +29,8 @@ func TestCheckSlug(t *testing.T) {
 			continue
 		}
 		e, ok := errors.AsType[*Error](err)
-		if !errors.Is(err, ErrInvalidSlug) || !ok || e.Hint() == "" || outcome.Of(err).Code != outcome.Usage.Code {
-			t.Errorf("%q: %v, hint %q, outcome %v", slug, err, outcome.Hint(err), outcome.Of(err))
+		if !errors.Is(err, ErrInvalidSlug) || !ok || e.Hint() == "" || outcome.FromError(err).Code != outcome.Usage.Code {
+			t.Errorf("%q: %v, hint %q, outcome %v", slug, err, outcome.Hint(err), outcome.FromError(err))
 		}
 		if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' }) {
 			t.Errorf("the error of %q is not printable: %q", slug, err)

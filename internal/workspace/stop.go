@@ -38,7 +38,7 @@ func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 // allOf lists the containers of a workspace, ephemeral ones too. It is [ErrForeign] when
 // something that is not ours has the name of one.
 func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
-	if _, err := w.ours(ctx, e, slug); err != nil {
+	if _, err := w.ownContainer(ctx, e, slug); err != nil {
 		return nil, err
 	}
 	list, err := w.list(ctx, e, slug)
@@ -133,7 +133,7 @@ func (w *Workspaces) ContainerState(ctx context.Context, slug string) (State, er
 	if err != nil {
 		return out, err
 	}
-	found, err := w.ours(ctx, e, slug)
+	found, err := w.ownContainer(ctx, e, slug)
 	if found == nil || err != nil {
 		return out, err
 	}

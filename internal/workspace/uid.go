@@ -17,7 +17,7 @@ func agentUser() (uid, gid int) {
 
 // checkFolders checks that the folders which holdfast made are the agent's: a workspace that
 // one user made and another uses has agents who can do nothing in it.
-func (w *Workspaces) checkFolders(h *held, s *Settings) error {
+func (w *Workspaces) checkFolders(h *workspaceLock, s *Settings) error {
 	parts := []string{homeName, runName}
 	if s.Project == "" {
 		parts = append(parts, projectName)

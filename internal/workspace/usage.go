@@ -20,9 +20,9 @@ type Usage struct {
 	Home Size
 	// Project is that of a project which belongs to the workspace; others are not
 	// measured.
-	Project Size
-	Limit   Bytes // [Limits.Disk]
-	Took    time.Duration
+	Project  Size
+	Limit    Bytes // [Limits.Disk]
+	Duration time.Duration
 }
 
 // Total is what counts against the limit.
@@ -32,8 +32,8 @@ func (u *Usage) Total() Size {
 	return total
 }
 
-// Over reports whether the workspace has used up its disk.
-func (u *Usage) Over() bool { return u.Limit != Unlimited && u.Total().Bytes > int64(u.Limit) }
+// OverLimit reports whether the workspace has used up its disk.
+func (u *Usage) OverLimit() bool { return u.Limit != Unlimited && u.Total().Bytes > int64(u.Limit) }
 
 // Usage measures what a workspace keeps. Links are not followed and nothing but folders
 // is opened; a file with several names counts once, and each entry 4 KiB at least.
@@ -58,7 +58,7 @@ func (w *Workspaces) usage(ctx context.Context, slug string, o *tree.Options) (*
 	if err != nil {
 		return nil, &Error{Op: "measure", Slug: slug, Err: err}
 	}
-	u.Took = time.Since(began)
+	u.Duration = time.Since(began)
 	return u, nil
 }
 
@@ -88,7 +88,7 @@ func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 	now := w.opt.Clock()
 	u := w.disks.known(s, now)
 	if u == nil {
-		u, err = w.usage(ctx, slug, &tree.Options{Unlock: true, Most: int64(s.Limits.Disk)})
+		u, err = w.usage(ctx, slug, &tree.Options{Unlock: true, MaxBytes: int64(s.Limits.Disk)})
 		if err != nil {
 			return err
 		}
@@ -97,22 +97,22 @@ func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 	total := u.Total()
 	advice := fmt.Sprintf("holdfast workspace du %s shows what is large; remove some, or raise limits.disk", slug)
 	switch {
-	case u.Over():
+	case u.OverLimit():
 		return &Error{
 			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: advice,
-			Detail: fmt.Sprintf("at least %d files take %s of %s", total.Files, round(total.Bytes), u.Limit),
+			Detail: fmt.Sprintf("at least %d files take %s of %s", total.Files, roundUp(total.Bytes), u.Limit),
 		}
-	case total.Unread > 0:
+	case total.Unreadable > 0:
 		return &Error{
 			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: "give their owner the rights again (chmod -R u+rwx), or remove them",
-			Detail: fmt.Sprintf("%d folders cannot be looked into, so nobody knows how much is there", total.Unread),
+			Detail: fmt.Sprintf("%d folders cannot be looked into, so nobody knows how much is there", total.Unreadable),
 		}
 	}
 	return nil
 }
 
-// round is a number of bytes for a person: three digits at most.
-func round(n int64) string {
+// roundUp is a number of bytes for a person: three digits at most.
+func roundUp(n int64) string {
 	f, unit := float64(n), 0
 	names := []string{" bytes", "k", "m", "g", "t", "p"}
 	for f >= 1000 && unit < len(names)-1 {
@@ -147,7 +147,7 @@ func (d *disks) known(s *Settings, now time.Time) *Usage {
 // not to wait.
 func (d *disks) keep(id string, u *Usage, now time.Time) {
 	const good = 20
-	if u.Over() || u.Took < 10*time.Millisecond {
+	if u.OverLimit() || u.Duration < 10*time.Millisecond {
 		return
 	}
 	d.mu.Lock()
@@ -155,5 +155,5 @@ func (d *disks) keep(id string, u *Usage, now time.Time) {
 	if d.all == nil {
 		d.all = map[string]measured{}
 	}
-	d.all[id] = measured{u, now.Add(good * u.Took)}
+	d.all[id] = measured{u, now.Add(good * u.Duration)}
 }

@@ -24,7 +24,7 @@ func TestUsage(t *testing.T) {
 	okay(t, os.WriteFile(filepath.Join(d.dirs(s).Project, "work"), nil, 0o600))
 	okay(t, os.Symlink("/", filepath.Join(d.dirs(s).Home, "root")))
 	u, err := d.Usage(t.Context(), "a")
-	if err != nil || u.Home.Files != 2 || u.Project.Files != 1 || u.Limit != defaultDisk || u.Over() || u.Total().Files != 3 {
+	if err != nil || u.Home.Files != 2 || u.Project.Files != 1 || u.Limit != defaultDisk || u.OverLimit() || u.Total().Files != 3 {
 		t.Errorf("%+v, %v", u, err)
 	}
 	if u.Home.Bytes < 10_000 || u.Home.Bytes > 30_000 {
@@ -86,10 +86,10 @@ func TestCheckDisk(t *testing.T) {
 func TestDisksKeep(t *testing.T) {
 	var d disks
 	now := time.Now()
-	d.keep("quick", &Usage{Took: time.Millisecond}, now)
-	d.keep("over", &Usage{Took: time.Second, Limit: 1, Home: Size{Bytes: 2}}, now)
-	d.keep("slow", &Usage{Took: time.Second}, now)
-	d.keep("other limit", &Usage{Took: time.Second, Limit: 9}, now)
+	d.keep("quick", &Usage{Duration: time.Millisecond}, now)
+	d.keep("over", &Usage{Duration: time.Second, Limit: 1, Home: Size{Bytes: 2}}, now)
+	d.keep("slow", &Usage{Duration: time.Second}, now)
+	d.keep("other limit", &Usage{Duration: time.Second, Limit: 9}, now)
 	for slug, want := range map[string]bool{"quick": false, "over": false, "slow": true, "none": false, "other limit": false} {
 		s := &Settings{ID: slug, Limits: Limits{Disk: 0}}
 		if got := d.known(s, now.Add(19*time.Second)) != nil; got != want {
@@ -103,7 +103,7 @@ func TestDisksKeep(t *testing.T) {
 
 func TestRound(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "0.977k", 1536: "1.5k", 2 << 20: "2m", 5 << 30: "5g", 1 << 50: "1p"} {
-		if got := round(n); got != want {
+		if got := roundUp(n); got != want {
 			t.Errorf("%d: %q", n, got)
 		}
 	}

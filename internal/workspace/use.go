@@ -31,9 +31,9 @@ func openPlain(dir *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// alone reports whether nobody else works in the container, and keeps it so until
+// lockExclusive reports whether nobody else works in the container, and keeps it so until
 // share.
-func alone(use *os.File) (bool, error) {
+func lockExclusive(use *os.File) (bool, error) {
 	free, err := diskfile.TryLock(use)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return true, nil // the supervisor still tells what runs
@@ -41,9 +41,9 @@ func alone(use *os.File) (bool, error) {
 	return free, err
 }
 
-// share says that somebody works in the container.
-func share(use *os.File) error {
-	ok, err := diskfile.TryShare(use)
+// shareContainer says that somebody works in the container.
+func shareContainer(use *os.File) error {
+	ok, err := diskfile.TryRLock(use)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}

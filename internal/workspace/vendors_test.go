@@ -20,10 +20,10 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/aimock"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/workspace/guest"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendoragent"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
@@ -50,7 +50,7 @@ func TestCodex(t *testing.T) {
 func TestClaudeCodeOverACP(t *testing.T) {
 	script := os.Getenv("HOLDFAST_TEST_ACP")
 	if script == "" {
-		missing.Heavy(t, `there is no agent that speaks ACP; to run this test: eval "$(scripts/services env acp)"`)
+		testneed.Heavy(t, `there is no agent that speaks ACP; to run this test: eval "$(scripts/services env acp)"`)
 	}
 	packages, _, ok := strings.Cut(script, "/node_modules/")
 	if !ok {
@@ -59,7 +59,7 @@ func TestClaudeCodeOverACP(t *testing.T) {
 	model := reachable(t, aimock.Start(t, "testdata/claude-model.json"))
 	twoTurns(t, Settings{
 		Image: testimage.Debian(t), Agent: AgentSpec{Kind: KindACP, Command: []string{"/opt/node/node", "/opt/acp" + strings.TrimPrefix(script, packages)}},
-		Mounts:  []Mount{{Host: nodeFolder(t), At: "/opt/node", ReadOnly: true}, {Host: packages, At: "/opt/acp", ReadOnly: true}},
+		Mounts:  []Mount{{Host: nodeFolder(t), Target: "/opt/node", ReadOnly: true}, {Host: packages, Target: "/opt/acp", ReadOnly: true}},
 		Network: Network{Mode: NetworkProxy, Domains: []string{model}}, Credentials: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
 	}, []string{"ANTHROPIC_API_KEY=made-up" + "-key", "ANTHROPIC_BASE_URL=http://" + model}, ".claude/projects/-work/*.jsonl")
 }
@@ -69,7 +69,7 @@ func nodeFolder(t *testing.T) string {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		missing.Skip(t, `node is missing; to run this test: eval "$(scripts/services env acp)"`)
+		testneed.Need(t, `node is missing; to run this test: eval "$(scripts/services env acp)"`)
 	}
 	b, err := os.ReadFile(node)
 	if err != nil {
@@ -104,7 +104,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	o := AgentOptions{Environ: environ}
 	o.Options = agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: "one"}, Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		asked = append(asked, q)
-		return approval.Answer{Decision: approval.Allow, By: "ann"}, nil
+		return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
 	}}}
 	a, err := w.Agent(t.Context(), "real", o)
 	if err != nil {
@@ -131,7 +131,7 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 		}
 		switch r.Kind {
 		case record.KindVendorMapped:
-			m := guest.Mapping{}
+			m := vendoragent.Mapping{}
 			if err := json.Unmarshal(r.Payload, &m); err != nil || m.Generation != 1 {
 				t.Errorf("%s, %v", r.Payload, err)
 			}

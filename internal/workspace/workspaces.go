@@ -127,8 +127,8 @@ func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
 	return s, nil
 }
 
-// Listed is a workspace in a list: its settings, or why they cannot be read.
-type Listed struct {
+// Entry is a workspace in a list: its settings, or why they cannot be read.
+type Entry struct {
 	Slug     string // the name of its folder
 	Settings *Settings
 	Err      error
@@ -136,7 +136,7 @@ type Listed struct {
 
 // List returns all workspaces, by name. What is damaged, half deleted or no workspace
 // at all is among them, with its error.
-func (w *Workspaces) List(ctx context.Context) ([]Listed, error) {
+func (w *Workspaces) List(ctx context.Context) ([]Entry, error) {
 	all, err := w.openAll()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -149,17 +149,17 @@ func (w *Workspaces) List(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, &Error{Op: "list", Path: w.folder(), Err: err}
 	}
-	var list []Listed
+	var list []Entry
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, stagePrefix) || strings.HasPrefix(name, gonePrefix) {
+		if strings.HasPrefix(name, stagePrefix) || strings.HasPrefix(name, deletedPrefix) {
 			continue
 		}
 		s, err := w.Get(ctx, name)
 		if errors.Is(err, ErrNotFound) {
 			continue // it went meanwhile
 		}
-		list = append(list, Listed{Slug: name, Settings: s, Err: err})
+		list = append(list, Entry{Slug: name, Settings: s, Err: err})
 	}
 	return list, nil
 }

@@ -276,8 +276,8 @@ func TestPathsRefused(t *testing.T) {
 	}{
 		{project: in("q")},
 		{project: in("p")}, // the same one as another's
-		{mounts: []Mount{{Host: in("file"), At: "/mnt/file"}}},
-		{mounts: []Mount{{Host: "/usr/share", At: "/mnt/share", ReadOnly: true}}},
+		{mounts: []Mount{{Host: in("file"), Target: "/mnt/file"}}},
+		{mounts: []Mount{{Host: "/usr/share", Target: "/mnt/share", ReadOnly: true}}},
 		{project: "/", want: "project: / belongs to the system"},
 		{project: in("root"), want: "project: " + in("root") + " is or has a link, and leads to /"},
 		{project: in("link"), want: "leads to " + in("link-to")},
@@ -292,12 +292,12 @@ func TestPathsRefused(t *testing.T) {
 		{project: "/proc/self", want: "/proc/self is or has a link"},
 		{project: "/sys", want: "belongs to the system"},
 		{project: "/var", want: "belongs to the system"},
-		{mounts: []Mount{{Host: "/", At: "/mnt/x", ReadOnly: true}}, want: "mounts[0].host: / belongs to the system"},
-		{mounts: []Mount{{Host: "/dev/null", At: "/mnt/x"}}, want: "is a device"},
-		{mounts: []Mount{{Host: "/usr/share", At: "/mnt/x"}}, want: "belongs to the system"},
-		{mounts: []Mount{{Host: d.home, At: "/mnt/x", ReadOnly: true}}, want: "(HOLDFAST_HOME) lie in each other"},
-		{project: in("q"), mounts: []Mount{{Host: in("p", "in"), At: "/mnt/x"}}, want: "(project of workspace there), which an agent can write"},
-		{project: in("q"), mounts: []Mount{{Host: in("link"), At: "/mnt/x"}}, want: "mounts[0].host: "},
+		{mounts: []Mount{{Host: "/", Target: "/mnt/x", ReadOnly: true}}, want: "mounts[0].host: / belongs to the system"},
+		{mounts: []Mount{{Host: "/dev/null", Target: "/mnt/x"}}, want: "is a device"},
+		{mounts: []Mount{{Host: "/usr/share", Target: "/mnt/x"}}, want: "belongs to the system"},
+		{mounts: []Mount{{Host: d.home, Target: "/mnt/x", ReadOnly: true}}, want: "(HOLDFAST_HOME) lie in each other"},
+		{project: in("q"), mounts: []Mount{{Host: in("p", "in"), Target: "/mnt/x"}}, want: "(project of workspace there), which an agent can write"},
+		{project: in("q"), mounts: []Mount{{Host: in("link"), Target: "/mnt/x"}}, want: "mounts[0].host: "},
 	} {
 		_, err := d.Create(t.Context(), Settings{Slug: fmt.Sprintf("s%d", i), Project: tt.project, Mounts: tt.mounts})
 		if tt.want == "" {

@@ -19,10 +19,10 @@ const maxFront = 64 << 10
 //	---                  ┘
 //	You review changes.    Body, from BodyAt on
 type Text struct {
-	Front  jsontree.Node // its offsets are those of the whole text; an empty object when there is none
-	Has    bool          // there is front matter
-	Body   string        // what is behind it, or everything
-	BodyAt int           // offset of the body
+	Front          jsontree.Node // its offsets are those of the whole text; an empty object when there is none
+	HasFrontMatter bool          // there is front matter
+	Body           string        // what is behind it, or everything
+	BodyAt         int           // offset of the body
 }
 
 // Split takes a text apart. Front matter is YAML between a first line --- and the next
@@ -31,7 +31,7 @@ type Text struct {
 // of the whole text. A colon in a line of prose, such as a description, needs no quotes.
 func Split(source []byte) (Text, error) {
 	if !utf8.Valid(source) {
-		return Text{}, &Error{Offset: -1, What: "not UTF-8", Hint: "save the file as UTF-8"}
+		return Text{}, &Error{Offset: -1, Detail: "not UTF-8", Hint: "save the file as UTF-8"}
 	}
 	start := 0
 	if bytes.HasPrefix(source, []byte("\ufeff")) {
@@ -42,11 +42,11 @@ func Split(source []byte) (Text, error) {
 	if !fence(first) {
 		return t, nil
 	}
-	t.Has = true
+	t.HasFrontMatter = true
 	end := next
 	for {
 		if end >= len(source) {
-			return Text{}, &Error{Offset: start, What: "the front matter does not end", Hint: "close it with a line ---"}
+			return Text{}, &Error{Offset: start, Detail: "the front matter does not end", Hint: "close it with a line ---"}
 		}
 		l, after := line(source, end)
 		if fence(l) {
@@ -56,7 +56,7 @@ func Split(source []byte) (Text, error) {
 		end = after
 	}
 	if end-next > maxFront {
-		return Text{}, &Error{Offset: next, What: "the front matter is larger than 64 KiB"}
+		return Text{}, &Error{Offset: next, Detail: "the front matter is larger than 64 KiB"}
 	}
 	// What stands before it is blanked, so that offsets stay.
 	front := bytes.Repeat([]byte{' '}, end)
@@ -76,14 +76,14 @@ func Split(source []byte) (Text, error) {
 		return t, nil
 	}
 	if n.Kind != jsontree.Object {
-		return Text{}, &Error{Offset: n.At, What: "the front matter must be an object, not " + n.Show(), Hint: "write KEY: VALUE, one a line"}
+		return Text{}, &Error{Offset: n.At, Detail: "the front matter must be an object, not " + n.Show(), Hint: "write KEY: VALUE, one a line"}
 	}
 	t.Front = n
 	return t, nil
 }
 
-// prose are the keys whose one line is often written with a colon in it and without quotes.
-var prose = []string{"description", "when_to_use", "when-to-use", "argument-hint"}
+// proseKeys are the keys whose one line is often written with a colon in it and without quotes.
+var proseKeys = []string{"description", "when_to_use", "when-to-use", "argument-hint"}
 
 // lenient parses front matter that is YAML but for a colon in the prose of a line, as other
 // programs read it: "description: Use it when: somebody asks". Letters stand for the text
@@ -97,7 +97,7 @@ func lenient(front []byte) (jsontree.Node, bool) {
 		text, _, _ := bytes.Cut(l[min(len(key)+1, len(l)):], []byte(" #"))
 		text = bytes.TrimSpace(text)
 		colon := bytes.Contains(text, []byte(": ")) || bytes.HasSuffix(text, []byte(":"))
-		if slices.Contains(prose, string(key)) && colon && !bytes.ContainsAny(text[:1], "\"'|>[{&*!%@`#") {
+		if slices.Contains(proseKeys, string(key)) && colon && !bytes.ContainsAny(text[:1], "\"'|>[{&*!%@`#") {
 			start := at + bytes.Index(l, text)
 			copy(masked[start:], bytes.Repeat([]byte{'x'}, len(text)))
 			said[string(key)] = string(text)
@@ -138,9 +138,9 @@ func empty(front []byte) bool {
 	return true
 }
 
-// Place is the line and the column of an offset, in characters and from 1; 0, 0 when
+// Position is the line and the column of an offset, in characters and from 1; 0, 0 when
 // the offset is not known.
-func Place(source []byte, offset int) (line, column int) {
+func Position(source []byte, offset int) (line, column int) {
 	if offset < 0 || offset > len(source) {
 		return 0, 0
 	}

@@ -30,16 +30,16 @@ const (
 // Error says what is wrong with a text, and where.
 type Error struct {
 	Offset int // in bytes; -1 when unknown
-	What   string
+	Detail string
 	Hint   string // what to do about it, or ""
 }
 
-func (e *Error) Error() string { return e.What }
+func (e *Error) Error() string { return e.Detail }
 
 // Parse reads one YAML document. Errors are *[Error].
 func Parse(source []byte) (jsontree.Node, error) {
 	if !utf8.Valid(source) {
-		return jsontree.Node{}, &Error{Offset: -1, What: "not UTF-8", Hint: "save the file as UTF-8"}
+		return jsontree.Node{}, &Error{Offset: -1, Detail: "not UTF-8", Hint: "save the file as UTF-8"}
 	}
 	y := &yamlReader{lines: lineStarts(source), source: source, anchors: map[string]*jsontree.Node{}}
 	tokens := lexer.Tokenize(string(source))
@@ -52,9 +52,9 @@ func Parse(source []byte) (jsontree.Node, error) {
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return jsontree.Node{}, &Error{Offset: -1, What: fmt.Sprintf("there are %d documents in it, and only one is read", len(file.Docs))}
+		return jsontree.Node{}, &Error{Offset: -1, Detail: fmt.Sprintf("there are %d documents in it, and only one is read", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return jsontree.Node{}, &Error{Offset: -1, What: "there is nothing in it"}
+		return jsontree.Node{}, &Error{Offset: -1, Detail: "there is nothing in it"}
 	}
 	n, err := y.node(file.Docs[0].Body, 0)
 	if err != nil {
@@ -73,7 +73,7 @@ type yamlReader struct {
 // bounded refuses what the parser would take too long, or too much stack, for.
 func (y *yamlReader) bounded(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
-		return &Error{Offset: -1, What: fmt.Sprintf("there are more than %d words and signs in it", maxTokens)}
+		return &Error{Offset: -1, Detail: fmt.Sprintf("there are more than %d words and signs in it", maxTokens)}
 	}
 	depth, dashes, line := 0, 0, 0
 	for _, t := range tokens {
@@ -89,7 +89,7 @@ func (y *yamlReader) bounded(tokens token.Tokens) error {
 			dashes++
 		}
 		if depth > maxDepth || dashes > maxDepth {
-			return &Error{Offset: y.at(t), What: fmt.Sprintf("nested deeper than %d", maxDepth)}
+			return &Error{Offset: y.at(t), Detail: fmt.Sprintf("nested deeper than %d", maxDepth)}
 		}
 	}
 	return nil
@@ -119,18 +119,18 @@ func (y *yamlReader) at(t *token.Token) int {
 }
 
 func (y *yamlReader) syntax(err error) error {
-	f := &Error{Offset: -1, What: "not YAML: " + err.Error()}
+	f := &Error{Offset: -1, Detail: "not YAML: " + err.Error()}
 	if e, ok := errors.AsType[yaml.Error](err); ok {
-		f.What, f.Offset = "not YAML: "+e.GetMessage(), y.at(e.GetToken())
+		f.Detail, f.Offset = "not YAML: "+e.GetMessage(), y.at(e.GetToken())
 	}
-	if strings.Contains(f.What, "mapping value is not allowed") {
+	if strings.Contains(f.Detail, "mapping value is not allowed") {
 		f.Hint = "put a text that has a colon in quotes"
 	}
 	return f
 }
 
 func (y *yamlReader) wrong(n ast.Node, hint, format string, args ...any) error {
-	return &Error{Offset: y.at(n.GetToken()), What: fmt.Sprintf(format, args...), Hint: hint}
+	return &Error{Offset: y.at(n.GetToken()), Detail: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // node turns a node of the parser's into ours.

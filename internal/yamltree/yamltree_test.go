@@ -50,8 +50,8 @@ func placed(in string, err error) string {
 	if !ok {
 		return fmt.Sprint(err)
 	}
-	line, column := yamltree.Place([]byte(in), e.Offset)
-	return fmt.Sprintf("%d:%d: %s", line, column, e.What)
+	line, column := yamltree.Position([]byte(in), e.Offset)
+	return fmt.Sprintf("%d:%d: %s", line, column, e.Detail)
 }
 
 func TestBounds(t *testing.T) {
@@ -100,7 +100,7 @@ func TestSplit(t *testing.T) {
 				t.Fatal(err)
 			}
 			name := got.Front.Field("name").Text
-			if name != tt.front || got.Body != tt.body || got.Has != tt.has || got.Front.Kind != jsontree.Object {
+			if name != tt.front || got.Body != tt.body || got.HasFrontMatter != tt.has || got.Front.Kind != jsontree.Object {
 				t.Errorf("%+v", got)
 			}
 			if tt.in[got.BodyAt:] != tt.body {
@@ -181,7 +181,7 @@ func FuzzSplit(f *testing.F) {
 		got, err := yamltree.Split(in)
 		if err != nil {
 			e, ok := errors.AsType[*yamltree.Error](err)
-			if !ok || e.What == "" || e.Offset > len(in) {
+			if !ok || e.Detail == "" || e.Offset > len(in) {
 				t.Fatalf("%#v", err)
 			}
 			return

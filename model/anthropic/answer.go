@@ -82,9 +82,9 @@ type answer struct {
 	done       bool
 }
 
-// take adds an event and emits what the caller can already use of it. It
+// add adds an event and emits what the caller can already use of it. It
 // reports whether the caller wants more.
-func (a *answer) take(e *event, emit func(model.Event) bool) bool {
+func (a *answer) add(e *event, emit func(model.Event) bool) bool {
 	switch e.Type {
 	case "message_start":
 		if e.Message != nil {

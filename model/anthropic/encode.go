@@ -25,11 +25,11 @@ const (
 // assistant item that came over this wire is sent as it came. What the runtime
 // says (system, developer and notification items) is user text inside a
 // system-reminder element.
-func (m *adapter) Encode(item transcript.Encoded) (model.Wire, error) {
+func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	if item.Role() == transcript.RoleAssistant {
 		if native := item.Native(apiName); len(native) > 0 {
 			if native[0] != '[' || native[len(native)-1] != ']' {
-				return model.Wire{}, fmt.Errorf("anthropic: item %q: its native form is no array", item.ID())
+				return model.EncodedItem{}, fmt.Errorf("anthropic: item %q: its native form is no array", item.ID())
 			}
 			return wire(roleAssistant, native[1:len(native)-1:len(native)-1]), nil
 		}
@@ -61,11 +61,11 @@ func (m *adapter) Encode(item transcript.Encoded) (model.Wire, error) {
 	return wire(roleUser, b.json), nil
 }
 
-func wire(role string, json []byte) model.Wire {
+func wire(role string, json []byte) model.EncodedItem {
 	if len(json) == 0 {
-		return model.Wire{}
+		return model.EncodedItem{}
 	}
-	return model.Wire{Role: role, JSON: json}
+	return model.EncodedItem{Role: role, JSON: json}
 }
 
 // blocks collects content blocks. Strings go from item to block as they are,
@@ -104,16 +104,16 @@ func (b *blocks) text(inner []byte) {
 // note is text that stands for what the wire cannot carry.
 func (b *blocks) note(format string, args ...any) {
 	lit := jsonscan.AppendString(nil, fmt.Sprintf(format, args...))
-	b.text(call.Inner(lit))
+	b.text(call.LiteralText(lit))
 }
 
 func (b *blocks) answerPart(p jsonscan.Object) {
 	switch p.Type() {
 	case "text":
-		b.text(call.Inner(p.Field("text")))
+		b.text(call.LiteralText(p.Field("text")))
 	case "tool_use":
 		b.open(`{"type":"tool_use","id":"`)
-		b.json = appendID(b.json, call.Inner(p.Field("id")))
+		b.json = appendID(b.json, call.LiteralText(p.Field("id")))
 		b.add([]byte(`","name":`), p.Field("name"), []byte(`,"input":`))
 		b.json = call.AppendInput(b.json, p.Field("input"))
 		b.json = append(b.json, '}')
@@ -121,13 +121,13 @@ func (b *blocks) answerPart(p jsonscan.Object) {
 }
 
 func (b *blocks) part(p jsonscan.Object) {
-	if inner, ok := call.PlainText(p); ok {
+	if inner, ok := call.TextLiteral(p); ok {
 		b.text(inner)
 		return
 	}
 	switch p.Type() {
 	case "text":
-		b.text(call.Inner(p.Field("text")))
+		b.text(call.LiteralText(p.Field("text")))
 	case "structured":
 		if v := p.Field("value"); len(v) > 0 {
 			b.text(call.AppendEscaped(nil, v))
@@ -149,7 +149,7 @@ func (b *blocks) result(p jsonscan.Object) {
 		b.endResult(isError)
 		return
 	}
-	b.json = appendID(b.json, call.Inner(p.Field("use_id")))
+	b.json = appendID(b.json, call.LiteralText(p.Field("use_id")))
 	isError := string(p.Field("is_error")) == "true"
 	const content = `","content":[`
 	b.json = append(b.json, content...)
@@ -218,7 +218,7 @@ func (b *blocks) file(p jsonscan.Object) {
 		title()
 		return
 	case strings.HasPrefix(string(mime), `"text/`) && len(data) > 2:
-		if text, err := base64.StdEncoding.DecodeString(string(call.Inner(data))); err == nil && len(text) > 0 {
+		if text, err := base64.StdEncoding.DecodeString(string(call.LiteralText(data))); err == nil && len(text) > 0 {
 			b.open(`{"type":"document","source":{"type":"text","media_type":"text/plain","data":`)
 			b.json = jsonscan.AppendString(b.json, string(text))
 			b.json = append(b.json, '}')
@@ -230,7 +230,7 @@ func (b *blocks) file(p jsonscan.Object) {
 }
 
 func isWeb(uri []byte) bool {
-	s := string(call.Inner(uri))
+	s := string(call.LiteralText(uri))
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
 

@@ -35,7 +35,7 @@ data: {"type":"message_stop"}
 `
 
 func TestFaults(t *testing.T) {
-	modeltest.Run(t, modeltest.Adapter{First: firstEvents, Rest: restEvents, Open: func(url, key string) (model.Model, error) {
+	modeltest.Run(t, modeltest.Adapter{First: firstEvents, Remaining: restEvents, Open: func(url, key string) (model.Model, error) {
 		return anthropic.New("claude-sonnet-4-6", &anthropic.Options{BaseURL: url, APIKey: key})
 	}, Ping: "event: ping\ndata: {\"type\":\"ping\"}\n\n", OpenWith: func(url string, client *http.Client, timeouts model.Timeouts) (model.Model, error) {
 		return anthropic.New("claude-sonnet-4-6", &anthropic.Options{BaseURL: url, APIKey: modeltest.Key, HTTPClient: client, Timeouts: timeouts})

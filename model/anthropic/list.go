@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/model/internal/known"
+	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
 // maxPages bounds how often a list is gone on with, 1,000 models at a time.
@@ -36,7 +36,7 @@ func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 			return nil, m.provider.Malformed(fmt.Errorf("the list of models: %w", err))
 		}
 		for _, d := range doc.Data {
-			facts, _ := known.Lookup(m.info.Provider, d.ID)
+			facts, _ := modelfacts.Lookup(m.info.Provider, d.ID)
 			list = append(list, model.Info{
 				Provider: m.info.Provider, Model: d.ID, API: apiName, Context: facts.Context, MaxOutput: facts.MaxOutput, Price: facts.Price,
 			})

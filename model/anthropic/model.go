@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
-	"github.com/holdfast-dev/holdfast/model/internal/known"
+	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
 // apiName names the wire in [transcript.Native].
@@ -53,7 +53,7 @@ type adapter struct {
 	header    http.Header // of every request
 	provider  call.Provider
 	timeouts  model.Timeouts
-	heads     call.Heads
+	heads     call.HeadCache
 }
 
 // New returns the model of that name, such as "claude-sonnet-4-6". It does no
@@ -77,9 +77,9 @@ func New(name string, o *Options) (model.Model, error) {
 	if provider == "" {
 		provider = defaultProvider
 	}
-	facts, found := known.Lookup(provider, name)
+	facts, found := modelfacts.Lookup(provider, name)
 	if !found {
-		facts.Thinking = known.Adaptive // what every model since Claude 4.6 takes
+		facts.Thinking = modelfacts.Adaptive // what every model since Claude 4.6 takes
 	}
 	m := &adapter{
 		info: model.Info{
@@ -109,7 +109,7 @@ func New(name string, o *Options) (model.Model, error) {
 	m.client, m.address = call.Client(o.HTTPClient), base.JoinPath("v1/messages").String()
 	m.header = call.Header("application/json", o.Header)
 	m.header.Set("Anthropic-Version", "2023-06-01")
-	if m.thinking == known.Preserved {
+	if m.thinking == modelfacts.Preserved {
 		m.header.Set("Anthropic-Beta", bindingControls)
 	}
 	if key != "" {

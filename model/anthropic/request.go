@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
-	"github.com/holdfast-dev/holdfast/model/internal/known"
+	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
@@ -26,8 +26,8 @@ var (
 	endEmpty      = []byte(`]}`)
 )
 
-// budgets are the thinking tokens of the efforts, for models that take a budget.
-var budgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
+// thinkingBudgets are the thinking tokens of the efforts, for models that take a budget.
+var thinkingBudgets = map[string]int{"low": 1024, "medium": 5120, "high": 10240}
 
 // body puts a request together:
 //
@@ -41,7 +41,7 @@ func (m *adapter) body(req *model.Request) *call.Body {
 	b := &call.Body{}
 	b.Grow(2*len(req.Messages) + 8)
 	b.Add(m.settings(req))
-	b.Add(m.heads.Of(req, encodeHead))
+	b.Add(m.heads.Get(req, encodeHead))
 	b.Add([]byte(`,"messages":[`))
 
 	wires := req.Messages
@@ -82,7 +82,7 @@ func between(last, role string) []byte {
 }
 
 // markedWires returns the indexes of the wires that end the last two messages.
-func markedWires(wires []model.Wire) []int {
+func markedWires(wires []model.EncodedItem) []int {
 	var marks []int
 	role := ""
 	for i := len(wires) - 1; i >= 0 && len(marks) < 2; i-- {
@@ -120,14 +120,14 @@ func (m *adapter) settings(req *model.Request) []byte {
 		maxTokens = req.MaxTokens
 	}
 	thinking := ""
-	switch budget := budgets[req.Effort]; {
-	case m.thinking == known.Preserved:
+	switch budget := thinkingBudgets[req.Effort]; {
+	case m.thinking == modelfacts.Preserved:
 		// These models think unless told otherwise, and refuse thinking whose
 		// history has changed, as it does when a session is compacted.
 		thinking = `,"thinking":{"type":"adaptive","display":"summarized",` +
 			`"block_binding":{"prefix_mismatch_behavior":"drop_block"}}`
 	case req.Effort == "":
-	case m.thinking == known.Adaptive:
+	case m.thinking == modelfacts.Adaptive:
 		thinking = `,"thinking":{"type":"adaptive","display":"summarized"}`
 	case budget > 0 && canThink(req.Messages):
 		if maxTokens <= budget { // the budget is part of the answer's tokens
@@ -135,7 +135,7 @@ func (m *adapter) settings(req *model.Request) []byte {
 		}
 		thinking = `,"thinking":{"type":"enabled","budget_tokens":` + strconv.Itoa(budget) + `}`
 	}
-	if req.Effort != "" && m.thinking != known.Budget {
+	if req.Effort != "" && m.thinking != modelfacts.Budget {
 		thinking += `,"output_config":{"effort":` + quoted(req.Effort) + `}`
 	}
 	s := make([]byte, 0, 320)
@@ -152,7 +152,7 @@ func quoted(s string) string { return string(jsonscan.AppendString(nil, s)) }
 // canThink reports whether the request may ask for thinking by budget. Within a
 // tool round the provider wants the answer that began it to begin with thinking,
 // which one from another model does not.
-func canThink(wires []model.Wire) bool {
+func canThink(wires []model.EncodedItem) bool {
 	last := -1 // the first wire of the last assistant message
 	for i, w := range slices.Backward(wires) {
 		switch {

@@ -24,7 +24,7 @@ func open(t testing.TB, name string, o *Options) *adapter {
 	return m.(*adapter)
 }
 
-func w(role, json string) model.Wire { return model.Wire{Role: role, JSON: []byte(json)} }
+func w(role, json string) model.EncodedItem { return model.EncodedItem{Role: role, JSON: []byte(json)} }
 
 func TestMessages(t *testing.T) {
 	const (
@@ -38,36 +38,36 @@ func TestMessages(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name  string
-		wires []model.Wire
+		wires []model.EncodedItem
 		want  string
 	}{
 		{"none", nil, ``},
-		{"zero wires", []model.Wire{{}, {}}, ``},
-		{"one", []model.Wire{w("user", a+"}")}, u + a + mark + `}]}`},
-		{"neighbours are one message", []model.Wire{w("user", a+"}"), {}, w("user", b+"}")}, u + a + `},` + b + mark + `}]}`},
+		{"zero wires", []model.EncodedItem{{}, {}}, ``},
+		{"one", []model.EncodedItem{w("user", a+"}")}, u + a + mark + `}]}`},
+		{"neighbours are one message", []model.EncodedItem{w("user", a+"}"), {}, w("user", b+"}")}, u + a + `},` + b + mark + `}]}`},
 		{
 			"the last two messages are marked",
-			[]model.Wire{w("user", a+"}"), w("assistant", b+"}"), w("user", a+"}")},
+			[]model.EncodedItem{w("user", a+"}"), w("assistant", b+"}"), w("user", a+"}")},
 			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`,
 		},
 		{
 			"a tool round",
-			[]model.Wire{w("user", a+"}"), w("assistant", a+"},"+use+"}"), w("user", res+"}"), w("user", res+`,"is_error":true}`)},
+			[]model.EncodedItem{w("user", a+"}"), w("assistant", a+"},"+use+"}"), w("user", res+"}"), w("user", res+`,"is_error":true}`)},
 			u + a + `}]},` + s + a + `},` + use + mark + `}]},` + u + res + `},` + res + `,"is_error":true` + mark + `}]}`,
 		},
 		{
 			"thinking is not marked",
-			[]model.Wire{w("user", a+"}"), w("assistant", b+"},"+thought)},
+			[]model.EncodedItem{w("user", a+"}"), w("assistant", b+"},"+thought)},
 			u + a + mark + `}]},` + s + b + mark + `},` + thought + `]}`,
 		},
 		{
 			"nor is what is unknown, and the user begins",
-			[]model.Wire{w("assistant", thought+`,{"type":"future"}`)},
+			[]model.EncodedItem{w("assistant", thought+`,{"type":"future"}`)},
 			u + `{"type":"text","text":"(what was said before is left out)"}]},` + s + thought + `,{"type":"future"}]}`,
 		},
 		{
 			"a zero wire between",
-			[]model.Wire{w("user", a+"}"), w("assistant", b+"}"), {}, w("user", a+"}"), {}},
+			[]model.EncodedItem{w("user", a+"}"), w("assistant", b+"}"), {}, w("user", a+"}"), {}},
 			u + a + `}]},` + s + b + mark + `}]},` + u + a + mark + `}]}`,
 		},
 	} {
@@ -95,9 +95,9 @@ func TestMessages(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	answered := []model.Wire{w("user", `{"type":"text","text":"a"}`), w("assistant", `{"type":"text","text":"b"}`), w("user", `{"type":"text","text":"c"}`)}
-	round := []model.Wire{answered[0], w("assistant", `{"type":"tool_use","id":"u"}`), w("user", `{"type":"tool_result","tool_use_id":"u"}`)}
-	thoughtful := []model.Wire{answered[0], w("assistant", `{"type":"thinking","thinking":"","signature":"s"},{"type":"tool_use","id":"u"}`), round[2], w("user", `{"type":"text","text":"also"}`)}
+	answered := []model.EncodedItem{w("user", `{"type":"text","text":"a"}`), w("assistant", `{"type":"text","text":"b"}`), w("user", `{"type":"text","text":"c"}`)}
+	round := []model.EncodedItem{answered[0], w("assistant", `{"type":"tool_use","id":"u"}`), w("user", `{"type":"tool_result","tool_use_id":"u"}`)}
+	thoughtful := []model.EncodedItem{answered[0], w("assistant", `{"type":"thinking","thinking":"","signature":"s"},{"type":"tool_use","id":"u"}`), round[2], w("user", `{"type":"text","text":"also"}`)}
 	const drop = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
 	for _, tt := range []struct {
 		name, model string

@@ -43,9 +43,9 @@ func (r reader) Event(data []byte, out *call.Output) (more bool, _ *model.Error)
 		return false, r.provider.Reported(data)
 	}
 	if e.Type != "ping" {
-		out.Heard()
+		out.Activity()
 	}
-	return r.take(&e, out.Emit) && !r.done, nil
+	return r.add(&e, out.Emit) && !r.done, nil
 }
 
 func (r reader) Document(text []byte, out *call.Output) *model.Error {
@@ -64,9 +64,9 @@ func (r reader) Document(text []byte, out *call.Output) *model.Error {
 	if doc.Type != "message" {
 		return r.provider.Malformed(errors.New("the answer is not a message"))
 	}
-	r.take(&event{Type: "message_start", Message: &doc.message}, out.Emit)
+	r.add(&event{Type: "message_start", Message: &doc.message}, out.Emit)
 	for i, block := range doc.Content {
-		if !r.take(&event{Type: "content_block_start", Index: i, ContentBlock: block}, out.Emit) {
+		if !r.add(&event{Type: "content_block_start", Index: i, ContentBlock: block}, out.Emit) {
 			return nil
 		}
 	}
@@ -76,7 +76,7 @@ func (r reader) Document(text []byte, out *call.Output) *model.Error {
 
 func (r reader) Ended() bool { return r.stopReason != "" }
 
-func (r reader) Whole() model.Answer { return model.Answer{Item: r.item()} }
+func (r reader) Complete() model.Answer { return model.Answer{Item: r.item()} }
 
 func (r reader) Partial(cancelled bool) (*transcript.Item, transcript.Usage, *float64) {
 	return r.partial(cancelled), r.usage, nil

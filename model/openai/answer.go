@@ -58,7 +58,7 @@ type usage struct {
 		Reasoning int64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 	Cost        *float64 `json:"cost"`    // OpenRouter, in US dollars
-	OwnKey      bool     `json:"is_byok"` // what is paid to whoever runs the model comes besides
+	IsBYOK      bool     `json:"is_byok"` // what is paid to whoever runs the model comes besides
 	CostDetails struct {
 		Upstream *float64 `json:"upstream_inference_cost"`
 	} `json:"cost_details"`
@@ -70,7 +70,7 @@ func (u *usage) cost() *float64 {
 		return nil
 	}
 	cost := max(*u.Cost, 0)
-	if up := u.CostDetails.Upstream; u.OwnKey && up != nil {
+	if up := u.CostDetails.Upstream; u.IsBYOK && up != nil {
 		cost += max(*up, 0)
 	}
 	return &cost
@@ -251,7 +251,7 @@ func (a *answer) freeID(id string) string {
 // [adapter.Encode] will send for it.
 func (a *answer) item() transcript.Item {
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage, Finish: a.finish()}
-	it.Parts = a.said()
+	it.Parts = a.texts()
 	var uses []byte
 	for i, c := range a.calls {
 		if it.Finish == transcript.FinishRefusal {
@@ -305,8 +305,8 @@ func (a *answer) finish() transcript.Finish {
 	return transcript.FinishStop
 }
 
-// said gives the thinking and the text of the answer.
-func (a *answer) said() []transcript.Part {
+// texts gives the thinking and the text of the answer.
+func (a *answer) texts() []transcript.Part {
 	var parts []transcript.Part
 	if a.thinking.Len() > 0 {
 		parts = append(parts, transcript.Thinking{Text: a.thinking.String()})
@@ -343,7 +343,7 @@ func literal(s string) []byte { return jsonscan.AppendString(nil, s) }
 func (a *answer) partial(cancelled bool) *transcript.Item {
 	it := &transcript.Item{
 		Role: transcript.RoleAssistant, Model: a.model, Usage: &a.usage,
-		Finish: transcript.FinishError, Parts: a.said(),
+		Finish: transcript.FinishError, Parts: a.texts(),
 	}
 	if cancelled {
 		it.Finish = transcript.FinishCancelled

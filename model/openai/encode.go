@@ -29,14 +29,14 @@ const (
 
 // Encode gives an item's messages, joined by commas: one, or one per tool
 // result. An assistant item that came over this wire is sent as it came.
-func (m *adapter) Encode(item transcript.Encoded) (model.Wire, error) {
+func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	switch item.Role() {
 	case transcript.RoleAssistant:
 		if native := item.Native(apiName); len(native) > 0 {
 			if native[0] != '{' {
-				return model.Wire{}, fmt.Errorf("%s: item %q: its native form is no object", m.info.Provider, item.ID())
+				return model.EncodedItem{}, fmt.Errorf("%s: item %q: its native form is no object", m.info.Provider, item.ID())
 			}
-			return model.Wire{Role: roleAssistant, JSON: native}, nil
+			return model.EncodedItem{Role: roleAssistant, JSON: native}, nil
 		}
 		return encodeAnswer(item), nil
 	case transcript.RoleSystem:
@@ -55,22 +55,22 @@ func (m *adapter) Encode(item transcript.Encoded) (model.Wire, error) {
 	return encodeMessage(item, roleUser, "", ""), nil
 }
 
-func encodeMessage(item transcript.Encoded, role, before, after string) model.Wire {
+func encodeMessage(item transcript.Encoded, role, before, after string) model.EncodedItem {
 	c := content{before: before, after: after, media: role == roleUser}
 	for p := range item.Parts() {
 		c.part(p)
 	}
 	if c.empty() {
-		return model.Wire{}
+		return model.EncodedItem{}
 	}
 	b := make([]byte, 0, len(item.JSON)+32)
 	b = append(b, `{"role":"`...)
 	b = append(b, role...)
 	b = append(b, `","content":`...)
-	return model.Wire{Role: role, JSON: append(c.appendTo(b), '}')}
+	return model.EncodedItem{Role: role, JSON: append(c.appendTo(b), '}')}
 }
 
-func encodeAnswer(item transcript.Encoded) model.Wire {
+func encodeAnswer(item transcript.Encoded) model.EncodedItem {
 	var c content
 	calls := 0
 	b := make([]byte, 0, len(item.JSON)+64)
@@ -90,7 +90,7 @@ func encodeAnswer(item transcript.Encoded) model.Wire {
 	if calls > 0 {
 		b = append(b, ']')
 	} else if c.empty() {
-		return model.Wire{}
+		return model.EncodedItem{}
 	}
 	w := make([]byte, 0, len(b)+len(item.JSON))
 	w = append(w, `{"role":"assistant","content":`...)
@@ -99,7 +99,7 @@ func encodeAnswer(item transcript.Encoded) model.Wire {
 	} else {
 		w = c.appendTo(w)
 	}
-	return model.Wire{Role: roleAssistant, JSON: append(append(w, b...), '}')}
+	return model.EncodedItem{Role: roleAssistant, JSON: append(append(w, b...), '}')}
 }
 
 // appendCall writes a tool call; id and name are literals, input is a value and
@@ -120,7 +120,7 @@ func appendCall(b, id, name, input, extra []byte) []byte {
 	return append(b, '}')
 }
 
-func encodeResults(item transcript.Encoded) model.Wire {
+func encodeResults(item transcript.Encoded) model.EncodedItem {
 	b := make([]byte, 0, len(item.JSON)+64)
 	media := content{media: true}
 	for p := range item.Parts() {
@@ -137,13 +137,13 @@ func encodeResults(item transcript.Encoded) model.Wire {
 		for e := range p.Elements("content") {
 			c.part(e)
 		}
-		b = appendResult(b, call.Inner(p.Field("use_id")), c.text, isError)
+		b = appendResult(b, call.LiteralText(p.Field("use_id")), c.text, isError)
 	}
 	if media.empty() {
-		return model.Wire{Role: roleTool, JSON: b}
+		return model.EncodedItem{Role: roleTool, JSON: b}
 	}
 	b = append(b, "\n"+`{"role":"user","content":`...)
-	return model.Wire{Role: roleToolMedia, JSON: append(media.appendTo(b), '}')}
+	return model.EncodedItem{Role: roleToolMedia, JSON: append(media.appendTo(b), '}')}
 }
 
 // appendResult writes a tool message; id and text are the insides of literals.
@@ -174,13 +174,13 @@ type content struct {
 func (c *content) empty() bool { return len(c.text) == 0 && len(c.array) == 0 }
 
 func (c *content) part(p jsonscan.Object) {
-	if inner, ok := call.PlainText(p); ok {
+	if inner, ok := call.TextLiteral(p); ok {
 		c.addText(inner)
 		return
 	}
 	switch p.Type() {
 	case "text":
-		c.addText(call.Inner(p.Field("text")))
+		c.addText(call.LiteralText(p.Field("text")))
 	case "structured":
 		if v := p.Field("value"); len(v) > 0 {
 			c.addText(call.AppendEscaped(nil, v))
@@ -226,7 +226,7 @@ func (c *content) next() {
 // addMedia adds an image, a sound or a PDF; what the wire cannot carry is named
 // in the text.
 func (c *content) addMedia(p jsonscan.Object) {
-	mime, data, uri := word(p.Field("mime")), call.Inner(p.Field("data")), call.Inner(p.Field("uri"))
+	mime, data, uri := word(p.Field("mime")), call.LiteralText(p.Field("data")), call.LiteralText(p.Field("uri"))
 	name := p.Field("name")
 	var b []byte
 	switch {
@@ -264,7 +264,7 @@ func (c *content) addMedia(p jsonscan.Object) {
 }
 
 func (c *content) note(format string, args ...any) {
-	c.addText(call.Inner(jsonscan.AppendString(nil, fmt.Sprintf(format, args...))))
+	c.addText(call.LiteralText(jsonscan.AppendString(nil, fmt.Sprintf(format, args...))))
 }
 
 func (c *content) appendTo(b []byte) []byte {

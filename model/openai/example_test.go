@@ -28,7 +28,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	for event, err := range m.Stream(context.Background(), &model.Request{Messages: []model.Wire{question}}) {
+	for event, err := range m.Stream(context.Background(), &model.Request{Messages: []model.EncodedItem{question}}) {
 		switch e := event.(type) {
 		case nil:
 			fmt.Println(err)

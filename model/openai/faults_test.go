@@ -24,7 +24,7 @@ data: [DONE]
 `
 
 func TestFaults(t *testing.T) {
-	modeltest.Run(t, modeltest.Adapter{First: firstChunks, Rest: restChunks, Open: func(url, key string) (model.Model, error) {
+	modeltest.Run(t, modeltest.Adapter{First: firstChunks, Remaining: restChunks, Open: func(url, key string) (model.Model, error) {
 		return openai.New("gpt-5.1", &openai.Options{BaseURL: url, APIKey: key})
 	}, Ping: ": PROCESSING\n\n", OpenWith: func(url string, client *http.Client, timeouts model.Timeouts) (model.Model, error) {
 		return openai.New("gpt-5.1", &openai.Options{BaseURL: url, APIKey: modeltest.Key, HTTPClient: client, Timeouts: timeouts})

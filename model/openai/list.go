@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/model"
-	"github.com/holdfast-dev/holdfast/model/internal/known"
+	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
 // List asks a server which models it offers, in the server's order. Of a model only what the
@@ -36,7 +36,7 @@ func (m *adapter) List(ctx context.Context) ([]model.Info, error) {
 	}
 	var list []model.Info
 	for _, d := range doc.Data {
-		facts, _ := known.Lookup(m.info.Provider, d.ID)
+		facts, _ := modelfacts.Lookup(m.info.Provider, d.ID)
 		info := model.Info{
 			Provider: m.info.Provider, Model: d.ID, API: apiName, Context: max(facts.Context, d.Context, d.Window, d.Groq),
 			MaxOutput: facts.MaxOutput, Price: facts.Price, Reported: m.info.Reported,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/model/internal/call"
-	"github.com/holdfast-dev/holdfast/model/internal/known"
+	"github.com/holdfast-dev/holdfast/model/internal/modelfacts"
 )
 
 // apiName names the wire in [transcript.Native].
@@ -51,7 +51,7 @@ type adapter struct {
 	header    http.Header // of every request
 	provider  call.Provider
 	timeouts  model.Timeouts
-	heads     call.Heads
+	heads     call.HeadCache
 }
 
 // New returns the model of that name, such as "gpt-5.1". It does no I/O. Options
@@ -79,7 +79,7 @@ func New(name string, o *Options) (model.Model, error) {
 		return nil, fmt.Errorf("openai: %w", err)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
-	facts, _ := known.Lookup(provider, name)
+	facts, _ := modelfacts.Lookup(provider, name)
 	m := &adapter{
 		info: model.Info{
 			Provider: provider, Model: name, API: apiName,

@@ -22,7 +22,7 @@ func (m *adapter) body(req *model.Request) *call.Body {
 	b := &call.Body{}
 	b.Grow(2*len(req.Messages) + 8)
 	b.Add(m.settings(req))
-	b.Add(m.heads.Of(req, encodeHead))
+	b.Add(m.heads.Get(req, encodeHead))
 	first := req.System == ""
 	add := func(message []byte) {
 		if len(message) == 0 {

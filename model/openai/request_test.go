@@ -22,7 +22,7 @@ func open(t testing.TB, name string, o *Options) *adapter {
 	return m.(*adapter)
 }
 
-func w(role, json string) model.Wire { return model.Wire{Role: role, JSON: []byte(json)} }
+func w(role, json string) model.EncodedItem { return model.EncodedItem{Role: role, JSON: []byte(json)} }
 
 func TestMessages(t *testing.T) {
 	const (
@@ -35,22 +35,22 @@ func TestMessages(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		system string
-		wires  []model.Wire
+		wires  []model.EncodedItem
 		want   string
 	}{
 		{"none", "", nil, ``},
 		{"system alone", "be \"brief\"", nil, system},
-		{"one", "", []model.Wire{w("user", u)}, u},
-		{"zero wires", "be \"brief\"", []model.Wire{{}, w("user", u), {}, w("assistant", s), {}}, system + "," + u + "," + s},
+		{"one", "", []model.EncodedItem{w("user", u)}, u},
+		{"zero wires", "be \"brief\"", []model.EncodedItem{{}, w("user", u), {}, w("assistant", s), {}}, system + "," + u + "," + s},
 		{
 			"images of a round come after it", "",
-			[]model.Wire{w("user", u), w("tool+media", r+"\n"+shown), w("tool", r), w("tool+media", r+"\n"+shown), w("user", u)},
+			[]model.EncodedItem{w("user", u), w("tool+media", r+"\n"+shown), w("tool", r), w("tool+media", r+"\n"+shown), w("user", u)},
 			u + "," + r + "," + r + "," + r + "," + shown + "," + shown + "," + u,
 		},
-		{"images at the end", "", []model.Wire{w("tool+media", r+"\n"+shown), {}}, r + "," + shown},
+		{"images at the end", "", []model.EncodedItem{w("tool+media", r+"\n"+shown), {}}, r + "," + shown},
 		{
 			"images of two rounds", "",
-			[]model.Wire{w("tool+media", r+"\n"+shown), w("assistant", s), w("tool+media", r+"\n"+shown)},
+			[]model.EncodedItem{w("tool+media", r+"\n"+shown), w("assistant", s), w("tool+media", r+"\n"+shown)},
 			r + "," + shown + "," + s + "," + r + "," + shown,
 		},
 	} {

@@ -36,7 +36,7 @@ type reader struct {
 }
 
 func (r reader) Event(data []byte, out *call.Output) (more bool, _ *model.Error) {
-	out.Heard()
+	out.Activity()
 	if !bytes.HasPrefix(data, []byte("[DONE]")) {
 		return r.chunk(data, out)
 	}
@@ -71,7 +71,7 @@ func (r reader) complete(detail string) *model.Error {
 
 func (r reader) Ended() bool { return r.finishReason != "" }
 
-func (r reader) Whole() model.Answer { return model.Answer{Item: r.item(), Cost: r.cost} }
+func (r reader) Complete() model.Answer { return model.Answer{Item: r.item(), Cost: r.cost} }
 
 func (r reader) Partial(cancelled bool) (*transcript.Item, transcript.Usage, *float64) {
 	return r.partial(cancelled), r.usage, r.cost

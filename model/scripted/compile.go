@@ -16,14 +16,14 @@ import (
 
 // script is a play that has been checked.
 type script struct {
-	play
+	scriptFile
 	steps []step
 	named map[string]int // by mark
 }
 
-// step is a [playStep] with what needs work done once.
+// step is a [scriptStep] with what needs work done once.
 type step struct {
-	playStep
+	scriptStep
 	mark         string // its name, or "#" and its number from 1
 	when, expect *match
 	uses         []transcript.ToolUse // some without id
@@ -31,17 +31,17 @@ type step struct {
 }
 
 type match struct {
-	playMatch
+	stepMatch
 	user, told, result *regexp.Regexp
 }
 
-// fault is what is wrong with a play, and where: names like ".steps" and "[2]".
-type fault struct {
+// scriptError is what is wrong with a play, and where: names like ".steps" and "[2]".
+type scriptError struct {
 	path []string
 	err  error
 }
 
-func (f *fault) Error() string {
+func (f *scriptError) Error() string {
 	at := strings.TrimPrefix(strings.Join(f.path, ""), ".")
 	if at == "" {
 		return f.err.Error()
@@ -49,17 +49,19 @@ func (f *fault) Error() string {
 	return at + ": " + f.err.Error()
 }
 
-func wrong(format string, args ...any) *fault { return &fault{err: fmt.Errorf(format, args...)} }
+func wrong(format string, args ...any) *scriptError {
+	return &scriptError{err: fmt.Errorf(format, args...)}
+}
 
-func (f *fault) under(name string) *fault {
+func (f *scriptError) under(name string) *scriptError {
 	if f != nil {
 		f.path = append([]string{name}, f.path...)
 	}
 	return f
 }
 
-func compile(p play) (*script, *fault) {
-	s := &script{play: p, named: map[string]int{}}
+func compile(p scriptFile) (*script, *scriptError) {
+	s := &script{scriptFile: p, named: map[string]int{}}
 	if s.Name == "" {
 		s.Name = "play"
 	}
@@ -99,7 +101,7 @@ func compile(p play) (*script, *fault) {
 	return s, nil
 }
 
-func (s *script) checkAfter(m *match) *fault {
+func (s *script) checkAfter(m *match) *scriptError {
 	if m == nil || m.After == "" {
 		return nil
 	}
@@ -109,8 +111,8 @@ func (s *script) checkAfter(m *match) *fault {
 	return nil
 }
 
-func compileStep(s playStep, i int) (c step, f *fault) {
-	c = step{playStep: s, mark: s.Name}
+func compileStep(s scriptStep, i int) (c step, f *scriptError) {
+	c = step{scriptStep: s, mark: s.Name}
 	switch {
 	case s.Name == "":
 		c.mark = fmt.Sprintf("#%d", i+1)
@@ -160,7 +162,7 @@ func compileStep(s playStep, i int) (c step, f *fault) {
 	return c, nil
 }
 
-func (d playDelay) check() *fault {
+func (d playDelay) check() *scriptError {
 	switch {
 	case d.Before < 0:
 		return wrong("must not be negative").under(".before")
@@ -170,14 +172,14 @@ func (d playDelay) check() *fault {
 	return nil
 }
 
-func compileMatch(m *playMatch) (*match, *fault) {
+func compileMatch(m *stepMatch) (*match, *scriptError) {
 	if m == nil {
 		return nil, nil
 	}
-	if *m == (playMatch{}) {
+	if *m == (stepMatch{}) {
 		return nil, wrong("a condition is missing; any: true fits everything")
 	}
-	c := &match{playMatch: *m}
+	c := &match{stepMatch: *m}
 	for _, e := range []struct {
 		key, text string
 		to        **regexp.Regexp
@@ -187,14 +189,14 @@ func compileMatch(m *playMatch) (*match, *fault) {
 		}
 		re, err := regexp.Compile(e.text)
 		if err != nil {
-			return nil, (&fault{err: err}).under(e.key)
+			return nil, (&scriptError{err: err}).under(e.key)
 		}
 		*e.to = re
 	}
 	return c, nil
 }
 
-func (u playToolUse) compile() (transcript.ToolUse, *fault) {
+func (u playToolUse) compile() (transcript.ToolUse, *scriptError) {
 	part := transcript.ToolUse{ID: u.ID, Name: u.Tool, Input: json.RawMessage("{}")}
 	switch {
 	case u.Tool == "":
@@ -209,7 +211,7 @@ func (u playToolUse) compile() (transcript.ToolUse, *fault) {
 	case u.Input != nil:
 		v, err := appendJSON(nil, u.Input)
 		if err != nil {
-			return part, (&fault{err: fmt.Errorf("cannot be JSON: %w", err)}).under(".input")
+			return part, (&scriptError{err: fmt.Errorf("cannot be JSON: %w", err)}).under(".input")
 		}
 		part.Input = v
 	}
@@ -252,7 +254,7 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 	return bytes.TrimSpace(buf.Bytes()), err
 }
 
-func (e playFailure) compile() (model.Error, *fault) {
+func (e playFailure) compile() (model.Error, *scriptError) {
 	kind, status := model.ErrorKind(e.Kind), 0
 	switch kind {
 	case "":

@@ -1,7 +1,7 @@
 // Package scripted is a model that plays a written play: for demos, tests and
 // trying out a setup without a key or a server.
 //
-//	             play.yaml ──Load──► Model
+//	             scriptFile.yaml ──Load──► Model
 //	                                  ▲ │
 //	what came: user, results, system ─┘ └─► text, thinking, tool uses, errors
 //

@@ -24,7 +24,7 @@ func ask(m model.Model, text string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for ev, err := range m.Stream(context.Background(), &model.Request{Messages: []model.Wire{wire}}) {
+	for ev, err := range m.Stream(context.Background(), &model.Request{Messages: []model.EncodedItem{wire}}) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -6,7 +6,7 @@ import (
 )
 
 // next finds the step that answers a scene.
-func (s *script) next(sc *scene) (int, error) {
+func (s *script) next(sc *requestView) (int, error) {
 	for i, st := range s.steps {
 		if st.when != nil && st.when.fits(sc) {
 			return i, st.expected(sc)
@@ -31,7 +31,7 @@ func (s *script) next(sc *scene) (int, error) {
 	return 0, fmt.Errorf("the play has no step for this: %s; it expects %s", sc, s.wanted())
 }
 
-func (st *step) expected(sc *scene) error {
+func (st *step) expected(sc *requestView) error {
 	if st.expect == nil || st.expect.fits(sc) {
 		return nil
 	}
@@ -52,10 +52,10 @@ func (s *script) wanted() string {
 	return strings.Join(all, ", or ")
 }
 
-func (m *match) fits(sc *scene) bool {
+func (m *match) fits(sc *requestView) bool {
 	if m.User != "" && !strings.Contains(sc.user, m.User) ||
 		m.user != nil && (sc.user == "" || !m.user.MatchString(sc.user)) ||
-		m.Told != "" && !strings.Contains(sc.told, m.Told) ||
+		m.Notification != "" && !strings.Contains(sc.told, m.Notification) ||
 		m.told != nil && (sc.told == "" || !m.told.MatchString(sc.told)) ||
 		m.System != "" && !strings.Contains(sc.system, m.System) ||
 		m.After != "" && m.After != sc.after ||
@@ -84,7 +84,7 @@ func (m *match) String() string {
 	}
 	add(m.User != "", "user containing %q", m.User)
 	add(m.UserMatches != "", "user matching %q", m.UserMatches)
-	add(m.Told != "", "notification containing %q", m.Told)
+	add(m.Notification != "", "notification containing %q", m.Notification)
 	add(m.ToldMatches != "", "notification matching %q", m.ToldMatches)
 	add(m.Tool != "", "result of %s", m.Tool)
 	add(m.Result != "", "result containing %q", m.Result)

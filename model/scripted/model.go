@@ -29,8 +29,8 @@ type Options struct {
 	Price func(name string) *model.Price
 }
 
-// player plays a [play].
-type player struct {
+// scriptedModel plays a [scriptFile].
+type scriptedModel struct {
 	script *script
 	opts   Options
 
@@ -60,7 +60,7 @@ func newPlayer(yaml []byte, place string, o *Options) (model.Model, error) {
 	if f != nil {
 		return nil, fmt.Errorf("scripted: %s%w", place, f)
 	}
-	m := &player{script: s, failed: map[string]int{}}
+	m := &scriptedModel{script: s, failed: map[string]int{}}
 	if o != nil {
 		m.opts = *o
 	}
@@ -76,7 +76,7 @@ func newPlayer(yaml []byte, place string, o *Options) (model.Model, error) {
 }
 
 // Info describes the model as its play does.
-func (m *player) Info() model.Info {
+func (m *scriptedModel) Info() model.Info {
 	i := model.Info{
 		Provider: provider, Model: m.script.Name, API: apiName,
 		Context: m.script.Context, MaxOutput: m.script.MaxOutput,
@@ -90,10 +90,10 @@ func (m *player) Info() model.Info {
 
 // Encode gives an item's role and raw parts as a JSON object; parts of a host's
 // own are left out. An answer of this model is sent as it came, with its step.
-func (m *player) Encode(item transcript.Encoded) (model.Wire, error) {
+func (m *scriptedModel) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	role := string(item.Role())
 	if native := item.Native(apiName); len(native) > 0 {
-		return model.Wire{Role: role, JSON: native}, nil
+		return model.EncodedItem{Role: role, JSON: native}, nil
 	}
 	b := make([]byte, 0, len(item.JSON))
 	b = append(b, `{"role":"`...)
@@ -110,7 +110,7 @@ func (m *player) Encode(item transcript.Encoded) (model.Wire, error) {
 		b = append(b, p...)
 	}
 	if len(b) == none {
-		return model.Wire{}, nil
+		return model.EncodedItem{}, nil
 	}
-	return model.Wire{Role: role, JSON: append(b, "]}"...)}, nil
+	return model.EncodedItem{Role: role, JSON: append(b, "]}"...)}, nil
 }

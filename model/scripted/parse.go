@@ -25,28 +25,28 @@ func (e *playError) Error() string {
 }
 
 // parse reads a play. Errors are a [playError].
-func parse(b []byte) (play, error) {
+func parse(b []byte) (scriptFile, error) {
 	file, err := parser.ParseBytes(b, 0)
 	if err != nil {
-		return play{}, syntaxError(err)
+		return scriptFile{}, syntaxError(err)
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return play{}, &playError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
+		return scriptFile{}, &playError{Message: fmt.Sprintf("there are %d documents, a play is one", len(file.Docs))}
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
-		return play{}, &playError{Message: "there is nothing in it"}
+		return scriptFile{}, &playError{Message: "there is nothing in it"}
 	}
 	if err := checkDurations(file.Docs[0].Body); err != nil {
-		return play{}, err
+		return scriptFile{}, err
 	}
-	var p play
+	var p scriptFile
 	if err := yaml.NodeToValue(file.Docs[0].Body, &p, yaml.Strict(), yaml.UseOrderedMap()); err != nil {
-		return play{}, syntaxError(err)
+		return scriptFile{}, syntaxError(err)
 	}
 	if _, f := compile(p); f != nil {
 		e := &playError{Message: f.Error()}
 		e.Line, e.Column = position(file, f.path)
-		return play{}, e
+		return scriptFile{}, e
 	}
 	return p, nil
 }

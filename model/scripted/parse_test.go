@@ -71,13 +71,13 @@ func TestParseErrors(t *testing.T) {
 // All keys, as YAML and as JSON.
 func TestParse(t *testing.T) {
 	isError := true
-	want := play{
+	want := scriptFile{
 		Name: "n", Context: 10, MaxOutput: 5, Price: &model.Price{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4},
 		Chunk: 7, Delay: playDelay{Before: time.Second, Chunk: time.Millisecond},
-		Steps: []playStep{{
-			Name: "s", When: &playMatch{Any: true},
-			Expect: &playMatch{
-				User: "u", UserMatches: "um", Told: "to", ToldMatches: "tm", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
+		Steps: []scriptStep{{
+			Name: "s", When: &stepMatch{Any: true},
+			Expect: &stepMatch{
+				User: "u", UserMatches: "um", Notification: "to", ToldMatches: "tm", Tool: "t", Result: "r", ResultMatches: "rm", IsError: &isError,
 				System: "sys", After: "s", MinItems: 1, MaxItems: 2,
 			},
 			Thinking: "th", Text: "tx 😀", ToolUses: []playToolUse{{ID: "i", Tool: "T", RawInput: "{"}},

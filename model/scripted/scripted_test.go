@@ -195,42 +195,42 @@ steps:
 
 func TestMatch(t *testing.T) {
 	yes, no := true, false
-	sc := &scene{
+	sc := &requestView{
 		system: "be brief", items: 5, after: "look", user: "please count", told: "ann is idle\nbob is idle",
 		results: []result{{tool: "Read", text: "alpha"}, {tool: "Bash", text: "boom 42", isError: true}},
 	}
 	for _, tt := range []struct {
 		name string
-		m    playMatch
+		m    stepMatch
 		want bool
 	}{
-		{"any", playMatch{Any: true}, true},
-		{"user", playMatch{User: "count"}, true},
-		{"other user", playMatch{User: "Count"}, false},
-		{"user matches", playMatch{UserMatches: `^please\b`}, true},
-		{"user does not match", playMatch{UserMatches: `^count`}, false},
-		{"told", playMatch{Told: "ann is"}, true},
-		{"told of another", playMatch{Told: "zoe is"}, false},
-		{"told matches", playMatch{ToldMatches: `(?m)^bob`}, true},
-		{"told does not match", playMatch{ToldMatches: `^bob`}, false},
-		{"tool", playMatch{Tool: "Read"}, true},
-		{"other tool", playMatch{Tool: "Edit"}, false},
-		{"result", playMatch{Result: "alp"}, true},
-		{"tool and result of one", playMatch{Tool: "Bash", Result: "boom"}, true},
-		{"tool and result of two", playMatch{Tool: "Read", Result: "boom"}, false},
-		{"result matches", playMatch{ResultMatches: `\d+$`}, true},
-		{"error", playMatch{IsError: &yes}, true},
-		{"success", playMatch{IsError: &no}, true},
-		{"success of the other", playMatch{Tool: "Bash", IsError: &no}, false},
-		{"system", playMatch{System: "brief"}, true},
-		{"other system", playMatch{System: "long"}, false},
-		{"after", playMatch{After: "look"}, true},
-		{"after another", playMatch{After: "edit"}, false},
-		{"enough items", playMatch{MinItems: 5}, true},
-		{"too few items", playMatch{MinItems: 6}, false},
-		{"few items", playMatch{MaxItems: 5}, true},
-		{"too many items", playMatch{MaxItems: 4}, false},
-		{"all must hold", playMatch{User: "count", Tool: "Edit"}, false},
+		{"any", stepMatch{Any: true}, true},
+		{"user", stepMatch{User: "count"}, true},
+		{"other user", stepMatch{User: "Count"}, false},
+		{"user matches", stepMatch{UserMatches: `^please\b`}, true},
+		{"user does not match", stepMatch{UserMatches: `^count`}, false},
+		{"told", stepMatch{Notification: "ann is"}, true},
+		{"told of another", stepMatch{Notification: "zoe is"}, false},
+		{"told matches", stepMatch{ToldMatches: `(?m)^bob`}, true},
+		{"told does not match", stepMatch{ToldMatches: `^bob`}, false},
+		{"tool", stepMatch{Tool: "Read"}, true},
+		{"other tool", stepMatch{Tool: "Edit"}, false},
+		{"result", stepMatch{Result: "alp"}, true},
+		{"tool and result of one", stepMatch{Tool: "Bash", Result: "boom"}, true},
+		{"tool and result of two", stepMatch{Tool: "Read", Result: "boom"}, false},
+		{"result matches", stepMatch{ResultMatches: `\d+$`}, true},
+		{"error", stepMatch{IsError: &yes}, true},
+		{"success", stepMatch{IsError: &no}, true},
+		{"success of the other", stepMatch{Tool: "Bash", IsError: &no}, false},
+		{"system", stepMatch{System: "brief"}, true},
+		{"other system", stepMatch{System: "long"}, false},
+		{"after", stepMatch{After: "look"}, true},
+		{"after another", stepMatch{After: "edit"}, false},
+		{"enough items", stepMatch{MinItems: 5}, true},
+		{"too few items", stepMatch{MinItems: 6}, false},
+		{"few items", stepMatch{MaxItems: 5}, true},
+		{"too many items", stepMatch{MaxItems: 4}, false},
+		{"all must hold", stepMatch{User: "count", Tool: "Edit"}, false},
 	} {
 		c, f := compileMatch(&tt.m)
 		if f != nil {
@@ -243,8 +243,8 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s says nothing", tt.name)
 		}
 	}
-	nobody, _ := compileMatch(&playMatch{UserMatches: `.*`})
-	if nobody.fits(&scene{}) {
+	nobody, _ := compileMatch(&stepMatch{UserMatches: `.*`})
+	if nobody.fits(&requestView{}) {
 		t.Error("a user condition fits where no user said anything")
 	}
 }
@@ -285,7 +285,7 @@ func TestUnsoundRequests(t *testing.T) {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
-	_, _, err := stream(t.Context(), m, &model.Request{Messages: []model.Wire{{Role: "user", JSON: []byte(`{"role":`)}}})
+	_, _, err := stream(t.Context(), m, &model.Request{Messages: []model.EncodedItem{{Role: "user", JSON: []byte(`{"role":`)}}})
 	if e := failure(t, err); e.Kind != model.ErrorInvalid {
 		t.Errorf("malformed wire: %v", e)
 	}
@@ -331,7 +331,7 @@ func TestOptionsAndInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Messages[0] = model.Wire{}
+	req.Messages[0] = model.EncodedItem{}
 	if len(recorded) != 1 || recorded[0].Messages[0].Role != "user" {
 		t.Errorf("recorded: %+v", recorded)
 	}

@@ -21,7 +21,7 @@ const bytesPerToken = 4
 // Stream plays the step that answers the request. It yields an [model.Error] of
 // kind invalid_request when the request is not sound or no step fits it, and of
 // kind context_too_long when it outgrows the play's context.
-func (m *player) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if m.opts.Record != nil {
 			copied := *req
@@ -45,7 +45,7 @@ func (m *player) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 			yield(nil, refusal(err))
 			return
 		}
-		p := &performance{ctx: ctx, model: m, step: m.script.steps[i], scene: sc, yield: yield}
+		p := &stepRun{ctx: ctx, model: m, step: m.script.steps[i], scene: sc, yield: yield}
 		p.fails = m.fails(&p.step, sc)
 		item, err := p.item(req)
 		if err != nil {
@@ -63,7 +63,7 @@ func refusal(err error) *model.Error {
 }
 
 // fails reports whether the step fails this time, and counts it.
-func (m *player) fails(st *step, sc *scene) bool {
+func (m *scriptedModel) fails(st *step, sc *requestView) bool {
 	switch {
 	case st.Error == nil:
 		return false
@@ -77,12 +77,12 @@ func (m *player) fails(st *step, sc *scene) bool {
 	return m.failed[key] <= st.Error.Times
 }
 
-// performance is one step being played.
-type performance struct {
+// stepRun is one step being played.
+type stepRun struct {
 	ctx   context.Context
-	model *player
+	model *scriptedModel
 	step  step
-	scene *scene
+	scene *requestView
 	yield func(model.Event, error) bool
 	fails bool
 
@@ -91,7 +91,7 @@ type performance struct {
 }
 
 // item makes the whole answer.
-func (p *performance) item(req *model.Request) (transcript.Item, error) {
+func (p *stepRun) item(req *model.Request) (transcript.Item, error) {
 	it := transcript.Item{Role: transcript.RoleAssistant, Model: p.model.script.Name, Finish: p.step.Finish}
 	if p.step.Thinking != "" {
 		it.Parts = append(it.Parts, transcript.Thinking{Text: p.step.Thinking})
@@ -143,7 +143,7 @@ func usePrefix(mark string, req *model.Request) string {
 }
 
 // play yields the deltas of an answer and reports whether it came to its end.
-func (p *performance) play(it transcript.Item) bool {
+func (p *stepRun) play(it transcript.Item) bool {
 	d := p.model.script.Delay
 	if p.step.Delay != nil {
 		d = *p.step.Delay
@@ -176,7 +176,7 @@ func (p *performance) play(it transcript.Item) bool {
 }
 
 // deltas cuts an answer into what arrives one by one.
-func (p *performance) deltas(it transcript.Item) iter.Seq[model.Event] {
+func (p *stepRun) deltas(it transcript.Item) iter.Seq[model.Event] {
 	size := p.step.Chunk
 	if size == 0 {
 		size = p.model.script.Chunk
@@ -239,7 +239,7 @@ func pieces(s string, size int) iter.Seq[string] {
 }
 
 // wait lets time pass; when ctx ends, it yields that and returns false.
-func (p *performance) wait(d time.Duration) bool {
+func (p *stepRun) wait(d time.Duration) bool {
 	err := p.ctx.Err()
 	if err == nil && d > 0 {
 		err = p.model.opts.Sleep(p.ctx, d)
@@ -257,14 +257,14 @@ func (p *performance) wait(d time.Duration) bool {
 }
 
 // fail yields the step's error. It is always false.
-func (p *performance) fail() bool {
+func (p *stepRun) fail() bool {
 	e := p.step.fail
 	e.Partial = p.partial(transcript.FinishError)
 	p.yield(nil, &e)
 	return false
 }
 
-func (p *performance) partial(f transcript.Finish) *transcript.Item {
+func (p *stepRun) partial(f transcript.Finish) *transcript.Item {
 	if p.chunks == 0 {
 		return nil
 	}

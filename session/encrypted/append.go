@@ -23,7 +23,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	)
 	creates := b.Delta.Opened != nil
 	if creates {
-		k = s.ring.fresh()
+		k = s.ring.newKey()
 	} else if k, err = s.keyOf(ctx, id); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (k *dataKey) batch(id string, b session.Batch) (session.Batch, error) {
 }
 
 // record seals a record. An erased one stays as it is.
-func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, error) {
+func (k *dataKey) record(b *sessionSealer, id string, r session.Record) (session.Record, error) {
 	if r.Payload == nil {
 		return r, nil
 	}
@@ -97,7 +97,7 @@ func (k *dataKey) record(b *box, id string, r session.Record) (session.Record, e
 		}
 		box.Seqs = p.Seqs
 	}
-	box.Box = b.seal(place(id, &r, &box), r.Payload)
+	box.Ciphertext = b.seal(place(id, &r, &box), r.Payload)
 	r.Payload, err = box.Payload()
 	return r, err
 }
@@ -126,7 +126,7 @@ func place(id string, r *session.Record, s *record.Sealed) []byte {
 var textFields = []string{"title", "summary", "first_prompt", "tag", "cwd", "project", "model", "git_branch"}
 
 // delta seals the texts of a delta.
-func (b *box) delta(d *session.Delta) {
+func (b *sessionSealer) delta(d *session.Delta) {
 	put := func(field string, text *string) {
 		if text != nil {
 			*text = b.sealText(field, *text)

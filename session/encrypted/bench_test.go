@@ -39,7 +39,7 @@ func BenchmarkSeal(b *testing.B) {
 	})
 	b.Run("open", func(b *testing.B) {
 		b.SetBytes(int64(len(r.Payload)))
-		o := opener{s: s, ctx: b.Context(), id: "s", box: box}
+		o := recordOpener{s: s, ctx: b.Context(), id: "s", box: box}
 		for b.Loop() {
 			r := sealed
 			if err := o.open(&r); err != nil {

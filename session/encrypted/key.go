@@ -36,10 +36,10 @@ func Identities(r io.Reader) (*Key, error) {
 		switch id := id.(type) {
 		case *age.X25519Identity:
 			k.recipients = append(k.recipients, id.Recipient())
-			k.makers = append(k.makers, maker(id.String()))
+			k.makers = append(k.makers, identityMark(id.String()))
 		case *age.HybridIdentity:
 			k.recipients = append(k.recipients, id.Recipient())
-			k.makers = append(k.makers, maker(id.String()))
+			k.makers = append(k.makers, identityMark(id.String()))
 		default:
 			return nil, bad("read the age identity", fmt.Errorf("an identity of type %T", id), "age-keygen -o FILE makes one that is known here")
 		}

@@ -82,7 +82,7 @@ func (s *Store) openMetas(ctx context.Context, metas []session.Meta) error {
 
 func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
 	m.Size = max(m.Size, 0) // a store that erases may take off the sealed size
-	var b *box
+	var b *sessionSealer
 	for i, f := range m.Texts() {
 		if *f == "" {
 			continue
@@ -120,15 +120,15 @@ func (s *Store) keyNamed(ctx context.Context, session, key string) (*dataKey, er
 		return k, nil
 	}
 	k, err := s.keyOf(ctx, session)
-	if lost(err) || k == nil || k.id != key {
+	if isKeyMissing(err) || k == nil || k.id != key {
 		return nil, nil
 	}
 	return k, err
 }
 
-// lost reports whether an error says that a key cannot be had, rather than that the
+// isKeyMissing reports whether an error says that a key cannot be had, rather than that the
 // store could not be asked.
-func lost(err error) bool {
+func isKeyMissing(err error) bool {
 	for _, e := range []error{session.ErrSealed, session.ErrCorrupt, session.ErrNotFound, session.ErrUnsupported} {
 		if errors.Is(err, e) {
 			return true

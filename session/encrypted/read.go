@@ -17,7 +17,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			yield(session.Record{}, closed("read", id))
 			return
 		}
-		o := opener{s: s, ctx: ctx, id: id}
+		o := recordOpener{s: s, ctx: ctx, id: id}
 		for rec, err := range s.inner.Read(ctx, id, r) {
 			if err == nil {
 				err = o.open(&rec)
@@ -32,15 +32,15 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// opener opens the records of one session.
-type opener struct {
+// recordOpener opens the records of one session.
+type recordOpener struct {
 	s   *Store
 	ctx context.Context
 	id  string
-	box *box
+	box *sessionSealer
 }
 
-func (o *opener) open(r *session.Record) error {
+func (o *recordOpener) open(r *session.Record) error {
 	if r.Payload == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (o *opener) open(r *session.Record) error {
 			return err
 		}
 	}
-	plain, err := o.box.open(place(o.id, r, sealed), sealed.Box)
+	plain, err := o.box.open(place(o.id, r, sealed), sealed.Ciphertext)
 	if err != nil {
 		return damaged(o.id, r.Seq, "its payload does not open: "+err.Error())
 	}
@@ -70,7 +70,7 @@ func (o *opener) open(r *session.Record) error {
 
 // find finds the data key of a record: its own, when it is a first one, else that of
 // the session.
-func (o *opener) find(r *session.Record, sealed *record.Sealed) error {
+func (o *recordOpener) find(r *session.Record, sealed *record.Sealed) error {
 	k := o.s.ring.get(sealed.Key)
 	var err error
 	switch {

@@ -185,12 +185,12 @@ func TestSameBytesAgain(t *testing.T) {
 	a, b, key := memory.New(), memory.New(), newKey(t)
 	sa := open(t, a, key)
 	write(t, sa, "a", "p")
-	if _, err := session.New(a, nil).Ship(t.Context(), b, "a"); err != nil { // sealed as it is
+	if _, err := session.New(a, nil).Replicate(t.Context(), b, "a"); err != nil { // sealed as it is
 		t.Fatal(err)
 	}
 	sb := open(t, b, key) // with the data key that came along
 	write(t, sa, "x", "p")
-	if _, err := session.New(sa, nil).Ship(t.Context(), sb, "x"); err != nil {
+	if _, err := session.New(sa, nil).Replicate(t.Context(), sb, "x"); err != nil {
 		t.Fatal(err)
 	}
 	want, got := records(t, a, "x"), records(t, b, "x")
@@ -352,7 +352,7 @@ func TestSearchIsRefused(t *testing.T) {
 }
 
 func FuzzSealed(f *testing.F) {
-	p, err := (&record.Sealed{Box: []byte("x"), Key: "k", Delta: json.RawMessage(`{"bytes":1}`)}).Payload()
+	p, err := (&record.Sealed{Ciphertext: []byte("x"), Key: "k", Delta: json.RawMessage(`{"bytes":1}`)}).Payload()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func FuzzSealed(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if t2, err := record.ReadSealed(again); err != nil || !bytes.Equal(t2.Box, s.Box) || t2.Key != s.Key {
+		if t2, err := record.ReadSealed(again); err != nil || !bytes.Equal(t2.Ciphertext, s.Ciphertext) || t2.Key != s.Key {
 			t.Errorf("%q came back as %+v %v", b, t2, err)
 		}
 	})
@@ -391,13 +391,13 @@ func dataKeyOf(t *testing.T, inner session.Store, id string) string {
 func TestPlantedDataKey(t *testing.T) {
 	inner, key := memory.New(), newKey(t)
 	write(t, open(t, inner, key), "mine", "p")
-	planted := &Key{from: "nobody's", recipients: key.recipients, makers: [][]byte{maker("x")}}
+	planted := &Key{from: "nobody's", recipients: key.recipients, makers: [][]byte{identityMark("x")}}
 	other, err := New(t.Context(), memory.New(), planted, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, other, "theirs", "p")
-	if _, err := session.New(other.Unwrap(), nil).Ship(t.Context(), inner, "theirs"); err != nil {
+	if _, err := session.New(other.Unwrap(), nil).Replicate(t.Context(), inner, "theirs"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, open(t, inner, key), "later", "p")

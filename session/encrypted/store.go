@@ -7,7 +7,7 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -27,7 +27,7 @@ type Options struct {
 // for concurrent use.
 type Store struct {
 	inner  session.Store
-	ring   *ring
+	ring   *keyCache
 	search session.Searcher
 	life   context.Context // ends with Close
 	end    context.CancelFunc
@@ -86,7 +86,7 @@ func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 			case errors.Is(err, session.ErrNotFound): // it was deleted meanwhile
 			case errors.Is(err, session.ErrCorrupt):
 				broken = err
-			case read && lost(err): // the key of somebody else
+			case read && isKeyMissing(err): // the key of somebody else
 			case err != nil:
 				return nil, err
 			case k != nil && s.ring.key.made(k):
@@ -186,7 +186,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 
 // Watch implements [session.Watcher].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return heads.Until(ctx, s.life, s.inner, id, after)
+	return logwatch.WatchUntil(ctx, s.life, s.inner, id, after)
 }
 
 // Index implements [session.Searcher] with [Options.Search].

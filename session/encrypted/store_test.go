@@ -69,7 +69,7 @@ func TestStore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, c.open(t), key) }, sessiontest.Caps{
+			sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, c.open(t), key) }, sessiontest.Capabilities{
 				FoldsCase: name == "file", // it keeps names that differ in more than case, for every medium
 				Reopen: func(t testing.TB, s session.Store) session.Store {
 					return open(t, c.reopen(t, s.(*Store).Unwrap()), key)

@@ -16,7 +16,7 @@ import (
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	err := s.append(ctx, id, b)
 	if err == nil {
-		s.board.Tell(id)
+		s.board.Notify(id)
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func (s *Store) checkBase(id string, b session.Batch) error {
 	if err := session.CheckID(base.Parent); err != nil {
 		return err
 	}
-	parent, ok, err := s.look(base.Parent)
+	parent, ok, err := s.meta(base.Parent)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (h *handle) write(b session.Batch) error {
 		_ = h.s.disk.truncate(h.log, off) // what was not acknowledged need not come back
 		return h.poison(err)
 	}
-	if err := h.gone(); err != nil { // nobody finds again what was written
+	if err := h.isRemoved(); err != nil { // nobody finds again what was written
 		return h.poison(err)
 	}
 	end := off + int64(len(buf))
@@ -183,8 +183,8 @@ func (h *handle) write(b session.Batch) error {
 	return nil
 }
 
-// gone tells whether the log, or the folder that it is in, was taken away.
-func (h *handle) gone() error {
+// isRemoved tells whether the log, or the folder that it is in, was taken away.
+func (h *handle) isRemoved() error {
 	if _, names, err := statFile(h.log); err == nil && names == 0 {
 		return errors.New(h.dir.Name() + "/" + logName + " was removed")
 	}
@@ -271,11 +271,11 @@ func oneLineObject(b []byte) bool {
 	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && bytes.IndexByte(b, '\n') < 0 && jsonscan.Valid(b)
 }
 
-// look returns the meta of a session that is not deleted.
-func (s *Store) look(id string) (session.Meta, bool, error) {
+// meta returns the meta of a session that is not deleted.
+func (s *Store) meta(id string) (session.Meta, bool, error) {
 	m, err := s.markOf(id, id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return session.Meta{}, false, nil
 	}
-	return m.Meta, err == nil && m.there(), err
+	return m.Meta, err == nil && m.exists(), err
 }

@@ -83,13 +83,13 @@ func TestTornTail(t *testing.T) {
 				t.Fatal(err)
 			}
 			cut := int64(len(raw)) - d.ends[c.head-1]
-			if rec == nil || rec.Head != c.head || rec.Cut != cut || rec.Session != "s" {
+			if rec == nil || rec.Head != c.head || rec.CutBytes != cut || rec.Session != "s" {
 				t.Fatalf("recovery %+v, want head %d, cut %d", rec, c.head, cut)
 			}
-			if kept, err := os.ReadFile(rec.Kept); err != nil || !bytes.Equal(kept, raw[d.ends[c.head-1]:]) {
+			if kept, err := os.ReadFile(rec.TailFile); err != nil || !bytes.Equal(kept, raw[d.ends[c.head-1]:]) {
 				t.Fatalf("kept %q, %v", kept, err)
 			}
-			if fi, err := os.Stat(rec.Kept); err != nil || fi.Mode().Perm() != 0o600 {
+			if fi, err := os.Stat(rec.TailFile); err != nil || fi.Mode().Perm() != 0o600 {
 				t.Fatalf("%v, %v", fi.Mode(), err)
 			}
 			if again, err := s.Recover(t.Context(), "s"); again != nil || err != nil {
@@ -295,9 +295,9 @@ func TestMetaCache(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"empty": {}, "short": good[:20], "zeros": make([]byte, len(good)), "old": good,
 		"flipped":           append([]byte{'0'}, good[1:]...),
-		"of another log":    mark{Meta: session.Meta{ID: "s", Head: 3}, Start: 4, End: 400}.encode(),
-		"behind the end":    mark{Meta: session.Meta{ID: "s", Head: 3}, Start: 4, End: 1 << 40}.encode(),
-		"with negative end": mark{Meta: session.Meta{ID: "s", Head: 3}, Start: -4, End: -1}.encode(),
+		"of another log":    logSummary{Meta: session.Meta{ID: "s", Head: 3}, Start: 4, End: 400}.encode(),
+		"behind the end":    logSummary{Meta: session.Meta{ID: "s", Head: 3}, Start: 4, End: 1 << 40}.encode(),
+		"with negative end": logSummary{Meta: session.Meta{ID: "s", Head: 3}, Start: -4, End: -1}.encode(),
 	} {
 		if err := os.WriteFile(cache, b, 0o600); err != nil {
 			t.Fatal(err)

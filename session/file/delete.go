@@ -32,7 +32,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return explain("delete", id, err)
 	}
 	defer h.leave()
-	defer s.board.Tell(id)
+	defer s.board.Notify(id)
 	return explain("delete", id, s.delete(h))
 }
 
@@ -40,7 +40,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 // names' lock and the session's are held.
 func (s *Store) delete(h *handle) error {
 	m, err := s.markOf(h.id, h.id)
-	if err != nil || !m.there() {
+	if err != nil || !m.exists() {
 		if errors.Is(err, fs.ErrNotExist) || err == nil {
 			err = &session.Error{Op: "delete", Session: h.id, Err: session.ErrNotFound}
 		}

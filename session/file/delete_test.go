@@ -150,7 +150,7 @@ func TestDeleteFails(t *testing.T) {
 	for _, op := range []string{"rename", "syncdir", "removeall"} {
 		dir := t.TempDir()
 		broken := false
-		s, err := open(dir, nil, medium{fault: func(o, name string) (int, error) {
+		s, err := open(dir, nil, diskOps{fault: func(o, name string) (int, error) {
 			if broken && o == op {
 				return 0, &fs.PathError{Op: o, Path: name, Err: syscall.EACCES}
 			}

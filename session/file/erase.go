@@ -155,7 +155,7 @@ func (h *handle) rewrite(gone map[int64]bool) error {
 
 // copyLog writes the log's lines to f, some without their payloads, and returns the
 // mark of the copy.
-func (h *handle) copyLog(f *os.File, gone map[int64]bool) (mark, error) {
+func (h *handle) copyLog(f *os.File, gone map[int64]bool) (logSummary, error) {
 	m := h.mark
 	s := scanner{f: h.log, limit: h.mark.End}
 	var (

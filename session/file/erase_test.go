@@ -84,7 +84,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	os.Remove(filepath.Join(dir, "s", metaName)) // the cache follows from the log, erased or not
-	m, _, err := openStore(t, dir).look("s")
+	m, _, err := openStore(t, dir).meta("s")
 	if err != nil || m.FirstPrompt != record.Erased || m.Title != "" || m.Tag != "tag" || m.MessageCount != 1 {
 		t.Errorf("%+v %v", m, err)
 	}
@@ -98,7 +98,7 @@ func TestEraseFaults(t *testing.T) {
 			name := fmt.Sprintf("operation %d, forever %v", nth, forever)
 			dir := fastDir(t)
 			f := &failing{nth: 1 << 30, err: syscall.EIO, forever: forever, partly: nth * 50}
-			s, err := open(dir, nil, medium{fault: f.fault})
+			s, err := open(dir, nil, diskOps{fault: f.fault})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestEraseOfADamagedLog(t *testing.T) {
 // childErases takes the lease and erases, and dies on the way.
 func childErases(dir string) error {
 	nth, _ := strconv.Atoi(os.Getenv(killAtEnv))
-	s, err := open(dir, nil, medium{fault: dieAt(nth)})
+	s, err := open(dir, nil, diskOps{fault: dieAt(nth)})
 	if err != nil {
 		return err
 	}

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// families says who is whose fork.
-type families struct {
-	parent  map[string]base // by id
-	forks   map[string]int  // how many forks of an id there are
-	deleted []string        // ids that only their forks need
-	gone    []string        // directories that wait to be removed
-	unknown bool            // a session's parent cannot be read
+// forkTree says who is whose fork.
+type forkTree struct {
+	parent  map[string]forkBase // by id
+	forks   map[string]int      // how many forks of an id there are
+	deleted []string            // ids that only their forks need
+	gone    []string            // directories that wait to be removed
+	unknown bool                // a session's parent cannot be read
 }
 
-// base is where a fork leaves its parent.
-type base struct {
+// forkBase is where a fork leaves its parent.
+type forkBase struct {
 	id  string
 	seq int64
 }
 
 // families looks at every session.
-func (s *Store) families() (*families, error) {
-	f := &families{parent: map[string]base{}, forks: map[string]int{}}
+func (s *Store) families() (*forkTree, error) {
+	f := &forkTree{parent: map[string]forkBase{}, forks: map[string]int{}}
 	names, gone, err := s.readNames()
 	if err != nil {
 		return nil, err
@@ -37,13 +37,13 @@ func (s *Store) families() (*families, error) {
 		switch {
 		case foreign:
 			continue
-		case errors.Is(err, fs.ErrNotExist), err == nil && !m.there():
+		case errors.Is(err, fs.ErrNotExist), err == nil && !m.exists():
 		case err != nil:
 			return nil, err
 		case !m.Opened:
 			f.unknown = true
 		case m.Meta.Parent != "":
-			f.parent[id] = base{m.Meta.Parent, m.Meta.ParentSeq}
+			f.parent[id] = forkBase{m.Meta.Parent, m.Meta.ParentSeq}
 			f.forks[m.Meta.Parent]++
 		}
 		if deleted {
@@ -54,7 +54,7 @@ func (s *Store) families() (*families, error) {
 }
 
 // needed is the last seq that forks share with id, or -1 without forks.
-func (f *families) needed(id string) int64 {
+func (f *forkTree) needed(id string) int64 {
 	seq := int64(-1)
 	for _, b := range f.parent {
 		if b.id == id {

@@ -113,7 +113,7 @@ func runFault(t *testing.T, name string, f *failing) {
 	} else {
 		s.Close()
 	}
-	s, err := open(dir, nil, medium{fault: f.fault})
+	s, err := open(dir, nil, diskOps{fault: f.fault})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -193,7 +193,7 @@ func records(t *testing.T, s *Store, name string) []session.Record {
 func TestFullDiskKeepsWhatWasThere(t *testing.T) { // session_store-051
 	f := &failing{op: "write", err: syscall.ENOSPC, partly: 100, forever: true, nth: 1 << 30}
 	dir := t.TempDir()
-	s, err := open(dir, nil, medium{fault: f.fault})
+	s, err := open(dir, nil, diskOps{fault: f.fault})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestFullDiskKeepsWhatWasThere(t *testing.T) { // session_store-051
 func TestFailedSyncPoisons(t *testing.T) {
 	f := &failing{op: "sync", err: syscall.EIO, nth: 1 << 30}
 	dir := t.TempDir()
-	s, err := open(dir, &Options{OpenSessions: 1}, medium{fault: f.fault})
+	s, err := open(dir, &Options{OpenSessions: 1}, diskOps{fault: f.fault})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestFailedSyncPoisons(t *testing.T) {
 func TestFailedTruncatePoisons(t *testing.T) {
 	dir := t.TempDir()
 	armed := false
-	s, err := open(dir, nil, medium{fault: func(op, _ string) (int, error) {
+	s, err := open(dir, nil, diskOps{fault: func(op, _ string) (int, error) {
 		if armed && (op == "write" || op == "truncate") {
 			return 1 << 20, syscall.EIO // all was written, and yet
 		}

@@ -34,11 +34,11 @@ type handle struct {
 	ino   uint64 // of lock
 	log   *os.File
 	lease *os.File
-	right right // what lease says
+	right leaseFile // what lease says
 
 	loaded   bool // mark is right up to its End
 	named    bool // the names of the files are durable
-	mark     mark
+	mark     logSummary
 	saved    int64 // the End of the mark on disk
 	corrupt  int64
 	detail   string
@@ -128,12 +128,12 @@ func (h *handle) closeFiles() {
 		h.dir.Close()
 	}
 	h.dir, h.log, h.lease, h.lock = nil, nil, nil, nil
-	h.right = right{}
-	h.loaded, h.named, h.mark, h.saved, h.corrupt = false, false, mark{}, 0, 0
+	h.right = leaseFile{}
+	h.loaded, h.named, h.mark, h.saved, h.corrupt = false, false, logSummary{}, 0, 0
 }
 
 // load brings the mark up to the log's end, which another process may have
-// moved, and cuts a torn tail. Afterwards mark.End is 0 when there is no
+// moved, and cuts a torn tail. Afterwards logSummary.End is 0 when there is no
 // session, and the log is open when create is set or there is one.
 func (h *handle) load(create bool) error {
 	if err := h.usable(); err != nil {
@@ -147,7 +147,7 @@ func (h *handle) load(create bool) error {
 		f, err := h.s.disk.open(h.dir, logName, flag)
 		if errors.Is(err, fs.ErrNotExist) {
 			if h.mark.End > 0 { // there was a log: somebody has removed it
-				h.mark, h.loaded, h.corrupt, h.detail = mark{}, false, 1, "its log was removed"
+				h.mark, h.loaded, h.corrupt, h.detail = logSummary{}, false, 1, "its log was removed"
 			}
 			return nil
 		}
@@ -175,7 +175,7 @@ func (h *handle) load(create bool) error {
 }
 
 // fold reads what is new in the log.
-func (h *handle) fold(st stamp) error {
+func (h *handle) fold(st fileStamp) error {
 	m := h.mark
 	if !h.loaded {
 		m = readMark(h.s, h.dir, metaName)
@@ -183,7 +183,7 @@ func (h *handle) fold(st stamp) error {
 			return h.damaged(m.Meta.Head, "acknowledged records are missing at the end of the log")
 		}
 		if !m.fits(h.log, st.Size) {
-			m = mark{}
+			m = logSummary{}
 		}
 		h.corrupt = 0
 		if m.End > 0 && (!m.Verified || m.Stamp != st) {
@@ -211,7 +211,7 @@ func (h *handle) fold(st stamp) error {
 			h.corrupt, h.detail = 1, lostDetail
 		}
 	}
-	h.mark, h.loaded = out.mark, true
+	h.mark, h.loaded = out.logSummary, true
 	h.mark.Verified = h.corrupt == 0
 	h.acked.Store(h.mark.End)
 	if h.corrupt == 0 && st.Size > h.mark.End {
@@ -228,7 +228,7 @@ func (h *handle) damaged(seq int64, detail string) error {
 // acknowledged is there: an acknowledged batch is whole.
 func (h *handle) cut(size int64) error {
 	n := size - h.mark.End
-	name, err := h.keep(h.mark.End, n)
+	name, err := h.copyTail(h.mark.End, n)
 	if err != nil {
 		return err
 	}
@@ -239,14 +239,14 @@ func (h *handle) cut(size int64) error {
 		return h.poison(err)
 	}
 	if r := h.restored; r != nil {
-		n += r.Cut
+		n += r.CutBytes
 	}
-	h.restored = &session.Recovery{Session: h.id, Head: h.mark.Meta.Head, Cut: n, Kept: h.dir.Name() + "/" + name}
+	h.restored = &session.Recovery{Session: h.id, Head: h.mark.Meta.Head, CutBytes: n, TailFile: h.dir.Name() + "/" + name}
 	return nil
 }
 
-// keep copies n bytes of the log to a file beside it.
-func (h *handle) keep(off, n int64) (string, error) {
+// copyTail copies n bytes of the log to a file beside it.
+func (h *handle) copyTail(off, n int64) (string, error) {
 	name := fmt.Sprintf("torn-%d-%d.bin", off, n)
 	for i := 2; ; i++ {
 		if _, err := h.dir.Lstat(name); err != nil {

@@ -14,27 +14,27 @@ import (
 
 const leaseName = "lease"
 
-// right is the content of a session's lease file.
-type right struct {
+// leaseFile is the content of a session's lease file.
+type leaseFile struct {
 	Epoch int64          `json:"epoch"` // the highest ever given out
 	Lease *session.Lease `json:"lease"` // nil when nobody holds it
 }
 
-func (r right) encode() []byte {
+func (r leaseFile) encode() []byte {
 	body, _ := json.Marshal(r) // plain fields cannot fail
 	b := append(make([]byte, 8, len(body)+10), ' ')
 	putHex(b, checksum(body))
 	return append(append(b, body...), '\n')
 }
 
-func decodeRight(b []byte) (r right, ok bool) {
+func decodeRight(b []byte) (r leaseFile, ok bool) {
 	if len(b) < 10 || b[8] != ' ' || b[len(b)-1] != '\n' {
 		return r, false
 	}
 	crc, ok := getHex(b)
 	body := b[9 : len(b)-1]
 	if !ok || checksum(body) != crc || json.Unmarshal(body, &r) != nil {
-		return right{}, false
+		return leaseFile{}, false
 	}
 	return r, true
 }
@@ -55,20 +55,20 @@ func (h *handle) readLease() error {
 }
 
 // openLease opens and reads a lease file; nil when there is none.
-func (s *Store) openLease(dir *os.Root, id string) (*os.File, right, error) {
+func (s *Store) openLease(dir *os.Root, id string) (*os.File, leaseFile, error) {
 	f, err := s.disk.open(dir, leaseName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, right{}, nil
+		return nil, leaseFile{}, nil
 	}
 	if err != nil {
-		return nil, right{}, err
+		return nil, leaseFile{}, err
 	}
 	b := make([]byte, 64<<10)
 	n, _ := f.ReadAt(b, 0)
 	r, ok := decodeRight(b[:n])
 	if !ok {
 		f.Close()
-		return nil, right{}, &session.Error{
+		return nil, leaseFile{}, &session.Error{
 			Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
 			Hint: "make sure that nobody writes the session, then remove the file",
 		}
@@ -99,7 +99,7 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	return s.alive(id, r), f.Close()
 }
 
-func (h *handle) writeLease(r right) error {
+func (h *handle) writeLease(r leaseFile) error {
 	return h.s.disk.replace(h.dir, leaseName, r.encode(), true)
 }
 
@@ -116,7 +116,7 @@ func (h *handle) fence(epoch int64) error {
 
 // Acquire implements [session.Leaser].
 func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
-	l = l.Kept()
+	l = l.Stored()
 	var taken int64
 	err := s.withLease(ctx, "acquire", id, true, func(h *handle) error {
 		if err := h.usable(); err != nil { // the lease would be good for nothing
@@ -127,22 +127,22 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 			if !steal(*cur) {
 				return &session.BusyError{Session: id, Lease: *cur}
 			}
-			l = l.From(*cur)
+			l = l.TakenFrom(*cur)
 		}
 		floor, err := s.epochFloor()
 		if err != nil {
 			return err
 		}
 		l.Epoch = max(h.right.Epoch, floor) + 1
-		if err := s.holders.Hold(id, l.Epoch); err != nil { // before anybody reads of it
+		if err := s.holders.Lock(id, l.Epoch); err != nil { // before anybody reads of it
 			return err
 		}
 		taken = l.Epoch
-		return h.writeLease(right{Epoch: l.Epoch, Lease: &l})
+		return h.writeLease(leaseFile{Epoch: l.Epoch, Lease: &l})
 	})
 	if err != nil {
 		if taken != 0 {
-			s.holders.Drop(id, taken)
+			s.holders.Unlock(id, taken)
 		}
 		return session.Lease{}, err
 	}
@@ -150,11 +150,11 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 }
 
 // alive is the lease of a right. Whether its holder lives is what its lock says.
-func (s *Store) alive(id string, r right) *session.Lease {
+func (s *Store) alive(id string, r leaseFile) *session.Lease {
 	if r.Lease == nil {
 		return nil
 	}
-	l := r.Lease.Lives(s.holders.Held(id, r.Epoch))
+	l := r.Lease.WithLiveness(s.holders.IsLocked(id, r.Epoch))
 	return &l
 }
 
@@ -164,8 +164,8 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 		if h.right.Lease == nil || h.right.Epoch != l.Epoch {
 			return &session.Error{Op: "renew", Session: id, Err: session.ErrFenced}
 		}
-		l = l.Kept()
-		return h.writeLease(right{Epoch: l.Epoch, Lease: &l})
+		l = l.Stored()
+		return h.writeLease(leaseFile{Epoch: l.Epoch, Lease: &l})
 	})
 	if errors.Is(err, session.ErrNotFound) {
 		err = &session.Error{Op: "renew", Session: id, Err: session.ErrFenced, Detail: "the session is gone"}
@@ -175,19 +175,19 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 
 // Release implements [session.Leaser].
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
-	defer s.holders.Drop(id, l.Epoch)
+	defer s.holders.Unlock(id, l.Epoch)
 	err := s.withLease(ctx, "release", id, false, func(h *handle) error {
 		held := h.right.Lease
-		if held != nil && held.Former != nil && held.Former.Epoch == l.Epoch {
+		if held != nil && held.Previous != nil && held.Previous.Epoch == l.Epoch {
 			now := *held
-			now.Former = nil
-			return h.writeLease(right{Epoch: h.right.Epoch, Lease: &now})
+			now.Previous = nil
+			return h.writeLease(leaseFile{Epoch: h.right.Epoch, Lease: &now})
 		}
 		if held == nil || h.right.Epoch != l.Epoch {
 			return nil
 		}
 		h.saveMark()
-		return h.writeLease(right{Epoch: l.Epoch})
+		return h.writeLease(leaseFile{Epoch: l.Epoch})
 	})
 	if errors.Is(err, session.ErrNotFound) {
 		return nil

@@ -23,7 +23,7 @@ func TestALeaseThatIsNotOnTheDiskIsAnError(t *testing.T) {
 		} {
 			t.Run(name+", "+op, func(t *testing.T) {
 				dir, broken := t.TempDir(), false
-				s, err := open(dir, nil, medium{fault: func(o, name string) (int, error) {
+				s, err := open(dir, nil, diskOps{fault: func(o, name string) (int, error) {
 					if broken && o == op {
 						return 0, &fs.PathError{Op: o, Path: name, Err: syscall.EIO}
 					}
@@ -42,7 +42,7 @@ func TestALeaseThatIsNotOnTheDiskIsAnError(t *testing.T) {
 				s.Close() // as the process' end does
 				other := openStore(t, dir)
 				taken, err := other.Acquire(t.Context(), "s", session.Lease{TTL: l.TTL}, func(held session.Lease) bool {
-					return held.TTL == 0 || *held.Left <= 0
+					return held.TTL == 0 || *held.Remaining <= 0
 				})
 				if err != nil || taken.Epoch <= l.Epoch {
 					t.Fatalf("epoch %d after %d, %v", taken.Epoch, l.Epoch, err)

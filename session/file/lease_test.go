@@ -109,8 +109,8 @@ func TestLeaseBeforeTheSession(t *testing.T) {
 }
 
 func FuzzLease(f *testing.F) {
-	f.Add(right{Epoch: 3, Lease: &session.Lease{Epoch: 3}}.encode())
-	f.Add(mark{End: 5}.encode())
+	f.Add(leaseFile{Epoch: 3, Lease: &session.Lease{Epoch: 3}}.encode())
+	f.Add(logSummary{End: 5}.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, ok := decodeRight(b); ok {
 			if again, ok := decodeRight(r.encode()); !ok || again.Epoch != r.Epoch {

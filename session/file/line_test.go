@@ -45,7 +45,7 @@ func TestLineRoundTrip(t *testing.T) {
 	}
 }
 
-func TestLineInOrderOfItsOwn(t *testing.T) {
+func TestLineFieldOrder(t *testing.T) {
 	want := sealed(session.Record{Seq: 7, ID: "x", Time: day, Kind: session.KindItem, Payload: json.RawMessage(`{"a":1}`)})
 	body := `{"kind":"item", "digest":"` + want.Digest.String() + `", "seq":7, "id":"x", "time":"2026-01-02T04:04:05.006+01:00",` +
 		`"payload":{"a":1},"prev":"` + want.Prev.String() + `","body":"` + want.Body.String() + `"}`

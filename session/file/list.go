@@ -34,7 +34,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		if strings.HasPrefix(id, deletedPrefix) {
 			continue
 		}
-		m, ok, err := s.look(id)
+		m, ok, err := s.meta(id)
 		if _, foreign := errors.AsType[*foreignError](err); foreign {
 			continue // whatever it is, it is no session
 		}
@@ -61,7 +61,7 @@ func (s *Store) one(id string) (session.Page, error) {
 		if err != nil {
 			return session.Page{}, explain("list", id, err)
 		}
-		if m.there() {
+		if m.exists() {
 			return session.Page{Sessions: []session.Meta{m.Meta}}, nil
 		}
 	}

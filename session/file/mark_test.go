@@ -14,7 +14,7 @@ import (
 
 // A mark that was made before questions were counted, or runs were known, is not
 // believed, whatever else it says.
-func TestMarkOfAnOlderFormatIsFoldedAnew(t *testing.T) {
+func TestOldSummaryRebuilt(t *testing.T) {
 	for _, format := range []int{0, 2} {
 		t.Run(strconv.Itoa(format), func(t *testing.T) { foldedAnew(t, format) })
 	}
@@ -66,7 +66,7 @@ func foldedAnew(t *testing.T, format int) {
 	}
 
 	s = openStore(t, dir)
-	p, err := s.List(t.Context(), session.Query{Asked: true, Run: "running"})
+	p, err := s.List(t.Context(), session.Query{WithQuestions: true, Run: "running"})
 	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].Questions != 1 || p.Sessions[0].MessageCount != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -82,7 +82,7 @@ func foldedAnew(t *testing.T, format int) {
 }
 
 // Reading behind the head is what a waiting session does all the time.
-func TestReadBehindTheHeadFindsNothing(t *testing.T) {
+func TestReadPastHead(t *testing.T) {
 	s := openStore(t, fastDir(t))
 	a, lease := begin(t, s, "s")
 	add(t, s, a, lease.Epoch, a.items(3, 200)...)

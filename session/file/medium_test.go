@@ -27,7 +27,7 @@ func TestOpenWhileItIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var m medium
+	var m diskOps
 	if err := m.replace(r, "f", []byte("1"), false); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestFaultsWhileRecovering(t *testing.T) {
 		d.set(t, raw).Close()
 		f := &failing{nth: nth, err: syscall.ENOSPC, partly: 11}
 		armed := false
-		s, err := open(d.dir, nil, medium{fault: func(op, name string) (int, error) {
+		s, err := open(d.dir, nil, diskOps{fault: func(op, name string) (int, error) {
 			if !armed {
 				return 0, nil
 			}
@@ -73,7 +73,7 @@ func TestFaultsWhileDeleting(t *testing.T) {
 		f := &failing{nth: nth, err: syscall.EIO, forever: nth%2 == 0}
 		armed := false
 		dir := fastDir(t)
-		s, err := open(dir, nil, medium{fault: func(op, name string) (int, error) {
+		s, err := open(dir, nil, diskOps{fault: func(op, name string) (int, error) {
 			if !armed {
 				return 0, nil
 			}

@@ -12,7 +12,7 @@ import (
 // foldedNames remembers the names in the store's directory without their case,
 // as long as nobody else changes the directory.
 type foldedNames struct {
-	at    stamp
+	at    fileStamp
 	links uint64
 	names map[string][]string
 }
@@ -41,7 +41,7 @@ func (s *Store) free(id string) error {
 	}
 	taken := func(dir string) bool { // what cannot be read is somebody's, too
 		m, err := s.markOf(strings.TrimPrefix(dir, deletedPrefix), dir)
-		return !errors.Is(err, fs.ErrNotExist) && (err != nil || m.there())
+		return !errors.Is(err, fs.ErrNotExist) && (err != nil || m.exists())
 	}
 	for _, name := range c.names[foldCase(id)] {
 		if name == id {
@@ -118,13 +118,13 @@ func (s *Store) readNames() (names, gone []string, err error) {
 // markOf returns what the log in a directory of the store amounts to now. It
 // takes no lock and changes nothing but caches. End is 0 when there is no
 // session; fs.ErrNotExist when there is no log.
-func (s *Store) markOf(id, dir string) (mark, error) {
+func (s *Store) markOf(id, dir string) (logSummary, error) {
 	st, err := statAt(s.dir, dir+"/"+logName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.lostOf(id, dir, err)
 	}
 	if err != nil {
-		return mark{}, err
+		return logSummary{}, err
 	}
 	s.marksMu.Lock()
 	m, ok := s.marks[dir]
@@ -134,17 +134,17 @@ func (s *Store) markOf(id, dir string) (mark, error) {
 	}
 	d, err := openDir(s.root, dir)
 	if err != nil {
-		return mark{}, err
+		return logSummary{}, err
 	}
 	defer d.Close()
 	if !ok || m.Stamp.Ino != st.Ino {
 		if m = readMark(s, d, metaName); m.Format != markFormat {
-			m.Stamp = stamp{}
+			m.Stamp = fileStamp{}
 		}
 	}
 	if m.Stamp != st {
 		if m, err = s.foldOf(id, dir, d, m); err != nil {
-			return mark{}, err
+			return logSummary{}, err
 		}
 	}
 	if m.End == 0 {
@@ -159,29 +159,29 @@ func (s *Store) markOf(id, dir string) (mark, error) {
 }
 
 // foldOf reads a log from where m ends.
-func (s *Store) foldOf(id, dir string, d *os.Root, m mark) (mark, error) {
+func (s *Store) foldOf(id, dir string, d *os.Root, m logSummary) (logSummary, error) {
 	f, err := s.disk.open(d, logName, os.O_RDONLY)
 	if err != nil {
-		return mark{}, err
+		return logSummary{}, err
 	}
 	defer f.Close()
 	st, _, err := statFile(f)
 	if err != nil {
-		return mark{}, err
+		return logSummary{}, err
 	}
 	limit := s.durable(id, dir, st.Size)
 	if !m.fits(f, limit) {
-		m = mark{}
+		m = logSummary{}
 	}
 	from := m.End
 	out, err := fold(id, f, m, limit, dir != id)
 	if err != nil {
-		return mark{}, err
+		return logSummary{}, err
 	}
-	m = out.mark
+	m = out.logSummary
 	m.Stamp, m.Verified = st, false
 	if m.End != st.Size {
-		m.Stamp = stamp{Ino: st.Ino} // somebody is writing or crashed: look again next time
+		m.Stamp = fileStamp{Ino: st.Ino} // somebody is writing or crashed: look again next time
 	} else if m.End-from > saveEvery {
 		_ = s.disk.replace(d, metaName, m.encode(), false)
 	}

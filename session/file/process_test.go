@@ -85,7 +85,7 @@ func dieAt(nth int) func(op, name string) (int, error) {
 func childWrites(dir string) error {
 	ctx := context.Background()
 	nth, _ := strconv.Atoi(os.Getenv(killAtEnv))
-	s, err := open(dir, nil, medium{fault: dieAt(nth)})
+	s, err := open(dir, nil, diskOps{fault: dieAt(nth)})
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func childWrites(dir string) error {
 		return err
 	}
 	if rec != nil {
-		fmt.Println("cut", rec.Cut)
+		fmt.Println("cut", rec.CutBytes)
 	}
 	l, err := s.Acquire(ctx, "s", session.Lease{}, func(session.Lease) bool { return true })
 	if err != nil {

@@ -25,7 +25,7 @@ func TestRemovedLog(t *testing.T) {
 			t.Run(name+map[bool]string{true: " meanwhile"}[meanwhile], func(t *testing.T) {
 				dir := filepath.Join(fastDir(t), "store")
 				var during func() error
-				s, err := open(dir, nil, medium{fault: func(op, _ string) (int, error) {
+				s, err := open(dir, nil, diskOps{fault: func(op, _ string) (int, error) {
 					if f := during; f != nil && op == "sync" {
 						during = nil
 						return 0, f()

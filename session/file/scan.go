@@ -50,8 +50,8 @@ func (s *scanner) fill(n int64) error {
 	return err
 }
 
-// take moves on by n bytes, which it returns when they are in buf.
-func (s *scanner) take(n int64) []byte {
+// advance moves on by n bytes, which it returns when they are in buf.
+func (s *scanner) advance(n int64) []byte {
 	s.off += n
 	if n > int64(len(s.buf)) {
 		s.buf = nil
@@ -78,7 +78,7 @@ func (s *scanner) next() (line, error) {
 		}
 		if n <= int64(len(s.buf)) {
 			if l.rec, l.left, ok = parseLine(s.buf[:n:n]); ok {
-				s.take(n)
+				s.advance(n)
 				l.end = s.off
 				return l, nil
 			}
@@ -104,10 +104,10 @@ func (s *scanner) resync() error {
 			return err
 		}
 		if i := bytes.IndexByte(s.buf, '\n'); i >= 0 {
-			s.take(int64(i) + 1)
+			s.advance(int64(i) + 1)
 			return nil
 		}
-		s.take(int64(len(s.buf)))
+		s.advance(int64(len(s.buf)))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	upTo := 99
-	fork, err := s.Fork(ctx, "a", &session.ForkOptions{UpTo: &upTo})
+	fork, err := s.Fork(ctx, "a", &session.ForkOptions{ItemIndex: &upTo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := l.Recovery(); r == nil || r.Cut != 18 {
+	if r := l.Recovery(); r == nil || r.CutBytes != 18 {
 		t.Errorf("recovery: %+v", r)
 	}
 	if _, err := l.Append(ctx, session.ItemDraft(transcript.Item{ID: "new", Role: "user"}.MustEncode(), false, nil)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -42,7 +42,7 @@ type Options struct {
 // [session.Deleter], [session.Rebuilder], [session.Recoverer] and io.Closer.
 type Store struct {
 	opt  Options
-	disk medium
+	disk diskOps
 	root *os.Root
 	dir  *os.File // root again, for comparing stamps
 	own  os.FileInfo
@@ -57,10 +57,10 @@ type Store struct {
 	clock   int64 // counts uses of handles
 
 	marksMu sync.Mutex
-	marks   map[string]mark // what listing knows, by directory name
+	marks   map[string]logSummary // what listing knows, by directory name
 
-	holders *diskfile.Holders
-	board   *heads.Board
+	holders *diskfile.LivenessLocks
+	board   *logwatch.Watchers
 	beneath time.Duration // see notifier; 0: as it is
 }
 
@@ -68,14 +68,14 @@ type Store struct {
 // 0700. The caller closes it. ErrNewer when a newer version wrote it,
 // ErrReadOnly when it does not exist and cannot be made.
 func Open(dir string, o *Options) (*Store, error) {
-	return open(dir, o, medium{})
+	return open(dir, o, diskOps{})
 }
 
-func open(dir string, o *Options, disk medium) (*Store, error) {
+func open(dir string, o *Options, disk diskOps) (*Store, error) {
 	if !supported {
 		return nil, &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "file stores need a Unix system"}
 	}
-	s := &Store{disk: disk, handles: map[string]*handle{}, marks: map[string]mark{}}
+	s := &Store{disk: disk, handles: map[string]*handle{}, marks: map[string]logSummary{}}
 	if o != nil {
 		s.opt = *o
 	}
@@ -90,7 +90,7 @@ func open(dir string, o *Options, disk medium) (*Store, error) {
 		return nil, explain("open store", "", err)
 	}
 	s.holders = diskfile.NewHolders(func() (*os.File, error) { return s.disk.open(s.root, holdersName, os.O_RDWR|os.O_CREATE) })
-	s.board = heads.New(s, s.newNotifier)
+	s.board = logwatch.New(s, s.newNotifier)
 	return s, nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	sessiontest.Run(t, func(t testing.TB) session.Store { return openStore(t, fastDir(t)) }, sessiontest.Caps{
+	sessiontest.Run(t, func(t testing.TB) session.Store { return openStore(t, fastDir(t)) }, sessiontest.Capabilities{
 		FoldsCase: true,
 		Reopen: func(t testing.TB, s session.Store) session.Store {
 			return openStore(t, s.(*Store).root.Name())

@@ -14,12 +14,12 @@ const (
 	openFlags = 0
 )
 
-type stamp struct {
+type fileStamp struct {
 	Ino   uint64 `json:"ino"`
 	Size  int64  `json:"size"`
 	Mtime int64  `json:"mtime_ns"`
 }
 
-func statFile(*os.File) (stamp, uint64, error) { return stamp{}, 0, session.ErrUnsupported }
-func statAt(*os.File, string) (stamp, error)   { return stamp{}, session.ErrUnsupported }
-func fdatasync(*os.File) error                 { return session.ErrUnsupported }
+func statFile(*os.File) (fileStamp, uint64, error) { return fileStamp{}, 0, session.ErrUnsupported }
+func statAt(*os.File, string) (fileStamp, error)   { return fileStamp{}, session.ErrUnsupported }
+func fdatasync(*os.File) error                     { return session.ErrUnsupported }

@@ -15,15 +15,15 @@ const supported = true
 // or leaking into a child process.
 const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 
-// stamp identifies a file and its state.
-type stamp struct {
+// fileStamp identifies a file and its state.
+type fileStamp struct {
 	Ino   uint64 `json:"ino"`
 	Size  int64  `json:"size"`
 	Mtime int64  `json:"mtime_ns"`
 }
 
 // statFile returns a file's stamp and number of names.
-func statFile(f *os.File) (stamp, uint64, error) {
+func statFile(f *os.File) (fileStamp, uint64, error) {
 	var st unix.Stat_t
 	for {
 		err := unix.Fstat(int(f.Fd()), &st)
@@ -36,7 +36,7 @@ func statFile(f *os.File) (stamp, uint64, error) {
 
 // statAt returns the stamp of a file without opening anything. It may be fooled
 // by links, so it is good for comparing only.
-func statAt(root *os.File, path string) (stamp, error) {
+func statAt(root *os.File, path string) (fileStamp, error) {
 	var st unix.Stat_t
 	for {
 		err := unix.Fstatat(int(root.Fd()), path, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -47,6 +47,6 @@ func statAt(root *os.File, path string) (stamp, error) {
 	}
 }
 
-func stampOf(st *unix.Stat_t) stamp {
-	return stamp{Ino: uint64(st.Ino), Size: st.Size, Mtime: st.Mtim.Nano()}
+func stampOf(st *unix.Stat_t) fileStamp {
+	return fileStamp{Ino: uint64(st.Ino), Size: st.Size, Mtime: st.Mtim.Nano()}
 }

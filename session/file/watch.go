@@ -12,14 +12,14 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // How often the logs that are watched are looked at without a reason.
 const (
-	beneath = 2 * time.Second        // with notices of the system, in case one was lost
-	without = 100 * time.Millisecond // without them
+	notifiedPoll = 2 * time.Second        // with notices of the system, in case one was lost
+	plainPoll    = 100 * time.Millisecond // without them
 )
 
 var _ session.Watcher = (*Store)(nil)
@@ -43,10 +43,10 @@ type notifier struct {
 	system  *fsnotify.Watcher // nil where there is none
 }
 
-func (s *Store) newNotifier() heads.Notifier {
+func (s *Store) newNotifier() logwatch.Notifier {
 	n := &notifier{s: s, beneath: s.beneath}
 	if n.beneath == 0 {
-		n.beneath = beneath
+		n.beneath = notifiedPoll
 	}
 	dir, err := filepath.Abs(s.root.Name())
 	if err == nil && runtime.GOOS == "linux" { // elsewhere it costs a descriptor per file
@@ -55,7 +55,7 @@ func (s *Store) newNotifier() heads.Notifier {
 	}
 	if err != nil || n.system == nil {
 		n.system = nil
-		n.beneath = min(n.beneath, without)
+		n.beneath = min(n.beneath, plainPoll)
 	}
 	return n
 }
@@ -76,7 +76,7 @@ func (n *notifier) Leave(id string) {
 }
 
 // Run implements [heads.Notifier].
-func (n *notifier) Run(ctx context.Context, b *heads.Board) {
+func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	var events <-chan []fsnotify.Event
 	var lost <-chan []error
 	if n.system != nil {
@@ -102,7 +102,7 @@ func (n *notifier) Run(ctx context.Context, b *heads.Board) {
 }
 
 // noticed looks at the sessions that events are about, at each once.
-func (n *notifier) noticed(b *heads.Board, list []fsnotify.Event) {
+func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
 	seen := map[string]bool{}
 	for _, e := range list {
 		if seen[e.Name] {
@@ -111,7 +111,7 @@ func (n *notifier) noticed(b *heads.Board, list []fsnotify.Event) {
 		seen[e.Name] = true
 		switch dir, name := filepath.Split(e.Name); {
 		case filepath.Clean(dir) == n.dir: // the session's directory went away
-			b.Tell(name)
+			b.Notify(name)
 		case name == logName:
 			n.look(b, filepath.Base(dir))
 		}
@@ -146,21 +146,21 @@ func drain[T any](done *sync.WaitGroup, in <-chan T) <-chan []T {
 
 // all looks at every session that is watched. One that was made anew has another
 // directory: notices of it are asked for again.
-func (n *notifier) all(b *heads.Board) {
+func (n *notifier) all(b *logwatch.Watchers) {
 	for _, id := range b.Watched() {
 		n.Enter(id)
 		n.look(b, id)
 	}
 }
 
-func (n *notifier) look(b *heads.Board, id string) {
+func (n *notifier) look(b *logwatch.Watchers, id string) {
 	m, err := n.s.markOf(id, id)
 	switch {
 	case err == nil && m.End > 0:
-		b.Saw(id, m.Meta.Head)
+		b.Observed(id, m.Meta.Head)
 	case err == nil, errors.Is(err, fs.ErrNotExist):
-		b.Saw(id, -1)
+		b.Observed(id, -1)
 	default: // who is woken meets the fault
-		b.Tell(id)
+		b.Notify(id)
 	}
 }

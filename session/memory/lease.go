@@ -23,12 +23,12 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 		if !steal(l.held()) {
 			return session.Lease{}, &session.BusyError{Session: id, Lease: l.held()}
 		}
-		h = h.From(*l.lease)
+		h = h.TakenFrom(*l.lease)
 	}
 	s.epoch++
 	l.epoch = s.epoch
 	h.Epoch = l.epoch
-	kept := h.Kept()
+	kept := h.Stored()
 	l.lease, l.renewed = &kept, time.Now()
 	return h, nil
 }
@@ -44,7 +44,7 @@ func (s *Store) Renew(ctx context.Context, id string, h session.Lease) error {
 	if l == nil || l.lease == nil || l.epoch != h.Epoch {
 		return fail("renew", id, 0, session.ErrFenced)
 	}
-	h = h.Kept()
+	h = h.Stored()
 	l.lease, l.renewed = &h, time.Now()
 	return nil
 }
@@ -54,7 +54,7 @@ func (l *log) held() session.Lease {
 	h := *l.lease
 	left := h.TTL - time.Since(l.renewed)
 	if h.TTL > 0 {
-		h.Left = &left
+		h.Remaining = &left
 	}
 	return h
 }
@@ -68,9 +68,9 @@ func (s *Store) Release(ctx context.Context, id string, h session.Lease) error {
 	case l == nil || l.lease == nil:
 	case l.epoch == h.Epoch:
 		l.lease = nil
-	case l.lease.Former != nil && l.lease.Former.Epoch == h.Epoch:
+	case l.lease.Previous != nil && l.lease.Previous.Epoch == h.Epoch:
 		now := *l.lease
-		now.Former = nil
+		now.Previous = nil
 		l.lease = &now
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -17,7 +17,7 @@ type Store struct {
 	mu    sync.RWMutex
 	logs  map[string]*log
 	epoch int64 // the highest ever given out, over all sessions
-	board *heads.Board
+	board *logwatch.Watchers
 }
 
 // log is one session. Its record slice only ever grows at the end or is
@@ -34,7 +34,7 @@ type log struct {
 // New returns an empty store.
 func New() *Store {
 	s := &Store{logs: map[string]*log{}}
-	s.board = heads.New(s, nil)
+	s.board = logwatch.New(s, nil)
 	return s
 }
 
@@ -83,7 +83,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		l.records = append(l.records, r)
 	}
 	l.meta = l.meta.Apply(clone(b.Delta))
-	s.board.Tell(id)
+	s.board.Notify(id)
 	return nil
 }
 

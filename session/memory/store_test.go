@@ -9,7 +9,7 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	sessiontest.Run(t, func(testing.TB) session.Store { return memory.New() }, sessiontest.Caps{
+	sessiontest.Run(t, func(testing.TB) session.Store { return memory.New() }, sessiontest.Capabilities{
 		Reopen: func(_ testing.TB, s session.Store) session.Store { return s },
 	})
 }

@@ -60,7 +60,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		err = s.append(ctx, id, &b)
 	}
 	if err == nil {
-		s.board.Tell(id)
+		s.board.Notify(id)
 	}
 	return err
 }
@@ -82,7 +82,7 @@ func (s *Store) check(id string, b *session.Batch) error {
 // plain reports whether a batch is what the procedure takes: one record that changes
 // nothing but what every item changes.
 func plain(b *session.Batch) bool {
-	return len(b.Records) == 1 && b.Epoch != 0 && rows.Plain(&b.Delta)
+	return len(b.Records) == 1 && b.Epoch != 0 && rows.IsItemsOnly(&b.Delta)
 }
 
 // appendOne is an append in one call.

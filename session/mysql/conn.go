@@ -18,23 +18,23 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// greeter makes connections and sets each one up as this package needs it, whatever
+// dialConnector makes connections and sets each one up as this package needs it, whatever
 // the server's defaults are. Each is asked whether the server syncs: it may have been
 // set otherwise, or be another one, since the store was opened.
-type greeter struct {
+type dialConnector struct {
 	driver.Connector
 	store *Store
 }
 
-// asking is what every connection of the driver can do.
-type asking interface {
+// driverConn is what every connection of the driver can do.
+type driverConn interface {
 	driver.ExecerContext
 	driver.QueryerContext
 }
 
 // Connect is bounded: who makes connections ahead of time does so for nobody's request, one
 // after the other.
-func (g *greeter) Connect(ctx context.Context) (driver.Conn, error) {
+func (g *dialConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	bounded, stop := context.WithTimeout(ctx, g.store.addr.config.Timeout)
 	defer stop()
 	c, err := g.connect(bounded)
@@ -47,12 +47,12 @@ func (g *greeter) Connect(ctx context.Context) (driver.Conn, error) {
 // errSilent says that a connection could not be made in time: it is no end of a caller's context.
 var errSilent error = &net.OpError{Op: "connect", Net: "tcp", Err: os.ErrDeadlineExceeded}
 
-func (g *greeter) connect(ctx context.Context) (driver.Conn, error) {
+func (g *dialConnector) connect(ctx context.Context) (driver.Conn, error) {
 	c, err := g.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a, ok := c.(asking)
+	a, ok := c.(driverConn)
 	if !ok {
 		c.Close()
 		return nil, errors.New("mysql: the driver's connection cannot be asked")
@@ -68,7 +68,7 @@ const settings = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET autocommit = 1, completion_type = 'NO_CHAIN', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_safe_updates = 0,
   sql_select_limit = 18446744073709551615, innodb_lock_wait_timeout = %d`
 
-func (g *greeter) greet(ctx context.Context, c asking) error {
+func (g *dialConnector) greet(ctx context.Context, c driverConn) error {
 	seconds := max(int64(g.store.opt.LockTimeout/time.Second), 1)
 	if _, err := c.ExecContext(ctx, fmt.Sprintf(settings, seconds), nil); err != nil {
 		return err
@@ -183,10 +183,10 @@ func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool)
 
 // tx is a connection, in a transaction when begin was called.
 type tx struct {
-	ctx    context.Context
-	c      *sql.Conn
-	begun  bool
-	unsure bool // an earlier try may have been carried out
+	ctx           context.Context
+	c             *sql.Conn
+	begun         bool
+	commitUnknown bool // an earlier try may have been carried out
 }
 
 // on lends f a connection. A transaction that it leaves open is rolled back.
@@ -197,7 +197,7 @@ func (s *Store) on(ctx context.Context, op, id string, f func(*tx) error) error 
 			return err
 		}
 		defer c.Close()
-		t := &tx{ctx: ctx, c: c, unsure: unsure}
+		t := &tx{ctx: ctx, c: c, commitUnknown: unsure}
 		defer t.rollback()
 		return f(t)
 	})
@@ -286,10 +286,10 @@ func (t *tx) Query(query string, args, dest []any, row func() bool) error {
 	return found.Err()
 }
 
-// Again implements [rows.Tx].
-func (t *tx) Again() bool { return t.unsure }
+// MayBeRetry implements [rows.Tx].
+func (t *tx) MayBeRetry() bool { return t.commitUnknown }
 
-// database lends connections to the shared methods of [rows.Tables].
+// database lends connections to the shared methods of [rows.SQLStore].
 type database struct{ *Store }
 
 func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/mysql"
 )
@@ -30,7 +30,7 @@ func newEngine(t *testing.T) *engine {
 	server(t) // whoever has none has no programs either
 	for _, program := range []string{"mariadbd", "mariadb-install-db"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing.Skip(t, "no %s on the PATH: scripts/services env mysql installs it", program)
+			testneed.Need(t, "no %s on the PATH: scripts/services env mysql installs it", program)
 		}
 	}
 	dir, err := os.MkdirTemp("", "holdfast-mysql-")

@@ -65,9 +65,9 @@ func isLost(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// meaning is what an error of the server is in the words of the contract. With hint "",
+// errorMeaning is what an error of the server is in the words of the contract. With hint "",
 // the error goes without one.
-type meaning struct {
+type errorMeaning struct {
 	err  error
 	hint string
 }
@@ -76,7 +76,7 @@ type meaning struct {
 // table that is full.
 var noRoom = lazyregexp.Must(`(?i)(errno:|got error) (28|122|135)\b`)
 
-var meanings = map[uint16]meaning{
+var meanings = map[uint16]errorMeaning{
 	1021: {session.ErrFull, "free space on the server's disk"},
 	1114: {session.ErrFull, "free space on the server's disk, or let its tablespace grow"},
 	1037: {session.ErrBusy, "the server has no memory left: try again later"},

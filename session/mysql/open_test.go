@@ -159,7 +159,7 @@ func TestManyOpenAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-func TestServersThatLose(t *testing.T) {
+func TestNonDurableServers(t *testing.T) {
 	for _, c := range []struct {
 		flush, binlog, sync, method string
 		ok                          bool

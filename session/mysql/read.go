@@ -25,7 +25,7 @@ const (
 
 // scan is one Read under way.
 type scan struct {
-	rows.Span
+	rows.ReadRange
 	store *Store
 	id    string
 	num   int64
@@ -35,10 +35,10 @@ type scan struct {
 // Read implements [session.Store].
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
-		sc := scan{Span: rows.NewSpan(r), store: s, id: id, rows: firstRows}
+		sc := scan{ReadRange: rows.NewSpan(r), store: s, id: id, rows: firstRows}
 		err := sc.start(ctx)
 		for more := true; more && err == nil; {
-			var chunk []rows.Found
+			var chunk []rows.ReadResult
 			chunk, more, err = sc.next(ctx)
 			for i := range chunk {
 				if !yield(chunk[i].Record, chunk[i].Err) {
@@ -69,8 +69,8 @@ func (sc *scan) start(ctx context.Context) error {
 }
 
 // next fetches the next chunk and reports whether there may be another.
-func (sc *scan) next(ctx context.Context) (chunk []rows.Found, more bool, err error) {
-	limit := int(min(sc.Left, int64(sc.rows), sc.High-sc.Low))
+func (sc *scan) next(ctx context.Context) (chunk []rows.ReadResult, more bool, err error) {
+	limit := int(min(sc.Remaining, int64(sc.rows), sc.High-sc.Low))
 	if limit <= 0 {
 		return nil, false, ctx.Err()
 	}
@@ -91,7 +91,7 @@ func (sc *scan) next(ctx context.Context) (chunk []rows.Found, more bool, err er
 
 // missing is told of a record that is not there: the session was deleted meanwhile, or it
 // is damaged.
-func (sc *scan) missing(ctx context.Context) (chunk []rows.Found, more bool, err error) {
+func (sc *scan) missing(ctx context.Context) (chunk []rows.ReadResult, more bool, err error) {
 	var top int64
 	err = sc.store.on(ctx, "read", sc.id, func(t *tx) error {
 		var deleted bool
@@ -104,13 +104,13 @@ func (sc *scan) missing(ctx context.Context) (chunk []rows.Found, more bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	return []rows.Found{sc.Lose(sc.id, top)}, sc.More(), nil
+	return []rows.ReadResult{sc.MarkLost(sc.id, top)}, sc.More(), nil
 }
 
 // fetch reads a chunk, no more of it than the bytes that it may have.
-func (sc *scan) fetch(t *tx, limit int) (chunk []rows.Found, bytes int, err error) {
+func (sc *scan) fetch(t *tx, limit int) (chunk []rows.ReadResult, bytes int, err error) {
 	query := recordsUp
-	if sc.Down {
+	if sc.Reverse {
 		query = recordsDown
 	}
 	found, err := t.c.QueryContext(t.ctx, query, sc.num, sc.Low, sc.High, int64(limit))
@@ -118,7 +118,7 @@ func (sc *scan) fetch(t *tx, limit int) (chunk []rows.Found, bytes int, err erro
 		return nil, 0, err
 	}
 	defer found.Close()
-	chunk = make([]rows.Found, 0, limit)
+	chunk = make([]rows.ReadResult, 0, limit)
 	for bytes < chunkBytes && found.Next() {
 		var seq, ms int64
 		var id, kind, chain, payload []byte
@@ -126,7 +126,7 @@ func (sc *scan) fetch(t *tx, limit int) (chunk []rows.Found, bytes int, err erro
 			return nil, 0, err
 		}
 		r, err := rows.Record(sc.id, seq, string(id), ms, string(kind), chain, payload)
-		chunk = append(chunk, rows.Found{Record: r, Err: err})
+		chunk = append(chunk, rows.ReadResult{Record: r, Err: err})
 		bytes += len(payload)
 	}
 	return chunk, bytes, found.Err()

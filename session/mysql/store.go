@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -41,7 +41,7 @@ type Store struct {
 	// compound says that the server takes a block of statements outside of procedures, as
 	// MariaDB does and MySQL does not.
 	compound bool
-	board    *heads.Board
+	board    *logwatch.Watchers
 	closed   atomic.Bool
 
 	mu    sync.Mutex     // held to add a call, and to close
@@ -49,7 +49,7 @@ type Store struct {
 }
 
 // tables has the methods that the stores with tables share.
-type tables = rows.Tables
+type tables = rows.SQLStore
 
 var (
 	_ session.Store     = (*Store)(nil)
@@ -88,12 +88,12 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, badURL("%v", err)
 	}
-	s.db = sql.OpenDB(&greeter{Connector: connector, store: s})
+	s.db = sql.OpenDB(&dialConnector{Connector: connector, store: s})
 	s.db.SetMaxOpenConns(s.opt.Conns)
 	s.db.SetMaxIdleConns(s.opt.Conns)
 	s.db.SetConnMaxIdleTime(5 * time.Minute)
-	s.board = heads.New(s, func() heads.Notifier { return poller{s} })
-	s.tables = dialect.Tables(database{s}, rows.Hooks{Take: take, Deleted: func(id string, _ int64) { s.board.Tell(id) }})
+	s.board = logwatch.New(s, func() logwatch.Notifier { return poller{s} })
+	s.tables = dialect.Tables(database{s}, rows.Hooks{Acquire: take, Deleted: func(id string, _ int64) { s.board.Notify(id) }})
 	if err := s.admit(ctx); err != nil {
 		s.db.Close()
 		return nil, s.openError(err)

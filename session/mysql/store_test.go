@@ -14,7 +14,7 @@ import (
 
 	driver "github.com/go-sql-driver/mysql"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/mysql"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
@@ -25,7 +25,7 @@ func server(t testing.TB) *url.URL {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_TEST_MYSQL")
 	if text == "" {
-		missing.Skip(t, `HOLDFAST_TEST_MYSQL names no server: eval "$(scripts/services start mysql)" makes this run`)
+		testneed.Need(t, `HOLDFAST_TEST_MYSQL names no server: eval "$(scripts/services start mysql)" makes this run`)
 	}
 	u, err := url.Parse(text)
 	if err != nil {
@@ -113,7 +113,7 @@ func contract(t *testing.T, slow bool, change func(*mysql.Store)) {
 		urls.Store(s, text)
 		return s
 	}
-	sessiontest.Run(t, func(t testing.TB) session.Store { return again(t, database(t)) }, sessiontest.Caps{
+	sessiontest.Run(t, func(t testing.TB) session.Store { return again(t, database(t)) }, sessiontest.Capabilities{
 		Slow: slow,
 		Reopen: func(t testing.TB, s session.Store) session.Store {
 			text, _ := urls.Load(s)

@@ -24,10 +24,10 @@ type address struct {
 	relaxed bool // servers that acknowledge before they sync will do
 }
 
-// silent is the driver's log: what it tells is told by errors, too.
-type silent struct{}
+// nopLogger is the driver's log: what it tells is told by errors, too.
+type nopLogger struct{}
 
-func (silent) Print(...any) {}
+func (nopLogger) Print(...any) {}
 
 // parse reads mysql://user:password@host:port/database?parameters. The errors never
 // show what may be a password.
@@ -59,7 +59,7 @@ func parse(text string) (*address, error) {
 	c.Timeout = 10 * time.Second
 	c.MultiStatements, c.InterpolateParams, c.ClientFoundRows = true, true, true
 	c.MaxAllowedPacket = 0 // as the server says
-	c.Logger = silent{}
+	c.Logger = nopLogger{}
 	if err := c.Apply(mysql.Charset("binary", "")); err != nil {
 		return nil, badURL("%v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
@@ -23,10 +23,10 @@ type poller struct{ store *Store }
 func (poller) Enter(string) {}
 func (poller) Leave(string) {}
 
-// gone is the head of a session that is not there any more.
-const gone = -1
+// deletedHead is the head of a session that is not there any more.
+const deletedHead = -1
 
-func (p poller) Run(ctx context.Context, b *heads.Board) {
+func (p poller) Run(ctx context.Context, b *logwatch.Watchers) {
 	for wait.For(ctx, p.store.opt.WatchEvery) == nil {
 		ids := b.Watched()
 		if len(ids) == 0 {
@@ -37,11 +37,11 @@ func (p poller) Run(ctx context.Context, b *heads.Board) {
 			head, ok := now[id]
 			switch {
 			case err != nil:
-				b.Tell(id) // who looks gets the error
+				b.Notify(id) // who looks gets the error
 			case ok:
-				b.Saw(id, head)
+				b.Observed(id, head)
 			default:
-				b.Saw(id, gone)
+				b.Observed(id, deletedHead)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		return h.commit(ctx, func(st *state) (*draft, error) { return h.appended(ctx, st, b) })
 	})
 	if err == nil {
-		s.board.Tell(id)
+		s.board.Notify(id)
 	}
 	return err
 }
@@ -128,11 +128,11 @@ func (h *handle) create(ctx context.Context, b session.Batch) error {
 		parent = newHandle(h.s, base.Parent) // its own look: two forks of each other do not wait for each other
 	}
 	log, tidied := unique(), false
-	var pinned []pin
+	var pinned []forkPin
 	err := h.commit(ctx, func(st *state) (*draft, error) {
 		if st.deleted() && !tidied {
 			tidied = true // a deletion may have been cut short
-			if err := h.tidy(ctx); err != nil {
+			if err := h.removeUnused(ctx); err != nil {
 				return nil, err
 			}
 			st = &h.st
@@ -153,7 +153,7 @@ func (h *handle) create(ctx context.Context, b session.Batch) error {
 			d.log = h.root.Log
 		}
 		if parent != nil {
-			p, err := parent.pin(ctx, pin{seq: base.Seq, log: d.log, name: nameOf(h.id)}, b.Expect)
+			p, err := parent.pin(ctx, forkPin{seq: base.Seq, log: d.log, name: nameOf(h.id)}, b.Expect)
 			if p.parent != "" {
 				pinned = append(pinned, p)
 			}
@@ -178,7 +178,7 @@ func (h *handle) unsure(log string) bool {
 }
 
 // pin notes a fork in its parent, and then looks whether it may begin there.
-func (h *handle) pin(ctx context.Context, p pin, expect int64) (pin, error) {
+func (h *handle) pin(ctx context.Context, p forkPin, expect int64) (forkPin, error) {
 	refuse := func(seq int64, err error) error {
 		return &session.Error{Op: "fork", Session: h.id, Seq: seq, Err: err}
 	}

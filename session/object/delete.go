@@ -11,7 +11,7 @@ import (
 // everyone; then what no fork needs is removed. When that is cut short, Sweep or who
 // uses the id next goes on with it.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	defer s.board.Tell(id)
+	defer s.board.Notify(id)
 	return s.with(ctx, "delete", id, func(h *handle) error {
 		mine := false
 		err := h.commit(ctx, func(st *state) (*draft, error) {
@@ -24,27 +24,27 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 			mine = true
 			next := *st
 			next.Lease = nil
-			next.Meta = gravestone(st.Meta)
+			next.Meta = tombstone(st.Meta)
 			return &draft{entry: entryDeleted, state: next}, nil
 		})
 		if err != nil {
 			return err
 		}
-		return h.tidy(ctx)
+		return h.removeUnused(ctx)
 	})
 }
 
-// gravestone is what is left of a meta.
-func gravestone(m *session.Meta) *session.Meta {
+// tombstone is what is left of a meta.
+func tombstone(m *session.Meta) *session.Meta {
 	return &session.Meta{
 		ID: m.ID, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, Size: m.Size, MessageCount: m.MessageCount,
 		Parent: m.Parent, ParentSeq: m.ParentSeq, Head: m.Head, HeadDigest: m.HeadDigest, Deleted: true,
 	}
 }
 
-// tidy removes what no fork needs of a deleted session, and of its parent when that is
+// removeUnused removes what no fork needs of a deleted session, and of its parent when that is
 // deleted too and this was its last fork. h.mu is held.
-func (h *handle) tidy(ctx context.Context) error {
+func (h *handle) removeUnused(ctx context.Context) error {
 	for range movedTries {
 		if err := h.sync(ctx); err != nil {
 			return err
@@ -127,11 +127,11 @@ func (h *handle) vacate(ctx context.Context) error {
 	if err := h.s.blankLog(ctx, &gone); err != nil {
 		return err
 	}
-	return h.s.unpin(ctx, st.Meta, pin{parent: st.Parent, seq: st.Meta.ParentSeq, log: gone.Log, name: nameOf(h.id)})
+	return h.s.unpin(ctx, st.Meta, forkPin{parent: st.Parent, seq: st.Meta.ParentSeq, log: gone.Log, name: nameOf(h.id)})
 }
 
 // unpin tells the parent of a fork that it is gone.
-func (s *Store) unpin(ctx context.Context, m *session.Meta, p pin) error {
+func (s *Store) unpin(ctx context.Context, m *session.Meta, p forkPin) error {
 	if p.parent == "" {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *Store) unpin(ctx context.Context, m *session.Meta, p pin) error {
 	if err := parent.sync(ctx); err != nil || !parent.some() || parent.root.Log != p.parent {
 		return err
 	}
-	return parent.tidy(ctx)
+	return parent.removeUnused(ctx)
 }
 
 // PutMeta implements [session.Rebuilder]. The head must be what it is: ErrConflict.

@@ -48,15 +48,15 @@ var folded = []byte(`{"format":1,"entry":"` + entryFolded + `"}` + "\n")
 
 // root is what a session has, up to some slot of its log.
 type root struct {
-	Format   int       `json:"format"`
-	ID       string    `json:"id,omitempty"`
-	Log      string    `json:"log"`              // the name of the log; another one each time that the id is used
-	Op       string    `json:"op"`               // of who wrote it
-	Vacant   bool      `json:"vacant,omitempty"` // the session is deleted, its id is free
-	Gen      int64     `json:"gen"`              // grows each time that it is written
-	State    state     `json:"state"`            // after State.Slot: later slots are not told of here
-	Segments []segment `json:"segments,omitempty"`
-	Covered  []cover   `json:"covered,omitempty"` // oldest first
+	Format   int        `json:"format"`
+	ID       string     `json:"id,omitempty"`
+	Log      string     `json:"log"`              // the name of the log; another one each time that the id is used
+	Op       string     `json:"op"`               // of who wrote it
+	Vacant   bool       `json:"vacant,omitempty"` // the session is deleted, its id is free
+	Gen      int64      `json:"gen"`              // grows each time that it is written
+	State    state      `json:"state"`            // after State.Slot: later slots are not told of here
+	Segments []segment  `json:"segments,omitempty"`
+	Covered  []coverage `json:"covered,omitempty"` // oldest first
 }
 
 // segment is an object that holds the records of many slots.
@@ -67,8 +67,8 @@ type segment struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// cover says since when, by the server's clock, roots have told of all slots up to one.
-type cover struct {
+// coverage says since when, by the server's clock, roots have told of all slots up to one.
+type coverage struct {
 	Slot  int64     `json:"slot"`
 	Since time.Time `json:"since"`
 }

@@ -115,8 +115,8 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errCut }
 
-// story is what a client does, and what it was told.
-type story struct {
+// clientHistory is what a client does, and what it was told.
+type clientHistory struct {
 	s       *object.Store
 	ctx     context.Context
 	parent  *author
@@ -127,7 +127,7 @@ type story struct {
 }
 
 // tell does all sorts of things, to the end or to the first error.
-func (st *story) tell() (err error) {
+func (st *clientHistory) tell() (err error) {
 	do := func(step func() error) {
 		if err == nil {
 			err = step()
@@ -217,7 +217,7 @@ func faultAt(t *testing.T, f *faulty, crash bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	f.dead = cancel
-	st := &story{ctx: ctx, acked: map[string]int64{}, deleted: map[string]bool{}}
+	st := &clientHistory{ctx: ctx, acked: map[string]int64{}, deleted: map[string]bool{}}
 	s, err := object.Open(ctx, url, &object.Options{Transport: f, FoldSlots: -1})
 	if err == nil {
 		st.s = s
@@ -259,7 +259,7 @@ func faultAt(t *testing.T, f *faulty, crash bool) {
 }
 
 // check says what is wrong with a session, and goes on with it.
-func (st *story) check(t *testing.T, s *object.Store, id string) string {
+func (st *clientHistory) check(t *testing.T, s *object.Store, id string) string {
 	m := find(t, s, id)
 	acked := st.acked[id]
 	switch {

@@ -116,12 +116,12 @@ func (h *handle) folded(ctx context.Context, e *edit) (*root, object, error) {
 
 // covered is what later roots say of since when slots are told of. h.seen is a time of
 // the server at which r was there.
-func (r *root) covered(now time.Time) []cover {
-	all := append([]cover(nil), r.Covered...)
+func (r *root) covered(now time.Time) []coverage {
+	all := append([]coverage(nil), r.Covered...)
 	if n := len(all); n == 0 || now.Sub(all[n-1].Since) >= coverEvery {
-		all = append(all, cover{r.State.Slot, now})
+		all = append(all, coverage{r.State.Slot, now})
 	}
-	for len(all) > 1 && now.Sub(all[1].Since) > 2*keptFor {
+	for len(all) > 1 && now.Sub(all[1].Since) > 2*cacheTTL {
 		all = all[1:]
 	}
 	return all

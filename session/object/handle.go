@@ -55,9 +55,9 @@ func (l lock) unlock() { <-l }
 // some reports whether there is a log: of a session, or of a lease alone.
 func (h *handle) some() bool { return h.root != nil && !h.root.Vacant }
 
-// late reports whether a look at this time of the server says nothing about slots
+// isInconclusive reports whether a look at this time of the server says nothing about slots
 // being there or not.
-func (h *handle) late(date time.Time) bool {
+func (h *handle) isInconclusive(date time.Time) bool {
 	return date.IsZero() || h.seen.IsZero() || date.Sub(h.seen) > h.s.fresh
 }
 
@@ -168,9 +168,9 @@ func (h *handle) sync(ctx context.Context) error {
 		switch {
 		case err != nil && !errors.Is(err, errMissing):
 			return err
-		case h.late(date) && try > movedTries:
+		case h.isInconclusive(date) && try > movedTries:
 			return errors.New("the server takes longer for one look than it may, or does not tell its time")
-		case h.late(date) || err == nil && e.Entry == entryFolded:
+		case h.isInconclusive(date) || err == nil && e.Entry == entryFolded:
 			reload = true // what was seen says nothing any more
 		case err != nil:
 			h.seen = date
@@ -271,7 +271,7 @@ func (h *handle) write(ctx context.Context, d *draft) error {
 	if err != nil {
 		return err
 	}
-	if h.late(o.date) {
+	if h.isInconclusive(o.date) {
 		// The slot may have been there once, and be removed by now. Then a root tells
 		// of it; also when what was written is all right and was folded at once.
 		r, _, err := h.s.loadRoot(ctx, rootKey(h.id))

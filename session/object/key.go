@@ -67,27 +67,27 @@ func parseSegment(key string) (log string, gen int64, ok bool) {
 	return log, gen, ok && err == nil
 }
 
-// pin says that a fork needs its parent's records up to seq.
-type pin struct {
+// forkPin says that a fork needs its parent's records up to seq.
+type forkPin struct {
 	parent string // the parent's log
 	seq    int64
 	log    string // the fork's
 	name   string // of the fork's id
 }
 
-func (p pin) key() string {
+func (p forkPin) key() string {
 	return fmt.Sprintf("%s%s/%019d.%s.%s", pins, p.parent, p.seq, p.log, p.name)
 }
 
 // parsePin reads the key of a pin.
-func parsePin(key string) (p pin, ok bool) {
+func parsePin(key string) (p forkPin, ok bool) {
 	parent, rest, _ := strings.Cut(strings.TrimPrefix(key, pins), "/")
 	parts := strings.SplitN(rest, ".", 3)
 	if len(parts) != 3 {
 		return p, false
 	}
 	seq, err := strconv.ParseInt(parts[0], 10, 64)
-	return pin{parent, seq, parts[1], parts[2]}, err == nil
+	return forkPin{parent, seq, parts[1], parts[2]}, err == nil
 }
 
 // unique is a name that nobody else takes.

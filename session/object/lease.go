@@ -34,11 +34,11 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 				if err != nil {
 					return nil, err
 				}
-				got = l.Kept()
+				got = l.Stored()
 				got.Epoch = epoch
 			}
-			if got.Former = nil; st.Lease != nil {
-				got = got.From(*st.Lease)
+			if got.Previous = nil; st.Lease != nil {
+				got = got.TakenFrom(*st.Lease)
 			}
 			next, held := *st, got
 			next.Epoch, next.Lease = got.Epoch, &held
@@ -58,7 +58,7 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 			if st.Lease == nil || st.Epoch != l.Epoch {
 				return nil, session.ErrFenced
 			}
-			next, held := *st, l.Kept()
+			next, held := *st, l.Stored()
 			next.Lease = &held
 			return &draft{entry: entryLease, state: next}, nil
 		})
@@ -75,9 +75,9 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 				return nil, nil
 			case st.Epoch == l.Epoch:
 				next.Lease = nil
-			case held.Former != nil && held.Former.Epoch == l.Epoch:
+			case held.Previous != nil && held.Previous.Epoch == l.Epoch:
 				now := *held
-				now.Former, next.Lease = nil, &now
+				now.Previous, next.Lease = nil, &now
 			default:
 				return nil, nil
 			}

@@ -44,7 +44,7 @@ func (s *Store) listAll(ctx context.Context, q session.Query) (session.Page, err
 	if closed {
 		return session.Page{}, s.explain(ctx, "list", "", session.ErrClosed)
 	}
-	o, err := s.overlook(ctx)
+	o, err := s.listRoots(ctx)
 	if err != nil {
 		return session.Page{}, s.explain(ctx, "list", "", err)
 	}
@@ -70,15 +70,15 @@ type known struct {
 	state  state // after state.Slot
 }
 
-// overview is a look at the whole store.
-type overview struct {
+// storeListing is a look at the whole store.
+type storeListing struct {
 	sessions []known
 	slots    []listed
 }
 
-// overlook looks at all sessions.
-func (s *Store) overlook(ctx context.Context) (*overview, error) {
-	var o overview
+// listRoots looks at all sessions.
+func (s *Store) listRoots(ctx context.Context) (*storeListing, error) {
+	var o storeListing
 	for l, err := range s.bucket.list(ctx, roots, "") {
 		if err != nil {
 			return nil, err

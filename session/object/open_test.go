@@ -54,7 +54,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestOpenWhereSomethingElseLies(t *testing.T) {
+func TestOpenForeignPrefix(t *testing.T) {
 	url := newURL(t)
 	s := open(t, url, nil)
 	begin(t, s, "s", 1)

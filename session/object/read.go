@@ -117,7 +117,7 @@ func (sc *scan) part(ctx context.Context) (part, error) {
 		}
 		o, err := sc.s.bucket.get(ctx, g.Key, 0)
 		if errors.Is(err, errMissing) {
-			return sc.gone(-g.First, part{first: g.First, last: g.Last})
+			return sc.onMissing(-g.First, part{first: g.First, last: g.Last})
 		}
 		return part{g.First, g.Last, parseRecords(o.body)}, err
 	}
@@ -137,7 +137,7 @@ const (
 func (sc *scan) end(ctx context.Context, g segment) (part, error) {
 	o, err := sc.s.bucket.getRange(ctx, g.Key, g.Bytes-tailBytes, g.Bytes-1)
 	if errors.Is(err, errMissing) {
-		return sc.gone(-g.First, part{first: g.First, last: g.Last})
+		return sc.onMissing(-g.First, part{first: g.First, last: g.Last})
 	}
 	if err != nil {
 		return part{}, err
@@ -150,9 +150,9 @@ func (sc *scan) end(ctx context.Context, g segment) (part, error) {
 	return p, nil
 }
 
-// gone is told of an object that is not there: at first that may be because it was
+// onMissing is told of an object that is not there: at first that may be because it was
 // folded, then it is lost. Segments have numbers below 0.
-func (sc *scan) gone(number int64, empty part) (part, error) {
+func (sc *scan) onMissing(number int64, empty part) (part, error) {
 	if sc.lost[number] {
 		return empty, nil
 	}
@@ -175,7 +175,7 @@ func (sc *scan) tail(ctx context.Context) (part, error) {
 		to = from
 		for _, e := range slices.Backward(entries) {
 			if e.gone {
-				if _, err := sc.gone(e.slot, part{}); err != nil {
+				if _, err := sc.onMissing(e.slot, part{}); err != nil {
 					return p, err
 				}
 			}

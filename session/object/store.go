@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/s3"
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -38,12 +38,12 @@ const (
 	foldSlots = 64
 	foldBytes = 8 << 20
 	pollEvery = time.Second
-	// freshFor and keptFor are by the server's clock: what a client knows of the end of
+	// headTTL and cacheTTL are by the server's clock: what a client knows of the end of
 	// a log is good for the first; slots are removed when a root has told of them for
 	// the second. What lies between is for servers whose clocks differ, and for a
 	// request that is on its way: signatures expire after 15 minutes.
-	freshFor = 10 * time.Minute
-	keptFor  = time.Hour
+	headTTL  = 10 * time.Minute
+	cacheTTL = time.Hour
 	// handleLimit is of how many sessions a client remembers where their logs end.
 	handleLimit = 4096
 	closeTime   = 30 * time.Second
@@ -60,7 +60,7 @@ type Store struct {
 
 	counting lock
 	metas    metaCache
-	board    *heads.Board
+	board    *logwatch.Watchers
 
 	mu      sync.Mutex
 	handles map[string]*handle
@@ -101,11 +101,11 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	}
 	s := &Store{
 		bucket: bucket{client: client, name: p.bucket, prefix: p.prefix},
-		url:    p.shown, opt: opt, fresh: freshFor, kept: keptFor,
+		url:    p.shown, opt: opt, fresh: headTTL, kept: cacheTTL,
 		counting: newLock(), handles: map[string]*handle{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.board = heads.New(s, func() heads.Notifier { return poller{s} })
+	s.board = logwatch.New(s, func() logwatch.Notifier { return poller{s} })
 	if err := s.setUp(ctx, p.versions); err != nil {
 		s.stop()
 		client.HangUp()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/object"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
@@ -21,7 +21,7 @@ func newURL(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv("HOLDFAST_TEST_S3")
 	if server == "" {
-		missing.Skip(t, "HOLDFAST_TEST_S3 is empty; this makes it run: eval \"$(scripts/services start s3)\"")
+		testneed.Need(t, "HOLDFAST_TEST_S3 is empty; this makes it run: eval \"$(scripts/services start s3)\"")
 	}
 	before, query, _ := strings.Cut(server, "?")
 	url := before + "/" + strings.ToLower(rand.Text()) + "?" + query
@@ -56,7 +56,7 @@ func TestStore(t *testing.T) {
 				s := open(t, url, o)
 				urls[s] = url
 				return s
-			}, sessiontest.Caps{Reopen: func(t testing.TB, s session.Store) session.Store {
+			}, sessiontest.Capabilities{Reopen: func(t testing.TB, s session.Store) session.Store {
 				return open(t, urls[s], o)
 			}, Slow: true, Corrupt: corrupt})
 		})

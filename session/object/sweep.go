@@ -23,7 +23,7 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 }
 
 func (s *Store) sweep(ctx context.Context) (int, error) {
-	o, err := s.overlook(ctx)
+	o, err := s.listRoots(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -45,7 +45,7 @@ func (s *Store) sweep(ctx context.Context) (int, error) {
 			continue
 		}
 		h := newHandle(s, k.state.Meta.ID)
-		if err := h.tidy(ctx); err != nil {
+		if err := h.removeUnused(ctx); err != nil {
 			return 0, err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -28,7 +28,7 @@ const gone = -1
 // lookTime is how long one look may take: a server that has gone without a word says nothing.
 const lookTime = 5 * time.Second
 
-func (p poller) Run(ctx context.Context, b *heads.Board) {
+func (p poller) Run(ctx context.Context, b *logwatch.Watchers) {
 	tick := time.NewTicker(p.store.opt.Poll)
 	defer tick.Stop()
 	for {
@@ -44,11 +44,11 @@ func (p poller) Run(ctx context.Context, b *heads.Board) {
 			page, err := p.store.List(ctx, session.Query{ID: id})
 			switch {
 			case err != nil:
-				b.Tell(id) // who looks gets the error
+				b.Notify(id) // who looks gets the error
 			case len(page.Sessions) == 0 || page.Sessions[0].Deleted:
-				b.Saw(id, gone)
+				b.Observed(id, gone)
 			default:
-				b.Saw(id, page.Sessions[0].Head)
+				b.Observed(id, page.Sessions[0].Head)
 			}
 			return nil
 		})

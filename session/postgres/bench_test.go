@@ -30,7 +30,7 @@ func insert(b *testing.B, c *pgx.Conn, num int64, r session.Record) {
 // BenchmarkAppend takes turns with the engine's own, so that both see the same disk, and
 // tells the ratio of the two, by the median of each.
 func BenchmarkAppend(b *testing.B) {
-	at := place(b)
+	at := target(b)
 	a := create(b, open(b, at), "s")
 	script(b, at, bareTable)
 	c := dial(b, at)
@@ -56,7 +56,7 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkAppendWatched has another store that listens.
 func BenchmarkAppendWatched(b *testing.B) {
-	at := place(b)
+	at := target(b)
 	a := create(b, open(b, at), "s")
 	other := open(b, at)
 	var wg sync.WaitGroup
@@ -78,7 +78,7 @@ func BenchmarkAppendWatched(b *testing.B) {
 
 // BenchmarkAppendMany has 16 sessions that are appended to at once; it is one append.
 func BenchmarkAppendMany(b *testing.B) {
-	s := open(b, with(b, place(b), "pool_max_conns", "16"))
+	s := open(b, with(b, target(b), "pool_max_conns", "16"))
 	authors := make(chan *author, 16)
 	for i := range cap(authors) {
 		authors <- create(b, s, fmt.Sprintf("s%d", i))
@@ -97,7 +97,7 @@ func BenchmarkAppendMany(b *testing.B) {
 
 // BenchmarkInsertMany is the engine's own at 16 connections.
 func BenchmarkInsertMany(b *testing.B) {
-	at := place(b)
+	at := target(b)
 	open(b, at)
 	script(b, at, bareTable)
 	authors := make(chan int64, 16)
@@ -136,7 +136,7 @@ func fill(b *testing.B, at string, n int) {
 
 // BenchmarkTail reads the last 50 records of a session of 1 GB, and tells the median.
 func BenchmarkTail(b *testing.B) {
-	at := place(b)
+	at := target(b)
 	s := open(b, at)
 	create(b, s, "s")
 	fill(b, at, 1<<30/(len(item1500)*12))
@@ -159,4 +159,4 @@ func BenchmarkTail(b *testing.B) {
 	b.ReportMetric(float64(took[0].Microseconds()), "least-µs")
 }
 
-func BenchmarkLeaseAndList(b *testing.B) { sessiontest.Bench(b, open(b, place(b))) }
+func BenchmarkLeaseAndList(b *testing.B) { sessiontest.Bench(b, open(b, target(b))) }

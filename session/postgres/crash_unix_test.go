@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/postgres"
 )
@@ -40,7 +40,7 @@ func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{bin: os.Getenv("HOLDFAST_POSTGRES_BIN")}
 	if c.bin == "" {
-		missing.Skip(t, `HOLDFAST_POSTGRES_BIN is not set: eval "$(scripts/services start postgres)" makes this run`)
+		testneed.Need(t, `HOLDFAST_POSTGRES_BIN is not set: eval "$(scripts/services start postgres)" makes this run`)
 	}
 	dir, err := os.MkdirTemp("", "holdfast-crash-")
 	if err != nil {
@@ -51,7 +51,7 @@ func startCluster(t *testing.T) *cluster {
 	if os.Geteuid() == 0 { // the server refuses root
 		u, err := user.Lookup("postgres")
 		if err != nil {
-			missing.Skip(t, "there is no user postgres to run the server as: %v", err)
+			testneed.Need(t, "there is no user postgres to run the server as: %v", err)
 		}
 		uid, _ := strconv.Atoi(u.Uid)
 		gid, _ := strconv.Atoi(u.Gid)
@@ -243,7 +243,7 @@ func TestPatience(t *testing.T) {
 
 // A server is looked at behind each new connection: its settings may change under an open
 // store.
-func TestServerThatBeginsToLose(t *testing.T) {
+func TestDurabilityLost(t *testing.T) {
 	c := startCluster(t)
 	s := open(t, c.url)
 	script(t, c.url, "ALTER SYSTEM SET fsync = off")

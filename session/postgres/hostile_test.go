@@ -15,7 +15,7 @@ import (
 
 // What a role is set to does not change what transactions see, nor any text.
 func TestRoleWithOtherSettings(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	open(t, at)
 	role, word := "r_"+strings.ToLower(rand.Text()), "ma"+"de-up"
 	script(t, at, fmt.Sprintf("CREATE ROLE %[1]s SUPERUSER LOGIN PASSWORD '%[2]s'; ALTER ROLE %[1]s SET default_transaction_isolation = 'serializable'; ALTER ROLE %[1]s SET client_encoding = 'LATIN1'", role, word))
@@ -41,7 +41,7 @@ CREATE TRIGGER note BEFORE INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION note
 
 // Who indexes has read what is erased before that is stored: no word of it may stay.
 func TestEraseWhileIndexing(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	s := open(t, at)
 	a := create(t, s, "s")
 	if err := a.append(a.item("a hidden thing")); err != nil {
@@ -81,7 +81,7 @@ CREATE TRIGGER hold BEFORE INSERT ON search FOR EACH ROW EXECUTE FUNCTION hold()
 
 // Rows that are gone are told of, and a session that is gone does not look complete.
 func TestReadTellsWhatIsMissing(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	s := open(t, at)
 	for id, c := range map[string]struct {
 		how  string
@@ -123,7 +123,7 @@ func TestReadTellsWhatIsMissing(t *testing.T) {
 }
 
 func TestReadOfASessionDeletedMeanwhile(t *testing.T) {
-	s := open(t, place(t))
+	s := open(t, target(t))
 	a := create(t, s, "s")
 	for range 3 {
 		var more []session.Record

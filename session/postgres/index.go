@@ -162,7 +162,7 @@ func (s *Store) storeStep(ctx context.Context, c *pgx.Conn, x *indexing) error {
 			if parts == nil {
 				parts = []int{}
 			}
-			b.Queue(insertEntry, x.num, e.Seq, e.From, e.Role, []byte(e.Tool), e.Whole, parts, vector(e.Text))
+			b.Queue(insertEntry, x.num, e.Seq, e.TextSeq, e.Role, []byte(e.Tool), e.Complete, parts, vector(e.Text))
 		}
 		b.Queue(`INSERT INTO indexed (num, head, uses) VALUES ($1, $2, $3)
 ON CONFLICT (num) DO UPDATE SET head = excluded.head, uses = excluded.uses`, x.num, x.head, string(uses))

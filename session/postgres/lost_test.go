@@ -16,7 +16,7 @@ WHERE pid <> pg_backend_pid() AND application_name = $1`
 // Connections end while several append: each append is there once, or was not
 // acknowledged and is there once all the same when it is tried again.
 func TestLostConnections(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	name := "lost-" + t.Name()
 	s := open(t, with(t, at, "application_name", name))
 	const sessions, appends = 4, 60
@@ -72,7 +72,7 @@ func TestLostConnections(t *testing.T) {
 
 // A lease whose taking was cut off is taken again by the same holder, nobody asked.
 func TestLostConnectionWhileTakingALease(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	name := "lease-" + t.Name()
 	s := open(t, with(t, at, "application_name", name))
 	c := dial(t, at)
@@ -100,7 +100,7 @@ func TestLostConnectionWhileTakingALease(t *testing.T) {
 
 // Who watches hears of what another store appends although his connection ends.
 func TestWatchOutlivesItsConnection(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	name := "watch-" + t.Name()
 	s, other := open(t, with(t, at, "application_name", name)), open(t, at)
 	a := create(t, other, "s")

@@ -11,19 +11,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// maxTold bounds the sessions that one notification names, so that it stays below the
+// maxNotified bounds the sessions that one notification names, so that it stays below the
 // server's 8000 bytes. More are told by the word for all.
 const (
-	maxTold  = 300
-	toldAll  = "*"
-	newsTime = time.Second
+	maxNotified   = 300
+	toldAll       = "*"
+	notifyTimeout = time.Second
 )
 
-// news tells who watches, in this program at once, and in others behind the append, that
+// notifier tells who watches, in this program at once, and in others behind the append, that
 // sessions have grown. A notification inside the append's transaction would make all
 // commits of the database wait for each other. One that is lost, with this program, is
 // made up for by who watches: he looks from time to time.
-type news struct {
+type notifier struct {
 	store   *Store
 	channel string
 	mu      sync.Mutex
@@ -42,14 +42,14 @@ func channelOf(s *Store) string {
 	return "holdfast_" + hex.EncodeToString(b[:])
 }
 
-func (n *news) start(s *Store) {
+func (n *notifier) start(s *Store) {
 	n.store, n.channel, n.pending = s, channelOf(s), map[int64]bool{}
 	n.wake, n.ended, n.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	go n.run()
 }
 
 // stop tells what is left to tell and ends.
-func (n *news) stop() {
+func (n *notifier) stop() {
 	close(n.ended)
 	<-n.done
 }
@@ -67,21 +67,21 @@ func (s *Store) grown(num int64) {
 	}
 }
 
-func (n *news) run() {
+func (n *notifier) run() {
 	defer close(n.done)
 	for {
 		select {
 		case <-n.wake:
-			n.tell()
+			n.send()
 		case <-n.ended:
-			n.tell()
+			n.send()
 			return
 		}
 	}
 }
 
-// tell sends what is pending in one notification. An error loses it.
-func (n *news) tell() {
+// send sends what is pending in one notification. An error loses it.
+func (n *notifier) send() {
 	n.mu.Lock()
 	pending := n.pending
 	n.pending = map[int64]bool{}
@@ -90,7 +90,7 @@ func (n *news) tell() {
 		return
 	}
 	text := toldAll
-	if len(pending) <= maxTold {
+	if len(pending) <= maxNotified {
 		var b strings.Builder
 		for num := range pending {
 			if b.Len() > 0 {
@@ -100,7 +100,7 @@ func (n *news) tell() {
 		}
 		text = b.String()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.store.ctx), newsTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.store.ctx), notifyTimeout)
 	defer cancel()
 	_ = n.store.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		_, err := c.Exec(ctx, `SELECT pg_notify($1, $2)`, n.channel, text)

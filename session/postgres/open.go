@@ -22,8 +22,8 @@ const defaultSchema = "holdfast"
 // defaultConns is how many connections a store uses at most when the URL does not say.
 const defaultConns = 16
 
-// place is what a URL says.
-type place struct {
+// target is what a URL says.
+type target struct {
 	config  *pgxpool.Config
 	schema  string
 	relaxed bool
@@ -32,7 +32,7 @@ type place struct {
 
 // parse reads a URL. Besides what PostgreSQL's own programs know there are schema and
 // durability.
-func parse(text string) (*place, error) {
+func parse(text string) (*target, error) {
 	bad := func(detail string) error {
 		return &session.Error{
 			Op: "open store", Err: session.ErrInvalid, Detail: detail,
@@ -53,7 +53,7 @@ func parse(text string) (*place, error) {
 	if err != nil {
 		return nil, bad("the parameters of the URL cannot be read")
 	}
-	p := &place{schema: defaultSchema}
+	p := &target{schema: defaultSchema}
 	if word, ok := u.User.Password(); ok {
 		p.secrets = append(p.secrets, word)
 	}
@@ -99,7 +99,7 @@ func parse(text string) (*place, error) {
 }
 
 // settle says what every connection is set to.
-func (p *place) settle() {
+func (p *target) settle() {
 	c := p.config.ConnConfig
 	c.RuntimeParams["search_path"] = pgx.Identifier{p.schema}.Sanitize()
 	if c.RuntimeParams["application_name"] == "" {
@@ -127,7 +127,7 @@ const pingTime = 2 * time.Second
 // secure makes a connection one whose commits are on disk. It looks at the server, too:
 // that may have been set otherwise, or be another one, since the store was opened.
 // Stronger settings than "on" stay.
-func (p *place) secure(ctx context.Context, c *pgx.Conn) error {
+func (p *target) secure(ctx context.Context, c *pgx.Conn) error {
 	var fsync string
 	err := c.QueryRow(ctx, `SELECT current_setting('fsync'),
 CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END`).Scan(&fsync, new(*string))
@@ -141,7 +141,7 @@ CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchrono
 }
 
 // clean takes passwords out of a text.
-func (p *place) clean(text string) string {
+func (p *target) clean(text string) string {
 	for _, s := range p.secrets {
 		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
 			if form != "" {
@@ -153,7 +153,7 @@ func (p *place) clean(text string) string {
 }
 
 // String names the database and the schema, without a password.
-func (p *place) String() string {
+func (p *target) String() string {
 	c := p.config.ConnConfig
 	if strings.HasPrefix(c.Host, "/") {
 		return fmt.Sprintf("postgres://%s@/%s?host=%s&schema=%s", c.User, c.Database, c.Host, p.schema)

@@ -40,7 +40,7 @@ func TestPasswordIsNeverShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	right, _ := u.User.Password()
-	s := open(t, place(t))
+	s := open(t, target(t))
 	if strings.Contains(s.String(), right) || !strings.HasPrefix(s.String(), "postgres://") {
 		t.Errorf("the store is %s", s)
 	}
@@ -79,7 +79,7 @@ func TestForeignSchemas(t *testing.T) {
 		"no version":            "CREATE TABLE format (mark text, version text); INSERT INTO format VALUES ('holdfast sessions', 'x')",
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := place(t)
+			at := target(t)
 			u, _ := url.Parse(at)
 			schema := u.Query().Get("schema")
 			script(t, at, "CREATE SCHEMA "+schema+"; SET search_path = "+schema+"; "+tables)
@@ -96,14 +96,14 @@ func TestForeignSchemas(t *testing.T) {
 }
 
 func TestAnEmptySchemaIsTaken(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	u, _ := url.Parse(at)
 	script(t, at, "CREATE SCHEMA "+u.Query().Get("schema"))
 	create(t, open(t, at), "s")
 }
 
 func TestNewerIsRefused(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	create(t, open(t, at), "s")
 	script(t, at, "UPDATE format SET version = version + 1")
 	if _, err := postgres.Open(ctx, at, nil); !errors.Is(err, session.ErrNewer) || session.Hint(err) == "" {
@@ -113,7 +113,7 @@ func TestNewerIsRefused(t *testing.T) {
 
 // Of many that open a schema which is not there, one makes it and all have it.
 func TestSchemaIsMadeOnce(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	stores, errs := make([]*postgres.Store, 6), make([]error, 6)
 	var wg sync.WaitGroup
 	for i := range stores {
@@ -139,7 +139,7 @@ func TestSchemaIsMadeOnce(t *testing.T) {
 
 // The store's appends are durable where the server's default is that they are not.
 func TestDurabilityIsForced(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	open(t, at)
 	role := "r_" + strings.ToLower(rand.Text())
 	word := "ma" + "de-up"
@@ -165,7 +165,7 @@ CREATE TRIGGER note BEFORE INSERT OR UPDATE ON sessions FOR EACH ROW EXECUTE FUN
 }
 
 func TestClosed(t *testing.T) {
-	s := open(t, place(t))
+	s := open(t, target(t))
 	a := create(t, s, "s")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestClosed(t *testing.T) {
 
 // A page of the newest and a tail are ranges of an index, however much there is.
 func TestPlansUseIndexes(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	s := open(t, at)
 	create(t, s, "s")
 	script(t, at, `INSERT INTO records SELECT num, 1 + n, id, 0, 'item', head_digest, 'x' FROM sessions, generate_series(1, 20000) n;

@@ -61,7 +61,7 @@ func race(at string) error {
 // Two programs and the holder of the lease append to one session at once, and a third
 // takes it over in between: each seq has one winner, and who lost the lease is fenced.
 func TestTwoProcesses(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	s := open(t, at)
 	a := create(t, s, "s")
 	var outs []*strings.Builder

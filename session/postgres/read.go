@@ -34,7 +34,7 @@ WHERE coalesce(before, 0) < $5 ORDER BY seq DESC`
 // Read implements [session.Store].
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
-		sc := scan{Span: rows.NewSpan(r), store: s, id: id}
+		sc := scan{ReadRange: rows.NewSpan(r), store: s, id: id}
 		if err := sc.start(ctx); err != nil {
 			yield(session.Record{}, err)
 			return
@@ -68,7 +68,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 
 // scan is one Read under way.
 type scan struct {
-	rows.Span
+	rows.ReadRange
 	store *Store
 	id    string
 	num   int64
@@ -76,7 +76,7 @@ type scan struct {
 
 // chunk is what one step of a scan found.
 type chunk struct {
-	entries []rows.Found
+	entries []rows.ReadResult
 	more    bool // there may be another
 	err     error
 }
@@ -102,7 +102,7 @@ func (sc *scan) next(ctx context.Context) chunk {
 	if !sc.More() {
 		return chunk{}
 	}
-	entries, err := sc.fetch(ctx, sc.Low, sc.High, min(sc.Left, chunkRows))
+	entries, err := sc.fetch(ctx, sc.Low, sc.High, min(sc.Remaining, chunkRows))
 	if isCorrupt(err) || errors.Is(err, session.ErrCorrupt) {
 		entries, err = sc.single(ctx)
 	}
@@ -131,12 +131,12 @@ FROM sessions s WHERE num = $1`, sc.num).Scan(&deleted, &top)
 	if err != nil {
 		return chunk{err: err}
 	}
-	lost := sc.Lose(sc.id, top)
-	return chunk{entries: []rows.Found{lost}, more: sc.More()}
+	lost := sc.MarkLost(sc.id, top)
+	return chunk{entries: []rows.ReadResult{lost}, more: sc.More()}
 }
 
 // single fetches the record whose turn it is.
-func (sc *scan) single(ctx context.Context) ([]rows.Found, error) {
+func (sc *scan) single(ctx context.Context) ([]rows.ReadResult, error) {
 	seq := sc.Turn()
 	entries, err := sc.fetch(ctx, seq-1, seq, 1)
 	switch {
@@ -147,16 +147,16 @@ func (sc *scan) single(ctx context.Context) ([]rows.Found, error) {
 	case !errors.Is(err, session.ErrCorrupt):
 		return nil, err
 	}
-	return []rows.Found{{Record: session.Record{Seq: seq}, Err: rows.Damaged(sc.id, seq, err.Error())}}, nil
+	return []rows.ReadResult{{Record: session.Record{Seq: seq}, Err: rows.Damaged(sc.id, seq, err.Error())}}, nil
 }
 
-func (sc *scan) fetch(ctx context.Context, low, high, limit int64) (entries []rows.Found, err error) {
+func (sc *scan) fetch(ctx context.Context, low, high, limit int64) (entries []rows.ReadResult, err error) {
 	sql := chunkUp
-	if sc.Down {
+	if sc.Reverse {
 		sql = chunkDown
 	}
 	err = sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
-		entries = make([]rows.Found, 0, limit)
+		entries = make([]rows.ReadResult, 0, limit)
 		found, err := c.Query(ctx, sql, sc.num, low, high, limit, int64(chunkBytes))
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func (sc *scan) fetch(ctx context.Context, low, high, limit int64) (entries []ro
 				return err
 			}
 			r, bad := rows.Record(sc.id, seq, string(id), ms, kind, chain, payload)
-			entries = append(entries, rows.Found{Record: r, Err: bad})
+			entries = append(entries, rows.ReadResult{Record: r, Err: bad})
 		}
 		return found.Err()
 	})

@@ -46,7 +46,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 				break
 			}
 		}
-		return c.QueryRow(ctx, `SELECT count(*)`+behind).Scan(&out.Behind)
+		return c.QueryRow(ctx, `SELECT count(*)`+behind).Scan(&out.NotIndexed)
 	})
 	if err != nil {
 		return nil, err
@@ -54,23 +54,23 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 	return out, nil
 }
 
-// spot is the place of a hit in the order of hits. Its text form is a cursor.
-type spot struct {
+// hitPosition is the place of a hit in the order of hits. Its text form is a cursor.
+type hitPosition struct {
 	Time int64 `json:"t"`
 	Num  int64 `json:"n"`
 	Seq  int64 `json:"s"`
 }
 
-func (p *spot) String() string {
+func (p *hitPosition) String() string {
 	b, _ := json.Marshal(p) // numbers cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func parseSpot(cursor string) (*spot, error) {
+func parseSpot(cursor string) (*hitPosition, error) {
 	if cursor == "" {
 		return nil, nil
 	}
-	var p spot
+	var p hitPosition
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {
 		err = json.Unmarshal(b, &p)
@@ -86,7 +86,7 @@ func parseSpot(cursor string) (*spot, error) {
 
 // searchStep looks at the next texts that the index finds, behind at, and adds those
 // with the words to out. More is true when there may be others and room for them.
-func (s *Store) searchStep(ctx context.Context, c *pgxpool.Conn, q session.Search, words searchtext.Words, at *spot, out *session.Hits) (_ *spot, more bool, err error) {
+func (s *Store) searchStep(ctx context.Context, c *pgxpool.Conn, q session.Search, words searchtext.Words, at *hitPosition, out *session.Hits) (_ *hitPosition, more bool, err error) {
 	n := q.Limit - len(out.Hits) + 1
 	st := candidates(q, words, at).Add(` ORDER BY x.time_ms DESC, x.num DESC, x.seq DESC LIMIT ?`, int64(n))
 	found, err := c.Query(ctx, st.SQL(), st.Args...)
@@ -96,10 +96,10 @@ func (s *Store) searchStep(ctx context.Context, c *pgxpool.Conn, q session.Searc
 	defer found.Close()
 	seen := 0
 	for found.Next() {
-		var now spot
+		var now hitPosition
 		var e searchtext.Entry
 		var id, title, cwd, tool, payload []byte
-		if err := found.Scan(&now.Num, &now.Seq, &now.Time, &e.From, &e.Role, &tool, &e.Parts, &id, &title, &cwd, &payload); err != nil {
+		if err := found.Scan(&now.Num, &now.Seq, &now.Time, &e.TextSeq, &e.Role, &tool, &e.Parts, &id, &title, &cwd, &payload); err != nil {
 			return nil, false, err
 		}
 		e.Seq = now.Seq
@@ -127,7 +127,7 @@ func (s *Store) searchStep(ctx context.Context, c *pgxpool.Conn, q session.Searc
 
 // candidates is the query for the texts that have all the words, and may have the
 // phrases.
-func candidates(q session.Search, words searchtext.Words, at *spot) *rows.Statement {
+func candidates(q session.Search, words searchtext.Words, at *hitPosition) *rows.Statement {
 	st := dialect.Statement(16).Add(`SELECT x.num, x.seq, x.time_ms, x.source, x.role, x.tool, x.parts, s.id, s.title, s.cwd, r.payload
 FROM search x JOIN sessions s ON s.num = x.num JOIN records r ON r.num = x.num AND r.seq = x.source
 WHERE x.words @@ convert_from(?, 'UTF8')::tsquery AND s.deleted = 0 AND r.payload IS NOT NULL`, query(words))

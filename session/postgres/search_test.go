@@ -30,7 +30,7 @@ func found(t *testing.T, s *postgres.Store, q session.Search) string {
 
 // A text with more words than a tsvector holds is found by any of them, and by phrases.
 func TestSearchInATextOfManyWords(t *testing.T) {
-	s := open(t, place(t))
+	s := open(t, target(t))
 	a := create(t, s, "s")
 	var b strings.Builder
 	for i := range 200_000 {
@@ -55,7 +55,7 @@ func TestSearchInATextOfManyWords(t *testing.T) {
 // Several index at once while others append and delete: in the end all is found that is
 // there, once.
 func TestIndexAtOnce(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	s, other := open(t, at), open(t, at)
 	var wg sync.WaitGroup
 	for i := range 6 {
@@ -91,8 +91,8 @@ func TestIndexAtOnce(t *testing.T) {
 		t.Errorf("%d hits, want %d", n, 3*15)
 	}
 	hits, err := s.Search(ctx, session.Search{Words: "hay"})
-	if err != nil || hits.Behind != 0 || len(hits.Hits) != 45 || hits.Next != "" {
-		t.Errorf("%d hits, %d behind, %v", len(hits.Hits), hits.Behind, err)
+	if err != nil || hits.NotIndexed != 0 || len(hits.Hits) != 45 || hits.Next != "" {
+		t.Errorf("%d hits, %d behind, %v", len(hits.Hits), hits.NotIndexed, err)
 	}
 	if n := value(t, at, "SELECT count(*) FROM search x WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.num = x.num)"); n != "0" {
 		t.Errorf("%s texts of sessions that are gone", n)
@@ -101,7 +101,7 @@ func TestIndexAtOnce(t *testing.T) {
 
 // What is erased leaves no word in the index.
 func TestEraseLeavesNoWord(t *testing.T) {
-	at := place(t)
+	at := target(t)
 	s := open(t, at)
 	a := create(t, s, "s")
 	if err := a.append(a.item("a hidden thing")); err != nil {

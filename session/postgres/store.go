@@ -29,18 +29,18 @@ type Options struct {
 // Whoever opened it closes it.
 type Store struct {
 	*tables
-	at       *place
+	at       *target
 	patience time.Duration
 	pool     *pgxpool.Pool
 	ctx      context.Context // ends with Close
 	cancel   context.CancelCauseFunc
 	close    sync.Once
-	news     news
-	watching watching
+	news     notifier
+	watching watchers
 }
 
 // tables has the methods that the stores with tables share.
-type tables = rows.Tables
+type tables = rows.SQLStore
 
 var (
 	_ session.Store     = (*Store)(nil)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/postgres"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
@@ -27,7 +27,7 @@ func server(t testing.TB) string {
 	t.Helper()
 	s := os.Getenv("HOLDFAST_TEST_POSTGRES")
 	if s == "" {
-		missing.Skip(t, `HOLDFAST_TEST_POSTGRES is not set: eval "$(scripts/services start postgres)" makes this run`)
+		testneed.Need(t, `HOLDFAST_TEST_POSTGRES is not set: eval "$(scripts/services start postgres)" makes this run`)
 	}
 	return s
 }
@@ -47,8 +47,8 @@ func with(t testing.TB, text string, pairs ...string) string {
 	return u.String()
 }
 
-// place is the URL of a schema of the test's own, which goes with it.
-func place(t testing.TB) string {
+// target is the URL of a schema of the test's own, which goes with it.
+func target(t testing.TB) string {
 	t.Helper()
 	name := "t_" + strings.ToLower(rand.Text())
 	at := server(t)
@@ -122,11 +122,11 @@ func TestStore(t *testing.T) {
 	server(t)
 	places := map[session.Store]string{}
 	sessiontest.Run(t, func(t testing.TB) session.Store {
-		at := place(t)
+		at := target(t)
 		s := open(t, at)
 		places[s] = at
 		return s
-	}, sessiontest.Caps{
+	}, sessiontest.Capabilities{
 		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, places[s]) },
 		Corrupt: func(t testing.TB, s session.Store, id string, seq int64) {
 			what := []string{"chain = substr(chain, 2)", "payload = payload || 'x'", "chain = overlay(chain placing 'x' from 65)"}[seq%3]

@@ -45,9 +45,9 @@ func (t tx) Query(sql string, args, dest []any, row func() bool) error {
 	return found.Err()
 }
 
-func (t tx) Again() bool { return t.again }
+func (t tx) MayBeRetry() bool { return t.again }
 
-// database lends connections to the shared methods of [rows.Tables].
+// database lends connections to the shared methods of [rows.SQLStore].
 type database struct{ *Store }
 
 func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {

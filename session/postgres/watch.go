@@ -20,41 +20,41 @@ import (
 // watchPoll is how often who watches looks at the head in any case.
 const watchPoll = 2 * time.Second
 
-// watching are those who watch and the one connection that listens for them. It is there
+// watchers are those who watch and the one connection that listens for them. It is there
 // as long as somebody watches.
-type watching struct {
-	store   *Store
-	mu      sync.Mutex
-	ears    map[int64]map[*ear]bool // by the session's num
-	closed  bool
-	running sync.WaitGroup
-	stop    context.CancelFunc // ends the listener; nil when there is none
+type watchers struct {
+	store    *Store
+	mu       sync.Mutex
+	watchers map[int64]map[*watcher]bool // by the session's num
+	closed   bool
+	running  sync.WaitGroup
+	stop     context.CancelFunc // ends the listener; nil when there is none
 }
 
-// ear is one who watches. Its channel has a place for one call.
-type ear struct {
+// watcher is one who watches. Its channel has a place for one call.
+type watcher struct {
 	num  int64
 	call chan struct{}
 }
 
-func (e *ear) wake() {
+func (e *watcher) notify() {
 	select {
 	case e.call <- struct{}{}:
 	default:
 	}
 }
 
-func (w *watching) init(s *Store) { w.store, w.ears = s, map[int64]map[*ear]bool{} }
+func (w *watchers) init(s *Store) { w.store, w.watchers = s, map[int64]map[*watcher]bool{} }
 
 // add makes a session be listened for.
-func (w *watching) add(num int64) *ear {
-	e := &ear{num: num, call: make(chan struct{}, 1)}
+func (w *watchers) add(num int64) *watcher {
+	e := &watcher{num: num, call: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ears[num] == nil {
-		w.ears[num] = map[*ear]bool{}
+	if w.watchers[num] == nil {
+		w.watchers[num] = map[*watcher]bool{}
 	}
-	w.ears[num][e] = true
+	w.watchers[num][e] = true
 	if w.stop == nil && !w.closed {
 		ctx, cancel := context.WithCancel(w.store.ctx)
 		w.stop = cancel
@@ -64,21 +64,21 @@ func (w *watching) add(num int64) *ear {
 }
 
 // remove ends that; the last one to go ends the listener.
-func (w *watching) remove(e *ear) {
+func (w *watchers) remove(e *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.ears[e.num], e)
-	if len(w.ears[e.num]) == 0 {
-		delete(w.ears, e.num)
+	delete(w.watchers[e.num], e)
+	if len(w.watchers[e.num]) == 0 {
+		delete(w.watchers, e.num)
 	}
-	if len(w.ears) == 0 && w.stop != nil {
+	if len(w.watchers) == 0 && w.stop != nil {
 		w.stop()
 		w.stop = nil
 	}
 }
 
 // wait returns when the listener has ended; the store's context is over.
-func (w *watching) wait() {
+func (w *watchers) wait() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
@@ -86,31 +86,31 @@ func (w *watching) wait() {
 }
 
 // woken calls those who watch a session.
-func (w *watching) woken(num int64) {
+func (w *watchers) woken(num int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for e := range w.ears[num] {
-		e.wake()
+	for e := range w.watchers[num] {
+		e.notify()
 	}
 }
 
 // all calls everybody.
-func (w *watching) all() {
+func (w *watchers) all() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, ears := range w.ears {
+	for _, ears := range w.watchers {
 		for e := range ears {
-			e.wake()
+			e.notify()
 		}
 	}
 }
 
 // listen hears notifications, on a connection of its own that is made again when it is
 // lost. As what was told meanwhile is not heard, everybody looks then.
-func (w *watching) listen(ctx context.Context) {
+func (w *watchers) listen(ctx context.Context) {
 	pause := 50 * time.Millisecond
 	for ctx.Err() == nil {
-		if w.hear(ctx) {
+		if w.receive(ctx) {
 			pause = 50 * time.Millisecond
 		}
 		_ = wait.For(ctx, pause)
@@ -118,8 +118,8 @@ func (w *watching) listen(ctx context.Context) {
 	}
 }
 
-// hear listens until that fails, and tells whether it ever did.
-func (w *watching) hear(ctx context.Context) bool {
+// receive listens until that fails, and tells whether it ever did.
+func (w *watchers) receive(ctx context.Context) bool {
 	c, err := pgx.ConnectConfig(ctx, w.store.at.config.ConnConfig)
 	if err != nil {
 		return false

@@ -33,7 +33,7 @@ func ExampleNew() {
 		err = l.Close()
 	}
 	fmt.Println(err)
-	r, err := session.New(original, nil).CopyTo(ctx, clean, nil)
+	r, err := session.New(original, nil).ReplicateAll(ctx, clean, nil)
 	fmt.Println(r.OK(), err)
 	m, err := session.New(clean, nil).Get(ctx, "s")
 	fmt.Println(m.Title, err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -58,7 +58,7 @@ var (
 // Unwrap returns the inner store.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// Masks tells [session.Sessions.Ship] that the store takes records without their secrets.
+// Masks tells [session.Sessions.Replicate] that the store takes records without their secrets.
 func (s *Store) Masks() bool { return true }
 
 // Close closes the inner store. Closing twice does nothing.
@@ -155,7 +155,7 @@ func closed(op, id string) error {
 
 // Watch implements [session.Watcher].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return heads.Until(ctx, s.life, s.inner, id, after)
+	return logwatch.WatchUntil(ctx, s.life, s.inner, id, after)
 }
 
 // PutMeta implements [session.Rebuilder]: the texts of m are masked.

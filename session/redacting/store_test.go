@@ -42,7 +42,7 @@ func open(t testing.TB, inner session.Store, o *redacting.Options) *redacting.St
 }
 
 func TestStore(t *testing.T) {
-	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, memory.New(), nil) }, sessiontest.Caps{
+	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, memory.New(), nil) }, sessiontest.Capabilities{
 		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, s.(*redacting.Store).Unwrap(), nil) },
 	})
 }
@@ -159,21 +159,21 @@ func TestCopyOn(t *testing.T) {
 	primary, inner := memory.New(), memory.New()
 	write(t, primary, "a")
 	clean := open(t, inner, nil)
-	if r, err := session.New(primary, nil).CopyTo(t.Context(), clean, nil); err != nil || !r.OK() {
+	if r, err := session.New(primary, nil).ReplicateAll(t.Context(), clean, nil); err != nil || !r.OK() {
 		t.Fatalf("copy: %+v %v", r, err)
 	}
 	// From a masked store into another that masks, but into no other.
 	next := open(t, memory.New(), nil)
-	if r, err := session.New(clean, nil).CopyTo(t.Context(), next, nil); err != nil || !r.OK() {
+	if r, err := session.New(clean, nil).ReplicateAll(t.Context(), next, nil); err != nil || !r.OK() {
 		t.Fatalf("copy on: %+v %v", r, err)
 	}
-	r, err := session.New(clean, nil).CopyTo(t.Context(), memory.New(), nil)
+	r, err := session.New(clean, nil).ReplicateAll(t.Context(), memory.New(), nil)
 	if err != nil || len(r.Faults) != 1 || !errors.Is(r.Faults[0].Err, session.ErrSealed) {
 		t.Fatalf("copy into a plain store: %+v %v", r, err)
 	}
 	// As it lies there it can be copied anywhere.
 	raw := memory.New()
-	if r, err := session.New(inner, nil).CopyTo(t.Context(), raw, nil); err != nil || !r.OK() {
+	if r, err := session.New(inner, nil).ReplicateAll(t.Context(), raw, nil); err != nil || !r.OK() {
 		t.Fatalf("copy as it is: %+v %v", r, err)
 	}
 	if r, err := session.New(open(t, raw, nil), nil).Verify(t.Context(), "a"); err != nil || !r.OK() {
@@ -196,7 +196,7 @@ func TestOverEncrypted(t *testing.T) {
 	}
 	primary, clean := memory.New(), open(t, sealed, nil)
 	write(t, primary, "a")
-	if r, err := session.New(primary, nil).CopyTo(t.Context(), clean, nil); err != nil || !r.OK() {
+	if r, err := session.New(primary, nil).ReplicateAll(t.Context(), clean, nil); err != nil || !r.OK() {
 		t.Fatalf("copy: %+v %v", r, err)
 	}
 	if r, err := session.New(clean, nil).Verify(t.Context(), "a"); err != nil || !r.OK() {
@@ -209,7 +209,7 @@ func TestErasedIsErased(t *testing.T) {
 	write(t, primary, "a")
 	clean := open(t, memory.New(), nil)
 	for range 2 {
-		if _, err := session.New(primary, nil).Ship(t.Context(), clean, "a"); err != nil {
+		if _, err := session.New(primary, nil).Replicate(t.Context(), clean, "a"); err != nil {
 			t.Fatal(err)
 		}
 		r, err := session.New(clean, nil).Verify(t.Context(), "a")

@@ -25,7 +25,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	// The scripts take what fits one call; each is a step of its own, and all may be
 	// repeated. The first one finds out about the greatest and the least.
 	const most = 5000
-	if _, err := s.write(ctx, "erase", id, eraseScript(), append([]any{epoch}, ends(args[1:])...)...); err != nil {
+	if _, err := s.write(ctx, "erase", id, eraseScript(), append([]any{epoch}, firstLast(args[1:])...)...); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(args[1:], most) {

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ends are the first and the last of a list.
-func ends(list []any) []any {
+// firstLast are the first and the last of a list.
+func firstLast(list []any) []any {
 	if len(list) < 2 {
 		return list
 	}

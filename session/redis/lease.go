@@ -28,7 +28,7 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 		if out.word(0) == "ok" {
 			h.Epoch = out.number(1)
 			if former.Epoch != 0 {
-				h = h.From(former)
+				h = h.TakenFrom(former)
 			}
 			return h, nil
 		}
@@ -80,7 +80,7 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 // leaseText is a lease without its epoch, which is kept beside it, around the place where
 // the server puts its time. Whom it was taken from is kept beside it, too.
 func leaseText(op, id string, l session.Lease) (before, after string, err error) {
-	l.Epoch, l.Former = 0, nil
+	l.Epoch, l.Previous = 0, nil
 	before, after, err = rows.LeaseParts(l)
 	if err != nil { // a year beyond 9999
 		return "", "", &session.Error{Op: op, Session: id, Err: session.ErrInvalid, Detail: err.Error()}
@@ -98,7 +98,7 @@ func parseLease(id string, out answer) (l session.Lease, err error) {
 		if err = json.Unmarshal([]byte(out.word(5)), &was); err == nil {
 			was.Epoch, err = strconv.ParseInt(out.word(4), 10, 64)
 		}
-		l = l.From(was)
+		l = l.TakenFrom(was)
 	}
 	if err != nil {
 		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: fmt.Sprint("the lease: ", err)}

@@ -66,7 +66,7 @@ func sets(q *session.Query) []any {
 	default:
 		out = append(out, "by:run:"+q.Run)
 	}
-	if q.Asked {
+	if q.WithQuestions {
 		out = append(out, "by:asked")
 	}
 	return out

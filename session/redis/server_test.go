@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/freeport"
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -43,7 +43,7 @@ func own(t testing.TB, settings ...string) *instance {
 func prepare(t testing.TB) *instance {
 	t.Helper()
 	if os.Getenv("HOLDFAST_TEST_REDIS_SERVER") == "" {
-		missing.Skip(t, `HOLDFAST_TEST_REDIS_SERVER names no program: eval "$(scripts/services env redis)"`)
+		testneed.Need(t, `HOLDFAST_TEST_REDIS_SERVER names no program: eval "$(scripts/services env redis)"`)
 	}
 	dir, err := os.MkdirTemp("", "hf-redis-*") // a socket's path is short
 	if err != nil {

@@ -29,7 +29,7 @@ type Store struct {
 	timeout time.Duration
 	base    string // what all keys begin with
 	db      *redis.Client
-	news    news
+	news    subscriber
 
 	mu     sync.Mutex
 	closed chan struct{}

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	client "github.com/holdfast-dev/holdfast/internal/redis"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/redis"
 	"github.com/holdfast-dev/holdfast/session/sessiontest"
 )
 
 func TestStore(t *testing.T) {
-	sessiontest.Run(t, func(t testing.TB) session.Store { return fresh(t) }, sessiontest.Caps{
+	sessiontest.Run(t, func(t testing.TB) session.Store { return fresh(t) }, sessiontest.Capabilities{
 		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, s.(*opened).url) },
 		Corrupt: func(t testing.TB, s session.Store, id string, seq int64) {
 			url := s.(*opened).url
@@ -53,7 +53,7 @@ func TestCluster(t *testing.T) {
 		}
 		ok = strings.Contains(info, "cluster_state:ok")
 	}
-	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, placeOn(t, url)) }, sessiontest.Caps{
+	sessiontest.Run(t, func(t testing.TB) session.Store { return open(t, placeOn(t, url)) }, sessiontest.Capabilities{
 		Reopen: func(t testing.TB, s session.Store) session.Store { return open(t, s.(*opened).url) },
 		Slow:   true,
 	})
@@ -216,7 +216,7 @@ func server(t testing.TB) string {
 	t.Helper()
 	u := os.Getenv("HOLDFAST_TEST_REDIS")
 	if u == "" {
-		missing.Skip(t, `HOLDFAST_TEST_REDIS names no server: eval "$(scripts/services start redis)"`)
+		testneed.Need(t, `HOLDFAST_TEST_REDIS names no server: eval "$(scripts/services start redis)"`)
 	}
 	return u
 }

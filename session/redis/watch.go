@@ -59,9 +59,9 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	}
 }
 
-// news hears what the scripts publish. Its goroutine runs from the first watcher until
+// subscriber hears what the scripts publish. Its goroutine runs from the first watcher until
 // the store is closed.
-type news struct {
+type subscriber struct {
 	store *Store
 
 	mu       sync.Mutex
@@ -71,10 +71,10 @@ type news struct {
 	done     sync.WaitGroup
 }
 
-func (n *news) start(s *Store) { n.store, n.watchers = s, map[string]map[chan struct{}]bool{} }
+func (n *subscriber) start(s *Store) { n.store, n.watchers = s, map[string]map[chan struct{}]bool{} }
 
 // join returns a channel that tells when there is news, and what ends that.
-func (n *news) join(channel string) (<-chan struct{}, func()) {
+func (n *subscriber) join(channel string) (<-chan struct{}, func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	wake := make(chan struct{}, 1)
@@ -86,15 +86,15 @@ func (n *news) join(channel string) (<-chan struct{}, func()) {
 		if n.sub == nil {
 			n.sub = n.store.db.Subscriber()
 			n.done.Add(1)
-			go n.hear(n.sub)
+			go n.listen(n.sub)
 		}
 		n.sub.Subscribe(channel)
 	}
 	n.watchers[channel][wake] = true
-	return wake, func() { n.leave(channel, wake) }
+	return wake, func() { n.unsubscribe(channel, wake) }
 }
 
-func (n *news) leave(channel string, wake chan struct{}) {
+func (n *subscriber) unsubscribe(channel string, wake chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.watchers[channel], wake)
@@ -106,14 +106,14 @@ func (n *news) leave(channel string, wake chan struct{}) {
 	}
 }
 
-// hear wakes the watchers of a channel when something is said on it, and when it was
+// listen wakes the watchers of a channel when something is said on it, and when it was
 // subscribed to: before that something may have been missed.
-func (n *news) hear(sub *redis.Subscriber) {
+func (n *subscriber) listen(sub *redis.Subscriber) {
 	defer n.done.Done()
 	for {
 		channel, err := sub.Next()
 		if err == nil {
-			n.tell(channel)
+			n.notify(channel)
 			continue
 		}
 		if errors.Is(err, redis.ErrClosed) {
@@ -127,7 +127,7 @@ func (n *news) hear(sub *redis.Subscriber) {
 	}
 }
 
-func (n *news) tell(channel string) {
+func (n *subscriber) notify(channel string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for wake := range n.watchers[channel] {
@@ -138,7 +138,7 @@ func (n *news) tell(channel string) {
 	}
 }
 
-func (n *news) stop() {
+func (n *subscriber) stop() {
 	n.mu.Lock()
 	n.stopped = true
 	sub := n.sub

@@ -94,7 +94,7 @@ func TestDefectiveStore(t *testing.T) {
 	}
 	sessiontest.Run(t, func(testing.TB) session.Store {
 		return &bad{Store: memory.New(), name: name, last: map[string]session.Batch{}}
-	}, sessiontest.Caps{})
+	}, sessiontest.Capabilities{})
 }
 
 func (b *bad) is(name string) bool { return b.name == name }
@@ -190,7 +190,7 @@ func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
 	case b.is("lists who works for others"):
 		q.Unowned = false
 	case b.is("lists who does not ask"):
-		q.Asked = false
+		q.WithQuestions = false
 	case b.is("matches ids by pattern") && strings.Contains(q.Tag, "_"):
 		q.Tag = ""
 	}

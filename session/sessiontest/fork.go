@@ -46,7 +46,7 @@ func testForkCut(e *env) {
 	w := e.create("parent")
 	e.append(w, w.items(5)...)
 	f, first := forked(w, "fork", 5)
-	e.append(f, first, f.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}))
+	e.append(f, first, f.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "item-2", Messages: 1}))
 	same(e, "fork", e.read(e.store, "fork", session.Range{}), f.all)
 	if m := e.meta(e.store, "fork"); m.MessageCount != 1 || m.Head != 7 {
 		e.Fatalf("meta of the fork: %+v", m)

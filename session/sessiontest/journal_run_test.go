@@ -16,5 +16,5 @@ func TestJournal(t *testing.T) {
 		}
 		t.Cleanup(func() { j.Close() })
 		return j
-	}, sessiontest.Caps{})
+	}, sessiontest.Capabilities{})
 }

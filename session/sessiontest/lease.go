@@ -226,16 +226,16 @@ func testLeaseLeft(e *env) {
 		if err != nil || held == nil {
 			e.Fatalf("%s: %+v %v", what, held, err)
 		}
-		if held.Left != nil && *held.Left > held.TTL {
-			e.Errorf("%s: %v of %v are left", what, *held.Left, held.TTL)
+		if held.Remaining != nil && *held.Remaining > held.TTL {
+			e.Errorf("%s: %v of %v are left", what, *held.Remaining, held.TTL)
 		}
-		return held.Left
+		return held.Remaining
 	}
 	for name, skew := range map[string]time.Duration{"a clock that is behind": -time.Hour, "a clock that is ahead": time.Hour} {
 		now := time.Now().UTC().Truncate(time.Second).Add(skew)
 		want := session.Lease{Holder: session.Holder{ID: name}, Since: now, Expires: now.Add(time.Minute), TTL: time.Minute}
 		got, err := l.Acquire(e.ctx(), "s", want, func(held session.Lease) bool {
-			if held.Left != nil && *held.Left <= 0 {
+			if held.Remaining != nil && *held.Remaining <= 0 {
 				e.Errorf("%s: %+v has run out", name, held)
 			}
 			return true
@@ -274,19 +274,19 @@ func testLeaseFormer(e *env) {
 			e.Fatalf("%s: %+v %v", what, held, err)
 		}
 		switch {
-		case want == 0 && held.Former != nil:
-			e.Errorf("%s: taken from %+v", what, held.Former)
-		case want != 0 && (held.Former == nil || held.Former.Epoch != want || held.Former.Holder.ID == ""):
-			e.Errorf("%s: taken from %+v, want epoch %d", what, held.Former, want)
+		case want == 0 && held.Previous != nil:
+			e.Errorf("%s: taken from %+v", what, held.Previous)
+		case want != 0 && (held.Previous == nil || held.Previous.Epoch != want || held.Previous.Holder.ID == ""):
+			e.Errorf("%s: taken from %+v, want epoch %d", what, held.Previous, want)
 		}
 	}
 	first, err := l.Acquire(e.ctx(), "s", lease("a"), never)
-	if err != nil || first.Former != nil {
+	if err != nil || first.Previous != nil {
 		e.Fatalf("%+v %v", first, err)
 	}
 	former("nobody had it", 0)
 	second, err := l.Acquire(e.ctx(), "s", lease("b"), always)
-	if err != nil || second.Former == nil || second.Former.Epoch != first.Epoch || second.Former.Holder.ID != "a" {
+	if err != nil || second.Previous == nil || second.Previous.Epoch != first.Epoch || second.Previous.Holder.ID != "a" {
 		e.Fatalf("%+v %v", second, err)
 	}
 	former("stolen", first.Epoch)
@@ -309,7 +309,7 @@ func testLeaseFormer(e *env) {
 		e.Fatal(err)
 	}
 	third, err := l.Acquire(e.ctx(), "s", lease("c"), never)
-	if err != nil || third.Former != nil {
+	if err != nil || third.Previous != nil {
 		e.Errorf("%+v %v", third, err)
 	}
 	former("released", 0)

@@ -27,7 +27,7 @@ func testMeta(e *env) {
 		{w.item("the first prompt"), w.item("the second")},
 		{w.next(session.KindItem, session.ItemDraft(answer.MustEncode(), false, nil).Payload)},
 		{w.rename("new title")},
-		{w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}), w.item("after the cut")},
+		{w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "item-2", Messages: 1}), w.item("after the cut")},
 		{w.next(session.KindItem, session.ItemDraft(answer.MustEncode(), true, nil).Payload)},
 		{w.rename("")},
 	} {
@@ -57,7 +57,7 @@ func testPutMeta(e *env) {
 	if err != nil || len(p.Sessions) != 1 {
 		e.Fatalf("the list does not know the new meta: %v %v", p, err)
 	}
-	if got := ids(e.list(session.Query{Asked: true})); len(got) != 1 {
+	if got := ids(e.list(session.Query{WithQuestions: true})); len(got) != 1 {
 		e.Fatalf("the list of those who ask does not know the new meta: %v", got)
 	}
 	e.append(w, w.item("one more"))

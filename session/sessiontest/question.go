@@ -73,7 +73,7 @@ func testQuestions(e *env) {
 }
 
 func testListAsked(e *env) {
-	if got := e.list(session.Query{Asked: true}); len(got.Sessions) != 0 || got.Next != "" {
+	if got := e.list(session.Query{WithQuestions: true}); len(got.Sessions) != 0 || got.Next != "" {
 		e.Fatalf("nobody asks, and: %v", got)
 	}
 	asks := func(id string, at time.Duration, o session.Opened) *writer {
@@ -88,7 +88,7 @@ func testListAsked(e *env) {
 	asks("e", 3*time.Minute, session.Opened{Project: "p"})
 	check := func(q session.Query, want ...string) {
 		e.Helper()
-		q.Asked = true
+		q.WithQuestions = true
 		if got := ids(e.list(q)); !slices.Equal(got, want) {
 			e.Fatalf("%+v lists %v, want %v", q, got, want)
 		}
@@ -98,7 +98,7 @@ func testListAsked(e *env) {
 	check(session.Query{Project: "p"}, "e", "a")
 	check(session.Query{Project: "p", Limit: 1}, "e")
 	check(session.Query{Tag: "x"}, "c")
-	p := e.list(session.Query{Asked: true, Limit: 2})
+	p := e.list(session.Query{WithQuestions: true, Limit: 2})
 	check(session.Query{After: p.Next}, "a")
 	e.append(c, c.answer("c asks"), c.item("and on"))
 	check(session.Query{}, "e", "a")

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Caps says what a store can and cannot do. The zero value suits most.
-type Caps struct {
+// Capabilities says what a store can and cannot do. The zero value suits most.
+type Capabilities struct {
 	// Reopen opens a second client of the data behind s while s stays open, as
 	// another process would. Nil when there is no such thing.
 	Reopen func(t testing.TB, s session.Store) session.Store
@@ -39,7 +39,7 @@ func (e *env) few(n, less int) int {
 
 // Run runs the kit on stores that open returns. Every call of open must return
 // a new, empty store and arrange, with t.Cleanup, for it to be closed.
-func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
+func Run(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities) {
 	for _, c := range []struct {
 		name string
 		test func(*env)
@@ -138,7 +138,7 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Caps) {
 type env struct {
 	*testing.T
 	open  func(testing.TB) session.Store
-	caps  Caps
+	caps  Capabilities
 	store session.Store
 }
 

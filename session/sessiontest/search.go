@@ -18,7 +18,7 @@ import (
 // beside it. Every call of open must return a new, empty store and its searcher, and
 // arrange, with t.Cleanup, for both to be closed. [Run] calls it for a store that is a
 // Searcher; without one its subtests are skipped.
-func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Searcher), caps Caps) {
+func RunSearch(t *testing.T, open func(t testing.TB) (session.Store, session.Searcher), caps Capabilities) {
 	for _, c := range []struct {
 		name string
 		test func(*finder)
@@ -364,7 +364,7 @@ func testSearchForks(f *finder) {
 	f.said(w, "needle one", "needle two", "needle three")
 	k := f.fork(w, "fork", 3)
 	f.said(k, "needle of the fork")
-	f.append(w, w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", Cut: "item-2", Messages: 1}))
+	f.append(w, w.payload(record.KindRewrite, session.Rewrite{Reason: "truncate", TruncateAfter: "item-2", Messages: 1}))
 	f.index()
 	f.finds(session.Search{Words: "needle", Session: "fork"}, "fork:5")
 	got := f.find(session.Search{Words: "needle"})
@@ -381,14 +381,14 @@ func testSearchFollows(f *finder) {
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "s:2")
 	f.said(w, "needle two")
-	if h := f.hits(session.Search{Words: "needle"}); len(h.Hits) == 1 && h.Behind == 0 {
+	if h := f.hits(session.Search{Words: "needle"}); len(h.Hits) == 1 && h.NotIndexed == 0 {
 		f.Fatal("the index is behind and does not say so")
 	}
 	f.together(4, func(int) error { return f.search.Index(f.ctx()) }) // at once
 	f.index()
 	f.finds(session.Search{Words: "needle"}, "s:2", "s:3")
-	if h := f.hits(session.Search{Words: "needle"}); h.Behind != 0 {
-		f.Fatalf("%d sessions are behind an index that is up to date", h.Behind)
+	if h := f.hits(session.Search{Words: "needle"}); h.NotIndexed != 0 {
+		f.Fatalf("%d sessions are behind an index that is up to date", h.NotIndexed)
 	}
 	f.append(w, w.rename("another title"), w.trash("2026-01-02T03:04:05Z"))
 	f.index()

@@ -16,9 +16,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// deed is something that a client does with a leased session, as the linearizability
+// operation is something that a client does with a leased session, as the linearizability
 // checker sees it.
-type deed struct {
+type operation struct {
 	what   string // "take", "release", "append" or "look"
 	epoch  int64  // of the lease with which it appends or that it gives back
 	expect session.Digest
@@ -32,8 +32,8 @@ type outcome struct {
 	head  session.Digest
 }
 
-// leased is a session as the checker sees it. Epoch 0 means that nobody holds it.
-type leased struct {
+// leaseState is a session as the checker sees it. Epoch 0 means that nobody holds it.
+type leaseState struct {
 	head  session.Digest
 	epoch int64
 	last  int64
@@ -42,12 +42,12 @@ type leased struct {
 // leaseModel is a head that only who holds the last lease may change, by
 // compare-and-set.
 var leaseModel = porcupine.Model{
-	Init: func() any { return leased{} },
+	Init: func() any { return leaseState{} },
 	Step: func(state, input, output any) (bool, any) {
-		s, in, out := state.(leased), input.(deed), output.(outcome)
+		s, in, out := state.(leaseState), input.(operation), output.(outcome)
 		switch in.what {
 		case "take":
-			return out.epoch > s.last, leased{s.head, out.epoch, out.epoch}
+			return out.epoch > s.last, leaseState{s.head, out.epoch, out.epoch}
 		case "release":
 			if s.epoch == in.epoch {
 				s.epoch = 0
@@ -77,7 +77,7 @@ type history struct {
 	ops  []porcupine.Operation
 }
 
-func (h *history) do(client int, in deed, f func() outcome) outcome {
+func (h *history) do(client int, in operation, f func() outcome) outcome {
 	from := h.tick.Add(1)
 	out := f()
 	h.mu.Lock()
@@ -95,11 +95,11 @@ func testTakeoverRace(e *env) {
 	w, r := opened("s", session.Opened{})
 	e.append(w, r)
 	h := &history{}
-	h.do(clients, deed{what: "append", digest: w.prev}, func() outcome { return outcome{} })
+	h.do(clients, operation{what: "append", digest: w.prev}, func() outcome { return outcome{} })
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {
-			t := taker{e: e, h: h, client: i, store: stores[i%len(stores)]}
+			t := takeoverClient{e: e, h: h, client: i, store: stores[i%len(stores)]}
 			for n := range e.few(12, 6) {
 				if !t.round(n) {
 					return
@@ -117,8 +117,8 @@ func testTakeoverRace(e *env) {
 	rising(e, e.read(e.store, "s", session.Range{After: 1}))
 }
 
-// taker is one client of the race.
-type taker struct {
+// takeoverClient is one client of the race.
+type takeoverClient struct {
 	e      *env
 	h      *history
 	client int
@@ -127,12 +127,12 @@ type taker struct {
 }
 
 // round takes the lease now and then, and appends at the head that it sees.
-func (t *taker) round(n int) bool {
+func (t *takeoverClient) round(n int) bool {
 	e := t.e
 	if n%3 == 0 {
 		l, _ := session.As[session.Leaser](t.store)
 		var err error
-		t.epoch = t.h.do(t.client, deed{what: "take"}, func() outcome {
+		t.epoch = t.h.do(t.client, operation{what: "take"}, func() outcome {
 			var got session.Lease
 			got, err = l.Acquire(e.ctx(), "s", lease(fmt.Sprint(t.client)), always)
 			return outcome{epoch: got.Epoch}
@@ -144,7 +144,7 @@ func (t *taker) round(n int) bool {
 	}
 	var m session.Meta
 	var err error
-	t.h.do(t.client, deed{what: "look"}, func() outcome {
+	t.h.do(t.client, operation{what: "look"}, func() outcome {
 		var p session.Page
 		if p, err = t.store.List(e.ctx(), session.Query{ID: "s"}); err == nil {
 			m = p.Sessions[0]
@@ -157,7 +157,7 @@ func (t *taker) round(n int) bool {
 	}
 	mine := &writer{id: "s", seq: m.Head, prev: m.HeadDigest, now: epoch}
 	r := mine.item(fmt.Sprintf("%d client %d round %d", t.epoch, t.client, n))
-	t.h.do(t.client, deed{what: "append", epoch: t.epoch, expect: m.HeadDigest, digest: r.Digest}, func() outcome {
+	t.h.do(t.client, operation{what: "append", epoch: t.epoch, expect: m.HeadDigest, digest: r.Digest}, func() outcome {
 		err = t.store.Append(e.ctx(), "s", batch(t.epoch, r))
 		for _, known := range []error{session.ErrConflict, session.ErrFenced} {
 			if errors.Is(err, known) {
@@ -173,7 +173,7 @@ func (t *taker) round(n int) bool {
 	}
 	if n%5 == 4 {
 		l, _ := session.As[session.Leaser](t.store)
-		t.h.do(t.client, deed{what: "release", epoch: t.epoch}, func() outcome {
+		t.h.do(t.client, operation{what: "release", epoch: t.epoch}, func() outcome {
 			err = l.Release(e.ctx(), "s", session.Lease{Epoch: t.epoch})
 			return outcome{}
 		})

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	board "github.com/holdfast-dev/holdfast/internal/session/heads"
+	board "github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
 // patience is how long the kit waits for what must come. Nothing is timed.
 const patience = 30 * time.Second
 
-// news is what a watcher yields.
-type news struct {
+// watchEvent is what a watcher yields.
+type watchEvent struct {
 	head int64
 	err  error
 }
@@ -26,7 +26,7 @@ type news struct {
 // watching is one watcher under way.
 type watching struct {
 	e    *env
-	ch   chan news
+	ch   chan watchEvent
 	stop context.CancelFunc
 }
 
@@ -42,7 +42,7 @@ func heads(ctx context.Context, s session.Store, id string, after int64) iter.Se
 		defer board.Close()
 		go func() {
 			for ctx.Err() == nil {
-				board.Tell(id)
+				board.Notify(id)
 				time.Sleep(5 * time.Millisecond)
 			}
 		}()
@@ -53,13 +53,13 @@ func heads(ctx context.Context, s session.Store, id string, after int64) iter.Se
 // watch begins to watch. The subtest's end waits for it.
 func (e *env) watch(s session.Store, id string, after int64) *watching {
 	ctx, cancel := context.WithCancel(e.ctx())
-	w := &watching{e, make(chan news, 10_000), cancel}
+	w := &watching{e, make(chan watchEvent, 10_000), cancel}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(w.ch)
 		for head, err := range heads(ctx, s, id, after) {
-			w.ch <- news{head, err}
+			w.ch <- watchEvent{head, err}
 		}
 	}()
 	e.Cleanup(func() {
@@ -74,14 +74,14 @@ func (e *env) watch(s session.Store, id string, after int64) *watching {
 }
 
 // next is what the watcher yields next; false when it has ended.
-func (w *watching) next() (news, bool) {
+func (w *watching) next() (watchEvent, bool) {
 	w.e.Helper()
 	select {
 	case n, ok := <-w.ch:
 		return n, ok
 	case <-time.After(patience):
 		w.e.Fatal("the watcher tells nothing")
-		return news{}, false
+		return watchEvent{}, false
 	}
 }
 

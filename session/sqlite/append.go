@@ -11,7 +11,7 @@ import (
 // meta in one go, as [session.Meta.Apply] does.
 const (
 	advanceWhere = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
-	// advancePlain is the whole of it for a batch that is [rows.Plain] and has a lease.
+	// advancePlain is the whole of it for a batch that is [rows.IsItemsOnly] and has a lease.
 	advancePlain = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?, messages = messages + ?,
   model = coalesce(?, model), first_prompt = CASE first_prompt WHEN '' THEN ? ELSE first_prompt END` + advanceWhere + advanceLeased
 	advanceLeased = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
@@ -41,7 +41,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		return c.append(id, &b)
 	})
 	if err == nil {
-		s.board.Tell(id)
+		s.board.Notify(id)
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func (c *conn) append(id string, b *session.Batch) error {
 }
 
 func (c *conn) advance(num int64, id string, b *session.Batch) (int64, error) {
-	if d := &b.Delta; b.Epoch != 0 && rows.Plain(d) {
+	if d := &b.Delta; b.Epoch != 0 && rows.IsItemsOnly(d) {
 		return c.exec(advancePlain, d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes, int64(d.Messages),
 			rows.Model(d), d.Prompt, num, id, b.Expect, b.Epoch)
 	}

@@ -173,10 +173,10 @@ func (c *conn) Query(sql string, args, dest []any, row func() bool) error {
 	}, args...)
 }
 
-// Again implements [rows.Tx]: no connection to a file is lost.
-func (c *conn) Again() bool { return false }
+// MayBeRetry implements [rows.Tx]: no connection to a file is lost.
+func (c *conn) MayBeRetry() bool { return false }
 
-// database lends connections to the shared methods of [rows.Tables].
+// database lends connections to the shared methods of [rows.SQLStore].
 type database struct {
 	*Store
 	unsynced bool // writes do not wait for the disk

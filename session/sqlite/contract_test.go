@@ -11,7 +11,7 @@ import (
 func TestContract(t *testing.T) {
 	sessiontest.Run(t, func(t testing.TB) session.Store {
 		return fresh(t)
-	}, sessiontest.Caps{
+	}, sessiontest.Capabilities{
 		Reopen: func(t testing.TB, s session.Store) session.Store {
 			return open(t, s.(*sqlite.Store).Path())
 		},

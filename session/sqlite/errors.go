@@ -109,9 +109,9 @@ func ofWriting(e *modernc.Error) bool {
 	return ofSyncing(e)
 }
 
-// gone tells whether the paths no longer lead to the files that SQLite has open: it would go
+// isReplaced tells whether the paths no longer lead to the files that SQLite has open: it would go
 // on writing to what nobody can open again.
-func (s *Store) gone() error {
+func (s *Store) isReplaced() error {
 	if err := s.replaced(s.path, s.file); err != nil || s.journal == nil {
 		return err
 	}

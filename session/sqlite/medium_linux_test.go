@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -50,7 +50,7 @@ func mount(t *testing.T, source, fstype string, flags uintptr, data string) stri
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount(source, dir, fstype, flags, data); err != nil {
-		missing.Root(t, "mounting")
+		testneed.Root(t, "mounting")
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
@@ -72,7 +72,7 @@ func TestReadOnlyMedium(t *testing.T) {
 }
 
 func TestNoPermission(t *testing.T) {
-	missing.User(t)
+	testneed.User(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sessions.db")
 	open(t, path).Close()

@@ -154,7 +154,7 @@ func migrates(t *testing.T, path string, want map[string]session.Meta) {
 		if v := raw(t, path, "PRAGMA user_version"); v != "4" {
 			t.Errorf("version %s", v)
 		}
-		p, err := s.List(ctx, session.Query{Asked: true})
+		p, err := s.List(ctx, session.Query{WithQuestions: true})
 		var ids []string
 		for _, m := range p.Sessions {
 			ids = append(ids, m.ID)

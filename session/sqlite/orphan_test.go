@@ -12,7 +12,7 @@ import (
 
 // A session whose row is gone while its records are there is damaged, in lists, when it is
 // loaded and when it is restored; repair makes its row anew.
-func TestARowIsGone(t *testing.T) {
+func TestMissingRow(t *testing.T) {
 	for _, tt := range []struct {
 		name, sql string
 		ids       []string // that are listed then

@@ -51,7 +51,7 @@ func worked(b *testing.B, s *session.Sessions, id string, turns int) {
 			}
 			saved := record.FileSaved{Use: use, Path: "/src/file.go"}
 			saved.Describe(0o644, int64(len(content)), session.Digest(sha256.Sum256(content)).String())
-			saved.Keep(content, nil)
+			saved.SetContent(content, nil)
 			payload, err := saved.Payload()
 			if err != nil {
 				b.Fatal(err)

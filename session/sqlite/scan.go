@@ -33,9 +33,9 @@ const (
   FROM sessions WHERE id = ?`
 )
 
-// maxSpread is how many rows may be passed over, on average, for one record
+// maxSkippedRows is how many rows may be passed over, on average, for one record
 // read by row. A row that is passed over costs about as much as an index entry.
-const maxSpread = 2
+const maxSkippedRows = 2
 
 // scan is one Read under way: what is left of it is the records with a seq
 // above low and not above high.
@@ -103,7 +103,7 @@ func (sc *scan) next(ctx context.Context, spare []entry) chunk {
 		}
 		err := f.byKey(c)
 		if isCorrupt(err) && sc.low < sc.high {
-			f.lose(err)
+			f.markLost(err)
 			return nil
 		}
 		return err
@@ -150,7 +150,7 @@ func (f *fetch) byRow(c *conn) error {
 		return err
 	}
 	base, from, to := asInt(r[0]), asInt(r[1]), asInt(r[2])
-	if to-from >= maxSpread*int64(f.limit) {
+	if to-from >= maxSkippedRows*int64(f.limit) {
 		return nil
 	}
 	sql := rowsUp
@@ -177,8 +177,8 @@ func (f *fetch) byKey(c *conn) error {
 	}, f.id, f.low, f.id, f.high)
 }
 
-// lose notes that the record whose turn it is cannot be read.
-func (f *fetch) lose(err error) {
+// markLost notes that the record whose turn it is cannot be read.
+func (f *fetch) markLost(err error) {
 	seq := f.low + 1
 	if f.down {
 		seq = f.high

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/internal/session/rows"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -33,13 +33,13 @@ type Store struct {
 	opt     Options
 	writer  writer
 	readers readers
-	holders *diskfile.Holders
-	board   *heads.Board
+	holders *diskfile.LivenessLocks
+	board   *logwatch.Watchers
 	beneath time.Duration // see notifier; 0: as it is
 }
 
 // tables has the methods that the stores with tables share.
-type tables = rows.Tables
+type tables = rows.SQLStore
 
 var (
 	_ session.Store     = (*Store)(nil)
@@ -88,11 +88,11 @@ func Open(path string, o *Options) (*Store, error) {
 		c.close()
 		return nil, s.openError(err)
 	}
-	s.writer.init(c, s.poison, s.gone)
-	s.readers.init(abs, s.opt.BusyTimeout, s.gone)
+	s.writer.init(c, s.poison, s.isReplaced)
+	s.readers.init(abs, s.opt.BusyTimeout, s.isReplaced)
 	s.holders = diskfile.NewHolders(func() (*os.File, error) { return os.OpenFile(abs+holdersSuffix, os.O_RDWR|os.O_CREATE, 0o600) })
-	s.board = heads.New(s, s.newNotifier)
-	hooks := rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.board.Tell(id) }}
+	s.board = logwatch.New(s, s.newNotifier)
+	hooks := rows.Hooks{Locks: s.holders, Deleted: func(id string, _ int64) { s.board.Notify(id) }}
 	s.tables = dialect.Tables(database{Store: s}, hooks)
 	s.leaving = dialect.Tables(database{s, true}, hooks)
 	return s, nil

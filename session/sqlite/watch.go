@@ -10,15 +10,15 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 )
 
 // How often the file is asked whether another program has committed.
 const (
-	beneath = 2 * time.Second        // with notices of the system, in case one was lost
-	without = 100 * time.Millisecond // without them
-	hot     = time.Millisecond       // after a notice: the commit follows it
-	cold    = 200 * time.Millisecond // when none followed for that long, it was something else
+	notifiedPoll = 2 * time.Second        // with notices of the system, in case one was lost
+	plainPoll    = 100 * time.Millisecond // without them
+	activePoll   = time.Millisecond       // after a notice: the commit follows it
+	idlePoll     = 200 * time.Millisecond // when none followed for that long, it was something else
 )
 
 // share bounds looking at the watched sessions to this part of the time.
@@ -41,10 +41,10 @@ type notifier struct {
 
 // newNotifier asks the system for notices. Not on systems where that opens the file:
 // closing it would drop SQLite's locks.
-func (s *Store) newNotifier() heads.Notifier {
+func (s *Store) newNotifier() logwatch.Notifier {
 	n := &notifier{s: s, beneath: s.beneath}
 	if n.beneath == 0 {
-		n.beneath = beneath
+		n.beneath = notifiedPoll
 	}
 	if runtime.GOOS == "linux" {
 		if w, err := fsnotify.NewWatcher(); err == nil {
@@ -56,7 +56,7 @@ func (s *Store) newNotifier() heads.Notifier {
 		}
 	}
 	if n.system == nil {
-		n.beneath = min(n.beneath, without)
+		n.beneath = min(n.beneath, plainPoll)
 	}
 	return n
 }
@@ -68,14 +68,14 @@ func (n *notifier) Enter(string) {}
 func (n *notifier) Leave(string) {}
 
 // Run implements [heads.Notifier].
-func (n *notifier) Run(ctx context.Context, b *heads.Board) {
+func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	var events <-chan fsnotify.Event
 	var lost <-chan error
 	if n.system != nil {
 		defer n.system.Close()
 		events, lost = n.system.Events, n.system.Errors
 	}
-	look := looker{s: n.s}
+	look := headReader{s: n.s}
 	defer look.close()
 	pause := n.beneath
 	timer := time.NewTimer(pause)
@@ -85,19 +85,19 @@ func (n *notifier) Run(ctx context.Context, b *heads.Board) {
 		case <-ctx.Done():
 			return
 		case e := <-events:
-			if pause == hot || e.Name != n.s.path+"-wal" && e.Name != n.s.path {
+			if pause == activePoll || e.Name != n.s.path+"-wal" && e.Name != n.s.path {
 				continue
 			}
-			pause = hot
+			pause = activePoll
 		case <-lost: //nolint:errcheck // whatever it says, notices were dropped
-			pause = hot
+			pause = activePoll
 		case <-timer.C:
 			began := time.Now()
 			changed := look.all(b)
 			switch {
 			case changed:
-				pause = max(hot, share*time.Since(began))
-			case pause < cold:
+				pause = max(activePoll, share*time.Since(began))
+			case pause < idlePoll:
 				pause *= 2
 			default:
 				pause = n.beneath
@@ -107,8 +107,8 @@ func (n *notifier) Run(ctx context.Context, b *heads.Board) {
 	}
 }
 
-// looker compares heads on a connection of its own.
-type looker struct {
+// headReader compares heads on a connection of its own.
+type headReader struct {
 	s       *Store
 	c       *conn
 	version int64
@@ -116,7 +116,7 @@ type looker struct {
 
 // all looks at the watched sessions when something was committed, and reports whether
 // it was.
-func (l *looker) all(b *heads.Board) bool {
+func (l *headReader) all(b *logwatch.Watchers) bool {
 	ids := b.Watched()
 	if len(ids) == 0 {
 		return false
@@ -125,13 +125,13 @@ func (l *looker) all(b *heads.Board) bool {
 	if err != nil { // whoever is woken meets the fault, if there is one
 		l.close()
 		for _, id := range ids {
-			b.Tell(id)
+			b.Notify(id)
 		}
 	}
 	return changed
 }
 
-func (l *looker) look(b *heads.Board, ids []string) (changed bool, err error) {
+func (l *headReader) look(b *logwatch.Watchers, ids []string) (changed bool, err error) {
 	if l.c == nil {
 		if l.c, err = dial(l.s.path, l.s.opt.BusyTimeout); err != nil {
 			return false, err
@@ -155,12 +155,12 @@ func (l *looker) look(b *heads.Board, ids []string) (changed bool, err error) {
 		if r != nil {
 			head = asInt(r[0])
 		}
-		b.Saw(id, head)
+		b.Observed(id, head)
 	}
 	return true, l.c.script("COMMIT")
 }
 
-func (l *looker) close() {
+func (l *headReader) close() {
 	if l.c != nil {
 		l.c.close()
 		l.c = nil

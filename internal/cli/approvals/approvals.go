@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
-	"github.com/holdfast-dev/holdfast/internal/lasting"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/runlog"
+	"github.com/holdfast-dev/holdfast/internal/savedrule"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -27,9 +27,9 @@ import (
 // questionDoc is a question in JSON, with its answer when it has one.
 type questionDoc struct {
 	approval.Question
-	Answer *approval.Answer `json:"answer,omitempty"`
-	Always *lasting.Offer   `json:"always,omitempty"` // what --always would write
-	Kept   *lasting.Kept    `json:"kept,omitempty"`   // what it has written
+	Answer      *approval.Answer   `json:"answer,omitempty"`
+	SavePreview *savedrule.Preview `json:"always,omitempty"` // what --always would write
+	Saved       *savedrule.Result  `json:"kept,omitempty"`   // what it has written
 }
 
 func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
@@ -66,7 +66,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 		if q.Expires != nil {
 			until = q.Expires.Local().Format(time.TimeOnly)
 		}
-		rows = append(rows, []string{q.ID, q.Tool, question.Subject(q), term.Age(p.Now().Sub(q.AskedAt)), until, q.Session})
+		rows = append(rows, []string{q.ID, q.Tool, question.Subject(q), term.Age(p.Clock().Sub(q.AskedAt)), until, q.Session})
 	}
 	p.Out.Table(rows, 2)
 	return nil
@@ -95,13 +95,13 @@ func (a approvalArg) with(ctx context.Context, p *command.Program, url string, d
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		if d.Answer == nil {
-			d.Always = offer(ctx, p, s, &d.Question)
+			d.SavePreview = savePreview(ctx, p, s, &d.Question)
 		}
 		if c.JSON {
 			return p.Out.JSON(d, p.Out.TTY)
 		}
 		t := p.Out.Style
-		question.PrintQuestion(p.Out, d.Question, p.Now())
+		question.PrintQuestion(p.Out, d.Question, p.Clock())
 		p.Out.Line("  %s  %s", t.Dim("session"), term.Escape(d.Session))
 		for i, s := range d.Scopes {
 			name := "scope  "
@@ -110,7 +110,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 			}
 			p.Out.Line("  %s  %s", t.Dim(name), term.EscapeStrict(question.ScopeText(s)))
 		}
-		printAlways(p.Out, d.Always)
+		printSavePreview(p.Out, d.SavePreview)
 		if a := d.Answer; a != nil {
 			p.Out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(question.AnswerText(*a)))
 			return nil
@@ -134,15 +134,15 @@ func allowLine(q approval.Question) string {
 }
 
 func (f *answerFlags) answer(p *command.Program, id string, once, always approval.Decision) (approval.Answer, error) {
-	message, err := p.Environment().Masked(f.Message)
+	message, err := p.Environment().Mask(f.Message)
 	if err != nil {
 		return approval.Answer{}, err
 	}
 	a := approval.Answer{
-		Question: id, Decision: once, Scope: f.Scope, Always: f.Always, Message: message, Via: "cli",
-		By: p.DecidedBy(f.By), At: p.Now(),
+		Question: id, Decision: once, Scope: f.Scope, SaveTo: f.SaveTo, Message: message, Via: "cli",
+		Actor: p.ActorName(f.By), At: p.Clock(),
 	}
-	if f.ForSession || f.Always != "" {
+	if f.ForSession || f.SaveTo != "" {
 		a.Decision = always
 	} else if f.Scope != "" {
 		return a, outcome.Invalid("--scope says what a decision for the session covers", "add --for-session, or --always LAYER")
@@ -196,7 +196,7 @@ func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
 	}
 	in, err := q.AnswersInput(answers)
 	if err == nil {
-		_, _, err = dialog.ReadAnswers(q.Requests[0].Input, in)
+		_, _, err = forms.ReadAnswers(q.Requests[0].Input, in)
 	}
 	if err != nil {
 		return nil, outcome.Invalid(err.Error(), allowLine(q))
@@ -219,38 +219,38 @@ func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {
 // run that waits there hears of it at once. The daemon writes down whom it takes the
 // caller for, so an answer in somebody else's name goes to the store, where the run
 // looks a little later.
-func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, *lasting.Kept, error) {
-	if err := dial.NotFromRun(p, "answer its questions"); err != nil {
+func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, *savedrule.Result, error) {
+	if err := dial.RefuseInsideRun(p, "answer its questions"); err != nil {
 		return a, nil, err
 	}
-	c, _ := dial.Serving(ctx, p, store)
+	c, _ := dial.IsDaemonRunning(ctx, p, store)
 	if c == nil {
-		return resolveHere(ctx, p, s, d, a)
+		return resolveLocal(ctx, p, s, d, a)
 	}
 	defer c.Close()
 	if c.Info().Caller.Agent {
 		return a, nil, &outcome.Failure{Message: "an agent of this daemon cannot answer its questions", Result: outcome.Denied, Advice: "answer it from a terminal of your own"}
 	}
-	if a.By != p.DecidedBy("") {
-		return resolveHere(ctx, p, s, d, a)
+	if a.Actor != p.ActorName("") {
+		return resolveLocal(ctx, p, s, d, a)
 	}
 	done, err := c.Decide(ctx, d.ID, api.Decision{
-		Decision: a.Decision, Scope: a.Scope, Always: a.Always, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
+		Decision: a.Decision, Scope: a.Scope, SaveTo: a.SaveTo, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: d.Digest,
 	})
 	if lost, ok := errors.AsType[*api.Problem](err); ok && lost.Winner != nil {
-		return a, nil, &approval.AnsweredError{Winner: *lost.Winner}
+		return a, nil, &approval.AnsweredError{First: *lost.Winner}
 	}
 	if err != nil || done.Answer == nil {
 		return a, nil, err
 	}
-	return *done.Answer, done.Kept, nil
+	return *done.Answer, done.Saved, nil
 }
 
-// resolveHere writes an answer down as it is. So what a person fills in may hold no key: only
+// resolveLocal writes an answer down as it is. So what a person fills in may hold no key: only
 // the process that runs the call can use it and mask it on record.
-func resolveHere(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, *lasting.Kept, error) {
+func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, *savedrule.Result, error) {
 	if question.Form(&d.Question) != nil {
-		masked, err := p.Environment().Masked(string(a.Input))
+		masked, err := p.Environment().Mask(string(a.Input))
 		if err != nil {
 			return a, nil, err
 		}
@@ -261,7 +261,7 @@ func resolveHere(ctx context.Context, p *command.Program, s *session.Sessions, d
 			}
 		}
 	}
-	plan, err := keeping(ctx, p, s, &d.Question, &a)
+	plan, err := saveRule(ctx, p, s, &d.Question, &a)
 	if err != nil {
 		return a, nil, err
 	}
@@ -281,21 +281,21 @@ func decide(ctx context.Context, p *command.Program, s *session.Sessions, d ques
 	won, kept, err := resolve(ctx, p, s, d, a, store)
 	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
 		return &outcome.Failure{
-			Message: fmt.Sprintf("question %s was answered already: %s", d.ID, question.AnswerText(lost.Winner)), Result: outcome.Approval, Cause: err,
+			Message: fmt.Sprintf("question %s was answered already: %s", d.ID, question.AnswerText(lost.First)), Result: outcome.Approval, Cause: err,
 		}
 	}
 	if err != nil {
 		return err
 	}
-	d.Answer, d.Kept = &won, kept
+	d.Answer, d.Saved = &won, kept
 	if asJSON {
 		return p.Out.JSON(d, p.Out.TTY)
 	}
 	p.Err.Line("%s  %s: %s", d.ID, term.Escape(d.Tool), term.Escape(question.AnswerText(won)))
 	if kept != nil {
-		question.PrintKept(p.Err, kept)
+		question.PrintSaved(p.Err, kept)
 	}
-	if held, err := s.Held(ctx, d.Session); err == nil && held == nil {
+	if held, err := s.Lease(ctx, d.Session); err == nil && held == nil {
 		p.Err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, command.StoreArg(store), d.Session)
 	}
 	return nil

@@ -53,7 +53,7 @@ func (c *showCmd) Declare(b *command.Builder) {
 type answerFlags struct {
 	ForSession bool
 	Scope      string
-	Always     string
+	SaveTo     string
 	Message    string
 	By         string
 }
@@ -62,7 +62,7 @@ func (c *answerFlags) Declare(b *command.Builder) {
 	b.Heading = "Answer"
 	b.Flag(&c.ForSession, "for-session", "", "", "For the session, not only once.")
 	b.Flag(&c.Scope, "scope", "", "RULE", "With --for-session or --always: what it covers, as a rule; default exactly this request.")
-	b.Flag(&c.Always, "always", "", "LAYER", "For the session, and for good: write the rule into your settings of the project (local), the project's (project) or your own (user).", "local", "project", "user")
+	b.Flag(&c.SaveTo, "always", "", "LAYER", "For the session, and for good: write the rule into your settings of the project (local), the project's (project) or your own (user).", "local", "project", "user")
 	b.Flag(&c.Message, "message", "m", "TEXT", "Why; a no tells the model.")
 	b.Flag(&c.By, "by", "", "NAME", "Who answers; default $USER.")
 }

@@ -14,7 +14,7 @@ func (c *checkpointCmd) Run(_ context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	t, err := audit.OpenTrail(dir, &audit.TrailOptions{Clock: p.Now})
+	t, err := audit.OpenTrail(dir, &audit.TrailOptions{Clock: p.Clock})
 	if err != nil {
 		return err
 	}

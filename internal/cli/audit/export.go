@@ -20,7 +20,7 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.All && (c.Session != "" || c.Access) {
 		return outcome.Invalid("name a session, or say --all or --access", "")
 	}
-	o, err := c.options(p.Now())
+	o, err := c.options(p.Clock())
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	if c.JSON {
-		return p.Out.JSON(exportedDoc{name, c.Format, n}, false)
+		return p.Out.JSON(exportResult{name, c.Format, n}, false)
 	}
 	p.Err.Line("%s in %s", entryCount(n), term.Escape(name))
 	return nil
@@ -111,7 +111,7 @@ func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []eviden
 	return append(own, list...), all, nil
 }
 
-type exportedDoc struct {
+type exportResult struct {
 	File    string `json:"file"`
 	Format  string `json:"format"`
 	Entries int    `json:"entries"`
@@ -148,17 +148,17 @@ func printsPlain(p *command.Program, format string) io.Writer {
 	if !p.Out.TTY {
 		return p.Stdout
 	}
-	return &harmless{p: p.Out, json: format != audit.FormatCSV && format != audit.FormatHTML}
+	return &escapingWriter{p: p.Out, json: format != audit.FormatCSV && format != audit.FormatHTML}
 }
 
-// harmless writes whole lines to a terminal.
-type harmless struct {
+// escapingWriter writes whole lines to a terminal.
+type escapingWriter struct {
 	p    *term.Printer
 	json bool
 	rest []byte
 }
 
-func (h *harmless) Write(b []byte) (int, error) {
+func (h *escapingWriter) Write(b []byte) (int, error) {
 	h.rest = append(h.rest, b...)
 	for {
 		line, rest, ok := bytes.Cut(h.rest, []byte("\n"))

@@ -19,7 +19,7 @@ import (
 )
 
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
-	o, err := c.options(p.Now())
+	o, err := c.options(p.Clock())
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
 	}
 	t := p.Out.Style
 	head := t.Dim(term.Column("session", 9)) + " " + term.Escape(m.ID)
-	if by := list[len(list)-1].OnBehalf; by != "" {
+	if by := list[len(list)-1].OnBehalfOf; by != "" {
 		head += "  " + t.Dim("on behalf of") + " " + term.Escape(by)
 	}
 	p.Out.Line("%s", head)
@@ -103,23 +103,23 @@ func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
 	for i := range list {
 		e := &list[i]
 		rows = append(rows, []string{
-			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, term.Clip(term.OneLine(by(e.Actor)), 28), what(e, m.CWD), came(e),
+			strconv.FormatInt(e.Seq, 10), e.Time.Local().Format(layout), e.Kind + " " + e.Action, term.Clip(term.OneLine(actorText(e.Actor)), 28), describe(e, m.CWD), source(e),
 		})
 	}
 	p.Out.Table(rows, 4, 3)
 }
 
-// by is who it was; of a hook without the words that all of them begin with.
-func by(a audit.Actor) string {
+// actorText is who it was; of a hook without the words that all of them begin with.
+func actorText(a audit.Actor) string {
 	if a.Kind == "hook" {
 		a.Name = view.HookName(a.Name)
 	}
 	return a.String()
 }
 
-// what says what an entry is about, and why. Paths in the session's folder are
+// describe says what an entry is about, and why. Paths in the session's folder are
 // relative to it.
-func what(e *audit.Entry, cwd string) string {
+func describe(e *audit.Entry, cwd string) string {
 	var words []string
 	for _, w := range []string{e.Event, e.Tool} {
 		if w != "" {
@@ -145,8 +145,8 @@ func what(e *audit.Entry, cwd string) string {
 	return cmp.Or(term.OneLine(s), "-")
 }
 
-// came says what came of it.
-func came(e *audit.Entry) string {
+// source says what came of it.
+func source(e *audit.Entry) string {
 	switch {
 	case e.Erased:
 		return "erased"

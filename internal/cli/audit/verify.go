@@ -83,7 +83,7 @@ func (c *verifyCmd) tell(p *command.Program, r *audit.Report) error {
 func (c *verifyCmd) options(ctx context.Context, p *command.Program) (*audit.VerifyOptions, error) {
 	o := &audit.VerifyOptions{Key: c.Key}
 	if c.Checkpoint != "" {
-		b, err := readNote(ctx, p, c.Checkpoint)
+		b, err := readSignedNote(ctx, p, c.Checkpoint)
 		if err != nil {
 			return nil, err
 		}
@@ -91,14 +91,14 @@ func (c *verifyCmd) options(ctx context.Context, p *command.Program) (*audit.Ver
 			return nil, outcome.Invalid("the checkpoint is empty", "holdfast audit checkpoint prints one")
 		}
 	}
-	if b, err := readNote(ctx, p, c.Key); err == nil && c.Key != "" && c.Key != "-" {
+	if b, err := readSignedNote(ctx, p, c.Key); err == nil && c.Key != "" && c.Key != "-" {
 		o.Key = strings.TrimSpace(string(b))
 	}
 	return o, nil
 }
 
-// readNote reads a small file, or standard input.
-func readNote(ctx context.Context, p *command.Program, name string) ([]byte, error) {
+// readSignedNote reads a small file, or standard input.
+func readSignedNote(ctx context.Context, p *command.Program, name string) ([]byte, error) {
 	const limit = 1 << 20
 	if name == "-" {
 		return io.ReadAll(io.LimitReader(p.Input(ctx), limit))

@@ -34,7 +34,7 @@ func (d *declared) parse(t *testing.T, args ...string) error {
 		}
 		args = b.set.Args()
 	}
-	return b.take(args)
+	return b.bind(args)
 }
 
 // What follows the last named argument of a verbatim command is not read as flags.

@@ -39,7 +39,7 @@ func (p *Program) Command(c Action, name, short string, aliases ...string) *Comm
 	}
 	cmd.DisableFlagParsing = b.Verbatim
 	cmd.RunE = func(cmd *Command, args []string) error {
-		switch err := b.take(args); {
+		switch err := b.bind(args); {
 		case err == nil:
 		case b.Refused != nil && !errors.Is(err, pflag.ErrHelp):
 			return b.Refused(err)
@@ -66,7 +66,7 @@ func (p *Program) Group(name, short string, commands ...*Command) *Command {
 		for _, c := range Subcommands(cmd) {
 			names = append(names, strconv.Quote(c.Name()))
 		}
-		return misuse(cmd, "expected one of "+strings.Join(names, ", "))
+		return usageError(cmd, "expected one of "+strings.Join(names, ", "))
 	}
 	return cmd
 }
@@ -139,7 +139,7 @@ func (b *Builder) Include(part declarer) {
 // Flag declares a flag. What to points at decides how it is read; its value is the default.
 // A []string takes one value each time the flag is given.
 func (b *Builder) Flag(to any, name, short, placeholder, help string, choices ...string) {
-	v := &Value{To: to, Placeholder: placeholder, Group: b.Heading, Choices: choices}
+	v := &Value{Target: to, Placeholder: placeholder, Group: b.Heading, Choices: choices}
 	f := b.set.VarPF(v, name, short, help)
 	if v.IsSwitch() {
 		f.NoOptDefVal = "true"
@@ -224,8 +224,8 @@ func Arguments(cmd *Command) (list [][2]string) {
 	return list
 }
 
-// take checks the flags that were given and reads the arguments.
-func (b *Builder) take(args []string) error {
+// bind checks the flags that were given and reads the arguments.
+func (b *Builder) bind(args []string) error {
 	if b.Verbatim {
 		var err error
 		if args, err = b.parseVerbatim(args); err != nil {
@@ -238,7 +238,7 @@ func (b *Builder) take(args []string) error {
 	for _, a := range b.args {
 		if len(args) == 0 {
 			if a.required {
-				return misuse(b.cmd, fmt.Sprintf(`expected "<%s>"`, a.name))
+				return usageError(b.cmd, fmt.Sprintf(`expected "<%s>"`, a.name))
 			}
 			continue
 		}
@@ -247,7 +247,7 @@ func (b *Builder) take(args []string) error {
 			*to, args = args, nil
 		case *string:
 			if len(a.choices) > 0 && !slices.Contains(a.choices, args[0]) {
-				return misuse(b.cmd, "<"+a.name+"> "+notOneOf(a.choices, args[0]))
+				return usageError(b.cmd, "<"+a.name+"> "+unknownChoice(a.choices, args[0]))
 			}
 			*to, args = args[0], args[1:]
 		}
@@ -311,7 +311,7 @@ func (b *Builder) checkFlags() error {
 	for _, names := range b.exclusives {
 		given := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !b.set.Changed(n) })
 		if len(given) > 1 {
-			return misuse(b.cmd, fmt.Sprintf("--%s and --%s can't be used together", given[0], given[1]))
+			return usageError(b.cmd, fmt.Sprintf("--%s and --%s can't be used together", given[0], given[1]))
 		}
 	}
 	var missing []string
@@ -321,7 +321,7 @@ func (b *Builder) checkFlags() error {
 		}
 	}
 	if len(missing) > 0 {
-		return misuse(b.cmd, "missing flags: "+strings.Join(missing, ", "))
+		return usageError(b.cmd, "missing flags: "+strings.Join(missing, ", "))
 	}
 	var err error
 	b.set.Visit(func(f *pflag.Flag) {
@@ -332,8 +332,8 @@ func (b *Builder) checkFlags() error {
 	return err
 }
 
-// misuse is an error about the command line of cmd.
-func misuse(cmd *Command, msg string) error {
+// usageError is an error about the command line of cmd.
+func usageError(cmd *Command, msg string) error {
 	return outcome.Invalid(msg, cmd.CommandPath()+" --help")
 }
 
@@ -347,7 +347,7 @@ func Unexpected(cmd *Command, arg string) error {
 	for _, c := range Subcommands(cmd) {
 		names = append(append(names, c.Name()), c.Aliases...)
 	}
-	return misuse(cmd, msg+didYouMean(arg, "", names))
+	return usageError(cmd, msg+didYouMean(arg, "", names))
 }
 
 // FlagError says what is wrong with a flag.
@@ -370,7 +370,7 @@ func FlagError(cmd *Command, err error) error {
 			msg = "--" + e.GetFlag().Name + ": " + e.Unwrap().Error()
 		}
 	}
-	return misuse(cmd, msg)
+	return usageError(cmd, msg)
 }
 
 // didYouMean names the word that is closest to what was typed, if there is one.

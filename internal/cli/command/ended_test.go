@@ -7,13 +7,13 @@ import (
 
 // The collector waits for what a long session takes, and for no more than that of a very long one.
 func TestMakeRoom(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(OpeningGC))
+	defer debug.SetGCPercent(debug.SetGCPercent(StartupGCPercent))
 	for _, c := range []struct {
 		bytes int64
 		want  int
-	}{{0, OpeningGC}, {4<<20 - 1, OpeningGC}, {4 << 20, OpeningGC + 200}, {64 << 20, OpeningGC + 3200}, {1 << 40, OpeningGC + 3200}} {
+	}{{0, StartupGCPercent}, {4<<20 - 1, StartupGCPercent}, {4 << 20, StartupGCPercent + 200}, {64 << 20, StartupGCPercent + 3200}, {1 << 40, StartupGCPercent + 3200}} {
 		MakeRoom(c.bytes)
-		if got := debug.SetGCPercent(OpeningGC); got != c.want {
+		if got := debug.SetGCPercent(StartupGCPercent); got != c.want {
 			t.Errorf("%d bytes: %d %%, want %d", c.bytes, got, c.want)
 		}
 	}

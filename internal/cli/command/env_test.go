@@ -22,7 +22,7 @@ func TestEnvAndHome(t *testing.T) {
 		t.Errorf("home = %q, %v", got, err)
 	}
 	p.Env = nil
-	if _, err := p.Home(); outcome.Of(err) != outcome.Usage {
+	if _, err := p.Home(); outcome.FromError(err) != outcome.Usage {
 		t.Errorf("no home: %v", err)
 	}
 }

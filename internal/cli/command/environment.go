@@ -11,11 +11,11 @@ import (
 
 // Environment is the environment of the command line: what runs are composed from.
 func (p *Program) Environment() *env.Env {
-	return &env.Env{Vars: p.Env, Getwd: p.Getwd, Managed: p.Managed, Clock: p.Now, Commands: p.CommandEnv, Notify: p.tellNotice}
+	return &env.Env{Vars: p.Env, Getwd: p.Getwd, Managed: p.Managed, Clock: p.Clock, Commands: p.CommandEnv, Notify: p.printNotice}
 }
 
-// tellNotice prints a notice with its hint.
-func (p *Program) tellNotice(n env.Notice) {
+// printNotice prints a notice with its hint.
+func (p *Program) printNotice(n env.Notice) {
 	p.Warn("%s", n.Text)
 	if n.Hint != "" {
 		p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(n.Hint))
@@ -25,11 +25,11 @@ func (p *Program) tellNotice(n env.Notice) {
 // OpenStore opens the store that a URL names and returns its sessions. The function it
 // returns closes the store.
 func (p *Program) OpenStore(ctx context.Context, url string) (*session.Sessions, func(), error) {
-	return p.OpenStoreWith(ctx, url, nil)
+	return p.OpenStoreOptions(ctx, url, nil)
 }
 
-// OpenStoreWith is openStore with something around it.
-func (p *Program) OpenStoreWith(ctx context.Context, url string, with *stores.Options) (*session.Sessions, func(), error) {
+// OpenStoreOptions is openStore with something around it.
+func (p *Program) OpenStoreOptions(ctx context.Context, url string, with *stores.Options) (*session.Sessions, func(), error) {
 	s, err := stores.Open(ctx, p.Environment(), url, with)
 	if err != nil {
 		return nil, nil, err

@@ -8,8 +8,8 @@ import (
 
 // Fail prints an error and returns its exit code.
 func (p *Program) Fail(err error) int {
-	out := outcome.Of(err)
-	if _, told := errors.AsType[Ended](err); told {
+	out := outcome.FromError(err)
+	if _, told := errors.AsType[ReportedError](err); told {
 		return out.Exit
 	}
 	hint := outcome.Hint(err)

@@ -15,7 +15,7 @@ import (
 
 // Value is the variable of a flag.
 type Value struct {
-	To          any
+	Target      any
 	text        string // as it was given last
 	Placeholder string
 	Group       string // heading in the help
@@ -32,7 +32,7 @@ func (v *Value) Type() string { return v.Placeholder }
 
 // IsSwitch reports whether the flag takes no value.
 func (v *Value) IsSwitch() bool {
-	_, ok := v.To.(*bool)
+	_, ok := v.Target.(*bool)
 	return ok
 }
 
@@ -41,7 +41,7 @@ func (v *Value) IsSwitch() bool {
 func (v *Value) isName() bool {
 	switch v.Placeholder {
 	case "ID", "ID|NAME", "ITEM", "SESSION", "SLUG":
-		_, ok := v.To.(*string)
+		_, ok := v.Target.(*string)
 		return ok
 	}
 	return false
@@ -55,11 +55,11 @@ func (v *Value) Set(s string) (err error) {
 	}
 	for _, word := range words {
 		if len(v.Choices) > 0 && !slices.Contains(v.Choices, word) {
-			return errors.New(notOneOf(v.Choices, word))
+			return errors.New(unknownChoice(v.Choices, word))
 		}
 	}
 	v.text = s
-	switch to := v.To.(type) {
+	switch to := v.Target.(type) {
 	case *string:
 		*to = s
 		if v.path {
@@ -128,7 +128,7 @@ func absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-func notOneOf(choices []string, got string) string {
+func unknownChoice(choices []string, got string) string {
 	var list []string
 	for _, c := range choices {
 		list = append(list, strconv.Quote(c))

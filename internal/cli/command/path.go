@@ -19,8 +19,8 @@ func (p *Program) Path(name string) (string, error) {
 	return filepath.Join(wd, name), nil
 }
 
-// AnyFolder is Path for a folder, without what is not needed in it.
-func (p *Program) AnyFolder(dir string) (string, error) {
+// FolderArg is Path for a folder, without what is not needed in it.
+func (p *Program) FolderArg(dir string) (string, error) {
 	dir, err := p.Path(dir)
 	if err != nil {
 		return "", err

@@ -36,7 +36,7 @@ type Program struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Getwd  func() (string, error) // default os.Getwd
-	Now    func() time.Time       // default time.Now
+	Clock  func() time.Time       // default time.Now
 
 	// Managed is the administrator's settings file; default settings.DefaultManaged.
 	// There is no variable for it: who may set one could do without those settings.
@@ -55,11 +55,11 @@ type Program struct {
 	// set when a shell asks for them; store is the one that the command line names.
 	Candidates func(ctx context.Context, kind, typed, store string) ([]string, cobra.ShellCompDirective)
 
-	EndAs func(syscall.WaitStatus) // ends the process as a command of it ended
+	ExitStatus func(syscall.WaitStatus) // ends the process as a command of it ended
 }
 
-// Fill sets what was left out.
-func (p *Program) Fill() {
+// SetDefaults sets what was left out.
+func (p *Program) SetDefaults() {
 	if p.Err != nil {
 		return
 	}
@@ -75,8 +75,8 @@ func (p *Program) Fill() {
 	if p.Getwd == nil {
 		p.Getwd = os.Getwd
 	}
-	if p.Now == nil {
-		p.Now = time.Now
+	if p.Clock == nil {
+		p.Clock = time.Now
 	}
 	if p.Executable == nil {
 		p.Executable = os.Executable
@@ -86,7 +86,7 @@ func (p *Program) Fill() {
 }
 
 // Getenv returns a variable of the environment, or "".
-func (p *Program) Getenv(name string) string { return p.Environment().Get(name) }
+func (p *Program) Getenv(name string) string { return p.Environment().Lookup(name) }
 
 // Home is HOLDFAST_HOME, or ~/.holdfast. It is made when it is first used.
 func (p *Program) Home() (string, error) { return p.Environment().Home() }
@@ -94,32 +94,32 @@ func (p *Program) Home() (string, error) { return p.Environment().Home() }
 // Folder makes a path that was given on the command line absolute.
 func (p *Program) Folder(dir string) (string, error) { return p.Environment().Folder(dir) }
 
-// DecidedBy is the name of who decides: the one given, or the account.
-func (p *Program) DecidedBy(given string) string {
+// ActorName is the name of who decides: the one given, or the account.
+func (p *Program) ActorName(given string) string {
 	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
 }
 
-// Ended is an outcome that has been told already, or that needs no words.
-type Ended struct{ out outcome.Outcome }
+// ReportedError is an outcome that has been told already, or that needs no words.
+type ReportedError struct{ out outcome.Outcome }
 
-func (e Ended) Error() string            { return e.out.Meaning }
-func (e Ended) Outcome() outcome.Outcome { return e.out }
+func (e ReportedError) Error() string            { return e.out.Meaning }
+func (e ReportedError) Outcome() outcome.Outcome { return e.out }
 
-// End returns nil for OK and an [Ended] for any other outcome.
+// End returns nil for OK and an [ReportedError] for any other outcome.
 func End(o outcome.Outcome) error {
 	if o == outcome.OK {
 		return nil
 	}
-	return Ended{o}
+	return ReportedError{o}
 }
 
-// Stopped is the cause of a context that a signal ended.
-type Stopped struct {
+// SignalError is the cause of a context that a signal ended.
+type SignalError struct {
 	Signal os.Signal
 	By     outcome.Outcome
 }
 
-func (s Stopped) Error() string { return s.By.Meaning }
+func (s SignalError) Error() string { return s.By.Meaning }
 
 // Outcome is By.
-func (s Stopped) Outcome() outcome.Outcome { return s.By }
+func (s SignalError) Outcome() outcome.Outcome { return s.By }

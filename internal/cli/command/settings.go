@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/holdfast-dev/holdfast/internal/compose"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/keep"
+	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
@@ -24,29 +24,29 @@ func (p *Program) LoadSettings(cwd string, given []string) (*settings.Settings, 
 // FolderSettings loads the settings of a folder that the command line names, or else of
 // the current one.
 func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
-	return p.Environment().SettingsOf(folder)
+	return p.Environment().SettingsFor(folder)
 }
 
-// Settled is [keep.Settled].
-func (p *Program) Settled(folder string, before *settings.Settings, file string) (*settings.Settings, error) {
-	return keep.Settled(p.Environment(), folder, before, file)
+// SettingsAfter is [keep.Reload].
+func (p *Program) SettingsAfter(folder string, before *settings.Settings, file string) (*settings.Settings, error) {
+	return saverule.Reload(p.Environment(), folder, before, file)
 }
 
 // Written says what became of a text that a person wrote into a list of a settings file.
-type Written = keep.Written
+type Written = saverule.Result
 
 // NotTrusted is why something that was written does not count.
-const NotTrusted = keep.NotTrusted
+const NotTrusted = saverule.NotTrusted
 
 // WriteSetting puts a text into a list of the settings of a layer (layernames.Local, Project or User)
 // for runs in folder; "" is the current one.
 func (p *Program) WriteSetting(folder, layer string, list []string, text string) (Written, error) {
-	return keep.Text(p.Environment(), keep.Place{Folder: folder}, layer, list, text)
+	return saverule.Text(p.Environment(), saverule.Target{Folder: folder}, layer, list, text)
 }
 
 // PathEntry is [keep.PathEntry] for a run on this machine.
 func (p *Program) PathEntry(path string) string {
-	return keep.PathEntry(p.Environment(), keep.Place{}, path)
+	return saverule.PathEntry(p.Environment(), saverule.Target{}, path)
 }
 
 // Trust is the list of what is trusted, in the program's own folder.
@@ -56,7 +56,7 @@ func (p *Program) Trust() (*settings.Trust, error) { return p.Environment().Trus
 func (p *Program) UserHome() string { return p.Environment().UserHome() }
 
 // Notices prints notices.
-func (p *Program) Notices(list []env.Notice) { p.Environment().Send(list...) }
+func (p *Program) Notices(list []env.Notice) { p.Environment().SendNotice(list...) }
 
 // ServerNotices tells which MCP servers are left out.
 func (p *Program) ServerNotices(folder string, list []settings.MCPServer) {

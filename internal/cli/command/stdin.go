@@ -8,20 +8,20 @@ import (
 // Input is standard input whose reads end with ctx: a signal ends also who waits for a line
 // that does not come. One at a time reads it.
 func (p *Program) Input(ctx context.Context) io.Reader {
-	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan piece)}
+	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan chunk)}
 }
 
 // boundReader reads in a goroutine, which ends with its input, with ctx, or with the process.
 type boundReader struct {
 	ctx     context.Context
 	in      io.Reader
-	pieces  chan piece
+	pieces  chan chunk
 	started bool
-	rest    piece
+	rest    chunk
 }
 
-// piece is what one read has brought.
-type piece struct {
+// chunk is what one read has brought.
+type chunk struct {
 	data []byte
 	err  error
 }
@@ -51,7 +51,7 @@ func (r *boundReader) pump() {
 		data := make([]byte, 64<<10)
 		n, err := r.in.Read(data)
 		select {
-		case r.pieces <- piece{data[:n], err}:
+		case r.pieces <- chunk{data[:n], err}:
 		case <-r.ctx.Done():
 			return
 		}

@@ -8,36 +8,36 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// OpenSpace opens a workspace for an agent of a kind; "" is the one of its settings. The
+// OpenWorkspace opens a workspace for an agent of a kind; "" is the one of its settings. The
 // caller closes it.
-func OpenSpace(ctx context.Context, p *Program, slug, kind string) (*compose.Space, error) {
+func OpenWorkspace(ctx context.Context, p *Program, slug, kind string) (*compose.Workspace, error) {
 	if err := workspace.CheckSlug(slug); err != nil {
 		return nil, err
 	}
-	all, err := OpenSpaces(p, nil)
+	all, err := OpenWorkspaces(p, nil)
 	if err != nil {
 		return nil, err
 	}
-	in, err := compose.OpenSpace(ctx, all, slug, kind)
+	in, err := compose.OpenWorkspace(ctx, all, slug, kind)
 	if err != nil {
 		_ = all.Close()
 	}
 	return in, err
 }
 
-// OpenSpaces opens the workspaces of this home. With a store their sessions can be told
+// OpenWorkspaces opens the workspaces of this home. With a store their sessions can be told
 // what becomes of them.
-func OpenSpaces(p *Program, sessions *session.Sessions) (*workspace.Workspaces, error) {
+func OpenWorkspaces(p *Program, sessions *session.Sessions) (*workspace.Workspaces, error) {
 	home, err := p.Home()
 	if err != nil {
 		return nil, err
 	}
-	return workspace.New(home, &workspace.Options{Sessions: sessions, Clock: p.Now})
+	return workspace.New(home, &workspace.Options{Sessions: sessions, Clock: p.Clock})
 }
 
-// WithSpaces calls do with the workspaces of this home.
-func WithSpaces(p *Program, do func(*workspace.Workspaces) error) error {
-	w, err := OpenSpaces(p, nil)
+// WithWorkspaces calls do with the workspaces of this home.
+func WithWorkspaces(p *Program, do func(*workspace.Workspaces) error) error {
+	w, err := OpenWorkspaces(p, nil)
 	if err != nil {
 		return err
 	}

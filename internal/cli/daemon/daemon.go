@@ -27,7 +27,7 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	lock, err := listen.Take(home)
+	lock, err := listen.Acquire(home)
 	if err != nil {
 		return err
 	}
@@ -54,9 +54,9 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 	word := func(flag *string, name, setting string) {
 		*flag = cmp.Or(*flag, cmp.Or(p.Getenv("HOLDFAST_DAEMON_"+name), setting))
 	}
-	c.Listen = words(c.Listen, p.Getenv("HOLDFAST_DAEMON_LISTEN"), s.Listen)
-	c.AllowHost = words(c.AllowHost, p.Getenv("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
-	c.AllowOrigin = words(c.AllowOrigin, p.Getenv("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
+	c.Listen = joinWords(c.Listen, p.Getenv("HOLDFAST_DAEMON_LISTEN"), s.Listen)
+	c.AllowHost = joinWords(c.AllowHost, p.Getenv("HOLDFAST_DAEMON_ALLOW_HOST"), s.AllowHosts)
+	c.AllowOrigin = joinWords(c.AllowOrigin, p.Getenv("HOLDFAST_DAEMON_ALLOW_ORIGIN"), s.AllowOrigins)
 	word(&c.TLSCert, "TLS_CERT", s.TLSCert)
 	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
 	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
@@ -78,8 +78,8 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 	return listen.Check(c.Listen, c.TLSCert, c.TLSKey)
 }
 
-// words are a list: what flags say, else a variable with commas, else settings.
-func words(flags []string, variable string, setting []string) []string {
+// joinWords are a list: what flags say, else a variable with commas, else settings.
+func joinWords(flags []string, variable string, setting []string) []string {
 	if len(flags) > 0 {
 		return flags
 	}

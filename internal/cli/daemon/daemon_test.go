@@ -47,7 +47,7 @@ func TestDaemonSettings(t *testing.T) {
 			for _, pair := range tt.env {
 				p.Env = append(p.Env, "HOLDFAST_DAEMON_"+pair)
 			}
-			p.Fill()
+			p.SetDefaults()
 			c := tt.flags
 			_, err := c.complete(p, home)
 			got := fmt.Sprint(err)

@@ -21,7 +21,7 @@ type openDoc struct {
 
 func (c *openCmd) Run(ctx context.Context, p *command.Program) error {
 	d, err := dial.Daemon(ctx, p)
-	if errors.Is(err, client.ErrNone) {
+	if errors.Is(err, client.ErrNoDaemon) {
 		return &outcome.Failure{Message: err.Error(), Result: outcome.NotFound, Advice: "start it with: " + startDaemon, Cause: err}
 	}
 	if err != nil {

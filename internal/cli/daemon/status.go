@@ -42,7 +42,7 @@ func (c *statusCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 	} else {
-		doc.tell(p)
+		doc.print(p)
 	}
 	switch {
 	case !running:
@@ -72,7 +72,7 @@ func (d *statusDoc) ask(ctx context.Context, p *command.Program) {
 	d.Ready = daemon.Ready(ctx) == nil
 }
 
-func (d *statusDoc) tell(p *command.Program) {
+func (d *statusDoc) print(p *command.Program) {
 	if !d.Running {
 		p.Out.Line("stopped")
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-type madeToken struct {
+type createdToken struct {
 	api.Token
 	Secret string `json:"secret"`
 }
@@ -34,7 +34,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		at := p.Now().Add(d)
+		at := p.Clock().Add(d)
 		t.Expires = &at
 	}
 	a, done, err := authOfHome(p)
@@ -42,15 +42,15 @@ func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	defer done()
-	if err := dial.NotFromRun(p, "make tokens"); err != nil {
+	if err := dial.RefuseInsideRun(p, "make tokens"); err != nil {
 		return err
 	}
-	secret, made, err := a.Make(ctx, caller(), t)
+	secret, made, err := a.Make(ctx, callerText(), t)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return p.Out.JSON(madeToken{made, secret}, p.Out.TTY)
+		return p.Out.JSON(createdToken{made, secret}, p.Out.TTY)
 	}
 	p.Out.Line("%s", secret)
 	p.Err.Line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
@@ -110,7 +110,7 @@ func (c *tokenListCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	rows := [][]string{{"ID", "NAME", "MAY", "USED"}}
 	for _, t := range list {
-		rows = append(rows, []string{t.ID, t.Name, scopeWords(t.Scopes), tokenState(t, p.Now())})
+		rows = append(rows, []string{t.ID, t.Name, scopeWords(t.Scopes), tokenState(t, p.Clock())})
 	}
 	p.Out.Table(rows, 1)
 	return nil
@@ -137,7 +137,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	defer done()
 	for _, id := range c.ID {
-		if err := a.Revoke(ctx, caller(), id); err != nil {
+		if err := a.Revoke(ctx, callerText(), id); err != nil {
 			return err
 		}
 		p.Err.Line("revoked %s", term.Escape(id))
@@ -153,7 +153,7 @@ func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
 		return nil, nil, err
 	}
 	log := stores.NewAccessLog(p.Environment())
-	a, err := auth.New(&auth.Options{Dir: listen.Dir(home), Clock: p.Now, Record: log.Add})
+	a, err := auth.New(&auth.Options{Dir: listen.Dir(home), Clock: p.Clock, Record: log.Add})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,7 +165,7 @@ func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
 	}, nil
 }
 
-// caller is who runs this program, for what it does to tokens.
-func caller() auth.Caller {
-	return auth.Caller{Name: env.Account(), Via: "cli", From: fmt.Sprintf("uid %d pid %d", os.Getuid(), os.Getpid())}
+// callerText is who runs this program, for what it does to tokens.
+func callerText() auth.Caller {
+	return auth.Caller{Name: env.Account(), Method: "cli", From: fmt.Sprintf("uid %d pid %d", os.Getuid(), os.Getpid())}
 }

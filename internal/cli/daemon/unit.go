@@ -24,7 +24,7 @@ func (c *unitCmd) Run(_ context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	unit := strings.ReplaceAll(serviceUnit, "@BINARY@", unitWord(path))
+	unit := strings.ReplaceAll(serviceUnit, "@BINARY@", quoteUnit(path))
 	if !c.Resume {
 		unit = strings.Replace(unit, " daemon --resume\n", " daemon\n", 1)
 	}
@@ -32,9 +32,9 @@ func (c *unitCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// unitWord is a path as ExecStart takes it: specifiers and variables are doubled, and
+// quoteUnit is a path as ExecStart takes it: specifiers and variables are doubled, and
 // what is not plain stands in quotes.
-func unitWord(path string) string {
+func quoteUnit(path string) string {
 	path = strings.NewReplacer("%", "%%", "$", "$$").Replace(path)
 	if !strings.ContainsAny(path, " \t\"'\\;") {
 		return path

@@ -19,7 +19,7 @@ func TestPackagedUnits(t *testing.T) {
 	for path, want := range map[string]string{
 		"/usr/bin/holdfast": "/usr/bin/holdfast", "/a b/h": `"/a b/h"`, "/a%/$h": "/a%%/$$h", `/a"b/h`: `"/a\"b/h"`,
 	} {
-		if got := unitWord(path); got != want {
+		if got := quoteUnit(path); got != want {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

@@ -24,7 +24,7 @@ const (
 
 // child is this program, running the agent in a process of its own. It shows
 // itself on Stdout.
-func (s *stage) child(ctx context.Context, args ...string) *exec.Cmd {
+func (s *demoRun) child(ctx context.Context, args ...string) *exec.Cmd {
 	args = append([]string{
 		"run", "--model", "scripted/" + s.play, "--cwd", s.project, "--store", "sqlite:" + s.db,
 		"--permission-mode", "bypassPermissions",
@@ -35,9 +35,9 @@ func (s *stage) child(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// untilKilled runs the agent and kills it, without warning, while the tool call
-// demo.KillUse is under way. It reads the store to know when that is.
-func (s *stage) untilKilled(ctx context.Context) (pid int, err error) {
+// runUntilKilled runs the agent and kills it, without warning, while the tool call
+// demo.KillAtUse is under way. It reads the store to know when that is.
+func (s *demoRun) runUntilKilled(ctx context.Context) (pid int, err error) {
 	cmd := s.child(ctx, "--session-id", demoSession, demo.Prompt)
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start the agent: %w", err)
@@ -47,7 +47,7 @@ func (s *stage) untilKilled(ctx context.Context) (pid int, err error) {
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	seen := make(chan error, 1)
-	go func() { seen <- s.inLog(watch, s.waitForStart) }()
+	go func() { seen <- s.withLog(watch, s.waitForStart) }()
 	select {
 	case err := <-exited:
 		stop()
@@ -66,8 +66,8 @@ func (s *stage) untilKilled(ctx context.Context) (pid int, err error) {
 	}
 }
 
-// waitForStart returns when the log says that demo.KillUse has started.
-func (s *stage) waitForStart(ctx context.Context, sessions *session.Sessions) error {
+// waitForStart returns when the log says that demo.KillAtUse has started.
+func (s *demoRun) waitForStart(ctx context.Context, sessions *session.Sessions) error {
 	for after := int64(0); ; {
 		for r, err := range sessions.Records(ctx, demoSession, session.Range{After: after}) {
 			if errors.Is(err, session.ErrNotFound) {
@@ -77,7 +77,7 @@ func (s *stage) waitForStart(ctx context.Context, sessions *session.Sessions) er
 				return err
 			}
 			after = r.Seq
-			if use, ok := startOf(r); ok && use == demo.KillUse {
+			if use, ok := startOf(r); ok && use == demo.KillAtUse {
 				return nil
 			}
 		}
@@ -97,8 +97,8 @@ func startOf(r session.Record) (use string, ok bool) {
 	return st.Use, err == nil
 }
 
-// goOn lets another process go on with the session to its end.
-func (s *stage) goOn(ctx context.Context) error {
+// resume lets another process go on with the session to its end.
+func (s *demoRun) resume(ctx context.Context) error {
 	args := []string{"--resume", demoSession}
 	if runtime.GOOS != "linux" {
 		args = append(args, "--takeover") // elsewhere nothing tells that the holder is dead

@@ -20,16 +20,16 @@ import (
 
 const demoSession = "demo"
 
-// stage is where a demo plays: a folder of its own, with the project, the play
+// demoRun is where a demo plays: a folder of its own, with the project, the play
 // and the store in it. Nothing outside is touched.
-type stage struct {
-	p       *command.Program
-	dir     string
-	project string
-	play    string
-	db      string
-	exe     string
-	began   time.Time
+type demoRun struct {
+	p         *command.Program
+	dir       string
+	project   string
+	play      string
+	db        string
+	exe       string
+	startedAt time.Time
 }
 
 func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
@@ -37,7 +37,7 @@ func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.leave(c.Rm)) }()
+	defer func() { err = errors.Join(err, s.cleanup(c.Rm)) }()
 	t := p.Out.Style
 	p.Out.Line("An agent is going to mend a small project. In the middle of it the agent is killed,")
 	p.Out.Line("and another process goes on with its session. The model is a written play; the tools,")
@@ -46,34 +46,34 @@ func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
 
 	s.title("1  The agent starts")
 	p.Out.Line("%s", t.Dim("you: "+demo.Prompt))
-	pid, err := s.untilKilled(ctx)
+	pid, err := s.runUntilKilled(ctx)
 	if err != nil {
 		return err
 	}
 	s.title(fmt.Sprintf("2  kill -9 %d", pid))
-	if err := s.inLog(ctx, s.tellKilled); err != nil {
+	if err := s.withLog(ctx, s.reportKilled); err != nil {
 		return err
 	}
 	s.title("3  Another process goes on")
-	if err := s.goOn(ctx); err != nil {
+	if err := s.resume(ctx); err != nil {
 		return err
 	}
 	s.title("4  Was it worth it?")
 	if err := s.tests(ctx); err != nil {
 		return err
 	}
-	if err := s.inLog(ctx, s.tellKept); err != nil {
+	if err := s.withLog(ctx, s.reportLog); err != nil {
 		return err
 	}
 	if !c.Rm {
-		s.next()
+		s.waitStep()
 	}
 	p.Out.Line("")
-	p.Out.Line("%s", t.Dim("done in "+term.Elapsed(p.Now().Sub(s.began))))
+	p.Out.Line("%s", t.Dim("done in "+term.Elapsed(p.Clock().Sub(s.startedAt))))
 	return nil
 }
 
-func newStage(p *command.Program) (*stage, error) {
+func newStage(p *command.Program) (*demoRun, error) {
 	exe, err := p.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -82,21 +82,21 @@ func newStage(p *command.Program) (*stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the demo's folder: %w", err)
 	}
-	s := &stage{
-		p: p, dir: dir, exe: exe, began: p.Now(), project: filepath.Join(dir, "project"),
+	s := &demoRun{
+		p: p, dir: dir, exe: exe, startedAt: p.Clock(), project: filepath.Join(dir, "project"),
 		play: filepath.Join(dir, "play.yaml"), db: filepath.Join(dir, "sessions.db"),
 	}
 	if err := demo.Unpack(s.project); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(s.play, demo.Play(), 0o600); err != nil {
+	if err := os.WriteFile(s.play, demo.Script(), 0o600); err != nil {
 		return nil, fmt.Errorf("write the play: %w", err)
 	}
 	return s, nil
 }
 
-// leave removes the folder or says where it is.
-func (s *stage) leave(remove bool) error {
+// cleanup removes the folder or says where it is.
+func (s *demoRun) cleanup(remove bool) error {
 	if !remove {
 		return nil
 	}
@@ -107,13 +107,13 @@ func (s *stage) leave(remove bool) error {
 	return nil
 }
 
-func (s *stage) title(text string) {
+func (s *demoRun) title(text string) {
 	s.p.Out.Line("")
 	s.p.Out.Line("%s", s.p.Out.Bold("── "+text))
 }
 
-// inLog calls do with the demo's sessions.
-func (s *stage) inLog(ctx context.Context, do func(context.Context, *session.Sessions) error) error {
+// withLog calls do with the demo's sessions.
+func (s *demoRun) withLog(ctx context.Context, do func(context.Context, *session.Sessions) error) error {
 	sessions, closeStore, err := s.p.OpenStore(ctx, "sqlite:"+s.db)
 	if err != nil {
 		return err
@@ -122,8 +122,8 @@ func (s *stage) inLog(ctx context.Context, do func(context.Context, *session.Ses
 	return do(ctx, sessions)
 }
 
-// tellKilled says what the dead process left in the log.
-func (s *stage) tellKilled(ctx context.Context, sessions *session.Sessions) error {
+// reportKilled says what the dead process left in the log.
+func (s *demoRun) reportKilled(ctx context.Context, sessions *session.Sessions) error {
 	m, err := sessions.Get(ctx, demoSession)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *stage) tellKilled(ctx context.Context, sessions *session.Sessions) erro
 }
 
 // tests runs the project's tests, which the agent claims to have mended.
-func (s *stage) tests(ctx context.Context) error {
+func (s *demoRun) tests(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", "sh test.sh && sh walk.sh")
 	cmd.Dir = s.project
 	out, err := cmd.CombinedOutput()
@@ -160,10 +160,10 @@ func summary(lines []string) string {
 	return lines[len(lines)-1]
 }
 
-func (s *stage) ok() string { return s.p.Out.Green("ok") }
+func (s *demoRun) ok() string { return s.p.Out.Green("ok") }
 
-// tellKept checks the log and says what is in it.
-func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error {
+// reportLog checks the log and says what is in it.
+func (s *demoRun) reportLog(ctx context.Context, sessions *session.Sessions) error {
 	r, err := sessions.Verify(ctx, demoSession)
 	if err != nil {
 		return err
@@ -187,10 +187,10 @@ func (s *stage) tellKept(ctx context.Context, sessions *session.Sessions) error 
 	return nil
 }
 
-// next prints commands that work as they stand.
-func (s *stage) next() {
+// waitStep prints commands that work as they stand.
+func (s *demoRun) waitStep() {
 	t := s.p.Out.Style
-	self := s.self()
+	self := s.executable()
 	store := "--store " + term.Quote("sqlite:"+s.db)
 	s.title("What was kept, and what to try next")
 	s.p.Out.Line("project   %s", s.project)
@@ -212,8 +212,8 @@ func (s *stage) next() {
 	s.p.Out.Line("%s", t.Dim("The demo's folder can go when you are done: rm -r "+term.Quote(s.dir)))
 }
 
-// self is how a person can call this program again.
-func (s *stage) self() string {
+// executable is how a person can call this program again.
+func (s *demoRun) executable() string {
 	if strings.Contains(s.exe, string(filepath.Separator)+"go-build") {
 		return "go run ./cmd/holdfast"
 	}

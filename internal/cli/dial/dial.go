@@ -23,25 +23,25 @@ func Daemon(ctx context.Context, p *command.Program) (*client.Client, error) {
 	return client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
 }
 
-// NotFromRun refuses what a run of this home's daemon would do to its own guards past
+// RefuseInsideRun refuses what a run of this home's daemon would do to its own guards past
 // the daemon, in the files. It keeps honest agents honest: what runs outside of the
 // sandbox as the same account could write the files itself.
-func NotFromRun(p *command.Program, what string) error {
+func RefuseInsideRun(p *command.Program, what string) error {
 	home, err := p.Home()
 	if err != nil {
 		return err
 	}
 	info, running, err := listen.State(home)
-	if err != nil || !running || !auth.Below(info.PID) {
+	if err != nil || !running || !auth.IsDescendant(info.PID) {
 		return err
 	}
 	return &outcome.Failure{Message: "an agent of this daemon cannot " + what, Result: outcome.Denied, Advice: "do it from a terminal of your own"}
 }
 
-// Serving finds the daemon of this home, when it serves this store and nothing says to do
+// IsDaemonRunning finds the daemon of this home, when it serves this store and nothing says to do
 // without; nil otherwise. Where none runs that takes two calls of the system. The
 // caller closes it. other names the store that a daemon serves instead.
-func Serving(ctx context.Context, p *command.Program, store string) (c *client.Client, other string) {
+func IsDaemonRunning(ctx context.Context, p *command.Program, store string) (c *client.Client, other string) {
 	if v := p.Getenv("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
 		return nil, ""
 	}
@@ -50,7 +50,7 @@ func Serving(ctx context.Context, p *command.Program, store string) (c *client.C
 		return nil, ""
 	}
 	c, err = client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
-	if errors.Is(err, client.ErrNone) {
+	if errors.Is(err, client.ErrNoDaemon) {
 		return nil, ""
 	}
 	if err != nil {

@@ -34,12 +34,12 @@ func (c *AgentFlags) readSpec(p *command.Program) (*runspec.Spec, error) {
 		Model:        c.Model,
 		ModelOptions: runspec.ModelOptions{Fallback: c.FallbackModel, BaseURL: c.BaseURL, MaxTokens: c.MaxTokens, Effort: c.Effort},
 		Instructions: runspec.Instructions{System: c.SystemPrompt, AppendSystem: c.AppendSystemPrompt, NoContextFiles: c.NoContextFiles},
-		Permissions:  runspec.Permissions{Mode: c.PermissionMode, Allow: c.AllowedTools, Deny: c.DisallowedTools, OnAsk: c.OnAsk},
-		Sandbox:      runspec.Sandbox{Off: c.NoSandbox},
-		Hooks:        runspec.Hooks{Off: c.NoHooks, Setup: c.setup()},
+		Permissions:  runspec.Permissions{Mode: c.PermissionMode, Allow: c.AllowedTools, Deny: c.DisallowedTools, Unattended: c.OnAsk},
+		Sandbox:      runspec.Sandbox{Disabled: c.NoSandbox},
+		Hooks:        runspec.Hooks{Disabled: c.NoHooks, Setup: c.setup()},
 		MCP:          runspec.MCP{Strict: c.StrictMCPConfig},
 		Limits:       runspec.Limits{MaxTurns: c.MaxTurns, MaxBudgetUSD: c.MaxBudgetUSD},
-		Compaction:   runspec.Compaction{Off: c.NoCompact, Items: c.CompactItems},
+		Compaction:   runspec.Compaction{Disabled: c.NoCompact, Items: c.CompactItems},
 	}
 	if c.CompactItems < 0 || c.CompactItems > 0 && c.CompactItems < 4 {
 		return nil, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
@@ -109,8 +109,8 @@ func (c *AgentFlags) setup() string {
 	return ""
 }
 
-// References are those of --env-from, by variable.
-func (c *AgentFlags) References() (map[string]string, error) {
+// EnvReferences are those of --env-from, by variable.
+func (c *AgentFlags) EnvReferences() (map[string]string, error) {
 	var from map[string]string
 	for _, pair := range c.EnvFrom {
 		name, ref, ok := strings.Cut(pair, "=")
@@ -122,12 +122,12 @@ func (c *AgentFlags) References() (map[string]string, error) {
 		}
 		from[name] = ref
 	}
-	return from, (&runspec.Spec{Environment: runspec.Environment{From: from}}).Check()
+	return from, (&runspec.Spec{Environment: runspec.Environment{References: from}}).Check()
 }
 
-// FetchHere adds the variables of --env-from to the program's environment.
-func (c *AgentFlags) FetchHere(ctx context.Context, p *command.Program) error {
-	from, err := c.References()
+// ResolveEnv adds the variables of --env-from to the program's environment.
+func (c *AgentFlags) ResolveEnv(ctx context.Context, p *command.Program) error {
+	from, err := c.EnvReferences()
 	if err != nil {
 		return err
 	}
@@ -135,15 +135,15 @@ func (c *AgentFlags) FetchHere(ctx context.Context, p *command.Program) error {
 		return nil
 	}
 	e := p.Environment()
-	if err := e.Fetch(ctx, from); err != nil {
+	if err := e.ResolveReferences(ctx, from); err != nil {
 		return err
 	}
 	p.Env, p.CommandEnv = e.Vars, e.Commands
 	return nil
 }
 
-// Composed is what an agent of the flags is composed from.
-func (c *AgentFlags) Composed(p *command.Program, cwd string) (*compose.Request, error) {
+// ComposeOptions is what an agent of the flags is composed from.
+func (c *AgentFlags) ComposeOptions(p *command.Program, cwd string) (*compose.Request, error) {
 	spec, err := c.AgentSpec(p, cwd)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (c *AgentFlags) Composed(p *command.Program, cwd string) (*compose.Request,
 
 // LoadSettings reads what applies in a run, flags included.
 func (c *AgentFlags) LoadSettings(p *command.Program, cwd string) (*settings.Settings, error) {
-	r, err := c.Composed(p, cwd)
+	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {
 		return nil, err
 	}

@@ -141,13 +141,13 @@ func (c *SettingsFlags) Declare(b *command.Builder) {
 	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
 }
 
-// OwnSettings say in which settings file something is written down.
-type OwnSettings struct {
+// SettingsLayerFlags say in which settings file something is written down.
+type SettingsLayerFlags struct {
 	User, Project, Local bool
 	CWD                  string
 }
 
-func (f *OwnSettings) Declare(b *command.Builder) {
+func (f *SettingsLayerFlags) Declare(b *command.Builder) {
 	b.Flag(&f.Local, "local", "", "", "In .holdfast/settings.local.json: yours, in this project; the default.")
 	b.Flag(&f.Project, "project", "", "", "In .holdfast/settings.json: for all who work on the project.")
 	b.Flag(&f.User, "user", "", "", "In your own settings: yours, in every project.")

@@ -21,7 +21,7 @@ func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings
 	if err != nil {
 		return nil, err
 	}
-	o := &settings.Options{User: p.UserHome(), Cwd: cwd, Files: files, Alone: true}
+	o := &settings.Options{User: p.UserHome(), Cwd: cwd, Files: files, FlagsOnly: true}
 	if !alone {
 		if o, err = p.SettingsOptions(cwd, files); err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func checkMode(mode string) error {
 }
 
 // Layer is the name of the file that is written.
-func (f *OwnSettings) Layer() string {
+func (f *SettingsLayerFlags) Layer() string {
 	switch {
 	case f.User:
 		return layernames.User

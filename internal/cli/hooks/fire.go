@@ -19,20 +19,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// hookWatch looks on while hooks run, to tell what each of them said.
-type hookWatch struct {
+// hookPrinter looks on while hooks run, to tell what each of them said.
+type hookPrinter struct {
 	hook.Runner
 	mu   sync.Mutex
-	said map[string]hook.Answer // by digest
+	said map[string]hook.RunResult // by digest
 }
 
-func (w *hookWatch) over(r hook.Runner) hook.Runner {
-	w.Runner, w.said = r, map[string]hook.Answer{}
+func (w *hookPrinter) finish(r hook.Runner) hook.Runner {
+	w.Runner, w.said = r, map[string]hook.RunResult{}
 	return w
 }
 
 // Run implements [hook.Runner].
-func (w *hookWatch) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
+func (w *hookPrinter) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.RunResult, error) {
 	a, err := w.Runner.Run(ctx, d, in)
 	w.mu.Lock()
 	w.said[d.Digest] = a
@@ -41,50 +41,50 @@ func (w *hookWatch) Run(ctx context.Context, d *hook.Definition, in *hook.Input)
 }
 
 // Close closes what is watched.
-func (w *hookWatch) Close() error {
+func (w *hookPrinter) Close() error {
 	if c, ok := w.Runner.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
 }
 
-// firedDoc is what the hooks of one event said, in JSON.
-type firedDoc struct {
-	Event   hook.Event `json:"event"`
-	Hooks   []ranDoc   `json:"hooks"`
-	Outcome outcomeDoc `json:"outcome"`
+// eventDoc is what the hooks of one event said, in JSON.
+type eventDoc struct {
+	Event   hook.Event   `json:"event"`
+	Hooks   []hookRunDoc `json:"hooks"`
+	Outcome outcomeDoc   `json:"outcome"`
 }
 
-type ranDoc struct {
+type hookRunDoc struct {
 	record.HookRun
-	Said   map[string]any `json:"said,omitempty"`
+	Output map[string]any `json:"said,omitempty"`
 	Notice string         `json:"notice,omitempty"`
 }
 
 // outcomeDoc is an outcome in JSON: only what was said.
 type outcomeDoc struct {
-	Blocked    bool            `json:"blocked"`
-	By         string          `json:"by,omitempty"`
-	Reason     string          `json:"reason,omitempty"`
-	Permission string          `json:"permission,omitempty"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	ToolOutput json.RawMessage `json:"tool_output,omitempty"`
-	Context    []saidDoc       `json:"context,omitempty"`
-	Notices    []saidDoc       `json:"notices,omitempty"`
-	Notes      []hook.Note     `json:"notifications,omitempty"`
-	Updates    []string        `json:"policy,omitempty"`
-	Stop       bool            `json:"stop,omitempty"`
+	Blocked    bool                    `json:"blocked"`
+	By         string                  `json:"by,omitempty"`
+	Reason     string                  `json:"reason,omitempty"`
+	Permission string                  `json:"permission,omitempty"`
+	Input      json.RawMessage         `json:"input,omitempty"`
+	ToolOutput json.RawMessage         `json:"tool_output,omitempty"`
+	Context    []textDoc               `json:"context,omitempty"`
+	Notices    []textDoc               `json:"notices,omitempty"`
+	Notes      []hook.UserNotification `json:"notifications,omitempty"`
+	Updates    []string                `json:"policy,omitempty"`
+	Stop       bool                    `json:"stop,omitempty"`
 }
 
-type saidDoc struct {
-	By   string `json:"by"`
+type textDoc struct {
+	Hook string `json:"by"`
 	Text string `json:"text"`
 }
 
 // fire fires an event and tells what came of it.
-func (w *hookWatch) fire(ctx context.Context, r *hook.Registry, in hook.Input) firedDoc {
+func (w *hookPrinter) fire(ctx context.Context, r *hook.Registry, in hook.Input) eventDoc {
 	out := r.Fire(ctx, in)
-	d := firedDoc{Event: in.Event, Hooks: []ranDoc{}, Outcome: newOutcomeDoc(&out)}
+	d := eventDoc{Event: in.Event, Hooks: []hookRunDoc{}, Outcome: newOutcomeDoc(&out)}
 	if out.Ran == nil {
 		return d
 	}
@@ -92,23 +92,23 @@ func (w *hookWatch) fire(ctx context.Context, r *hook.Registry, in hook.Input) f
 	defer w.mu.Unlock()
 	for _, run := range out.Ran.Hooks {
 		a := w.said[run.Digest]
-		d.Hooks = append(d.Hooks, ranDoc{HookRun: run, Said: plain(a.Output), Notice: a.Notice})
+		d.Hooks = append(d.Hooks, hookRunDoc{HookRun: run, Output: compact(a.Output), Notice: a.Notice})
 	}
 	return d
 }
 
 func newOutcomeDoc(out *hook.Outcome) outcomeDoc {
-	d := outcomeDoc{Input: out.Input, ToolOutput: out.ToolOutput, Notes: out.Notes, Stop: out.Stop != nil}
-	d.Permission, d.By, d.Reason = out.Permission, out.PermissionBy, out.PermissionReason
+	d := outcomeDoc{Input: out.Input, ToolOutput: out.ToolOutput, Notes: out.Notifications, Stop: out.Stop != nil}
+	d.Permission, d.By, d.Reason = out.Permission, out.PermissionHook, out.PermissionReason
 	d.Blocked = out.Permission == "deny"
-	for _, s := range []*hook.Said{out.Stop, out.Block} {
+	for _, s := range []*hook.Text{out.Stop, out.Block} {
 		if s != nil {
-			d.Blocked, d.By, d.Reason = true, s.By, s.What
+			d.Blocked, d.By, d.Reason = true, s.Hook, s.Text
 		}
 	}
-	texts := func(list []hook.Said) (docs []saidDoc) {
+	texts := func(list []hook.Text) (docs []textDoc) {
 		for _, s := range list {
-			docs = append(docs, saidDoc{s.By, s.What})
+			docs = append(docs, textDoc{s.Hook, s.Text})
 		}
 		return docs
 	}
@@ -119,15 +119,15 @@ func newOutcomeDoc(out *hook.Outcome) outcomeDoc {
 	return d
 }
 
-func updateText(u hook.Update) string {
+func updateText(u hook.PermissionUpdate) string {
 	if u.Mode != "" {
 		return "mode " + u.Mode
 	}
 	return u.Behavior + " " + strings.Join(u.Rules, ", ")
 }
 
-// plain is what a hook answered, without what it did not say.
-func plain(o *hook.Output) map[string]any {
+// compact is what a hook answered, without what it did not say.
+func compact(o *hook.Output) map[string]any {
 	if o == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func plain(o *hook.Output) map[string]any {
 }
 
 // printFired prints what each hook said, and what that means together.
-func printFired(p *command.Program, d *firedDoc) {
+func printFired(p *command.Program, d *eventDoc) {
 	t := p.Out.Style
 	for _, r := range d.Hooks {
 		state := t.Green("ok")
@@ -156,23 +156,23 @@ func printFired(p *command.Program, d *firedDoc) {
 		if r.Exit != nil {
 			state += t.Dim(fmt.Sprintf("  exit %d", *r.Exit))
 		}
-		p.Out.Line("%s  %s%s", term.Fit(r.Name, t.Columns()-30), state, t.Dim("  "+term.Elapsed(time.Duration(r.Millis)*time.Millisecond)))
+		p.Out.Line("%s  %s%s", term.Truncate(r.Name, t.Columns()-30), state, t.Dim("  "+term.Elapsed(time.Duration(r.Millis)*time.Millisecond)))
 		for _, text := range []string{r.Error, r.Notice} {
 			if text != "" {
 				p.Out.Line("    %s", term.Escape(term.OneLine(text)))
 			}
 		}
-		if len(r.Said) > 0 {
-			if b, err := term.MarshalJSON(r.Said, false); err == nil {
+		if len(r.Output) > 0 {
+			if b, err := term.MarshalJSON(r.Output, false); err == nil {
 				p.Out.Line("    %s", t.Dim(string(b)))
 			}
 		}
 	}
-	printTogether(p, d.Hooks, &d.Outcome)
+	printOutcome(p, d.Hooks, &d.Outcome)
 }
 
-// printTogether prints an outcome; failures have been told.
-func printTogether(p *command.Program, ran []ranDoc, o *outcomeDoc) {
+// printOutcome prints an outcome; failures have been told.
+func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 	t := p.Out.Style
 	tell := func(what, text string) {
 		if text != "" {
@@ -206,8 +206,8 @@ func printTogether(p *command.Program, ran []ranDoc, o *outcomeDoc) {
 		tell("context", s.Text)
 	}
 	for _, s := range o.Notices {
-		if !slices.ContainsFunc(ran, func(r ranDoc) bool { return r.Error != "" && strings.Contains(s.Text, r.Error) }) {
-			tell("notice", view.HookLabel(s.By)+": "+s.Text)
+		if !slices.ContainsFunc(ran, func(r hookRunDoc) bool { return r.Error != "" && strings.Contains(s.Text, r.Error) }) {
+			tell("notice", view.HookLabel(s.Hook)+": "+s.Text)
 		}
 	}
 	for _, n := range o.Notes {

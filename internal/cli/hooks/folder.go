@@ -42,7 +42,7 @@ func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	ok, err := list.Add(s, p.Now())
+	ok, err := list.Add(s, p.Clock())
 	if err != nil {
 		return err
 	}
@@ -53,11 +53,11 @@ func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
 	if !ok && texts == nil {
 		return outcome.Invalid(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json, or .claude/settings.json")
 	}
-	hooks := broughtHooks(s)
+	hooks := folderHooks(s)
 	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
 	for _, i := range s.Ignored {
 		if i.Origin.Layer == layernames.Project || i.Origin.Layer == layernames.Local {
-			d.Gains = append(d.Gains, i.What)
+			d.Gains = append(d.Gains, i.Setting)
 		}
 	}
 	if c.JSON {
@@ -69,7 +69,7 @@ func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	for _, h := range hooks {
 		if h.Digest == "" {
-			p.Warn("%s: this hook is not trusted: %s", settings.Where(h.Origin), h.Why)
+			p.Warn("%s: this hook is not trusted: %s", settings.OriginText(h.Origin), h.Reason)
 		}
 	}
 	showHooks(p, s, hooks)
@@ -79,7 +79,7 @@ func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
 func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
 	docs := []trustDoc{}
 	for _, f := range list.List() {
-		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.At, Hooks: f.Hooks, Texts: f.Texts, foreign: f.Foreign != ""})
+		docs = append(docs, trustDoc{Folder: f.Folder, Digest: f.Digest, At: &f.TrustedAt, Hooks: f.Hooks, Texts: f.Texts, foreign: f.Foreign != ""})
 	}
 	if c.JSON {
 		return p.Out.JSON(docs, p.Out.TTY)
@@ -110,7 +110,7 @@ func (c *trustCmd) revoke(p *command.Program, list *settings.Trust) error {
 	if err != nil {
 		return err
 	}
-	dir, err := p.AnyFolder(c.Dir)
+	dir, err := p.FolderArg(c.Dir)
 	if err != nil {
 		return err
 	}

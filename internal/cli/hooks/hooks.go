@@ -39,7 +39,7 @@ func newHookDoc(s *settings.Settings, h *settings.Hook) hookDoc {
 	d := hookDoc{
 		Event: h.Event, Dialect: h.Dialect, Matcher: h.Matcher, If: h.If, Type: h.Type(), Command: h.Command, Args: h.Args, URL: h.URL,
 		Timeout: h.TimeLimit().Seconds(), OnFailure: onFailure(&h.Definition, strict), Async: h.Async, Once: h.Once,
-		Status: h.Status, Why: h.Why, Origin: h.Origin, Digest: h.Digest,
+		Status: h.Status, Why: h.Reason, Origin: h.Origin, Digest: h.Digest,
 	}
 	if d.Dialect == "" {
 		d.Dialect = "claude"
@@ -50,7 +50,7 @@ func newHookDoc(s *settings.Settings, h *settings.Hook) hookDoc {
 
 // onFailure is what a failure of a hook means.
 func onFailure(d *hook.Definition, strict bool) string {
-	if d.Blocks(strict) {
+	if d.CanBlock(strict) {
 		return "block"
 	}
 	return "continue"
@@ -91,8 +91,8 @@ func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 		event += " " + h.Matcher
 	}
 	p.Line("%s %s", style(term.Column(string(h.Status), 9)), t.Bold(term.Escape(term.OneLine(event))))
-	p.Line("          %s", term.Fit(settings.HookName(&h.Definition), t.Columns()-10))
-	facts := []string{d.Type, "at most " + spell(h.TimeLimit()), "on failure " + string(d.OnFailure)}
+	p.Line("          %s", term.Truncate(settings.HookName(&h.Definition), t.Columns()-10))
+	facts := []string{d.Type, "at most " + dialectName(h.TimeLimit()), "on failure " + string(d.OnFailure)}
 	if d.Sandbox != "" {
 		facts = append(facts, "sandbox "+string(d.Sandbox))
 	}
@@ -106,14 +106,14 @@ func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 		facts = append(facts, "once")
 	}
 	p.Line("          %s", t.Dim(term.Escape(term.OneLine(strings.Join(facts, " · ")))))
-	p.Line("          %s", t.Dim(term.Escape(settings.Where(h.Origin))))
-	if h.Why != "" {
-		p.Line("          %s", style(term.Escape(term.OneLine(h.Why))))
+	p.Line("          %s", t.Dim(term.Escape(settings.OriginText(h.Origin))))
+	if h.Reason != "" {
+		p.Line("          %s", style(term.Escape(term.OneLine(h.Reason))))
 	}
 }
 
-// spell writes a time to wait: "5 s", "1.5 s", "10 min".
-func spell(d time.Duration) string {
+// dialectName writes a time to wait: "5 s", "1.5 s", "10 min".
+func dialectName(d time.Duration) string {
 	switch {
 	case d >= time.Minute && d%time.Minute == 0:
 		return fmt.Sprintf("%d min", d/time.Minute)

@@ -20,19 +20,19 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// replayedDoc is one moment then and now, in JSON.
-type replayedDoc struct {
-	Seq  int64         `json:"seq"`
-	Tool string        `json:"tool,omitempty"`
-	Use  string        `json:"use_id,omitempty"`
-	Then policy.Effect `json:"then,omitempty"` // what was decided about a call
-	firedDoc
+// replayResult is one moment then and now, in JSON.
+type replayResult struct {
+	Seq      int64         `json:"seq"`
+	Tool     string        `json:"tool,omitempty"`
+	Use      string        `json:"use_id,omitempty"`
+	Recorded policy.Effect `json:"then,omitempty"` // what was decided about a call
+	eventDoc
 
 	text string
 }
 
 func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		today, err := p.LoadSettings(m.CWD, c.Settings)
 		if err != nil {
 			return err
@@ -46,15 +46,15 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// moment is what hooks are told of again.
-type moment struct {
-	doc replayedDoc
+// recordedEvent is what hooks are told of again.
+type recordedEvent struct {
+	doc replayResult
 	in  hook.Input
 }
 
 // moments reads the prompts and calls of a log.
-func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]moment, error) {
-	var list []moment
+func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]recordedEvent, error) {
+	var list []recordedEvent
 	uses := map[string]transcript.ToolUse{}
 	kept := false // the item that follows is what a hook keeps the agent going with
 	for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
@@ -79,7 +79,7 @@ func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.
 				continue
 			}
 			in.Event, in.Prompt, in.Source = hook.UserPromptSubmit, it.Text(), "user"
-			list = append(list, moment{replayedDoc{Seq: rec.Seq, text: in.Prompt}, in})
+			list = append(list, recordedEvent{replayResult{Seq: rec.Seq, text: in.Prompt}, in})
 		case record.KindHookRan:
 			var ran record.HookRan
 			if err := json.Unmarshal(rec.Payload, &ran); err != nil {
@@ -101,9 +101,9 @@ func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.
 			if then.Mode != "" {
 				in.PermissionMode = string(then.Mode)
 			}
-			list = append(list, moment{replayedDoc{
-				Seq: rec.Seq, Tool: u.Name, Use: u.ID, Then: then.Effect, text: view.Headline(u.Name, u.Input, m.CWD),
-			}, withRequests(p, in)})
+			list = append(list, recordedEvent{replayResult{
+				Seq: rec.Seq, Tool: u.Name, Use: u.ID, Recorded: then.Effect, text: view.Headline(u.Name, u.Input, m.CWD),
+			}, addRequests(p, in)})
 		}
 	}
 	return list, nil
@@ -118,9 +118,9 @@ func readItem(rec session.Record) (transcript.Encoded, error) {
 }
 
 // replay tells the hooks of every moment.
-func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, moments []moment, id string) error {
-	watch := &hookWatch{}
-	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.over})
+func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, moments []recordedEvent, id string) error {
+	watch := &hookPrinter{}
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.finish})
 	if err != nil {
 		return err
 	}
@@ -145,8 +145,8 @@ func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *setti
 			return context.Cause(ctx)
 		}
 		d := moments[i].doc
-		d.firedDoc = watch.fire(ctx, h.Registry, moments[i].in)
-		speaks := d.speaks()
+		d.eventDoc = watch.fire(ctx, h.Registry, moments[i].in)
+		speaks := d.hasOutput()
 		if speaks {
 			said++
 		}
@@ -165,26 +165,26 @@ func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *setti
 	return nil
 }
 
-// speaks reports whether a hook said anything, or failed.
-func (d *firedDoc) speaks() bool {
+// hasOutput reports whether a hook said anything, or failed.
+func (d *eventDoc) hasOutput() bool {
 	for _, r := range d.Hooks {
-		if r.Effect != "" || r.Error != "" || len(r.Said) > 0 {
+		if r.Effect != "" || r.Error != "" || len(r.Output) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *replayCmd) tell(p *command.Program, d *replayedDoc) error {
+func (c *replayCmd) tell(p *command.Program, d *replayResult) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}
 	t := p.Out.Style
 	what := cmp.Or(d.Tool, "prompt")
-	p.Out.Line("%s  %s", t.Bold(term.Escape(what)), term.Fit(d.text, t.Columns()-len(what)-4))
-	if d.Then != "" {
-		p.Out.Line("%s %s", t.Dim(term.Column("then", 8)), view.EffectWord(t, d.Then))
+	p.Out.Line("%s  %s", t.Bold(term.Escape(what)), term.Truncate(d.text, t.Columns()-len(what)-4))
+	if d.Recorded != "" {
+		p.Out.Line("%s %s", t.Dim(term.Column("then", 8)), view.EffectText(t, d.Recorded))
 	}
-	printFired(p, &d.firedDoc)
+	printFired(p, &d.eventDoc)
 	return nil
 }

@@ -22,10 +22,10 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	brought := broughtHooks(s)
+	brought := folderHooks(s)
 	for _, h := range brought {
 		if h.Digest == "" {
-			return &outcome.Failure{Message: settings.Where(h.Origin) + ": " + h.Why, Advice: "mend it, or take the hook out", Result: outcome.Usage}
+			return &outcome.Failure{Message: settings.OriginText(h.Origin) + ": " + h.Reason, Advice: "mend it, or take the hook out", Result: outcome.Usage}
 		}
 	}
 	if !c.JSON {
@@ -34,7 +34,7 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := c.confirm(ctx, p, s, len(brought)); err != nil {
 		return err
 	}
-	ok, err := list.AddHooks(s, p.Now())
+	ok, err := list.AddHooks(s, p.Clock())
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// broughtHooks are the hooks that the folder brings along.
-func broughtHooks(s *settings.Settings) []*settings.Hook {
+// folderHooks are the hooks that the folder brings along.
+func folderHooks(s *settings.Settings) []*settings.Hook {
 	var list []*settings.Hook
 	for i := range s.Hooks {
 		if l := s.Hooks[i].Origin.Layer; l == layernames.Project || l == layernames.Local {
@@ -82,7 +82,7 @@ func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) 
 		if h.Status != settings.HookTrusted {
 			state = "  " + t.Yellow(string(h.Status))
 		}
-		p.Err.Line("%s%s  %s", t.Bold(term.EscapeStrict(event)), state, t.Dim(term.Escape(settings.Where(h.Origin))))
+		p.Err.Line("%s%s  %s", t.Bold(term.EscapeStrict(event)), state, t.Dim(term.Escape(settings.OriginText(h.Origin))))
 		what := h.URL
 		if h.Type() == "command" {
 			what = commandText(&h.Definition)

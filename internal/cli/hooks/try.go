@@ -31,8 +31,8 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	watch := &hookWatch{}
-	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.over})
+	watch := &hookPrinter{}
+	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: s, Folders: hookFolders(s), NoSandbox: c.NoSandbox, Watch: watch.finish})
 	if err != nil {
 		return err
 	}
@@ -88,12 +88,12 @@ func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Even
 	if in.PermissionMode == "" {
 		in.PermissionMode = cmp.Or(string(s.Mode.Value), "default")
 	}
-	return withRequests(p, in), nil
+	return addRequests(p, in), nil
 }
 
-// withRequests adds what the call would touch, for the "if" of hooks. What cannot be
+// addRequests adds what the call would touch, for the "if" of hooks. What cannot be
 // told is left out, and such hooks then run.
-func withRequests(p *command.Program, in hook.Input) hook.Input {
+func addRequests(p *command.Program, in hook.Input) hook.Input {
 	if in.Tool.Name == "" {
 		return in
 	}

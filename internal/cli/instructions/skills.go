@@ -66,7 +66,7 @@ func (c *skillsListCmd) Run(_ context.Context, p *command.Program) error {
 // skillName is how a person calls it.
 func skillName(sk *skills.Skill) string {
 	name := sk.Name
-	if sk.ForPeople {
+	if sk.UserInvocable {
 		name = "/" + name
 	}
 	if sk.Hint != "" {
@@ -80,7 +80,7 @@ func skillFacts(sk *skills.Skill, untrusted bool) string {
 	if untrusted && sk.Source == skills.Project {
 		list[0] += ", not trusted"
 	}
-	if !sk.ForModel {
+	if !sk.ModelInvocable {
 		list = append(list, "for people only")
 	}
 	if sk.Allow != nil {

@@ -99,7 +99,7 @@ func pairsOf(list []string, between, form string) (map[string]string, error) {
 
 // edit is the file of the scope, and the settings of its project.
 func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
-	if err := dial.NotFromRun(p, "change MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "change MCP servers"); err != nil {
 		return "", "", nil, err
 	}
 	home, err := p.Home()
@@ -127,14 +127,14 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 	if err != nil {
 		return err
 	}
-	err = quarantine.Of(home).Keep(file, func() error {
+	err = quarantine.Open(home).MarkOwn(file, func() error {
 		_, err := settings.EditMCP(scope, file, name, def)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s, err := p.Settled(c.CWD, before, file)
+	s, err := p.SettingsAfter(c.CWD, before, file)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 	if err != nil {
 		return err
 	}
-	if srv.Origin.File == file && srv.Brought() {
+	if srv.Origin.File == file && srv.FromFolder() {
 		if err := question.DecideServer(p, s, srv, true); err != nil {
 			return err
 		}
@@ -156,9 +156,9 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 	}
 	p.Err.Line("%s is written into %s", term.Escape(name), term.Escape(file))
 	if srv.Origin.File != file {
-		p.Warn("another one of that name is stronger: %s", settings.Where(srv.Origin))
-	} else if srv.Why != "" {
-		p.Warn("it is not started: %s", srv.Why)
+		p.Warn("another one of that name is stronger: %s", settings.OriginText(srv.Origin))
+	} else if srv.Reason != "" {
+		p.Warn("it is not started: %s", srv.Reason)
 	} else if one := tools.Server(s, srv); one.Check() != nil {
 		p.Warn("it is not started: %v", one.Check())
 	}
@@ -201,12 +201,12 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 	if _, err := settings.EditMCP(scope, files[0], c.Name, nil); err != nil {
 		return err
 	}
-	s, err := p.Settled(c.CWD, before, files[0])
+	s, err := p.SettingsAfter(c.CWD, before, files[0])
 	if err != nil {
 		return err
 	}
 	if s.FindMCP(c.Name) == nil {
-		if err := forgetServer(p, s.Project, c.Name); err != nil {
+		if err := revokeServer(p, s.Project, c.Name); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-func forgetServer(p *command.Program, project, name string) error {
+func revokeServer(p *command.Program, project, name string) error {
 	list, err := p.Trust()
 	if err != nil {
 		return err

@@ -29,10 +29,10 @@ func (c *mcpNames) servers(p *command.Program, s *settings.Settings) ([]*setting
 		switch {
 		case err != nil:
 			return nil, err
-		case !srv.Brought():
-			return nil, outcome.Invalid(fmt.Sprintf("the server %s is of %s, not of a folder: it needs no approval", name, settings.Where(srv.Origin)), "")
+		case !srv.FromFolder():
+			return nil, outcome.Invalid(fmt.Sprintf("the server %s is of %s, not of a folder: it needs no approval", name, settings.OriginText(srv.Origin)), "")
 		case srv.Status == settings.MCPInvalid:
-			return nil, outcome.Invalid(fmt.Sprintf("the server %s: %s", name, srv.Why), "mend its definition")
+			return nil, outcome.Invalid(fmt.Sprintf("the server %s: %s", name, srv.Reason), "mend its definition")
 		}
 		list = append(list, srv)
 	}
@@ -41,7 +41,7 @@ func (c *mcpNames) servers(p *command.Program, s *settings.Settings) ([]*setting
 
 // decide keeps a yes or a no to servers.
 func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sure bool) error {
-	if err := dial.NotFromRun(p, "decide about MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "decide about MCP servers"); err != nil {
 		return err
 	}
 	s, err := p.FolderSettings(c.CWD)
@@ -86,7 +86,7 @@ func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sur
 		}
 		p.Err.Line("%s: %s", term.Escape(name), srv.Status)
 		if approved && srv.Status != settings.MCPApproved {
-			p.Warn("it is not started all the same: %s", srv.Why)
+			p.Warn("it is not started all the same: %s", srv.Reason)
 		}
 		if approved && !sure && srv.Status == settings.MCPApproved {
 			if err := question.OfferFetch(ctx, p, s, srv); err != nil {
@@ -101,7 +101,7 @@ func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sur
 }
 
 func (c *revokeCmd) Run(_ context.Context, p *command.Program) error {
-	if err := dial.NotFromRun(p, "decide about MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "decide about MCP servers"); err != nil {
 		return err
 	}
 	home, err := p.Home()
@@ -112,7 +112,7 @@ func (c *revokeCmd) Run(_ context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	dir, err := p.AnyFolder(c.CWD)
+	dir, err := p.FolderArg(c.CWD)
 	if err != nil {
 		return err
 	}

@@ -17,19 +17,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// checkedDoc is what came of connecting to a server.
-type checkedDoc struct {
+// checkDoc is what came of connecting to a server.
+type checkDoc struct {
 	State    mcp.State        `json:"state"` // connected, failed, needs-auth
 	Server   string           `json:"server,omitempty"`
 	Protocol string           `json:"protocol,omitempty"`
 	Tools    []mcp.ToolStatus `json:"tools,omitempty"`
-	Left     []string         `json:"left_out,omitempty"` // and why
+	Skipped  []string         `json:"left_out,omitempty"` // and why
 	Error    string           `json:"error,omitempty"`
 	Hint     string           `json:"hint,omitempty"`
 	Stderr   string           `json:"stderr,omitempty"`
 }
 
-func (d *checkedDoc) word() string {
+func (d *checkDoc) status() string {
 	if d.State == mcp.Connected {
 		return fmt.Sprintf("%s, %s", d.State, term.Count(len(d.Tools), "tool"))
 	}
@@ -37,22 +37,22 @@ func (d *checkedDoc) word() string {
 }
 
 // checked prints what came of connecting.
-func printChecked(p *term.Printer, d *checkedDoc) {
+func printChecked(p *term.Printer, d *checkDoc) {
 	t := p.Style
 	fact := func(name, text string) {
 		if text != "" {
 			p.Line("  %s  %s", t.Dim(fmt.Sprintf("%-7s", name)), term.EscapeStrict(text))
 		}
 	}
-	fact("state", d.word())
+	fact("state", d.status())
 	fact("server", strings.TrimSpace(d.Server+" "+d.Protocol))
 	fact("error", d.Error)
 	fact("hint", d.Hint)
 	fact("stderr", d.Stderr)
 	for _, tool := range d.Tools {
-		p.Line("  %s  %s", t.Bold(term.EscapeStrict(tool.Name)), t.Dim(term.Fit(term.Escape(term.OneLine(tool.Description)), 80)))
+		p.Line("  %s  %s", t.Bold(term.EscapeStrict(tool.Name)), t.Dim(term.Truncate(term.Escape(term.OneLine(tool.Description)), 80)))
 	}
-	for _, l := range d.Left {
+	for _, l := range d.Skipped {
 		p.Line("  %s  %s", t.Dim("left   "), term.EscapeStrict(l))
 	}
 }
@@ -79,15 +79,15 @@ func checkServers(ctx context.Context, p *command.Program, s *settings.Settings,
 }
 
 // checkAll connects to approved servers, of which no two have one name.
-func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkedDoc, error) {
+func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkDoc, error) {
 	opened, err := tools.Check(p.Environment(), s, list)
 	if err != nil {
 		return nil, err
 	}
 	defer opened.Close()
-	checks := map[string]*checkedDoc{}
+	checks := map[string]*checkDoc{}
 	for name, err := range opened.Failed {
-		checks[name] = &checkedDoc{State: mcp.Failed, Error: err.Error(), Hint: outcome.Hint(err)}
+		checks[name] = &checkDoc{State: mcp.Failed, Error: err.Error(), Hint: outcome.Hint(err)}
 	}
 	var wg sync.WaitGroup
 	for _, st := range opened.Client.Status() {
@@ -95,9 +95,9 @@ func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, lis
 	}
 	wg.Wait()
 	for _, st := range opened.Client.Status() {
-		d := &checkedDoc{
+		d := &checkDoc{
 			State: st.State, Server: strings.TrimSpace(st.Server + " " + st.Version), Protocol: st.Protocol, Tools: st.Tools,
-			Left: st.Left, Error: st.Error, Hint: st.Hint,
+			Skipped: st.Skipped, Error: st.Error, Hint: st.Hint,
 		}
 		if st.State != mcp.Connected {
 			d.Stderr = st.Stderr
@@ -110,7 +110,7 @@ func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, lis
 // one is a client of one server, which needs to be approved and reached by an address, and
 // what it calls the server.
 func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {
-	if err := dial.NotFromRun(p, "log in to MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "log in to MCP servers"); err != nil {
 		return nil, "", nil, err
 	}
 	s, err := f.load(p)
@@ -124,7 +124,7 @@ func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name stri
 	case srv.Type == settings.MCPStdio:
 		return nil, "", nil, outcome.Invalid(fmt.Sprintf("the server %s is a program: one does not log in to it", key), "")
 	case srv.Status != settings.MCPApproved:
-		return nil, "", nil, &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Why), Advice: "holdfast mcp approve " + term.Quote(key), Result: outcome.Denied}
+		return nil, "", nil, &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Reason), Advice: "holdfast mcp approve " + term.Quote(key), Result: outcome.Denied}
 	}
 	opened, err := tools.Check(p.Environment(), s, []*settings.MCPServer{srv})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func (c *fetchCmd) Run(ctx context.Context, p *command.Program) error {
-	if err := dial.NotFromRun(p, "fetch MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "fetch MCP servers"); err != nil {
 		return err
 	}
 	s, err := c.load(p)
@@ -26,14 +26,14 @@ func (c *fetchCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	hosts := c.Host
-	if registry := tools.FetchedFrom(srv); registry != "" {
+	if registry := tools.RegistryOf(srv); registry != "" {
 		hosts = append(hosts, registry)
 	}
 	switch {
 	case srv.Type != settings.MCPStdio:
 		return outcome.Invalid(fmt.Sprintf("the server %s is an address: there is nothing to fetch", c.Name), "")
 	case srv.Status != settings.MCPApproved:
-		return &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", c.Name, srv.Status, srv.Why), Advice: "holdfast mcp approve " + term.Quote(c.Name), Result: outcome.Denied}
+		return &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", c.Name, srv.Status, srv.Reason), Advice: "holdfast mcp approve " + term.Quote(c.Name), Result: outcome.Denied}
 	case len(hosts) == 0:
 		return outcome.Invalid(fmt.Sprintf("the server %s is not known to fetch anything", c.Name), "--host HOST names where from, as --host @npm does")
 	}

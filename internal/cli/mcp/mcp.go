@@ -63,7 +63,7 @@ type serverDoc struct {
 	Type    settings.MCPType   `json:"type"`
 	Scope   string             `json:"scope"`
 	Status  settings.MCPStatus `json:"status"`
-	Why     string             `json:"why,omitempty"`
+	Reason  string             `json:"why,omitempty"`
 	Command string             `json:"command,omitempty"`
 	Args    []string           `json:"args,omitempty"`
 	Cwd     string             `json:"cwd,omitempty"`
@@ -73,14 +73,14 @@ type serverDoc struct {
 	Reads   []string           `json:"reads,omitempty"`   // variables of the environment that it gets to know
 	Origin  policy.Origin      `json:"origin"`
 	Digest  string             `json:"digest"`
-	Check   *checkedDoc        `json:"check,omitempty"`
+	Check   *checkDoc          `json:"check,omitempty"`
 }
 
 func newServerDoc(srv *settings.MCPServer) serverDoc {
 	return serverDoc{
-		Name: srv.Key(), Type: srv.Type, Scope: srv.Origin.Layer, Status: srv.Status, Why: srv.Why,
+		Name: srv.Key(), Type: srv.Type, Scope: srv.Origin.Layer, Status: srv.Status, Reason: srv.Reason,
 		Command: srv.Command, Args: srv.Args, Cwd: srv.Dir, Env: slices.Sorted(maps.Keys(srv.Env)),
-		URL: srv.URL, Headers: slices.Sorted(maps.Keys(srv.Headers)), Reads: srv.Reads(), Origin: srv.Origin, Digest: srv.Digest,
+		URL: srv.URL, Headers: slices.Sorted(maps.Keys(srv.Headers)), Reads: srv.EnvReads(), Origin: srv.Origin, Digest: srv.Digest,
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	for i, d := range docs {
 		status := string(d.Status)
 		if d.Check != nil {
-			status = d.Check.word()
+			status = d.Check.status()
 		}
 		rows = append(rows, []string{d.Name, string(d.Type), string(d.Scope), status, question.ServerLine(&list[i])})
 	}

@@ -48,12 +48,12 @@ func (c *serveCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	d := &served{c: c, p: p, cwd: cwd, runtime: rt, look: look}
+	d := &agentServer{c: c, p: p, cwd: cwd, runtime: rt, look: look}
 	specs, err := d.specs(ctx)
 	if err != nil {
 		return err
 	}
-	server, err := mcpserver.New(&mcpserver.Options{Version: version.Of().Version, Tools: specs, Open: d.open, Log: log})
+	server, err := mcpserver.New(&mcpserver.Options{Version: version.Current().Version, Tools: specs, Open: d.open, Log: log})
 	if err != nil {
 		return err
 	}
@@ -61,13 +61,13 @@ func (c *serveCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.HTTP != "" {
 		return c.serveHTTP(ctx, p, server, log)
 	}
-	return server.Serve(ctx, io.NopCloser(p.Stdin), noClose{p.Stdout})
+	return server.Serve(ctx, io.NopCloser(p.Stdin), nopCloser{p.Stdout})
 }
 
-// noClose keeps the standard output open.
-type noClose struct{ io.Writer }
+// nopCloser keeps the standard output open.
+type nopCloser struct{ io.Writer }
 
-func (noClose) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 func (c *serveCmd) check(p *command.Program) error {
 	if err := c.PermissionFlags.Check(); err != nil {
@@ -79,14 +79,14 @@ func (c *serveCmd) check(p *command.Program) error {
 	if c.TLSCert != "" || c.TLSKey != "" || len(c.AllowHost) > 0 || len(c.AllowOrigin) > 0 {
 		return outcome.Invalid("--tls-cert, --tls-key, --allow-host and --allow-origin are about --http", "")
 	}
-	if term.Is(p.Stdin) {
+	if term.IsTerminal(p.Stdin) {
 		return outcome.Invalid("an MCP client speaks to this over a pipe, and a person cannot", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
 	}
 	return nil
 }
 
-// served makes the agents of clients.
-type served struct {
+// agentServer makes the agents of clients.
+type agentServer struct {
 	c       *serveCmd
 	p       *command.Program
 	cwd     string
@@ -95,8 +95,8 @@ type served struct {
 }
 
 // agent makes the agent of a client: its model is the client.
-func (d *served) agent(ctx context.Context, as model.Model, title string, who compose.People) (*compose.Agent, error) {
-	r, err := d.c.agentFlags().Composed(d.p, d.cwd)
+func (d *agentServer) agent(ctx context.Context, as model.Model, title string, who compose.Askers) (*compose.Agent, error) {
+	r, err := d.c.agentFlags().ComposeOptions(d.p, d.cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +104,14 @@ func (d *served) agent(ctx context.Context, as model.Model, title string, who co
 	for _, t := range d.look {
 		r.Spec.Tools = append(r.Spec.Tools, t.Spec().Name)
 	}
-	r.Model, r.Tools, r.Foreground = as, d.look, true
+	r.Model, r.Tools, r.NoBackground = as, d.look, true
 	return d.runtime.Agent(ctx, r, nil, who)
 }
 
 // specs are the tools that are offered. With them everything has been made once, so
 // that what is wrong with settings is told before a client is there.
-func (d *served) specs(ctx context.Context) ([]tool.Spec, error) {
-	a, err := d.agent(ctx, &mcpserver.Desk{}, "", compose.People{})
+func (d *agentServer) specs(ctx context.Context) ([]tool.Spec, error) {
+	a, err := d.agent(ctx, &mcpserver.ClientSession{}, "", compose.Askers{})
 	if err != nil {
 		return nil, err
 	}
@@ -119,24 +119,24 @@ func (d *served) specs(ctx context.Context) ([]tool.Spec, error) {
 	return a.Parts.Tools.Registry.Specs(), a.Close()
 }
 
-// servedAgent is an agent with the person who answers its questions; nil: nobody.
-type servedAgent struct {
+// agentSession is an agent with the person who answers its questions; nil: nobody.
+type agentSession struct {
 	*compose.Agent
-	person *question.Asker
+	asker *question.Asker
 }
 
-func (a *servedAgent) Close() error {
+func (a *agentSession) Close() error {
 	err := a.Agent.Close()
-	if a.person != nil {
-		a.person.Close()
+	if a.asker != nil {
+		a.asker.Close()
 	}
 	return err
 }
 
 // open is [mcpserver.Options].Open.
-func (d *served) open(ctx context.Context, client string, as model.Model) (mcpserver.Agent, error) {
+func (d *agentServer) open(ctx context.Context, client string, as model.Model) (mcpserver.Agent, error) {
 	var person *question.Asker
-	var who compose.People
+	var who compose.Askers
 	if d.c.HTTP != "" {
 		if person = question.NewAsker(d.p); person != nil {
 			who.Ask = person.Ask
@@ -149,7 +149,7 @@ func (d *served) open(ctx context.Context, client string, as model.Model) (mcpse
 		}
 		return nil, err
 	}
-	return &servedAgent{a, person}, nil
+	return &agentSession{a, person}, nil
 }
 
 // serveHTTP serves until ctx ends.
@@ -164,7 +164,7 @@ func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mc
 	}
 	accesses := stores.NewAccessLog(p.Environment())
 	a, err := auth.New(&auth.Options{
-		Dir: listen.Dir(home), Hosts: c.AllowHost, Origins: c.AllowOrigin, Clock: p.Now, Failed: auth.LogRefused(log), Inside: true, Record: accesses.Add,
+		Dir: listen.Dir(home), Hosts: c.AllowHost, Origins: c.AllowOrigin, Clock: p.Clock, Failed: auth.LogRefused(log), Inside: true, Record: accesses.Add,
 	})
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mc
 	case <-ctx.Done():
 	}
 	server.Close()
-	shut, stop := context.WithTimeout(context.WithoutCancel(ctx), process.Closing)
+	shut, stop := context.WithTimeout(context.WithoutCancel(ctx), process.ShutdownTimeout)
 	defer stop()
 	if err := h.Shutdown(shut); err != nil {
 		_ = h.Close()

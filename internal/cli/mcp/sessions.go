@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// sessionLook are tools that read what earlier sessions said. They change nothing, and
+// sessionTools are tools that read what earlier sessions said. They change nothing, and
 // answer about one project alone unless the person said otherwise.
-type sessionLook struct {
+type sessionTools struct {
 	p        *command.Program
 	store    string
 	sessions *session.Sessions
@@ -27,7 +27,7 @@ type sessionLook struct {
 }
 
 func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *session.Sessions) ([]tool.Tool, error) {
-	l := &sessionLook{p: p, store: c.Store, sessions: sessions}
+	l := &sessionTools{p: p, store: c.Store, sessions: sessions}
 	if !c.AllProjects {
 		var err error
 		if l.project, _, err = project.ID(cwd); err != nil {
@@ -36,14 +36,14 @@ func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *sessio
 	}
 	list, err1 := tool.New(tool.Spec{
 		Name: "SessionList", ReadOnly: true, Description: "Lists the sessions of earlier and other agents in this project, newest first.",
-	}, l.list, touchesNothing[listInput])
+	}, l.list, noRequests[listInput])
 	find, err2 := tool.New(tool.Spec{
 		Name: "SessionSearch", ReadOnly: true,
 		Description: "Finds words in what was said in sessions, newest first. All words must be in one item; \"a phrase\" stands together, dep* is the beginning of a word.",
-	}, l.search, touchesNothing[searchInput])
+	}, l.search, noRequests[searchInput])
 	show, err3 := tool.New(tool.Spec{
 		Name: "SessionShow", ReadOnly: true, Description: "Shows what was said and done in one session, in pages of items.",
-	}, l.show, touchesNothing[showInput])
+	}, l.show, noRequests[showInput])
 	for _, err := range []error{err1, err2, err3} {
 		if err != nil {
 			return nil, err
@@ -52,8 +52,8 @@ func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *sessio
 	return []tool.Tool{list, find, show}, nil
 }
 
-// touchesNothing says that a call touches no file and no host.
-func touchesNothing[In any](c *tool.Call, _ In) ([]policy.Request, error) {
+// noRequests says that a call touches no file and no host.
+func noRequests[In any](c *tool.Call, _ In) ([]policy.Request, error) {
 	return []policy.Request{{Resource: c.Tool, ReadOnly: true}}, nil
 }
 
@@ -76,8 +76,8 @@ type showInput struct {
 	Limit   int    `json:"limit,omitempty" jsonschema:"At most this many items, 1 to 200; 50 if not given"`
 }
 
-// atMost is a bound that the model may choose.
-func atMost(given, usual, most int) (int, error) {
+// truncate is a bound that the model may choose.
+func truncate(given, usual, most int) (int, error) {
 	switch {
 	case given == 0:
 		return usual, nil
@@ -87,8 +87,8 @@ func atMost(given, usual, most int) (int, error) {
 	return given, nil
 }
 
-func (l *sessionLook) list(ctx context.Context, _ *tool.Call, in listInput) (tool.Result, error) {
-	limit, err := atMost(in.Limit, 20, 100)
+func (l *sessionTools) list(ctx context.Context, _ *tool.Call, in listInput) (tool.Result, error) {
+	limit, err := truncate(in.Limit, 20, 100)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
@@ -106,8 +106,8 @@ func (l *sessionLook) list(ctx context.Context, _ *tool.Call, in listInput) (too
 	return tool.Text(cmp.Or(b.String(), "no sessions")), nil
 }
 
-func (l *sessionLook) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Result, error) {
-	limit, err := atMost(in.Limit, 20, 100)
+func (l *sessionTools) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Result, error) {
+	limit, err := truncate(in.Limit, 20, 100)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}
@@ -132,8 +132,8 @@ func (l *sessionLook) search(ctx context.Context, _ *tool.Call, in searchInput) 
 	return tool.Text(cmp.Or(b.String(), "nothing found")), nil
 }
 
-func (l *sessionLook) show(ctx context.Context, _ *tool.Call, in showInput) (tool.Result, error) {
-	limit, err := atMost(in.Limit, 50, 200)
+func (l *sessionTools) show(ctx context.Context, _ *tool.Call, in showInput) (tool.Result, error) {
+	limit, err := truncate(in.Limit, 50, 200)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
 	}

@@ -24,7 +24,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	p.SettingsNotices(s)
-	b := &checkBatch{judge: judgeOf(p, s)}
+	b := &checkBatch{judge: newJudge(p, s)}
 	if _, err := b.judge.Guards("", ""); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	if b.bad > 0 {
 		return &outcome.Failure{
-			Message: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", term.Count(b.bad, "line"), b.lines, b.first),
+			Message: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", term.Count(b.bad, "line"), b.lines, b.firstError),
 			Result:  outcome.Usage, Advice: `a line is {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": "/w", "mode": "default"}`,
 		}
 	}
@@ -44,7 +44,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 type checkBatch struct {
 	judge *policycheck.Judge
 
-	lines, bad, first int
+	lines, bad, firstError int
 }
 
 // run answers the lines of a file, or of standard input for "-": each at once when
@@ -59,7 +59,7 @@ func (b *checkBatch) run(ctx context.Context, p *command.Program, name string) e
 		defer f.Close()
 		in = f
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(command.OpeningGC)) // nothing is kept: garbage is all there is
+	defer debug.SetGCPercent(debug.SetGCPercent(command.StartupGCPercent)) // nothing is kept: garbage is all there is
 	lines := jsonlines.New(in)
 	var out []byte
 	for {
@@ -97,7 +97,7 @@ func (b *checkBatch) line(ctx context.Context, out []byte, n int, line []byte, b
 	}
 	if err != nil {
 		if b.bad++; b.bad == 1 {
-			b.first = n
+			b.firstError = n
 		}
 		d = policy.Decision{Effect: policy.Deny, By: "input", Reason: fmt.Sprintf("line %d: %v", n, err)}
 	}
@@ -185,17 +185,17 @@ func appendVerdict(b, id []byte, d *policy.Decision) []byte {
 	b = append(b, `,"by":`...)
 	b = appendText(b, d.By)
 	b = append(b, `,"trace":[`...)
-	for i := range d.Said {
+	for i := range d.Contributions {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendSaid(b, &d.Said[i])
+		b = appendContribution(b, &d.Contributions[i])
 	}
 	return append(b, "]}\n"...)
 }
 
-// appendSaid appends what encoding/json makes of one link's contribution.
-func appendSaid(b []byte, s *policy.Said) []byte {
+// appendContribution appends what encoding/json makes of one link's contribution.
+func appendContribution(b []byte, s *policy.Contribution) []byte {
 	b = append(b, `{"policy":`...)
 	b = appendText(b, s.Policy)
 	b = appendField(b, "resource", s.Resource)

@@ -25,7 +25,7 @@ var everyday = []string{
 
 func checkBatchOf(t testing.TB, text string) *checkBatch {
 	t.Helper()
-	s, err := settings.Load(&settings.Options{Cwd: t.TempDir(), Alone: true, Files: []string{text}})
+	s, err := settings.Load(&settings.Options{Cwd: t.TempDir(), FlagsOnly: true, Files: []string{text}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ type checkAnswer struct {
 	Verdict policy.Effect
 	Reason  string
 	By      string
-	Trace   []policy.Said
+	Trace   []policy.Contribution
 }
 
 // Every line gets one answer in order, also when the program at the other end waits
@@ -46,7 +46,7 @@ func TestCheckAnswersAtOnce(t *testing.T) {
 	in, calls := io.Pipe()
 	answers, out := io.Pipe()
 	p := &command.Program{Stdin: in, Stdout: out, Getwd: func() (string, error) { return t.TempDir(), nil }}
-	p.Fill()
+	p.SetDefaults()
 	b := checkBatchOf(t, `{"permissions": {"deny": ["Bash(rm:*)"]}}`)
 	done := make(chan error, 1)
 	go func() {
@@ -69,7 +69,7 @@ func TestCheckAnswersAtOnce(t *testing.T) {
 		}
 	}
 	_ = calls.Close()
-	if err := <-done; err != nil || b.lines != 3 || b.bad != 1 || b.first != 2 {
+	if err := <-done; err != nil || b.lines != 3 || b.bad != 1 || b.firstError != 2 {
 		t.Errorf("%v %+v", err, b)
 	}
 }
@@ -80,7 +80,7 @@ func TestCheckLongLine(t *testing.T) {
 	var out bytes.Buffer
 	long := `{"id":1,"tool":"Bash","input":{"command":"` + strings.Repeat("x", jsonlines.MaxLine) + `"}}`
 	p := &command.Program{Stdin: strings.NewReader(long + "\n" + `{"id":2,"tool":"Read","input":{"file_path":"x"}}`), Stdout: &out}
-	p.Fill()
+	p.SetDefaults()
 	if err := b.run(t.Context(), p, "-"); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestAppendVerdict(t *testing.T) {
 	origin := &policy.Origin{Rule: `Bash(echo "ü":*)`, Layer: layernames.User, File: "/a b/s.json", Line: 3, Col: 4}
 	for _, d := range []policy.Decision{
 		{Effect: policy.Deny, By: "input", Reason: "line 1: \x1b[31m \u202e \"quoted\" \\ \n <b>"},
-		{Effect: policy.Ask, By: "rules", Said: []policy.Said{
+		{Effect: policy.Ask, By: "rules", Contributions: []policy.Contribution{
 			{Policy: "limits"},
 			{Policy: "rules", Resource: "/w/\xff", Verdict: policy.Verdict{Effect: policy.Ask, Reason: "because", Rule: origin}},
 			{Policy: "flags", Verdict: policy.Verdict{Effect: policy.Deny, Rule: &policy.Origin{Rule: "x", File: "--disallowed-tools"}}},
@@ -109,11 +109,11 @@ func TestAppendVerdict(t *testing.T) {
 		if bytes.ContainsAny(got[:len(got)-1], "\x1b\u202e\n") {
 			t.Errorf("something steers: %q", got)
 		}
-		b, err := json.Marshal(append([]policy.Said{}, d.Said...))
+		b, err := json.Marshal(append([]policy.Contribution{}, d.Contributions...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []policy.Said
+		var want []policy.Contribution
 		if err := json.Unmarshal(b, &want); err != nil {
 			t.Fatal(err)
 		}

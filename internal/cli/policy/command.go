@@ -159,13 +159,13 @@ was asked about counts as asked, whatever the answer was.`
 // ruleFlags name a rule and where it is written down.
 type ruleFlags struct {
 	Rule string
-	flags.OwnSettings
+	flags.SettingsLayerFlags
 	command.JSONFlag
 }
 
 func (f *ruleFlags) Declare(b *command.Builder) {
 	b.Arg(&f.Rule, "rule", "A rule, such as 'Bash(go test:*)', 'Edit(src/**)' or WebFetch.")
-	b.Include(&f.OwnSettings)
+	b.Include(&f.SettingsLayerFlags)
 	b.Include(&f.JSONFlag)
 }
 

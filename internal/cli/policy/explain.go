@@ -22,7 +22,7 @@ func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	j := judgeOf(p, s)
+	j := newJudge(p, s)
 	g, err := j.Guards("", "")
 	if err != nil {
 		return err
@@ -68,13 +68,13 @@ func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 		return call, nil
 	}
 	var err error
-	if call.Input, err = policycheck.InputOf(call.Tool, words[1]); err != nil {
+	if call.Input, err = policycheck.MakeInput(call.Tool, words[1]); err != nil {
 		return bad(err.Error())
 	}
 	return call, nil
 }
 
-// judgeOf judges tool calls by settings in this program's environment.
-func judgeOf(p *command.Program, s *settings.Settings) *policycheck.Judge {
+// newJudge judges tool calls by settings in this program's environment.
+func newJudge(p *command.Program, s *settings.Settings) *policycheck.Judge {
 	return policycheck.New(s, p.UserHome(), p.Getenv(tools.EnvSearchURL))
 }

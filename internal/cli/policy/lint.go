@@ -61,7 +61,7 @@ func (c *lintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, 
 		if err != nil {
 			return nil, err
 		}
-		return examine(o)
+		return loadWithProblems(o)
 	}
 	files, err := p.SettingsFiles(c.Files)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *lintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, 
 	}
 	var all []settings.Problem
 	for _, f := range files {
-		found, err := examine(&settings.Options{User: p.UserHome(), Cwd: cwd, Files: []string{f}, Alone: true})
+		found, err := loadWithProblems(&settings.Options{User: p.UserHome(), Cwd: cwd, Files: []string{f}, FlagsOnly: true})
 		if err != nil {
 			return nil, err
 		}
@@ -78,9 +78,9 @@ func (c *lintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, 
 	return all, nil
 }
 
-// examine returns all problems, also those of files that cannot be read.
-func examine(o *settings.Options) ([]settings.Problem, error) {
-	o.Tools = tools.Known()
+// loadWithProblems returns all problems, also those of files that cannot be read.
+func loadWithProblems(o *settings.Options) ([]settings.Problem, error) {
+	o.Tools = tools.KnownTools()
 	_, problems, err := settings.Examine(o)
 	if e, ok := errors.AsType[*settings.Error](err); ok {
 		return e.Problems, nil

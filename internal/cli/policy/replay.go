@@ -23,11 +23,11 @@ import (
 
 // replayDoc is one call then and now, in JSON.
 type replayDoc struct {
-	Use     string        `json:"use_id"`
-	Differs bool          `json:"differs"`
-	Then    policy.Effect `json:"then"`
-	ThenBy  string        `json:"then_by"`
-	Answer  string        `json:"answer,omitempty"` // what became of a question
+	Use        string        `json:"use_id"`
+	Differs    bool          `json:"differs"`
+	Recorded   policy.Effect `json:"then"`
+	RecordedBy string        `json:"then_by"`
+	Answer     string        `json:"answer,omitempty"` // what became of a question
 	policycheck.Explanation
 }
 
@@ -37,7 +37,7 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 			return outcome.Invalid(err.Error(), "")
 		}
 	}
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		today, err := p.LoadSettings(m.CWD, c.Settings)
 		if err != nil {
 			return err
@@ -83,24 +83,24 @@ func (c *replayCmd) tell(p *command.Program, d *replayDoc) error {
 		return p.Out.JSON(d, false)
 	}
 	t := p.Out.Style
-	then := view.EffectWord(t, d.Then) + " by " + term.Escape(d.ThenBy)
+	then := view.EffectText(t, d.Recorded) + " by " + term.Escape(d.RecordedBy)
 	if d.Answer != "" {
 		then += ", answered " + term.Escape(d.Answer)
 	}
 	p.Out.Line("%s  %s", t.Bold(term.Escape(d.Tool)), term.Escape(term.OneLine(strings.Join(d.Exact, ", "))))
 	p.Out.Line("  %s %s", t.Dim("then"), then)
-	p.Out.Line("  %s  %s by %s: %s", t.Dim("now"), view.EffectWord(t, d.Verdict), term.Escape(d.By), term.Escape(term.OneLine(d.Reason)))
+	p.Out.Line("  %s  %s by %s: %s", t.Dim("now"), view.EffectText(t, d.Verdict), term.Escape(d.By), term.Escape(term.OneLine(d.Reason)))
 	return nil
 }
 
 // replay judges the calls of a log again, record by record.
 type replay struct {
-	guards *policy.Guards
-	cwd    string
-	home   string
-	search string
-	mode   policy.Mode // "": the one of each call
-	today  *settings.Settings
+	guards        *policy.Guards
+	cwd           string
+	home          string
+	search        string
+	mode          policy.Mode // "": the one of each call
+	currentGuards *settings.Settings
 
 	uses  map[string]transcript.ToolUse
 	asked map[string]approval.Question
@@ -111,7 +111,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	if err != nil {
 		return nil, err
 	}
-	config.Now, config.NewID = p.Now, func() string { return "" } // grants of the log have their ids
+	config.Now, config.NewID = p.Clock, func() string { return "" } // grants of the log have their ids
 	if mode != "" {
 		config.Mode = mode
 		if err := today.CheckMode(mode); err != nil {
@@ -120,7 +120,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	}
 	all, err := policy.New(&config)
 	return &replay{
-		guards: all, cwd: today.Cwd(), home: p.UserHome(), search: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, today: today,
+		guards: all, cwd: today.Cwd(), home: p.UserHome(), search: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, currentGuards: today,
 		uses: map[string]transcript.ToolUse{}, asked: map[string]approval.Question{},
 	}, err
 }
@@ -167,14 +167,14 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 		if err := json.Unmarshal(rec.Payload, &then); err != nil {
 			return nil, false, bad(err)
 		}
-		d, err := r.again(ctx, &then)
+		d, err := r.rejudge(ctx, &then)
 		return d, d != nil, err
 	}
 	return nil, false, nil
 }
 
-// again judges a call that was decided then; nil when its input is not known.
-func (r *replay) again(ctx context.Context, then *policy.Decision) (*replayDoc, error) {
+// rejudge judges a call that was decided then; nil when its input is not known.
+func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc, error) {
 	use, ok := r.uses[then.Use]
 	if !ok || then.By == "input" {
 		return nil, nil
@@ -194,17 +194,17 @@ func (r *replay) again(ctx context.Context, then *policy.Decision) (*replayDoc, 
 		}
 	}
 	now := r.guards.Guard(use.Name).Judge(ctx, requests, nil)
-	d := &replayDoc{Use: then.Use, Then: then.Effect, ThenBy: then.By, Explanation: policycheck.Explain(&now, requests, r.cwd)}
-	if then.Asked || then.By == "nobody" {
-		d.Then, d.ThenBy, d.Answer = policy.Ask, whoAsked(then), fmt.Sprintf("%s by %s", then.Effect, then.By)
+	d := &replayDoc{Use: then.Use, Recorded: then.Effect, RecordedBy: then.By, Explanation: policycheck.Explain(&now, requests, r.cwd)}
+	if then.PersonAsked || then.By == "nobody" {
+		d.Recorded, d.RecordedBy, d.Answer = policy.Ask, askingLink(then), fmt.Sprintf("%s by %s", then.Effect, then.By)
 	}
-	d.Differs = d.Then != d.Verdict
+	d.Differs = d.Recorded != d.Verdict
 	return d, nil
 }
 
-// whoAsked is the link of the chain that asked.
-func whoAsked(then *policy.Decision) string {
-	for _, s := range then.Said {
+// askingLink is the link of the chain that asked.
+func askingLink(then *policy.Decision) string {
+	for _, s := range then.Contributions {
 		if s.Effect == policy.Ask {
 			return s.Policy
 		}
@@ -216,7 +216,7 @@ func (r *replay) setMode(mode policy.Mode) error {
 	if r.mode != "" || mode == "" || mode == r.guards.Mode() {
 		return nil
 	}
-	if err := r.today.CheckMode(mode); err != nil {
+	if err := r.currentGuards.CheckMode(mode); err != nil {
 		mode = policy.ModeDefault // what a run would have to fall back to
 	}
 	return r.guards.Apply(policy.Change{Mode: mode})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
-	"github.com/holdfast-dev/holdfast/internal/compose/keep"
+	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -17,14 +17,14 @@ import (
 )
 
 func (c *addCmd) Run(_ context.Context, p *command.Program) error {
-	before, _, err := c.begin(p)
+	before, _, err := c.open(p)
 	if err != nil {
 		return err
 	}
-	if err := c.usable(p, before); err != nil {
+	if err := c.checkRule(p, before); err != nil {
 		return err
 	}
-	k, err := keep.WriteRule(p.Environment(), keep.Place{Folder: c.CWD}, c.Layer(), policy.Effect(c.effect), c.Rule)
+	k, err := saverule.WriteRule(p.Environment(), saverule.Target{Folder: c.CWD}, c.Layer(), policy.Effect(c.effect), c.Rule)
 	if err != nil {
 		return err
 	}
@@ -38,9 +38,9 @@ func (c *addCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// begin loads the settings as they are.
-func (f *ruleFlags) begin(p *command.Program) (before *settings.Settings, home string, err error) {
-	if err := dial.NotFromRun(p, "change rules"); err != nil {
+// open loads the settings as they are.
+func (f *ruleFlags) open(p *command.Program) (before *settings.Settings, home string, err error) {
+	if err := dial.RefuseInsideRun(p, "change rules"); err != nil {
 		return nil, "", err
 	}
 	if home, err = p.Home(); err != nil {
@@ -50,24 +50,24 @@ func (f *ruleFlags) begin(p *command.Program) (before *settings.Settings, home s
 	return before, home, err
 }
 
-// usable refuses a rule that would make the file wrong, and tells what is odd about it.
-func (c *addCmd) usable(p *command.Program, s *settings.Settings) error {
+// checkRule refuses a rule that would make the file wrong, and tells what is odd about it.
+func (c *addCmd) checkRule(p *command.Program, s *settings.Settings) error {
 	text := fmt.Sprintf(`{"permissions": {%q: [%s]}}`, c.effect, settings.Quote(c.Rule))
-	problems, err := examine(&settings.Options{Cwd: s.Project, User: p.UserHome(), Files: []string{text}, Alone: true})
+	problems, err := loadWithProblems(&settings.Options{Cwd: s.Project, User: p.UserHome(), Files: []string{text}, FlagsOnly: true})
 	if err != nil {
 		return err
 	}
 	for _, q := range problems {
 		if q.Fatal {
-			return outcome.Invalid(q.What, q.Hint)
+			return outcome.Invalid(q.Detail, q.Hint)
 		}
-		p.Warn("%s", strings.Join([]string{q.What, q.Hint}, "; "))
+		p.Warn("%s", strings.Join([]string{q.Detail, q.Hint}, "; "))
 	}
 	return nil
 }
 
 func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
-	before, home, err := c.begin(p)
+	before, home, err := c.open(p)
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,13 @@ func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
 	default:
 		return outcome.Invalid(fmt.Sprintf("the rule %q stands in several files: %s", c.Rule, strings.Join(layers, ", ")), "say which: --"+strings.Join(layers, " or --"))
 	}
-	k := keep.Rule{Rule: c.Rule, Written: command.Written{
-		Layer: layers[0], Changed: true, Counts: true, File: settings.OwnFile(layers[0], before.Project, home),
+	k := saverule.Rule{Rule: c.Rule, Result: command.Written{
+		Layer: layers[0], Changed: true, Counts: true, File: settings.LayerFile(layers[0], before.Project, home),
 	}}
 	if k.Effects, err = settings.RemoveRule(k.Layer, k.File, c.Rule); err != nil {
 		return err
 	}
-	if _, err := p.Settled(c.CWD, before, k.File); err != nil {
+	if _, err := p.SettingsAfter(c.CWD, before, k.File); err != nil {
 		return err
 	}
 	if c.JSON {

@@ -35,13 +35,13 @@ func printPolicy(p *command.Program, d *policycheck.Document) {
 	t := p.Out.Style
 	mode := string(d.Mode)
 	if d.ModeFrom != nil {
-		mode += "  " + t.Dim(term.Escape(settings.Where(*d.ModeFrom)))
+		mode += "  " + t.Dim(term.Escape(settings.OriginText(*d.ModeFrom)))
 	}
 	p.Out.Line("%s %s", t.Dim(term.Column("mode", 9)), mode)
 	p.Out.Line("%s %s", t.Dim(term.Column("folder", 9)), term.Escape(d.Folder))
 	p.Out.Line("%s %s", t.Dim(term.Column("project", 9)), term.Escape(d.Project))
 	for _, f := range d.Folders {
-		p.Out.Line("%s %s  %s", t.Dim(term.Column("also", 9)), term.Escape(f.Value), t.Dim(term.Escape(settings.Where(f.Origin))))
+		p.Out.Line("%s %s  %s", t.Dim(term.Column("also", 9)), term.Escape(f.Value), t.Dim(term.Escape(settings.OriginText(f.Origin))))
 	}
 	if d.OnAsk != "" {
 		p.Out.Line("%s %s", t.Dim(term.Column("on ask", 9)), d.OnAsk)
@@ -50,38 +50,38 @@ func printPolicy(p *command.Program, d *policycheck.Document) {
 		p.Out.Line("%s %s", t.Dim(term.Column("timeout", 9)), d.AskTimeout)
 	}
 	if d.NoBypass != nil {
-		p.Out.Line("%s bypassPermissions  %s", t.Dim(term.Column("disabled", 9)), t.Dim(term.Escape(settings.Where(*d.NoBypass))))
+		p.Out.Line("%s bypassPermissions  %s", t.Dim(term.Column("disabled", 9)), t.Dim(term.Escape(settings.OriginText(*d.NoBypass))))
 	}
 	printHeading(p, "settings, the strongest first", len(d.Layers))
 	width := 8
 	for i := range d.Layers {
-		width = max(width, len(settings.LayerOf(&d.Layers[i])))
+		width = max(width, len(settings.LayerName(&d.Layers[i])))
 	}
 	for _, l := range d.Layers {
 		more := ""
 		if l.Untrusted {
 			more = t.Yellow("  not trusted: it may forbid and ask, not allow")
 		}
-		p.Out.Line("  %s %s  %s%s", term.Column(settings.LayerOf(&l), width), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
+		p.Out.Line("  %s %s  %s%s", term.Column(settings.LayerName(&l), width), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
 	}
 	printHeading(p, "limits", len(d.Forbidden)+len(d.Sandboxes))
 	for _, f := range d.Forbidden {
-		p.Out.Line("  %s", view.RuleLine(t, policy.Deny, f.Value, settings.Where(f.Origin)))
+		p.Out.Line("  %s", view.RuleLine(t, policy.Deny, f.Value, settings.OriginText(f.Origin)))
 	}
 	for _, s := range d.Sandboxes {
-		p.Out.Line("  sandbox  %s", t.Dim(term.Escape(settings.Where(s.Origin))))
+		p.Out.Line("  sandbox  %s", t.Dim(term.Escape(settings.OriginText(s.Origin))))
 	}
 	printHeading(p, "rules", len(d.Rules))
 	for _, effect := range []policy.Effect{policy.Deny, policy.Ask, policy.Allow} {
 		for _, r := range d.Rules {
 			if r.Effect == effect {
-				p.Out.Line("  %s", view.RuleLine(t, effect, r.Rule, settings.Where(r.Origin)))
+				p.Out.Line("  %s", view.RuleLine(t, effect, r.Rule, settings.OriginText(r.Origin)))
 			}
 		}
 	}
 	printHeading(p, "what does not count, since the folder is not trusted", len(d.Ignored))
 	for _, i := range d.Ignored {
-		p.Out.Line("  %s  %s", term.Escape(i.What), t.Dim(term.Escape(settings.Where(i.Origin))))
+		p.Out.Line("  %s  %s", term.Escape(i.Setting), t.Dim(term.Escape(settings.OriginText(i.Origin))))
 	}
 	printChains(p, d.Chains)
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/compose/keep"
-	"github.com/holdfast-dev/holdfast/internal/lasting"
+	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/savedrule"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -22,17 +22,17 @@ import (
 // shows exactly what would happen and takes nothing but a clear answer: keys that were
 // pressed before the question was on the screen count for nothing, and Enter is no answer.
 type Asker struct {
-	*term.Person
-	now  func() time.Time
-	by   string
-	keep func(q *approval.Question, ans *approval.Answer) (*lasting.Kept, error) // nil: nothing can be kept for good
+	*term.Prompter
+	now   func() time.Time
+	by    string
+	saver func(q *approval.Question, ans *approval.Answer) (*savedrule.Result, error) // nil: nothing can be kept for good
 }
 
 // ViaTerminal is how an answer from here is marked.
 const ViaTerminal = "terminal"
 
-// Nobody has denied what was asked at a terminal that went away.
-const Nobody = "nobody"
+// TerminalClosed has denied what was asked at a terminal that went away.
+const TerminalClosed = "nobody"
 
 // NewAsker returns nil when nobody is there to ask. The caller closes it.
 func NewAsker(p *command.Program) *Asker {
@@ -40,13 +40,13 @@ func NewAsker(p *command.Program) *Asker {
 	if person == nil {
 		return nil
 	}
-	return &Asker{Person: person, now: p.Now, by: cmp.Or(p.Getenv("USER"), "person")}
+	return &Asker{Prompter: person, now: p.Clock, by: cmp.Or(p.Getenv("USER"), "person")}
 }
 
 // Ask shows a question and waits for the answer. The error is the end of ctx:
 // an interrupt, or somebody else's answer.
 func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	done, err := a.Turn(ctx)
+	done, err := a.Lock(ctx)
 	if err != nil {
 		return approval.Answer{}, err
 	}
@@ -54,33 +54,33 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 	pr := a.Out
 	pr.Progress().Show("")
 	pr.Line("")
-	ans := approval.Answer{Question: q.ID, By: a.by, Via: ViaTerminal}
+	ans := approval.Answer{Question: q.ID, Actor: a.by, Via: ViaTerminal}
 	list, plan, form := Choices(&q), q.Plan(), Form(&q)
 	if list == nil {
-		a.Asks(func() { PrintQuestion(pr, q, a.now()) })
+		a.ShowQuestion(func() { PrintQuestion(pr, q, a.now()) })
 		a.Flush()
 	}
 	if list != nil || plan != "" || form != nil {
 		switch {
 		case form != nil:
-			err = a.fillIn(ctx, q, form, &ans)
+			err = a.askForm(ctx, q, form, &ans)
 		case list != nil:
 			printAsks(pr, q, len(list), a.now())
 			err = a.choose(ctx, q, list, &ans)
 		default:
-			err = a.agree(ctx, q, &ans)
+			err = a.confirmAll(ctx, q, &ans)
 		}
 		if err != nil {
 			a.Out.EndLine()
 			return ans, err
 		}
-		if ans.By != Nobody {
+		if ans.Actor != TerminalClosed {
 			ans.At = a.now()
 		}
 		return ans, nil
 	}
 	for {
-		a.Offer(a.choices(q)...)
+		a.ShowKeys(a.choices(q)...)
 		key, ok, err := a.Key(ctx)
 		if err != nil {
 			pr.EndLine()
@@ -88,10 +88,10 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 		}
 		if !ok {
 			pr.EndLine()
-			ans.Decision, ans.By, ans.Message = approval.Deny, Nobody, "input ended before there was an answer"
+			ans.Decision, ans.Actor, ans.Message = approval.Deny, TerminalClosed, "input ended before there was an answer"
 			return ans, nil
 		}
-		done, err := a.take(ctx, key, q, &ans)
+		done, err := a.parseKey(ctx, key, q, &ans)
 		if err != nil {
 			pr.EndLine()
 			return ans, err
@@ -106,25 +106,25 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 // choices are the keys of a question.
 func (a *Asker) choices(q approval.Question) []term.Key {
 	yes, no := []term.Key{{"y", "yes, once"}}, []term.Key{{"n", "no"}}
-	if remembers(q) {
+	if scopeText(q) {
 		yes, no = append(yes, term.Key{"a", "yes, this session"}), append(no, term.Key{"d", "no, this session"})
-		if a.keeps(&q) {
+		if a.canSave(&q) {
 			yes = append(yes, term.Key{"p", "yes, always in this project"}, term.Key{"u", "yes, always for me"})
 		}
 	}
 	return append(append(yes, no...), term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
 }
 
-// keeps reports whether the settings can say it for good.
-func (a *Asker) keeps(q *approval.Question) bool {
-	r := q.Opens()
-	return a.keep != nil && (r == nil || r.Operation == policy.OpWrite)
+// canSave reports whether the settings can say it for good.
+func (a *Asker) canSave(q *approval.Question) bool {
+	r := q.SandboxOpens()
+	return a.saver != nil && (r == nil || r.Operation == policy.OpWrite)
 }
 
-// KeepAnswers lets the person keep an answer for good, in the settings of a place.
-func (a *Asker) KeepAnswers(e *env.Env, place keep.Place) {
-	a.keep = func(q *approval.Question, ans *approval.Answer) (*lasting.Kept, error) {
-		plan, err := keep.NewPlan(e, place, q, ans)
+// EnableSaving lets the person keep an answer for good, in the settings of a place.
+func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
+	a.saver = func(q *approval.Question, ans *approval.Answer) (*savedrule.Result, error) {
+		plan, err := saverule.NewPlan(e, place, q, ans)
 		if err != nil {
 			return nil, err
 		}
@@ -132,11 +132,11 @@ func (a *Asker) KeepAnswers(e *env.Env, place keep.Place) {
 	}
 }
 
-// remembers reports whether an answer may hold for the session.
-func remembers(q approval.Question) bool { return !q.Once() }
+// scopeText reports whether an answer may hold for the session.
+func scopeText(q approval.Question) bool { return !q.OnceOnly() }
 
-// take makes an answer of a key, and reports whether it did.
-func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *approval.Answer) (bool, error) {
+// parseKey makes an answer of a key, and reports whether it did.
+func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Question, ans *approval.Answer) (bool, error) {
 	said := func(d approval.Decision, words string) (bool, error) {
 		ans.Decision = d
 		a.Echo(words)
@@ -159,7 +159,7 @@ func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 		ans.Decision, ans.Message = approval.Deny, strings.TrimSpace(line)
 		return true, nil
 	case 'a', 'd':
-		if !remembers(q) {
+		if !scopeText(q) {
 			break
 		}
 		ans.Decision = approval.AllowSession
@@ -170,7 +170,7 @@ func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 		a.Echo(words)
 		return a.scope(ctx, q, q.Scopes, ans)
 	case 'p', 'u':
-		if !remembers(q) || !a.keeps(&q) {
+		if !scopeText(q) || !a.canSave(&q) {
 			break
 		}
 		layer, words := layernames.Local, "yes, always in this project"
@@ -189,35 +189,35 @@ func (a *Asker) take(ctx context.Context, key byte, q approval.Question, ans *ap
 // like it for the session: the settings count from the next run on.
 func (a *Asker) always(ctx context.Context, q approval.Question, layer string, ans *approval.Answer) (bool, error) {
 	ans.Decision = approval.AllowSession
-	if q.Opens() == nil && keep.Hosts(&q) == nil {
+	if q.SandboxOpens() == nil && saverule.Hosts(&q) == nil {
 		if done, err := a.scope(ctx, q, q.Rules(), ans); !done || err != nil {
 			return done, err
 		}
 	}
-	ans.Always = layer
-	kept, err := a.keep(&q, ans)
+	ans.SaveTo = layer
+	kept, err := a.saver(&q, ans)
 	if err != nil {
 		a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("it was not kept: "+err.Error()))))
-		ans.Scope, ans.Always = "", ""
+		ans.Scope, ans.SaveTo = "", ""
 		return false, nil
 	}
-	PrintKept(a.Out, kept)
+	PrintSaved(a.Out, kept)
 	return true, nil
 }
 
-// PrintKept tells what an answer for good has written, and where.
-func PrintKept(p *term.Printer, kept *lasting.Kept) {
-	text, _ := strings.CutSuffix(kept.Text, "; "+keep.NotTrusted)
+// PrintSaved tells what an answer for good has written, and where.
+func PrintSaved(p *term.Printer, kept *savedrule.Result) {
+	text, _ := strings.CutSuffix(kept.Text, "; "+saverule.NotTrusted)
 	p.Line("%s", p.Dim(term.EscapeStrict(text)))
 	if !kept.Counts {
-		p.Line("%s", p.Yellow(keep.NotTrusted))
+		p.Line("%s", p.Yellow(saverule.NotTrusted))
 	}
 }
 
 // scope asks what a decision for longer than one call covers.
 func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
-	if (q.Opens() != nil || keep.Hosts(&q) != nil) && len(offered) == 1 {
+	if (q.SandboxOpens() != nil || saverule.Hosts(&q) != nil) && len(offered) == 1 {
 		a.Out.Line("%s", t.Dim(term.EscapeStrict(ScopeText(offered[0]))))
 		return true, nil
 	}
@@ -228,9 +228,9 @@ func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approv
 	for {
 		keys := []term.Key{{"e", "write a rule"}, {"b", "back"}}
 		if n := len(offered); n > 0 {
-			keys = append([]term.Key{{"1" + upTo(n), "what it covers"}}, keys...)
+			keys = append([]term.Key{{"1" + joinMax(n), "what it covers"}}, keys...)
 		}
-		a.Offer(keys...)
+		a.ShowKeys(keys...)
 		key, ok, err := a.Key(ctx)
 		if err != nil || !ok {
 			return false, err
@@ -276,7 +276,7 @@ func (a *Asker) edit(ctx context.Context, q approval.Question, ans *approval.Ans
 	return true, nil
 }
 
-func upTo(n int) string {
+func joinMax(n int) string {
 	if n < 2 {
 		return ""
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
-	"github.com/holdfast-dev/holdfast/internal/lasting"
+	"github.com/holdfast-dev/holdfast/internal/forms"
+	"github.com/holdfast-dev/holdfast/internal/savedrule"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -24,7 +24,7 @@ func desk(t *testing.T, width int) (a *Asker, others *term.Printer, screen *byte
 	t.Cleanup(func() { _ = typed.Close() })
 	screen = &bytes.Buffer{}
 	others = term.NewPrinter(screen, term.Style{TTY: true, Dumb: true, Width: width})
-	a = &Asker{Person: term.NewPerson(term.NewKeyboard(in), others), now: time.Now, by: "ann"}
+	a = &Asker{Prompter: term.NewPerson(term.NewKeyboard(in), others), now: time.Now, by: "ann"}
 	return a, others, screen, func(s string) { _, _ = io.WriteString(typed, s) }
 }
 
@@ -70,7 +70,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 }
 
 // Who waits behind a question leaves when it is over, and keeps nobody from being asked.
-func TestWhoWaitsToAskMayLeave(t *testing.T) {
+func TestWaitingAskerCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, _, types := desk(t, 120)
 		done := make(chan approval.Answer, 1)
@@ -99,7 +99,7 @@ func TestWhoWaitsToAskMayLeave(t *testing.T) {
 
 // What others do while a question is open is shown when it is answered, so that the question
 // stays in sight.
-func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
+func TestOutputHeldDuringQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, others, screen, types := desk(t, 120)
 		done := make(chan struct{})
@@ -112,7 +112,7 @@ func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
 		others.Text("and ")
 		others.Text("speaks")
 		others.EndLine()
-		for i := range term.MaxHeld {
+		for i := range term.MaxBuffered {
 			others.Line("line %d", i)
 		}
 		if seen := screen.String(); !strings.HasSuffix(seen, "no, and stop: ") {
@@ -138,8 +138,8 @@ func TestWhatOthersPrintWaitsForTheAnswer(t *testing.T) {
 func TestKeysFitTheScreen(t *testing.T) {
 	for width := 30; width <= 120; width += 10 {
 		a, _, screen, _ := desk(t, width)
-		a.keep = func(*approval.Question, *approval.Answer) (*lasting.Kept, error) { return nil, errors.New("no") }
-		a.Offer(a.choices(approval.Question{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
+		a.saver = func(*approval.Question, *approval.Answer) (*savedrule.Result, error) { return nil, errors.New("no") }
+		a.ShowKeys(a.choices(approval.Question{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
 		for l := range strings.Lines(screen.String()) {
 			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
 				t.Errorf("%d columns are too few for %q", width, l)
@@ -159,7 +159,7 @@ func TestQuestionsOfTheModelOneByOne(t *testing.T) {
 			}
 			fmt.Fprintf(&input, `{"question": "question %d?", "header": "h%d", "multiSelect": true, "options": [{"label": "red", "description": ""}, {"label": "blue", "description": ""}]}`, i+1, i+1)
 		}
-		q := approval.Question{ID: "q", Tool: dialog.AskTool, Requests: []policy.Request{{Tool: dialog.AskTool, Person: true, Input: []byte(`{"questions": [` + input.String() + `]}`)}}}
+		q := approval.Question{ID: "q", Tool: forms.AskTool, Requests: []policy.Request{{Tool: forms.AskTool, Person: true, Input: []byte(`{"questions": [` + input.String() + `]}`)}}}
 		done := make(chan approval.Answer, 1)
 		go func() {
 			ans, err := a.Ask(t.Context(), q)

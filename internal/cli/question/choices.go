@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -22,7 +22,7 @@ func printPlan(p *term.Printer, text string) {
 }
 
 // choice prints a question of the model with the answers that it offers.
-func printChoice(p *term.Printer, i, n int, c dialog.Choice) {
+func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 	t := p.Style
 	of, letters := "", 0
 	if n > 1 {
@@ -30,20 +30,20 @@ func printChoice(p *term.Printer, i, n int, c dialog.Choice) {
 		of, letters = t.Dim(of), len(of)
 	}
 	header := term.EscapeStrict(c.Header)
-	p.Hang("  "+of+t.Yellow(header)+"  ", 4+letters+utf8.RuneCountInString(header), term.EscapeStrict(c.Question), t.Bold)
+	p.PrintIndented("  "+of+t.Yellow(header)+"  ", 4+letters+utf8.RuneCountInString(header), term.EscapeStrict(c.Question), t.Bold)
 	for j, o := range c.Options {
 		label := term.EscapeStrict(o.Label)
-		p.Hang("    "+t.Bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+utf8.RuneCountInString(label), term.EscapeStrict(term.OneLine(o.Description)), t.Dim)
+		p.PrintIndented("    "+t.Bold(strconv.Itoa(j+1))+"  "+label+"  ", 9+utf8.RuneCountInString(label), term.EscapeStrict(term.OneLine(o.Description)), t.Dim)
 		for l := range strings.Lines(o.Preview) {
 			p.Line("       %s", t.Dim(term.EscapeStrict(strings.TrimRight(l, "\r\n"))))
 		}
 	}
 }
 
-// agree asks about a plan. What it returns is whether the person has decided.
-func (a *Asker) agree(ctx context.Context, q approval.Question, ans *approval.Answer) error {
+// confirmAll asks about a plan. What it returns is whether the person has decided.
+func (a *Asker) confirmAll(ctx context.Context, q approval.Question, ans *approval.Answer) error {
 	for {
-		a.Offer(term.Key{"y", "yes, ask before each change"}, term.Key{"e", "yes, and edit files without asking"},
+		a.ShowKeys(term.Key{"y", "yes, ask before each change"}, term.Key{"e", "yes, and edit files without asking"},
 			term.Key{"n", "no, plan on"}, term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
@@ -94,17 +94,17 @@ func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *appro
 func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
 	a.Out.EndLine()
 	if err == nil && !ok {
-		ans.Decision, ans.By, ans.Message = approval.Deny, Nobody, "input ended before there was an answer"
+		ans.Decision, ans.Actor, ans.Message = approval.Deny, TerminalClosed, "input ended before there was an answer"
 	}
 	return err
 }
 
 // choose asks the questions of the model, one after the other.
-func (a *Asker) choose(ctx context.Context, q approval.Question, list []dialog.Choice, ans *approval.Answer) error {
+func (a *Asker) choose(ctx context.Context, q approval.Question, list []forms.Choice, ans *approval.Answer) error {
 	for {
 		answers := map[string][]string{}
 		for i, c := range list {
-			a.Asks(func() { printChoice(a.Out, i, len(list), c) })
+			a.ShowQuestion(func() { printChoice(a.Out, i, len(list), c) })
 			a.Flush()
 			said, err := a.pick(ctx, c, ans)
 			if said == nil || err != nil {
@@ -135,14 +135,14 @@ func (a *Asker) choose(ctx context.Context, q approval.Question, list []dialog.C
 }
 
 // pick asks one question. Nothing is picked when the person has said no to all.
-func (a *Asker) pick(ctx context.Context, c dialog.Choice, ans *approval.Answer) ([]string, error) {
+func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) ([]string, error) {
 	t := a.Out.Style
-	keys := []term.Key{{"1" + upTo(len(c.Options)), "choose"}, {"o", "other words"}, {"n", "no answer"}, {"s", "no, and stop"}}
+	keys := []term.Key{{"1" + joinMax(len(c.Options)), "choose"}, {"o", "other words"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if c.Multi {
 		keys = append([]term.Key{{"c", "choose several"}}, keys...)
 	}
 	for {
-		a.Offer(keys...)
+		a.ShowKeys(keys...)
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
 			return nil, a.ended(ok, err, ans)
@@ -176,7 +176,7 @@ func (a *Asker) pick(ctx context.Context, c dialog.Choice, ans *approval.Answer)
 }
 
 // several takes numbers in a line.
-func (a *Asker) several(ctx context.Context, c dialog.Choice) ([]string, error) {
+func (a *Asker) several(ctx context.Context, c forms.Choice) ([]string, error) {
 	line, ok, err := a.Prompt(ctx, "numbers, such as 1 3: ")
 	if !ok || err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (a *Asker) several(ctx context.Context, c dialog.Choice) ([]string, error) 
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(c.Options) {
-			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is none of 1%s", word, upTo(len(c.Options))))))
+			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is none of 1%s", word, joinMax(len(c.Options))))))
 			return nil, nil //nolint:nilerr // he is asked again
 		}
 		if label := c.Options[n-1].Label; !slices.Contains(said, label) {
@@ -203,7 +203,7 @@ func (a *Asker) send(ctx context.Context, said [][2]string, ans *approval.Answer
 		a.Out.Line("  %s  %s", t.Dim(term.EscapeStrict(one[0])), term.EscapeStrict(one[1]))
 	}
 	for {
-		a.Offer(term.Key{"y", "send"}, term.Key{"b", "answer anew"}, term.Key{"n", "no answer"}, term.Key{"s", "no, and stop"})
+		a.ShowKeys(term.Key{"y", "send"}, term.Key{"b", "answer anew"}, term.Key{"n", "no answer"}, term.Key{"s", "no, and stop"})
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
 			return false, true, a.ended(ok, err, ans)

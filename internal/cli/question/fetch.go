@@ -15,7 +15,7 @@ import (
 // caches of the project, and returns how it is then. It tells what it waits for.
 func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, hosts []string) (mcp.Status, error) {
 	p.Err.Line("fetching %s (%s)", term.EscapeStrict(srv.Name), term.Escape(ServerLine(srv)))
-	opened, err := tools.OpenToFetch(p.Environment(), s, srv, hosts)
+	opened, err := tools.OpenForDownload(p.Environment(), s, srv, hosts)
 	if err != nil {
 		return mcp.Status{}, err
 	}
@@ -37,7 +37,7 @@ func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, 
 // offerFetch asks whether to fetch a server that was approved just now, when it is one that is
 // fetched. That it could not be fetched is told, and no error.
 func offerFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, ask func(ctx context.Context, question string) (bool, error)) error {
-	registry := tools.FetchedFrom(srv)
+	registry := tools.RegistryOf(srv)
 	if registry == "" {
 		return nil
 	}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
 // form prints what a server asks.
-func printForm(p *term.Printer, q approval.Question, f *dialog.Form) {
+func printForm(p *term.Printer, q approval.Question, f *forms.Form) {
 	t := p.Style
 	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
 	for l := range strings.Lines(f.Message) {
@@ -32,21 +32,21 @@ func printForm(p *term.Printer, q approval.Question, f *dialog.Form) {
 	}
 }
 
-func printOptions(p *term.Printer, f *dialog.Field) {
+func printOptions(p *term.Printer, f *forms.Field) {
 	for j, o := range f.Options {
 		p.Line("    %s  %s", p.Bold(strconv.Itoa(j+1)), term.EscapeStrict(optionText(o)))
 	}
 }
 
-func optionText(o dialog.FieldOption) string {
+func optionText(o forms.FieldOption) string {
 	if o.Title == "" || o.Title == o.Value {
 		return o.Value
 	}
 	return o.Title + " (" + o.Value + ")"
 }
 
-// fillIn asks about a form. What it returns is whether the person has decided.
-func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *dialog.Form, ans *approval.Answer) error {
+// askForm asks about a form. What it returns is whether the person has decided.
+func (a *Asker) askForm(ctx context.Context, q approval.Question, f *forms.Form, ans *approval.Answer) error {
 	t := a.Out.Style
 	keys := []term.Key{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if len(f.Open()) == 0 {
@@ -57,7 +57,7 @@ func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *dialog.Form,
 		return err
 	}
 	for {
-		a.Offer(keys...)
+		a.ShowKeys(keys...)
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
 			return a.ended(ok, err, ans)
@@ -84,7 +84,7 @@ func (a *Asker) fillIn(ctx context.Context, q approval.Question, f *dialog.Form,
 
 // fillFields has the person fill in the fields, and look at all of it before it is given.
 // done: he has decided.
-func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []dialog.Field, ans *approval.Answer) (done bool, err error) {
+func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []forms.Field, ans *approval.Answer) (done bool, err error) {
 	for {
 		content, ok, err := a.fields(ctx, fields)
 		if err != nil {
@@ -121,7 +121,7 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []di
 
 // fields asks for one field after the other. An empty line takes the default, or leaves
 // out what is not needed. False: the input has ended.
-func (a *Asker) fields(ctx context.Context, fields []dialog.Field) (map[string]json.RawMessage, bool, error) {
+func (a *Asker) fields(ctx context.Context, fields []forms.Field) (map[string]json.RawMessage, bool, error) {
 	content := map[string]json.RawMessage{}
 	for i := range fields {
 		f := &fields[i]
@@ -147,7 +147,7 @@ func (a *Asker) fields(ctx context.Context, fields []dialog.Field) (map[string]j
 
 // Form has the person fill in what a server asks, without a record of it.
 func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error) {
-	done, err := a.Turn(ctx)
+	done, err := a.Lock(ctx)
 	if err != nil {
 		return mcp.Answer{Action: mcp.Cancel}, err
 	}
@@ -162,7 +162,7 @@ func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error
 }
 
 // fieldValue reads what a person wrote; why says what is wrong with it.
-func fieldValue(f *dialog.Field, line string) (value json.RawMessage, why string) {
+func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string) {
 	write := func(v any) (json.RawMessage, string) {
 		raw, err := json.Marshal(v)
 		if err == nil {
@@ -233,7 +233,7 @@ func fieldValue(f *dialog.Field, line string) (value json.RawMessage, why string
 
 // ReadFields makes the content of a form out of NAME=VALUE; what is not named is what is
 // proposed.
-func ReadFields(q approval.Question, f *dialog.Form, given []string) (json.RawMessage, error) {
+func ReadFields(q approval.Question, f *forms.Form, given []string) (json.RawMessage, error) {
 	fields, err := f.Fields()
 	if err != nil {
 		return nil, err
@@ -273,7 +273,7 @@ func ReadFields(q approval.Question, f *dialog.Form, given []string) (json.RawMe
 	}
 	in, err := f.Input(content)
 	if err == nil {
-		_, err = dialog.ReadForm(q.Requests[0].Input, in)
+		_, err = forms.ReadForm(q.Requests[0].Input, in)
 	}
 	return in, err
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/term"
@@ -20,19 +20,19 @@ import (
 
 // Choices are the questions of the model to the user that a question is about; nil when it is
 // about something else.
-func Choices(q *approval.Question) []dialog.Choice {
-	if q.Tool != dialog.AskTool || !q.Person() {
+func Choices(q *approval.Question) []forms.Choice {
+	if q.Tool != forms.AskTool || !q.Person() {
 		return nil
 	}
-	return dialog.Choices(q.Requests[0].Input)
+	return forms.Choices(q.Requests[0].Input)
 }
 
 // Form is the form that a question puts to a person; nil when it is about something else.
-func Form(q *approval.Question) *dialog.Form {
+func Form(q *approval.Question) *forms.Form {
 	if len(q.Requests) != 1 || !q.Requests[0].Form || !q.Requests[0].Person {
 		return nil
 	}
-	return dialog.FormOf(q.Requests[0].Input)
+	return forms.FormOf(q.Requests[0].Input)
 }
 
 // PrintQuestion prints everything that a call would do, and why that is asked; nothing
@@ -58,8 +58,8 @@ func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 	if q.Cwd != "" {
 		fact("in", q.Cwd)
 	}
-	fact("why", WhyAsked(q))
-	if q.Opens() == nil { // it says what the sandbox does not let through
+	fact("why", ReasonLine(q))
+	if q.SandboxOpens() == nil { // it says what the sandbox does not let through
 		fact("sandbox", q.Sandbox)
 	}
 	printUntil(p, q, now)
@@ -67,7 +67,7 @@ func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 
 // forPerson prints what only a person decides about: a plan, questions of the model, or what
 // an MCP server asks.
-func printForPerson(p *term.Printer, q approval.Question, list []dialog.Choice, plan string, form *dialog.Form, now time.Time) {
+func printForPerson(p *term.Printer, q approval.Question, list []forms.Choice, plan string, form *forms.Form, now time.Time) {
 	t := p.Style
 	switch {
 	case form != nil:
@@ -115,7 +115,7 @@ func printRequest(p *term.Printer, r policy.Request) {
 		printOpening(p, r)
 		return
 	}
-	p.Line("  %s  %s", t.Dim("what   "), operation(r.Operation))
+	p.Line("  %s  %s", t.Dim("what   "), operationVerb(r.Operation))
 	if r.Unsandboxed {
 		p.Line("  %s  %s", t.Dim("where  "), t.Yellow("outside the sandbox: nothing holds it"))
 	}
@@ -125,8 +125,8 @@ func printRequest(p *term.Printer, r policy.Request) {
 		p.Line("           %s", t.Bold(l))
 	}
 	switch {
-	case r.Shown != "" && r.Shown != r.Resource:
-		for l := range strings.Lines(r.Shown) {
+	case r.Display != "" && r.Display != r.Resource:
+		for l := range strings.Lines(r.Display) {
 			p.Line("  %s", printDiffLine(p, term.EscapeStrict(strings.TrimRight(l, "\n"))))
 		}
 	case r.Operation != policy.OpCommand:
@@ -186,9 +186,9 @@ func printInput(p *term.Printer, raw json.RawMessage) {
 	}
 }
 
-// WhyAsked is the reason in one line: what asks, where that is written, and the mode.
-func WhyAsked(q approval.Question) string {
-	why := cmp.Or(q.Why, q.By)
+// ReasonLine is the reason in one line: what asks, where that is written, and the mode.
+func ReasonLine(q approval.Question) string {
+	why := cmp.Or(q.ReasonText, q.AskedBy)
 	if r := q.Rule; r != nil && r.File != "" && !strings.Contains(why, filepath.Base(r.File)) {
 		why += fmt.Sprintf(" (%s:%d)", r.File, r.Line)
 	}
@@ -210,8 +210,8 @@ func expiry(at, now time.Time) string {
 	return at.Local().Format("15:04:05") + ", in " + term.Elapsed(left.Round(time.Second)) + "; then the answer is no"
 }
 
-// operation says in words what kind of effect is asked for.
-func operation(op policy.Operation) string {
+// operationVerb says in words what kind of effect is asked for.
+func operationVerb(op policy.Operation) string {
 	switch op {
 	case policy.OpRead:
 		return "read a file (fs.read)"
@@ -265,14 +265,14 @@ func ScopeText(s approval.Scope) string {
 
 // AnswerText tells an answer in one line: "allow by ann (cli): because".
 func AnswerText(a approval.Answer) string {
-	s := string(a.Decision) + " by " + cmp.Or(a.By, "somebody")
+	s := string(a.Decision) + " by " + cmp.Or(a.Actor, "somebody")
 	if a.Via != "" {
 		s += " (" + a.Via + ")"
 	}
 	if a.Scope != "" {
 		s += ", for " + a.Scope
 	}
-	switch a.Always {
+	switch a.SaveTo {
 	case layernames.Local, layernames.Project:
 		s += ", always in this project"
 	case layernames.User:

@@ -39,10 +39,10 @@ func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	if style == nil {
 		style = t.Dim
 	}
-	p.Line("%s  %s  %s", t.Bold(term.EscapeStrict(srv.Key())), style(string(srv.Status)), t.Dim(term.Escape(settings.Where(srv.Origin))))
+	p.Line("%s  %s  %s", t.Bold(term.EscapeStrict(srv.Key())), style(string(srv.Status)), t.Dim(term.Escape(settings.OriginText(srv.Origin))))
 	printServerFacts(p, srv)
-	if srv.Why != "" {
-		p.Line("  %s  %s", t.Dim("why    "), term.EscapeStrict(srv.Why))
+	if srv.Reason != "" {
+		p.Line("  %s  %s", t.Dim("why    "), term.EscapeStrict(srv.Reason))
 	}
 	p.Line("  %s  %s", t.Dim("digest "), srv.Digest)
 }
@@ -65,13 +65,13 @@ func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
 	if o := srv.OAuth; o != nil {
 		fact("oauth", strings.TrimSpace(o.ClientID+" "+strings.Join(o.Scopes, " ")))
 	}
-	if srv.Only != nil {
-		fact("tools", "only "+strings.Join(srv.Only, ", "))
+	if srv.IncludeTools != nil {
+		fact("tools", "only "+strings.Join(srv.IncludeTools, ", "))
 	}
-	if len(srv.Without) > 0 {
-		fact("without", strings.Join(srv.Without, ", "))
+	if len(srv.ExcludeTools) > 0 {
+		fact("without", strings.Join(srv.ExcludeTools, ", "))
 	}
-	if reads := srv.Reads(); len(reads) > 0 {
+	if reads := srv.EnvReads(); len(reads) > 0 {
 		p.Line("  %s  %s", p.Dim("knows  "), p.Yellow(term.EscapeStrict(strings.Join(reads, ", ")+" of your environment")))
 	}
 }
@@ -94,7 +94,7 @@ func DecideServer(p *command.Program, s *settings.Settings, srv *settings.MCPSer
 	if err != nil {
 		return err
 	}
-	return list.DecideServer(s, srv, approved, p.Now())
+	return list.DecideServer(s, srv, approved, p.Clock())
 }
 
 // ApproveServers asks about the servers that nobody has decided about.
@@ -121,9 +121,9 @@ func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Se
 	if srv.Status == settings.MCPChanged {
 		head += " that is not what you approved any more"
 	}
-	a.Out.Line("%s %s  %s", t.Yellow(term.Escape(head+":")), t.Bold(term.EscapeStrict(srv.Name)), t.Dim(term.Escape(settings.Where(srv.Origin))))
+	a.Out.Line("%s %s  %s", t.Yellow(term.Escape(head+":")), t.Bold(term.EscapeStrict(srv.Name)), t.Dim(term.Escape(settings.OriginText(srv.Origin))))
 	printServerFacts(a.Out, srv)
-	yes, answered, err := a.YesOrLater(ctx, "start it in this folder, now and from now on?")
+	yes, answered, err := a.YesNoOrDefer(ctx, "start it in this folder, now and from now on?")
 	if err != nil || !answered {
 		return err
 	}
@@ -131,7 +131,7 @@ func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Se
 		return err
 	}
 	return offerFetch(ctx, p, s, srv, func(ctx context.Context, question string) (bool, error) {
-		yes, answered, err := a.YesOrLater(ctx, question)
+		yes, answered, err := a.YesNoOrDefer(ctx, question)
 		return yes && answered, err
 	})
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// inputPatience is how long a pipe that nobody writes to is waited for when
+// stdinTimeout is how long a pipe that nobody writes to is waited for when
 // there is a prompt already.
-const inputPatience = 3 * time.Second
+const stdinTimeout = 3 * time.Second
 
 // input is the prompt: the argument, standard input, or both. Without either a
 // session that is gone on with answers what it ends with.
 func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part, error) {
 	text := c.Prompt
-	if term.Is(p.Stdin) {
+	if term.IsTerminal(p.Stdin) {
 		switch {
 		case text != "" && text != "-":
-		case c.goesOn():
+		case c.resumes():
 			return nil, nil
 		default:
 			return nil, c.noPrompt()
@@ -45,7 +45,7 @@ func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part,
 		text += "\n\n" + in
 	}
 	if strings.TrimSpace(text) == "" {
-		if c.goesOn() {
+		if c.resumes() {
 			return nil, nil
 		}
 		return nil, c.noPrompt()
@@ -60,9 +60,9 @@ func (c *Cmd) noPrompt() error {
 	return outcome.Invalid("there is no prompt", `holdfast run "what to do"`)
 }
 
-// goesOn reports whether a session is named, which may have something to go on
+// resumes reports whether a session is named, which may have something to go on
 // with: an answer that is missing, a question that waits.
-func (c *Cmd) goesOn() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
+func (c *Cmd) resumes() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
 
 // readInput reads standard input to its end. With optional it gives up on a
 // pipe from which nothing comes, so that a caller who forgot to close it does
@@ -90,7 +90,7 @@ func readInput(ctx context.Context, p *command.Program, optional bool) (string, 
 		all <- chunk{b.String(), err}
 	}()
 	if optional {
-		timer := time.NewTimer(inputPatience)
+		timer := time.NewTimer(stdinTimeout)
 		defer timer.Stop()
 		select {
 		case <-first:

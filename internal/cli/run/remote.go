@@ -34,20 +34,20 @@ func (c *Cmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	if c.NoDaemon {
 		return nil
 	}
-	d, other := dial.Serving(ctx, p, c.Store)
+	d, other := dial.IsDaemonRunning(ctx, p, c.Store)
 	switch {
 	case other != "":
-		c.noticeHere(p, "the daemon serves another store, "+other, "leave --store and HOLDFAST_STORE out, or add --no-daemon")
+		c.localNotice(p, "the daemon serves another store, "+other, "leave --store and HOLDFAST_STORE out, or add --no-daemon")
 	case d != nil && d.Info().Caller.Agent: // this process works for an agent there
 		d.Close()
-		c.noticeHere(p, "an agent of the daemon has started this process", "add --no-daemon")
+		c.localNotice(p, "an agent of the daemon has started this process", "add --no-daemon")
 		return nil
 	}
 	return d
 }
 
-// noticeHere says in one line why a run is not the daemon's, and what to do.
-func (c *Cmd) noticeHere(p *command.Program, why, hint string) {
+// localNotice says in one line why a run is not the daemon's, and what to do.
+func (c *Cmd) localNotice(p *command.Program, why, hint string) {
 	if !c.Quiet {
 		p.Notices([]env.Notice{{Text: "this run is not in the daemon: " + why + "; " + hint}})
 	}
@@ -60,25 +60,25 @@ type target struct {
 	forked string        // of what it was forked
 }
 
-// errHere says that a run is for this process after all: without input, a session that
+// errRunLocally says that a run is for this process after all: without input, a session that
 // no run of the daemon was interrupted in.
-var errHere = errors.New("the run happens in this process")
+var errRunLocally = errors.New("the run happens in this process")
 
 // target finds the session that is meant, or an id for a new one.
-func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Space, input bool) (*target, error) {
+func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Workspace, input bool) (*target, error) {
 	t := &target{}
-	if c.goesOn() {
+	if c.resumes() {
 		sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 		if err != nil {
 			return nil, err
 		}
 		defer closeStore()
-		if t.meta, err = c.goingOn(ctx, sessions, cwd, in); err != nil {
+		if t.meta, err = c.resumedSession(ctx, sessions, cwd, in); err != nil {
 			return nil, err
 		}
 	}
 	if !input && (t.meta == nil || t.meta.Run != string(api.StatusInterrupted) || c.ForkSession) {
-		return nil, errHere
+		return nil, errRunLocally
 	}
 	switch {
 	case t.meta == nil && c.SessionID != "":
@@ -103,9 +103,9 @@ func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, 
 	return t, nil
 }
 
-// goingOn is the session that the run goes on with; nil when the one that is named is
+// resumedSession is the session that the run goes on with; nil when the one that is named is
 // to be made.
-func (c *Cmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd string, in *compose.Space) (*session.Meta, error) {
+func (c *Cmd) resumedSession(ctx context.Context, sessions *session.Sessions, cwd string, in *compose.Workspace) (*session.Meta, error) {
 	var space *workspace.Settings
 	if in != nil {
 		space = in.Settings
@@ -133,65 +133,65 @@ func (c *Cmd) goingOn(ctx context.Context, sessions *session.Sessions, cwd strin
 	return &m, nil
 }
 
-// runThere runs the agent in the daemon, shows the run as one here, and says how
+// runRemote runs the agent in the daemon, shows the run as one here, and says how
 // it ended.
-func (c *Cmd) runThere(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Space, input []transcript.Part, view view.View) (outcome.Outcome, error) {
+func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Workspace, input []transcript.Part, view view.View) (outcome.Outcome, error) {
 	if c.NoPersist {
 		return outcome.Usage, outcome.Invalid("--no-session-persistence writes nothing, and a run of the daemon is what its session records", "add --no-daemon")
 	}
 	rules, err := c.LoadSettings(p, cwd)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
 	if c.NoSandbox {
-		if err := tools.WithoutSandbox(p.Environment(), rules); err != nil {
-			return outcome.Of(err), err
+		if err := tools.CheckNoSandbox(p.Environment(), rules); err != nil {
+			return outcome.FromError(err), err
 		}
 	}
-	s, err := c.sceneThere(ctx, p, cwd, in, rules)
+	s, err := c.remoteHeader(ctx, p, cwd, in, rules)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
 	if mask, err := rules.Masker(); err == nil {
 		c.Name, _ = mask.Text(c.Name)
 	}
 	t, err := c.target(ctx, p, d, cwd, in, len(input) > 0)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
-	spec, err := c.specThere(p, t, cwd, input)
+	spec, err := c.remoteSpec(p, t, cwd, input)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
 	if !c.Quiet {
-		if err := c.noticeThere(p, cwd, in, rules); err != nil {
-			return outcome.Of(err), err
+		if err := c.remoteNotice(p, cwd, in, rules); err != nil {
+			return outcome.FromError(err), err
 		}
 	}
-	s.Mode = func() policy.Mode { return c.modeThere(ctx, d, t, rules) }
-	view.Begin(s)
+	s.Mode = func() policy.Mode { return c.remoteMode(ctx, d, t, rules) }
+	view.Start(s)
 	var person *question.Asker
 	if c.OutputFormat == "text" {
 		if person = question.NewAsker(p); person != nil {
 			defer person.Close()
-			person.KeepAnswers(p.Environment(), placeOf(cwd, in))
+			person.EnableSaving(p.Environment(), placeOf(cwd, in))
 		}
 	}
-	ask, onAsk := askThere(person, rules.OnAsk.Value)
-	spec.Permissions.OnAsk = string(onAsk)
+	ask, onAsk := remoteAsker(person, rules.OnAsk.Value)
+	spec.Permissions.Unattended = string(onAsk)
 	run, err := d.Prepare(ctx, spec, p.Env)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
-	own := &answeredHere{ask: ask, as: d.Info().Caller.Name}
+	own := &localAnswers{ask: ask, as: d.Info().Caller.Name}
 	if ask != nil {
-		run.AnswerWith(own.answer)
+		run.SetAsker(own.answer)
 	}
-	return c.drive(ctx, c.eventsThere(ctx, run, t, own), view, func() {})
+	return c.drive(ctx, c.remoteEvents(ctx, run, t, own), view, func() {})
 }
 
-// eventsThere are the events of a run in the daemon. An interrupt is passed on, and its end awaited.
-func (c *Cmd) eventsThere(ctx context.Context, run *client.Run, t *target, own *answeredHere) iter.Seq2[event.Event, error] {
+// remoteEvents are the events of a run in the daemon. An interrupt is passed on, and its end awaited.
+func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, own *localAnswers) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		away := context.WithoutCancel(ctx)
 		defer context.AfterFunc(ctx, func() { _ = run.Interrupt(away) })() // a daemon that is gone ends the events, too
@@ -200,51 +200,51 @@ func (c *Cmd) eventsThere(ctx context.Context, run *client.Run, t *target, own *
 			after = t.meta.Head
 		}
 		for e, err := range run.Events(away, after) {
-			told := own.mark(e.Event)
+			told := own.add(e.Event)
 			if o, ok := told.(event.SessionOpened); ok && t.forked != "" { // by this command
 				o.Forked, o.Created = t.forked, false
 				told = o
 			}
-			if !yield(told, c.gone(t, err)) {
+			if !yield(told, c.lostError(t, err)) {
 				return
 			}
 		}
 		if _, err := run.Wait(away); err != nil {
-			yield(nil, c.gone(t, err))
+			yield(nil, c.lostError(t, err))
 		}
 	}
 }
 
-// sceneThere is what the view is told about a run in the daemon, but for its mode.
-func (c *Cmd) sceneThere(ctx context.Context, p *command.Program, cwd string, in *compose.Space, rules *settings.Settings) (view.Scene, error) {
+// remoteHeader is what the view is told about a run in the daemon, but for its mode.
+func (c *Cmd) remoteHeader(ctx context.Context, p *command.Program, cwd string, in *compose.Workspace, rules *settings.Settings) (view.Header, error) {
 	if in != nil {
-		r, err := c.Composed(p, in.Project)
+		r, err := c.ComposeOptions(p, in.Project)
 		if err != nil {
-			return view.Scene{}, err
+			return view.Header{}, err
 		}
-		m, err := compose.MakeIn(ctx, r, in)
+		m, err := compose.MakeInWorkspace(ctx, r, in)
 		if err != nil {
-			return view.Scene{}, err
+			return view.Header{}, err
 		}
 		defer m.Close()
-		return c.sceneIn(m, nil), nil
+		return c.workspaceHeader(m, nil), nil
 	}
 	m, err := models.Open(ctx, p.Environment(), models.Choice{Model: c.Model, Fallback: c.FallbackModel, BaseURL: c.BaseURL, NoKey: true}, rules)
 	if err != nil {
-		return view.Scene{}, err
+		return view.Header{}, err
 	}
-	s := view.Scene{
-		Cwd: cwd, Model: m.Primary.Info().String(), KeySource: m.KeySource, Args: c.again(),
-		Again: m.Primary.Info().Provider != "scripted",
+	s := view.Header{
+		Cwd: cwd, Model: m.Primary.Info().String(), KeySource: m.KeySource, ResumeArgs: c.resumeFlags(),
+		CanResume: m.Primary.Info().Provider != "scripted",
 	}
 	if c.OutputFormat != "text" {
-		err = c.toolsThere(p, cwd, rules, &s)
+		err = c.remoteTools(p, cwd, rules, &s)
 	}
 	return s, err
 }
 
-// specThere is the run that the daemon is asked for.
-func (c *Cmd) specThere(p *command.Program, t *target, cwd string, input []transcript.Part) (runspec.Spec, error) {
+// remoteSpec is the run that the daemon is asked for.
+func (c *Cmd) remoteSpec(p *command.Program, t *target, cwd string, input []transcript.Part) (runspec.Spec, error) {
 	s, err := c.Spec(p, cwd, input)
 	if err != nil {
 		return s, err
@@ -254,13 +254,13 @@ func (c *Cmd) specThere(p *command.Program, t *target, cwd string, input []trans
 		s.Session.Title = c.Name
 	}
 	if t.forked == "" {
-		s.Session.At = c.At
+		s.Session.ForkAt = c.At
 	}
 	return s, nil
 }
 
-// modeThere is the permission mode that the run is in.
-func (c *Cmd) modeThere(ctx context.Context, d *client.Client, t *target, rules *settings.Settings) policy.Mode {
+// remoteMode is the permission mode that the run is in.
+func (c *Cmd) remoteMode(ctx context.Context, d *client.Client, t *target, rules *settings.Settings) policy.Mode {
 	mode := rules.Mode.Value
 	if mode == "" && t.meta != nil {
 		if there, err := d.Policy(ctx, t.id); err == nil {
@@ -273,15 +273,15 @@ func (c *Cmd) modeThere(ctx context.Context, d *client.Client, t *target, rules 
 	return mode
 }
 
-// toolsThere fills in which tools, sub-agents and skills the agent has there, as far as that
+// remoteTools fills in which tools, sub-agents and skills the agent has there, as far as that
 // can be known from here, and the servers that settings name: nothing is opened for them but
 // the folders. What the agent tells when it begins counts more.
-func (c *Cmd) toolsThere(p *command.Program, cwd string, rules *settings.Settings, s *view.Scene) error {
-	r, err := c.Composed(p, cwd)
+func (c *Cmd) remoteTools(p *command.Program, cwd string, rules *settings.Settings, s *view.Header) error {
+	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {
 		return err
 	}
-	b, err := tools.Look(&tools.Options{Env: r.Env, Settings: rules, Spec: r.Spec, Cwd: cwd})
+	b, err := tools.DryRun(&tools.Options{Env: r.Env, Settings: rules, Spec: r.Spec, Cwd: cwd})
 	if err != nil {
 		return err
 	}
@@ -290,17 +290,17 @@ func (c *Cmd) toolsThere(p *command.Program, cwd string, rules *settings.Setting
 	return nil
 }
 
-// noticeThere tells what does not count in a run there, as a run here does.
-func (c *Cmd) noticeThere(p *command.Program, cwd string, in *compose.Space, rules *settings.Settings) error {
+// remoteNotice tells what does not count in a run there, as a run here does.
+func (c *Cmd) remoteNotice(p *command.Program, cwd string, in *compose.Workspace, rules *settings.Settings) error {
 	p.SettingsNotices(rules)
 	if in != nil {
 		return nil
 	}
-	r, err := c.Composed(p, cwd)
+	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {
 		return err
 	}
-	list, files, done, err := tools.LookNotices(&tools.Options{Env: r.Env, Settings: rules, Spec: r.Spec, Cwd: cwd})
+	list, files, done, err := tools.DryRunNotices(&tools.Options{Env: r.Env, Settings: rules, Spec: r.Spec, Cwd: cwd})
 	if err != nil {
 		return err
 	}
@@ -312,19 +312,19 @@ func (c *Cmd) noticeThere(p *command.Program, cwd string, in *compose.Space, rul
 	return nil
 }
 
-// gone is the error of a run that cannot be followed any more: how to go on with it.
-func (c *Cmd) gone(t *target, err error) error {
+// lostError is the error of a run that cannot be followed any more: how to go on with it.
+func (c *Cmd) lostError(t *target, err error) error {
 	lost, isLost := errors.AsType[*client.Error](err)
 	switch {
 	case isLost:
 		return &outcome.Failure{
 			Message: fmt.Sprintf("the daemon went away (%v); what was done is saved", lost.Err), Cause: err, Result: outcome.Failed,
-			Advice: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", c.again(), t.id),
+			Advice: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", c.resumeFlags(), t.id),
 		}
 	case errors.Is(err, client.ErrInterrupted):
 		return &outcome.Failure{
 			Message: err.Error(), Cause: err, Result: outcome.Interrupted,
-			Advice: fmt.Sprintf("go on: holdfast run %s--resume %s", c.again(), t.id),
+			Advice: fmt.Sprintf("go on: holdfast run %s--resume %s", c.resumeFlags(), t.id),
 		}
 	case errors.Is(err, session.ErrNotFound):
 		return &outcome.Failure{Message: "the session was deleted", Result: outcome.NotFound, Cause: err}

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/cli/view"
 	"github.com/holdfast-dev/holdfast/internal/compose"
-	"github.com/holdfast-dev/holdfast/internal/compose/keep"
+	"github.com/holdfast-dev/holdfast/internal/compose/saverule"
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -27,13 +27,13 @@ import (
 )
 
 func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
-	usual := debug.SetGCPercent(command.OpeningGC)
+	usual := debug.SetGCPercent(command.StartupGCPercent)
 	settle := sync.OnceFunc(func() { debug.SetGCPercent(usual) })
 	defer settle()
 	view := c.view(p)
 	code, err := c.start(ctx, p, view, settle)
 	if err != nil {
-		return view.Failed(command.StoppedBy(ctx, err))
+		return view.RenderError(command.CauseOf(ctx, err))
 	}
 	return command.End(code)
 }
@@ -41,7 +41,7 @@ func (c *Cmd) Run(ctx context.Context, p *command.Program) error {
 func (c *Cmd) view(p *command.Program) view.View {
 	switch c.OutputFormat {
 	case "json", "stream-json":
-		return &view.Stream{Program: p, All: c.OutputFormat == "stream-json", Partial: c.IncludePartialMessages, Began: p.Now()}
+		return &view.Stream{Program: p, All: c.OutputFormat == "stream-json", Partial: c.IncludePartialMessages, StartedAt: p.Clock()}
 	}
 	return &view.Text{Program: p, Quiet: c.Quiet, Verbose: c.Verbose}
 }
@@ -52,9 +52,9 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
 	}
-	in, err := c.enter(ctx, p)
+	in, err := c.openWorkspace(ctx, p)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
 	var cwd string
 	if in != nil {
@@ -67,86 +67,86 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 	if err != nil {
 		return outcome.Usage, err
 	}
-	if err := c.FetchHere(ctx, p); err != nil {
-		return outcome.Of(err), err
+	if err := c.ResolveEnv(ctx, p); err != nil {
+		return outcome.FromError(err), err
 	}
 	if in == nil {
 		if err := c.approveServers(ctx, p, cwd); err != nil {
-			return outcome.Of(err), err
+			return outcome.FromError(err), err
 		}
 	}
 	if d := c.remote(ctx, p); d != nil {
 		defer d.Close()
 		settle()
-		if out, err := c.runThere(ctx, p, d, cwd, in, input, view); !errors.Is(err, errHere) {
+		if out, err := c.runRemote(ctx, p, d, cwd, in, input, view); !errors.Is(err, errRunLocally) {
 			return out, err
 		}
-		c.noticeHere(p, "without a prompt it continues only what it was interrupted in", "give a prompt, or add --no-daemon")
+		c.localNotice(p, "without a prompt it continues only what it was interrupted in", "give a prompt, or add --no-daemon")
 	}
-	r, err := c.Composed(p, cwd)
+	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
 	described, err := c.Spec(p, cwd, nil)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
-	r.Described = &described
-	return c.runHere(ctx, p, r, in, input, view, settle)
+	r.RecordSpec = &described
+	return c.runLocal(ctx, p, r, in, input, view, settle)
 }
 
-// runHere runs the agent in this process and shows it.
-func (c *Cmd) runHere(ctx context.Context, p *command.Program, r *compose.Request, in *compose.Space, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
-	r.Loud, r.Spec.Session, r.Loading = c.Verbose, c.sessionSpec(), command.MakeRoom
+// runLocal runs the agent in this process and shows it.
+func (c *Cmd) runLocal(ctx context.Context, p *command.Program, r *compose.Request, in *compose.Workspace, input []transcript.Part, view view.View, settle func()) (outcome.Outcome, error) {
+	r.Verbose, r.Spec.Session, r.Loading = c.Verbose, c.sessionSpec(), command.MakeRoom
 	r.Spec.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
-	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
+	r.Spec.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
 	rt := runtime.New(&runtime.Config{Env: r.Env, Store: c.Store})
 	defer func() { _ = rt.Close() }()
-	who := compose.People{Entered: c.entered(p)}
+	who := compose.Askers{OnWorkspace: c.workspaceOpened(p)}
 	if c.OutputFormat == "text" {
 		if person := question.NewAsker(p); person != nil {
 			defer person.Close()
-			person.KeepAnswers(p.Environment(), placeOf(r.Cwd, in))
+			person.EnableSaving(p.Environment(), placeOf(r.Cwd, in))
 			who.Ask, who.Form = person.Ask, person.Form
 		}
 	}
 	a, err := rt.Agent(ctx, r, in, who)
 	if err != nil {
-		return outcome.Of(err), err
+		return outcome.FromError(err), err
 	}
 	defer func() { _ = a.Close() }()
 	c.Name = a.Masked(c.Name)
 	if !c.Quiet {
 		runNotices(p, a, c.Verbose)
 	}
-	view.Begin(c.scene(a, r.Cwd))
+	view.Start(c.header(a, r.Cwd))
 	if a.Parts != nil {
-		defer func() { leftBehind(p, a.Parts.Tools.Background, c.Quiet) }()
+		defer func() { backgroundNotice(p, a.Parts.Tools.Background, c.Quiet) }()
 	}
-	out, err := c.drive(ctx, c.eventsHere(ctx, rt.Sessions(), a, input), view, settle)
-	c.leave(ctx, p, a, out)
+	out, err := c.drive(ctx, c.localEvents(ctx, rt.Sessions(), a, input), view, settle)
+	c.leaveWorktree(ctx, p, a, out)
 	return out, err
 }
 
 // placeOf is where the settings are of a run in a folder or a workspace.
-func placeOf(cwd string, in *compose.Space) keep.Place {
+func placeOf(cwd string, in *compose.Workspace) saverule.Target {
 	if in != nil {
-		return keep.Place{Folder: in.Project, Inside: true}
+		return saverule.Target{Folder: in.Project, Inside: true}
 	}
-	return keep.Place{Folder: cwd}
+	return saverule.Target{Folder: cwd}
 }
 
-// scene is what the view is told about an agent.
-func (c *Cmd) scene(a *compose.Agent, cwd string) view.Scene {
-	if a.Space != nil {
-		return c.sceneIn(a.Space, a.Mode)
+// header is what the view is told about an agent.
+func (c *Cmd) header(a *compose.Agent, cwd string) view.Header {
+	if a.Workspace != nil {
+		return c.workspaceHeader(a.Workspace, a.Mode)
 	}
 	m := a.Parts
 	info := m.Models.Primary.Info()
-	return view.Scene{
+	return view.Header{
 		Cwd: cwd, Model: info.String(), KeySource: m.Models.KeySource,
-		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), Args: c.again(),
-		Again: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a play has an end
+		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), ResumeArgs: c.resumeFlags(),
+		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a play has an end
 	}
 }
 
@@ -172,17 +172,17 @@ func wireServers(b *tools.Toolbox) []view.WireServer {
 	return list
 }
 
-// leftBehind says what still goes on in the background when the run is over.
-func leftBehind(p *command.Program, b *agent.Background, quiet bool) {
+// backgroundNotice says what still goes on in the background when the run is over.
+func backgroundNotice(p *command.Program, b *agent.Background, quiet bool) {
 	for _, t := range b.List() {
 		if t.Running && !quiet {
-			p.Warn("%s %s still goes on in the background: it ends with this run", t.Tool, t.Use)
+			p.Warn("%s %s still goes on in the background: it ends with this run", t.Tool, t.UseID)
 		}
 	}
 }
 
-// again is what a command that goes on with the session must say again.
-func (c *Cmd) again() string {
+// resumeFlags is what a command that goes on with the session must say again.
+func (c *Cmd) resumeFlags() string {
 	var args strings.Builder
 	args.WriteString(command.StoreArg(c.Store))
 	for _, f := range [...][2]string{{"--cwd", c.CWD}, {"--workspace", c.Workspace}, {"--agent", c.Agent}, {"--model", c.Model}, {"--base-url", c.BaseURL}} {
@@ -199,25 +199,25 @@ func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], v
 	answers := 0
 	for e, err := range events {
 		if err != nil {
-			return outcome.Of(err), err
+			return outcome.FromError(err), err
 		}
 		if _, ok := e.(event.UsageUpdated); ok {
 			if answers++; answers == 2 { // most runs that end with the first one need no collection
 				settle()
 			}
 		}
-		if err := view.Show(e); err != nil {
+		if err := view.Render(e); err != nil {
 			return outcome.Failed, fmt.Errorf("write output: %w", err)
 		}
 		if r, ok := e.(event.Result); ok {
-			return command.Ending(ctx, &r), nil
+			return command.ExitWith(ctx, &r), nil
 		}
 	}
 	return outcome.Failed, fmt.Errorf("the run ended without a result")
 }
 
-// eventsHere are the events of a run in this process.
-func (c *Cmd) eventsHere(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part) iter.Seq2[event.Event, error] {
+// localEvents are the events of a run in this process.
+func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range a.Run(ctx, input...) {
 			if o, ok := e.(event.SessionOpened); ok && !o.Created && c.Name != "" {
@@ -233,7 +233,7 @@ func (c *Cmd) eventsHere(ctx context.Context, sessions *session.Sessions, a *com
 // sessionSpec is what the flags say about the session.
 func (c *Cmd) sessionSpec() runspec.Session {
 	return runspec.Session{
-		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, At: c.At, Title: c.Name,
+		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, ForkAt: c.At, Title: c.Name,
 		Takeover: c.Takeover, NoPersist: c.NoPersist,
 	}
 }

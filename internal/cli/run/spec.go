@@ -24,7 +24,7 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 	s := *a
 	s.Model, s.Workspace = cmp.Or(c.Model, p.Getenv("HOLDFAST_MODEL")), c.Workspace
 	s.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
-	s.Worktree = runspec.Worktree{Enabled: c.Worktree.wanted, Name: c.Worktree.name}
+	s.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
 	if s.Workspace != "" { // its settings may name a model, and it has the folder
 		s.Cwd, s.Model = "", c.Model
 	}
@@ -33,7 +33,7 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 			s.Prompt += text.Text
 		}
 	}
-	if s.Environment.From, err = c.References(); err != nil {
+	if s.Environment.References, err = c.EnvReferences(); err != nil {
 		return s, err
 	}
 	wd, err := p.Getwd()

@@ -30,7 +30,7 @@ func (c *Cmd) checkSpace() error {
 	}{
 		{c.CWD != "", "--cwd", "the agent works in the workspace's project: holdfast workspace set --project"},
 		{len(c.AddDir) > 0, "--add-dir", "mount the folder: holdfast workspace set --mount"},
-		{c.Worktree.wanted, "--worktree", "the agent can make one itself, where the container has git"},
+		{c.Worktree.set, "--worktree", "the agent can make one itself, where the container has git"},
 		{c.NoSandbox, "--no-sandbox", "the container stays; without it: holdfast run"},
 		{c.NoPersist, "--no-session-persistence", "what happens in a workspace is always on record; --ephemeral keeps no home"},
 		{c.Init, "--init", ""},
@@ -44,8 +44,8 @@ func (c *Cmd) checkSpace() error {
 }
 
 // checkKind refuses what an agent of another make cannot be told.
-func (c *Cmd) checkKind(in *compose.Space) error {
-	if in.Own() {
+func (c *Cmd) checkKind(in *compose.Workspace) error {
+	if in.IsBuiltin() {
 		return nil
 	}
 	for _, f := range []struct {
@@ -68,13 +68,13 @@ func (c *Cmd) checkKind(in *compose.Space) error {
 	return nil
 }
 
-// enter opens the workspace that the run is to happen in; nil without one. The caller
+// openWorkspace opens the workspace that the run is to happen in; nil without one. The caller
 // closes it.
-func (c *Cmd) enter(ctx context.Context, p *command.Program) (*compose.Space, error) {
+func (c *Cmd) openWorkspace(ctx context.Context, p *command.Program) (*compose.Workspace, error) {
 	if err := c.checkSpace(); err != nil || c.Workspace == "" {
 		return nil, err
 	}
-	in, err := command.OpenSpace(ctx, p, c.Workspace, c.Agent)
+	in, err := command.OpenWorkspace(ctx, p, c.Workspace, c.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (c *Cmd) enter(ctx context.Context, p *command.Program) (*compose.Space, er
 	return in, nil
 }
 
-// sceneIn is what the view is told about an agent in a workspace.
-func (c *Cmd) sceneIn(m *compose.SpaceParts, mode func() policy.Mode) view.Scene {
-	return view.Scene{
-		Cwd: workspace.WorkFolder, Model: m.Label(), KeySource: m.KeySource(), Mode: mode, Args: c.again(),
-		Tools: append([]string{}, m.Options.Inside.Run.Tools...), // which there are is decided inside
-		Again: c.Store != stores.InMemory && m.Lasting(),
+// workspaceHeader is what the view is told about an agent in a workspace.
+func (c *Cmd) workspaceHeader(m *compose.WorkspaceParts, mode func() policy.Mode) view.Header {
+	return view.Header{
+		Cwd: workspace.WorkFolder, Model: m.Label(), KeySource: m.KeySource(), Mode: mode, ResumeArgs: c.resumeFlags(),
+		Tools:     append([]string{}, m.Options.Inside.Run.Tools...), // which there are is decided inside
+		CanResume: c.Store != stores.InMemory && m.Lasting(),
 	}
 }

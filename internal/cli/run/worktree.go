@@ -13,20 +13,20 @@ import (
 
 // worktreeFlag is --worktree, whose name may be left out.
 type worktreeFlag struct {
-	wanted bool
-	name   string // "": one of the session's own
+	set  bool
+	name string // "": one of the session's own
 }
 
-// noName is what a flag without a value is given. It cannot be the name of a worktree.
-const noName = "/"
+// defaultName is what a flag without a value is given. It cannot be the name of a worktree.
+const defaultName = "/"
 
 // WithoutValue is the name that stands for none.
-func (f *worktreeFlag) WithoutValue() string { return noName }
+func (f *worktreeFlag) WithoutValue() string { return defaultName }
 
 // SetText takes the name of the worktree.
 func (f *worktreeFlag) SetText(name string) error {
-	f.wanted = true
-	if name == noName {
+	f.set = true
+	if name == defaultName {
 		return nil
 	}
 	f.name = name
@@ -46,8 +46,8 @@ func JoinWorktree(args []string) []string {
 	return args
 }
 
-// entered says that the run happens in a worktree.
-func (c *Cmd) entered(p *command.Program) func(path, branch string) {
+// workspaceOpened says that the run happens in a worktree.
+func (c *Cmd) workspaceOpened(p *command.Program) func(path, branch string) {
 	return func(path, branch string) {
 		if !c.Quiet {
 			p.Err.Line("%s", p.Err.Dim("in the worktree "+term.Escape(path)+", on the branch "+term.Escape(branch)))
@@ -55,12 +55,12 @@ func (c *Cmd) entered(p *command.Program) func(path, branch string) {
 	}
 }
 
-// leave takes the run's worktree away, or says why it stays.
-func (c *Cmd) leave(ctx context.Context, p *command.Program, a *compose.Agent, out outcome.Outcome) {
+// leaveWorktree takes the run's worktree away, or says why it stays.
+func (c *Cmd) leaveWorktree(ctx context.Context, p *command.Program, a *compose.Agent, out outcome.Outcome) {
 	left := a.LeaveWorktree(ctx, out != outcome.OK)
 	if left.Text == "" || c.Quiet {
 		return
 	}
 	p.Warn("%s", term.Escape(left.Text))
-	p.Err.Line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.Err.Bold("hint:"), c.again(), left.Worktree, left.Remove)
+	p.Err.Line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.Err.Bold("hint:"), c.resumeFlags(), left.Worktree, left.Remove)
 }

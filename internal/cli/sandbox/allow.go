@@ -27,7 +27,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	if len(c.Read)+len(c.Write)+len(c.Host) == 0 && !c.Registries {
 		return outcome.Invalid("say what to allow: --write PATH, --read PATH, --host HOST or --registries", "holdfast sandbox allow --host example.com")
 	}
-	if err := dial.NotFromRun(p, "change what the sandbox allows"); err != nil {
+	if err := dial.RefuseInsideRun(p, "change what the sandbox allows"); err != nil {
 		return err
 	}
 	private, err := c.privateRegistries(p)
@@ -89,7 +89,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	for i := range done {
 		d := &done[i]
-		where, denied := checkBoxes(boxesOf(s), func(b *sandbox.Checker) error {
+		where, denied := checkLayers(compileSettings(s), func(b *sandbox.Checker) error {
 			if d.Write != "" && d.Counts {
 				return b.CheckPath(d.Write, s.Project, policy.OpWrite)
 			}
@@ -112,7 +112,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 			p.Warn("%s", command.NotTrusted)
 		}
 	}
-	c.tellRegistries(p, private)
+	c.reportRegistries(p, private)
 	return nil
 }
 
@@ -128,5 +128,5 @@ func (d *allowedDoc) String() string {
 	if !d.Changed {
 		what = "was there already: it " + what
 	}
-	return strings.Join([]string{d.Write + d.Read + d.Host, what, d.Place()}, " ")
+	return strings.Join([]string{d.Write + d.Read + d.Host, what, d.Location()}, " ")
 }

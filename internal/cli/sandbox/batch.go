@@ -39,9 +39,9 @@ func (c *checkCmd) batch(ctx context.Context, p *command.Program, cwd string) er
 		defer f.Close()
 		in = f
 	}
-	b := batch{p: p, cwd: cwd, compiled: map[string]compiledBox{}}
+	b := batch{p: p, cwd: cwd, compiled: map[string]compiledEntry{}}
 	if c.Settings != "" {
-		list, err := givenBoxes(p, c.Settings, cwd)
+		list, err := compileGiven(p, c.Settings, cwd)
 		if err != nil {
 			return err
 		}
@@ -86,14 +86,14 @@ func (c *checkCmd) batch(ctx context.Context, p *command.Program, cwd string) er
 type batch struct {
 	p        *command.Program
 	cwd      string
-	given    []box
-	compiled map[string]compiledBox // by the JSON of a line's own settings
+	given    []compiledSettings
+	compiled map[string]compiledEntry // by the JSON of a line's own settings
 	buffer   bytes.Buffer
 	encoder  *json.Encoder
 }
 
-type compiledBox struct {
-	list []box
+type compiledEntry struct {
+	list []compiledSettings
 	err  error
 }
 
@@ -139,7 +139,7 @@ func (b *batch) answer(line []byte, err error) (batchAnswer, error) {
 		return a, err
 	}
 	a.Decision = "allow"
-	if _, err := checkBoxes(list, check); err != nil {
+	if _, err := checkLayers(list, check); err != nil {
 		a.Decision, a.Reason = "deny", err.Error()
 		if d, ok := errors.AsType[*sandbox.Denial](err); ok {
 			a.Reason, a.Setting, a.Rule = d.Reason, d.Setting, d.Rule
@@ -183,7 +183,7 @@ func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 }
 
 // boxes returns the settings of a line: its own, or those of the command line.
-func (b *batch) boxes(own []byte) ([]box, error) {
+func (b *batch) boxes(own []byte) ([]compiledSettings, error) {
 	if own == nil {
 		if b.given == nil {
 			return nil, errors.New("it has no settings, and --settings gives none")
@@ -193,10 +193,10 @@ func (b *batch) boxes(own []byte) ([]box, error) {
 	if got, ok := b.compiled[string(own)]; ok {
 		return got.list, got.err
 	}
-	var c compiledBox
-	one, err := readBox(b.p, own, "--settings", b.cwd)
+	var c compiledEntry
+	one, err := readCompiled(b.p, own, "--settings", b.cwd)
 	if c.err = err; err == nil {
-		c.list = []box{one}
+		c.list = []compiledSettings{one}
 	} else {
 		c.err = fmt.Errorf("settings: %w", err)
 	}

@@ -61,7 +61,7 @@ func (c *cachesCmd) Run(ctx context.Context, p *command.Program) error {
 	rows := [][]string{{"PROJECT", "SIZE", "LAST USED"}}
 	var sum int64
 	for _, u := range doc.Caches {
-		rows = append(rows, []string{u.Name, term.Size(u.Size), u.Used.Local().Format(time.DateTime)})
+		rows = append(rows, []string{u.Name, term.Size(u.Size), u.LastUsed.Local().Format(time.DateTime)})
 		sum += u.Size
 	}
 	p.Out.Table(rows, 0)

@@ -33,18 +33,18 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 	if asked != 1 {
 		return outcome.Invalid("say one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
 	}
-	cwd, err := p.AnyFolder(c.CWD)
+	cwd, err := p.FolderArg(c.CWD)
 	if err != nil {
 		return err
 	}
 	if c.Batch != "" {
 		return c.batch(ctx, p, cwd)
 	}
-	list, err := boxes(p, c.Settings, cwd)
+	list, err := compileLayers(p, c.Settings, cwd)
 	if err != nil {
 		return err
 	}
-	where, denied := checkBoxes(list, func(s *sandbox.Checker) error {
+	where, denied := checkLayers(list, func(s *sandbox.Checker) error {
 		switch {
 		case c.Read != "":
 			return s.CheckPath(c.Read, cwd, policy.OpRead)
@@ -53,10 +53,10 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		return s.CheckConfined(command.Line(c.Command), cwd)
 	})
-	return c.tell(p, checkOf(denied, where))
+	return c.tell(p, newCheckDoc(denied, where))
 }
 
-func checkOf(denied error, where string) checkDoc {
+func newCheckDoc(denied error, where string) checkDoc {
 	if denied == nil {
 		return checkDoc{Decision: "allow"}
 	}

@@ -22,7 +22,7 @@ func Command(p *command.Program) *command.Command {
 type allowCmd struct {
 	Read, Write, Host []string
 	Registries        bool
-	flags.OwnSettings
+	flags.SettingsLayerFlags
 	command.JSONFlag
 }
 
@@ -31,7 +31,7 @@ func (c *allowCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Read, "read", "", "PATH", "A secret of yours that commands may read, such as ~/.npmrc with its tokens. May be repeated.")
 	b.Flag(&c.Host, "host", "", "HOST", "A host that may be reached: example.com, *.example.com, a registry such as @npm, or an address with its port. May be repeated.")
 	b.Flag(&c.Registries, "registries", "", "", "The private package registries that your own .npmrc, pip.conf, go env, settings.xml and Cargo's config.toml name.")
-	b.Include(&c.OwnSettings)
+	b.Include(&c.SettingsLayerFlags)
 	b.Include(&c.JSONFlag)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
-	args, _ := confine.Asked(p.Args)
+	args, _ := confine.IsInvocation(p.Args)
 	flags, err := confine.Parse(args)
 	if err != nil {
 		return execFailure(outcome.Invalid(err.Error(), execHelp))
@@ -29,8 +29,8 @@ func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return execFailure(err)
 	}
-	if p.EndAs != nil {
-		p.EndAs(status)
+	if p.ExitStatus != nil {
+		p.ExitStatus(status)
 	}
 	return commandEnd(status)
 }

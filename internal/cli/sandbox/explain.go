@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
@@ -34,46 +34,46 @@ type pathDoc struct {
 	Path   string   `json:"path"` // "" when it cannot be known
 	Arg    string   `json:"arg"`
 	Access []string `json:"access"`
-	From   string   `json:"from"`
+	Source string   `json:"from"`
 	Tree   bool     `json:"tree,omitempty"`
 }
 
 func (c *explainCmd) Run(_ context.Context, p *command.Program) error {
-	cwd, err := p.AnyFolder(c.CWD)
+	cwd, err := p.FolderArg(c.CWD)
 	if err != nil {
 		return err
 	}
 	line := command.Line(c.Command)
-	d := explain(line, shellread.Parse(line, &shellread.Options{Dir: cwd, Home: p.UserHome()}))
+	d := explain(line, shellparse.Parse(line, &shellparse.Options{Dir: cwd, Home: p.UserHome()}))
 	if c.JSON {
 		return p.Out.JSON(d, p.Out.TTY)
 	}
-	tellReading(p, d)
+	warnReads(p, d)
 	return nil
 }
 
-func explain(line string, r *shellread.Reading) explainDoc {
+func explain(line string, r *shellparse.Reading) explainDoc {
 	d := explainDoc{Line: line, Static: r.Static(), Safe: r.Safe(), Unclear: append([]string{}, r.Unclear...), Commands: []commandDoc{}}
 	for i := range r.Commands {
 		cmd := &r.Commands[i]
 		doc := commandDoc{
-			Name: cmd.Name, Program: cmd.Program, Line: cmd.Line, Via: cmd.Via, Dir: cmd.Dir, Assigns: cmd.Assigns,
+			Name: cmd.Name, Program: cmd.Program, Line: cmd.Line, Via: cmd.Wrappers, Dir: cmd.Dir, Assigns: cmd.Assigns,
 			Safe: cmd.Safe, Wrapper: cmd.Wrapper, Opaque: cmd.Opaque,
 		}
 		for _, path := range cmd.Paths {
-			doc.Paths = append(doc.Paths, pathDoc{path.Path, path.Arg, accesses(path.Access), string(path.From), path.Tree})
+			doc.Paths = append(doc.Paths, pathDoc{path.Path, path.Arg, accesses(path.Access), string(path.Source), path.Tree})
 		}
 		d.Commands = append(d.Commands, doc)
 	}
 	return d
 }
 
-func accesses(a shellread.Access) []string {
+func accesses(a shellparse.Access) []string {
 	words := []string{}
 	for _, w := range []struct {
-		bit  shellread.Access
+		bit  shellparse.Access
 		word string
-	}{{shellread.Read, "read"}, {shellread.Write, "write"}, {shellread.Exec, "exec"}} {
+	}{{shellparse.Read, "read"}, {shellparse.Write, "write"}, {shellparse.Exec, "exec"}} {
 		if a&w.bit != 0 {
 			words = append(words, w.word)
 		}
@@ -81,7 +81,7 @@ func accesses(a shellread.Access) []string {
 	return words
 }
 
-func tellReading(p *command.Program, d explainDoc) {
+func warnReads(p *command.Program, d explainDoc) {
 	t := p.Out.Style
 	for _, cmd := range d.Commands {
 		notes := ""
@@ -111,7 +111,7 @@ func tellReading(p *command.Program, d explainDoc) {
 			if path.Tree {
 				what += ", with what is below"
 			}
-			p.Out.Line("  %s %s %s", strings.Join(path.Access, "+"), term.Escape(term.OneLine(what)), t.Dim("("+path.From+")"))
+			p.Out.Line("  %s %s %s", strings.Join(path.Access, "+"), term.Escape(term.OneLine(what)), t.Dim("("+path.Source+")"))
 		}
 	}
 	for _, u := range d.Unclear {

@@ -35,9 +35,9 @@ func (c *quarantineCmd) Run(_ context.Context, p *command.Program) error {
 		return err
 	}
 	var doc quarantineDoc
-	store := quarantine.Of(home)
+	store := quarantine.Open(home)
 	if c.Restore+c.Remove != "" {
-		if err := dial.NotFromRun(p, "change what is in quarantine"); err != nil {
+		if err := dial.RefuseInsideRun(p, "change what is in quarantine"); err != nil {
 			return err
 		}
 		if doc.Restored, err = c.change(store); err != nil {

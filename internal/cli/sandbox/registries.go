@@ -14,7 +14,7 @@ func (c *allowCmd) privateRegistries(p *command.Program) ([]registries.Registry,
 	if err != nil {
 		return nil, err
 	}
-	return registries.Find(&registries.Places{Home: p.UserHome(), Dir: dir, Get: p.Getenv}), nil
+	return registries.Find(&registries.Locations{Home: p.UserHome(), Dir: dir, Get: p.Getenv}), nil
 }
 
 // addRegistries adds the hosts that the person's own configuration names to those that are to be allowed.
@@ -31,9 +31,9 @@ func (c *allowCmd) addRegistries(list []registries.Registry) error {
 	return nil
 }
 
-// tellRegistries tells about private registries that are not allowed by this call: of a package manager
+// reportRegistries tells about private registries that are not allowed by this call: of a package manager
 // whose public ones are, and with --registries those of the project.
-func (c *allowCmd) tellRegistries(p *command.Program, list []registries.Registry) {
+func (c *allowCmd) reportRegistries(p *command.Program, list []registries.Registry) {
 	for _, r := range list {
 		if slices.Contains(c.Host, r.Host) || !slices.Contains(c.Host, r.Name) && !c.Registries {
 			continue

@@ -14,42 +14,42 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// box is the sandbox settings of one file or layer, compiled.
-type box struct {
+// compiledSettings is the sandbox settings of one file or layer, compiled.
+type compiledSettings struct {
 	checker *sandbox.Checker
 	where   string
 }
 
-// boxes returns what applies in cwd: what was given with --settings alone, or
+// compileLayers returns what applies in cwd: what was given with --settings alone, or
 // else the sandbox blocks of all layers. None at all is an error: a check
 // against nothing would allow everything.
-func boxes(p *command.Program, given, cwd string) ([]box, error) {
+func compileLayers(p *command.Program, given, cwd string) ([]compiledSettings, error) {
 	if given != "" {
-		return givenBoxes(p, given, cwd)
+		return compileGiven(p, given, cwd)
 	}
 	s, err := p.LoadSettings(cwd, nil)
 	if err != nil {
 		return nil, err
 	}
-	list := boxesOf(s)
+	list := compileSettings(s)
 	if len(list) == 0 {
 		return nil, outcome.Invalid("no sandbox settings apply in "+cwd, "give some with --settings FILE")
 	}
 	return list, nil
 }
 
-func boxesOf(s *settings.Settings) []box {
-	var list []box
+func compileSettings(s *settings.Settings) []compiledSettings {
+	var list []compiledSettings
 	for i := range s.Sandboxes {
 		b := &s.Sandboxes[i]
-		list = append(list, box{b.Checker(), settings.Where(b.Origin)})
+		list = append(list, compiledSettings{b.Checker(), settings.OriginText(b.Origin)})
 	}
 	return list
 }
 
-// givenBoxes reads what --settings names: a file or JSON; a settings file, or
+// compileGiven reads what --settings names: a file or JSON; a settings file, or
 // the sandbox settings alone.
-func givenBoxes(p *command.Program, given, cwd string) ([]box, error) {
+func compileGiven(p *command.Program, given, cwd string) ([]compiledSettings, error) {
 	source, file, dir := []byte(given), "--settings", cwd
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
 		var err error
@@ -61,44 +61,44 @@ func givenBoxes(p *command.Program, given, cwd string) ([]box, error) {
 		}
 		dir = filepath.Dir(file)
 	}
-	b, err := readBox(p, source, file, dir)
+	b, err := readCompiled(p, source, file, dir)
 	if err != nil {
 		return nil, err
 	}
-	return []box{b}, nil
+	return []compiledSettings{b}, nil
 }
 
-// readBox reads sandbox settings: alone, or as the block of a settings file.
-func readBox(p *command.Program, source []byte, file, dir string) (box, error) {
-	if inSettingsFile(source) {
+// readCompiled reads sandbox settings: alone, or as the block of a settings file.
+func readCompiled(p *command.Program, source []byte, file, dir string) (compiledSettings, error) {
+	if isSettingsFile(source) {
 		given := file
 		if file == "--settings" {
 			given = string(source)
 		}
-		s, err := settings.Load(&settings.Options{User: p.UserHome(), Cwd: dir, Files: []string{given}, Alone: true})
+		s, err := settings.Load(&settings.Options{User: p.UserHome(), Cwd: dir, Files: []string{given}, FlagsOnly: true})
 		if err != nil {
-			return box{}, err
+			return compiledSettings{}, err
 		}
-		list := boxesOf(s)
+		list := compileSettings(s)
 		if len(list) != 1 {
-			return box{}, outcome.Invalid(file+` has no "sandbox" block`, "")
+			return compiledSettings{}, outcome.Invalid(file+` has no "sandbox" block`, "")
 		}
 		return list[0], nil
 	}
 	s := &sandbox.Settings{}
 	if err := s.Decode(source); err != nil {
-		return box{}, settingsFailure(err, source, file)
+		return compiledSettings{}, settingsFailure(err, source, file)
 	}
 	c, err := sandbox.NewChecker(s, &sandbox.Options{Home: p.UserHome(), Dir: dir, Origin: policy.Origin{Layer: layernames.Flag, File: file}})
 	if err != nil {
-		return box{}, settingsFailure(err, source, file)
+		return compiledSettings{}, settingsFailure(err, source, file)
 	}
-	return box{c, file}, nil
+	return compiledSettings{c, file}, nil
 }
 
-// inSettingsFile reports whether a text is a settings file rather than sandbox
+// isSettingsFile reports whether a text is a settings file rather than sandbox
 // settings alone.
-func inSettingsFile(source []byte) bool {
+func isSettingsFile(source []byte) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(source, &top) != nil {
 		return false
@@ -111,8 +111,8 @@ func inSettingsFile(source []byte) bool {
 	return false
 }
 
-// checkBoxes asks all settings; the first denial counts.
-func checkBoxes(list []box, check func(*sandbox.Checker) error) (where string, err error) {
+// checkLayers asks all settings; the first denial counts.
+func checkLayers(list []compiledSettings, check func(*sandbox.Checker) error) (where string, err error) {
 	for _, b := range list {
 		if err := check(b.checker); err != nil {
 			return b.where, err

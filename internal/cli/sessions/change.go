@@ -16,8 +16,8 @@ import (
 )
 
 func (c *renameCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		title, err := p.Environment().Masked(c.Title)
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		title, err := p.Environment().Mask(c.Title)
 		if err != nil {
 			return err
 		}
@@ -29,8 +29,8 @@ func (c *renameCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 func (c *tagCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		tag, err := p.Environment().Masked(c.Tag)
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		tag, err := p.Environment().Mask(c.Tag)
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (c *tagCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		cwd, err := p.Folder(c.CWD)
 		if err != nil {
 			return err
@@ -59,12 +59,12 @@ func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, UpTo: c.UpTo, First: c.First, At: c.At, Title: c.Name, User: env.Account(), Grants: c.WithGrants})
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, ItemIndex: c.Index, First: c.First, ItemID: c.Item, Title: c.Name, User: env.Account(), Grants: c.WithGrants})
 		if err != nil {
 			return err
 		}
-		if err := c.leftBehind(ctx, p, s, m); err != nil {
+		if err := c.reportNotInherited(ctx, p, s, m); err != nil {
 			return err
 		}
 		if !c.JSON {
@@ -74,12 +74,12 @@ func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// leftBehind says that what was decided in the session does not hold in the fork.
-func (c *forkCmd) leftBehind(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
+// reportNotInherited says that what was decided in the session does not hold in the fork.
+func (c *forkCmd) reportNotInherited(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	if c.WithGrants {
 		return nil
 	}
-	left, err := s.LeftBehind(ctx, m.ID)
+	left, err := s.NotInheritedByFork(ctx, m.ID)
 	if text := left.Notice(m.ID); text != "" {
 		p.Err.Line("%s", text)
 	}
@@ -87,7 +87,7 @@ func (c *forkCmd) leftBehind(ctx context.Context, p *command.Program, s *session
 }
 
 func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.WithOpening(ctx, p, c.Store, &stores.Options{Mirror: true}, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSessionOptions(ctx, p, c.Store, &stores.Options{Mirror: true}, func(s *session.Sessions, m session.Meta) error {
 		if err := c.confirm(ctx, p, m); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, m session.M
 		return outcome.Invalid("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+term.Quote(m.ID))
 	}
 	defer a.Close()
-	a.Out.Line("session %s  %s  %s", m.ID, term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)), term.Count(m.MessageCount, "item"))
+	a.Out.Line("session %s  %s  %s", m.ID, term.Escape(term.Truncate(cmp.Or(m.Title, m.FirstPrompt), 60)), term.Count(m.MessageCount, "item"))
 	ok, err := a.Yes(ctx, "delete it for good?")
 	if err != nil || ok {
 		return err

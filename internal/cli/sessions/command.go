@@ -111,7 +111,7 @@ type showCmd struct {
 	Records  bool
 	Rewrites bool
 	Before   bool
-	At       int64
+	Seq      int64
 	Tail     int
 	Full     bool
 	command.StoreFlags
@@ -123,7 +123,7 @@ func (c *showCmd) Declare(b *command.Builder) {
 	b.Flag(&c.Records, "records", "", "", "The records of the log instead of the transcript.")
 	b.Flag(&c.Rewrites, "rewrites", "", "", "How the transcript was rewritten: compacted, cut, mended.")
 	b.Flag(&c.Before, "before-compaction", "", "", "The transcript as it was before the newest compaction.")
-	b.Flag(&c.At, "at", "", "N", "The transcript as it was right after record N.")
+	b.Flag(&c.Seq, "at", "", "N", "The transcript as it was right after record N.")
 	b.Flag(&c.Tail, "tail", "n", "N", "Only the last N items or records.")
 	b.Flag(&c.Full, "full", "", "", "Do not shorten long tool results.")
 	b.Include(&c.StoreFlags)
@@ -164,8 +164,8 @@ func (c *tagCmd) Declare(b *command.Builder) {
 // forkCmd is `holdfast sessions fork`.
 type forkCmd struct {
 	flags.SessionArg
-	At    string
-	UpTo  *int
+	Item  string
+	Index *int
 	First *int
 	ID    string
 	Name  string
@@ -177,8 +177,8 @@ type forkCmd struct {
 
 func (c *forkCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.At, "at", "", "ITEM", "Keep the transcript up to this item.")
-	b.Flag(&c.UpTo, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
+	b.Flag(&c.Item, "at", "", "ITEM", "Keep the transcript up to this item.")
+	b.Flag(&c.Index, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
 	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
 	b.Flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
 	b.Flag(&c.Name, "name", "", "TITLE", "The fork's title.")
@@ -201,7 +201,7 @@ type rewindCmd struct {
 
 func (c *rewindCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.To, "to", "", "POINT", "Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first).")
+	b.Flag(&c.Target, "to", "", "POINT", "Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first).")
 	b.Flag(&c.ToRewrite, "to-rewrite", "", "N", "Back to the transcript before the rewrite in record N, such as a compaction; last is the newest. sessions show --rewrites lists them.")
 	b.Flag(&c.Files, "files", "", "", "Only the files, unless --transcript is given, too.")
 	b.Flag(&c.Transcript, "transcript", "", "", "Only the transcript, unless --files is given, too.")

@@ -34,9 +34,9 @@ type compactView struct {
 
 func (v *compactView) Observe(_ string, e event.Event) {
 	switch e := e.(type) {
-	case event.Compacting:
+	case event.CompactionStarted:
 		v.p.Err.Progress().Show("compacting")
-	case event.MutationFinished:
+	case event.TranscriptRewritten:
 		v.doc.TokensBefore, v.doc.Tokens = e.TokensBefore, e.TokensAfter
 	case event.UsageUpdated:
 		v.doc.CostUSD = e.CostUSD
@@ -48,7 +48,7 @@ func (v *compactView) Observe(_ string, e event.Event) {
 }
 
 func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		a, made, v, err := c.agent(ctx, p, s, m)
 		if made != nil {
 			defer made.Close()
@@ -58,7 +58,7 @@ func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		before, after, err := a.Compact(ctx, c.Instructions)
 		p.Err.Progress().Show("")
-		err = errors.Join(explained(err), a.Leave())
+		err = errors.Join(explainError(err), a.Suspend())
 		if err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// explained says what to do about a session that cannot be compacted now.
-func explained(err error) error {
+// explainError says what to do about a session that cannot be compacted now.
+func explainError(err error) error {
 	if errors.Is(err, agent.ErrRunning) {
 		return outcome.Invalid("a question about a call waits for an answer", "holdfast approvals list")
 	}
@@ -83,7 +83,7 @@ func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.S
 		return nil, nil, nil, err
 	}
 	spec := &runspec.Spec{
-		Model: c.Model, ModelOptions: runspec.ModelOptions{BaseURL: c.BaseURL}, Hooks: runspec.Hooks{Off: c.NoHooks}, Tools: []string{},
+		Model: c.Model, ModelOptions: runspec.ModelOptions{BaseURL: c.BaseURL}, Hooks: runspec.Hooks{Disabled: c.NoHooks}, Tools: []string{},
 		Permissions: runspec.Permissions{Settings: files},
 	}
 	cwd := m.CWD

@@ -19,7 +19,7 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.JSON && format != convert.JSONL {
 		return outcome.Invalid("--json and --format "+c.Format+" cannot be used together", "")
 	}
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		if c.Output != "" && c.Output != "-" {
 			return c.toFile(ctx, p, s, m, format)
 		}

@@ -17,15 +17,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// importSum is what became of all files.
-type importSum struct {
+// importTotals is what became of all files.
+type importTotals struct {
 	Sources   int   `json:"sources"`
 	Imported  int   `json:"imported"`
 	Continued int   `json:"continued"`
 	Unchanged int   `json:"unchanged"`
 	Skipped   int   `json:"skipped"`
 	Failed    int   `json:"failed"`
-	Left      int   `json:"left_out"`
+	LeftOut   int   `json:"left_out"`
 	Items     int   `json:"items"`
 	Masked    int   `json:"masked"`
 	Bytes     int64 `json:"bytes"`
@@ -47,8 +47,8 @@ func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	defer closeStore()
-	sum := importSum{Sources: len(found.Sources), Left: len(found.Left), DryRun: c.DryRun}
-	for _, l := range found.Left {
+	sum := importTotals{Sources: len(found.Sources), LeftOut: len(found.Skipped), DryRun: c.DryRun}
+	for _, l := range found.Skipped {
 		if err := c.left(p, l); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
-	o := &convert.Options{DryRun: c.DryRun, Clock: p.Now, Trusted: c.Trusted}
+	o := &convert.Options{DryRun: c.DryRun, Clock: p.Clock, Trusted: c.Trusted}
 	if !c.NoMask {
 		rules, err := p.FolderSettings("")
 		if err != nil {
@@ -133,13 +133,13 @@ func (c *importCmd) find(p *command.Program) (*convert.Found, error) {
 			return nil, err
 		}
 		all.Sources = append(all.Sources, found.Sources...)
-		all.Left = append(all.Left, found.Left...)
+		all.Skipped = append(all.Skipped, found.Skipped...)
 		all.Bytes += found.Bytes
 	}
 	return all, nil
 }
 
-func (c *importCmd) left(p *command.Program, l convert.Left) error {
+func (c *importCmd) left(p *command.Program, l convert.SkippedFile) error {
 	if c.JSON {
 		return p.Out.JSON(l, false)
 	}
@@ -154,7 +154,7 @@ type importDoc struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
-func (c *importCmd) tell(p *command.Program, sum *importSum, r *convert.Report, err error) error {
+func (c *importCmd) tell(p *command.Program, sum *importTotals, r *convert.Report, err error) error {
 	sum.Items += r.Items
 	sum.Masked += r.Masked
 	sum.Bytes += r.Bytes
@@ -194,10 +194,10 @@ func (c *importCmd) tell(p *command.Program, sum *importSum, r *convert.Report, 
 }
 
 // total tells the sum.
-func (c *importCmd) total(p *command.Program, sum *importSum, stopped bool) error {
+func (c *importCmd) total(p *command.Program, sum *importTotals, stopped bool) error {
 	if c.JSON {
 		return p.Out.JSON(struct {
-			Summary *importSum `json:"summary"`
+			Summary *importTotals `json:"summary"`
 		}{sum}, false)
 	}
 	verb := "imported"
@@ -220,9 +220,9 @@ func (c *importCmd) total(p *command.Program, sum *importSum, stopped bool) erro
 	return nil
 }
 
-// importBar is the progress line: how much of the files was read, how fast, and how
+// importProgress is the progress line: how much of the files was read, how fast, and how
 // long the rest will take.
-type importBar struct {
+type importProgress struct {
 	s     *term.Progress
 	total int64
 	files int
@@ -231,23 +231,23 @@ type importBar struct {
 	since time.Time
 }
 
-func newImportBar(p *command.Program, found *convert.Found) *importBar {
-	b := &importBar{s: p.Err.Progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
+func newImportBar(p *command.Program, found *convert.Found) *importProgress {
+	b := &importProgress{s: p.Err.Progress(), total: found.Bytes, files: len(found.Sources), since: time.Now()}
 	b.s.Detail(func() string { return b.text(time.Since(b.since)) })
 	b.s.Show("importing")
 	return b
 }
 
-func (b *importBar) read(n int64) { b.bytes.Add(n) }
-func (b *importBar) done()        { b.count.Add(1) }
+func (b *importProgress) read(n int64) { b.bytes.Add(n) }
+func (b *importProgress) done()        { b.count.Add(1) }
 
-func (b *importBar) stop() {
+func (b *importProgress) stop() {
 	b.s.Show("")
 	b.s.Detail(nil)
 }
 
 // text is the line as it is after some time.
-func (b *importBar) text(after time.Duration) string {
+func (b *importProgress) text(after time.Duration) string {
 	const cells = 20
 	read := b.bytes.Load()
 	part := 1.0

@@ -48,7 +48,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	asking, err := sessions.Asking(ctx)
+	asking, err := sessions.OpenQuestions(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *listCmd) project(ctx context.Context, p *command.Program) (string, erro
 		return "", nil
 	}
 	if c.Space != "" {
-		in, err := command.OpenSpace(ctx, p, c.Space, "")
+		in, err := command.OpenWorkspace(ctx, p, c.Space, "")
 		if err != nil {
 			return "", err
 		}
@@ -108,7 +108,7 @@ func (c *listCmd) table(p *command.Program, doc listDoc) {
 			title = "[" + d.Tag + "] " + title
 		}
 		rows = append(rows, []string{
-			d.ID, title, fmt.Sprint(d.MessageCount), term.Age(p.Now().Sub(d.UpdatedAt)), cmp.Or(d.GitBranch, "-"), cmp.Or(d.Model, "-"), stateWord(d),
+			d.ID, title, fmt.Sprint(d.MessageCount), term.Age(p.Clock().Sub(d.UpdatedAt)), cmp.Or(d.GitBranch, "-"), cmp.Or(d.Model, "-"), statusText(d),
 		})
 	}
 	p.Out.Table(rows, 1)
@@ -117,7 +117,7 @@ func (c *listCmd) table(p *command.Program, doc listDoc) {
 	}
 }
 
-func stateWord(d listedDoc) string {
+func statusText(d listedDoc) string {
 	if d.Holder == nil {
 		return d.State
 	}

@@ -20,9 +20,9 @@ type prunedDoc struct {
 	Title   string    `json:"title,omitempty"`
 	Updated time.Time `json:"updated_at"`
 	Bytes   int64     `json:"bytes"`
-	Done    string    `json:"done"` // trashed, deleted, kept
+	Action  string    `json:"done"` // trashed, deleted, kept
 	DryRun  bool      `json:"dry_run,omitempty"`
-	Why     string    `json:"why,omitempty"`
+	Reason  string    `json:"why,omitempty"`
 }
 
 func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
@@ -30,7 +30,7 @@ func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	sessions, closeStore, err := p.OpenStoreWith(ctx, c.Store, &stores.Options{Mirror: true})
+	sessions, closeStore, err := p.OpenStoreOptions(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 				return err
 			}
 		}
-		if list[i].Kept == "" {
+		if list[i].KeptReason == "" {
 			bytes += list[i].Meta.Size
 			done++
 		}
@@ -90,7 +90,7 @@ func (c *pruneCmd) options(p *command.Program) (prune.Options, error) {
 		text = fmt.Sprintf("%dd", days)
 	}
 	var err error
-	if o.Before, err = command.ReadTime("--older-than", text, p.Now()); err != nil {
+	if o.Before, err = command.ReadTime("--older-than", text, p.Clock()); err != nil {
 		return o, err
 	}
 	if c.All {
@@ -111,7 +111,7 @@ func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []prune
 	}
 	n := 0
 	for i := range list {
-		if list[i].Kept == "" {
+		if list[i].KeptReason == "" {
 			n++
 		}
 	}
@@ -131,20 +131,20 @@ func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []prune
 }
 
 func (c *pruneCmd) tell(p *command.Program, f *prune.Session) error {
-	d := prunedDoc{Session: f.Meta.ID, Title: cmp.Or(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Why: f.Kept, Done: c.verb(), DryRun: c.DryRun}
-	if f.Kept != "" {
-		d.Done = "kept"
+	d := prunedDoc{Session: f.Meta.ID, Title: cmp.Or(f.Meta.Title, f.Meta.FirstPrompt), Updated: f.Meta.UpdatedAt, Bytes: f.Meta.Size, Reason: f.KeptReason, Action: c.verb(), DryRun: c.DryRun}
+	if f.KeptReason != "" {
+		d.Action = "kept"
 	}
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}
-	word := d.Done
-	if c.DryRun && f.Kept == "" {
+	word := d.Action
+	if c.DryRun && f.KeptReason == "" {
 		word = "would be " + word
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s", word, term.Escape(d.Session), term.Age(p.Now().Sub(d.Updated)), term.Fit(term.Escape(d.Title), 60))
-	if d.Why != "" {
-		line += "  (" + term.Escape(d.Why) + ")"
+	line := fmt.Sprintf("%s  %s  %s  %s", word, term.Escape(d.Session), term.Age(p.Clock().Sub(d.Updated)), term.Truncate(term.Escape(d.Title), 60))
+	if d.Reason != "" {
+		line += "  (" + term.Escape(d.Reason) + ")"
 	}
 	p.Out.Line("%s", line)
 	return nil

@@ -20,21 +20,21 @@ import (
 )
 
 type redactDoc struct {
-	Session string             `json:"session"`
-	DryRun  bool               `json:"dry_run,omitempty"`
-	Erased  []erasedDoc        `json:"erased"`
-	Copies  []session.HeldCopy `json:"copies,omitempty"`
-	Left    []leftDoc          `json:"left,omitempty"`
+	Session   string                 `json:"session"`
+	DryRun    bool                   `json:"dry_run,omitempty"`
+	Erased    []erasedDoc            `json:"erased"`
+	Copies    []session.ExternalCopy `json:"copies,omitempty"`
+	Remaining []remainingDoc         `json:"left,omitempty"`
 }
 
 type erasedDoc struct {
-	Seq     int64           `json:"seq"`
-	Kind    session.Kind    `json:"kind"`
-	Session string          `json:"session"`
-	Instead json.RawMessage `json:"instead,omitempty"`
+	Seq         int64           `json:"seq"`
+	Kind        session.Kind    `json:"kind"`
+	Session     string          `json:"session"`
+	Replacement json.RawMessage `json:"instead,omitempty"`
 }
 
-type leftDoc struct {
+type remainingDoc struct {
 	Session string       `json:"session"`
 	Seq     int64        `json:"seq,omitempty"`
 	Kind    session.Kind `json:"kind,omitempty"`
@@ -46,7 +46,7 @@ func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	s, closeStore, err := p.OpenStoreWith(ctx, c.Store, &stores.Options{Mirror: true})
+	s, closeStore, err := p.OpenStoreOptions(ctx, c.Store, &stores.Options{Mirror: true})
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func redactable(ctx context.Context, s *session.Sessions, name string) (session.
 }
 
 func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, o session.RedactOptions) error {
-	if !c.DryRun && !c.Yes && wouldNotAsk(p) {
+	if !c.DryRun && !c.Yes && isUnattended(p) {
 		return outcome.Invalid("erasing is for good and nobody is there to confirm it",
 			"holdfast sessions redact --dry-run … "+term.Quote(m.ID)+" shows what would be erased, --yes erases it")
 	}
@@ -119,7 +119,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	)
 	switch {
 	case c.Match != "":
-		m, err = secret.New(&secret.Options{Alone: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Show: record.Erased}}})
+		m, err = secret.New(&secret.Options{NoBuiltin: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Replacement: record.Erased}}})
 		if err != nil {
 			return o, outcome.Invalid("--match: "+err.Error(), "to erase whole records use --seq")
 		}
@@ -173,8 +173,8 @@ func seqs(given []string) ([]int64, error) {
 	return list, nil
 }
 
-// wouldNotAsk reports whether nobody can be asked.
-func wouldNotAsk(p *command.Program) bool {
+// isUnattended reports whether nobody can be asked.
+func isUnattended(p *command.Program) bool {
 	a := question.NewAsker(p)
 	if a == nil {
 		return true
@@ -190,7 +190,7 @@ func (c *redactCmd) confirm(ctx context.Context, p *command.Program, m session.M
 		return outcome.Invalid("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+term.Quote(m.ID))
 	}
 	defer a.Close()
-	a.Out.Line("session %s  %s", term.Escape(m.ID), term.Escape(term.Fit(cmp.Or(m.Title, m.FirstPrompt), 60)))
+	a.Out.Line("session %s  %s", term.Escape(m.ID), term.Escape(term.Truncate(cmp.Or(m.Title, m.FirstPrompt), 60)))
 	c.rows(m.ID, plan, a.Out.Line)
 	ok, err := a.Yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(plan)))
 	if err != nil || ok {
@@ -231,7 +231,7 @@ func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...a
 	}
 	for _, h := range r.Copies {
 		if h.Stays == "" {
-			line("%7s  %s", h.What, term.Escape(h.Place))
+			line("%7s  %s", h.Kind, term.Escape(h.Path))
 		}
 	}
 }
@@ -240,13 +240,13 @@ func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...a
 func (c *redactCmd) row(e session.Erasure) string {
 	text := e.Record.Payload
 	if c.Secrets || c.Match != "" {
-		text = e.Instead
+		text = e.Replacement
 	}
-	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(around(string(text)), 160)))
+	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(withContext(string(text)), 160)))
 }
 
-// around is a payload from shortly before the first place where something is masked.
-func around(payload string) string {
+// withContext is a payload from shortly before the first place where something is masked.
+func withContext(payload string) string {
 	at := -1
 	for _, mark := range []string{"[secret:", record.Erased} {
 		if i := strings.Index(payload, mark); i >= 0 && (at < 0 || i < at) {
@@ -263,11 +263,11 @@ func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, wh
 	if c.JSON {
 		d := redactDoc{Session: id, DryRun: c.DryRun, Erased: []erasedDoc{}}
 		for _, e := range r.Erased {
-			d.Erased = append(d.Erased, erasedDoc{e.Record.Seq, e.Record.Kind, e.Session, e.Instead})
+			d.Erased = append(d.Erased, erasedDoc{e.Record.Seq, e.Record.Kind, e.Session, e.Replacement})
 		}
 		d.Copies = r.Copies
-		for _, l := range r.Left {
-			d.Left = append(d.Left, leftDoc{l.Session, l.Record.Seq, l.Record.Kind, l.Why})
+		for _, l := range r.Remaining {
+			d.Remaining = append(d.Remaining, remainingDoc{l.Session, l.Record.Seq, l.Record.Kind, l.Reason})
 		}
 		return p.Out.JSON(d, false)
 	}
@@ -281,19 +281,19 @@ func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, wh
 	p.Err.Line("session %s: %s %s", term.Escape(id), text, what)
 	for _, h := range r.Copies {
 		if h.Stays != "" {
-			p.Warn("session %s: %s %s stays: %s", h.Session, h.What, h.Place, h.Stays)
+			p.Warn("session %s: %s %s stays: %s", h.Session, h.Kind, h.Path, h.Stays)
 		}
 	}
-	for _, l := range r.Left {
+	for _, l := range r.Remaining {
 		if len(c.Seq) > 0 && l.Session == id { // within a range
-			p.Err.Line("record %d (%s) stays: %s", l.Record.Seq, l.Record.Kind, l.Why)
+			p.Err.Line("record %d (%s) stays: %s", l.Record.Seq, l.Record.Kind, l.Reason)
 			continue
 		}
 		if l.Record.Seq == 0 {
-			p.Warn("session %s: %s", l.Session, l.Why)
+			p.Warn("session %s: %s", l.Session, l.Reason)
 			continue
 		}
-		p.Warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Record.Seq, l.Record.Kind, l.Why)
+		p.Warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Record.Seq, l.Record.Kind, l.Reason)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (c *repairCmd) recover(ctx context.Context, s *session.Sessions, m session.
 		return err
 	}
 	if rec := l.Recovery(); rec != nil {
-		d.Cut, d.Kept = rec.Cut, rec.Kept
+		d.Cut, d.Kept = rec.CutBytes, rec.TailFile
 	}
 	return l.Close()
 }

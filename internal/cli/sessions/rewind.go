@@ -19,12 +19,12 @@ import (
 )
 
 func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
-	r := &rewind.Request{Rewind: c.Rewind, AddDirs: c.AddDirs, By: cmp.Or(p.Getenv("USER"), "person")}
+	r := &rewind.Request{Rewind: c.Rewind, AddDirs: c.AddDirs, Actor: cmp.Or(p.Getenv("USER"), "person")}
 	if err := r.Check(c.Session); err != nil {
 		return err
 	}
 	c.Rewind = r.Rewind // what was left out is filled in
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		plan, closeFolders, err := rewind.Plan(ctx, p.Environment(), s, m, r)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 		if err := plan.Ready(); err != nil {
 			return c.blocked(p, plan, err)
 		}
-		yes, err := c.agreed(ctx, p, plan)
+		yes, err := c.confirm(ctx, p, plan)
 		if err != nil {
 			return err
 		}
@@ -71,8 +71,8 @@ func (c *rewindCmd) blocked(p *command.Program, plan *checkpoint.Plan, err error
 	return &outcome.Failure{Message: fmt.Sprintf("%s cannot be put back, so nothing was changed", term.Count(len(e.Files), "file")), Advice: hint, Result: outcome.Failed, Cause: err}
 }
 
-// agreed asks the person at the terminal, unless the command line has said it.
-func (c *rewindCmd) agreed(ctx context.Context, p *command.Program, plan *checkpoint.Plan) (bool, error) {
+// confirm asks the person at the terminal, unless the command line has said it.
+func (c *rewindCmd) confirm(ctx context.Context, p *command.Program, plan *checkpoint.Plan) (bool, error) {
 	switch {
 	case c.DryRun || !plan.Changes():
 		return false, nil
@@ -95,13 +95,13 @@ func (c *rewindCmd) agreed(ctx context.Context, p *command.Program, plan *checkp
 // show prints the plan.
 func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *checkpoint.Plan) {
 	t := p.Out.Style
-	p.Out.Line("session %s: back to record %d of %d", term.Escape(m.ID), plan.To, m.Head)
+	p.Out.Line("session %s: back to record %d of %d", term.Escape(m.ID), plan.Seq, m.Head)
 	for _, f := range plan.Files {
 		word := term.Column(string(f.Action), 8)
 		switch f.Action {
 		case checkpoint.Conflict, checkpoint.Blocked:
 			word = t.Red(word)
-		case checkpoint.Same, checkpoint.Left:
+		case checkpoint.Unchanged, checkpoint.Skip:
 			word = t.Dim(word)
 		case checkpoint.Delete:
 			word = t.Yellow(word)
@@ -110,12 +110,12 @@ func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *checkpoint.Pl
 		if f.Action == checkpoint.Restore || f.Action == checkpoint.Recreate {
 			more = "  " + term.Size(f.Size)
 		}
-		for _, text := range []string{f.Why, f.Note} {
+		for _, text := range []string{f.Reason, f.Note} {
 			if text != "" {
 				more += "  " + text
 			}
 		}
-		p.Out.Line("  %s  %s%s", word, term.Escape(seenFrom(m.CWD, f.Path)), t.Dim(term.Escape(more)))
+		p.Out.Line("  %s  %s%s", word, term.Escape(displayPath(m.CWD, f.Path)), t.Dim(term.Escape(more)))
 	}
 	if c.Files && len(plan.Files) == 0 {
 		p.Out.Line("  no tool has changed a file since")
@@ -138,15 +138,15 @@ func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *checkpoint.Pl
 	p.Out.Line("  %s", term.Escape(line))
 }
 
-// seenFrom is a path as it is seen from a folder that holds it.
-func seenFrom(folder, path string) string {
+// displayPath is a path as it is seen from a folder that holds it.
+func displayPath(folder, path string) string {
 	if rel, err := filepath.Rel(folder, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 		return rel
 	}
 	return path
 }
 
-func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Document) error {
+func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Report) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}
@@ -160,7 +160,7 @@ func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Docum
 		p.Err.Line("nothing was changed")
 		return nil
 	}
-	for _, f := range d.Done.Unkept {
+	for _, f := range d.Done.NotRestored {
 		p.Warn("%s: what it was until now is not kept in the log, so this cannot be taken back", f.Path)
 	}
 	for _, text := range d.Done.Notices {
@@ -185,13 +185,13 @@ func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Docum
 	}
 	p.Err.Line("session %s: %s", term.Escape(m.ID), strings.Join(what, ", "))
 	if d.Done.Forked == "" || len(d.Done.Files) > 0 {
-		p.Err.Line("%s taken back by: holdfast sessions rewind %s--to %d %s", p.Err.Bold("hint:"), c.again(p), m.Head, term.Quote(m.ID))
+		p.Err.Line("%s taken back by: holdfast sessions rewind %s--to %d %s", p.Err.Bold("hint:"), c.undoCommand(p), m.Head, term.Quote(m.ID))
 	}
 	return nil
 }
 
-// again is what a command that takes this back must say again.
-func (c *rewindCmd) again(p *command.Program) string {
+// undoCommand is what a command that takes this back must say again.
+func (c *rewindCmd) undoCommand(p *command.Program) string {
 	var args strings.Builder
 	args.WriteString(command.StoreArg(c.Store))
 	for _, d := range c.AddDirs {

@@ -30,7 +30,7 @@ func (c *repairCmd) database(ctx context.Context, p *command.Program) (done bool
 		return false, nil
 	}
 	d := &databaseDoc{Database: path, Damage: damage, DryRun: c.DryRun}
-	if d.Result, err = salvage.Salvage(ctx, path, c.DryRun, p.Now()); err != nil {
+	if d.Result, err = salvage.Salvage(ctx, path, c.DryRun, p.Clock()); err != nil {
 		return false, err
 	}
 	if c.JSON {
@@ -45,7 +45,7 @@ func (c *repairCmd) database(ctx context.Context, p *command.Program) (done bool
 	if c.DryRun {
 		return true, nil
 	}
-	p.Err.Line("the damaged file is kept as %s", term.Escape(d.Kept))
+	p.Err.Line("the damaged file is kept as %s", term.Escape(d.Backup))
 	p.Err.Line("what is missing in a session is said below; the audit trail knows what was there: holdfast audit verify")
 	return false, nil
 }

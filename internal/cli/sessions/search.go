@@ -17,12 +17,12 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Limit < 1 {
 		return outcome.Invalid("--limit must be at least 1", "")
 	}
-	q := session.Search{Words: phrase(c.Words), Tool: c.Tool, Role: c.Role, Limit: c.Limit, After: c.Cursor}
+	q := session.Search{Words: quotePhrase(c.Words), Tool: c.Tool, Role: c.Role, Limit: c.Limit, After: c.Cursor}
 	var err error
-	if q.Since, err = command.ReadTime("--since", c.Since, p.Now()); err != nil {
+	if q.Since, err = command.ReadTime("--since", c.Since, p.Clock()); err != nil {
 		return err
 	}
-	if q.Until, err = command.ReadTime("--until", c.Until, p.Now()); err != nil {
+	if q.Until, err = command.ReadTime("--until", c.Until, p.Clock()); err != nil {
 		return err
 	}
 	if c.Trash {
@@ -64,9 +64,9 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// phrase joins arguments: one with a space in it was quoted for the shell, and is meant
+// quotePhrase joins arguments: one with a space in it was quoted for the shell, and is meant
 // to stand together.
-func phrase(args []string) string {
+func quotePhrase(args []string) string {
 	var b strings.Builder
 	for _, a := range args {
 		if strings.ContainsAny(a, " \t\n") && !strings.Contains(a, `"`) {
@@ -81,7 +81,7 @@ func (c *searchCmd) tell(p *command.Program, found *session.Hits) {
 	if len(found.Hits) == 0 {
 		p.Err.Line("nothing found")
 		if !c.All && c.Session == "" {
-			p.Err.Line("%s holdfast sessions search --all %s", p.Err.Bold("hint:"), term.Quote(strings.TrimSpace(phrase(c.Words))))
+			p.Err.Line("%s holdfast sessions search --all %s", p.Err.Bold("hint:"), term.Quote(strings.TrimSpace(quotePhrase(c.Words))))
 		}
 		return
 	}
@@ -91,21 +91,21 @@ func (c *searchCmd) tell(p *command.Program, found *session.Hits) {
 		h := &found.Hits[i]
 		if h.Session != last {
 			last = h.Session
-			p.Out.Line("%s  %s", t.Bold(term.Escape(h.Session)), term.Fit(term.Escape(h.Title), 80))
+			p.Out.Line("%s  %s", t.Bold(term.Escape(h.Session)), term.Truncate(term.Escape(h.Title), 80))
 		}
 		who := h.Role
 		if h.Tool != "" {
 			who = h.Tool
 		}
-		p.Out.Line("  %s  %s  %s", t.Dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), term.Column(term.Escape(who), 9), marked(h, t))
+		p.Out.Line("  %s  %s  %s", t.Dim(fmt.Sprintf("%6d  %s", h.Seq, h.Time.Local().Format("2006-01-02 15:04"))), term.Column(term.Escape(who), 9), highlight(h, t))
 	}
 	if found.Next != "" {
 		p.Err.Line("%s more: --cursor %s", p.Err.Dim("·"), term.Quote(found.Next))
 	}
 }
 
-// marked is an excerpt with its words made bold.
-func marked(h *session.Hit, t term.Style) string {
+// highlight is an excerpt with its words made bold.
+func highlight(h *session.Hit, t term.Style) string {
 	var b strings.Builder
 	at := 0
 	for _, m := range h.Marks {

@@ -30,7 +30,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Tail < 0 {
 		return outcome.Invalid("--tail must not be negative", "")
 	}
-	return c.With(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
+	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		switch {
 		case c.Records:
 			return c.records(ctx, p, s, m)
@@ -46,7 +46,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		asking, err := s.Asking(ctx)
+		asking, err := s.OpenQuestions(ctx)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (c *showCmd) records(ctx context.Context, p *command.Program, s *session.Se
 
 func (c *showCmd) record(p *command.Program, r session.Record) error {
 	if c.JSON {
-		return p.Out.JSON(docOf(r), false)
+		return p.Out.JSON(newRecordDoc(r), false)
 	}
 	payload := string(r.Payload)
 	switch {

@@ -53,7 +53,7 @@ func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Ses
 			what = "[" + a.Tag + "] " + a.Title
 		}
 		if what != "" {
-			what = "  " + term.Escape(term.Fit(what, 60))
+			what = "  " + term.Escape(term.Truncate(what, 60))
 		}
 		p.Out.Line("%s %s  %d items, %s%s", p.Out.Dim(term.Column("agent", 9)), term.Escape(a.ID), a.MessageCount, st, what)
 	}

@@ -88,7 +88,7 @@ func TestStateWhenASubagentAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	asking, err := s.Asking(ctx)
+	asking, err := s.OpenQuestions(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,13 +32,13 @@ func (c *importCmd) Run(_ context.Context, p *command.Program) error {
 		return err
 	}
 	before, loadErr := p.FolderSettings(folder) // what is wrong with other files does not stand in the way
-	done, err := settings.Import(&settings.ImportOptions{Options: o, From: c.From, Layer: layer, DryRun: c.DryRun})
+	done, err := settings.Import(&settings.ImportOptions{Options: o, Programs: c.From, Layer: layer, DryRun: c.DryRun})
 	if err != nil {
 		return err
 	}
 	counts := true
 	if done.Written && loadErr == nil {
-		s, err := p.Settled(folder, before, done.File)
+		s, err := p.SettingsAfter(folder, before, done.File)
 		if err != nil {
 			return err
 		}
@@ -86,17 +86,17 @@ func printImport(p *command.Program, d *settings.Imported) {
 		p.Out.Line("")
 		p.Out.Line("%s", p.Out.Bold(text+":"))
 		for _, v := range values {
-			p.Out.Line("  %s  %s  %s", term.Column(v.Key, 28), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(of(v.From)+", "+settings.Where(v.Origin))))
+			p.Out.Line("  %s  %s  %s", term.Column(v.Key, 28), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(originText(v.Program)+", "+settings.OriginText(v.Origin))))
 		}
 	}
 	verb := "written into " + d.File
 	if d.DryRun {
 		verb = "would be written into " + d.File
 	}
-	list(verb, d.Taken)
-	list("left out: your own settings say something else", d.Kept)
-	printLeft(p, "has no equal here", d.Left)
-	if len(d.Taken) == 0 {
+	list(verb, d.Imported)
+	list("left out: your own settings say something else", d.Conflicts)
+	printUnsupported(p, "has no equal here", d.Unsupported)
+	if len(d.Imported) == 0 {
 		p.Err.Line("nothing to write: %s says it already", term.Escape(d.File))
 	}
 }

@@ -22,12 +22,12 @@ import (
 
 // wizard is one `holdfast init`.
 type wizard struct {
-	c      *initCmd
-	p      *command.Program
-	person *term.Person // nil: nobody is asked
-	rules  *settings.Settings
-	file   string // the person's settings
-	doc    initDoc
+	c        *initCmd
+	p        *command.Program
+	terminal *term.Prompter // nil: nobody is asked
+	rules    *settings.Settings
+	file     string // the person's settings
+	doc      initDoc
 }
 
 // initDoc is what `holdfast init --json` prints.
@@ -42,16 +42,16 @@ type initDoc struct {
 }
 
 func (c *initCmd) Run(ctx context.Context, p *command.Program) error {
-	if err := dial.NotFromRun(p, "change your settings"); err != nil {
+	if err := dial.RefuseInsideRun(p, "change your settings"); err != nil {
 		return err
 	}
 	w := &wizard{c: c, p: p}
 	if !c.Yes && !c.JSON {
-		w.person = p.Terminal.Ask()
+		w.terminal = p.Terminal.Ask()
 	}
 	switch {
-	case w.person != nil:
-		defer w.person.Close()
+	case w.terminal != nil:
+		defer w.terminal.Close()
 	case !c.Yes:
 		return outcome.Invalid("init asks questions, and there is no terminal to ask at", "say it with flags: holdfast init --yes --model PROVIDER/MODEL")
 	}
@@ -62,7 +62,7 @@ func (c *initCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := w.load(); err != nil {
 		return err
 	}
-	w.file = settings.OwnFile(layernames.User, w.rules.Project, home)
+	w.file = settings.LayerFile(layernames.User, w.rules.Project, home)
 	w.doc.Settings = w.file
 	for _, step := range []func(context.Context) error{w.mode, w.model, w.project, w.imports} {
 		if err := step(ctx); err != nil {
@@ -78,18 +78,18 @@ func (w *wizard) load() (err error) {
 	return err
 }
 
-// say tells the person something; without one nobody is told.
-func (w *wizard) say(format string, args ...any) {
-	if w.person != nil {
-		w.person.Out.Line(format, args...)
+// print tells the person something; without one nobody is told.
+func (w *wizard) print(format string, args ...any) {
+	if w.terminal != nil {
+		w.terminal.Out.Line(format, args...)
 	}
 }
 
 // heading begins a step.
 func (w *wizard) heading(n int, text string) {
-	if w.person != nil {
-		w.person.Out.Line("")
-		w.person.Out.Line("%s  %s", w.person.Out.Dim(fmt.Sprintf("%d of 3", n)), w.person.Out.Bold(text))
+	if w.terminal != nil {
+		w.terminal.Out.Line("")
+		w.terminal.Out.Line("%s  %s", w.terminal.Out.Dim(fmt.Sprintf("%d of 3", n)), w.terminal.Out.Bold(text))
 	}
 }
 
@@ -103,7 +103,7 @@ func (w *wizard) choose(ctx context.Context, question string, list []option, set
 		wide = max(wide, len(o.name))
 	}
 	for i, o := range list {
-		w.say("  %2d  %s  %s", i+1, term.Column(o.name, wide), w.person.Out.Dim(term.Escape(o.about)))
+		w.print("  %2d  %s  %s", i+1, term.Column(o.name, wide), w.terminal.Out.Dim(term.Escape(o.about)))
 	}
 	for {
 		answer, err := w.line(ctx, fmt.Sprintf("%s [%s]: ", question, list[set].name))
@@ -116,14 +116,14 @@ func (w *wizard) choose(ctx context.Context, question string, list []option, set
 		if i := slices.IndexFunc(list, func(o option) bool { return strings.EqualFold(o.name, answer) }); i >= 0 {
 			return i, nil
 		}
-		w.say("type a number from 1 to %d, or a name", len(list))
+		w.print("type a number from 1 to %d, or a name", len(list))
 	}
 }
 
 // line asks for a line.
 func (w *wizard) line(ctx context.Context, text string) (string, error) {
-	w.person.Flush()
-	line, ok, err := w.person.Prompt(ctx, text)
+	w.terminal.Flush()
+	line, ok, err := w.terminal.Prompt(ctx, text)
 	if err == nil && !ok {
 		err = outcome.Invalid("the questions were not answered to the end", "what was answered is written; go on: holdfast init")
 	}
@@ -158,12 +158,12 @@ var modes = []option{
 // mode is the first step: what an agent may do without asking.
 func (w *wizard) mode(ctx context.Context) error {
 	chosen := w.c.Mode
-	if chosen == "" && w.person != nil {
+	if chosen == "" && w.terminal != nil {
 		w.heading(1, "You: what may an agent do without asking you?")
 		list, set := modes, 0
 		if now := string(w.rules.Mode.Value); now != "" {
 			if set = slices.IndexFunc(list, func(o option) bool { return o.name == now }); set < 0 {
-				list, set = append([]option{{now, "as " + settings.Where(w.rules.Mode.Origin) + " says"}}, list...), 0
+				list, set = append([]option{{now, "as " + settings.OriginText(w.rules.Mode.Origin) + " says"}}, list...), 0
 			}
 		}
 		i, err := w.choose(ctx, "mode", list, set)
@@ -197,17 +197,17 @@ func (w *wizard) imports(ctx context.Context) error {
 		w.p.Warn("settings of other agents are not taken over: %v", err)
 		return nil
 	}
-	if len(found.Taken) == 0 {
+	if len(found.Imported) == 0 {
 		return nil
 	}
 	if !w.c.Import {
-		if w.person == nil {
+		if w.terminal == nil {
 			return nil
 		}
-		w.say("")
-		w.say("%s: %d of these settings can be taken over, %d have no equal here (%s)", term.Escape(strings.Join(found.Read, ", ")), len(found.Taken), len(found.Left),
+		w.print("")
+		w.print("%s: %d of these settings can be taken over, %d have no equal here (%s)", term.Escape(strings.Join(found.Read, ", ")), len(found.Imported), len(found.Unsupported),
 			"holdfast settings import --dry-run lists them")
-		yes, err := w.person.Yes(ctx, "take them over?")
+		yes, err := w.terminal.Yes(ctx, "take them over?")
 		if err != nil || !yes {
 			return err
 		}
@@ -216,7 +216,7 @@ func (w *wizard) imports(ctx context.Context) error {
 	if w.doc.Imported, err = settings.Import(take); err != nil {
 		return err
 	}
-	w.p.Err.Line("%d settings are taken over into %s", len(w.doc.Imported.Taken), term.Escape(w.doc.Imported.File))
+	w.p.Err.Line("%d settings are taken over into %s", len(w.doc.Imported.Imported), term.Escape(w.doc.Imported.File))
 	return w.load()
 }
 

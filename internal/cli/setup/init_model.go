@@ -17,14 +17,14 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// shown is how many models of a provider a person is shown.
-const shown = 12
+// pageSize is how many models of a provider a person is shown.
+const pageSize = 12
 
 // model is the second step: the provider, its key, and one of its models.
 func (w *wizard) model(ctx context.Context) error {
 	name := w.c.Model
 	if name == "" {
-		if w.person == nil {
+		if w.terminal == nil {
 			w.doc.Model = models.Default(w.p.Environment(), w.rules)
 			return nil
 		}
@@ -36,7 +36,7 @@ func (w *wizard) model(ctx context.Context) error {
 		if err := w.key(ctx, provider); err != nil {
 			return err
 		}
-		if name, err = w.pick(ctx, provider); err != nil {
+		if name, err = w.pickModel(ctx, provider); err != nil {
 			return err
 		}
 	} else if err := w.checkModel(ctx, name); err != nil {
@@ -67,7 +67,7 @@ func (w *wizard) checkModel(ctx context.Context, name string) error {
 	list, err := at.List(ctx, e, w.rules)
 	if err != nil {
 		return &outcome.Failure{
-			Message: fmt.Sprintf("%s cannot be asked for its models: %v", at.Provider, err), Cause: err, Result: outcome.Of(err),
+			Message: fmt.Sprintf("%s cannot be asked for its models: %v", at.Provider, err), Cause: err, Result: outcome.FromError(err),
 			Advice: strings.TrimPrefix(outcome.Hint(err)+"; or without asking: --no-check", "; or "),
 		}
 	}
@@ -84,7 +84,7 @@ func (w *wizard) provider(ctx context.Context) (string, error) {
 	set, rank := 0, 0
 	used := models.Provider(models.Default(e, w.rules))
 	for _, name := range w.rules.Models.ProviderNames() {
-		at, err := models.Locate(e, name, w.rules)
+		at, err := models.EndpointOf(e, name, w.rules)
 		if err != nil {
 			return "", err
 		}
@@ -134,11 +134,11 @@ func answers(ctx context.Context, address string) bool {
 // key asks for the key of a provider that wants one and has none, tries it and keeps it.
 func (w *wizard) key(ctx context.Context, provider string) error {
 	known, ok := providers.Lookup(provider)
-	at, err := models.Locate(w.p.Environment(), provider, w.rules)
+	at, err := models.EndpointOf(w.p.Environment(), provider, w.rules)
 	if err != nil || at.KeySource != "none" || !ok || known.Local {
 		return err
 	}
-	if err := TakesKey(w.p, provider, w.rules); err != nil {
+	if err := CheckTakesKey(w.p, provider, w.rules); err != nil {
 		return err
 	}
 	for {
@@ -147,25 +147,25 @@ func (w *wizard) key(ctx context.Context, provider string) error {
 			return err
 		}
 		err = CheckKey(ctx, w.p, provider, key, w.rules)
-		if err != nil && outcome.Of(err) == outcome.Denied {
+		if err != nil && outcome.FromError(err) == outcome.Denied {
 			w.p.Err.Error(err.Error(), "copy it once more, whole, from "+known.KeyPage)
 			continue
 		}
 		if err != nil {
 			w.p.Err.Error(err.Error(), "")
-			yes, asked := w.person.Yes(ctx, "keep it without trying it?")
+			yes, asked := w.terminal.Yes(ctx, "keep it without trying it?")
 			if asked != nil || !yes {
 				return errors.Join(asked, err)
 			}
 		}
-		_, err = Keep(w.p, provider, key, false)
+		_, err = StoreKey(w.p, provider, key, false)
 		return err
 	}
 }
 
-// pick asks for a model of a provider, by its number, its name or a part of it.
-func (w *wizard) pick(ctx context.Context, provider string) (string, error) {
-	names := w.offered(ctx, provider)
+// pickModel asks for a model of a provider, by its number, its name or a part of it.
+func (w *wizard) pickModel(ctx context.Context, provider string) (string, error) {
+	names := w.models(ctx, provider)
 	known, _ := providers.Lookup(provider)
 	set := known.Example
 	if len(names) > 0 && !slices.Contains(names, set) {
@@ -174,13 +174,13 @@ func (w *wizard) pick(ctx context.Context, provider string) (string, error) {
 	if now := models.Default(w.p.Environment(), w.rules); models.Provider(now) == provider {
 		set = strings.TrimPrefix(now, provider+"/")
 	}
-	list := chat(names)
+	list := isChatModel(names)
 	for {
-		for i, name := range list[:min(len(list), shown)] {
-			w.say("  %2d  %s", i+1, term.Escape(name))
+		for i, name := range list[:min(len(list), pageSize)] {
+			w.print("  %2d  %s", i+1, term.Escape(name))
 		}
-		if more := len(list) - shown; more > 0 {
-			w.say("      and %d more: type a part of the name", more)
+		if more := len(list) - pageSize; more > 0 {
+			w.print("      and %d more: type a part of the name", more)
 		}
 		answer, err := w.line(ctx, fmt.Sprintf("model [%s]: ", set))
 		switch {
@@ -192,7 +192,7 @@ func (w *wizard) pick(ctx context.Context, provider string) (string, error) {
 			continue
 		}
 		answer = strings.TrimPrefix(answer, provider+"/")
-		if n := number(answer, min(len(list), shown)); n > 0 {
+		if n := number(answer, min(len(list), pageSize)); n > 0 {
 			return provider + "/" + list[n-1], nil
 		}
 		if len(names) == 0 || slices.Contains(names, answer) {
@@ -206,7 +206,7 @@ func (w *wizard) pick(ctx context.Context, provider string) (string, error) {
 		}
 		switch len(fits) {
 		case 0:
-			w.say("%s has no model %s", provider, term.Escape(answer))
+			w.print("%s has no model %s", provider, term.Escape(answer))
 		case 1:
 			return provider + "/" + fits[0], nil
 		default:
@@ -230,8 +230,8 @@ func number(text string, most int) int {
 	return n
 }
 
-// offered are the models of a provider; none when it does not tell, and then the person is told why.
-func (w *wizard) offered(ctx context.Context, provider string) (names []string) {
+// models are the models of a provider; none when it does not tell, and then the person is told why.
+func (w *wizard) models(ctx context.Context, provider string) (names []string) {
 	e := w.p.Environment()
 	at, err := models.Resolve(ctx, e, provider, "", w.rules)
 	if err == nil {
@@ -251,13 +251,13 @@ func (w *wizard) offered(ctx context.Context, provider string) (names []string) 
 	return names
 }
 
-// others are parts of the names of models that do not hold a conversation.
-var others = []string{"embed", "whisper", "tts", "image", "moderation", "dall-e", "transcribe", "realtime", "sora", "rerank", "guard"}
+// nonChatNames are parts of the names of models that do not hold a conversation.
+var nonChatNames = []string{"embed", "whisper", "tts", "image", "moderation", "dall-e", "transcribe", "realtime", "sora", "rerank", "guard"}
 
-// chat leaves out of a list what does not hold a conversation, by its name.
-func chat(names []string) (list []string) {
+// isChatModel leaves out of a list what does not hold a conversation, by its name.
+func isChatModel(names []string) (list []string) {
 	for _, name := range names {
-		if !slices.ContainsFunc(others, func(part string) bool { return strings.Contains(name, part) }) {
+		if !slices.ContainsFunc(nonChatNames, func(part string) bool { return strings.Contains(name, part) }) {
 			list = append(list, name)
 		}
 	}

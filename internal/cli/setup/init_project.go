@@ -120,19 +120,19 @@ func (w *wizard) project(ctx context.Context) error {
 // projectLayer is the layer that the person chooses, or "".
 func (w *wizard) projectLayer(ctx context.Context, folder string, found, commands, registries []string) (string, error) {
 	layers := map[string]string{"me": layernames.Local, "all": layernames.Project, "none": "", "": ""}
-	if w.c.Project != "" || w.person == nil {
+	if w.c.Project != "" || w.terminal == nil {
 		return layers[w.c.Project], nil
 	}
 	w.heading(3, "Project: may commands of "+term.Escape(folder)+" do this without asking?")
-	w.say("  found    %s", strings.Join(found, ", "))
-	w.say("  run      %s, in the sandbox", strings.Join(commands, ", "))
+	w.print("  found    %s", strings.Join(found, ", "))
+	w.print("  run      %s, in the sandbox", strings.Join(commands, ", "))
 	if len(registries) > 0 {
-		w.say("  reach    %s", strings.Join(registries, ", "))
+		w.print("  reach    %s", strings.Join(registries, ", "))
 	}
 	list := []option{
 		{"none", "ask me each time"},
-		{"me", "yes, for me: " + settings.OwnFile(layernames.Local, folder, "")},
-		{"all", "yes, for all who work on it: " + settings.OwnFile(layernames.Project, folder, "")},
+		{"me", "yes, for me: " + settings.LayerFile(layernames.Local, folder, "")},
+		{"all", "yes, for all who work on it: " + settings.LayerFile(layernames.Project, folder, "")},
 	}
 	i, err := w.choose(ctx, "for whom", list, 0)
 	return layers[list[i].name], err

@@ -26,14 +26,14 @@ func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Provider == "" {
 		return c.list(p)
 	}
-	if err := dial.NotFromRun(p, "log in"); err != nil {
+	if err := dial.RefuseInsideRun(p, "log in"); err != nil {
 		return err
 	}
 	rules, err := p.FolderSettings("")
 	if err != nil {
 		return err
 	}
-	if err := TakesKey(p, c.Provider, rules); err != nil {
+	if err := CheckTakesKey(p, c.Provider, rules); err != nil {
 		return err
 	}
 	key, err := ReadKey(ctx, p, c.Provider)
@@ -45,7 +45,7 @@ func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 	}
-	place, err := Keep(p, c.Provider, key, c.File)
+	place, err := StoreKey(p, c.Provider, key, c.File)
 	if err != nil {
 		return err
 	}
@@ -80,22 +80,22 @@ func (c *loginCmd) list(p *command.Program) error {
 	}
 	rows := [][]string{{"PROVIDER", "KEPT IN", "SINCE"}}
 	for _, e := range list {
-		rows = append(rows, []string{term.Escape(e.Provider), place(k, e.Place), e.At.Local().Format("2006-01-02 15:04")})
+		rows = append(rows, []string{term.Escape(e.Provider), displayPath(k, e.Store), e.StoredAt.Local().Format("2006-01-02 15:04")})
 	}
 	p.Out.Table(rows)
 	return nil
 }
 
-func place(k *keys.Keys, where string) string {
-	if where == keys.InKeyring {
+func displayPath(k *keys.Keys, where string) string {
+	if where == keys.StoreKeyring {
 		return "the keyring"
 	}
 	return k.File()
 }
 
-// TakesKey refuses a provider that is not known, that takes no key, or whose server is another one
+// CheckTakesKey refuses a provider that is not known, that takes no key, or whose server is another one
 // by the environment: a key that is kept is not sent there.
-func TakesKey(p *command.Program, provider string, rules *settings.Settings) error {
+func CheckTakesKey(p *command.Program, provider string, rules *settings.Settings) error {
 	base, _ := rules.Models.Address(provider)
 	known, ok := providers.Lookup(provider)
 	switch {
@@ -104,8 +104,8 @@ func TakesKey(p *command.Program, provider string, rules *settings.Settings) err
 	case ok && known.KeyEnv == "" && rules.Models.Providers[provider].BaseURL.Value == "":
 		return outcome.Invalid(provider+" takes no key", fmt.Sprintf("start it (%s), then: holdfast run -m %s/%s PROMPT", known.Start, provider, known.Example))
 	}
-	at, err := models.Locate(p.Environment(), provider, rules)
-	if err == nil && !at.Own() {
+	at, err := models.EndpointOf(p.Environment(), provider, rules)
+	if err == nil && !at.IsOfficial() {
 		return outcome.Invalid(fmt.Sprintf("%s names another server than that of %s, and a key that is kept is not sent there", known.BaseEnv, provider),
 			fmt.Sprintf(`unset it, or write the address into your settings: {"providers": {%q: {"baseURL": "URL"}}}`, provider))
 	}
@@ -149,7 +149,7 @@ func ReadKey(ctx context.Context, p *command.Program, provider string) (string, 
 // CheckKey tries a key with one request.
 func CheckKey(ctx context.Context, p *command.Program, provider, key string, rules *settings.Settings) error {
 	e := p.Environment()
-	at, err := models.Locate(e, provider, rules)
+	at, err := models.EndpointOf(e, provider, rules)
 	if err != nil {
 		return err
 	}
@@ -178,23 +178,23 @@ func CheckKey(ctx context.Context, p *command.Program, provider, key string, rul
 	}
 	return &outcome.Failure{
 		Message: "the key cannot be tried: " + what + "; nothing is kept",
-		Advice:  hint + "keep it without trying it: --no-check", Result: outcome.Of(err), Cause: err,
+		Advice:  hint + "keep it without trying it: --no-check", Result: outcome.FromError(err), Cause: err,
 	}
 }
 
-// Keep keeps a key and says where it is.
-func Keep(p *command.Program, provider, key string, inFile bool) (string, error) {
+// StoreKey keeps a key and says where it is.
+func StoreKey(p *command.Program, provider, key string, inFile bool) (string, error) {
 	e := p.Environment()
 	k, err := models.Keys(e)
 	if err != nil {
 		return "", err
 	}
-	where, err := k.Keep(provider, key, inFile, p.Now())
+	where, err := k.Store(provider, key, inFile, p.Clock())
 	if err != nil {
 		return "", err
 	}
 	switch {
-	case where == keys.InKeyring:
+	case where == keys.StoreKeyring:
 		p.Err.Line("the key of %s is kept in the keyring", provider)
 	case inFile:
 		p.Err.Line("the key of %s is kept in %s, which only you can read", provider, k.File())
@@ -202,7 +202,7 @@ func Keep(p *command.Program, provider, key string, inFile bool) (string, error)
 		p.Err.Line("the key of %s is kept in %s, which only you can read: there is no keyring here", provider, k.File())
 	}
 	if rules, err := p.FolderSettings(""); err == nil {
-		if name := models.KeyVariable(provider, rules); name != "" && e.Get(name) != "" {
+		if name := models.KeyVariable(provider, rules); name != "" && e.Lookup(name) != "" {
 			p.Warn("%s is set and goes before it", name)
 		}
 	}
@@ -210,7 +210,7 @@ func Keep(p *command.Program, provider, key string, inFile bool) (string, error)
 }
 
 func (c *logoutCmd) Run(_ context.Context, p *command.Program) error {
-	if err := dial.NotFromRun(p, "log out"); err != nil {
+	if err := dial.RefuseInsideRun(p, "log out"); err != nil {
 		return err
 	}
 	k, err := models.Keys(p.Environment())

@@ -86,7 +86,7 @@ func (c *modelsCmd) providers(p *command.Program, rules *settings.Settings) erro
 	docs := []providerDoc{}
 	rows := [][]string{{"PROVIDER", "KEY", "BASE URL"}}
 	for _, name := range rules.Models.ProviderNames() {
-		at, err := models.Locate(e, name, rules)
+		at, err := models.EndpointOf(e, name, rules)
 		if err != nil {
 			return err
 		}

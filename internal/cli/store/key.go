@@ -41,7 +41,7 @@ func (c *keyCmd) Run(_ context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "# created: %s\n# public key: %s\n%s\n", p.Now().UTC().Format("2006-01-02T15:04:05Z"), id.Recipient(), id)
+	_, err = fmt.Fprintf(f, "# created: %s\n# public key: %s\n%s\n", p.Clock().UTC().Format("2006-01-02T15:04:05Z"), id.Recipient(), id)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-type copiedDoc struct {
+type copyResult struct {
 	Sessions int       `json:"sessions"`
 	Changed  int       `json:"changed"`
 	Records  int64     `json:"records"`
@@ -72,7 +72,7 @@ func (c *copyCmd) copy(ctx context.Context, p *command.Program, from, to session
 		line.Show("")
 		line.Detail(nil)
 	}()
-	copyTo := session.New(from, nil).CopyTo
+	copyTo := session.New(from, nil).ReplicateAll
 	if c.DryRun {
 		copyTo = session.New(from, nil).PreviewCopy
 	}
@@ -84,7 +84,7 @@ func (c *copyCmd) copy(ctx context.Context, p *command.Program, from, to session
 
 func (c *copyCmd) tell(p *command.Program, r *session.CopyReport) error {
 	if c.JSON {
-		d := copiedDoc{
+		d := copyResult{
 			Sessions: r.Sessions, Changed: r.Changed, Records: r.Records, Bytes: r.Bytes, Erased: r.Erased,
 			Verified: r.Verified, DryRun: c.DryRun, OK: r.OK(),
 		}

@@ -13,7 +13,7 @@ func ShowInstructions(p *command.Program, to *term.Printer, files []instructions
 		if f.Parent != "" {
 			more += ", included by " + f.Parent
 		}
-		if f.Cut {
+		if f.Truncated {
 			more += ", cut"
 		}
 		to.Line("%7d  %s  %s", f.Size, term.Escape(f.Path), to.Dim(term.Escape(more)))

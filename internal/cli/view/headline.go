@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -28,7 +28,7 @@ func Headline(name string, input json.RawMessage, cwd string) string {
 	if len(in) == 0 {
 		return ""
 	}
-	if name == dialog.AskTool {
+	if name == forms.AskTool {
 		return headers(input)
 	}
 	return string(input)
@@ -37,7 +37,7 @@ func Headline(name string, input json.RawMessage, cwd string) string {
 // headers are what the model's questions are about.
 func headers(input json.RawMessage) string {
 	var in struct {
-		Questions []dialog.Choice `json:"questions"`
+		Questions []forms.Choice `json:"questions"`
 	}
 	if json.Unmarshal(input, &in) != nil {
 		return ""

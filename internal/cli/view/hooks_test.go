@@ -20,7 +20,7 @@ func ranHook(exit int, effect, failure string) event.HookRan {
 	return event.HookRan{
 		Ran: record.HookRan{Event: string(hook.PreToolUse), Use: "u1", Tool: "Bash", Hooks: []record.HookRun{{
 			Name: "./check.sh", Type: "command", Source: "/w/s.json:3", Millis: 12, Exit: &exit, Effect: effect, Error: failure,
-		}}, Said: []record.HookNotice{{By: "./check.sh", Text: "mind\x1b[2J the gap"}}},
+		}}, Messages: []record.HookNotice{{Hook: "./check.sh", Text: "mind\x1b[2J the gap"}}},
 	}
 }
 
@@ -39,10 +39,10 @@ func TestHooksInText(t *testing.T) {
 		{"a failure", false, false, true, ranHook(1, "", "it broke"), "· hook PreToolUse ./check.sh: failed, exit 1, 12 ms\n· hook ./check.sh: mind\\x1b[2J the gap\n"},
 		{"a terminal's title", true, true, false, event.TerminalSequences{Sequences: []string{"\x1b]0;title\a"}}, "\x1b]0;title\a"},
 		{"no terminal", false, true, false, event.TerminalSequences{Sequences: []string{"\x1b]0;title\a"}}, ""},
-		{"a notification", false, false, false, event.Notified{Title: "done", Body: "all\nof it", Level: "info", By: "./n.sh"}, "· done: all; of it (hook ./n.sh)\n"},
-		{"without a title", false, false, false, event.Notified{Body: "asked", Level: "warning"}, "· asked\n"},
-		{"quiet notification", false, true, false, event.Notified{Body: "asked", Level: "info"}, ""},
-		{"an error is told", false, true, false, event.Notified{Body: "broken", Level: "error"}, "· broken\n"},
+		{"a notification", false, false, false, event.Notification{Title: "done", Body: "all\nof it", Level: "info", By: "./n.sh"}, "· done: all; of it (hook ./n.sh)\n"},
+		{"without a title", false, false, false, event.Notification{Body: "asked", Level: "warning"}, "· asked\n"},
+		{"quiet notification", false, true, false, event.Notification{Body: "asked", Level: "info"}, ""},
+		{"an error is told", false, true, false, event.Notification{Body: "broken", Level: "error"}, "· broken\n"},
 		{"a blocked prompt", false, true, false, event.Result{Reason: event.ReasonHook, Err: errHook}, "holdfast: a hook stopped it (UserPromptSubmit, ./ask.sh): not today\n"},
 		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.Error{HookEvent: string(hook.Stop), Hook: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
 		{"another error", false, true, false, event.Result{Reason: event.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped it\n"},
@@ -51,7 +51,7 @@ func TestHooksInText(t *testing.T) {
 		p, b := screen(t, tt.tty)
 		v := &Text{Program: p, Quiet: tt.quiet, Verbose: tt.verbose}
 		v.names = map[string]string{}
-		if err := v.Show(tt.event); err != nil || b.String() != tt.want {
+		if err := v.Render(tt.event); err != nil || b.String() != tt.want {
 			t.Errorf("%s: got %q, want %q (%v)", tt.name, b.String(), tt.want, err)
 		}
 	}
@@ -62,14 +62,14 @@ func TestRepeatedFailuresOfHooks(t *testing.T) {
 	p, b := screen(t, false)
 	v := &Text{Program: p, names: map[string]string{}}
 	e := ranHook(1, "", "it broke")
-	e.Ran.Said[0].Text = "it broke\n  in two lines"
+	e.Ran.Messages[0].Text = "it broke\n  in two lines"
 	for range 2 {
-		if err := v.Show(e); err != nil {
+		if err := v.Render(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e.Ran.Said[0].Text = "in another way"
-	if err := v.Show(e); err != nil {
+	e.Ran.Messages[0].Text = "in another way"
+	if err := v.Render(e); err != nil {
 		t.Fatal(err)
 	}
 	want := "· hook ./check.sh: it broke\n      in two lines\n· hook ./check.sh: failed again in the same way\n· hook ./check.sh: in another way\n"
@@ -82,7 +82,7 @@ func TestRepeatedFailuresOfHooks(t *testing.T) {
 func TestStopHookInText(t *testing.T) {
 	p, b := screen(t, false)
 	v := &Text{Program: p, names: map[string]string{}}
-	err := v.Show(event.HookRan{Ran: record.HookRan{Event: string(hook.Stop), Hooks: []record.HookRun{
+	err := v.Render(event.HookRan{Ran: record.HookRan{Event: string(hook.Stop), Hooks: []record.HookRun{
 		{Name: "$CLAUDE_PROJECT_DIR/test.sh", Effect: "block", Reason: "tests fail"}, {Name: "b", Effect: "block"}, {Name: "c"},
 	}}})
 	if want := "· hook test.sh: not done yet: tests fail\n· hook b: not done yet: go on\n"; err != nil || b.String() != want {
@@ -110,9 +110,9 @@ func TestHookName(t *testing.T) {
 func TestHooksInTheStream(t *testing.T) {
 	var out bytes.Buffer
 	p := &command.Program{Stdout: &out}
-	p.Fill()
-	v := &Stream{Program: p, All: true, Began: time.Now()}
-	v.Begin(Scene{Mode: func() policy.Mode { return policy.ModeDefault }})
+	p.SetDefaults()
+	v := &Stream{Program: p, All: true, StartedAt: time.Now()}
+	v.Start(Header{Mode: func() policy.Mode { return policy.ModeDefault }})
 	use := transcript.Item{ID: "1", Role: transcript.RoleAssistant, Parts: []transcript.Part{
 		transcript.ToolUse{ID: "u1", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 	}}.MustEncode()
@@ -120,11 +120,11 @@ func TestHooksInTheStream(t *testing.T) {
 	for _, e := range []event.Event{
 		event.ItemAppended{Item: use},
 		ranHook(0, "defer", ""), ranHook(1, "", "it broke"),
-		event.Notified{Title: "t", Body: "b", Level: "warning", By: "f"},
+		event.Notification{Title: "t", Body: "b", Level: "warning", By: "f"},
 		event.Result{Reason: event.ReasonDeferred},
 		event.Result{Reason: event.ReasonHook, Err: errHook},
 	} {
-		if err := v.Show(e); err != nil {
+		if err := v.Render(e); err != nil {
 			t.Fatal(err)
 		}
 	}

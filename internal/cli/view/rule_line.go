@@ -9,11 +9,11 @@ import (
 
 // RuleLine is a rule as people read it: "deny   Bash(rm:*)  /w/.holdfast/settings.json:3:14".
 func RuleLine(t term.Style, effect policy.Effect, text, where string) string {
-	return fmt.Sprintf("%s %s  %s", EffectWord(t, effect), term.Escape(text), t.Dim(term.Escape(where)))
+	return fmt.Sprintf("%s %s  %s", EffectText(t, effect), term.Escape(text), t.Dim(term.Escape(where)))
 }
 
-// EffectWord is an effect in its colour, padded to six characters.
-func EffectWord(t term.Style, e policy.Effect) string {
+// EffectText is an effect in its colour, padded to six characters.
+func EffectText(t term.Style, e policy.Effect) string {
 	word := term.Column(string(e), 6)
 	switch e {
 	case policy.Allow:

@@ -23,11 +23,11 @@ import (
 // line, or only the last one, the result. Fields of our own are item_id, seq,
 // stop and exit_code.
 type Stream struct {
-	Program *command.Program
-	All     bool // every event; otherwise the result alone
-	Partial bool // stream_event lines
-	Began   time.Time
-	scene   Scene
+	Program   *command.Program
+	All       bool // every event; otherwise the result alone
+	Partial   bool // stream_event lines
+	StartedAt time.Time
+	scene     Header
 
 	Id       string
 	blocks   partialBlocks
@@ -38,14 +38,14 @@ type Stream struct {
 	deferred *wireDeferred
 }
 
-// Begin implements [View].
-func (v *Stream) Begin(s Scene) {
+// Start implements [View].
+func (v *Stream) Start(s Header) {
 	v.scene = s
 	v.inputs, v.running = map[string]json.RawMessage{}, map[string]string{}
 }
 
-// Show implements [View].
-func (v *Stream) Show(e event.Event) error {
+// Render implements [View].
+func (v *Stream) Render(e event.Event) error {
 	switch e := e.(type) {
 	case event.SessionOpened:
 		return v.opened(e)
@@ -61,7 +61,7 @@ func (v *Stream) Show(e event.Event) error {
 		delete(v.running, e.Use)
 	case event.SubagentEvent:
 		return v.subagent(e)
-	case event.Decided:
+	case event.DecisionMade:
 		return v.decided(e.Decision)
 	case event.ApprovalAsked:
 		return v.asked(e.Question)
@@ -69,20 +69,20 @@ func (v *Stream) Show(e event.Event) error {
 		return v.resolved(e)
 	case event.PolicyChanged:
 		return v.system("policy_changed", map[string]any{"change": e.Change})
-	case event.Retrying:
+	case event.ModelRetrying:
 		v.blocks = partialBlocks{}
 		return v.system("api_retry", map[string]any{
 			"attempt": e.Attempt, "delay_ms": e.Delay.Milliseconds(), "error": e.Err.Error(),
 		})
 	case event.ModelSwitched:
 		return v.system("model_switched", map[string]any{"from": e.From, "to": e.To, "error": e.Err.Error()})
-	case event.Compacting:
+	case event.CompactionStarted:
 		return v.system("status", map[string]any{"status": "compacting"})
-	case event.MutationFinished:
+	case event.TranscriptRewritten:
 		return v.rewritten(e)
 	case event.HookRan:
 		return v.hookRan(e)
-	case event.Notified:
+	case event.Notification:
 		return v.notified(e)
 	case event.Notice:
 		return v.system("informational", map[string]any{"content": e.Text})
@@ -94,8 +94,8 @@ func (v *Stream) Show(e event.Event) error {
 
 // rewritten tells that the transcript is another now: Claude Code's compact_boundary, or an
 // event of our own where it was no compaction.
-func (v *Stream) rewritten(e event.MutationFinished) error {
-	about := map[string]any{"by": e.By, "pre_items": e.Before, "post_items": e.After}
+func (v *Stream) rewritten(e event.TranscriptRewritten) error {
+	about := map[string]any{"by": e.Mutator, "pre_items": e.Before, "post_items": e.After}
 	if e.Trigger == "" {
 		return v.system("transcript_rewritten", map[string]any{"rewrite_metadata": about})
 	}
@@ -137,7 +137,7 @@ func (v *Stream) opened(e event.SessionOpened) error {
 		Type: "system", Subtype: "init", CWD: v.scene.Cwd, SessionID: v.Id, Tools: tools,
 		MCPServers: withTools(v.scene.Servers, tools), Model: v.scene.Model, PermissionMode: v.scene.Mode(), SlashCommands: listed(v.scene.Offered.Commands),
 		APIKeySource: v.scene.KeySource, OutputStyle: "default", Agents: listed(v.scene.Offered.Agents), Skills: listed(v.scene.Offered.Skills), Plugins: []string{},
-		Version: version.Of().Version, Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
+		Version: version.Current().Version, Created: e.Created, ForkedFrom: e.Forked, UUID: uuid.NewString(),
 	})
 	for _, n := range e.Notices {
 		if err == nil {
@@ -167,7 +167,7 @@ func (v *Stream) item(e event.ItemAppended) error {
 	if e.Item.Role() == transcript.RoleAssistant {
 		v.answer = e.Item.Text()
 	}
-	v.keepInputs(e.Item)
+	v.storeInputs(e.Item)
 	if !v.All {
 		return nil
 	}
@@ -201,8 +201,8 @@ func (v *Stream) detached(uses []string) error {
 	return nil
 }
 
-// keepInputs remembers what tools are called with, for denials.
-func (v *Stream) keepInputs(e transcript.Encoded) {
+// storeInputs remembers what tools are called with, for denials.
+func (v *Stream) storeInputs(e transcript.Encoded) {
 	for _, u := range e.Uses() {
 		v.inputs[u.ID] = u.Input
 	}
@@ -226,7 +226,7 @@ func (v *Stream) message(it transcript.Item, seq int64, parent *string) error {
 func (v *Stream) subagent(e event.SubagentEvent) error {
 	switch of := e.Event.(type) {
 	case event.ItemAppended:
-		v.keepInputs(of.Item)
+		v.storeInputs(of.Item)
 		if !v.All {
 			return nil
 		}
@@ -235,7 +235,7 @@ func (v *Stream) subagent(e event.SubagentEvent) error {
 			return err
 		}
 		return v.message(it, of.Seq, &e.Use)
-	case event.Decided:
+	case event.DecisionMade:
 		return v.decided(of.Decision)
 	case event.ApprovalAsked:
 		return v.asked(of.Question)
@@ -259,7 +259,7 @@ func (v *Stream) decided(d policy.Decision) error {
 
 func (v *Stream) result(r event.Result) error {
 	w := wireResult{
-		Type: "result", Subtype: "success", DurationMS: r.Took.Milliseconds(), DurationAPIMS: r.TookModel.Milliseconds(),
+		Type: "result", Subtype: "success", DurationMS: r.Duration.Milliseconds(), DurationAPIMS: r.ModelDuration.Milliseconds(),
 		NumTurns: r.Turns, SessionID: v.Id, TotalCostUSD: r.CostUSD, Usage: usageOf(r.Usage),
 		ModelUsage: map[string]wireModelUsage{}, PermissionDenials: v.denials, UUID: uuid.NewString(),
 	}
@@ -298,21 +298,21 @@ func (v *Stream) result(r event.Result) error {
 	default:
 		w.Subtype, w.IsError = "error_during_execution", true
 	}
-	if why := WhyEnded(r); why != "" && r.Reason != event.ReasonDeferred {
+	if why := EndReason(r); why != "" && r.Reason != event.ReasonDeferred {
 		w.Errors = []string{why}
 		w.Hint = outcome.Hint(r.Err)
 	}
 	return v.Program.Out.JSON(w, false)
 }
 
-// Failed writes the result of a run that never got one.
-func (v *Stream) Failed(err error) error {
-	out := outcome.Of(err)
+// RenderError writes the result of a run that never got one.
+func (v *Stream) RenderError(err error) error {
+	out := outcome.FromError(err)
 	w := wireResult{
 		Type: "result", Subtype: "error_during_execution", IsError: true, Errors: []string{err.Error()},
 		Hint: outcome.Hint(err), Code: out.Code, SessionID: v.Id, ModelUsage: map[string]wireModelUsage{},
 		PermissionDenials: slices.Concat([]wireDenial{}, v.denials), UUID: uuid.NewString(),
-		DurationMS: v.Program.Now().Sub(v.Began).Milliseconds(),
+		DurationMS: v.Program.Clock().Sub(v.StartedAt).Milliseconds(),
 	}
 	if w.PermissionDenials == nil {
 		w.PermissionDenials = []wireDenial{}

@@ -9,13 +9,13 @@ import (
 // asked writes that the run waits for an answer, which somebody gives elsewhere.
 func (v *Stream) asked(q approval.Question) error {
 	return v.system("approval_asked", map[string]any{
-		"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": question.WhyAsked(q),
+		"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": question.ReasonLine(q),
 	})
 }
 
 // resolved writes the answer that counts.
 func (v *Stream) resolved(e event.ApprovalResolved) error {
-	fields := map[string]any{"approval_id": e.ID, "decision": e.Answer.Decision, "by": e.Answer.By, "via": e.Answer.Via}
+	fields := map[string]any{"approval_id": e.ID, "decision": e.Answer.Decision, "by": e.Answer.Actor, "via": e.Answer.Via}
 	if e.Answer.Message != "" {
 		fields["message"] = e.Answer.Message
 	}

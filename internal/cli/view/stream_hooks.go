@@ -38,15 +38,15 @@ func (v *Stream) hookRan(e event.HookRan) error {
 			return err
 		}
 	}
-	for _, n := range e.Ran.Said {
-		if err := v.system("informational", map[string]any{"content": n.Text, "hook": n.By}); err != nil {
+	for _, n := range e.Ran.Messages {
+		if err := v.system("informational", map[string]any{"content": n.Text, "hook": n.Hook}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *Stream) notified(e event.Notified) error {
+func (v *Stream) notified(e event.Notification) error {
 	fields := map[string]any{"title": e.Title, "body": e.Body, "level": e.Level}
 	if e.By != "" {
 		fields["hook"] = e.By

@@ -23,35 +23,35 @@ import (
 type Text struct {
 	Program        *command.Program
 	Quiet, Verbose bool
-	scene          Scene
+	scene          Header
 
-	opened   event.SessionOpened
-	said     bool // something of the current item is on the screen
-	wrote    bool // Stdout has something
-	thinking bool
-	open     map[string]string // tools of the calls that run, by use
-	abreast  bool              // several of this round ran at once
-	asked    string            // the tool use that a person was asked about last
-	names    map[string]string
-	waits    map[string]transcript.ToolUse // that nothing was shown of yet
-	failures map[record.HookNotice]bool    // of hooks, that were told
+	opened    event.SessionOpened
+	printed   bool // something of the current item is on the screen
+	hasOutput bool // Stdout has something
+	thinking  bool
+	open      map[string]string // tools of the calls that run, by use
+	parallel  bool              // several of this round ran at once
+	asked     string            // the tool use that a person was asked about last
+	names     map[string]string
+	waiting   map[string]transcript.ToolUse // that nothing was shown of yet
+	failures  map[record.HookNotice]bool    // of hooks, that were told
 }
 
-// Begin implements [View].
-func (v *Text) Begin(s Scene) {
+// Start implements [View].
+func (v *Text) Start(s Header) {
 	v.scene = s
-	v.open, v.names, v.waits = map[string]string{}, map[string]string{}, map[string]transcript.ToolUse{}
+	v.open, v.names, v.waiting = map[string]string{}, map[string]string{}, map[string]transcript.ToolUse{}
 	v.Program.Err.Progress().Show("starting")
 }
 
-// Failed implements [View].
-func (v *Text) Failed(err error) error {
+// RenderError implements [View].
+func (v *Text) RenderError(err error) error {
 	v.Program.Out.EndLine()
 	return err
 }
 
-// Show implements [View].
-func (v *Text) Show(e event.Event) error {
+// Render implements [View].
+func (v *Text) Render(e event.Event) error {
 	switch e := e.(type) {
 	case event.SessionOpened:
 		v.sessionOpened(e)
@@ -59,10 +59,10 @@ func (v *Text) Show(e event.Event) error {
 		v.Program.Err.Progress().Show("waiting for " + term.Escape(v.scene.Model))
 	case event.TextDelta:
 		if v.Program.Out.TTY {
-			v.say(e.Text)
+			v.printText(e.Text)
 		}
 	case event.ThinkingDelta:
-		v.think(e.Text)
+		v.printThinking(e.Text)
 	case event.ToolInputDelta:
 		v.Program.Err.Progress().Show("writing a call of " + term.Escape(e.Tool))
 	case event.ItemAppended:
@@ -73,29 +73,29 @@ func (v *Text) Show(e event.Event) error {
 		v.toolFinished(e)
 	case event.SubagentEvent:
 		v.subagent(e)
-	case event.Decided:
+	case event.DecisionMade:
 		v.decided(e.Decision)
 	case event.ApprovalAsked:
 		v.asked = e.Question.Use
-		delete(v.waits, v.asked)
+		delete(v.waiting, v.asked)
 		v.Program.Err.Progress().Show("")
 	case event.ApprovalResolved:
 		v.resolved("", e)
 	case event.PolicyChanged:
 		v.policyChanged(e)
-	case event.Retrying:
+	case event.ModelRetrying:
 		v.retrying(e)
 	case event.ModelSwitched:
 		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
-	case event.Compacting:
+	case event.CompactionStarted:
 		v.Program.Err.Progress().Show("compacting")
-	case event.MutationFinished:
+	case event.TranscriptRewritten:
 		v.rewritten(e)
 	case event.HookRan:
 		v.hookRan(e)
 	case event.TerminalSequences:
 		v.terminal(e)
-	case event.Notified:
+	case event.Notification:
 		v.notified(e)
 	case event.Notice:
 		v.note("%s", e.Text)
@@ -106,13 +106,13 @@ func (v *Text) Show(e event.Event) error {
 }
 
 // rewritten tells that the transcript is another now.
-func (v *Text) rewritten(e event.MutationFinished) {
+func (v *Text) rewritten(e event.TranscriptRewritten) {
 	v.Program.Err.Progress().Show("")
-	if e.Moment == "at_start" {
+	if e.When == "at_start" {
 		return // the opening has said what was repaired
 	}
 	if e.Trigger == "" {
-		v.note("the transcript was rewritten by %s: %d items became %d", e.By, e.Before, e.After)
+		v.note("the transcript was rewritten by %s: %d items became %d", e.Mutator, e.Before, e.After)
 		return
 	}
 	v.note("the transcript was compacted: %s became %d, about %d tokens became %d", term.Count(e.Before, "item"), e.After, e.TokensBefore, e.TokensAfter)
@@ -129,32 +129,32 @@ func (v *Text) sessionOpened(e event.SessionOpened) {
 	for _, n := range e.Notices {
 		v.note("%s", n)
 	}
-	if r := e.Recovery; r != nil && r.Cut > 0 {
-		v.note("a torn tail of %d bytes was cut off the log and kept in %s", r.Cut, r.Kept)
+	if r := e.Recovery; r != nil && r.CutBytes > 0 {
+		v.note("a torn tail of %d bytes was cut off the log and kept in %s", r.CutBytes, r.TailFile)
 	}
 }
 
-// say prints a piece of the answer.
-func (v *Text) say(text string) {
+// printText prints a piece of the answer.
+func (v *Text) printText(text string) {
 	if text == "" {
 		return
 	}
 	v.endThinking()
-	if !v.said {
+	if !v.printed {
 		text = strings.TrimLeft(text, "\n")
 		if text == "" {
 			return
 		}
 		v.Program.Out.EndLine()
-		if v.wrote && v.Program.Out.TTY {
+		if v.hasOutput && v.Program.Out.TTY {
 			v.Program.Out.Text("\n")
 		}
 	}
-	v.said, v.wrote = true, true
+	v.printed, v.hasOutput = true, true
 	v.Program.Out.Text(term.Escape(text))
 }
 
-func (v *Text) think(text string) {
+func (v *Text) printThinking(text string) {
 	if !v.Verbose || v.Quiet {
 		v.Program.Err.Progress().Show("thinking")
 		return
@@ -182,18 +182,18 @@ func (v *Text) item(it transcript.Encoded) {
 	if it.Role() != transcript.RoleAssistant {
 		return
 	}
-	if text := it.Text(); !v.said && text != "" {
-		v.say(text)
+	if text := it.Text(); !v.printed && text != "" {
+		v.printText(text)
 	}
-	if v.said {
+	if v.printed {
 		v.Program.Out.EndLine()
 	}
 	if it.Finish() == transcript.FinishCancelled {
 		v.note("the answer was cut off here")
 	}
-	v.said = false
+	v.printed = false
 	for _, u := range it.Uses() {
-		v.names[u.ID], v.waits[u.ID] = Headline(u.Name, u.Input, v.scene.Cwd), u
+		v.names[u.ID], v.waiting[u.ID] = Headline(u.Name, u.Input, v.scene.Cwd), u
 	}
 }
 
@@ -209,9 +209,9 @@ func (v *Text) results(e transcript.Encoded) {
 		if !ok {
 			continue
 		}
-		u, waits := v.waits[r.UseID]
+		u, waits := v.waiting[r.UseID]
 		tool, open := v.open[r.UseID]
-		delete(v.waits, r.UseID)
+		delete(v.waiting, r.UseID)
 		delete(v.open, r.UseID)
 		t := v.Program.Err
 		switch {
@@ -228,16 +228,16 @@ func (v *Text) results(e transcript.Encoded) {
 
 // which names a call where several run at once.
 func (v *Text) which(tool, use string) string {
-	if !v.abreast {
+	if !v.parallel {
 		return ""
 	}
-	return term.Fit(tool+" "+v.names[use], v.Program.Err.Columns()/2) + ": "
+	return term.Truncate(tool+" "+v.names[use], v.Program.Err.Columns()/2) + ": "
 }
 
 func (v *Text) toolStarted(e event.ToolStarted) {
-	delete(v.waits, e.Use)
+	delete(v.waiting, e.Use)
 	v.open[e.Use] = e.Tool
-	v.abreast = len(v.open) > 1
+	v.parallel = len(v.open) > 1
 	line := Headline(e.Tool, e.Input, v.scene.Cwd)
 	v.names[e.Use] = line
 	if v.Quiet {
@@ -255,10 +255,10 @@ func (v *Text) toolStarted(e event.ToolStarted) {
 // call prints what a tool is called with.
 func (v *Text) call(name, line string) {
 	t := v.Program.Err.Style
-	if t.TTY && !v.abreast {
+	if t.TTY && !v.parallel {
 		v.Program.Err.Line("")
 	}
-	v.Program.Err.Line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(name)), term.Fit(line, t.Columns()-len(name)-5)), " "))
+	v.Program.Err.Line("%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", t.Cyan("●"), t.Bold(term.Escape(name)), term.Truncate(line, t.Columns()-len(name)-5)), " "))
 }
 
 func (v *Text) toolFinished(e event.ToolFinished) {
@@ -279,17 +279,17 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 	case e.IsError:
 		state, say = "error", t.Red
 	}
-	v.Program.Err.Line("%s", t.Dim("  └ "+v.which(e.Tool, e.Use))+say(state)+t.Dim("  "+term.Elapsed(e.Took())))
+	v.Program.Err.Line("%s", t.Dim("  └ "+v.which(e.Tool, e.Use))+say(state)+t.Dim("  "+term.Elapsed(e.Duration())))
 	for _, n := range e.Notes {
 		v.Program.Err.Line("    %s", t.Yellow(term.Escape(term.OneLine(n))))
 	}
 	if v.Verbose || state != "ok" {
-		v.output(without(transcript.ToolResult{Content: e.Content}.Text(), e.Notes))
+		v.output(remove(transcript.ToolResult{Content: e.Content}.Text(), e.Notes))
 	}
 }
 
-// without is a text without the lines that were printed already.
-func without(text string, printed []string) string {
+// remove is a text without the lines that were printed already.
+func remove(text string, printed []string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return slices.Contains(printed, l) }), "\n")
 }
@@ -313,8 +313,8 @@ func (v *Text) subagent(e event.SubagentEvent) {
 	switch of := e.Event.(type) {
 	case event.ToolStarted:
 		line := Headline(of.Tool, of.Input, v.scene.Cwd)
-		v.Program.Err.Line("%s", t.Dim(who+of.Tool+"  "+term.Fit(line, t.Columns()-len(who)-len(of.Tool)-2)))
-	case event.Decided:
+		v.Program.Err.Line("%s", t.Dim(who+of.Tool+"  "+term.Truncate(line, t.Columns()-len(who)-len(of.Tool)-2)))
+	case event.DecisionMade:
 		if of.Decision.Effect == policy.Deny {
 			v.Program.Err.Line("%s%s", t.Yellow(who+"not allowed: "), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, cmp.Or(of.Decision.Reason, of.Decision.By)))))
 		}
@@ -350,7 +350,7 @@ func (v *Text) decided(d policy.Decision) {
 	if d.Effect != policy.Deny || v.Quiet || v.open[d.Use] == d.Tool { // a call that runs tells what was refused
 		return
 	}
-	delete(v.waits, d.Use)
+	delete(v.waiting, d.Use)
 	t := v.Program.Err.Style
 	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
 		v.call(d.Tool, line)
@@ -360,11 +360,11 @@ func (v *Text) decided(d policy.Decision) {
 
 // resolved tells of an answer that was not given at this terminal.
 func (v *Text) resolved(of string, e event.ApprovalResolved) {
-	if e.Late != nil {
+	if e.LateAnswer != nil {
 		v.note("%ssomebody was faster, your answer does not count: %s", of, question.AnswerText(e.Answer))
 		return
 	}
-	if e.Answer.Via != question.ViaTerminal && e.Answer.By != "nobody" && e.Answer.By != "interrupt" {
+	if e.Answer.Via != question.ViaTerminal && e.Answer.Actor != "nobody" && e.Answer.Actor != "interrupt" {
 		v.note("%sanswered: %s", of, question.AnswerText(e.Answer))
 	}
 }
@@ -386,8 +386,8 @@ func (v *Text) policyChanged(e event.PolicyChanged) {
 	case c.Revoke != "":
 		v.note("what was decided for this session as %s is revoked%s", c.Revoke, by)
 	case c.Limit != nil:
-		if len(c.Limit.Only) > 0 {
-			v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Only, ", "))
+		if len(c.Limit.Rules) > 0 {
+			v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Rules, ", "))
 		}
 		if len(c.Limit.Allow) > 0 {
 			v.note("until this turn ends %s allows %s", c.Limit.Name, strings.Join(c.Limit.Allow, ", "))
@@ -397,12 +397,12 @@ func (v *Text) policyChanged(e event.PolicyChanged) {
 	}
 }
 
-func (v *Text) retrying(e event.Retrying) {
-	if v.said {
+func (v *Text) retrying(e event.ModelRetrying) {
+	if v.printed {
 		v.Program.Out.EndLine()
 		v.note("what stands above is void, the model broke off")
 	}
-	v.said = false
+	v.printed = false
 	v.note("%v; trying again in %s", e.Err, term.Elapsed(e.Delay))
 }
 
@@ -422,7 +422,7 @@ func (v *Text) result(r event.Result) {
 	if r.Reason == event.ReasonInterrupted && v.Program.Err.TTY {
 		v.Program.Err.Echoed() // the terminal has echoed ^C
 	}
-	if why := WhyEnded(r); why != "" {
+	if why := EndReason(r); why != "" {
 		v.Program.Err.Line("%s %s", v.Program.Err.Red("holdfast:"), term.Escape(term.OneLine(why)))
 		if hint := outcome.Hint(r.Err); hint != "" {
 			v.Program.Err.Line("%s %s", v.Program.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
@@ -435,7 +435,7 @@ func (v *Text) result(r event.Result) {
 	if t.TTY {
 		v.Program.Err.Line("")
 	}
-	if n := slices.DeleteFunc(slices.Clone(r.Denials), command.Answered); len(n) > 0 {
+	if n := slices.DeleteFunc(slices.Clone(r.Denials), command.DecidedByPerson); len(n) > 0 {
 		v.Program.Err.Line("%s %s", t.Yellow("not allowed:"), term.Escape(denied(n)))
 		v.Program.Err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
 	}
@@ -446,13 +446,13 @@ func (v *Text) result(r event.Result) {
 	if r.CostUSD > 0 {
 		facts = append(facts, term.Dollars(r.CostUSD))
 	}
-	facts = append(facts, term.Elapsed(r.Took.Round(time.Millisecond)))
+	facts = append(facts, term.Elapsed(r.Duration.Round(time.Millisecond)))
 	v.Program.Err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
-	if r.SessionID != "" && v.scene.Again {
+	if r.SessionID != "" && v.scene.CanResume {
 		which := "-c"
 		if v.opened.Created && r.Reason == event.ReasonFailed && r.Text == "" { // -c passes over a session without an answer
 			which = "-r " + r.SessionID
 		}
-		v.Program.Err.Line("%s", t.Dim("go on: holdfast run "+v.scene.Args+which+` "…"`))
+		v.Program.Err.Line("%s", t.Dim("go on: holdfast run "+v.scene.ResumeArgs+which+` "…"`))
 	}
 }

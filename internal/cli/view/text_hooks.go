@@ -34,7 +34,7 @@ func (v *Text) hookRan(e event.HookRan) {
 			v.note("hook %s: not done yet: %s", HookLabel(r.Name), cmp.Or(r.Reason, "go on"))
 		}
 	}
-	for _, n := range e.Ran.Said {
+	for _, n := range e.Ran.Messages {
 		v.notice(e.Ran, n)
 	}
 }
@@ -55,9 +55,9 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 		return
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
-	if slices.ContainsFunc(ran.Hooks, func(r record.HookRun) bool { return r.Name == n.By && r.Error != "" }) {
+	if slices.ContainsFunc(ran.Hooks, func(r record.HookRun) bool { return r.Name == n.Hook && r.Error != "" }) {
 		if v.failures[n] {
-			v.note("hook %s: failed again in the same way", HookLabel(n.By))
+			v.note("hook %s: failed again in the same way", HookLabel(n.Hook))
 			return
 		}
 		if v.failures == nil {
@@ -65,7 +65,7 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 		}
 		v.failures[n] = true
 	}
-	v.note("hook %s: %s", HookLabel(n.By), first)
+	v.note("hook %s: %s", HookLabel(n.Hook), first)
 	for line := range strings.Lines(rest) {
 		v.Program.Err.Line("%s", v.Program.Err.Dim("    "+term.Escape(strings.TrimRight(line, "\r\n"))))
 	}
@@ -86,10 +86,10 @@ func HookName(name string) string {
 }
 
 // HookLabel is a hook's name on one line with other things.
-func HookLabel(name string) string { return term.Fit(HookName(name), 40) }
+func HookLabel(name string) string { return term.Truncate(HookName(name), 40) }
 
 // notified prints a notification.
-func (v *Text) notified(e event.Notified) {
+func (v *Text) notified(e event.Notification) {
 	if v.Quiet && e.Level != "error" {
 		return
 	}

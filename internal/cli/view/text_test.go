@@ -22,7 +22,7 @@ func screen(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
 	p := &command.Program{}
-	p.Fill()
+	p.SetDefaults()
 	style := term.Style{TTY: tty, Width: 60}
 	p.Out, p.Err = term.NewPrinter(&b, style), term.NewPrinter(&b, style)
 	p.Err.Share(p.Out)
@@ -57,14 +57,14 @@ func TestTextView(t *testing.T) {
 			event.TextDelta{Text: "hel"}, event.TextDelta{Text: "lo\x1b"}, said("1", "hello\x1b"),
 		}, "hello\\x1b\n"},
 		{"a pipe gets what is durable", false, false, false, []event.Event{
-			event.TextDelta{Text: "hel"}, event.Retrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
+			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
 		}, "· anthropic: network: gone; trying again in 1.0 s\nhello\n"},
 		{"a terminal is told what is void", true, false, false, []event.Event{
-			event.TextDelta{Text: "hel"}, event.Retrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
+			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
 		}, "hel\n· what stands above is void, the model broke off\n· anthropic: network: gone; trying again in 1.0 s\n\nhello\n"},
 		{"a model that does not stream", true, true, false, []event.Event{said("1", "hello")}, "hello\n"},
 		{"what opening found", false, false, false, []event.Event{
-			event.SessionOpened{ID: "s", Items: 1, Notices: []string{"turn-1 was interrupted\x07"}, Recovery: &session.Recovery{Cut: 7, Kept: "torn.bin"}},
+			event.SessionOpened{ID: "s", Items: 1, Notices: []string{"turn-1 was interrupted\x07"}, Recovery: &session.Recovery{CutBytes: 7, TailFile: "torn.bin"}},
 		}, "· going on with session s, 1 item\n· turn-1 was interrupted\\x07\n· a torn tail of 7 bytes was cut off the log and kept in torn.bin\n"},
 		{"a fork", false, false, false, []event.Event{event.SessionOpened{ID: "b", Forked: "a"}}, "· forked a, going on in b\n"},
 		{"a tool that fails", false, false, false, []event.Event{
@@ -128,20 +128,20 @@ func TestTextView(t *testing.T) {
 		}, "● Read  a\n● Read  b\n  └ Read b: ok  0 ms\n  └ Read a: ok  0 ms\n"},
 		{"changes of course", false, false, false, []event.Event{
 			event.ModelSwitched{From: "a", To: "b", Err: errors.New("away")},
-			event.Compacting{Trigger: "auto"},
-			event.MutationFinished{By: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
-			event.MutationFinished{By: "tidy", Before: 9, After: 2},
-			event.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
-			event.Decided{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
+			event.CompactionStarted{Trigger: "auto"},
+			event.TranscriptRewritten{Mutator: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
+			event.TranscriptRewritten{Mutator: "tidy", Before: 9, After: 2},
+			event.DecisionMade{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
+			event.DecisionMade{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
 		}, "· a does not answer (away); going on with b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  └ not allowed: Bash (no; line)\n"},
 		{"a failure with a hint", false, true, false, []event.Event{
 			event.Result{Reason: event.ReasonFailed, Err: errAway},
 		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\n"},
 		{"the end", false, false, false, []event.Event{
-			event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Took: time.Second},
+			event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Duration: time.Second},
 		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\ngo on: holdfast run --store x -c \"…\"\n"},
 		{"an end without an answer", false, false, false, []event.Event{
-			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errAway, Took: time.Second},
+			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errAway, Duration: time.Second},
 		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\nsession s · 0 turns · 0 tokens · 1.0 s\ngo on: holdfast run --store x -r s \"…\"\n"},
 		{"refused by the provider", false, true, false, []event.Event{event.Result{Reason: event.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
 		{"out of money", false, true, false, []event.Event{event.Result{Reason: event.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
@@ -149,9 +149,9 @@ func TestTextView(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p, out := screen(t, tt.tty)
 			v := &Text{Program: p, Quiet: tt.quiet, Verbose: tt.verbose}
-			v.Begin(Scene{Cwd: "/w", Model: "m", Again: true, Args: "--store x "})
+			v.Start(Header{Cwd: "/w", Model: "m", CanResume: true, ResumeArgs: "--store x "})
 			for _, e := range tt.events {
-				if err := v.Show(e); err != nil {
+				if err := v.Render(e); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -166,23 +166,23 @@ func TestTextView(t *testing.T) {
 func TestStreamEvents(t *testing.T) {
 	p, out := screen(t, false)
 	v := &Stream{Program: p, All: true, Partial: true}
-	v.Begin(Scene{Mode: func() policy.Mode { return "default" }})
+	v.Start(Header{Mode: func() policy.Mode { return "default" }})
 	for _, e := range []event.Event{
 		event.SessionOpened{ID: "s", Notices: []string{"n"}},
 		event.TextDelta{Text: "void"},
-		event.Retrying{Err: errAway, Attempt: 1, Delay: time.Second},
+		event.ModelRetrying{Err: errAway, Attempt: 1, Delay: time.Second},
 		event.TextDelta{Text: "a"},
 		event.ThinkingDelta{Text: "b"},
 		event.TextDelta{Text: "c"},
 		said("1", "c"),
 		event.ModelSwitched{From: "a", To: "b", Err: errAway},
-		event.Compacting{Trigger: "auto"},
-		event.MutationFinished{By: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
-		event.MutationFinished{By: "tidy", Before: 9, After: 2},
+		event.CompactionStarted{Trigger: "auto"},
+		event.TranscriptRewritten{Mutator: "compaction", Before: 9, After: 2, Trigger: "auto", TokensBefore: 900, TokensAfter: 80},
+		event.TranscriptRewritten{Mutator: "tidy", Before: 9, After: 2},
 		event.Notice{Text: "n2"},
 		event.Result{Reason: event.ReasonFailed, Err: errAway},
 	} {
-		if err := v.Show(e); err != nil {
+		if err := v.Render(e); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,22 +14,22 @@ import (
 
 // View shows a run: as text, as one JSON object, or as a stream of them.
 type View interface {
-	// Begin is called once, before the first event.
-	Begin(Scene)
-	// Show is called with every event in order. Its error stops the run.
-	Show(event.Event) error
-	// Failed tells an error that ended the run without a result, and returns
+	// Start is called once, before the first event.
+	Start(Header)
+	// Render is called with every event in order. Its error stops the run.
+	Render(event.Event) error
+	// RenderError tells an error that ended the run without a result, and returns
 	// what is left to tell.
-	Failed(error) error
+	RenderError(error) error
 }
 
-// Scene is what does not change during a run.
-type Scene struct {
+// Header is what does not change during a run.
+type Header struct {
 	Cwd, Model, KeySource string
 	Mode                  func() policy.Mode
 	Tools                 []string
 	Servers               []WireServer
 	Offered               tools.Offered
-	Again                 bool   // whether a later command can go on
-	Args                  string // what it must repeat
+	CanResume             bool   // whether a later command can go on
+	ResumeArgs            string // what it must repeat
 }

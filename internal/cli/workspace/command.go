@@ -205,28 +205,28 @@ func (c *duCmd) Declare(b *command.Builder) {
 // imageBuildCmd is `holdfast workspace image build`.
 type imageBuildCmd struct {
 	Variant      string
-	With         []string
+	Agents       []string
 	Base         string
 	Tag          string
 	Binary       string
 	Certificates string
 	Suite        string
 	Mirror       string
-	Fresh        bool
+	NoCache      bool
 	command.JSONFlag
 }
 
 func (c *imageBuildCmd) Declare(b *command.Builder) {
 	c.Variant = "scratch"
 	b.Flag(&c.Variant, "variant", "", "NAME", "scratch: this program alone, without a shell; or debian. Default scratch.", "scratch", "debian")
-	b.Words(&c.With, "with", "", "AGENT", "For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them.")
+	b.Words(&c.Agents, "with", "", "AGENT", "For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them.")
 	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: an image that the engine has; default what debootstrap makes, which needs root.")
 	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none.")
 	b.Flag(&c.Binary, "binary", "", "FILE", "A static holdfast for Linux; default this program.")
 	b.Flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")
 	b.Flag(&c.Suite, "suite", "", "NAME", "Debian's, for debootstrap; default bookworm.")
 	b.Flag(&c.Mirror, "mirror", "", "URL", "Where debootstrap gets packages; default what apt uses.")
-	b.Flag(&c.Fresh, "fresh", "", "", "Build anew what is there.")
+	b.Flag(&c.NoCache, "fresh", "", "", "Build anew what is there.")
 	b.Include(&c.JSONFlag)
 }
 

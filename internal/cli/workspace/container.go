@@ -12,7 +12,7 @@ import (
 func (c *startCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(p, func(w *workspace.Workspaces) error {
 		p.Err.Progress().Show("starting " + term.Escape(c.Slug))
-		began := p.Now()
+		began := p.Clock()
 		made, err := w.Ensure(ctx, c.Slug)
 		p.Err.Progress().Show("")
 		if err != nil {
@@ -25,7 +25,7 @@ func (c *startCmd) Run(ctx context.Context, p *command.Program) error {
 		if err := made.Close(); err != nil {
 			return err
 		}
-		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Now().Sub(began)), more)
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Clock().Sub(began)), more)
 	})
 }
 
@@ -34,7 +34,7 @@ func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 		return outcome.Invalid("name one workspace, or say --all", "holdfast workspace list")
 	}
 	if c.All {
-		return command.WithSpaces(p, func(w *workspace.Workspaces) error {
+		return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
 			if err := w.StopAll(ctx); err != nil {
 				return err
 			}
@@ -55,6 +55,6 @@ func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		return tellSpace(ctx, p, w, c.Slug, c.JSON, "the container of workspace %s is stopped", c.Slug)
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "the container of workspace %s is stopped", c.Slug)
 	})
 }

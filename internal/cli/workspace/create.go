@@ -21,11 +21,11 @@ func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error 
 	if err := f.limits(s); err != nil {
 		return err
 	}
-	put(&s.Image, f.Image)
+	setField(&s.Image, f.Image)
 	if f.Agent != nil && *f.Agent != s.Agent.Kind {
 		s.Agent = workspace.AgentSpec{Kind: *f.Agent}
 	}
-	put(&s.Model, f.Model)
+	setField(&s.Model, f.Model)
 	if f.Command != nil {
 		s.Agent.Command = f.Command
 	}
@@ -46,7 +46,7 @@ func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error 
 	return nil
 }
 
-func put[T any](to, given *T) {
+func setField[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
@@ -75,8 +75,8 @@ func (f *workspaceFlags) limits(s *workspace.Settings) error {
 			return outcome.Invalid(flag+" cannot be 0", "leave it out for the default")
 		}
 	}
-	put(&s.Limits.CPUs, f.CPUs)
-	put(&s.Limits.PIDs, f.PIDs)
+	setField(&s.Limits.CPUs, f.CPUs)
+	setField(&s.Limits.PIDs, f.PIDs)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount
 	if i <= 0 || i == len(rest)-1 {
 		return workspace.Mount{}, outcome.Invalid(fmt.Sprintf("--mount %q is not HOST:AT", text), "such as --mount ./data:/mnt/data:ro")
 	}
-	m := workspace.Mount{At: rest[i+1:], ReadOnly: readOnly}
+	m := workspace.Mount{Target: rest[i+1:], ReadOnly: readOnly}
 	var err error
 	if m.Host, err = p.Path(rest[:i]); err != nil {
 		return m, err
@@ -148,7 +148,7 @@ func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
 			}
 		}
 		work := cmp.Or(made.Project, w.ProjectFolder(made)+", a folder of its own")
-		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
 	})
 }
 
@@ -168,9 +168,9 @@ func (c *setCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 		if !changed {
-			return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s stays as it was", made.Slug)
+			return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s stays as it was", made.Slug)
 		}
-		return tellSpace(ctx, p, w, c.Slug, c.JSON, "workspace %s is changed; its container follows when nobody works in it", made.Slug)
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s is changed; its container follows when nobody works in it", made.Slug)
 	})
 }
 

@@ -29,7 +29,7 @@ func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	defer closeStore()
-	w, err := command.OpenSpaces(p, sessions)
+	w, err := command.OpenWorkspaces(p, sessions)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, w *workspac
 	if err != nil { // damaged, or half deleted: that is what deleting is for
 		a.Out.Line("workspace %s: %s", c.Slug, term.Escape(term.OneLine(err.Error())))
 	} else {
-		c.goes(ctx, a.Out, w, s)
+		c.describe(ctx, a.Out, w, s)
 		if page, err := sessions.List(ctx, session.Query{Project: s.SessionProject(), Limit: 500, WithTrash: true}); err == nil && len(page.Sessions) > 0 {
 			a.Out.Line("  stays  %s", term.Count(len(page.Sessions), "session"))
 		}
@@ -92,8 +92,8 @@ func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, w *workspac
 	return outcome.Invalid("nothing was deleted", "")
 }
 
-// goes says what goes and what stays.
-func (c *deleteCmd) goes(ctx context.Context, out *term.Printer, w *workspace.Workspaces, s *workspace.Settings) {
+// describe says what goes and what stays.
+func (c *deleteCmd) describe(ctx context.Context, out *term.Printer, w *workspace.Workspaces, s *workspace.Settings) {
 	home, project := "", ""
 	if u, err := w.Usage(ctx, c.Slug); err == nil {
 		home = ": " + entries(u.Home.Files+u.Home.Folders) + ", " + term.Size(u.Home.Bytes)

@@ -47,7 +47,7 @@ func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 func (c *execCmd) terminal(p *command.Program, o *workspace.ExecOptions) (restore func(), err error) {
 	restore = func() {}
 	in, isFile := p.Stdin.(*os.File)
-	if c.NoTTY || !isFile || !term.Is(in) || !p.Out.TTY {
+	if c.NoTTY || !isFile || !term.IsTerminal(in) || !p.Out.TTY {
 		return restore, nil
 	}
 	fd := int(in.Fd())

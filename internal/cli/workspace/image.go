@@ -14,8 +14,8 @@ import (
 
 func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 	s := image.Spec{
-		Variant: c.Variant, With: c.With, Base: c.Base, Tag: c.Tag, Binary: c.Binary, Certificates: c.Certificates,
-		Suite: c.Suite, Mirror: c.Mirror, Fresh: c.Fresh,
+		Variant: c.Variant, Agents: c.Agents, Base: c.Base, Tag: c.Tag, Binary: c.Binary, Certificates: c.Certificates,
+		Suite: c.Suite, Mirror: c.Mirror, NoCache: c.NoCache,
 	}
 	for _, file := range []*string{&s.Binary, &s.Certificates} {
 		if *file == "" {
@@ -26,8 +26,8 @@ func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 	}
-	return command.WithSpaces(p, func(w *workspace.Workspaces) error {
-		began := p.Now()
+	return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
+		began := p.Clock()
 		id, err := w.BuildImage(ctx, s, c.teller(p))
 		p.Err.Progress().Show("")
 		if err != nil {
@@ -40,7 +40,7 @@ func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 		if c.JSON {
 			return p.Out.JSON(img, p.Out.TTY)
 		}
-		p.Err.Line("%s, %s, in %s", term.Escape(strings.Join(img.Tags, ", ")), term.Size(img.Size), term.Elapsed(p.Now().Sub(began)))
+		p.Err.Line("%s, %s, in %s", term.Escape(strings.Join(img.Tags, ", ")), term.Size(img.Size), term.Elapsed(p.Clock().Sub(began)))
 		p.Out.Line("%s", term.Escape(id))
 		return nil
 	})
@@ -54,7 +54,7 @@ func (c *imageBuildCmd) teller(p *command.Program) func(image.Progress) {
 		switch {
 		case c.JSON || g.Stage == image.Done:
 		case line != nil:
-			line.Show(term.Fit(term.Escape(g.String()), 70))
+			line.Show(term.Truncate(term.Escape(g.String()), 70))
 		case g.Stage != image.Send:
 			p.Err.Line("%s", term.Escape(term.OneLine(g.String())))
 		}
@@ -62,7 +62,7 @@ func (c *imageBuildCmd) teller(p *command.Program) func(image.Progress) {
 }
 
 func (c *imageListCmd) Run(ctx context.Context, p *command.Program) error {
-	return command.WithSpaces(p, func(w *workspace.Workspaces) error {
+	return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
 		list, err := w.Images(ctx)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func (c *imageListCmd) Run(ctx context.Context, p *command.Program) error {
 		rows := [][]string{{"IMAGE", "VARIANT", "WITH", "VERSION", "SIZE", "ID"}}
 		for _, i := range list {
 			rows = append(rows, []string{
-				strings.Join(i.Tags, " "), i.Variant, cmp.Or(strings.Join(i.With, " "), "-"), i.Version, term.Size(i.Size),
+				strings.Join(i.Tags, " "), i.Variant, cmp.Or(strings.Join(i.Agents, " "), "-"), i.Version, term.Size(i.Size),
 				fmt.Sprintf("%.19s", i.ID),
 			})
 		}

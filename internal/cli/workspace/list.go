@@ -22,7 +22,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Names && c.JSON {
 		return outcome.Invalid("--names and --json exclude each other", "leave one of them out")
 	}
-	return command.WithSpaces(p, func(w *workspace.Workspaces) error {
+	return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
 		if c.Names {
 			list, err := w.List(ctx)
 			for _, l := range list {
@@ -47,7 +47,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 			rows = append(rows, spaceRow(&list[i]))
 		}
 		p.Out.Table(rows, 5, 3)
-		tellProblems(p, list)
+		printProblems(p, list)
 		return nil
 	})
 }
@@ -75,8 +75,8 @@ func containerWord(o *workspace.Overview) string {
 	return string(c.State)
 }
 
-// tellProblems tells each problem once, under the table.
-func tellProblems(p *command.Program, list []workspace.Overview) {
+// printProblems tells each problem once, under the table.
+func printProblems(p *command.Program, list []workspace.Overview) {
 	told := map[string]bool{}
 	for i := range list {
 		o := &list[i]
@@ -130,7 +130,7 @@ func (c *showCmd) tell(p *command.Program, o *workspace.Overview) {
 		if m.ReadOnly {
 			rights = ", read only"
 		}
-		facts = append(facts, [2]string{"mount", m.Host + " at " + m.At + rights})
+		facts = append(facts, [2]string{"mount", m.Host + " at " + m.Target + rights})
 	}
 	if len(o.Credentials) > 0 {
 		facts = append(facts, [2]string{"credentials", strings.Join(o.Credentials, ", ")})
@@ -140,7 +140,7 @@ func (c *showCmd) tell(p *command.Program, o *workspace.Overview) {
 	for _, f := range facts {
 		p.Out.Line("%s %s", p.Out.Dim(term.Column(f[0], 12)), term.Escape(term.OneLine(f[1])))
 	}
-	tellProblems(p, []workspace.Overview{*o})
+	printProblems(p, []workspace.Overview{*o})
 }
 
 func containerWords(o *workspace.Overview) string {
@@ -170,7 +170,7 @@ func (c *showCmd) sessions(ctx context.Context, p *command.Program, o *workspace
 		return err
 	}
 	for _, m := range page.Sessions {
-		p.Out.Line("%s %s  %s  %s", p.Out.Dim(term.Column("session", 12)), term.Escape(m.ID), term.Age(p.Now().Sub(m.UpdatedAt)), term.Fit(cmp.Or(m.Title, m.FirstPrompt), 50))
+		p.Out.Line("%s %s  %s  %s", p.Out.Dim(term.Column("session", 12)), term.Escape(m.ID), term.Age(p.Clock().Sub(m.UpdatedAt)), term.Truncate(cmp.Or(m.Title, m.FirstPrompt), 50))
 	}
 	if page.Next != "" {
 		p.Out.Line("%s more: holdfast sessions list --workspace %s", p.Out.Dim(term.Column("", 12)), o.Slug)
@@ -179,13 +179,13 @@ func (c *showCmd) sessions(ctx context.Context, p *command.Program, o *workspace
 }
 
 type usageDoc struct {
-	Slug    string          `json:"slug"`
-	Home    *sizeDoc        `json:"home,omitempty"`
-	Project *sizeDoc        `json:"project,omitempty"`
-	Bytes   int64           `json:"bytes"`
-	Limit   workspace.Bytes `json:"limit"`
-	Over    bool            `json:"over,omitempty"`
-	Problem string          `json:"problem,omitempty"`
+	Slug      string          `json:"slug"`
+	Home      *sizeDoc        `json:"home,omitempty"`
+	Project   *sizeDoc        `json:"project,omitempty"`
+	Bytes     int64           `json:"bytes"`
+	Limit     workspace.Bytes `json:"limit"`
+	OverLimit bool            `json:"over,omitempty"`
+	Problem   string          `json:"problem,omitempty"`
 }
 
 type sizeDoc struct {
@@ -200,7 +200,7 @@ func (c *duCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 	}
-	return command.WithSpaces(p, func(w *workspace.Workspaces) error {
+	return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
 		docs, err := c.measure(ctx, p, w)
 		if err != nil {
 			return err
@@ -238,7 +238,7 @@ func (d *usageDoc) row() []string {
 		files, project = files+d.Project.Files, term.Size(d.Project.Bytes)
 	}
 	disk := term.Size(d.Bytes)
-	if d.Over {
+	if d.OverLimit {
 		disk += " (over)"
 	}
 	return []string{d.Slug, disk, fmt.Sprint(files), d.Limit.String(), term.Size(d.Home.Bytes), project}
@@ -278,16 +278,16 @@ func diskOf(ctx context.Context, w *workspace.Workspaces, slug string) (usageDoc
 	if err != nil {
 		return usageDoc{}, err
 	}
-	d := usageDoc{Slug: slug, Home: sizeOf(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit, Over: u.Over()}
+	d := usageDoc{Slug: slug, Home: sizeOf(u.Home), Bytes: u.Total().Bytes, Limit: u.Limit, OverLimit: u.OverLimit()}
 	if s.Project == "" {
 		d.Project = sizeOf(u.Project)
 	}
-	if n := u.Total().Unread; n > 0 {
+	if n := u.Total().Unreadable; n > 0 {
 		d.Problem = term.Count(int(n), "folder") + " cannot be looked into, and what is there is not counted"
 	}
 	return d, nil
 }
 
 func sizeOf(s workspace.Size) *sizeDoc {
-	return &sizeDoc{Bytes: s.Bytes, Files: s.Files, Unread: s.Unread}
+	return &sizeDoc{Bytes: s.Bytes, Files: s.Files, Unread: s.Unreadable}
 }

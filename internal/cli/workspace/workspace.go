@@ -15,11 +15,11 @@ func (a slugArg) with(p *command.Program, do func(*workspace.Workspaces) error) 
 	if err := workspace.CheckSlug(a.Slug); err != nil {
 		return err
 	}
-	return command.WithSpaces(p, do)
+	return command.WithWorkspaces(p, do)
 }
 
-// tellSpace prints a workspace: as JSON, or a sentence.
-func tellSpace(ctx context.Context, p *command.Program, w *workspace.Workspaces, slug string, asJSON bool, format string, args ...any) error {
+// printWorkspace prints a workspace: as JSON, or a sentence.
+func printWorkspace(ctx context.Context, p *command.Program, w *workspace.Workspaces, slug string, asJSON bool, format string, args ...any) error {
 	if !asJSON {
 		p.Err.Line("%s", term.Escape(fmt.Sprintf(format, args...)))
 		return nil

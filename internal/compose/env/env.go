@@ -60,11 +60,11 @@ func (n Notice) String() string {
 
 // Warn sends a notice without a hint.
 func (e *Env) Warn(format string, args ...any) {
-	e.Send(Notice{Text: fmt.Sprintf(format, args...)})
+	e.SendNotice(Notice{Text: fmt.Sprintf(format, args...)})
 }
 
-// Send sends notices.
-func (e *Env) Send(list ...Notice) {
+// SendNotice sends notices.
+func (e *Env) SendNotice(list ...Notice) {
 	if e.Notify == nil {
 		return
 	}
@@ -73,8 +73,8 @@ func (e *Env) Send(list ...Notice) {
 	}
 }
 
-// Get returns a variable, or "".
-func (e *Env) Get(name string) string {
+// Lookup returns a variable, or "".
+func (e *Env) Lookup(name string) string {
 	v, _ := lookup(e.Vars, name)
 	return v
 }
@@ -102,7 +102,7 @@ func lookup(vars []string, name string) (string, bool) {
 // Missing are the variables that a run was started with and that are neither set here nor fetched.
 func (e *Env) Missing(want *runspec.Environment) (list []string) {
 	for _, name := range want.Variables {
-		if _, fetched := want.From[name]; fetched {
+		if _, fetched := want.References[name]; fetched {
 			continue
 		}
 		if _, ok := e.LookupCommand(name); !ok {
@@ -126,10 +126,10 @@ func WithoutServiceVariables(vars []string) []string {
 
 // Home is HOLDFAST_HOME, or ~/.holdfast. It is created by whoever writes there first.
 func (e *Env) Home() (string, error) {
-	if h := e.Get("HOLDFAST_HOME"); h != "" {
+	if h := e.Lookup("HOLDFAST_HOME"); h != "" {
 		return filepath.Abs(h)
 	}
-	user := e.Get("HOME")
+	user := e.Lookup("HOME")
 	if user == "" {
 		return "", outcome.Invalid("there is no home folder", "set HOLDFAST_HOME")
 	}
@@ -138,7 +138,7 @@ func (e *Env) Home() (string, error) {
 
 // UserHome is the person's home folder, or "".
 func (e *Env) UserHome() string {
-	if h := e.Get("HOME"); strings.HasPrefix(h, "/") {
+	if h := e.Lookup("HOME"); strings.HasPrefix(h, "/") {
 		return strings.TrimRight(h, "/")
 	}
 	return ""
@@ -167,7 +167,7 @@ func (e *Env) Now() time.Time {
 
 // LookPath finds a program on the PATH, or returns "".
 func (e *Env) LookPath(name string) string {
-	for _, dir := range filepath.SplitList(e.Get("PATH")) {
+	for _, dir := range filepath.SplitList(e.Lookup("PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
@@ -210,7 +210,7 @@ func (e *Env) SettingsOptions(cwd string, files []string) (*settings.Options, er
 		return nil, err
 	}
 	return &settings.Options{Home: home, User: e.UserHome(), Cwd: cwd, Managed: e.Managed, Files: files,
-		ClaudeHome: e.Get("CLAUDE_CONFIG_DIR"), CodexHome: e.Get("CODEX_HOME")}, nil
+		ClaudeHome: e.Lookup("CLAUDE_CONFIG_DIR"), CodexHome: e.Lookup("CODEX_HOME")}, nil
 }
 
 // Settings loads the settings of a session in cwd.
@@ -222,8 +222,8 @@ func (e *Env) Settings(cwd string, files []string) (*settings.Settings, error) {
 	return settings.Load(o)
 }
 
-// SettingsOf loads the settings of a session in a folder that exists; "" is the current one.
-func (e *Env) SettingsOf(folder string) (*settings.Settings, error) {
+// SettingsFor loads the settings of a session in a folder that exists; "" is the current one.
+func (e *Env) SettingsFor(folder string) (*settings.Settings, error) {
 	dir, err := e.Folder(folder)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (e *Env) SettingsOf(folder string) (*settings.Settings, error) {
 // Masker masks secrets as the settings of a folder say, "" for the current one; nil: they mask
 // nothing. With settings that cannot be read the built-in patterns count.
 func (e *Env) Masker(folder string) (*secret.Masker, error) {
-	if s, err := e.SettingsOf(folder); err == nil {
+	if s, err := e.SettingsFor(folder); err == nil {
 		if m, err := s.Masker(); err == nil {
 			return m, nil
 		}
@@ -242,8 +242,8 @@ func (e *Env) Masker(folder string) (*secret.Masker, error) {
 	return secret.New(nil)
 }
 
-// Masked is what a person wrote, without its secrets, for the log.
-func (e *Env) Masked(text string) (string, error) {
+// Mask is what a person wrote, without its secrets, for the log.
+func (e *Env) Mask(text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}

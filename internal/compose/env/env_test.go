@@ -18,7 +18,7 @@ func TestServiceVariables(t *testing.T) {
 // A variable that is fetched is not missing.
 func TestMissing(t *testing.T) {
 	e := &Env{Vars: []string{"A=1", "B="}}
-	got := e.Missing(&runspec.Environment{Variables: []string{"A", "B", "C", "D"}, From: map[string]string{"D": "env:A"}})
+	got := e.Missing(&runspec.Environment{Variables: []string{"A", "B", "C", "D"}, References: map[string]string{"D": "env:A"}})
 	if !slices.Equal(got, []string{"C"}) {
 		t.Error(got)
 	}

@@ -19,9 +19,9 @@ import (
 // helperTimeout bounds how long a credential helper may take.
 const helperTimeout = time.Minute
 
-// Fetch adds variables to the environment, with their values from where they are kept. Each
+// ResolveReferences adds variables to the environment, with their values from where they are kept. Each
 // reference is env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS.
-func (e *Env) Fetch(ctx context.Context, from map[string]string) error {
+func (e *Env) ResolveReferences(ctx context.Context, from map[string]string) error {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(from)) {
 		value, err := e.Reference(ctx, from[name])
@@ -45,7 +45,7 @@ func (e *Env) Reference(ctx context.Context, ref string) (string, error) {
 	kind, rest, _ := strings.Cut(ref, ":")
 	switch kind {
 	case "env":
-		if value := e.Get(rest); value != "" {
+		if value := e.Lookup(rest); value != "" {
 			return value, nil
 		}
 		return "", fmt.Errorf("%s is not set", rest)
@@ -53,13 +53,13 @@ func (e *Env) Reference(ctx context.Context, ref string) (string, error) {
 		service, user, _ := strings.Cut(rest, "/")
 		return keyring.Get(service, user)
 	case "command":
-		return e.helper(ctx, strings.Fields(rest))
+		return e.runHelper(ctx, strings.Fields(rest))
 	}
 	return "", fmt.Errorf("%q is no kind of reference", kind)
 }
 
-// helper runs a credential helper, which prints a value. It runs without a shell.
-func (e *Env) helper(ctx context.Context, args []string) (string, error) {
+// runHelper runs a credential helper, which prints a value. It runs without a shell.
+func (e *Env) runHelper(ctx context.Context, args []string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, helperTimeout)
 	defer stop()
 	if len(args) == 0 {

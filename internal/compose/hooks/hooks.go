@@ -32,14 +32,14 @@ import (
 // Their /tmp is not that of the agent's commands, which could put something there
 // for them to trust.
 type Hooks struct {
-	Registry *hook.Registry    // nil when there are none
-	temp     string            // "" when there is no command and no URL
-	scratch  *diskfile.Scratch // temp
-	EnvFile  string            // where hooks leave variables for commands; "" when none can
+	Registry *hook.Registry       // nil when there are none
+	temp     string               // "" when there is no command and no URL
+	scratch  *diskfile.ScratchDir // temp
+	EnvFile  string               // where hooks leave variables for commands; "" when none can
 	mirror   *hookTranscript
 
-	boxes   []*sandbox.Sandbox
-	runners []*hook.Commands
+	sandboxes []*sandbox.Sandbox
+	runners   []*hook.Commands
 }
 
 // Options are what hooks are made from.
@@ -65,7 +65,7 @@ func Open(need *Options) (h *Hooks, err error) {
 			h.Close()
 		}
 	}()
-	if h.scratch, err = diskfile.OpenScratch(e.Get("TMPDIR"), "holdfast-hooks-", os.RemoveAll); err != nil {
+	if h.scratch, err = diskfile.OpenScratch(e.Lookup("TMPDIR"), "holdfast-hooks-", os.RemoveAll); err != nil {
 		return h, fmt.Errorf("temporary folder of the hooks: %w", err)
 	}
 	h.temp = settings.Resolve(h.scratch.Path)
@@ -92,8 +92,8 @@ func Open(need *Options) (h *Hooks, err error) {
 	return h, nil
 }
 
-// Follow has hooks that read the transcript get it from snapshot.
-func (h *Hooks) Follow(snapshot func() agent.Snapshot) {
+// SetSnapshot has hooks that read the transcript get it from snapshot.
+func (h *Hooks) SetSnapshot(snapshot func() agent.Snapshot) {
 	if h.mirror != nil {
 		h.mirror.snapshot = snapshot
 	}
@@ -107,7 +107,7 @@ func (h *Hooks) Attach(o *agent.Options) func(*agent.Agent) {
 	}
 	o.Hooks.TranscriptPath = h.mirror.mirror.Path()
 	o.TranscriptObservers = append(o.TranscriptObservers, h.mirror)
-	return func(a *agent.Agent) { h.Follow(a.Snapshot) }
+	return func(a *agent.Agent) { h.SetSnapshot(a.Snapshot) }
 }
 
 // variables makes the file in which hooks leave variables, when one of them can.
@@ -128,7 +128,7 @@ func (h *Hooks) variables(list []hook.Definition) error {
 // runner makes what runs commands and URLs.
 func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, error) {
 	s := need.Settings
-	o := hook.CommandsOptions{Project: s.Project, Environ: need.Env.Vars, EnvFile: h.EnvFile, Unheld: true}
+	o := hook.CommandsOptions{Project: s.Project, Environ: need.Env.Vars, EnvFile: h.EnvFile, NoSandbox: true}
 	for _, v := range s.HookURLs {
 		o.URLs = append(o.URLs, v.Value)
 	}
@@ -142,21 +142,21 @@ func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, erro
 	if err != nil {
 		return nil, err
 	}
-	r := &hookRunner{held: free, free: free, temp: h.temp, inside: h.temp, mirror: h.mirror}
-	if need.NoSandbox || !slices.ContainsFunc(list, wantsBox) {
+	r := &hookRunner{sandboxed: free, unsandboxed: free, temp: h.temp, inside: h.temp, mirror: h.mirror}
+	if need.NoSandbox || !slices.ContainsFunc(list, needsSandbox) {
 		return s.PinHooks(r), nil
 	}
-	o.Unheld = false
+	o.NoSandbox = false
 	for _, d := range list {
 		box := &o.Read
 		write := s.HookAccess(&d) == "write"
 		if write {
 			box = &o.Write
 		}
-		if !wantsBox(d) || *box != nil {
+		if !needsSandbox(d) || *box != nil {
 			continue
 		}
-		if *box, err = h.box(need, write); err != nil {
+		if *box, err = h.sandboxFor(need, write); err != nil {
 			return nil, err
 		}
 		r.inside = insideTemp(*box, h.temp)
@@ -164,7 +164,7 @@ func (h *Hooks) runner(need *Options, list []hook.Definition) (hook.Runner, erro
 	if h.EnvFile != "" {
 		o.EnvFile = filepath.Join(r.inside, filepath.Base(h.EnvFile))
 	}
-	r.held, err = h.commands(&o)
+	r.sandboxed, err = h.commands(&o)
 	return s.PinHooks(r), err
 }
 
@@ -177,14 +177,14 @@ func (h *Hooks) commands(o *hook.CommandsOptions) (*hook.Commands, error) {
 	return c, nil
 }
 
-// wantsBox reports whether a hook runs in a sandbox.
-func wantsBox(d hook.Definition) bool {
+// needsSandbox reports whether a hook runs in a sandbox.
+func needsSandbox(d hook.Definition) bool {
 	return d.Type() == "command" && d.Sandbox != "off"
 }
 
-// box opens a sandbox for hooks: as that of the agent's commands, and without write
+// sandboxFor opens a sandbox for hooks: as that of the agent's commands, and without write
 // only their /tmp may be written.
-func (h *Hooks) box(need *Options, write bool) (*sandbox.Sandbox, error) {
+func (h *Hooks) sandboxFor(need *Options, write bool) (*sandbox.Sandbox, error) {
 	e := need.Env
 	home, err := e.Home()
 	if err != nil {
@@ -201,13 +201,13 @@ func (h *Hooks) box(need *Options, write bool) (*sandbox.Sandbox, error) {
 		checkers = append(checkers, only)
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
-		Folders: need.Folders, Home: e.UserHome(), State: []string{home}, Temp: h.temp, Contained: need.Contained,
-		Quarantine: string(quarantine.Of(home)), NamespacesFile: filepath.Join(home, "namespaces"),
+		Folders: need.Folders, Home: e.UserHome(), State: []string{home}, Temp: h.temp, InContainer: need.Contained,
+		Quarantine: string(quarantine.Open(home)), NamespacesFile: filepath.Join(home, "namespaces"),
 	})
 	if err != nil {
 		return nil, env.NoSandbox(err)
 	}
-	h.boxes = append(h.boxes, box)
+	h.sandboxes = append(h.sandboxes, box)
 	return box, nil
 }
 
@@ -229,7 +229,7 @@ func (h *Hooks) Close() {
 	for _, c := range h.runners {
 		_ = c.Close() // again, when the registry has closed it
 	}
-	for _, box := range h.boxes {
+	for _, box := range h.sandboxes {
 		_ = box.Close()
 	}
 	if h.mirror != nil {
@@ -242,31 +242,31 @@ func (h *Hooks) Close() {
 
 // hookRunner tells commands of their files by the names that they see.
 type hookRunner struct {
-	held, free   *hook.Commands // one, when there is no sandbox
-	temp, inside string
-	mirror       *hookTranscript
+	sandboxed, unsandboxed *hook.Commands // one, when there is no sandbox
+	temp, inside           string
+	mirror                 *hookTranscript
 }
 
 // Close ends what commands still do that went on by themselves.
 func (r *hookRunner) Close() error {
-	if r.held == r.free {
-		return r.free.Close()
+	if r.sandboxed == r.unsandboxed {
+		return r.unsandboxed.Close()
 	}
-	return errors.Join(r.held.Close(), r.free.Close())
+	return errors.Join(r.sandboxed.Close(), r.unsandboxed.Close())
 }
 
 // Run implements [hook.Runner].
-func (r *hookRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.Answer, error) {
+func (r *hookRunner) Run(ctx context.Context, d *hook.Definition, in *hook.Input) (hook.RunResult, error) {
 	if err := r.mirror.ready(); err != nil {
-		return hook.Answer{}, err
+		return hook.RunResult{}, err
 	}
-	if !wantsBox(*d) || r.held == r.free {
-		return r.free.Run(ctx, d, in)
+	if !needsSandbox(*d) || r.sandboxed == r.unsandboxed {
+		return r.unsandboxed.Run(ctx, d, in)
 	}
 	if rest, ok := strings.CutPrefix(in.TranscriptPath, r.temp+"/"); ok {
 		inside := *in
 		inside.TranscriptPath = filepath.Join(r.inside, rest)
 		in = &inside
 	}
-	return r.held.Run(ctx, d, in)
+	return r.sandboxed.Run(ctx, d, in)
 }

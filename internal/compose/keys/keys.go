@@ -37,8 +37,8 @@ const keyringTimeout = 60 * time.Second
 
 // The places of keys.
 const (
-	InKeyring = "keyring"
-	InFile    = "file"
+	StoreKeyring = "keyring"
+	StoreFile    = "file"
 )
 
 // Keys are the keys of one HOLDFAST_HOME. It is not safe for concurrent use.
@@ -50,17 +50,17 @@ type Keys struct {
 // Entry says where a key is.
 type Entry struct {
 	Provider string    `json:"provider"`
-	Place    string    `json:"place"` // InKeyring or InFile
-	At       time.Time `json:"at"`
+	Store    string    `json:"place"` // StoreKeyring or StoreFile
+	StoredAt time.Time `json:"at"`
 }
 
 type document struct {
-	Keys map[string]kept `json:"keys"`
+	Keys map[string]storedKey `json:"keys"`
 }
 
-type kept struct {
+type storedKey struct {
 	Place string    `json:"place"`
-	Key   string    `json:"key,omitempty"` // of InFile
+	Key   string    `json:"key,omitempty"` // of StoreFile
 	At    time.Time `json:"at"`
 }
 
@@ -74,7 +74,7 @@ func (k *Keys) File() string { return k.file }
 
 // read reads the file; without one there are no keys. One that others may read or write is refused.
 func (k *Keys) read() (document, error) {
-	d := document{Keys: map[string]kept{}}
+	d := document{Keys: map[string]storedKey{}}
 	info, err := os.Stat(k.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, nil
@@ -109,8 +109,8 @@ func (k *Keys) write(d document) error {
 	return diskfile.Write(k.file, append(b, '\n'))
 }
 
-// Place says where the key of a provider is, or "".
-func (k *Keys) Place(provider string) (string, error) {
+// Location says where the key of a provider is, or "".
+func (k *Keys) Location(provider string) (string, error) {
 	d, err := k.read()
 	return d.Keys[provider].Place, err
 }
@@ -124,10 +124,10 @@ func (k *Keys) Find(provider string) (key string, err error) {
 	switch e := d.Keys[provider]; e.Place {
 	case "":
 		return "", nil
-	case InFile:
+	case StoreFile:
 		return e.Key, nil
-	case InKeyring:
-		key, err = bounded(func() (string, error) { return keyring.Get(service, k.user(provider)) })
+	case StoreKeyring:
+		key, err = withTimeout(func() (string, error) { return keyring.Get(service, k.user(provider)) })
 		if err != nil {
 			return "", &outcome.Failure{
 				Message: fmt.Sprintf("the key of %s is in the keyring, which does not give it: %v", provider, err), Cause: err, Result: outcome.Usage,
@@ -140,9 +140,9 @@ func (k *Keys) Find(provider string) (key string, err error) {
 	}
 }
 
-// Keep keeps the key of a provider and says where: in the keyring when there is one and inFile is
+// Store keeps the key of a provider and says where: in the keyring when there is one and inFile is
 // false, else in the file.
-func (k *Keys) Keep(provider, key string, inFile bool, now time.Time) (place string, err error) {
+func (k *Keys) Store(provider, key string, inFile bool, now time.Time) (place string, err error) {
 	unlock, err := k.lock()
 	if err != nil {
 		return "", err
@@ -152,14 +152,14 @@ func (k *Keys) Keep(provider, key string, inFile bool, now time.Time) (place str
 	if err != nil {
 		return "", err
 	}
-	e := kept{Place: InFile, Key: key, At: now.UTC().Truncate(time.Second)}
+	e := storedKey{Place: StoreFile, Key: key, At: now.UTC().Truncate(time.Second)}
 	if !inFile && k.HasKeyring() {
-		_, err := bounded(func() (string, error) { return "", keyring.Set(service, k.user(provider), key) })
+		_, err := withTimeout(func() (string, error) { return "", keyring.Set(service, k.user(provider), key) })
 		if err == nil {
-			e.Place, e.Key = InKeyring, ""
+			e.Place, e.Key = StoreKeyring, ""
 		}
 	}
-	if old := d.Keys[provider]; old.Place == InKeyring && e.Place == InFile {
+	if old := d.Keys[provider]; old.Place == StoreKeyring && e.Place == StoreFile {
 		k.forget(provider)
 	}
 	d.Keys[provider] = e
@@ -184,7 +184,7 @@ func (k *Keys) Remove(provider string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	if e.Place == InKeyring {
+	if e.Place == StoreKeyring {
 		if err := k.forget(provider); err != nil && !errors.Is(err, keyring.ErrNotFound) {
 			return false, &outcome.Failure{
 				Message: fmt.Sprintf("the key of %s cannot be taken out of the keyring: %v", provider, err), Cause: err, Result: outcome.Failed,
@@ -197,7 +197,7 @@ func (k *Keys) Remove(provider string) (bool, error) {
 }
 
 func (k *Keys) forget(provider string) error {
-	_, err := bounded(func() (string, error) { return "", keyring.Delete(service, k.user(provider)) })
+	_, err := withTimeout(func() (string, error) { return "", keyring.Delete(service, k.user(provider)) })
 	return err
 }
 
@@ -206,7 +206,7 @@ func (k *Keys) List() ([]Entry, error) {
 	d, err := k.read()
 	list := []Entry{}
 	for _, name := range slices.Sorted(maps.Keys(d.Keys)) {
-		list = append(list, Entry{Provider: name, Place: d.Keys[name].Place, At: d.Keys[name].At})
+		list = append(list, Entry{Provider: name, Store: d.Keys[name].Place, StoredAt: d.Keys[name].At})
 	}
 	return list, err
 }
@@ -233,8 +233,8 @@ func (k *Keys) HasKeyring() bool {
 	return true
 }
 
-// bounded calls a keyring, which can hang.
-func bounded(call func() (string, error)) (string, error) {
+// withTimeout calls a keyring, which can hang.
+func withTimeout(call func() (string, error)) (string, error) {
 	type answer struct {
 		text string
 		err  error

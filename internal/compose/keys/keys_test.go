@@ -34,8 +34,8 @@ func TestFile(t *testing.T) {
 	if ok, err := k.Remove("groq"); ok || err != nil {
 		t.Error(ok, err)
 	}
-	place, err := k.Keep("groq", "made-up", false, now)
-	if place != InFile || err != nil {
+	place, err := k.Store("groq", "made-up", false, now)
+	if place != StoreFile || err != nil {
 		t.Fatal(place, err)
 	}
 	info, err := os.Stat(k.File())
@@ -45,7 +45,7 @@ func TestFile(t *testing.T) {
 	if key, err := k.Find("groq"); key != "made-up" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
-	if list, err := k.List(); err != nil || len(list) != 1 || list[0] != (Entry{"groq", InFile, now}) {
+	if list, err := k.List(); err != nil || len(list) != 1 || list[0] != (Entry{"groq", StoreFile, now}) {
 		t.Errorf("%v, %v", list, err)
 	}
 	if err := os.Chmod(k.File(), 0o640); err != nil {
@@ -72,7 +72,7 @@ func TestKeepAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			if _, err := Open(home, getenv).Keep(fmt.Sprint("p", i), "made-up", true, now); err != nil {
+			if _, err := Open(home, getenv).Store(fmt.Sprint("p", i), "made-up", true, now); err != nil {
 				t.Error(err)
 			}
 		})
@@ -105,7 +105,7 @@ func TestKeyring(t *testing.T) {
 	k := open(t, "tcp:host=127.0.0.1,port=1")
 	other := open(t, "tcp:host=127.0.0.1,port=1")
 	for _, x := range []*Keys{k, other} {
-		if place, err := x.Keep("groq", "key in "+x.home, false, now); place != InKeyring || err != nil {
+		if place, err := x.Store("groq", "key in "+x.home, false, now); place != StoreKeyring || err != nil {
 			t.Fatal(place, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestKeyring(t *testing.T) {
 	if key, err := k.Find("groq"); key != "key in "+k.home || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
-	if place, err := k.Keep("groq", "in the file", true, now); place != InFile || err != nil {
+	if place, err := k.Store("groq", "in the file", true, now); place != StoreFile || err != nil {
 		t.Error(place, err)
 	}
 	if _, err := keyring.Get(service, k.user("groq")); !errors.Is(err, keyring.ErrNotFound) {
@@ -129,7 +129,7 @@ func TestKeyring(t *testing.T) {
 	}
 	keyring.MockInitWithError(errors.New("locked"))
 	defer keyring.MockInit()
-	if place, err := other.Keep("groq", "k", false, now); place != InFile || err != nil {
+	if place, err := other.Store("groq", "k", false, now); place != StoreFile || err != nil {
 		t.Error(place, err)
 	}
 }
@@ -138,7 +138,7 @@ func TestKeyring(t *testing.T) {
 func TestKeyringFails(t *testing.T) {
 	keyring.MockInit()
 	k := open(t, "tcp:host=127.0.0.1,port=1")
-	if _, err := k.Keep("xai", "k", false, now); err != nil {
+	if _, err := k.Store("xai", "k", false, now); err != nil {
 		t.Fatal(err)
 	}
 	keyring.MockInitWithError(errors.New("locked"))

@@ -27,9 +27,9 @@ type Endpoint struct {
 	local bool // it is a program of this machine
 }
 
-// Own reports whether the server is the provider's by the settings or by the table: keys that are
+// IsOfficial reports whether the server is the provider's by the settings or by the table: keys that are
 // kept are sent only there.
-func (at *Endpoint) Own() bool { return at.own }
+func (at *Endpoint) IsOfficial() bool { return at.own }
 
 // Resolve finds where a provider is asked, and with which key. baseURL, when it is not empty,
 // goes before the environment and the settings. The error says what is missing.
@@ -37,8 +37,8 @@ func Resolve(ctx context.Context, e *env.Env, provider, baseURL string, rules *s
 	return resolve(ctx, e, provider, provider, baseURL, rules, false)
 }
 
-// Locate is Resolve for those who call nobody: the key is neither fetched nor missed.
-func Locate(e *env.Env, provider string, rules *settings.Settings) (*Endpoint, error) {
+// EndpointOf is Resolve for those who call nobody: the key is neither fetched nor missed.
+func EndpointOf(e *env.Env, provider string, rules *settings.Settings) (*Endpoint, error) {
 	return resolve(context.Background(), e, provider, provider, "", rules, true)
 }
 
@@ -51,8 +51,8 @@ func resolve(ctx context.Context, e *env.Env, where, provider, baseURL string, r
 	}
 	known, _ := providers.Lookup(provider)
 	at.API, at.BaseURL = api, own
-	if known.BaseEnv != "" && e.Get(known.BaseEnv) != "" {
-		at.BaseURL = e.Get(known.BaseEnv)
+	if known.BaseEnv != "" && e.Lookup(known.BaseEnv) != "" {
+		at.BaseURL = e.Lookup(known.BaseEnv)
 	}
 	if baseURL != "" {
 		at.BaseURL = baseURL
@@ -70,7 +70,7 @@ func resolve(ctx context.Context, e *env.Env, where, provider, baseURL string, r
 		return nil, err
 	}
 	if at.Key == "" && !noKey && known.KeyEnv != "" && !known.Local && providers.SameServer(at.BaseURL, known.BaseURL) {
-		return nil, noKeyOf(&known, &p)
+		return nil, missingKeyError(&known, &p)
 	}
 	return at, nil
 }
@@ -89,8 +89,8 @@ func keyVariable(provider string, p *settings.Provider) string {
 	return known.KeyEnv
 }
 
-// Kept reports whether a key of a provider is found without the environment.
-func Kept(e *env.Env, provider string, rules *settings.Settings) bool {
+// HasStoredKey reports whether a key of a provider is found without the environment.
+func HasStoredKey(e *env.Env, provider string, rules *settings.Settings) bool {
 	ref := modelsOf(rules).Providers[provider].APIKey.Value
 	if ref != "" && !strings.HasPrefix(ref, "env:") {
 		return true
@@ -99,7 +99,7 @@ func Kept(e *env.Env, provider string, rules *settings.Settings) bool {
 	if err != nil {
 		return false
 	}
-	place, err := k.Place(provider)
+	place, err := k.Location(provider)
 	return err == nil && place != ""
 }
 
@@ -109,14 +109,14 @@ func Keys(e *env.Env) (*keys.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keys.Open(home, e.Get), nil
+	return keys.Open(home, e.Lookup), nil
 }
 
 // fetchKey looks for the key: in the environment, then where the settings say.
 func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provider, noKey bool) error {
 	ref := p.APIKey.Value
 	if variable := keyVariable(at.Provider, p); variable != "" {
-		if at.Key = e.Get(variable); at.Key != "" {
+		if at.Key = e.Lookup(variable); at.Key != "" {
 			at.KeySource = variable
 			return nil
 		}
@@ -125,7 +125,7 @@ func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provid
 		return nil
 	}
 	if ref == "" || strings.HasPrefix(ref, "env:") {
-		return at.keptKey(e, noKey)
+		return at.storedKey(e, noKey)
 	}
 	at.KeySource, _, _ = strings.Cut(ref, ":")
 	if noKey {
@@ -135,19 +135,19 @@ func (at *Endpoint) fetchKey(ctx context.Context, e *env.Env, p *settings.Provid
 	if at.Key, err = e.Reference(ctx, ref); err != nil {
 		return &outcome.Failure{
 			Message: fmt.Sprintf("the key of %s: %s: %v", at.Provider, ref, err), Cause: err, Result: outcome.Usage,
-			Advice: "see that it is there, or change apiKey in " + settings.Where(p.APIKey.Origin),
+			Advice: "see that it is there, or change apiKey in " + settings.OriginText(p.APIKey.Origin),
 		}
 	}
 	return nil
 }
 
-// keptKey looks for the key that the person has logged in with.
-func (at *Endpoint) keptKey(e *env.Env, noKey bool) error {
+// storedKey looks for the key that the person has logged in with.
+func (at *Endpoint) storedKey(e *env.Env, noKey bool) error {
 	k, err := Keys(e)
 	if err != nil {
 		return nil //nolint:nilerr // without a home nothing is kept
 	}
-	place, err := k.Place(at.Provider)
+	place, err := k.Location(at.Provider)
 	if err != nil || place == "" {
 		return err
 	}
@@ -157,8 +157,8 @@ func (at *Endpoint) keptKey(e *env.Env, noKey bool) error {
 	return err
 }
 
-// noKeyOf is the failure of a provider that wants a key where there is none.
-func noKeyOf(known *providers.Provider, p *settings.Provider) error {
+// missingKeyError is the failure of a provider that wants a key where there is none.
+func missingKeyError(known *providers.Provider, p *settings.Provider) error {
 	return outcome.Invalid("there is no key for "+known.Name, fmt.Sprintf("holdfast login %s, or set %s; keys are made at %s", known.Name, keyVariable(known.Name, p), known.KeyPage))
 }
 

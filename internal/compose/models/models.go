@@ -41,7 +41,7 @@ type Choice struct {
 // Default is the model that is used when nobody names one: HOLDFAST_MODEL, then that of the
 // settings, or "".
 func Default(e *env.Env, rules *settings.Settings) string {
-	name := e.Get("HOLDFAST_MODEL")
+	name := e.Lookup("HOLDFAST_MODEL")
 	if name == "" && rules != nil {
 		name = rules.Models.Model.Value
 	}
@@ -53,10 +53,10 @@ func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (
 	where, name := "--model", c.Model
 	if name == "" {
 		if name = Default(e, rules); name == "" {
-			return nil, NoModel("no model is named")
+			return nil, ErrNoModel("no model is named")
 		}
-		if where = "HOLDFAST_MODEL"; e.Get(where) == "" {
-			where = settings.Where(rules.Models.Model.Origin)
+		if where = "HOLDFAST_MODEL"; e.Lookup(where) == "" {
+			where = settings.OriginText(rules.Models.Model.Origin)
 		}
 	}
 	m := &Models{}
@@ -74,8 +74,8 @@ func Open(ctx context.Context, e *env.Env, c Choice, rules *settings.Settings) (
 	return m, err
 }
 
-// NoModel is the failure of what needs a model where nobody names one.
-func NoModel(message string) error {
+// ErrNoModel is the failure of what needs a model where nobody names one.
+func ErrNoModel(message string) error {
 	return outcome.Invalid(message, `holdfast init sets one up for all runs; --model anthropic/claude-sonnet-4-6 or HOLDFAST_MODEL names one for this; "holdfast demo" needs none`)
 }
 

@@ -55,7 +55,7 @@ func TestResolve(t *testing.T) {
 			e := &env.Env{Vars: append(tt.vars, "PATH=/usr/bin:/bin")}
 			at, err := Resolve(t.Context(), e, tt.provider, tt.base, rules(t, ours))
 			if tt.fails != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.fails) || outcome.Hint(err) == "" || outcome.Of(err) != outcome.Usage {
+				if err == nil || !strings.Contains(err.Error(), tt.fails) || outcome.Hint(err) == "" || outcome.FromError(err) != outcome.Usage {
 					t.Errorf("%v, hint %s", err, outcome.Hint(err))
 				}
 				return
@@ -156,7 +156,7 @@ func TestNoKeyIsFetched(t *testing.T) {
 	if _, err := Open(t.Context(), &env.Env{}, Choice{Model: "groq/x", NoKey: true}, nil); err != nil {
 		t.Error(err)
 	}
-	if Kept(&env.Env{}, "openai", nil) || KeyVariable("groq", nil) != "GROQ_API_KEY" {
+	if HasStoredKey(&env.Env{}, "openai", nil) || KeyVariable("groq", nil) != "GROQ_API_KEY" {
 		t.Error("keys without settings")
 	}
 }

@@ -53,7 +53,7 @@ func (l *AccessLog) open() (*audit.AccessLog, error) {
 		return nil, err
 	}
 	l.store, l.trail = store, &Trail{Dir: dir, Clock: l.env.Clock}
-	l.log = audit.NewAccessLog(session.New(store, &session.Options{Clock: l.env.Clock, Witness: l.trail}), env.Account())
+	l.log = audit.NewAccessLog(session.New(store, &session.Options{Clock: l.env.Clock, AppendObserver: l.trail}), env.Account())
 	return l.log, nil
 }
 
@@ -82,7 +82,7 @@ func OpenAccess(e *env.Env) (s *session.Sessions, dir string, done func(), err e
 		return nil, "", nil, err
 	}
 	log := filepath.Join(dir, "log")
-	if _, err := os.Stat(log); errors.Is(err, os.ErrNotExist) && !hasLeaves(dir) {
+	if _, err := os.Stat(log); errors.Is(err, os.ErrNotExist) && !trailExists(dir) {
 		return nil, "", nil, &outcome.Failure{
 			Message: "nobody has logged in to the daemon of this home, or made a token", Result: outcome.NotFound, Cause: session.ErrNotFound,
 			Advice: "holdfast daemon open, or holdfast daemon token create",
@@ -95,8 +95,8 @@ func OpenAccess(e *env.Env) (s *session.Sessions, dir string, done func(), err e
 	return session.New(store, &session.Options{Clock: e.Clock}), dir, func() { _ = store.Close() }, nil
 }
 
-// hasLeaves reports whether a trail has begun in a folder.
-func hasLeaves(dir string) bool {
+// trailExists reports whether a trail has begun in a folder.
+func trailExists(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "leaves"))
 	return err == nil
 }

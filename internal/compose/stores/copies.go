@@ -16,7 +16,7 @@ import (
 
 // copies are all that this home keeps of a store's sessions beside it, for erasing and
 // deleting. What is kept there and is not among them is in homeEntries with the reason.
-func copies(e *env.Env, ref Ref, store session.Store) ([]session.CopyHolder, error) {
+func copies(e *env.Env, ref Ref, store session.Store) ([]session.ExternalCopies, error) {
 	if ref.InMemory() {
 		return nil, nil
 	}
@@ -24,12 +24,12 @@ func copies(e *env.Env, ref Ref, store session.Store) ([]session.CopyHolder, err
 	if err != nil {
 		return nil, nil //nolint:nilerr // without a home nothing is kept there
 	}
-	path, err := Beside(e, ref, "index")
+	path, err := LocalDir(e, ref, "index")
 	if err != nil {
 		return nil, err
 	}
-	list := []session.CopyHolder{
-		&outputs.Holder{Dir: filepath.Join(home, "output"), Store: ref.Name, Sealer: sealer(ref, store)},
+	list := []session.ExternalCopies{
+		&outputs.Eraser{Dir: filepath.Join(home, "output"), Store: ref.Name, Sealer: sealer(ref, store)},
 		&exportHolder{filepath.Join(home, "exports"), ref.Name},
 	}
 	for _, path := range []string{path + ".db", path + "-opened.db"} {
@@ -40,7 +40,7 @@ func copies(e *env.Env, ref Ref, store session.Store) ([]session.CopyHolder, err
 
 // sealer is what seals beside a sealed store, or nil.
 func sealer(ref Ref, store session.Store) outputs.Sealer {
-	if !ref.Sealed {
+	if !ref.Encrypted {
 		return nil
 	}
 	s, _ := session.As[outputs.Sealer](store)
@@ -54,20 +54,20 @@ type indexHolder struct {
 	store session.Store
 }
 
-// Find implements [session.CopyHolder].
-func (h *indexHolder) Find(_ context.Context, e *session.Erasing) ([]session.HeldCopy, error) {
+// Find implements [session.ExternalCopies].
+func (h *indexHolder) Find(_ context.Context, e *session.Erasing) ([]session.ExternalCopy, error) {
 	if !h.there() || !e.Changed {
 		return nil, nil
 	}
-	return []session.HeldCopy{{Session: e.Session, What: "index", Place: h.path}}, nil
+	return []session.ExternalCopy{{Session: e.Session, Kind: "index", Path: h.path}}, nil
 }
 
-// Erase implements [session.CopyHolder].
+// Erase implements [session.ExternalCopies].
 func (h *indexHolder) Erase(ctx context.Context, e *session.Erasing) error {
 	return h.Forget(ctx, e.Session, nil)
 }
 
-// Forget implements [session.CopyHolder].
+// Forget implements [session.ExternalCopies].
 func (h *indexHolder) Forget(ctx context.Context, id string, _ iter.Seq2[session.Record, error]) error {
 	if !h.there() {
 		return nil

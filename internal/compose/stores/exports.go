@@ -29,7 +29,7 @@ type exportNote struct {
 	name string // of the note's own file
 }
 
-// exportHolder erases exports. It implements [session.CopyHolder].
+// exportHolder erases exports. It implements [session.ExternalCopies].
 type exportHolder struct{ dir, store string }
 
 // NoteExport notes where an export is, so that erasing finds it, before the file appears there.
@@ -117,8 +117,8 @@ func (h *exportHolder) notes(id string) (list []exportNote, _ error) {
 	return list, nil
 }
 
-// held are the exports that have what is erased, with why one stays.
-func (h *exportHolder) held(e *session.Erasing) (list []exportNote, why []string, _ error) {
+// affected are the exports that have what is erased, with why one stays.
+func (h *exportHolder) affected(e *session.Erasing) (list []exportNote, why []string, _ error) {
 	if e.Mask == nil && !e.Changed {
 		return nil, nil, nil
 	}
@@ -150,18 +150,18 @@ func (h *exportHolder) held(e *session.Erasing) (list []exportNote, why []string
 	return list, why, nil
 }
 
-// Find implements [session.CopyHolder].
-func (h *exportHolder) Find(_ context.Context, e *session.Erasing) (list []session.HeldCopy, _ error) {
-	found, why, err := h.held(e)
+// Find implements [session.ExternalCopies].
+func (h *exportHolder) Find(_ context.Context, e *session.Erasing) (list []session.ExternalCopy, _ error) {
+	found, why, err := h.affected(e)
 	for i, n := range found {
-		list = append(list, session.HeldCopy{Session: e.Session, What: "export", Place: n.File, Stays: why[i]})
+		list = append(list, session.ExternalCopy{Session: e.Session, Kind: "export", Path: n.File, Stays: why[i]})
 	}
 	return list, err
 }
 
-// Erase implements [session.CopyHolder].
+// Erase implements [session.ExternalCopies].
 func (h *exportHolder) Erase(_ context.Context, e *session.Erasing) error {
-	found, why, err := h.held(e)
+	found, why, err := h.affected(e)
 	for i, n := range found {
 		if why[i] != "" {
 			continue
@@ -176,7 +176,7 @@ func (h *exportHolder) Erase(_ context.Context, e *session.Erasing) error {
 	return err
 }
 
-// Forget implements [session.CopyHolder]. What was exported outlives its session, as it is
+// Forget implements [session.ExternalCopies]. What was exported outlives its session, as it is
 // made for that: only the notes go.
 func (h *exportHolder) Forget(_ context.Context, id string, _ iter.Seq2[session.Record, error]) error {
 	notes, err := h.notes(id)

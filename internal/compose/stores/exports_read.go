@@ -17,7 +17,7 @@ import (
 // An export is read in pieces, so that a long one takes no more memory than a short one. A match
 // longer than exportOverlap may be missed where two pieces meet.
 const (
-	exportPiece   = 4 << 20
+	exportChunk   = 4 << 20
 	exportOverlap = 1 << 20
 	exportLine    = 16 << 20 // a longer line is no record; it is read as a JSON document
 )
@@ -50,7 +50,7 @@ func readExport(e *session.Erasing, path string) (masked bool, sum string, err e
 
 // masksText reports whether the mask finds something in a text, as it is or as HTML escapes it.
 func masksText(e *session.Erasing, r io.Reader) (bool, error) {
-	piece := make([]byte, 0, exportPiece)
+	piece := make([]byte, 0, exportChunk)
 	for {
 		n, err := io.ReadFull(r, piece[len(piece):cap(piece)])
 		piece = piece[:len(piece)+n]

@@ -27,7 +27,7 @@ func TestExportsAreErased(t *testing.T) {
 	h := &exportHolder{filepath.Join(dir, "home", "exports"), "file:" + dir}
 	for name, text := range map[string]string{
 		"raw.txt": secret, "lines.jsonl": `{"n":1}` + "\n" + `{"text":` + string(quoted) + "}\n", "page.html": "<p>a &#34;b&#34; &lt;c&gt;</p>",
-		"long.txt": strings.Repeat("some text\n", exportPiece/10-1) + secret, "document.json": "{\n \"a\": [1, {\"b\": " + string(quoted) + "}]\n}\n",
+		"long.txt": strings.Repeat("some text\n", exportChunk/10-1) + secret, "document.json": "{\n \"a\": [1, {\"b\": " + string(quoted) + "}]\n}\n",
 		"long.json": `{"a": "` + strings.Repeat("x", exportLine) + `", "b": ` + string(quoted) + `}`, "name.json": "{\n" + string(quoted) + ": 1}",
 		"other.txt": "nothing of it", "changed.txt": secret, "evidence.csv": secret, "parent.txt": secret,
 	} {

@@ -25,20 +25,20 @@ func Search(ctx context.Context, e *env.Env, ref Ref, store session.Store, q ses
 
 // searcher is the store's own index, or that of this home. done closes it.
 func searcher(ctx context.Context, e *env.Env, ref Ref, store session.Store, plain bool) (s session.Searcher, done func(), err error) {
-	if ref.Sealed && !plain {
+	if ref.Encrypted && !plain {
 		return nil, nil, &outcome.Failure{
 			Message: "an index would hold the words of an encrypted store as they are", Result: outcome.Usage, Cause: session.ErrUnsupported,
 			Advice: "allow that with --plain-index",
 		}
 	}
-	if s, ok := session.As[session.Searcher](store); ok && !ref.Sealed {
+	if s, ok := session.As[session.Searcher](store); ok && !ref.Encrypted {
 		return s, func() {}, nil
 	}
-	path, err := Beside(e, ref, "index")
+	path, err := LocalDir(e, ref, "index")
 	if err != nil {
 		return nil, nil, err
 	}
-	if ref.Sealed { // without the key the index cannot read anything, and must not note that
+	if ref.Encrypted { // without the key the index cannot read anything, and must not note that
 		path += "-opened"
 	}
 	x, err := search.Open(ctx, path+".db", store)

@@ -20,13 +20,13 @@ import (
 // open opens a store, whichever it is; with wait its calls wait for it while it is away.
 func open(ctx context.Context, e *env.Env, ref Ref, wait *retry.Options) (session.Store, error) {
 	var key *encrypted.Key
-	if ref.Sealed {
+	if ref.Encrypted {
 		var err error
 		if key, err = storeKey(e); err != nil {
 			return nil, err
 		}
 	}
-	store, err := openPlain(ctx, ref, wait)
+	store, err := openUnencrypted(ctx, ref, wait)
 	if err != nil || key == nil {
 		return store, err
 	}
@@ -38,8 +38,8 @@ func open(ctx context.Context, e *env.Env, ref Ref, wait *retry.Options) (sessio
 	return sealed, nil
 }
 
-func openPlain(ctx context.Context, ref Ref, wait *retry.Options) (session.Store, error) {
-	store, err := openAsIs(ctx, ref, wait != nil)
+func openUnencrypted(ctx context.Context, ref Ref, wait *retry.Options) (session.Store, error) {
+	store, err := openRaw(ctx, ref, wait != nil)
 	if err != nil || wait == nil || ref.InMemory() {
 		return store, err
 	}
@@ -50,9 +50,9 @@ func openPlain(ctx context.Context, ref Ref, wait *retry.Options) (session.Store
 	return retry.New(store, &o), nil
 }
 
-// openAsIs opens a store that does not wait; waits: what it would wait by itself is
+// openRaw opens a store that does not wait; waits: what it would wait by itself is
 // waited for around it.
-func openAsIs(ctx context.Context, ref Ref, waits bool) (session.Store, error) {
+func openRaw(ctx context.Context, ref Ref, waits bool) (session.Store, error) {
 	switch ref.Scheme {
 	case "sqlite":
 		return asStore(sqlite.Open(ref.path(), nil))
@@ -76,7 +76,7 @@ func asStore[S session.Store](s S, err error) (session.Store, error) {
 // keychain:NAME, else HOLDFAST_STORE_PASSPHRASE. HOLDFAST_STORE_RECIPIENTS are others
 // who can open what is made from now on.
 func storeKey(e *env.Env) (*encrypted.Key, error) {
-	name, words := e.Get("HOLDFAST_STORE_KEY"), e.Get("HOLDFAST_STORE_PASSPHRASE")
+	name, words := e.Lookup("HOLDFAST_STORE_KEY"), e.Lookup("HOLDFAST_STORE_PASSPHRASE")
 	var key *encrypted.Key
 	var err error
 	chain, inChain := strings.CutPrefix(name, "keychain:")
@@ -96,7 +96,7 @@ func storeKey(e *env.Env) (*encrypted.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	if more := strings.FieldsFunc(e.Get("HOLDFAST_STORE_RECIPIENTS"), func(r rune) bool { return r == ',' || r == ' ' }); len(more) > 0 {
+	if more := strings.FieldsFunc(e.Lookup("HOLDFAST_STORE_RECIPIENTS"), func(r rune) bool { return r == ',' || r == ' ' }); len(more) > 0 {
 		return key.WithRecipients(more...)
 	}
 	return key, nil
@@ -105,7 +105,7 @@ func storeKey(e *env.Env) (*encrypted.Key, error) {
 // mirrored puts the store that HOLDFAST_MIRROR names behind another one: it gets what is
 // appended, later, and what it lacks. The returned store closes both.
 func mirrored(ctx context.Context, e *env.Env, ref Ref, store session.Store) (session.Store, error) {
-	text := e.Get("HOLDFAST_MIRROR")
+	text := e.Lookup("HOLDFAST_MIRROR")
 	if text == "" {
 		return store, nil
 	}
@@ -137,7 +137,7 @@ func Wait(e *env.Env, setting *time.Duration) (time.Duration, error) {
 	if setting != nil {
 		d = *setting
 	}
-	if v := e.Get("HOLDFAST_STORE_WAIT"); v != "" {
+	if v := e.Lookup("HOLDFAST_STORE_WAIT"); v != "" {
 		var err error
 		if d, err = time.ParseDuration(v); err != nil || d < 0 {
 			return 0, outcome.Invalid(fmt.Sprintf("HOLDFAST_STORE_WAIT: %q is not a time", v), "write 30s or 5m; 0 does not wait")
@@ -155,7 +155,7 @@ func Patient(e *env.Env) (*retry.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &retry.Options{For: d, Changed: func(err error, after time.Duration) {
+	return &retry.Options{Timeout: d, Changed: func(err error, after time.Duration) {
 		if err != nil {
 			e.Warn("waiting for the store, up to %s: %v", max(d, 0), err)
 		} else {

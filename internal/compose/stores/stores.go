@@ -29,9 +29,9 @@ import (
 
 // Options say what goes around a store.
 type Options struct {
-	Witness func(session.Witness) session.Witness // one more, made of the trail's
-	Mirror  bool                                  // HOLDFAST_MIRROR gets a copy of what is appended
-	Wait    *retry.Options                        // how calls wait for a store that is away; nil: they do not
+	WrapWitness func(session.AppendObserver) session.AppendObserver // one more, made of the trail's
+	Mirror      bool                                                // HOLDFAST_MIRROR gets a copy of what is appended
+	Wait        *retry.Options                                      // how calls wait for a store that is away; nil: they do not
 }
 
 // Store is an open store.
@@ -58,7 +58,7 @@ func Open(ctx context.Context, e *env.Env, url string, with *Options) (*Store, e
 	if err != nil {
 		return nil, err
 	}
-	return around(ctx, e, ref, store, with)
+	return wrapStore(ctx, e, ref, store, with)
 }
 
 // Use is Open of a store that the host program has opened, and closes. name says which one it
@@ -72,30 +72,30 @@ func Use(ctx context.Context, e *env.Env, name string, store session.Store, with
 	if !ok {
 		return nil, outcome.Invalid(strconv.Quote(name)+" is no name of a store", `give it one such as "host:orders"`)
 	}
-	return around(ctx, e, Ref{URL: name, Scheme: scheme, Name: name}, lent{store}, with)
+	return wrapStore(ctx, e, Ref{URL: name, Scheme: scheme, Name: name}, borrowedStore{store}, with)
 }
 
-// lent is a store that somebody else closes.
-type lent struct{ session.Store }
+// borrowedStore is a store that somebody else closes.
+type borrowedStore struct{ session.Store }
 
 // Unwrap returns the store.
-func (l lent) Unwrap() session.Store { return l.Store }
+func (l borrowedStore) Unwrap() session.Store { return l.Store }
 
-// around puts the trail, the mirror and the register of copies around a store. It closes
+// wrapStore puts the trail, the mirror and the register of copies around a store. It closes
 // the store when it fails.
-func around(ctx context.Context, e *env.Env, ref Ref, store session.Store, with *Options) (*Store, error) {
+func wrapStore(ctx context.Context, e *env.Env, ref Ref, store session.Store, with *Options) (*Store, error) {
 	s := &Store{Ref: ref, store: store, env: e}
 	o := session.Options{Clock: e.Clock}
 	if !ref.InMemory() {
 		s.trail = &Trail{Clock: e.Clock}
 		s.trail.Dir, s.trail.err = TrailDir(e, ref)
-		o.Witness = s.trail
+		o.AppendObserver = s.trail
 	}
 	if patient, ok := session.As[*retry.Store](store); ok {
-		o.Witness = patient.Witness(o.Witness)
+		o.AppendObserver = patient.WrapWitness(o.AppendObserver)
 	}
-	if with.Witness != nil {
-		o.Witness = with.Witness(o.Witness)
+	if with.WrapWitness != nil {
+		o.AppendObserver = with.WrapWitness(o.AppendObserver)
 	}
 	var err error
 	if with.Mirror {
@@ -145,10 +145,10 @@ const sealedPrefix = "encrypted+"
 
 // Ref names a store.
 type Ref struct {
-	URL    string // complete, without "encrypted+"; it may hold a password
-	Scheme string // of URL
-	Name   string // the same without secrets: for people, the daemon and the trail
-	Sealed bool   // its payloads are encrypted
+	URL       string // complete, without "encrypted+"; it may hold a password
+	Scheme    string // of URL
+	Name      string // the same without secrets: for people, the daemon and the trail
+	Encrypted bool   // its payloads are encrypted
 }
 
 // InMemory reports whether the store ends with the program.
@@ -173,9 +173,9 @@ func (r Ref) Folder() string {
 	return r.path()
 }
 
-// Again is the URL that opens the store again.
-func (r Ref) Again() string {
-	if r.Sealed {
+// ReopenURL is the URL that opens the store again.
+func (r Ref) ReopenURL() string {
+	if r.Encrypted {
 		return sealedPrefix + r.URL
 	}
 	return r.URL
@@ -187,7 +187,7 @@ func (r Ref) IsLocal() bool { return r.Scheme == "sqlite" || r.Scheme == "file" 
 // Parse completes a store's URL: text, else HOLDFAST_STORE, else the database in the
 // home folder. Paths come out absolute.
 func Parse(e *env.Env, text string) (Ref, error) {
-	text = cmp.Or(text, e.Get("HOLDFAST_STORE"))
+	text = cmp.Or(text, e.Lookup("HOLDFAST_STORE"))
 	if text == "" {
 		home, err := e.Home()
 		text = "sqlite:" + filepath.Join(home, "sessions.db")
@@ -214,7 +214,7 @@ func Parse(e *env.Env, text string) (Ref, error) {
 		err = noStore(text)
 	}
 	if sealed {
-		ref.Sealed, ref.Name = true, sealedPrefix+ref.Name
+		ref.Encrypted, ref.Name = true, sealedPrefix+ref.Name
 	}
 	return ref, err
 }
@@ -236,7 +236,7 @@ func localStore(e *env.Env, scheme, path string) (Ref, error) {
 		return Ref{}, outcome.Invalid(fmt.Sprintf("the store %q names no path", scheme+":"), storeHint)
 	}
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = filepath.Join(e.Get("HOME"), rest)
+		path = filepath.Join(e.Lookup("HOME"), rest)
 	}
 	path, err := e.Abs(path)
 	if err != nil {
@@ -246,8 +246,8 @@ func localStore(e *env.Env, scheme, path string) (Ref, error) {
 	return Ref{URL: text, Scheme: scheme, Name: text}, nil
 }
 
-// telling are the parameters of a store's URL that say which store it is.
-var telling = []string{"schema", "search_path", "prefix", "endpoint", "region", "db", "insecure"}
+// identityParams are the parameters of a store's URL that say which store it is.
+var identityParams = []string{"schema", "search_path", "prefix", "endpoint", "region", "db", "insecure"}
 
 // remoteStore names a store on a server: by where it is, without who comes.
 func remoteStore(text string) (Ref, error) {
@@ -264,7 +264,7 @@ func remoteStore(text string) (Ref, error) {
 		return Ref{}, noStore(text)
 	}
 	for key := range q {
-		if !slices.Contains(telling, key) {
+		if !slices.Contains(identityParams, key) {
 			q.Del(key)
 		}
 	}

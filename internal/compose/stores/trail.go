@@ -29,7 +29,7 @@ type Trail struct {
 	trail *audit.Trail
 }
 
-// Appended implements [session.Witness].
+// Appended implements [session.AppendObserver].
 func (l *Trail) Appended(ctx context.Context, id string, head session.Record) error {
 	t, err := l.open()
 	if err != nil {
@@ -38,7 +38,7 @@ func (l *Trail) Appended(ctx context.Context, id string, head session.Record) er
 	return t.Appended(ctx, id, head)
 }
 
-// Deleted implements [session.Witness].
+// Deleted implements [session.AppendObserver].
 func (l *Trail) Deleted(ctx context.Context, id string) error {
 	t, err := l.open()
 	if err != nil {
@@ -78,41 +78,41 @@ func (l *Trail) Close() error {
 // TrailDir is the folder of a store's trail: audit/sessions in HOLDFAST_HOME for the
 // default store, and a name made of the store's for any other.
 func TrailDir(e *env.Env, ref Ref) (string, error) {
-	return Beside(e, ref, "audit")
+	return LocalDir(e, ref, "audit")
 }
 
-// Beside is the place of what this home keeps of a store, in one of its folders.
-func Beside(e *env.Env, ref Ref, folder string) (string, error) {
+// LocalDir is the place of what this home keeps of a store, in one of its folders.
+func LocalDir(e *env.Env, ref Ref, folder string) (string, error) {
 	home, err := e.Home()
 	if err != nil {
 		return "", err
 	}
 	_, path, _ := strings.Cut(strings.TrimPrefix(ref.Name, sealedPrefix), ":")
 	if ref.IsLocal() {
-		path = straight(path)
+		path = resolveLinks(path)
 	}
 	name := "sessions"
-	if ref.Scheme != "sqlite" || path != straight(filepath.Join(home, "sessions.db")) {
+	if ref.Scheme != "sqlite" || path != resolveLinks(filepath.Join(home, "sessions.db")) {
 		sum := sha256.Sum256([]byte(ref.Scheme + ":" + path))
-		name = plainName(strings.TrimSuffix(filepath.Base(path), ".db")) + "-" + hex.EncodeToString(sum[:6])
+		name = safeName(strings.TrimSuffix(filepath.Base(path), ".db")) + "-" + hex.EncodeToString(sum[:6])
 	}
 	return filepath.Join(home, folder, name), nil
 }
 
-// straight is a path without links as far as it exists: a store has one trail, however
+// resolveLinks is a path without links as far as it exists: a store has one trail, however
 // it is named.
-func straight(path string) string {
+func resolveLinks(path string) string {
 	if plain, err := filepath.EvalSymlinks(path); err == nil {
 		return plain
 	}
 	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(straight(dir), filepath.Base(path))
+		return filepath.Join(resolveLinks(dir), filepath.Base(path))
 	}
 	return path
 }
 
-// plainName is what of a name can be part of a folder's.
-func plainName(s string) string {
+// safeName is what of a name can be part of a folder's.
+func safeName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r

@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/agentdef"
 	"github.com/holdfast-dev/holdfast/internal/compose/models"
-	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/internal/otel"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -24,15 +24,15 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// crew is whom a run's agent may give work to, and the list of what is to be done.
-type crew struct {
-	box   *Toolbox // of the run's agent
-	subs  *agent.Subagents
-	team  *team.Team
-	board *tasks.Board
+// workers is whom a run's agent may give work to, and the list of what is to be done.
+type workers struct {
+	box       *Toolbox // of the run's agent
+	subagents *agent.Subagents
+	team      *team.Team
+	tasks     *tasks.List
 
-	own      []settings.MCPServer // MCP servers that kinds of sub-agents bring along
-	problems []define.Problem     // of definitions
+	subagentServers []settings.MCPServer // MCP servers that kinds of sub-agents bring along
+	problems        []agentdef.Problem   // of definitions
 }
 
 // agentsKit lets the agent give work to sub-agents and teammates, and keep a list of tasks,
@@ -44,26 +44,26 @@ func (b *Toolbox) agentsKit() ([]tool.Tool, error) {
 	case b.sub:
 		return b.crew.tasksOf(b)
 	}
-	c := &crew{box: b}
-	c.team = team.New(&team.Options{Board: func() *tasks.Board { return c.board }})
-	c.board = tasks.Open(nil, "", &tasks.Options{Where: c.where, Created: c.created, Completed: c.completed, Changed: c.changed})
+	c := &workers{box: b}
+	c.team = team.New(&team.Options{Tasks: func() *tasks.List { return c.tasks }})
+	c.tasks = tasks.Open(nil, "", &tasks.Options{FindSession: c.where, Created: c.created, Completed: c.completed, Changed: c.changed})
 	set, err := b.definitions()
 	if err != nil {
 		return nil, err
 	}
-	c.subs, err = agent.NewSubagents(&agent.SubagentOptions{
-		Definitions: set.Definitions, Model: c.model, Tools: c.equip, Named: c.team.Join, Resumed: c.team.Resume,
+	c.subagents, err = agent.NewSubagents(&agent.SubagentOptions{
+		Definitions: set.Definitions, Model: c.model, Tools: c.setupSubagent, Named: c.team.Join, Resumed: c.team.Resume,
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.own, c.problems, b.crew = set.Servers, set.Problems, c
+	c.subagentServers, c.problems, b.crew = set.Servers, set.Problems, c
 	mates, err := c.team.Tools()
 	if err != nil {
 		return nil, err
 	}
 	list, err := c.tasksOf(b)
-	return slices.Concat([]tool.Tool{c.subs.Tool()}, mates, list), err
+	return slices.Concat([]tool.Tool{c.subagents.Tool()}, mates, list), err
 }
 
 // Subagents are the option of the run's agent.
@@ -71,42 +71,42 @@ func (b *Toolbox) Subagents() *agent.Subagents {
 	if b.crew == nil {
 		return nil
 	}
-	return b.crew.subs
+	return b.crew.subagents
 }
 
 // tasksOf are the tools of the list of tasks: TaskCreate and its like, or TodoWrite where
 // that is wanted by name and they are not. Sub-agents that do not live on have none,
 // unless their kind names them.
-func (c *crew) tasksOf(b *Toolbox) ([]tool.Tool, error) {
+func (c *workers) tasksOf(b *Toolbox) ([]tool.Tool, error) {
 	if c == nil {
 		return nil, nil
 	}
-	wanted := b.wanted
+	wanted := b.requested
 	if !b.sub {
 		wanted = b.only
 	}
 	if slices.Contains(wanted, "TodoWrite") && !slices.Contains(wanted, "TaskCreate") {
-		t, err := c.board.TodoTool(b.who)
+		t, err := c.tasks.TodoTool(b.actor)
 		return []tool.Tool{t}, err
 	}
-	if b.sub && b.who == "" && !slices.ContainsFunc(wanted, func(s string) bool { return strings.HasPrefix(s, "Task") }) {
+	if b.sub && b.actor == "" && !slices.ContainsFunc(wanted, func(s string) bool { return strings.HasPrefix(s, "Task") }) {
 		return nil, nil
 	}
-	return c.board.Tools(b.who)
+	return c.tasks.Tools(b.actor)
 }
 
-// equip makes the tools of one sub-agent.
-func (c *crew) equip(ctx context.Context, w agent.SubagentRequest) (agent.SubagentSetup, error) {
+// setupSubagent makes the tools of one sub-agent.
+func (c *workers) setupSubagent(ctx context.Context, w agent.SubagentRequest) (agent.SubagentSetup, error) {
 	cwd := cmp.Or(w.CWD, c.box.folders.Cwd())
 	if _, err := c.box.folders.Locate(cwd); err != nil {
 		cwd = c.box.folders.Roots()[0]
 	}
-	sub, err := c.box.over(ctx, cwd, w)
+	sub, err := c.box.derive(ctx, cwd, w)
 	if err != nil {
 		return agent.SubagentSetup{}, err
 	}
 	with := agent.SubagentSetup{
-		Tools: sub.Registry, Background: sub.Background, Return: sub.GoBack, Instructions: sub.Told(), LoopObservers: []agent.LoopObserver{sub},
+		Tools: sub.Registry, Background: sub.Background, Return: sub.RestoreDir, Instructions: sub.AgentInstructions(), LoopObservers: []agent.LoopObserver{sub},
 		LeaseLost: sub.EndServers,
 		Close:     func() error { sub.Close(); return nil },
 	}
@@ -130,8 +130,8 @@ func observer(ctx context.Context, t *otel.Telemetry, w agent.SubagentRequest) a
 }
 
 // servers are the MCP servers that a kind of sub-agents has of its own.
-func (c *crew) servers(kind string) (list []*settings.MCPServer) {
-	for _, srv := range Startable(c.own) {
+func (c *workers) servers(kind string) (list []*settings.MCPServer) {
+	for _, srv := range Startable(c.subagentServers) {
 		if srv.Kind == kind {
 			list = append(list, srv)
 		}
@@ -141,7 +141,7 @@ func (c *crew) servers(kind string) (list []*settings.MCPServer) {
 
 // prepare gives a sub-agent the skills, the memory and the worktree that its kind wants.
 func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
-	list, err := b.given(d.Skills)
+	list, err := b.preloadedSkills(d.Skills)
 	if err != nil {
 		return err
 	}
@@ -152,12 +152,12 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 		return err
 	}
 	begin := func(context.Context) (string, string, error) { return "", "", nil }
-	if d.Isolated {
-		if err := b.CheckApart(); err != nil {
+	if d.Isolation {
+		if err := b.CheckWorktree(); err != nil {
 			return err
 		}
-		begin = b.Apart("", "agent")
-		with.Left = func(ctx context.Context) string { return b.LeaveApart(ctx, false) }
+		begin = b.EnterWorktree("", "agent")
+		with.OnEnd = func(ctx context.Context) string { return b.LeaveWorktree(ctx, false) }
 	}
 	with.Enter = func(ctx context.Context) (string, string, error) {
 		for _, sk := range list {
@@ -170,9 +170,9 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 	return nil
 }
 
-// given are skills that a kind of sub-agent has read when it begins. One that is not there,
+// preloadedSkills are skills that a kind of sub-agent has read when it begins. One that is not there,
 // or that narrows what can be called while it is in force, keeps it from beginning.
-func (b *Toolbox) given(names []string) ([]*skills.Skill, error) {
+func (b *Toolbox) preloadedSkills(names []string) ([]*skills.Skill, error) {
 	var list []*skills.Skill
 	for _, name := range names {
 		var sk *skills.Skill
@@ -192,8 +192,8 @@ func (b *Toolbox) given(names []string) ([]*skills.Skill, error) {
 // models that definitions for Claude Code name by what they are good at.
 var aliases = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5"}
 
-// small is the small model that the settings name, or "".
-func (c *crew) small() string {
+// smallModel is the small model that the settings name, or "".
+func (c *workers) smallModel() string {
 	if c.box.settings == nil {
 		return ""
 	}
@@ -203,7 +203,7 @@ func (c *crew) small() string {
 // model is one that a definition or a call names: PROVIDER/MODEL, a model of the run's
 // provider, or an alias: haiku is the small model of the settings, and each is one of
 // Anthropic's where that is the run's provider and else the run's own.
-func (c *crew) model(name string) (model.Model, error) {
+func (c *workers) model(name string) (model.Model, error) {
 	of, err := c.box.host.agent()
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (c *crew) model(name string) (model.Model, error) {
 		}
 		return nil, fmt.Errorf("model %s: there is only %s here", name, own.Info())
 	}
-	if small := c.small(); name == "haiku" && small != "" {
+	if small := c.smallModel(); name == "haiku" && small != "" {
 		name = small
 	}
 	if full, alias := aliases[name]; alias {
@@ -236,7 +236,7 @@ func (c *crew) model(name string) (model.Model, error) {
 
 // where is the session whose list of tasks it is: that of the run's agent, or one in
 // memory where that is not kept.
-func (c *crew) where(ctx context.Context) (*session.Sessions, string, error) {
+func (c *workers) where(ctx context.Context) (*session.Sessions, string, error) {
 	a, err := c.box.host.agent()
 	if err != nil {
 		return nil, "", err
@@ -252,16 +252,16 @@ func (c *crew) where(ctx context.Context) (*session.Sessions, string, error) {
 	return s, l.ID(), l.Close()
 }
 
-func (c *crew) created(ctx context.Context, t tasks.Task, by string) error {
+func (c *workers) created(ctx context.Context, t tasks.Task, by string) error {
 	return c.ask(ctx, hook.TaskCreated, t, by)
 }
 
-func (c *crew) completed(ctx context.Context, t tasks.Task, by string) error {
+func (c *workers) completed(ctx context.Context, t tasks.Task, by string) error {
 	return c.ask(ctx, hook.TaskCompleted, t, by)
 }
 
 // ask asks hooks about a task.
-func (c *crew) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) error {
+func (c *workers) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) error {
 	in := hook.Input{Event: e, Task: hook.Task{ID: t.ID, Subject: t.Subject, Description: t.Description}}
 	if by != "" {
 		in.Task.Teammate, in.Task.Team = by, c.team.Name()
@@ -271,7 +271,7 @@ func (c *crew) ask(ctx context.Context, e hook.Event, t tasks.Task, by string) e
 	case err != nil:
 		return err
 	case out.Block != nil:
-		return errors.New("a " + string(e) + " hook keeps it from that: " + cmp.Or(out.Block.What, out.Block.By))
+		return errors.New("a " + string(e) + " hook keeps it from that: " + cmp.Or(out.Block.Text, out.Block.Hook))
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ type Offered struct{ Agents, Skills, Commands []string }
 // Offered is what the run has by name besides tools.
 func (b *Toolbox) Offered() (o Offered) {
 	if b.crew != nil {
-		for _, d := range b.crew.subs.Definitions() {
+		for _, d := range b.crew.subagents.Definitions() {
 			o.Agents = append(o.Agents, d.Name)
 		}
 	}
@@ -293,7 +293,7 @@ func (b *Toolbox) Offered() (o Offered) {
 		if !sk.Command {
 			o.Skills = append(o.Skills, sk.Name)
 		}
-		if sk.ForPeople {
+		if sk.UserInvocable {
 			o.Commands = append(o.Commands, sk.Name)
 		}
 	}
@@ -302,12 +302,12 @@ func (b *Toolbox) Offered() (o Offered) {
 
 // changed has teammates told of what is free to begin. What cannot be told now is when the
 // session is gone on with.
-func (c *crew) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
+func (c *workers) changed(ctx context.Context) { _ = c.team.Ready(context.WithoutCancel(ctx)) }
 
 // definitions are the kinds of sub-agents, with what is wrong with some of them.
-func (b *Toolbox) definitions() (*define.Set, error) {
+func (b *Toolbox) definitions() (*agentdef.Set, error) {
 	if b.env == nil || b.settings == nil || b.spec == nil {
-		return &define.Set{Definitions: []agent.Definition{agent.GeneralPurpose}}, nil
+		return &agentdef.Set{Definitions: []agent.Definition{agent.GeneralPurpose}}, nil
 	}
 	set, err := Definitions(b.env, b.settings, string(b.spec.Agents))
 	if err != nil {
@@ -319,7 +319,7 @@ func (b *Toolbox) definitions() (*define.Set, error) {
 		}
 	}
 	set.Problems = append(set.Problems, serverProblems(b.settings, set)...)
-	if err := forgetful(b.settings, set); err != nil {
+	if err := dropUntrustedMemories(b.settings, set); err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(set.Definitions, func(d agent.Definition) bool { return d.Name == agent.GeneralPurpose.Name }) {

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/agentdef"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
 // Definitions are the kinds of sub-agents that a run has, of files and of --agents. Of their
 // MCP servers it is known whether they are started.
-func Definitions(e *env.Env, s *settings.Settings, flag string) (*define.Set, error) {
+func Definitions(e *env.Env, s *settings.Settings, flag string) (*agentdef.Set, error) {
 	home, err := e.Home()
 	if err != nil {
 		return nil, err
@@ -20,15 +20,15 @@ func Definitions(e *env.Env, s *settings.Settings, flag string) (*define.Set, er
 	if err != nil {
 		return nil, err
 	}
-	set := define.Load(&define.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: e.UserHome(), JSON: flag})
+	set := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: trust.Folder, Home: home, User: e.UserHome(), JSON: flag})
 	return set, s.JudgeServers(set.Servers)
 }
 
 // serverProblems tell which MCP servers sub-agents do without.
-func serverProblems(s *settings.Settings, set *define.Set) (list []define.Problem) {
+func serverProblems(s *settings.Settings, set *agentdef.Set) (list []agentdef.Problem) {
 	for i := range set.Servers {
 		srv := &set.Servers[i]
-		p := define.Problem{File: "sub-agent " + srv.Kind, What: fmt.Sprintf("its MCP server %s is left out: %s", srv.Name, srv.Why)}
+		p := agentdef.Problem{File: "sub-agent " + srv.Kind, Detail: fmt.Sprintf("its MCP server %s is left out: %s", srv.Name, srv.Reason)}
 		switch srv.Status {
 		case settings.MCPApproved, settings.MCPRejected:
 			continue
@@ -42,8 +42,8 @@ func serverProblems(s *settings.Settings, set *define.Set) (list []define.Proble
 		for _, name := range d.Servers {
 			own := slices.ContainsFunc(set.Servers, func(srv settings.MCPServer) bool { return srv.Kind == d.Name && srv.Name == name })
 			if !own && s.FindMCP(name) == nil {
-				list = append(list, define.Problem{
-					File: d.Origin, What: fmt.Sprintf("there is no MCP server %.80q: the sub-agent %s does without", name, d.Name), Hint: "holdfast mcp list; holdfast mcp add writes one down",
+				list = append(list, agentdef.Problem{
+					File: d.Origin, Detail: fmt.Sprintf("there is no MCP server %.80q: the sub-agent %s does without", name, d.Name), Hint: "holdfast mcp list; holdfast mcp add writes one down",
 				})
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -24,10 +24,10 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 		return cancel, errNoForm
 	}
 	r := policy.Request{
-		Tool: e.Call.Tool, Session: e.Call.Session, Resource: "answer " + e.Server, Shown: elicitText(&e), Input: e.Call.Input, Person: true,
+		Tool: e.Call.Tool, Session: e.Call.Session, Resource: "answer " + e.Server, Display: elicitText(&e), Input: e.Call.Input, Person: true,
 	}
 	answer := mcp.Answer{Action: mcp.Accept}
-	secret := slices.IndexFunc(e.Fields, func(f dialog.Field) bool { return f.Secret })
+	secret := slices.IndexFunc(e.Fields, func(f forms.Field) bool { return f.Secret })
 	var err error
 	switch {
 	case e.Mode == mcp.ModeURL:
@@ -43,7 +43,7 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 			return b.Form(ctx, &e)
 		}
 	default:
-		answer.Content, err = fillIn(ctx, &e, r)
+		answer.Content, err = askForm(ctx, &e, r)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -56,9 +56,9 @@ func (b *Toolbox) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 	return answer, nil
 }
 
-// fillIn puts a form to the person, and returns what he has filled in.
-func fillIn(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.RawMessage, error) {
-	f := &dialog.Form{Server: e.Server, Message: e.Message, Schema: e.Schema}
+// askForm puts a form to the person, and returns what he has filled in.
+func askForm(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.RawMessage, error) {
+	f := &forms.Form{Server: e.Server, Message: e.Message, Schema: e.Schema}
 	err := f.ProposeDefaults()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func fillIn(ctx context.Context, e *mcp.Elicitation, r policy.Request) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	return dialog.ReadForm(r.Input, given)
+	return forms.ReadForm(r.Input, given)
 }
 
 // elicitText is what a server asks, for a person to read.

@@ -27,5 +27,5 @@ func (b *Toolbox) commandEnviron() (known, more []string) {
 	}
 	set := b.settings.Environ()
 	known = slices.Concat(known, set)
-	return environ.Last(known), slices.DeleteFunc(set, func(entry string) bool { return len(environ.ForCommands([]string{entry})) > 0 })
+	return environ.Last(known), slices.DeleteFunc(set, func(entry string) bool { return len(environ.ForSandbox([]string{entry})) > 0 })
 }

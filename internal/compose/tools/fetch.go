@@ -46,8 +46,8 @@ func launcherOf(srv *settings.MCPServer) *launcher {
 	return &l
 }
 
-// FetchedFrom is the registry that a server is fetched from when it starts; "": it is not.
-func FetchedFrom(srv *settings.MCPServer) string {
+// RegistryOf is the registry that a server is fetched from when it starts; "": it is not.
+func RegistryOf(srv *settings.MCPServer) string {
 	if l := launcherOf(srv); l != nil {
 		return l.registry
 	}
@@ -58,7 +58,7 @@ func FetchedFrom(srv *settings.MCPServer) string {
 // network: without it, npx tries for minutes.
 func (b *Toolbox) fromCache(srv *settings.MCPServer, one *mcp.Server) {
 	l := launcherOf(srv)
-	if l == nil || b.held.Sandbox() == nil || len(b.held.Sandbox().Hosts()) > 0 {
+	if l == nil || b.isolation.Sandbox() == nil || len(b.isolation.Sandbox().Hosts()) > 0 {
 		return
 	}
 	one.Env = maps.Clone(one.Env)
@@ -76,9 +76,9 @@ func (b *Toolbox) fromCache(srv *settings.MCPServer, one *mcp.Server) {
 // fetchTime is how long a server may take to be fetched and started.
 const fetchTime = 10 * time.Minute
 
-// OpenToFetch opens an approved server to have it fetched: in the sandbox, with the caches of the
+// OpenForDownload opens an approved server to have it fetched: in the sandbox, with the caches of the
 // project, and with hosts that may be reached as far as the settings let them. The caller connects
 // to it and closes what it returns.
-func OpenToFetch(e *env.Env, s *settings.Settings, srv *settings.MCPServer, hosts []string) (*Checked, error) {
+func OpenForDownload(e *env.Env, s *settings.Settings, srv *settings.MCPServer, hosts []string) (*CheckedServers, error) {
 	return openChecked(e, s, []*settings.MCPServer{srv}, hosts)
 }

@@ -28,7 +28,7 @@ func TestFetchedFrom(t *testing.T) {
 		{"node", []string{"npx"}, ""},
 		{"", nil, ""},
 	} {
-		if got := FetchedFrom(&settings.MCPServer{Command: tt.command, Args: tt.args}); got != tt.want {
+		if got := RegistryOf(&settings.MCPServer{Command: tt.command, Args: tt.args}); got != tt.want {
 			t.Errorf("%s %q: %q, want %q", tt.command, tt.args, got, tt.want)
 		}
 	}

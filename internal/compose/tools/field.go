@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 )
 
 // FieldText is a field in a line: "seat: where you sit (a text, needed)".
-func FieldText(f *dialog.Field) string {
+func FieldText(f *forms.Field) string {
 	text := f.Name
 	if f.Title != "" && f.Title != f.Name {
 		text += ", " + f.Title
@@ -38,7 +38,7 @@ func FieldText(f *dialog.Field) string {
 }
 
 // ValueText is a value as a person would write it.
-func ValueText(f *dialog.Field, value json.RawMessage) string {
+func ValueText(f *forms.Field, value json.RawMessage) string {
 	var one string
 	var some []string
 	switch {

@@ -9,19 +9,19 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// hostAgent is what tools reach of the agent that they work for. It is made before the agent,
+// agentHandle is what tools reach of the agent that they work for. It is made before the agent,
 // and attached when that is there.
-type hostAgent struct{ a atomic.Pointer[agent.Agent] }
+type agentHandle struct{ a atomic.Pointer[agent.Agent] }
 
-func newHostAgent() *hostAgent { return &hostAgent{} }
+func newHostAgent() *agentHandle { return &agentHandle{} }
 
-func (h *hostAgent) attach(a *agent.Agent) { h.a.Store(a) }
+func (h *agentHandle) attach(a *agent.Agent) { h.a.Store(a) }
 
 // errNoHost says that a tool was called before there was an agent: a mistake of this program.
 var errNoHost = errors.New("the tools have no agent yet")
 
 // agent is the agent that the tools work for.
-func (h *hostAgent) agent() (*agent.Agent, error) {
+func (h *agentHandle) agent() (*agent.Agent, error) {
 	if a := h.a.Load(); a != nil {
 		return a, nil
 	}
@@ -29,7 +29,7 @@ func (h *hostAgent) agent() (*agent.Agent, error) {
 }
 
 // fire is [agent.Agent.Fire].
-func (h *hostAgent) fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
+func (h *agentHandle) fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	a, err := h.agent()
 	if err != nil {
 		return hook.Outcome{Event: in.Event}, err

@@ -84,8 +84,8 @@ func (b *Toolbox) instruct(cwd string) error {
 	return err
 }
 
-// Told are the instructions as an agent tells them.
-func (b *Toolbox) Told() agent.Instructions {
+// AgentInstructions are the instructions as an agent tells them.
+func (b *Toolbox) AgentInstructions() agent.Instructions {
 	if b.Instructions == nil {
 		return agent.Instructions{}
 	}
@@ -109,7 +109,7 @@ func loadedFile(f instructions.File) hook.Input {
 // rewritten, and forgets which skills a turn has called.
 func (b *Toolbox) Observe(_ string, e event.Event) {
 	switch e.(type) {
-	case event.MutationFinished:
+	case event.TranscriptRewritten:
 		if b.Instructions != nil {
 			b.Instructions.Forget()
 		}
@@ -119,14 +119,14 @@ func (b *Toolbox) Observe(_ string, e event.Event) {
 	}
 }
 
-// reader is the Read tool, which also tells what is written down for agents in the folder
+// instructionReader is the Read tool, which also tells what is written down for agents in the folder
 // of what it reads.
-type reader struct {
+type instructionReader struct {
 	tool.Tool
 	b *Toolbox
 }
 
-func (r reader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+func (r instructionReader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	out, err := r.Tool.Run(ctx, call)
 	if err != nil || out.IsError {
 		return out, err
@@ -141,7 +141,7 @@ func (r reader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	if err != nil || !r.b.Instructions.Pending(p.Abs) {
 		return out, nil //nolint:nilerr // what it read, it read
 	}
-	files := r.b.Instructions.For(p.Abs)
+	files := r.b.Instructions.Nested(p.Abs)
 	if len(files) == 0 {
 		return out, nil
 	}
@@ -150,7 +150,7 @@ func (r reader) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 			return out, err
 		}
 	}
-	text := "[besides what you read]\n" + r.b.Instructions.Tell(files)
+	text := "[besides what you read]\n" + r.b.Instructions.Render(files)
 	out.Content = append(out.Content, transcript.Text{Text: text})
 	return out, nil
 }
@@ -162,7 +162,7 @@ func (b *Toolbox) withInstructions(tools []tool.Tool) []tool.Tool {
 	}
 	for i, t := range tools {
 		if t.Spec().Name == "Read" {
-			tools[i] = reader{t, b}
+			tools[i] = instructionReader{t, b}
 		}
 	}
 	return tools

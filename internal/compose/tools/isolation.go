@@ -34,15 +34,15 @@ type Isolation struct {
 	box    *sandbox.Sandbox // nil when the person does without
 	err    error            // why it could not be opened
 
-	temp  *diskfile.Scratch // nil without a sandbox
-	kept  *diskfile.Scratch // Output
+	temp  *diskfile.ScratchDir // nil without a sandbox
+	kept  *diskfile.ScratchDir // Output
 	store atomic.Pointer[stores.Store]
 
 	endPrune func()
 }
 
 // Isolation is what holds commands.
-func (b *Toolbox) Isolation() *Isolation { return b.held }
+func (b *Toolbox) Isolation() *Isolation { return b.isolation }
 
 // isolationOptions say how commands are held.
 type isolationOptions struct {
@@ -50,9 +50,9 @@ type isolationOptions struct {
 	Settings  *settings.Settings
 	Folders   []string // of the session
 	Hosts     []string // may be reached, as far as the settings let them; nil: what the settings say
-	Off       bool     // the person does without the sandbox
+	Disabled  bool     // the person does without the sandbox
 	Contained bool     // a container holds the whole process
-	Loud      bool     // notices say what the sandbox cannot do
+	Verbose   bool     // notices say what the sandbox cannot do
 }
 
 // openIsolation begins to open the sandbox of a run, beside other work. The person may do without it
@@ -65,10 +65,10 @@ func openIsolation(o *isolationOptions) (b *Isolation, err error) {
 		}
 	}()
 	e := o.Env
-	if o.Off {
-		return b, WithoutSandbox(e, o.Settings)
+	if o.Disabled {
+		return b, CheckNoSandbox(e, o.Settings)
 	}
-	if b.temp, err = diskfile.OpenScratch(e.Get("TMPDIR"), "holdfast-run-", os.RemoveAll); err != nil {
+	if b.temp, err = diskfile.OpenScratch(e.Lookup("TMPDIR"), "holdfast-run-", os.RemoveAll); err != nil {
 		return b, fmt.Errorf("temporary folder of the run: %w", err)
 	}
 	home, err := e.Home()
@@ -102,7 +102,7 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 	var kept string // none in a container: its own home has the caches
 	if !o.Contained {
 		var err error
-		if kept, err = caches.Of(home, &caches.Person{Home: e.UserHome(), Get: e.Get}, o.Folders[0]); err != nil {
+		if kept, err = caches.DirFor(home, &caches.User{Home: e.UserHome(), Get: e.Lookup}, o.Folders[0]); err != nil {
 			e.Warn("commands cannot write caches: %v", err)
 			kept = ""
 		}
@@ -119,13 +119,13 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 		checkers = append([]*sandbox.Checker{open}, checkers...)
 	}
 	box, err := sandbox.Open(checkers, &sandbox.OpenOptions{
-		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, Contained: o.Contained,
-		Quarantine: string(quarantine.Of(home)), NamespacesFile: filepath.Join(home, "namespaces"),
+		Folders: o.Folders, Home: e.UserHome(), State: []string{home}, Temp: b.temp.Path, Caches: kept, Ask: shell.AskHost, InContainer: o.Contained,
+		Quarantine: string(quarantine.Open(home)), NamespacesFile: filepath.Join(home, "namespaces"),
 	})
 	if err != nil {
 		return nil, env.NoSandbox(err)
 	}
-	if o.Loud {
+	if o.Verbose {
 		for _, n := range box.Notices() {
 			e.Warn("sandbox: %s", n)
 		}
@@ -133,14 +133,14 @@ func (b *Isolation) open(o *isolationOptions, home string) (*sandbox.Sandbox, er
 	return box, nil
 }
 
-// WithoutSandbox says that nothing holds commands, or refuses that.
-func WithoutSandbox(e *env.Env, s *settings.Settings) error {
+// CheckNoSandbox says that nothing holds commands, or refuses that.
+func CheckNoSandbox(e *env.Env, s *settings.Settings) error {
 	managed := func(b settings.Sandbox) bool {
 		return b.Origin.Layer == layernames.Managed && (b.Settings.Enabled == nil || *b.Settings.Enabled)
 	}
 	if i := slices.IndexFunc(s.Sandboxes, managed); i >= 0 {
 		return &outcome.Failure{
-			Message: "--no-sandbox: the administrator's settings want the sandbox (" + settings.Where(s.Sandboxes[i].Origin) + ")",
+			Message: "--no-sandbox: the administrator's settings want the sandbox (" + settings.OriginText(s.Sandboxes[i].Origin) + ")",
 			Advice:  "leave --no-sandbox out", Result: outcome.Denied,
 		}
 	}
@@ -212,7 +212,7 @@ func (b *Isolation) Close() {
 		_ = box.Close()
 	}
 	b.forgetOutputs()
-	for _, s := range []*diskfile.Scratch{b.temp, b.kept} {
+	for _, s := range []*diskfile.ScratchDir{b.temp, b.kept} {
 		if s != nil {
 			_ = s.Close()
 		}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Known are the tools that rules can be about: those that there are in some folder or
+// KnownTools are the tools that rules can be about: those that there are in some folder or
 // setting, and Claude Code's of the same kind, whose rules people bring along.
-func Known() []string {
+func KnownTools() []string {
 	return []string{
 		"Agent", "AskUser", "AskUserQuestion", "Bash", "CronList", "Edit", "EnterPlanMode", "EnterWorktree", "Exec", "ExitPlanMode",
 		"ExitWorktree", "Glob", "Grep", "LS", "LSP", "ListMcpResources", "MultiEdit", "NotebookEdit", "Read", "ReadMcpResource", "SendMessage",

@@ -34,7 +34,7 @@ func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	if !b.sub {
 		return nil, nil
 	}
-	list := slices.Clone(b.more)
+	list := slices.Clone(b.extra)
 	if b.servers == nil {
 		return list, nil
 	}
@@ -44,7 +44,7 @@ func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	for _, t := range list {
 		names[t.Spec().Name] = true
 	}
-	for _, t := range b.servers.without(b.servers.client.Others(ctx), b.only) {
+	for _, t := range b.servers.without(b.servers.client.ToolsForSubagent(ctx), b.only) {
 		if !names[t.Spec().Name] {
 			list = append(list, t)
 		}
@@ -52,16 +52,16 @@ func (b *Toolbox) mcpKit() ([]tool.Tool, error) {
 	return list, nil
 }
 
-// connectOwn connects to servers that are a sub-agent's alone, and waits for them. They end
+// connectSubagentServers connects to servers that are a sub-agent's alone, and waits for them. They end
 // with its toolbox; what they ask is put to people as what the run's servers ask.
-func (b *Toolbox) connectOwn(ctx context.Context, run *Toolbox, own []*settings.MCPServer) error {
+func (b *Toolbox) connectSubagentServers(ctx context.Context, run *Toolbox, own []*settings.MCPServer) error {
 	if !run.wantsServers() || len(own) == 0 {
 		return nil
 	}
 	s, err := run.open(own, func(o *mcp.Options) {
-		o.Wait = ownWait
+		o.Wait = serverWait
 		if run.servers != nil {
-			o.Beside = run.servers.client
+			o.Parent = run.servers.client
 		}
 	})
 	if err != nil {
@@ -69,12 +69,12 @@ func (b *Toolbox) connectOwn(ctx context.Context, run *Toolbox, own []*settings.
 	}
 	b.serversOwn = s
 	b.onClose(func() { _ = s.client.Close() })
-	b.more = s.tools(ctx, b.only)
+	b.extra = s.tools(ctx, b.only)
 	return ctx.Err()
 }
 
-// ownWait is longer than a server may take to start and list.
-const ownWait = 2 * time.Minute
+// serverWait is longer than a server may take to start and list.
+const serverWait = 2 * time.Minute
 
 // wantsServers reports whether the run may have servers at all. In a container there are
 // none: their programs are on the host, and what runs on the host is not held by it.
@@ -105,7 +105,7 @@ func (b *Toolbox) Connect(ctx context.Context) error {
 	if err == nil {
 		b.Registry = registry
 	}
-	for _, name := range late(s.client.Status()) {
+	for _, name := range notReady(s.client.Status()) {
 		b.env.Warn("MCP server %q has not answered yet: its tools are there as soon as it has", name)
 	}
 	return err
@@ -123,8 +123,8 @@ func (b *Toolbox) EndServers(why error) {
 	}
 }
 
-// late are the servers that have not answered yet.
-func late(list []mcp.Status) (names []string) {
+// notReady are the servers that have not answered yet.
+func notReady(list []mcp.Status) (names []string) {
 	for _, st := range list {
 		if st.State == mcp.Connecting {
 			names = append(names, st.Name)
@@ -174,9 +174,9 @@ func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*s
 	if b.checks {
 		o.Notice = nil
 	}
-	o.Sandbox, o.Dir, o.Fire, o.Elicit = b.held.Sandbox(), b.settings.Project, b.host.fire, b.elicit
-	if b.held.Sandbox() != nil {
-		if hosts := b.held.Sandbox().Hosts(); len(hosts) > 0 {
+	o.Sandbox, o.Dir, o.FireHook, o.Elicit = b.isolation.Sandbox(), b.settings.Project, b.host.fire, b.elicit
+	if b.isolation.Sandbox() != nil {
+		if hosts := b.isolation.Sandbox().Hosts(); len(hosts) > 0 {
 			rules, err := egress.Compile(hosts...)
 			if err != nil {
 				return nil, err
@@ -197,7 +197,7 @@ func (b *Toolbox) open(given []*settings.MCPServer, with func(*mcp.Options)) (*s
 func Server(s *settings.Settings, srv *settings.MCPServer) mcp.Server {
 	out := mcp.Server{
 		Name: srv.Name, Transport: mcp.Transport(srv.Type), Command: srv.Command, Args: srv.Args, Env: srv.Env, Dir: srv.Dir,
-		URL: srv.URL, Headers: srv.Headers, CallTimeout: srv.Timeout, Tools: srv.Only, Origin: srv.Origin,
+		URL: srv.URL, Headers: srv.Headers, CallTimeout: srv.Timeout, Tools: srv.IncludeTools, Origin: srv.Origin,
 	}
 	if d := srv.Dir; d != "" && !filepath.IsAbs(d) && !strings.HasPrefix(d, "${") {
 		out.Dir = filepath.Join(s.Project, d)
@@ -220,7 +220,7 @@ func mcpOptions(e *env.Env, s *settings.Settings) (*mcp.Options, error) {
 	}
 	return &mcp.Options{
 		Dir: s.Project, Environ: environ, Tokens: filepath.Join(home, "mcp"),
-		Name: "holdfast", Version: version.Of().Version, Notice: func(text string) { e.Warn("%s", text) },
+		Name: "holdfast", Version: version.Current().Version, Notice: func(text string) { e.Warn("%s", text) },
 	}, nil
 }
 
@@ -238,7 +238,7 @@ func (s *servers) without(list []tool.Tool, only []string) []tool.Tool {
 			continue
 		}
 		for _, t := range st.Tools {
-			gone[t.Name] = slices.Contains(s.given[i].Without, t.Tool)
+			gone[t.Name] = slices.Contains(s.given[i].ExcludeTools, t.Tool)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(t tool.Tool) bool {
@@ -253,7 +253,7 @@ func (b *Toolbox) with(list []tool.Tool) (*tool.Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MCP servers: %w", err)
 	}
-	return WithoutDenied(all, b.settings.Rules), nil
+	return RemoveDenied(all, b.settings.Rules), nil
 }
 
 // follow has the agent know of servers whose tools change.
@@ -300,8 +300,8 @@ func (b *Toolbox) ServerStates() []ServerState {
 // errNoForm says that nobody can fill in what a server asks for.
 var errNoForm = errors.New("nobody is there to fill it in")
 
-// Checked are servers that are opened to be looked at.
-type Checked struct {
+// CheckedServers are servers that are opened to be looked at.
+type CheckedServers struct {
 	Client *mcp.Client
 	Failed map[string]error // that cannot be used here, by name
 
@@ -310,17 +310,17 @@ type Checked struct {
 
 // Check opens approved servers of one kind of sub-agents, or of the run, to look at them.
 // The caller closes what it returns.
-func Check(e *env.Env, s *settings.Settings, list []*settings.MCPServer) (*Checked, error) {
+func Check(e *env.Env, s *settings.Settings, list []*settings.MCPServer) (*CheckedServers, error) {
 	return openChecked(e, s, list, nil)
 }
 
 // openChecked opens servers; hosts, of which there are none to look at servers, may be reached as well.
-func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, hosts []string) (*Checked, error) {
+func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, hosts []string) (*CheckedServers, error) {
 	held, err := openIsolation(&isolationOptions{Env: e, Settings: s, Folders: []string{s.Project}, Hosts: hosts})
 	if err != nil {
 		return nil, err
 	}
-	b := &Toolbox{env: e, settings: s, held: held, host: newHostAgent(), checks: true, fetches: hosts != nil}
+	b := &Toolbox{env: e, settings: s, isolation: held, host: newHostAgent(), checks: true, fetches: hosts != nil}
 	var opened *servers
 	if err = held.Ready(); err == nil {
 		opened, err = b.open(list, nil)
@@ -329,11 +329,11 @@ func openChecked(e *env.Env, s *settings.Settings, list []*settings.MCPServer, h
 		held.Close()
 		return nil, err
 	}
-	return &Checked{Client: opened.client, Failed: opened.failed, held: held}, nil
+	return &CheckedServers{Client: opened.client, Failed: opened.failed, held: held}, nil
 }
 
 // Close ends the servers.
-func (c *Checked) Close() {
+func (c *CheckedServers) Close() {
 	_ = c.Client.Close()
 	c.held.Close()
 }

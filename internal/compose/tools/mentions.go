@@ -56,7 +56,7 @@ func (b *Toolbox) readMentioned(ctx context.Context, a *agent.Agent, path string
 	if err != nil || info.IsDir() {
 		return "", "", false
 	}
-	d := a.Guards().Guard("Read").Judge(ctx, []policy.Request{{Tool: "Read", Operation: policy.OpRead, Resource: p.Abs, Named: p.Named, ReadOnly: true, Cwd: b.folders.Cwd()}}, nil)
+	d := a.Guards().Guard("Read").Judge(ctx, []policy.Request{{Tool: "Read", Operation: policy.OpRead, Resource: p.Abs, NamedPath: p.Named, ReadOnly: true, Cwd: b.folders.Cwd()}}, nil)
 	if d.Effect != policy.Allow {
 		return "", "reading it is not allowed without a question: read it with Read", true
 	}

@@ -8,31 +8,31 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// keepOutputs has long outputs kept as the store keeps records: masked, and sealed when it
+// setupOutputs has long outputs kept as the store keeps records: masked, and sealed when it
 // is. The store is looked for when there is one to keep, since it may be opened later.
-func (b *Toolbox) keepOutputs() error {
-	if b.held.Output == "" || b.env == nil {
+func (b *Toolbox) setupOutputs() error {
+	if b.isolation.Output == "" || b.env == nil {
 		return nil
 	}
 	mask, err := b.settings.Masker()
 	if err != nil {
 		return err
 	}
-	keeper := func() *outputs.Keeper {
-		k := &outputs.Keeper{Mask: mask}
-		if o := b.held.Store(); o != nil {
-			k.Store, k.Sealed, k.Sealer = o.Ref.Name, o.Ref.Sealed, o.Sealer()
+	keeper := func() *outputs.Files {
+		k := &outputs.Files{Mask: mask}
+		if o := b.isolation.Store(); o != nil {
+			k.Store, k.Sealed, k.Sealer = o.Ref.Name, o.Ref.Encrypted, o.Sealer()
 		}
 		return k
 	}
-	b.keep = func(call *tool.Call, text []byte) (*shell.KeptOutput, error) {
-		kept, err := keeper().Keep(context.Background(), call.Session, call.ID, text)
+	b.keep = func(call *tool.Call, text []byte) (*shell.StoredOutput, error) {
+		kept, err := keeper().Write(context.Background(), call.Session, call.ID, text)
 		if err != nil {
 			return nil, err
 		}
-		return (*shell.KeptOutput)(kept), nil
+		return (*shell.StoredOutput)(kept), nil
 	}
-	b.folders.Unseal(b.held.Output, func(path string, content []byte) ([]byte, error) {
+	b.folders.Unseal(b.isolation.Output, func(path string, content []byte) ([]byte, error) {
 		return keeper().Open(context.Background(), path, content)
 	})
 	return nil

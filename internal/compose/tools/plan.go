@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/tool/ask"
 	"github.com/holdfast-dev/holdfast/internal/tool/plan"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -27,7 +27,7 @@ func (b *Toolbox) planKit() ([]tool.Tool, error) {
 		Change: func(ctx context.Context, m policy.Mode) error {
 			a, err := b.host.agent()
 			if err == nil {
-				by := dialog.PlanTool
+				by := forms.PlanTool
 				if m == policy.ModePlan {
 					by = plan.EnterTool
 				}

@@ -15,7 +15,7 @@ import (
 // Flags are what a spec says about permissions, as a layer of settings.
 func Flags(spec *runspec.Spec) (settings.Flags, error) {
 	p := &spec.Permissions
-	out := settings.Flags{Mode: policy.Mode(p.Mode), OnAsk: settings.OnAsk(p.OnAsk), NoHooks: spec.Hooks.Off}
+	out := settings.Flags{Mode: policy.Mode(p.Mode), OnAsk: settings.UnattendedPolicy(p.Unattended), NoHooks: spec.Hooks.Disabled}
 	var err error
 	if out.AskTimeout, err = p.Timeout(); err != nil {
 		return out, err
@@ -80,15 +80,15 @@ func hidden(rules []policy.RuleSource, config *policy.Config) func(abs string) b
 			return !everywhere || secrets && r.ReadsSecret()
 		case policy.Allow:
 			return false
-		case policy.None:
+		case policy.NoOpinion:
 		}
 		return secrets && r.ReadsSecret()
 	}
 }
 
-// WithoutDenied takes the tools away that a rule denies altogether, so that the
+// RemoveDenied takes the tools away that a rule denies altogether, so that the
 // model does not try them. The name of a server is that of all its tools.
-func WithoutDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry {
+func RemoveDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry {
 	var gone []string
 	for _, s := range all.Specs() {
 		if slices.ContainsFunc(rules, func(r policy.RuleSource) bool {
@@ -98,7 +98,7 @@ func WithoutDenied(all *tool.Registry, rules []policy.RuleSource) *tool.Registry
 			gone = append(gone, s.Name)
 		}
 	}
-	return all.Without(gone...)
+	return all.Exclude(gone...)
 }
 
 // matchName compares a tool's name with one that may hold stars.

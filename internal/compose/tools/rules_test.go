@@ -17,7 +17,7 @@ func TestSplitRules(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	for _, empty := range []string{"", " ", ",", " , "} {
-		if _, err := splitRules("--allowed-tools", []string{"Read", empty}); outcome.Of(err) != outcome.Usage {
+		if _, err := splitRules("--allowed-tools", []string{"Read", empty}); outcome.FromError(err) != outcome.Usage {
 			t.Errorf("%q: %v", empty, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := settings.Load(&settings.Options{Cwd: dir, Alone: true, Files: []string{`{
+	s, err := settings.Load(&settings.Options{Cwd: dir, FlagsOnly: true, Files: []string{`{
 		"permissions": {"deny": ["Read(a)"], "ask": ["Read(b)"], "allow": ["Read(c)", "Read(known.pem)"], "forbidden": ["d"]},
 		"sandbox": {"deniedPaths": ["` + dir + `/e"]}}`}})
 	if err != nil {

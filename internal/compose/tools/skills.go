@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/agentdef"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
-	"github.com/holdfast-dev/holdfast/internal/define"
 	"github.com/holdfast-dev/holdfast/internal/instructions"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -21,14 +21,14 @@ import (
 )
 
 // skillPlaces are where skills and commands lie; a later one counts before those above it.
-func skillPlaces(e *env.Env, project string) ([]skills.Place, error) {
+func skillPlaces(e *env.Env, project string) ([]skills.Location, error) {
 	home, err := e.Home()
 	if err != nil {
 		return nil, err
 	}
-	var list []skills.Place
+	var list []skills.Location
 	add := func(source skills.Source, root, dir string, commands bool) {
-		list = append(list, skills.Place{Dir: dir, Source: source, Root: root, Commands: commands})
+		list = append(list, skills.Location{Dir: dir, Source: source, Root: root, Commands: commands})
 	}
 	if user := e.UserHome(); user != "" {
 		add(skills.User, "", filepath.Join(user, ".claude", "commands"), true)
@@ -54,8 +54,8 @@ func skillPlaces(e *env.Env, project string) ([]skills.Place, error) {
 	return list, nil
 }
 
-// Found are the skills of a session, and those that do not count.
-type Found struct {
+// SkillSet are the skills of a session, and those that do not count.
+type SkillSet struct {
 	Set    *skills.Set // that count
 	denied *skills.Set // that would, if no rule denied them
 	All    *skills.Set // with those of a folder that is not trusted as it is
@@ -64,12 +64,12 @@ type Found struct {
 }
 
 // FindSkills finds the skills of a project.
-func FindSkills(e *env.Env, s *settings.Settings) (*Found, error) {
+func FindSkills(e *env.Env, s *settings.Settings) (*SkillSet, error) {
 	places, err := skillPlaces(e, s.Project)
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{All: skills.Discover(places)}
+	f := &SkillSet{All: skills.Discover(places)}
 	f.Set = f.All
 	if f.digest = f.All.Digest(places, skills.Project); f.digest == "" {
 		return f, nil
@@ -81,7 +81,7 @@ func FindSkills(e *env.Env, s *settings.Settings) (*Found, error) {
 	if f.trust = trusted.Skills == f.digest; f.trust {
 		return f, nil
 	}
-	var own []skills.Place
+	var own []skills.Location
 	for _, at := range places {
 		if at.Source != skills.Project {
 			own = append(own, at)
@@ -92,10 +92,10 @@ func FindSkills(e *env.Env, s *settings.Settings) (*Found, error) {
 }
 
 // Untrusted reports whether the project has skills that are not trusted as they are.
-func (f *Found) Untrusted() bool { return f.digest != "" && !f.trust }
+func (f *SkillSet) Untrusted() bool { return f.digest != "" && !f.trust }
 
 // Notice says what of the project's skills does not count, or "".
-func (f *Found) Notice() string {
+func (f *SkillSet) Notice() string {
 	if !f.Untrusted() {
 		return ""
 	}
@@ -118,8 +118,8 @@ func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
 		return nil, err
 	}
 	deny := func(sk *skills.Skill) bool { return b.skillDenied(sk.Name) != "" }
-	found.denied = found.Set.Without(func(sk *skills.Skill) bool { return !deny(sk) })
-	found.Set = found.Set.Without(deny)
+	found.denied = found.Set.Filter(func(sk *skills.Skill) bool { return !deny(sk) })
+	found.Set = found.Set.Filter(deny)
 	b.found = found
 	for _, sk := range found.Set.Skills {
 		if sk.Dir == "" {
@@ -128,7 +128,7 @@ func (b *Toolbox) skillsKit() ([]tool.Tool, error) {
 		if plain, err := filepath.EvalSymlinks(sk.Dir); err == nil { // what is judged has no links
 			sk.Dir = plain
 		}
-		b.folders.AlsoRead(sk.Dir)
+		b.folders.AddReadOnly(sk.Dir)
 	}
 	b.skills, err = skills.New(found.Set, &skills.Options{Enter: b.enterSkill})
 	return b.skills.Tools(), err
@@ -190,7 +190,7 @@ func (b *Toolbox) Expand(ctx context.Context, prompt string) (*agent.Expansion, 
 	name, args, ok := skills.Command(prompt)
 	if sk == nil {
 		if ok && !b.found.trust {
-			if other, found := b.found.All.ForPerson(name); found && other.Source == skills.Project {
+			if other, found := b.found.All.UserSkill(name); found && other.Source == skills.Project {
 				return nil, outcome.Invalid("/"+name+" is of this folder, which is not trusted as it is now", "look at "+other.File+", then holdfast trust")
 			}
 		}
@@ -215,7 +215,7 @@ func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
 	}
 	c := b.crew
 	if c == nil {
-		c = &crew{box: b}
+		c = &workers{box: b}
 	}
 	m, err := c.model(sk.Model)
 	if err == nil && b.spec != nil && b.spec.Limits.MaxBudgetUSD > 0 && !m.Info().Priced() {
@@ -227,7 +227,7 @@ func (b *Toolbox) modelOf(a *agent.Agent, sk *skills.Skill) model.Model {
 		b.env.Warn("/%s wants the model %s, which this run cannot use (%v): it goes on with %s", sk.Name, sk.Model, err, own.Model)
 	case m.Info().String() != own.String():
 		return m
-	case sk.Model != "haiku" || c.small() == "": // an alias for what is not offered here
+	case sk.Model != "haiku" || c.smallModel() == "": // an alias for what is not offered here
 		b.env.Warn("/%s wants the model %s, which %s does not offer here: it goes on with %s", sk.Name, sk.Model, own.Provider, own.Model)
 	}
 	return nil
@@ -239,11 +239,11 @@ func (b *Toolbox) noSkill(name string, command bool) error {
 	if !command {
 		return nil
 	}
-	if sk, ok := b.found.denied.ForPerson(name); ok {
+	if sk, ok := b.found.denied.UserSkill(name); ok {
 		return &outcome.Failure{Message: fmt.Sprintf("/%s may not be used: %s", name, b.skillDenied(sk.Name)), Advice: "holdfast policy explain Skill " + sk.Name, Result: outcome.Denied}
 	}
 	for _, sk := range b.found.Set.Skills {
-		if sk.ForPeople && spelling.Edits(sk.Name, name) <= min(2, len(name)/2) {
+		if sk.UserInvocable && spelling.Edits(sk.Name, name) <= min(2, len(name)/2) {
 			b.env.Warn("there is no /%s, so the prompt goes to the model as it is; did you mean /%s?", name, sk.Name)
 			break
 		}
@@ -278,7 +278,7 @@ func TrustTexts(e *env.Env, list *settings.Trust, s *settings.Settings) ([]strin
 			gains = append(gains, "skill "+sk.Name)
 		}
 	}
-	kinds := define.Load(&define.Options{Project: s.Project, Trusted: true})
+	kinds := agentdef.Load(&agentdef.Options{Project: s.Project, Trusted: true})
 	for _, d := range kinds.Definitions {
 		gains = append(gains, "sub-agent "+d.Name)
 	}

@@ -24,11 +24,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -46,20 +46,20 @@ type Options struct {
 
 	// Model answers for the whole run when the host brings it: sub-agents get no other.
 	Model model.Model
-	// Own are the host's own tools. The guard judges them as all others.
-	Own []tool.Tool
+	// HostTools are the host's own tools. The guard judges them as all others.
+	HostTools []tool.Tool
 
 	Contained  bool // a container holds the whole process
 	NoShell    bool // there is no shell, and so no Bash
 	Foreground bool // nothing goes on in the background
-	Loud       bool // notices say what the sandbox cannot do
+	Verbose    bool // notices say what the sandbox cannot do
 }
 
 // Toolbox is what the model may call in a run, over the run's folders.
 //
 //	kits ─► tools ─► registry, without what is denied
 //	 │
-//	 └─ again for each sub-agent, over folders of its own: Toolbox.over
+//	 └─ again for each sub-agent, over folders of its own: Toolbox.derive
 type Toolbox struct {
 	Registry     *tool.Registry
 	Permissions  policy.Config
@@ -70,21 +70,21 @@ type Toolbox struct {
 	// Form has a person fill in what a server asks for without a record of it; nil: nobody is there.
 	Form func(context.Context, *mcp.Elicitation) (mcp.Answer, error)
 
-	folders  *folder.Folders
-	held     *Isolation
-	hooks    *hooks.Hooks
-	host     *hostAgent
-	keep     func(*tool.Call, []byte) (*shell.KeptOutput, error)
-	worktree *worktree.Worktree // nil without a repository
-	own      *worktree.Checkout // that the agent works in from the beginning on, or nil
+	folders   *workdir.Folders
+	isolation *Isolation
+	hooks     *hooks.Hooks
+	host      *agentHandle
+	keep      func(*tool.Call, []byte) (*shell.StoredOutput, error)
+	worktree  *worktree.Worktree // nil without a repository
+	own       *worktree.Checkout // that the agent works in from the beginning on, or nil
 
-	found  *Found         // nil: none were looked for
+	found  *SkillSet      // nil: none were looked for
 	skills *skills.Skills // that the model may call, or nil
 
 	servers    *servers       // MCP, of the run; nil without any
 	serversOwn *servers       // of a sub-agent alone; nil without any
 	base       *tool.Registry // what there is without them
-	more       []tool.Tool    // of a sub-agent's: those of servers of its own
+	extra      []tool.Tool    // of a sub-agent's: those of servers of its own
 
 	// What kits are made from. In a toolbox that is made for the names of its tools they
 	// may be missing.
@@ -99,10 +99,10 @@ type Toolbox struct {
 	ownTools   []tool.Tool
 	hide       func(abs string) bool // from searches
 
-	memory string   // of a sub-agent's: the folder that its kind keeps; "" for none
-	crew   *crew    // whom the agent may give work to; nil: nobody
-	who    string   // of a teammate's: its name
-	wanted []string // of a sub-agent's: the tools that its kind names; nil: all
+	memory    string   // of a sub-agent's: the folder that its kind keeps; "" for none
+	crew      *workers // whom the agent may give work to; nil: nobody
+	actor     string   // of a teammate's: its name
+	requested []string // of a sub-agent's: the tools that its kind names; nil: all
 
 	checks, fetches bool // it is made to look at MCP servers, whose problems the caller reports, or to fetch one
 
@@ -111,16 +111,16 @@ type Toolbox struct {
 	ends []func() // last first, when the toolbox is closed
 }
 
-// kit makes some of a run's tools. Kits are made side by side and do nothing but that:
+// toolMaker makes some of a run's tools. Kits are made side by side and do nothing but that:
 // what a tool needs besides, it opens when it is called first.
-type kit struct {
+type toolMaker struct {
 	name string
 	make func(*Toolbox) ([]tool.Tool, error)
 }
 
 // kits are all that there are, in the order in which models see their tools.
-func kits() []kit {
-	return []kit{
+func kits() []toolMaker {
+	return []toolMaker{
 		{"files", (*Toolbox).filesKit},
 		{"search", (*Toolbox).searchKit},
 		{"shell", (*Toolbox).shellKit},
@@ -130,7 +130,7 @@ func kits() []kit {
 		{"ask", (*Toolbox).askKit},
 		{"web", (*Toolbox).webKit},
 		{"skills", (*Toolbox).skillsKit},
-		{"own", (*Toolbox).ownKit},
+		{"own", (*Toolbox).hostKit},
 		{"mcp", (*Toolbox).mcpKit}, // last: what it has changes
 		{"agents", (*Toolbox).agentsKit},
 	}
@@ -138,8 +138,8 @@ func kits() []kit {
 
 func newToolbox(o *Options) *Toolbox {
 	return &Toolbox{
-		held: &Isolation{}, hooks: &hooks.Hooks{}, host: newHostAgent(), env: o.Env, settings: o.Settings, spec: o.Spec, model: o.Model,
-		only: o.Spec.Tools, contained: o.Contained, noShell: o.NoShell, foreground: o.Foreground, ownTools: o.Own,
+		isolation: &Isolation{}, hooks: &hooks.Hooks{}, host: newHostAgent(), env: o.Env, settings: o.Settings, spec: o.Spec, model: o.Model,
+		only: o.Spec.Tools, contained: o.Contained, noShell: o.NoShell, foreground: o.Foreground, ownTools: o.HostTools,
 	}
 }
 
@@ -160,25 +160,25 @@ func New(o *Options) (b *Toolbox, err error) {
 	if err != nil {
 		return b, err
 	}
-	b.held, err = openIsolation(&isolationOptions{Env: e, Settings: s, Folders: work, Off: o.Spec.Sandbox.Off, Contained: o.Contained, Loud: o.Loud})
+	b.isolation, err = openIsolation(&isolationOptions{Env: e, Settings: s, Folders: work, Disabled: o.Spec.Sandbox.Disabled, Contained: o.Contained, Verbose: o.Verbose})
 	if err != nil {
 		return b, err
 	}
-	b.hooks, err = hooks.Open(&hooks.Options{Env: e, Settings: s, Folders: work, NoSandbox: o.Spec.Sandbox.Off, Contained: o.Contained})
+	b.hooks, err = hooks.Open(&hooks.Options{Env: e, Settings: s, Folders: work, NoSandbox: o.Spec.Sandbox.Disabled, Contained: o.Contained})
 	if err != nil {
 		return b, err
 	}
-	if err = b.held.OpenOutput(e); err != nil {
+	if err = b.isolation.OpenOutput(e); err != nil {
 		return b, err
 	}
-	if b.held.Output != "" {
-		work = append(work, b.held.Output)
+	if b.isolation.Output != "" {
+		work = append(work, b.isolation.Output)
 	}
-	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
+	if b.folders, err = workdir.Open(work[0], work[1:]...); err != nil {
 		return b, err
 	}
-	b.keepBy(b.folders)
-	if err = b.keepOutputs(); err != nil {
+	b.registerFiles(b.folders)
+	if err = b.setupOutputs(); err != nil {
 		return b, err
 	}
 	if err = b.instruct(o.Cwd); err != nil {
@@ -198,17 +198,17 @@ func New(o *Options) (b *Toolbox, err error) {
 	if all, err = b.restrict(all); err != nil {
 		return b, err
 	}
-	b.Registry = WithoutDenied(all, s.Rules)
+	b.Registry = RemoveDenied(all, s.Rules)
 	b.Permissions.Folders = b.folders.Roots()
-	b.Permissions.AutoAllowConfined = b.held.AutoAllow()
+	b.Permissions.AutoAllowConfined = b.isolation.AutoAllow()
 	return b, nil
 }
 
-// over is a toolbox with the same parts over folders of its own, which starts in cwd, for a
+// derive is a toolbox with the same parts over folders of its own, which starts in cwd, for a
 // sub-agent. The caller closes it.
-func (b *Toolbox) over(ctx context.Context, cwd string, w agent.SubagentRequest) (*Toolbox, error) {
+func (b *Toolbox) derive(ctx context.Context, cwd string, w agent.SubagentRequest) (*Toolbox, error) {
 	sub := &Toolbox{
-		Permissions: b.Permissions, held: b.held, hooks: b.hooks, host: b.host, crew: b.crew, who: w.Name, wanted: w.Definition.Tools,
+		Permissions: b.Permissions, isolation: b.isolation, hooks: b.hooks, host: b.host, crew: b.crew, actor: w.Name, requested: w.Definition.Tools,
 		env: b.env, settings: b.settings, spec: b.spec, model: b.model, only: b.only, contained: b.contained, noShell: b.noShell,
 		foreground: b.foreground, ownTools: b.ownTools, hide: b.hide, servers: b.servers, sub: true,
 	}
@@ -223,11 +223,11 @@ func (b *Toolbox) over(ctx context.Context, cwd string, w agent.SubagentRequest)
 	if sub.memory != "" {
 		roots = append(roots, sub.memory)
 	}
-	if sub.folders, err = folder.Open(roots[0], roots[1:]...); err != nil {
+	if sub.folders, err = workdir.Open(roots[0], roots[1:]...); err != nil {
 		return nil, err
 	}
-	sub.keepBy(sub.folders)
-	if err = sub.keepOutputs(); err != nil {
+	sub.registerFiles(sub.folders)
+	if err = sub.setupOutputs(); err != nil {
 		sub.Close()
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (b *Toolbox) over(ctx context.Context, cwd string, w agent.SubagentRequest)
 		err = sub.instruct(cwd)
 	}
 	if err == nil {
-		err = sub.connectOwn(ctx, b, b.crew.servers(w.Definition.Name))
+		err = sub.connectSubagentServers(ctx, b, b.crew.servers(w.Definition.Name))
 	}
 	if err == nil {
 		sub.Registry, err = sub.tools()
@@ -247,7 +247,7 @@ func (b *Toolbox) over(ctx context.Context, cwd string, w agent.SubagentRequest)
 		sub.Close()
 		return nil, err
 	}
-	sub.Registry = WithoutDenied(sub.Registry, b.settings.Rules)
+	sub.Registry = RemoveDenied(sub.Registry, b.settings.Rules)
 	return sub, nil
 }
 
@@ -257,7 +257,7 @@ func WorkFolders(cwd string, s *settings.Settings) ([]string, error) {
 	list := []string{cwd}
 	for _, f := range s.Folders {
 		if info, err := os.Stat(f.Value); err != nil || !info.IsDir() {
-			return nil, outcome.Invalid(fmt.Sprintf("%s: there is no folder %s", settings.Where(f.Origin), f.Value), "make it, or take it out of additionalDirectories")
+			return nil, outcome.Invalid(fmt.Sprintf("%s: there is no folder %s", settings.OriginText(f.Origin), f.Value), "make it, or take it out of additionalDirectories")
 		}
 		list = append(list, f.Value)
 	}
@@ -270,7 +270,7 @@ func (b *Toolbox) tools() (*tool.Registry, error) {
 	list := kits()
 	made := make([][]tool.Tool, len(list))
 	var g errgroup.Group
-	g.Go(b.held.Ready) // what some of them wait for
+	g.Go(b.isolation.Ready) // what some of them wait for
 	for i, k := range list {
 		g.Go(func() (err error) {
 			made[i], err = k.make(b)
@@ -302,8 +302,8 @@ func (b *Toolbox) searchKit() ([]tool.Tool, error) {
 func (b *Toolbox) shellKit() ([]tool.Tool, error) {
 	known, more := b.commandEnviron()
 	sh, err := shell.New(b.folders, &shell.Options{
-		OutputDir: b.held.Output, Keep: b.keep, Sandbox: b.held.Sandbox(), EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
-		Override: b.overrides(), Exec: b.offersExec(), Opened: b.opened,
+		OutputDir: b.isolation.Output, StoreOutput: b.keep, Sandbox: b.isolation.Sandbox(), EnvFile: b.hooks.EnvFile, Environ: known, Env: more, Background: b.Background != nil,
+		Override: b.overrides(), Exec: b.offersExec(), SandboxGrants: b.opened,
 	})
 	if err != nil {
 		return nil, err
@@ -331,12 +331,12 @@ func (b *Toolbox) opened() *sandbox.Settings {
 }
 
 // overrides reports whether the model may ask for exceptions from denies of the session.
-func (b *Toolbox) overrides() bool { return b.settings != nil && b.settings.AskToOverride.Value }
+func (b *Toolbox) overrides() bool { return b.settings != nil && b.settings.AllowOverride.Value }
 
 // offersExec reports whether there is the tool Exec: a rule allows it or asks about it, or the
 // agent's tools name it.
 func (b *Toolbox) offersExec() bool {
-	names := b.wanted
+	names := b.requested
 	names = append(slices.Clone(names), b.only...)
 	return slices.Contains(names, "Exec") || b.settings != nil && slices.ContainsFunc(b.settings.Rules, func(r policy.RuleSource) bool {
 		return r.Effect != policy.Deny && r.Text == "Exec"
@@ -351,8 +351,8 @@ func (b *Toolbox) backgroundKit() ([]tool.Tool, error) {
 	return b.Background.Tools()
 }
 
-// ownKit are the tools that the host program brings.
-func (b *Toolbox) ownKit() ([]tool.Tool, error) { return b.ownTools, nil }
+// hostKit are the tools that the host program brings.
+func (b *Toolbox) hostKit() ([]tool.Tool, error) { return b.ownTools, nil }
 
 // Names are the names of the run's tools.
 func (b *Toolbox) Names() []string { return Names(b.Registry) }
@@ -361,12 +361,12 @@ func (b *Toolbox) Names() []string { return Names(b.Registry) }
 func (b *Toolbox) Hooks() *hooks.Hooks { return b.hooks }
 
 // Folders are the folders that the tools work in.
-func (b *Toolbox) Folders() *folder.Folders { return b.folders }
+func (b *Toolbox) Folders() *workdir.Folders { return b.folders }
 
 // restrict leaves the tools that the spec names, each of which must be there.
 func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
 	if b.noShell {
-		all = all.Without("Bash")
+		all = all.Exclude("Bash")
 	}
 	if b.only == nil {
 		return all, nil
@@ -384,7 +384,7 @@ func (b *Toolbox) restrict(all *tool.Registry) (*tool.Registry, error) {
 			gone = append(gone, name)
 		}
 	}
-	return all.Without(gone...), nil
+	return all.Exclude(gone...), nil
 }
 
 // Names are the names of tools.
@@ -417,8 +417,8 @@ func (b *Toolbox) Close() {
 	if b.hooks != nil {
 		b.hooks.Close()
 	}
-	if b.held != nil {
-		b.held.Close()
+	if b.isolation != nil {
+		b.isolation.Close()
 	}
 }
 
@@ -431,7 +431,7 @@ func checkRules(s *settings.Settings, spec *runspec.Spec, all *tool.Registry) er
 	}
 	for _, f := range slices.Concat(flags.Allow, flags.Deny) {
 		name, _ := RuleTool(f.Text)
-		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") || slices.Contains(Known(), name) {
+		if _, ok := all.Lookup(name); ok || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") || slices.Contains(KnownTools(), name) {
 			continue
 		}
 		return outcome.Invalid(fmt.Sprintf("%s: there is no tool %q", f.Name, name), "the tools are "+strings.Join(Names(all), ", "))
@@ -439,8 +439,8 @@ func checkRules(s *settings.Settings, spec *runspec.Spec, all *tool.Registry) er
 	return nil
 }
 
-// Look makes the tools of a run to look at them: nothing is started or connected to for it.
-func Look(o *Options) (b *Toolbox, err error) {
+// DryRun makes the tools of a run to look at them: nothing is started or connected to for it.
+func DryRun(o *Options) (b *Toolbox, err error) {
 	b = newToolbox(o)
 	defer func() {
 		if err != nil {
@@ -454,19 +454,19 @@ func Look(o *Options) (b *Toolbox, err error) {
 	if err != nil {
 		return b, err
 	}
-	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
+	if b.folders, err = workdir.Open(work[0], work[1:]...); err != nil {
 		return b, err
 	}
 	b.Background = &agent.Background{}
 	all, err := b.tools()
 	if err == nil {
-		b.Registry = WithoutDenied(all, o.Settings.Rules)
+		b.Registry = RemoveDenied(all, o.Settings.Rules)
 	}
 	return b, err
 }
 
-// LookNotices are the notices that the tools of a run would give, found without starting it.
-func LookNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) {
+// DryRunNotices are the notices that the tools of a run would give, found without starting it.
+func DryRunNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) {
 	b := newToolbox(o)
 	var err error
 	if b.Permissions, err = o.Settings.Policy(); err != nil {
@@ -480,7 +480,7 @@ func LookNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) {
 	if err != nil {
 		return fail(err)
 	}
-	if b.folders, err = folder.Open(work[0], work[1:]...); err != nil {
+	if b.folders, err = workdir.Open(work[0], work[1:]...); err != nil {
 		return fail(err)
 	}
 	if err = b.instruct(o.Cwd); err != nil {
@@ -493,6 +493,6 @@ func LookNotices(o *Options) ([]env.Notice, *instructions.Set, func(), error) {
 	if err != nil {
 		return fail(err)
 	}
-	b.crew = &crew{problems: set.Problems}
+	b.crew = &workers{problems: set.Problems}
 	return b.Notices(), b.Instructions, b.Close, nil
 }

@@ -24,19 +24,19 @@ type hookFiles struct {
 	box      *Toolbox
 	registry *hook.Registry
 
-	mu     sync.Mutex
-	w      *watch.Watcher
-	ctx    context.Context
-	stop   context.CancelFunc
-	closed bool
-	late   *policy.LateRules
+	mu      sync.Mutex
+	w       *watch.Watcher
+	ctx     context.Context
+	stop    context.CancelFunc
+	closed  bool
+	pending *policy.DynamicRules
 }
 
 // Lists of what is watched.
 const (
-	listNamed    = "matchers"
-	listWanted   = "watchPaths"
-	listSettings = "settings"
+	listNamed     = "matchers"
+	listRequested = "watchPaths"
+	listSettings  = "settings"
 )
 
 // WatchFiles has files watched for the hooks of a run, once there is an agent.
@@ -46,15 +46,15 @@ func (b *Toolbox) WatchFiles(o *agent.Options) {
 	if !files && !config {
 		return
 	}
-	f := &hookFiles{box: b, registry: r, late: &policy.LateRules{}}
+	f := &hookFiles{box: b, registry: r, pending: &policy.DynamicRules{}}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	b.onClose(f.close)
 	if files {
-		o.Hooks.Watch = func(paths []string) error { return f.watch(listWanted, paths) }
-		o.Hooks.Known = f.known
+		o.Hooks.Watch = func(paths []string) error { return f.watch(listRequested, paths) }
+		o.Hooks.OnChangeReported = f.known
 	}
 	if config {
-		o.Permissions.Config.Limits = append(slices.Clip(o.Permissions.Config.Limits), policy.Named{Name: "changed-settings", Policy: f.late})
+		o.Permissions.Config.Limits = append(slices.Clip(o.Permissions.Config.Limits), policy.NamedPolicy{Name: "changed-settings", Policy: f.pending})
 	}
 	o.LoopObservers = append(o.LoopObservers, f)
 }
@@ -75,11 +75,11 @@ func (f *hookFiles) Observe(_ string, e event.Event) {
 // names watches what matchers name, in the session's folder and in the current one.
 func (f *hookFiles) names(cwd string) {
 	var list []string
-	for _, name := range f.registry.WatchNames() {
+	for _, name := range f.registry.WatchedFiles() {
 		list = append(list, filepath.Join(f.box.folders.Roots()[0], name), filepath.Join(cwd, name))
 	}
 	if len(list) > 0 {
-		f.told(f.watch(listNamed, list))
+		f.reportError(f.watch(listNamed, list))
 	}
 }
 
@@ -92,12 +92,12 @@ func (f *hookFiles) settings() {
 		list = append(list, s.File)
 	}
 	if len(list) > 0 {
-		f.told(f.watch(listSettings, list))
+		f.reportError(f.watch(listSettings, list))
 	}
 }
 
-// told tells the person of what cannot be watched.
-func (f *hookFiles) told(err error) {
+// reportError tells the person of what cannot be watched.
+func (f *hookFiles) reportError(err error) {
 	if err != nil {
 		f.notice("files are not watched for hooks: " + err.Error())
 	}
@@ -117,7 +117,7 @@ func (f *hookFiles) watch(list string, paths []string) error {
 		return watch.ErrClosed
 	}
 	if f.w == nil {
-		w, err := watch.New(&watch.Options{Fire: f.changed, Wrong: f.told})
+		w, err := watch.New(&watch.Options{Fire: f.changed, OnError: f.reportError})
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (f *hookFiles) known(path string) {
 	w := f.w
 	f.mu.Unlock()
 	if w != nil {
-		w.Known(path)
+		w.MarkReported(path)
 	}
 }
 
@@ -148,7 +148,7 @@ func (f *hookFiles) changed(c watch.Change) {
 			return
 		}
 	}
-	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.What}}) // a store that fails stops the loop by itself
+	_, _ = f.box.host.fire(f.ctx, hook.Input{Event: hook.FileChanged, File: hook.File{Path: c.Path, Change: c.Kind}}) // a store that fails stops the loop by itself
 }
 
 // configured fires ConfigChange. When no hook blocks the change, what settings deny and
@@ -160,7 +160,7 @@ func (f *hookFiles) configured(name, file string) {
 		return
 	}
 	if out.Block != nil && name != "policy_settings" {
-		f.notice(fmt.Sprintf("%s has changed, and hook %s keeps it from this run: %s", file, out.Block.By, cmp.Or(out.Block.What, "blocked")))
+		f.notice(fmt.Sprintf("%s has changed, and hook %s keeps it from this run: %s", file, out.Block.Hook, cmp.Or(out.Block.Text, "blocked")))
 		return
 	}
 	next, err := f.box.settings.Reload()
@@ -168,12 +168,12 @@ func (f *hookFiles) configured(name, file string) {
 		f.notice(fmt.Sprintf("%s has changed and cannot be used: %v", file, err))
 		return
 	}
-	rules, n, err := next.Tightened(f.box.settings)
+	rules, n, err := next.StricterRules(f.box.settings)
 	if err != nil {
 		f.notice(fmt.Sprintf("%s has changed and cannot be used: %v", file, err))
 		return
 	}
-	f.late.Set(rules)
+	f.pending.Set(rules)
 	f.notice(fmt.Sprintf("%s has changed: what it denies and asks about since the start is in force (%s), all else from the next run on", file, plural(n, "rule")))
 }
 

@@ -46,7 +46,7 @@ func (b *Toolbox) worktreeCreate(ctx context.Context, name string) (string, erro
 		return "", err
 	}
 	if out.Block != nil {
-		return "", errors.New("a hook keeps the worktree from being made: " + cmp.Or(out.Block.What, out.Block.By))
+		return "", errors.New("a hook keeps the worktree from being made: " + cmp.Or(out.Block.Text, out.Block.Hook))
 	}
 	return out.WorktreePath, nil
 }
@@ -55,8 +55,8 @@ func (b *Toolbox) worktreeRemoved(ctx context.Context, path string) {
 	_, _ = b.host.fire(ctx, hook.Input{Event: hook.WorktreeRemove, WorktreePath: path}) // a store that fails stops the loop by itself
 }
 
-// CheckApart says why the agent cannot work in a worktree of its own from the beginning on.
-func (b *Toolbox) CheckApart() error {
+// CheckWorktree says why the agent cannot work in a worktree of its own from the beginning on.
+func (b *Toolbox) CheckWorktree() error {
 	if b.worktree == nil {
 		dir := b.folders.Roots()[0]
 		return outcome.Invalid(dir+" is not the top folder of a git repository, or git is not there: no worktree can be made", "git init; or --cwd FOLDER")
@@ -65,33 +65,33 @@ func (b *Toolbox) CheckApart() error {
 	if err != nil {
 		return err
 	}
-	if _, ok := WithoutDenied(own, b.settings.Rules).Lookup(worktree.EnterTool); !ok {
+	if _, ok := RemoveDenied(own, b.settings.Rules).Lookup(worktree.EnterTool); !ok {
 		return &outcome.Failure{Message: "a rule denies " + worktree.EnterTool, Advice: "holdfast policy show", Result: outcome.Denied}
 	}
 	return nil
 }
 
-// Apart is [agent.Options].Enter of an agent that works in a worktree of its own: the one of
+// EnterWorktree is [agent.Options].Enter of an agent that works in a worktree of its own: the one of
 // this name, or with "" one that is named after its session.
-func (b *Toolbox) Apart(name, kind string) func(context.Context) (dir, told string, err error) {
+func (b *Toolbox) EnterWorktree(name, kind string) func(context.Context) (dir, told string, err error) {
 	return func(ctx context.Context) (string, string, error) {
-		if err := b.CheckApart(); err != nil {
+		if err := b.CheckWorktree(); err != nil {
 			return "", "", err
 		}
-		own := ownName(ctx, kind)
+		own := worktreeName(ctx, kind)
 		at, err := b.worktree.Enter(ctx, name, own)
 		if err != nil {
 			return "", "", fmt.Errorf("worktree: %w", err)
 		}
-		at.Made = at.Made || filepath.Base(at.Path) == own // it is nobody's but this session's
+		at.Created = at.Created || filepath.Base(at.Path) == own // it is nobody's but this session's
 		b.own = &at
-		return at.Path, at.Told, nil
+		return at.Path, at.Notice, nil
 	}
 }
 
-// ownName is the name of a worktree that is the own one of the agent's session: its id where
+// worktreeName is the name of a worktree that is the own one of the agent's session: its id where
 // that can be a part of a name, and else what stands for it alone.
-func ownName(ctx context.Context, kind string) string {
+func worktreeName(ctx context.Context, kind string) string {
 	id := rand.Text()
 	if a := agent.FromContext(ctx); a != nil && a.SessionID() != "" {
 		id = a.SessionID()
@@ -102,9 +102,9 @@ func ownName(ctx context.Context, kind string) string {
 	return kind + "-" + session.Digest(sha256.Sum256([]byte(id))).String()[:12]
 }
 
-// LeaveApart removes the worktree that the agent has worked in, where nothing would be lost by
+// LeaveWorktree removes the worktree that the agent has worked in, where nothing would be lost by
 // that, and says what stays; "" for nothing. With keep it stays in any case.
-func (b *Toolbox) LeaveApart(ctx context.Context, keep bool) string {
+func (b *Toolbox) LeaveWorktree(ctx context.Context, keep bool) string {
 	at := b.own
 	if b.own = nil; at == nil {
 		return ""
@@ -114,7 +114,7 @@ func (b *Toolbox) LeaveApart(ctx context.Context, keep bool) string {
 			keep = keep || t.Running
 		}
 	}
-	gone, why, err := b.worktree.Leave(ctx, *at, at.Made && !keep)
+	gone, why, err := b.worktree.Leave(ctx, *at, at.Created && !keep)
 	switch {
 	case gone && err == nil:
 		return ""
@@ -128,8 +128,8 @@ func (b *Toolbox) LeaveApart(ctx context.Context, keep bool) string {
 	return text
 }
 
-// GoBack is [agent.Options].Return.
-func (b *Toolbox) GoBack(dir string) error {
+// RestoreDir is [agent.Options].Return.
+func (b *Toolbox) RestoreDir(dir string) error {
 	if b.worktree != nil {
 		return b.worktree.Return(dir)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // it must come before everything else of the program
-	args, ok := confine.Asked(os.Args[1:])
+	args, ok := confine.IsInvocation(os.Args[1:])
 	if !ok {
 		return
 	}
@@ -24,11 +24,11 @@ func init() { //nolint:gochecknoinits // it must come before everything else of 
 	if err != nil {
 		return
 	}
-	call, err := confine.Here(flags)
+	call, err := confine.CurrentProcess(flags)
 	if err != nil {
 		return
 	}
-	call.Again = true
+	call.ExplainLater = true
 	// Packages are initialized on the first thread and on no other: a goroutine of its own
 	// can wait for others without a change of threads each time.
 	failed := make(chan struct{})

@@ -33,7 +33,7 @@ func every() []api.Scope {
 // Caller is who sent a request.
 type Caller struct {
 	Name   string      // the account of a uid, the name of a token, the person of a link
-	Via    string      // "unix", "token", "cookie"; of a program that calls this package "cli"
+	Method string      // "unix", "token", "cookie"; of a program that calls this package "cli"
 	From   string      // an address, or "unix uid 1000 pid 77"
 	Scopes []api.Scope // sorted
 	UID    int         // of a unix socket's peer; -1 otherwise
@@ -42,11 +42,11 @@ type Caller struct {
 	// Agent: the peer was started by a run of this daemon. It may look, and answer nothing.
 	Agent bool
 
-	proof string // the CSRF token that the request carried, when it was right
+	credential string // the CSRF token that the request carried, when it was right
 }
 
-// May reports whether the caller has a scope. An agent has [api.ScopeRead] at most.
-func (c Caller) May(s api.Scope) bool {
+// HasScope reports whether the caller has a scope. An agent has [api.ScopeRead] at most.
+func (c Caller) HasScope(s api.Scope) bool {
 	if c.Agent && s != api.ScopeRead {
 		return false
 	}
@@ -55,9 +55,9 @@ func (c Caller) May(s api.Scope) bool {
 
 type callerKey struct{}
 
-// From returns who sent the request of a handler behind [Auth.Handler]. It reports
+// CallerFrom returns who sent the request of a handler behind [Auth.Handler]. It reports
 // false for a request without a credential on an open path.
-func From(ctx context.Context) (Caller, bool) {
+func CallerFrom(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok
 }
@@ -91,8 +91,8 @@ type Auth struct {
 	logins   *logins
 	failed   *limiter
 	refusals refusals
-	watch    *watch
-	process  tree
+	watch    *credentialWatch
+	process  processTree
 
 	names sync.Map // uid → account
 }
@@ -131,16 +131,16 @@ func New(o *Options) (*Auth, error) {
 	a.logins = &logins{clock: a.o.Clock}
 	a.failed = &limiter{clock: a.o.Clock}
 	a.refusals.clock = a.o.Clock
-	a.watch = &watch{good: a.good}
+	a.watch = &credentialWatch{valid: a.isValid}
 	return a, nil
 }
 
-// Close ends what watches credentials for [Auth.Gone], and puts on record how many refusals
+// Close ends what watches credentials for [Auth.Revoked], and puts on record how many refusals
 // were not. Closing twice does nothing.
 func (a *Auth) Close() error {
 	a.watch.close()
 	if left := a.refusals.rest(); left > 0 {
-		return a.record(context.Background(), audit.Access{Action: audit.ActionRefuse, Left: left})
+		return a.record(context.Background(), audit.Access{Action: audit.ActionRefuse, Omitted: left})
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, 
 	if err := a.tokens.check(&t); err != nil {
 		return "", api.Token{}, err
 	}
-	x := about(t, c.by(audit.ActionToken))
+	x := describe(t, c.by(audit.ActionToken))
 	if err := a.record(ctx, x); err != nil {
 		return "", api.Token{}, err
 	}
@@ -168,39 +168,39 @@ func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, 
 func (a *Auth) Tokens() ([]api.Token, error) { return a.tokens.list() }
 
 // Revoke takes a token back: requests with it are refused from now on, and
-// [Auth.Gone] of its connections is closed. An id that is not there is [ErrUnknown]. With
+// [Auth.Revoked] of its connections is closed. An id that is not there is [ErrUnknown]. With
 // [ErrUnrecorded] the token is revoked, and that has no record.
 func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	t, err := a.tokens.find(id)
 	if err != nil {
 		return err
 	}
-	x := about(t, c.by(audit.ActionRevoke))
+	x := describe(t, c.by(audit.ActionRevoke))
 	unrecorded := a.record(ctx, x)
 	if err := a.tokens.revoke(id); err != nil {
 		x.Failed = true
 		return errors.Join(err, a.record(ctx, x))
 	}
-	a.watch.look()
+	a.watch.check()
 	if unrecorded != nil {
 		return fmt.Errorf("token %s is revoked, but has no record of that: %w", id, unrecorded)
 	}
 	return nil
 }
 
-// Gone is closed when the caller's credential is revoked or expires: long-lived
+// Revoked is closed when the caller's credential is revoked or expires: long-lived
 // connections end then. For the peer of a unix socket it is never closed.
-func (a *Auth) Gone(c Caller) <-chan struct{} {
+func (a *Auth) Revoked(c Caller) <-chan struct{} {
 	if c.Token == "" {
 		return nil
 	}
-	return a.watch.gone(credential{c.Via, c.Token})
+	return a.watch.gone(credential{c.Method, c.Token})
 }
 
-// good reports whether a credential still lets in.
-func (a *Auth) good(c credential) bool {
+// isValid reports whether a credential still lets in.
+func (a *Auth) isValid(c credential) bool {
 	if c.via == "cookie" {
-		return a.logins.alive(c.id)
+		return a.logins.isActive(c.id)
 	}
 	return a.tokens.alive(c.id)
 }

@@ -5,9 +5,9 @@ import (
 	"crypto/subtle"
 )
 
-// same compares secrets; the time says nothing about where they differ, or how long
+// equalSecret compares secrets; the time says nothing about where they differ, or how long
 // they are.
-func same(a, b string) bool {
+func equalSecret(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

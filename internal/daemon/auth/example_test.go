@@ -24,14 +24,14 @@ func ExampleNew() {
 		panic(err)
 	}
 	defer a.Close()
-	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Via: "cli"}, api.Token{Name: "deploy", Scopes: []api.Scope{api.ScopeRead, api.ScopeRun}})
+	secret, _, err := a.Make(context.Background(), auth.Caller{Name: "ann", Method: "cli"}, api.Token{Name: "deploy", Scopes: []api.Scope{api.ScopeRead, api.ScopeRun}})
 	if err != nil {
 		panic(err)
 	}
 
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, _ := auth.From(r.Context())
-		fmt.Fprintf(w, "%s may run: %t, may approve: %t", c.Name, c.May(api.ScopeRun), c.May(api.ScopeApprove))
+		c, _ := auth.CallerFrom(r.Context())
+		fmt.Fprintf(w, "%s may run: %t, may approve: %t", c.Name, c.HasScope(api.ScopeRun), c.HasScope(api.ScopeApprove))
 	})
 	server := httptest.NewUnstartedServer(a.Handler(hello, "/healthz"))
 	server.Config.ConnContext = a.ConnContext

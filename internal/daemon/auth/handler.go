@@ -66,10 +66,10 @@ var headers = [][2]string{
 // open path.
 func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *refusal) {
 	p := peerFrom(r)
-	if bad := a.place(r, p); bad != nil {
+	if bad := a.classify(r, p); bad != nil {
 		return Caller{}, false, bad
 	}
-	if inQuery(r.URL.RawQuery) || looksSecret(r.URL.Path) {
+	if tokenInQuery(r.URL.RawQuery) || looksSecret(r.URL.Path) {
 		return Caller{}, false, &refusal{
 			status: http.StatusBadRequest, detail: "a token does not belong in the address: logs keep it",
 			hint: "send Authorization: Bearer hf_…, and revoke a token that was sent this way: holdfast daemon token revoke ID",
@@ -101,8 +101,8 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 	}
 }
 
-// place judges where a request comes from.
-func (a *Auth) place(r *http.Request, p *peer) *refusal {
+// classify judges where a request comes from.
+func (a *Auth) classify(r *http.Request, p *peer) *refusal {
 	if p.unix {
 		return a.placeUnix(r, p)
 	}
@@ -161,21 +161,21 @@ func (a *Auth) placeUnix(r *http.Request, p *peer) *refusal {
 
 // local is the caller at the other end of the unix socket.
 func (a *Auth) local(p *peer) Caller {
-	return lessen(Caller{Name: a.account(p.uid), Via: "unix", Scopes: every(), UID: p.uid, PID: p.pid}, p)
+	return intersectScopes(Caller{Name: a.account(p.uid), Method: "unix", Scopes: every(), UID: p.uid, PID: p.pid}, p)
 }
 
-// lessen leaves to what runs below the daemon no more than to look.
-func lessen(c Caller, p *peer) Caller {
+// intersectScopes leaves to what runs below the daemon no more than to look.
+func intersectScopes(c Caller, p *peer) Caller {
 	if p.agent() {
-		c.Scopes = look(c)
+		c.Scopes = readOnlyScopes(c)
 		c.Agent = true
 	}
 	return c
 }
 
-// look is what is left of a caller's scopes for somebody who may only look.
-func look(c Caller) []api.Scope {
-	if c.May(api.ScopeRead) {
+// readOnlyScopes is what is left of a caller's scopes for somebody who may only look.
+func readOnlyScopes(c Caller) []api.Scope {
+	if c.HasScope(api.ScopeRead) {
 		return []api.Scope{api.ScopeRead}
 	}
 	return nil
@@ -189,20 +189,20 @@ func (a *Auth) bearer(r *http.Request, p *peer) (Caller, *refusal) {
 			status: http.StatusUnauthorized, detail: "the header Authorization holds no token of this daemon", hint: "Authorization: Bearer hf_…", token: true,
 		})
 	}
-	tok, bad := a.holder(r, secret)
+	tok, bad := a.callerOf(r, secret)
 	if bad != nil {
 		return Caller{}, bad
 	}
 	return callerOf(tok, p), nil
 }
 
-// holder finds the token of a secret.
-func (a *Auth) holder(r *http.Request, secret string) (api.Token, *refusal) {
-	tok, err := a.tokens.who(secret)
+// callerOf finds the token of a secret.
+func (a *Auth) callerOf(r *http.Request, secret string) (api.Token, *refusal) {
+	tok, err := a.tokens.callerOf(secret)
 	switch {
 	case err == nil:
 		return tok, nil
-	case errors.Is(err, errWrong):
+	case errors.Is(err, errCredential):
 		return api.Token{}, a.fail(r, "token", &refusal{
 			status: http.StatusUnauthorized, detail: err.Error(), hint: "holdfast daemon token list", token: true,
 		})
@@ -212,7 +212,7 @@ func (a *Auth) holder(r *http.Request, secret string) (api.Token, *refusal) {
 }
 
 func callerOf(t api.Token, p *peer) Caller {
-	return lessen(Caller{Name: t.Name, Via: "token", Scopes: slices.Clone(t.Scopes), UID: p.uid, PID: p.pid, Token: t.ID}, p)
+	return intersectScopes(Caller{Name: t.Name, Method: "token", Scopes: slices.Clone(t.Scopes), UID: p.uid, PID: p.pid, Token: t.ID}, p)
 }
 
 // parseBearer reads "Bearer SECRET": one header, one secret of ours.
@@ -233,17 +233,17 @@ func parseBearer(values []string) (string, bool) {
 func (a *Auth) cookie(r *http.Request, p *peer) (Caller, bool, *refusal) {
 	for _, name := range []string{hostPrefix + cookieName, cookieName} {
 		for _, given := range r.CookiesNamed(name) {
-			l, ok := a.logins.who(given.Value)
+			l, ok := a.logins.callerOf(given.Value)
 			if !ok {
 				continue
 			}
-			c := lessen(l.caller, p)
-			if proof := r.Header[CSRFHeader]; len(proof) == 1 && same(proof[0], l.csrf) {
-				c.proof = l.csrf
+			c := intersectScopes(l.caller, p)
+			if proof := r.Header[CSRFHeader]; len(proof) == 1 && equalSecret(proof[0], l.csrf) {
+				c.credential = l.csrf
 			} else {
-				c.Scopes = look(c)
+				c.Scopes = readOnlyScopes(c)
 			}
-			if !safe(r) && c.proof == "" {
+			if !safe(r) && c.credential == "" {
 				return Caller{}, false, denied("the header "+CSRFHeader+" is missing or wrong", "log in again: holdfast daemon open")
 			}
 			if upgrade(r) && len(r.Header["Origin"]) == 0 {
@@ -263,7 +263,7 @@ func upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
 // Check says who a secret belongs to.
 func (a *Auth) Check(secret string) (Caller, bool) {
-	tok, err := a.tokens.who(secret)
+	tok, err := a.tokens.callerOf(secret)
 	if err != nil {
 		return Caller{}, false
 	}
@@ -274,7 +274,7 @@ func (a *Auth) Check(secret string) (Caller, bool) {
 // which r began. A wrong one counts as a failure of its address and is told to
 // Options.Failed.
 func (a *Auth) Hello(r *http.Request, secret string) (Caller, bool) {
-	tok, bad := a.holder(r, secret)
+	tok, bad := a.callerOf(r, secret)
 	if bad != nil {
 		a.o.Failed(r, bad.status, bad.detail)
 		return Caller{}, false
@@ -298,7 +298,7 @@ func denied(detail, hint string) *refusal {
 // from one address are told to wait.
 func (a *Auth) fail(r *http.Request, shown string, bad *refusal) *refusal {
 	a.refused(r, shown, bad.detail)
-	if overUnix(r) {
+	if isUnix(r) {
 		return bad
 	}
 	if wait, over := a.failed.fail(addressOf(r)); over {

@@ -106,12 +106,12 @@ func (h *hosts) knows(r *http.Request) bool {
 	h.mu.RLock()
 	listed := h.local[joinHost(host, port)]
 	h.mu.RUnlock()
-	return listed || cameTo(r, host, port)
+	return listed || localAddr(r, host, port)
 }
 
-// cameTo compares a host with the address that the connection came to. A name that
+// localAddr compares a host with the address that the connection came to. A name that
 // was made to point here is no address, so it never fits.
-func cameTo(r *http.Request, host, port string) bool {
+func localAddr(r *http.Request, host, port string) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
 		return false
@@ -249,8 +249,8 @@ func IsLoopback(hostport string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// inQuery reports whether a token stands in the URL, where logs and histories keep it.
-func inQuery(raw string) bool {
+// tokenInQuery reports whether a token stands in the URL, where logs and histories keep it.
+func tokenInQuery(raw string) bool {
 	if raw == "" {
 		return false
 	}

@@ -111,8 +111,8 @@ func TestLimitIsBounded(t *testing.T) {
 	for i := range 3 * maxBuckets {
 		l.fail(netip.MustParseAddr(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)))
 	}
-	if len(l.from) > maxBuckets {
-		t.Errorf("%d addresses", len(l.from))
+	if len(l.byAddr) > maxBuckets {
+		t.Errorf("%d addresses", len(l.byAddr))
 	}
 	for i := range failBurst + 1 {
 		_, over := l.fail(netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i)))
@@ -173,7 +173,7 @@ func FuzzHeaders(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	secret, _, err := a.Make(f.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
+	secret, _, err := a.Make(f.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 type limiter struct {
 	clock func() time.Time
 
-	mu   sync.Mutex
-	from map[netip.Prefix]bucket
+	mu     sync.Mutex
+	byAddr map[netip.Prefix]bucket
 }
 
 type bucket struct {
@@ -39,21 +39,21 @@ func (l *limiter) fail(addr netip.Addr) (wait time.Duration, over bool) {
 	now := l.clock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.from == nil {
-		l.from = map[netip.Prefix]bucket{}
+	if l.byAddr == nil {
+		l.byAddr = map[netip.Prefix]bucket{}
 	}
-	b, known := l.from[key]
+	b, known := l.byAddr[key]
 	if !known {
-		l.makeRoom(now)
+		l.evict(now)
 		b = bucket{failBurst, now}
 	}
 	b = b.refill(now, failBurst, failEvery)
 	if b.left < 1 {
-		l.from[key] = b
+		l.byAddr[key] = b
 		return time.Duration((1 - b.left) * float64(failEvery)), true
 	}
 	b.left--
-	l.from[key] = b
+	l.byAddr[key] = b
 	return 0, false
 }
 
@@ -65,21 +65,21 @@ func (b bucket) refill(now time.Time, burst float64, every time.Duration) bucket
 	return b
 }
 
-// makeRoom forgets who has behaved for a while; when all have failed of late, some
+// evict forgets who has behaved for a while; when all have failed of late, some
 // are forgiven.
-func (l *limiter) makeRoom(now time.Time) {
-	if len(l.from) < maxBuckets {
+func (l *limiter) evict(now time.Time) {
+	if len(l.byAddr) < maxBuckets {
 		return
 	}
-	for key, b := range l.from {
+	for key, b := range l.byAddr {
 		if b.refill(now, failBurst, failEvery).left >= failBurst {
-			delete(l.from, key)
+			delete(l.byAddr, key)
 		}
 	}
-	for key := range l.from {
-		if len(l.from) < maxBuckets {
+	for key := range l.byAddr {
+		if len(l.byAddr) < maxBuckets {
 			return
 		}
-		delete(l.from, key)
+		delete(l.byAddr, key)
 	}
 }

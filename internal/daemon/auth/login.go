@@ -21,9 +21,9 @@ import (
 
 // How long codes and logins last, and how many there are at once.
 const (
-	codeLife   = 3 * time.Minute
+	codeTTL    = 3 * time.Minute
 	loginIdle  = 12 * time.Hour
-	loginLife  = 7 * 24 * time.Hour
+	loginTTL   = 7 * 24 * time.Hour
 	maxCodes   = 32
 	maxLogins  = 256
 	cookieName = "holdfast"
@@ -57,19 +57,19 @@ type login struct {
 	used   time.Time
 }
 
-func (l *login) over(now time.Time) bool {
-	return now.Sub(l.used) >= loginIdle || now.Sub(l.made) >= loginLife
+func (l *login) expired(now time.Time) bool {
+	return now.Sub(l.used) >= loginIdle || now.Sub(l.made) >= loginTTL
 }
 
 // Link makes a code that logs a browser in once within a few minutes. The login may
 // what c may. An agent gets none.
 // It is on record before it is told: [ErrUnrecorded].
 func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Time, err error) {
-	if c.Agent || !c.May(api.ScopeAdmin) {
+	if c.Agent || !c.HasScope(api.ScopeAdmin) {
 		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not let a browser in", "use a token with the scope admin, or the unix socket"}
 	}
-	x, until := c.by(audit.ActionLink), a.o.Clock().Add(codeLife).UTC()
-	x.Scopes, x.Expires = words(c.Scopes), &until
+	x, until := c.by(audit.ActionLink), a.o.Clock().Add(codeTTL).UTC()
+	x.Scopes, x.Expires = describeScopes(c.Scopes), &until
 	if err := a.record(ctx, x); err != nil {
 		return "", time.Time{}, err
 	}
@@ -97,7 +97,7 @@ func (l *logins) code(c Caller) (string, time.Time) {
 	if len(l.codes) >= maxCodes {
 		l.codes = slices.Delete(l.codes, 0, 1+len(l.codes)-maxCodes)
 	}
-	k := code{sha256.Sum256([]byte(secret)), c, now.Add(codeLife)}
+	k := code{sha256.Sum256([]byte(secret)), c, now.Add(codeTTL)}
 	l.codes = append(l.codes, k)
 	return secret, k.expires
 }
@@ -119,17 +119,17 @@ func (l *logins) enter(text string) (cookie string, made login, ok bool) {
 	if !now.Before(k.expires) {
 		return "", login{}, false
 	}
-	l.tidy(now)
+	l.expire(now)
 	cookie = newSecret()
-	c := Caller{Name: k.caller.Name, Via: "cookie", Scopes: slices.Clone(k.caller.Scopes), UID: -1, Token: newID("login")}
+	c := Caller{Name: k.caller.Name, Method: "cookie", Scopes: slices.Clone(k.caller.Scopes), UID: -1, Token: newID("login")}
 	fresh := &login{sha256.Sum256([]byte(cookie)), newSecret(), c, now, now}
 	l.list = append(l.list, fresh)
 	return cookie, *fresh, true
 }
 
-// tidy forgets logins that are over, and those used longest ago when there are too many.
-func (l *logins) tidy(now time.Time) {
-	l.list = slices.DeleteFunc(l.list, func(k *login) bool { return k.over(now) })
+// expire forgets logins that are over, and those used longest ago when there are too many.
+func (l *logins) expire(now time.Time) {
+	l.list = slices.DeleteFunc(l.list, func(k *login) bool { return k.expired(now) })
 	for len(l.list) >= maxLogins {
 		oldest := 0
 		for i, k := range l.list {
@@ -141,8 +141,8 @@ func (l *logins) tidy(now time.Time) {
 	}
 }
 
-// who finds the login of a cookie.
-func (l *logins) who(cookie string) (login, bool) {
+// callerOf finds the login of a cookie.
+func (l *logins) callerOf(cookie string) (login, bool) {
 	sum, now := sha256.Sum256([]byte(cookie)), l.clock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,17 +150,17 @@ func (l *logins) who(cookie string) (login, bool) {
 	for i := range l.list {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], l.list[i].digest[:]), i, found)
 	}
-	if found < 0 || l.list[found].over(now) {
+	if found < 0 || l.list[found].expired(now) {
 		return login{}, false
 	}
 	l.list[found].used = now
 	return *l.list[found], true
 }
 
-func (l *logins) alive(id string) bool {
+func (l *logins) isActive(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.list, func(k *login) bool { return k.caller.Token == id && !k.over(l.clock()) })
+	return slices.ContainsFunc(l.list, func(k *login) bool { return k.caller.Token == id && !k.expired(l.clock()) })
 }
 
 func (l *logins) end(id string) {
@@ -188,13 +188,13 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := made.caller.by(audit.ActionLogin)
-	x.Via, x.From, x.Login, x.Scopes = "link", from(r), made.caller.Token, words(made.caller.Scopes)
+	x.Via, x.From, x.Login, x.Scopes = "link", from(r), made.caller.Token, describeScopes(made.caller.Scopes)
 	if err := a.record(r.Context(), x); err != nil {
 		a.logins.end(made.caller.Token)
 		a.refuse(w, r, unrecorded("you are not logged in", err))
 		return
 	}
-	http.SetCookie(w, newCookie(r, cookie, int(loginLife/time.Second)))
+	http.SetCookie(w, newCookie(r, cookie, int(loginTTL/time.Second)))
 	b, err := json.Marshal(routes.Login{CSRF: made.csrf, Name: made.caller.Name, Scopes: made.caller.Scopes})
 	if err != nil {
 		a.refuse(w, r, &refusal{status: http.StatusInternalServerError, detail: err.Error()})
@@ -218,7 +218,7 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 	bad := func(status int, detail string) (string, *refusal) {
 		return "", &refusal{status: status, detail: detail, hint: `POST {"code":"…"} as application/json`}
 	}
-	if overUnix(r) {
+	if isUnix(r) {
 		return bad(http.StatusBadRequest, "a login is for browsers; the unix socket needs none")
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
@@ -256,14 +256,14 @@ func secure(r *http.Request) bool {
 // Logout ends the login of the caller and takes the cookie away. The answer is an error when
 // that cannot be put on record, and the login has ended all the same.
 func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
-	c, ok := From(r.Context())
+	c, ok := CallerFrom(r.Context())
 	if !ok {
 		a.refuse(w, r, &refusal{status: http.StatusUnauthorized, detail: "nobody is logged in, or the request lacks " + CSRFHeader})
 		return
 	}
-	if c.Via == "cookie" {
+	if c.Method == "cookie" {
 		a.logins.end(c.Token)
-		a.watch.look()
+		a.watch.check()
 		http.SetCookie(w, newCookie(r, "", -1))
 		x := c.by(audit.ActionLogout)
 		x.Login = c.Token
@@ -279,4 +279,4 @@ func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 // [CSRFHeader] already; "" for everybody else. It lets a page find out whether the
 // token it kept is still good. To a cookie alone it is never told: browsers send the
 // cookies of 127.0.0.1 to each of its ports, whoever listens there.
-func (a *Auth) CSRF(c Caller) string { return c.proof }
+func (a *Auth) CSRF(c Caller) string { return c.credential }

@@ -13,7 +13,7 @@ import (
 func TestLogin(t *testing.T) {
 	f := newFixture(t, nil)
 	code, expires, err := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
-	if err != nil || !expires.Equal(f.clock.Now().Add(codeLife)) {
+	if err != nil || !expires.Equal(f.clock.Now().Add(codeTTL)) {
 		t.Fatal(expires, err)
 	}
 	if url := f.LinkURL(code); url != f.tcp.URL+"/login#"+code {
@@ -36,7 +36,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("a second time: %+v", again)
 	}
 	late, _, _ := f.Link(t.Context(), Caller{Name: "ann", Scopes: every()})
-	f.clock.add(codeLife)
+	f.clock.add(codeTTL)
 	if got := f.do(loginCall(late)); got.status != http.StatusUnauthorized {
 		t.Errorf("too late: %+v", got)
 	}
@@ -88,7 +88,7 @@ func TestLogout(t *testing.T) {
 	f := newFixture(t, nil)
 	cookie, csrf := f.login()
 	c, _ := f.who(cookie)
-	gone := f.Gone(c)
+	gone := f.Revoked(c)
 	out := call{method: http.MethodPost, path: "/v1/logout", header: map[string]string{"Cookie": cookie}}
 	if got := f.do(out); got.status != http.StatusUnauthorized {
 		t.Errorf("without CSRF: %+v", got)
@@ -107,7 +107,7 @@ func TestLogout(t *testing.T) {
 // who is the caller of a cookie.
 func (f *fixture) who(cookie string) (Caller, bool) {
 	_, value, _ := strings.Cut(cookie, "=")
-	l, ok := f.logins.who(value)
+	l, ok := f.logins.callerOf(value)
 	return l.caller, ok
 }
 
@@ -116,7 +116,7 @@ func TestLoginsEnd(t *testing.T) {
 	idle, _ := f.login()
 	for range 3 {
 		busy, _ := f.login()
-		end := f.clock.Now().Add(loginLife)
+		end := f.clock.Now().Add(loginTTL)
 		for f.clock.Now().Add(loginIdle - time.Second).Before(end) {
 			f.clock.add(loginIdle - time.Second)
 			if _, ok := f.who(busy); !ok {

@@ -94,12 +94,12 @@ func childServe() int {
 
 // whoami says who the caller is taken for.
 var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	c, ok := From(r.Context())
+	c, ok := CallerFrom(r.Context())
 	if !ok {
 		fmt.Fprint(w, "nobody")
 		return
 	}
-	fmt.Fprintf(w, "%s %s %v agent=%t", c.Via, c.Name, c.Scopes, c.Agent)
+	fmt.Fprintf(w, "%s %s %v agent=%t", c.Method, c.Name, c.Scopes, c.Agent)
 })
 
 type clock struct {
@@ -245,7 +245,7 @@ func (f *fixture) make(t api.Token) (string, api.Token) {
 	if t.Name == "" {
 		t.Name = "tester"
 	}
-	secret, made, err := f.Make(f.t.Context(), Caller{Name: "ann", Via: "cli"}, t)
+	secret, made, err := f.Make(f.t.Context(), Caller{Name: "ann", Method: "cli"}, t)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -35,15 +35,15 @@ func (a *Auth) ConnContext(ctx context.Context, c net.Conn) context.Context {
 		a.identify(p, c)
 	case *net.TCPAddr:
 		remote, ok := c.RemoteAddr().(*net.TCPAddr)
-		if ok && ours(remote.AddrPort().Addr()) {
+		if ok && isLocalAddr(remote.AddrPort().Addr()) {
 			p.agent = sync.OnceValue(func() bool { return a.process.hasSocket(remote.AddrPort(), local.AddrPort()) })
 		}
 	}
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// ours reports whether an address is one of this machine's.
-func ours(a netip.Addr) bool {
+// isLocalAddr reports whether an address is one of this machine's.
+func isLocalAddr(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if a.IsLoopback() {
 		return true
@@ -101,7 +101,7 @@ func peerFrom(r *http.Request) *peer {
 	return p
 }
 
-func overUnix(r *http.Request) bool { return peerFrom(r).unix }
+func isUnix(r *http.Request) bool { return peerFrom(r).unix }
 
 // addressOf is where a TCP client is; the zero address on a unix socket.
 func addressOf(r *http.Request) netip.Addr {

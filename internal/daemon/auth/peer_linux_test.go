@@ -15,12 +15,12 @@ import (
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // The kernel says who is at the other end: another uid is refused, whatever it has.
 func TestAnotherUID(t *testing.T) {
-	missing.Root(t, "starting a program as another user")
+	testneed.Root(t, "starting a program as another user")
 	f := newFixture(t, nil)
 	good, _ := f.make(api.Token{Scopes: []api.Scope{api.ScopeAdmin}})
 	if err := os.Chmod(f.socket, 0o777); err != nil { // so that only the uid stands between
@@ -94,7 +94,7 @@ func TestOwnAgent(t *testing.T) {
 			if way != "child" {
 				sh, err := exec.LookPath("sh")
 				if err != nil {
-					missing.Skip(t, "no sh on the PATH")
+					testneed.Need(t, "no sh on the PATH")
 				}
 				c.Path = sh
 			}
@@ -105,8 +105,8 @@ func TestOwnAgent(t *testing.T) {
 	}
 	c := Caller{Scopes: []api.Scope{api.ScopeAdmin, api.ScopeApprove, api.ScopeRead, api.ScopeRun}, Agent: true}
 	for _, s := range routes.Scopes() {
-		if c.May(s) != (s == api.ScopeRead) {
-			t.Errorf("an agent may %s: %t", s, c.May(s))
+		if c.HasScope(s) != (s == api.ScopeRead) {
+			t.Errorf("an agent may %s: %t", s, c.HasScope(s))
 		}
 	}
 	if _, _, err := f.Link(t.Context(), Caller{Name: "a", Scopes: []api.Scope{api.ScopeAdmin}, Agent: true}); err == nil {
@@ -146,7 +146,7 @@ func TestHandedOn(t *testing.T) {
 }
 
 // Who started the daemon, or has nothing to do with it, is no agent.
-func TestFromOutside(t *testing.T) {
+func TestPeerOutsideNamespace(t *testing.T) {
 	dir := shortDir(t)
 	socket := filepath.Join(dir, "s")
 	c := child(t, "AUTH_TEST_CHILD=serve", "AUTH_TEST_ADDR="+socket, "AUTH_TEST_DIR="+filepath.Join(dir, "run"))
@@ -214,14 +214,14 @@ func TestEndOf(t *testing.T) {
 
 // Who is gone before anybody looked, and what this process connects to itself when it
 // has the proxies of sandboxes, could be a run's: they may look.
-func TestNobodyAtTheOtherEnd(t *testing.T) {
+func TestPeerGone(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	here := processes(os.Getpid())
-	through := tree{root: os.Getpid(), inside: true}
+	through := processTree{root: os.Getpid(), inside: true}
 	client, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestNobodyAtTheOtherEnd(t *testing.T) {
 	if !here.hasSocket(ends()) {
 		t.Error("who left at once is known not to be an agent")
 	}
-	if !ours(netip.MustParseAddr("127.3.2.1")) || !ours(netip.MustParseAddr("::ffff:127.0.0.1")) || ours(netip.MustParseAddr("192.0.2.1")) {
+	if !isLocalAddr(netip.MustParseAddr("127.3.2.1")) || !isLocalAddr(netip.MustParseAddr("::ffff:127.0.0.1")) || isLocalAddr(netip.MustParseAddr("192.0.2.1")) {
 		t.Error("addresses of this machine")
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// tree is the daemon among the processes.
-type tree struct {
+// processTree is the daemon among the processes.
+type processTree struct {
 	root   int
 	inside bool // what the daemon itself connects to counts as a run's
 }
@@ -17,11 +17,11 @@ type process struct {
 	started uint64 // in some unit, since some moment
 }
 
-func processes(root int) tree { return tree{root: root} }
+func processes(root int) processTree { return processTree{root: root} }
 
-// Below reports whether this process was started by another one, or by what that one
+// IsDescendant reports whether this process was started by another one, or by what that one
 // started. Where the system does not tell, it was not.
-func Below(pid int) bool {
+func IsDescendant(pid int) bool {
 	for range 10 {
 		below, err := processes(pid).climb(os.Getpid())
 		if !errors.Is(err, errMoved) {
@@ -39,7 +39,7 @@ var errMoved = errors.New("the processes changed meanwhile")
 // below reports whether a process was started by the daemon or by what it started.
 // Who cannot be looked up, or is gone by then, is taken to be below: it may have
 // handed the connection on.
-func (t tree) below(id identity) bool {
+func (t processTree) below(id identity) bool {
 	if id.pid == t.root {
 		return false
 	}
@@ -58,7 +58,7 @@ func (t tree) below(id identity) bool {
 
 // climb goes from parent to parent. A process that is younger than its child is
 // another one that got the number of a parent that ended.
-func (t tree) climb(pid int) (bool, error) {
+func (t processTree) climb(pid int) (bool, error) {
 	p, err := stat(pid)
 	if err != nil {
 		return false, err

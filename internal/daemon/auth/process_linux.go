@@ -40,7 +40,7 @@ func parseStat(b []byte) (process, error) {
 // itself, holds the client's end of a TCP connection on this machine. An end that
 // nobody holds any more is taken for one: who sent a request and was gone before
 // anybody looked could have been a run's.
-func (t tree) hasSocket(client, server netip.AddrPort) bool {
+func (t processTree) hasSocket(client, server netip.AddrPort) bool {
 	inode := inodeOf(client, server)
 	if inode == "" {
 		return true

@@ -7,4 +7,4 @@ import (
 )
 
 // hasSocket is not known here.
-func (tree) hasSocket(_, _ netip.AddrPort) bool { return false }
+func (processTree) hasSocket(_, _ netip.AddrPort) bool { return false }

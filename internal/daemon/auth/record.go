@@ -30,10 +30,10 @@ func (a *Auth) record(ctx context.Context, x audit.Access) error {
 
 // by is what an access by this caller has in common with all others.
 func (c Caller) by(action string) audit.Access {
-	return audit.Access{Action: action, By: c.Name, Via: c.Via, From: c.From}
+	return audit.Access{Action: action, By: c.Name, Via: c.Method, From: c.From}
 }
 
-func words(list []api.Scope) []string {
+func describeScopes(list []api.Scope) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
@@ -41,22 +41,22 @@ func words(list []api.Scope) []string {
 	return out
 }
 
-// about names a token in an access.
-func about(t api.Token, x audit.Access) audit.Access {
-	x.Token, x.Name, x.Scopes, x.Expires = t.ID, t.Name, words(t.Scopes), t.Expires
+// describe names a token in an access.
+func describe(t api.Token, x audit.Access) audit.Access {
+	x.Token, x.Name, x.Scopes, x.Expires = t.ID, t.Name, describeScopes(t.Scopes), t.Expires
 	return x
 }
 
 // refused puts a wrong credential on record. A flood of them does not fill the disk: those
 // that are too many are counted, and the next one on record says how many they were.
 func (a *Auth) refused(r *http.Request, via, why string) {
-	left, ok := a.refusals.take()
+	left, ok := a.refusals.allow()
 	if !ok {
 		return
 	}
-	err := a.record(r.Context(), audit.Access{Action: audit.ActionRefuse, Via: via, From: from(r), Reason: why, Left: left})
+	err := a.record(r.Context(), audit.Access{Action: audit.ActionRefuse, Via: via, From: from(r), Reason: why, Omitted: left})
 	if err != nil {
-		a.refusals.putBack(left + 1)
+		a.refusals.unskip(left + 1)
 		a.o.Failed(r, http.StatusInternalServerError, err.Error())
 	}
 }
@@ -84,8 +84,8 @@ type refusals struct {
 	skipped int
 }
 
-// take reports whether a refusal is to be put on record, and how many before it were not.
-func (f *refusals) take() (left int, ok bool) {
+// allow reports whether a refusal is to be put on record, and how many before it were not.
+func (f *refusals) allow() (left int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.bucket.at.IsZero() {
@@ -101,8 +101,8 @@ func (f *refusals) take() (left int, ok bool) {
 	return left, true
 }
 
-// putBack counts refusals that could not be put on record.
-func (f *refusals) putBack(n int) {
+// unskip counts refusals that could not be put on record.
+func (f *refusals) unskip(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.skipped += n

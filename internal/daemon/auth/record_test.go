@@ -61,7 +61,7 @@ func recorded(t *testing.T) (*fixture, *recorder) {
 
 func TestLoginsAndTokensAreOnRecord(t *testing.T) {
 	f, rec := recorded(t)
-	ann := Caller{Name: "ann", Via: "unix", From: "unix uid 7 pid 8", Scopes: every()}
+	ann := Caller{Name: "ann", Method: "unix", From: "unix uid 7 pid 8", Scopes: every()}
 
 	secret, made, err := f.Make(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRun}})
 	if err != nil {
@@ -112,9 +112,9 @@ func TestLoginsAndTokensAreOnRecord(t *testing.T) {
 }
 
 // What gives access is not given without a record; what takes it away works without one.
-func TestWithoutARecordNobodyIsLetIn(t *testing.T) {
+func TestLoginNeedsRecord(t *testing.T) {
 	f, rec := recorded(t)
-	ann := Caller{Name: "ann", Via: "cli", Scopes: every()}
+	ann := Caller{Name: "ann", Method: "cli", Scopes: every()}
 	secret, made, err := f.Make(t.Context(), ann, api.Token{Name: "ci", Scopes: []api.Scope{api.ScopeRead}})
 	if err != nil {
 		t.Fatal(err)
@@ -162,14 +162,14 @@ func TestFloodOfRefusalsIsBoundedOnRecord(t *testing.T) {
 	}
 	f.clock.add(refusalEvery + time.Second)
 	f.do(wrong)
-	if x := rec.one(t); x.Left != 40 {
-		t.Errorf("the next says %d were left out", x.Left)
+	if x := rec.one(t); x.Omitted != 40 {
+		t.Errorf("the next says %d were left out", x.Omitted)
 	}
 	f.do(wrong)
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if x := rec.one(t); x.Left != 1 || x.Action != audit.ActionRefuse {
+	if x := rec.one(t); x.Omitted != 1 || x.Action != audit.ActionRefuse {
 		t.Errorf("the end: %+v", x)
 	}
 }

@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 	good, _ := f.make(api.Token{Name: "good", Scopes: []api.Scope{api.ScopeRead}})
 	expired, _ := f.make(api.Token{Name: "old", Scopes: []api.Scope{api.ScopeRead}, Expires: &later})
 	revoked, r := f.make(api.Token{Name: "gone", Scopes: []api.Scope{api.ScopeRead}})
-	if err := f.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, r.ID); err != nil {
+	if err := f.Revoke(t.Context(), Caller{Name: "ann", Method: "cli"}, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	cookie, csrf := f.login()
@@ -118,7 +118,7 @@ func TestTable(t *testing.T) {
 					want = http.StatusForbidden
 				}
 				f.failed = nil
-				f.Auth.failed.from = nil // the limit has a test of its own
+				f.Auth.failed.byAddr = nil // the limit has a test of its own
 				got := f.do(call{path: path + c.query, host: p.host, method: methodOf(c.unsafe), header: joined(p.header, c.header)})
 				name := fmt.Sprintf("%s, %s, %s", p.name, c.name, path)
 				if got.status != want {

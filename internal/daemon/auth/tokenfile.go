@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// tokensDoc is the file: {"version":1,"tokens":[{…,"sha256":"HEX"}]}.
-type tokensDoc struct {
+// tokensFile is the file: {"version":1,"tokens":[{…,"sha256":"HEX"}]}.
+type tokensFile struct {
 	Version int        `json:"version"`
 	Tokens  []tokenDoc `json:"tokens"`
 }
@@ -103,7 +103,7 @@ func parseTokens(b []byte) ([]kept, error) {
 	if len(b) > maxTokenFile {
 		return nil, fmt.Errorf("longer than %d bytes", maxTokenFile)
 	}
-	var doc tokensDoc
+	var doc tokensFile
 	if err := jsontree.Decode(b, &doc); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (d tokenDoc) kept() (kept, error) {
 
 // write writes the file whole, with the uses that were noted.
 func (t *tokens) write() error {
-	doc := tokensDoc{Version: 1, Tokens: make([]tokenDoc, len(t.kept))}
+	doc := tokensFile{Version: 1, Tokens: make([]tokenDoc, len(t.kept))}
 	for i := range t.kept {
 		if at, ok := t.used[t.kept[i].ID]; ok {
 			t.kept[i].Used = &at

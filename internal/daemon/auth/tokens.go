@@ -28,7 +28,7 @@ const (
 	usedEvery = time.Minute // how often used_at is written at most
 )
 
-var errWrong = errors.New("the token is wrong, was revoked, or has expired")
+var errCredential = errors.New("the token is wrong, was revoked, or has expired")
 
 type digest = [sha256.Size]byte
 
@@ -166,10 +166,10 @@ func (t *tokens) list() ([]api.Token, error) {
 	return out, nil
 }
 
-// who finds the token of a secret. All digests are compared, each in constant time,
+// callerOf finds the token of a secret. All digests are compared, each in constant time,
 // so that the time says nothing about which one was near.
-// errWrong is told when it is nobody's.
-func (t *tokens) who(secret string) (api.Token, error) {
+// errCredential is told when it is nobody's.
+func (t *tokens) callerOf(secret string) (api.Token, error) {
 	sum := sha256.Sum256([]byte(secret))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,7 +181,7 @@ func (t *tokens) who(secret string) (api.Token, error) {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], t.kept[i].digest[:]), i, found)
 	}
 	if found < 0 || t.kept[found].expired(t.clock()) {
-		return api.Token{}, errWrong
+		return api.Token{}, errCredential
 	}
 	tok := t.kept[found].Token
 	t.noteUse(tok)

@@ -27,7 +27,7 @@ func open(t *testing.T, dir string) *Auth {
 func TestMakeAndRevoke(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	a, other := open(t, dir), open(t, dir) // another program
-	secret, made, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: " ci ", Scopes: []api.Scope{api.ScopeRun, api.ScopeRead, api.ScopeRun}, By: "ann"})
+	secret, made, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: " ci ", Scopes: []api.Scope{api.ScopeRun, api.ScopeRead, api.ScopeRun}, By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestMakeAndRevoke(t *testing.T) {
 	}
 	for _, x := range []*Auth{a, other} {
 		c, ok := x.Check(secret)
-		if !ok || c.Name != "ci" || c.Via != "token" || c.Token != made.ID || !c.May(api.ScopeRun) || c.May(api.ScopeApprove) || c.UID != -1 {
+		if !ok || c.Name != "ci" || c.Method != "token" || c.Token != made.ID || !c.HasScope(api.ScopeRun) || c.HasScope(api.ScopeApprove) || c.UID != -1 {
 			t.Errorf("%+v, %t", c, ok)
 		}
 	}
@@ -49,7 +49,7 @@ func TestMakeAndRevoke(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := other.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, made.ID); err != nil {
+	if err := other.Revoke(t.Context(), Caller{Name: "ann", Method: "cli"}, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []*Auth{a, other} {
@@ -57,7 +57,7 @@ func TestMakeAndRevoke(t *testing.T) {
 			t.Error("a revoked token is good")
 		}
 	}
-	if err := a.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, made.ID); !errors.Is(err, ErrUnknown) {
+	if err := a.Revoke(t.Context(), Caller{Name: "ann", Method: "cli"}, made.ID); !errors.Is(err, ErrUnknown) {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -70,7 +70,7 @@ func TestMakeRefuses(t *testing.T) {
 		"long": {Name: strings.Repeat("a", 101), Scopes: []api.Scope{api.ScopeRead}}, "no scope": {Name: "a"},
 		"unknown scope": {Name: "a", Scopes: []api.Scope{api.ScopeRead, "root"}}, "past": {Name: "a", Scopes: []api.Scope{api.ScopeRead}, Expires: &past},
 	} {
-		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, tok); !errors.Is(err, ErrInvalid) {
+		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, tok); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestManyWriters(t *testing.T) {
 		a := open(t, dir)
 		wg.Go(func() {
 			for range 10 {
-				s, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
+				s, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -123,7 +123,7 @@ func TestDamagedFile(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "tokens.json")
 		a := open(t, dir)
-		secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
+		secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestDamagedFile(t *testing.T) {
 		if _, err := a.Tokens(); err == nil {
 			t.Errorf("%s: listed", name)
 		}
-		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}}); err == nil {
+		if _, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, api.Token{Name: "n", Scopes: []api.Scope{api.ScopeRead}}); err == nil {
 			t.Errorf("%s: written over", name)
 		}
 	}
@@ -206,7 +206,7 @@ func TestGone(t *testing.T) {
 		var callers []Caller
 		for _, tok := range []api.Token{{Name: "here"}, {Name: "there"}, {Name: "expires", Expires: &end}, {Name: "stays"}} {
 			tok.Scopes = []api.Scope{api.ScopeRead}
-			secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Via: "cli"}, tok)
+			secret, _, err := a.Make(t.Context(), Caller{Name: "ann", Method: "cli"}, tok)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +215,7 @@ func TestGone(t *testing.T) {
 		}
 		closed := func(i int) bool {
 			select {
-			case <-a.Gone(callers[i]):
+			case <-a.Revoked(callers[i]):
 				return true
 			default:
 				return false
@@ -230,24 +230,24 @@ func TestGone(t *testing.T) {
 			}
 		}
 		state(false, false, false, false)
-		waits := a.Gone(callers[0])
-		if err := a.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, callers[0].Token); err != nil {
+		waits := a.Revoked(callers[0])
+		if err := a.Revoke(t.Context(), Caller{Name: "ann", Method: "cli"}, callers[0].Token); err != nil {
 			t.Fatal(err)
 		}
 		<-waits
 		state(true, false, false, false)
-		waits = a.Gone(callers[1])
-		if err := other.Revoke(t.Context(), Caller{Name: "ann", Via: "cli"}, callers[1].Token); err != nil {
+		waits = a.Revoked(callers[1])
+		if err := other.Revoke(t.Context(), Caller{Name: "ann", Method: "cli"}, callers[1].Token); err != nil {
 			t.Fatal(err)
 		}
 		<-waits
 		state(true, true, false, false)
-		<-a.Gone(callers[2])
+		<-a.Revoked(callers[2])
 		if d := time.Until(end); d > 0 || d < -watchEvery {
 			t.Errorf("told %s after the end", -d)
 		}
 		state(true, true, true, false)
-		if a.Gone(Caller{Via: "unix"}) != nil {
+		if a.Revoked(Caller{Method: "unix"}) != nil {
 			t.Error("the peer of a socket has an end")
 		}
 		a.Close()

@@ -47,7 +47,7 @@ func fanOut(b *testing.B, store session.Store, records int) {
 	var readers sync.WaitGroup
 	var have sync.WaitGroup
 	for range subscribers {
-		s := h.subscribe(FromNow)
+		s := h.subscribe(FromEnd)
 		h.expect(s, "caught_up@1")
 		readers.Go(func() {
 			for seen := 0; ; {
@@ -98,7 +98,7 @@ func BenchmarkIdle(b *testing.B) {
 				goroutines := runtime.NumGoroutine()
 				var subs []*Subscription
 				for i := range 1000 {
-					s, err := h.hub.Subscribe(b.Context(), ids[i%len(ids)], FromNow)
+					s, err := h.hub.Subscribe(b.Context(), ids[i%len(ids)], FromEnd)
 					if err != nil {
 						b.Fatal(err)
 					}

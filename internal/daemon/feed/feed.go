@@ -1,7 +1,7 @@
 // Package feed tells many readers what a session's log says, from any seq on, as it
 // grows.
 //
-//	append ─► Hub.Witness ─┐                          ┌─► Subscription ─► a WebSocket
+//	append ─► Hub.WrapWitness ─┐                          ┌─► Subscription ─► a WebSocket
 //	                       ├─► feed of a session, ring ┼─► Subscription ─► SSE
 //	deltas ─► Hub.Publish ─┘      ▲                   └─► …
 //	                              └── what fell out of the ring is read from the log

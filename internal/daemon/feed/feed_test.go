@@ -32,7 +32,7 @@ func open(t testing.TB, o *Options) *house { return openOn(t, memory.New(), o) }
 func openOn(t testing.TB, store session.Store, o *Options) *house {
 	t.Helper()
 	h := &house{TB: t, hub: New(o), store: store}
-	h.sessions = session.New(store, &session.Options{Witness: h.hub.Witness(nil)})
+	h.sessions = session.New(store, &session.Options{AppendObserver: h.hub.WrapWitness(nil)})
 	h.hub.Serve(h.sessions)
 	h.log = h.create("s")
 	t.Cleanup(func() { h.hub.Close() })
@@ -136,7 +136,7 @@ func TestSubscribe(t *testing.T) {
 		{0, "1 2 3 caught_up@3"},
 		{1, "2 3 caught_up@3"},
 		{3, "caught_up@3"},
-		{FromNow, "caught_up@3"},
+		{FromEnd, "caught_up@3"},
 	} {
 		t.Run(fmt.Sprint(c.after), func(t *testing.T) {
 			early, late := h.subscribe(c.after), h.subscribe(c.after)
@@ -144,7 +144,7 @@ func TestSubscribe(t *testing.T) {
 			h.expect(late, c.words)
 		})
 	}
-	early := h.subscribe(FromNow)
+	early := h.subscribe(FromEnd)
 	late := h.subscribe(2)
 	h.add(h.log, item(3))
 	h.expect(early, "caught_up@3 4")
@@ -233,7 +233,7 @@ func TestDeltaWithoutSubscriber(t *testing.T) {
 
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, &Options{Ring: 4})
+		h := open(t, &Options{BufferSize: 4})
 		s := h.subscribe(0)
 		h.expect(s, "1 caught_up@1")
 		for range 6 {
@@ -256,7 +256,7 @@ func TestGap(t *testing.T) {
 
 // A subscriber that falls behind again and again is told everything on record.
 func TestGapAgain(t *testing.T) {
-	h := open(t, &Options{Ring: 2})
+	h := open(t, &Options{BufferSize: 2})
 	s := h.subscribe(0)
 	var records, gaps, caught int
 	for i := range 40 {
@@ -297,7 +297,7 @@ func TestGapAgain(t *testing.T) {
 
 func TestRingOfBytes(t *testing.T) {
 	h := open(t, &Options{Bytes: 10_000})
-	s := h.subscribe(FromNow)
+	s := h.subscribe(FromEnd)
 	for range 50 {
 		h.add(h.log, item(1000))
 	}
@@ -316,8 +316,8 @@ func TestRingOfBytes(t *testing.T) {
 // Deltas that come while records are read are bounded as well.
 func TestPendingDeltas(t *testing.T) {
 	slow := &slowStore{Store: memory.New(), open: make(chan struct{})}
-	h := openOn(t, slow, &Options{Ring: 8})
-	s := h.subscribe(FromNow)
+	h := openOn(t, slow, &Options{BufferSize: 8})
+	s := h.subscribe(FromEnd)
 	h.expect(s, "caught_up@1")
 	slow.slow.Store(true)
 	h.add(h.log, item(1), item(1))
@@ -344,7 +344,7 @@ func TestFrames(t *testing.T) {
 		return [][]byte{b}
 	}}
 	other := &Encoding{Encode: func(*Event) [][]byte { return [][]byte{[]byte("other")} }}
-	a, b := h.subscribe(FromNow), h.subscribe(FromNow)
+	a, b := h.subscribe(FromEnd), h.subscribe(FromEnd)
 	h.expect(a, "caught_up@1")
 	h.expect(b, "caught_up@1")
 	h.add(h.log, item(1))

@@ -17,12 +17,12 @@ import (
 
 // Options adjusts [New]. The zero value works.
 type Options struct {
-	Ring  int           // events that a feed keeps; default 1024
-	Bytes int           // bytes of payloads that a feed keeps at most, but for its last event; default 4 MiB
-	Poll  time.Duration // how often to look for what other programs append when the store does not tell; default 250 ms
-	// Away is how long reading may fail in a row before subscribers are told; default 5 s: with the time that noticing takes, about 10.
-	Away  time.Duration
-	Clock func() time.Time
+	BufferSize int           // events that a feed keeps; default 1024
+	Bytes      int           // bytes of payloads that a feed keeps at most, but for its last event; default 4 MiB
+	Poll       time.Duration // how often to look for what other programs append when the store does not tell; default 250 ms
+	// OutageDelay is how long reading may fail in a row before subscribers are told; default 5 s: with the time that noticing takes, about 10.
+	OutageDelay time.Duration
+	Clock       func() time.Time
 }
 
 // Hub has the feeds of all sessions. A feed is made when somebody subscribes, and is
@@ -34,12 +34,12 @@ type Hub struct {
 	stop context.CancelFunc
 	work sync.WaitGroup // what loads, and who polls
 
-	mu       sync.RWMutex
-	sessions *session.Sessions
-	feeds    map[string]*feed
-	polls    bool
-	closed   bool
-	away     outage
+	mu          sync.RWMutex
+	sessions    *session.Sessions
+	feeds       map[string]*feed
+	polls       bool
+	closed      bool
+	unavailable outage
 }
 
 // New returns a hub without sessions: they need its witness first.
@@ -48,8 +48,8 @@ func New(o *Options) *Hub {
 	if o != nil {
 		h.opt = *o
 	}
-	if h.opt.Ring <= 0 {
-		h.opt.Ring = 1024
+	if h.opt.BufferSize <= 0 {
+		h.opt.BufferSize = 1024
 	}
 	if h.opt.Bytes <= 0 {
 		h.opt.Bytes = 4 << 20
@@ -57,8 +57,8 @@ func New(o *Options) *Hub {
 	if h.opt.Poll <= 0 {
 		h.opt.Poll = 250 * time.Millisecond
 	}
-	if h.opt.Away <= 0 {
-		h.opt.Away = 5 * time.Second
+	if h.opt.OutageDelay <= 0 {
+		h.opt.OutageDelay = 5 * time.Second
 	}
 	if h.opt.Clock == nil {
 		h.opt.Clock = time.Now
@@ -75,16 +75,18 @@ func (h *Hub) Serve(s *session.Sessions) {
 	h.sessions = s
 }
 
-// Witness passes what it is told on to inner, which may be nil, and then wakes the
+// WrapWitness passes what it is told on to inner, which may be nil, and then wakes the
 // feed of the session. A failure of inner's wakes nobody.
-func (h *Hub) Witness(inner session.Witness) session.Witness { return &witness{h, inner} }
+func (h *Hub) WrapWitness(inner session.AppendObserver) session.AppendObserver {
+	return &witness{h, inner}
+}
 
 type witness struct {
 	hub   *Hub
-	inner session.Witness
+	inner session.AppendObserver
 }
 
-// Appended implements [session.Witness].
+// Appended implements [session.AppendObserver].
 func (w *witness) Appended(ctx context.Context, id string, head session.Record) error {
 	if w.inner != nil {
 		if err := w.inner.Appended(ctx, id, head); err != nil {
@@ -95,7 +97,7 @@ func (w *witness) Appended(ctx context.Context, id string, head session.Record) 
 	return nil
 }
 
-// Deleted implements [session.Witness].
+// Deleted implements [session.AppendObserver].
 func (w *witness) Deleted(ctx context.Context, id string) error {
 	if w.inner == nil {
 		return nil
@@ -124,10 +126,10 @@ func (h *Hub) Publish(id, agentName string, d event.Event) {
 	}
 }
 
-// FromNow is the seq of a subscription that begins with what is appended next.
-const FromNow int64 = -1
+// FromEnd is the seq of a subscription that begins with what is appended next.
+const FromEnd int64 = -1
 
-// Subscribe begins behind a seq: 0 is from the beginning, [FromNow] is the end. What
+// Subscribe begins behind a seq: 0 is from the beginning, [FromEnd] is the end. What
 // is on record is told without deltas, then comes [CaughtUp], then the deltas since
 // the last record that the feed still has, and what happens from then on. So a client
 // that comes again forgets what was provisional, and has the answer so far.
@@ -140,14 +142,14 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscript
 		return nil, err
 	}
 	m, err := f.sessions.Get(ctx, id)
-	if err == nil && (after > m.Head || after < FromNow) {
+	if err == nil && (after > m.Head || after < FromEnd) {
 		err = &session.Error{
 			Op: "subscribe", Session: id, Seq: after, Err: session.ErrInvalid,
 			Detail: "there is no record of this number", Hint: "the last one is " + strconv.FormatInt(m.Head, 10) + "; 0 is from the beginning",
 		}
 	}
 	if err != nil {
-		h.leave(f)
+		h.unfollow(f)
 		return nil, err
 	}
 	s := &Subscription{feed: f, done: make(chan struct{})}
@@ -165,7 +167,7 @@ func (h *Hub) Await(ctx context.Context, id string) (*Subscription, error) {
 	}
 	m, err := f.sessions.Get(ctx, id)
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
-		h.leave(f)
+		h.unfollow(f)
 		return nil, err
 	}
 	s := &Subscription{feed: f, done: make(chan struct{})}
@@ -220,8 +222,8 @@ func (h *Hub) follow(id string) (*feed, error) {
 	return f, nil
 }
 
-// leave ends what follow began.
-func (h *Hub) leave(f *feed) {
+// unfollow ends what follow began.
+func (h *Hub) unfollow(f *feed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f.readers--
@@ -261,7 +263,7 @@ func (h *Hub) poll() {
 		}
 		began := time.Now()
 		failed := h.look(round)
-		if h.rests() {
+		if h.idle() {
 			return
 		}
 		if failed {
@@ -274,27 +276,27 @@ func (h *Hub) poll() {
 
 // look looks at the feeds that are due. When the store is away it looks at no more.
 func (h *Hub) look(round int) (failed bool) {
-	known := h.away.get() != nil
+	known := h.unavailable.get() != nil
 	for _, f := range h.all() {
 		if !known && !f.due(round) {
 			continue
 		}
 		err := f.check(h.read)
 		if failed = err != nil && h.ctx.Err() == nil && unavailable(err); failed {
-			if h.away.note(err, h.opt.Away) {
+			if h.unavailable.note(err, h.opt.OutageDelay) {
 				for _, f := range h.all() {
-					f.tellOf(err)
+					f.reportOutage(err)
 				}
 			}
 			return true
 		}
-		h.away.over()
+		h.unavailable.end()
 	}
 	return false
 }
 
-// rests reports whether nobody is subscribed; whoever is next polls again.
-func (h *Hub) rests() bool {
+// idle reports whether nobody is subscribed; whoever is next polls again.
+func (h *Hub) idle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.polls = len(h.feeds) > 0

@@ -21,7 +21,7 @@ const patience = 20
 
 // load sees to it that what is known to be on record gets into the ring. f.mu is held.
 func (f *feed) load() {
-	if f.loading || f.head == unknown || f.known <= f.head || f.gone != nil || f.hub.ctx.Err() != nil {
+	if f.loading || f.head == unknown || f.known <= f.head || f.deleted != nil || f.hub.ctx.Err() != nil {
 		return
 	}
 	f.hub.mu.RLock() // so that Close waits for it, or it does not begin
@@ -49,7 +49,7 @@ func (f *feed) loadSome() bool {
 		return false
 	}
 	f.mu.Lock()
-	if replaced := f.takeAll(records); replaced != nil {
+	if replaced := f.addAll(records); replaced != nil {
 		f.mu.Unlock()
 		f.end(replaced)
 		return false
@@ -61,14 +61,14 @@ func (f *feed) loadSome() bool {
 		return false
 	}
 	f.failures = 0
-	f.tell()
-	f.loading = f.known > f.head && f.gone == nil && f.hub.ctx.Err() == nil
+	f.wakeReaders()
+	f.loading = f.known > f.head && f.deleted == nil && f.hub.ctx.Err() == nil
 	return f.loading
 }
 
-// takeAll puts records into the ring. The error says that they belong to another
+// addAll puts records into the ring. The error says that they belong to another
 // session of the same id. f.mu is held.
-func (f *feed) takeAll(records []found) error {
+func (f *feed) addAll(records []readRecord) error {
 	for _, r := range records {
 		if r.seq <= f.head {
 			continue
@@ -76,7 +76,7 @@ func (f *feed) takeAll(records []found) error {
 		if r.seq == f.head+1 && r.err == nil && !f.digest.IsZero() && f.digest != r.prev {
 			return f.replaced()
 		}
-		f.take(r)
+		f.add(r)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (f *feed) failed(err error) {
 	f.failure = err
 	if f.failures%patience == 0 {
 		f.push(entry{err: err, seq: f.head, state: transient})
-		f.tell()
+		f.wakeReaders()
 	}
 }
 
@@ -141,8 +141,8 @@ func (f *feed) check(ctx context.Context) error {
 // read reads records behind after and up to until, which are there, and makes events
 // of them: some at least, unless the store fails. A record that cannot be read is
 // found with its error.
-func (f *feed) read(ctx context.Context, after, until int64) ([]found, error) {
-	records, size := []found(nil), 0
+func (f *feed) read(ctx context.Context, after, until int64) ([]readRecord, error) {
+	records, size := []readRecord(nil), 0
 	var raw []session.Record // relays are read when this reading has ended: it may hold one of few connections
 	var failed error
 	for r, err := range f.sessions.Effective(ctx, f.id, session.Range{After: after, Until: until, Limit: chunk}) {
@@ -154,11 +154,11 @@ func (f *feed) read(ctx context.Context, after, until int64) ([]found, error) {
 			r = session.Record{Seq: damaged(err).Seq}
 		}
 		if err != nil && (r.Seq <= after || r.Seq > until) {
-			r.Seq = f.behind(ctx, after, until)
+			r.Seq = f.skipUnreadable(ctx, after, until)
 		}
 		after = max(after, r.Seq)
 		raw = append(raw, r)
-		records = append(records, found{entry: entry{err: err, seq: r.Seq}})
+		records = append(records, readRecord{entry: entry{err: err, seq: r.Seq}})
 		if size += len(r.Payload); size > chunkBytes || after >= until {
 			break
 		}
@@ -168,7 +168,7 @@ func (f *feed) read(ctx context.Context, after, until int64) ([]found, error) {
 			Op: "read", Session: f.id, Seq: after + 1, Err: session.ErrCorrupt, Detail: "the record is missing",
 			Hint: "holdfast sessions verify " + f.id,
 		}
-		return []found{{entry: entry{err: err, seq: until}}}, nil
+		return []readRecord{{entry: entry{err: err, seq: until}}}, nil
 	}
 	for i := range records {
 		if records[i].err != nil {
@@ -195,9 +195,9 @@ func damaged(err error) *session.Error {
 	return &session.Error{Err: err}
 }
 
-// behind says where to go on when the log cannot be read at all behind after: with
+// skipUnreadable says where to go on when the log cannot be read at all behind after: with
 // what the session has of its own, if those were its parent's records.
-func (f *feed) behind(ctx context.Context, after, until int64) int64 {
+func (f *feed) skipUnreadable(ctx context.Context, after, until int64) int64 {
 	m, err := f.sessions.Get(ctx, f.id)
 	if err == nil && after < m.ParentSeq && m.ParentSeq < until {
 		return m.ParentSeq
@@ -206,16 +206,16 @@ func (f *feed) behind(ctx context.Context, after, until int64) int64 {
 }
 
 // plain is a record that stands for itself.
-func plain(id string, r session.Record) found {
+func plain(id string, r session.Record) readRecord {
 	e := &Event{Kind: Durable, Session: id, Seq: r.Seq, Time: r.Time, Records: []Record{{Session: id, Record: r}}}
-	return found{
+	return readRecord{
 		entry: entry{event: e, seq: r.Seq, size: e.size()}, redacts: r.Kind == record.KindRedacted,
 		prev: r.Prev, digest: r.Digest,
 	}
 }
 
-// relay is what a run.event says of records of another session.
-type relay struct {
+// relayedRange is what a run.event says of records of another session.
+type relayedRange struct {
 	Event   string `json:"event"`
 	Agent   string `json:"agent"`
 	Session string `json:"session"`
@@ -224,11 +224,11 @@ type relay struct {
 }
 
 // relayOf returns what a record relays, or nil.
-func relayOf(r *session.Record) *relay {
+func relayOf(r *session.Record) *relayedRange {
 	if r.Kind != record.KindRunEvent || r.Payload == nil {
 		return nil
 	}
-	var l relay
+	var l relayedRange
 	if json.Unmarshal(r.Payload, &l) != nil || l.Event != "relayed" {
 		return nil
 	}
@@ -242,7 +242,7 @@ func Unwrap(ctx context.Context, s *session.Sessions, id string, r session.Recor
 	return f.event, err
 }
 
-func unwrap(ctx context.Context, s *session.Sessions, id string, r session.Record) (found, error) {
+func unwrap(ctx context.Context, s *session.Sessions, id string, r session.Record) (readRecord, error) {
 	out := plain(id, r)
 	l := relayOf(&r)
 	if l == nil {
@@ -256,7 +256,7 @@ func unwrap(ctx context.Context, s *session.Sessions, id string, r session.Recor
 				out.event.Records = append(out.event.Records, Record{Agent: l.Agent, Session: l.Session, Record: r})
 			case errors.Is(err, session.ErrNotFound), damaged(err) != nil:
 			default:
-				return found{}, err
+				return readRecord{}, err
 			}
 		}
 	}

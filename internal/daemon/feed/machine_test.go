@@ -72,7 +72,7 @@ var plainText = Encoding{Encode: func(e *Event) [][]byte {
 // every record once, in order, with the same bytes.
 func TestMachine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := open(t, &Options{Ring: rapid.IntRange(1, 8).Draw(rt, "ring"), Bytes: rapid.SampledFrom([]int{1, 2000, 1 << 20}).Draw(rt, "bytes")})
+		h := open(t, &Options{BufferSize: rapid.IntRange(1, 8).Draw(rt, "ring"), Bytes: rapid.SampledFrom([]int{1, 2000, 1 << 20}).Draw(rt, "bytes")})
 		defer h.hub.Close()
 		defer h.log.Close()
 		writer := h.create("w")
@@ -153,7 +153,7 @@ func atOnce(t *testing.T, store session.Store) {
 		records = 400
 		clients = 12
 	)
-	h := openOn(t, store, &Options{Ring: 16})
+	h := openOn(t, store, &Options{BufferSize: 16})
 	ctx := t.Context()
 	var (
 		work  sync.WaitGroup

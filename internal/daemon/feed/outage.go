@@ -11,10 +11,10 @@ import (
 
 // outage is what a hub knows of a store that is away.
 type outage struct {
-	mu    sync.Mutex
-	since time.Time // zero: it is there
-	told  time.Time // when subscribers were told of it last
-	err   error
+	mu       sync.Mutex
+	since    time.Time // zero: it is there
+	reported time.Time // when subscribers were told of it last
+	err      error
 }
 
 func (o *outage) get() error {
@@ -30,19 +30,19 @@ func (o *outage) note(err error, lasts time.Duration) bool {
 	defer o.mu.Unlock()
 	now := time.Now()
 	if o.err = err; o.since.IsZero() {
-		o.since, o.told = now, now
+		o.since, o.reported = now, now
 	}
-	if now.Sub(o.told) < lasts {
+	if now.Sub(o.reported) < lasts {
 		return false
 	}
-	o.told = now
+	o.reported = now
 	return true
 }
 
-func (o *outage) over() {
+func (o *outage) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.since, o.told, o.err = time.Time{}, time.Time{}, nil
+	o.since, o.reported, o.err = time.Time{}, time.Time{}, nil
 }
 
 // unavailable reports whether an error concerns all sessions of the store.
@@ -50,21 +50,21 @@ func unavailable(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// tellOf tells the subscribers of a feed that nothing can be read.
-func (f *feed) tellOf(err error) {
+// reportOutage tells the subscribers of a feed that nothing can be read.
+func (f *feed) reportOutage(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.gone != nil || f.head == unknown {
+	if f.deleted != nil || f.head == unknown {
 		return
 	}
 	f.push(entry{err: err, seq: f.head, state: transient})
-	f.tell()
+	f.wakeReaders()
 }
 
-// Stalled returns why a subscription that waits may have missed something by now: the log
+// Stale returns why a subscription that waits may have missed something by now: the log
 // could not be read when it was looked at last. Nil: it has not.
-func (s *Subscription) Stalled() error {
-	if err := s.feed.hub.away.get(); err != nil {
+func (s *Subscription) Stale() error {
+	if err := s.feed.hub.unavailable.get(); err != nil {
 		return err
 	}
 	s.feed.mu.Lock()

@@ -15,7 +15,7 @@ import (
 
 func relayed(t testing.TB, id string, from, to int64) session.Draft {
 	t.Helper()
-	return runEvent(t, relay{Event: "relayed", Agent: "writer", Session: id, From: from, To: to})
+	return runEvent(t, relayedRange{Event: "relayed", Agent: "writer", Session: id, From: from, To: to})
 }
 
 // parts reads an event and lists the seqs of its records.
@@ -38,7 +38,7 @@ func (h *house) parts(s *Subscription, seq int64) []int64 {
 func TestRelay(t *testing.T) {
 	h := open(t, nil)
 	writer := h.create("s.writer")
-	live := h.subscribe(FromNow)
+	live := h.subscribe(FromEnd)
 	h.expect(live, "caught_up@1")
 	h.add(writer, item(1), item(2))
 	h.add(h.log, relayed(t, "s.writer", 1, 3))
@@ -88,7 +88,7 @@ func TestRelayGone(t *testing.T) {
 		}
 		return nil
 	})
-	live := h.subscribe(FromNow)
+	live := h.subscribe(FromEnd)
 	h.expect(live, "caught_up@1")
 	h.add(
 		h.log, relayed(t, "nobody", 1, 2), relayed(t, "../x", 1, 1), relayed(t, "w", 3, 2), relayed(t, "w", 0, 2),
@@ -116,7 +116,7 @@ func TestRelayLater(t *testing.T) {
 		h := openOn(t, store, nil)
 		writer := h.create("w")
 		h.add(writer, item(1))
-		s := h.subscribe(FromNow)
+		s := h.subscribe(FromEnd)
 		h.expect(s, "caught_up@1")
 		store.set(func(id string, _ int64) error {
 			if id == "w" {
@@ -139,7 +139,7 @@ func TestErased(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			h := open(t, nil)
 			logs := map[string]*session.Log{"s": h.log, "w": h.create("w")}
-			s := h.subscribe(FromNow)
+			s := h.subscribe(FromEnd)
 			h.expect(s, "caught_up@1")
 			h.add(logs["s"], item(1))
 			h.add(logs["w"], item(1))

@@ -20,12 +20,12 @@ type feed struct {
 	ctx      context.Context // ends when the hub forgets the feed
 	stop     context.CancelFunc
 
-	mu    sync.Mutex
-	ring  []entry // seqs never fall; of one seq the record is first
-	first int64   // the place of ring[0]
-	bytes int     // of the ring
-	wake  chan struct{}
-	gone  error // the session is no more
+	mu      sync.Mutex
+	ring    []entry // seqs never fall; of one seq the record is first
+	first   int64   // the place of ring[0]
+	bytes   int     // of the ring
+	wake    chan struct{}
+	deleted error // the session is no more
 
 	head   int64          // the last record that was put into the ring, or before the ring began
 	digest session.Digest // of head; zero when it is not known
@@ -69,8 +69,8 @@ func (n *entry) before() int64 {
 	return n.seq
 }
 
-// found is a record that was read.
-type found struct {
+// readRecord is a record that was read.
+type readRecord struct {
 	entry
 	relay        string // the session that its event was read from, or ""
 	redacts      bool
@@ -92,7 +92,7 @@ func (f *feed) begin(s *Subscription, m session.Meta, after int64) {
 	if s.target == f.head {
 		s.mark = max(f.atHead, f.dropped())
 	}
-	if after == FromNow {
+	if after == FromEnd {
 		s.seq = s.target
 	}
 	s.pos, s.deltas = f.first, f.dropped()
@@ -108,32 +108,32 @@ func (f *feed) appended(r session.Record) {
 		f.load()
 		return
 	}
-	f.take(plain(f.id, r))
-	f.tell()
+	f.add(plain(f.id, r))
+	f.wakeReaders()
 }
 
 // publish puts a delta behind what is on record.
 func (f *feed) publish(e *Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.head == unknown || f.gone != nil {
+	if f.head == unknown || f.deleted != nil {
 		return
 	}
 	n := entry{event: e, seq: f.known, size: e.size(), state: delta}
 	if f.known <= f.head {
 		f.push(n)
-		f.tell()
+		f.wakeReaders()
 		return
 	}
-	if len(f.pending) >= f.hub.opt.Ring || f.pendingBytes+n.size > f.hub.opt.Bytes {
+	if len(f.pending) >= f.hub.opt.BufferSize || f.pendingBytes+n.size > f.hub.opt.Bytes {
 		f.pending, f.pendingBytes = append(f.pending[:0], entry{seq: f.known, state: lost}), 0
 	}
 	f.pending = append(f.pending, n)
 	f.pendingBytes += n.size
 }
 
-// take puts a record into the ring, and the deltas that come before it. f.mu is held.
-func (f *feed) take(r found) {
+// add puts a record into the ring, and the deltas that come before it. f.mu is held.
+func (f *feed) add(r readRecord) {
 	f.settle(r.seq - 1)
 	if r.redacts { // whoever comes later must not find here what is erased there
 		f.drop(len(f.ring))
@@ -177,7 +177,7 @@ func (f *feed) push(n entry) {
 	}
 	f.ring = append(f.ring, n)
 	f.bytes += n.size
-	for len(f.ring) > f.hub.opt.Ring || f.bytes > f.hub.opt.Bytes && len(f.ring) > 1 {
+	for len(f.ring) > f.hub.opt.BufferSize || f.bytes > f.hub.opt.Bytes && len(f.ring) > 1 {
 		f.drop(1)
 	}
 }
@@ -200,8 +200,8 @@ func (f *feed) dropped() int64 {
 	return f.deltas
 }
 
-// tell wakes whoever waits. f.mu is held.
-func (f *feed) tell() {
+// wakeReaders wakes whoever waits. f.mu is held.
+func (f *feed) wakeReaders() {
 	if f.wake != nil {
 		close(f.wake)
 		f.wake = nil
@@ -222,12 +222,12 @@ func (f *feed) erased(id string) {
 // end says that the session is gone.
 func (f *feed) end(err error) {
 	f.mu.Lock()
-	if f.gone == nil {
-		f.gone = err
+	if f.deleted == nil {
+		f.deleted = err
 	}
 	f.drop(len(f.ring))
 	f.pending = nil
-	f.tell()
+	f.wakeReaders()
 	f.mu.Unlock()
 	f.hub.mu.Lock()
 	defer f.hub.mu.Unlock()

@@ -13,10 +13,10 @@ type Subscription struct {
 	once sync.Once
 	done chan struct{}
 
-	seq    int64   // of the last record told
-	pos    int64   // the place in the ring to look at next
-	deltas int64   // deltas before that place
-	read   []found // read from the log and not told yet
+	seq    int64        // of the last record told
+	pos    int64        // the place in the ring to look at next
+	deltas int64        // deltas before that place
+	read   []readRecord // read from the log and not told yet
 
 	catching bool  // towards target, without deltas
 	target   int64 // a seq
@@ -34,7 +34,7 @@ func (s *Subscription) Next(ctx context.Context) (*Event, error) {
 		}
 		if len(s.read) > 0 && (!s.catching || s.seq < s.target) {
 			r := s.read[0]
-			s.read[0] = found{}
+			s.read[0] = readRecord{}
 			s.read = s.read[1:]
 			s.seq = max(s.seq, r.seq)
 			return r.event, r.err
@@ -76,13 +76,13 @@ func (s *Subscription) ended(ctx context.Context) error {
 func (s *Subscription) Close() {
 	s.once.Do(func() {
 		close(s.done)
-		s.feed.hub.leave(s.feed)
+		s.feed.hub.unfollow(s.feed)
 	})
 }
 
-// move is what a subscriber does next: it returns an event or an error, waits, or
+// step is what a subscriber does next: it returns an event or an error, waits, or
 // reads the log up to until.
-type move struct {
+type step struct {
 	event *Event
 	err   error
 	wait  <-chan struct{}
@@ -90,36 +90,36 @@ type move struct {
 }
 
 // next finds a subscriber's next move.
-func (f *feed) next(s *Subscription) move {
+func (f *feed) next(s *Subscription) step {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.gone != nil:
-		return move{err: f.gone}
+	case f.deleted != nil:
+		return step{err: f.deleted}
 	case s.catching && s.seq >= s.target:
 		s.catching = false
 		s.deltas = max(s.deltas, s.mark)
-		return move{event: f.note(s, CaughtUp)}
+		return step{event: f.note(s, CaughtUp)}
 	case !s.catching && s.pos < f.first && f.dropped() > s.deltas:
-		return move{event: f.gap(s)}
+		return step{event: f.gap(s)}
 	}
 	for p := max(s.pos, f.first); p < f.first+int64(len(f.ring)); p++ {
 		n := &f.ring[p-f.first]
 		if !s.passed(n) {
 			if n.before() > s.seq {
-				return move{until: n.before()}
+				return step{until: n.before()}
 			}
 			return f.give(s, p, n)
 		}
 		s.step(p, n)
 	}
 	if s.seq < f.head {
-		return move{until: f.head}
+		return step{until: f.head}
 	}
 	if f.wake == nil {
 		f.wake = make(chan struct{})
 	}
-	return move{wait: f.wake}
+	return step{wait: f.wake}
 }
 
 // passed reports whether a subscriber needs an entry no more: it knows the record, or
@@ -140,15 +140,15 @@ func (s *Subscription) step(p int64, n *entry) {
 }
 
 // give tells a subscriber the entry at p.
-func (f *feed) give(s *Subscription, p int64, n *entry) move {
+func (f *feed) give(s *Subscription, p int64, n *entry) step {
 	s.step(p, n)
 	switch n.state {
 	case lost:
-		return move{event: f.gap(s)}
+		return step{event: f.gap(s)}
 	case stored:
 		s.seq = n.seq
 	}
-	return move{event: n.event, err: n.err}
+	return step{event: n.event, err: n.err}
 }
 
 // gap begins to catch up without the deltas that are lost.

@@ -7,18 +7,18 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// beneath is how many times less often a feed is looked at whose store tells what is
+// notifiedPollFactor is how many times less often a feed is looked at whose store tells what is
 // appended.
-const beneath = 8
+const notifiedPollFactor = 8
 
-// firstWord is how long the witness has to bring the records of an append itself,
+// observerDelay is how long the witness has to bring the records of an append itself,
 // before they are read.
-const firstWord = 2 * time.Millisecond
+const observerDelay = 2 * time.Millisecond
 
 // watch asks the store to tell what other programs append, if it can and the session is
 // there. f.mu is held.
 func (f *feed) watch() {
-	if f.watched || f.head == unknown || f.head == 0 && f.known == 0 || f.gone != nil || f.ctx.Err() != nil {
+	if f.watched || f.head == unknown || f.head == 0 && f.known == 0 || f.deleted != nil || f.ctx.Err() != nil {
 		return
 	}
 	w, ok := session.As[session.Watcher](f.sessions.Store())
@@ -51,17 +51,17 @@ func (f *feed) follow(w session.Watcher, after int64) {
 		if err != nil {
 			return
 		}
-		timer.Reset(firstWord)
+		timer.Reset(observerDelay)
 		select {
 		case <-timer.C:
-			f.grown(head)
+			f.hasGrown(head)
 		case <-f.ctx.Done():
 		}
 	}
 }
 
-// grown is told where the log ends now.
-func (f *feed) grown(head int64) {
+// hasGrown is told where the log ends now.
+func (f *feed) hasGrown(head int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if head > f.known {
@@ -74,5 +74,5 @@ func (f *feed) grown(head int64) {
 func (f *feed) due(round int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return round%beneath == 0 || !f.watched || f.failures > 0
+	return round%notifiedPollFactor == 0 || !f.watched || f.failures > 0
 }

@@ -55,7 +55,7 @@ func TestStoreTells(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stores := open(t)
 			h := openOn(t, stores[0], &Options{Poll: 720 * time.Hour})
-			s, later := h.subscribe(0), h.subscribe(FromNow)
+			s, later := h.subscribe(0), h.subscribe(FromEnd)
 			h.expect(s, "1 caught_up@1")
 			h.expect(later, "caught_up@1")
 			other := session.New(stores[1], nil)
@@ -102,7 +102,7 @@ func TestThousandFeeds(t *testing.T) {
 			before := runtime.NumGoroutine()
 			var subs []*Subscription
 			for _, id := range ids {
-				s, err := h.hub.Subscribe(t.Context(), id, FromNow)
+				s, err := h.hub.Subscribe(t.Context(), id, FromEnd)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func TestThousandFeeds(t *testing.T) {
 // TestCorpusConcurrency follows a hundred sessions in one hub while all are written.
 func TestCorpusConcurrency(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "concurrency"), map[string]func(*testing.T, corpus.Case){
-		"xx-010": corpus.Plays(`{"given": {"state":"100 sessions, one daemon"}, "when": ["run"], "expect": {"no event of one session in another":true,"goroutines and locks return to the start count":true}}`, func(t *testing.T, _ corpus.Case) {
+		"xx-010": corpus.Test(`{"given": {"state":"100 sessions, one daemon"}, "when": ["run"], "expect": {"no event of one session in another":true,"goroutines and locks return to the start count":true}}`, func(t *testing.T, _ corpus.Case) {
 			for name, open := range twice {
 				t.Run(name, func(t *testing.T) { hundredSessions(t, openOn(t, open(t)[0], nil)) })
 			}
@@ -166,7 +166,7 @@ func hundredSessions(t *testing.T, h *house) {
 				return
 			}
 			s.Close()
-			if held, err := h.sessions.Held(t.Context(), id); held != nil || err != nil {
+			if held, err := h.sessions.Lease(t.Context(), id); held != nil || err != nil {
 				t.Errorf("the lease of %s is left: %v %v", id, held, err)
 			}
 		})

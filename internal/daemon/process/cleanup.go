@@ -57,7 +57,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 				c.log.Error("an old session stays", "session", list[i].Meta.ID, "error", err)
 				continue
 			}
-			if list[i].Kept == "" {
+			if list[i].KeptReason == "" {
 				c.log.Info("an old session went", "session", list[i].Meta.ID, "deleted", empty, "updated", list[i].Meta.UpdatedAt)
 			}
 		}

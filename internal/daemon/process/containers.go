@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// keepContainers brings the containers of workspaces together with them. Without an engine the
+// reconcileContainers brings the containers of workspaces together with them. Without an engine the
 // daemon does all else. Containers run on when the daemon ends, unless they are to stop.
-func (d *parts) keepContainers(ctx context.Context) {
+func (d *parts) reconcileContainers(ctx context.Context) {
 	if d.c.StopWorkspaces {
-		d.later(func() { d.stopContainers(context.WithoutCancel(ctx)) })
+		d.onClose(func() { d.stopContainers(context.WithoutCancel(ctx)) })
 	}
 	d.inBackground(ctx, d.reconcile)
 }

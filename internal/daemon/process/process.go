@@ -52,12 +52,12 @@ type Config struct {
 
 // parts are a daemon that runs.
 type parts struct {
-	c      *Config
-	rt     *runtime.Runtime
-	runs   *runs.Runs
-	auth   *auth.Auth
-	server *daemon.Server
-	giveUp func() // nobody waits for the store any more
+	c        *Config
+	rt       *runtime.Runtime
+	runs     *runs.Runs
+	auth     *auth.Auth
+	server   *daemon.Server
+	deadline func() // nobody waits for the store any more
 
 	closers []func()
 }
@@ -65,7 +65,7 @@ type parts struct {
 // Run serves until ctx ends, and returns when what runs has ended or stands where it
 // can be continued.
 func Run(ctx context.Context, c *Config) error {
-	d := &parts{c: c, giveUp: func() {}}
+	d := &parts{c: c, deadline: func() {}}
 	defer d.close()
 	if err := d.assemble(ctx); err != nil {
 		return err
@@ -80,22 +80,22 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.later(func() {
+	d.onClose(func() {
 		if err := d.rt.Close(); err != nil {
 			c.Log.Warn("end", "error", err)
 		}
 	})
 	if patient, ok := session.As[*retry.Store](d.rt.Sessions().Store()); ok {
-		d.giveUp = patient.GiveUp
+		d.deadline = patient.GiveUp
 	}
-	d.keepContainers(ctx)
+	d.reconcileContainers(ctx)
 	d.runs, err = runs.New(&runs.Options{
-		Sessions: d.rt.Sessions(), Hub: d.rt.Hub, Make: d.rt.Make, Mask: d.rt.Mask, Tools: tools.Known(), Resume: c.Resume, Clock: c.Env.Clock, Log: c.Log,
+		Sessions: d.rt.Sessions(), Hub: d.rt.Hub, Make: d.rt.Make, Mask: d.rt.Mask, Tools: tools.KnownTools(), Resume: c.Resume, Clock: c.Env.Clock, Log: c.Log,
 	})
 	if err != nil {
 		return err
 	}
-	d.later(func() { _ = d.runs.Close() })
+	d.onClose(func() { _ = d.runs.Close() })
 	left, err := d.runs.Recover(ctx)
 	if err != nil {
 		return err
@@ -104,27 +104,27 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 		c.Log.Info("runs were left in the middle", "runs", left, "resume", c.Resume)
 	}
 	d.inBackground(ctx, (&cleaner{env: c.Env, sessions: d.rt.Sessions(), log: c.Log}).run)
-	return d.front()
+	return d.frontend()
 }
 
 // wait is how what the daemon does waits for a store that is away, or full.
 func (d *parts) wait() *retry.Options {
 	log, most := d.c.Log, d.c.StoreWait
-	o := &retry.Options{For: most, Full: true, Changed: func(err error, after time.Duration) {
+	o := &retry.Options{Timeout: most, RetryFull: true, Changed: func(err error, after time.Duration) {
 		if err != nil {
 			log.Warn("the store is away: what runs waits for it", "for", max(most, 0).String(), "error", err)
 		} else {
 			log.Info("the store is back", "after", after.Round(time.Millisecond).String())
 		}
 	}}
-	if o.For == 0 {
-		o.For = -1
+	if o.Timeout == 0 {
+		o.Timeout = -1
 	}
 	return o
 }
 
-// front makes what clients see.
-func (d *parts) front() (err error) {
+// frontend makes what clients see.
+func (d *parts) frontend() (err error) {
 	c := d.c
 	log := stores.NewAccessLog(c.Env)
 	d.auth, err = auth.New(&auth.Options{
@@ -134,13 +134,13 @@ func (d *parts) front() (err error) {
 	if err != nil {
 		return err
 	}
-	d.later(func() {
+	d.onClose(func() {
 		if err := errors.Join(d.auth.Close(), log.Close()); err != nil {
 			c.Log.Warn("the audit log of logins", "error", err)
 		}
 	})
 	d.server, err = daemon.New(&daemon.Options{
-		Sessions: d.rt.Sessions(), Hub: d.rt.Hub, Runs: d.runs, Auth: d.auth, Console: console.Files(), Version: version.Of().Version,
+		Sessions: d.rt.Sessions(), Hub: d.rt.Hub, Runs: d.runs, Auth: d.auth, Console: console.Files(), Version: version.Current().Version,
 		Env: c.Env, Store: d.rt.Store.Ref, Metrics: d.rt.Telemetry.Handler(), Clock: c.Env.Clock, Log: c.Log, Workspaces: d.rt.Workspaces,
 	})
 	return err
@@ -151,11 +151,11 @@ func (d *parts) inBackground(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
 	done.Go(func() { do(ctx) })
-	d.later(func() { stop(); done.Wait() })
+	d.onClose(func() { stop(); done.Wait() })
 }
 
-// later has do called when the daemon ends, before what was put off earlier.
-func (d *parts) later(do func()) { d.closers = append(d.closers, do) }
+// onClose has do called when the daemon ends, before what was put off earlier.
+func (d *parts) onClose(do func()) { d.closers = append(d.closers, do) }
 
 // close ends what was made, in reverse order.
 func (d *parts) close() {

@@ -25,24 +25,24 @@ import (
 //	SIGHUP ─► certificate read anew, ConfigChange told to what runs
 type serving struct {
 	*parts
-	info    listen.Info
-	manager *manager
-	sockets []net.Listener
-	wg      sync.WaitGroup
-	failed  chan error
-	again   chan os.Signal // SIGHUP
+	info            listen.Info
+	manager         *serviceManager
+	sockets         []net.Listener
+	wg              sync.WaitGroup
+	failed          chan error
+	reloadRequested chan os.Signal // SIGHUP
 }
 
-// Closing is how long open requests may take once nothing runs any more.
-const Closing = 5 * time.Second
+// ShutdownTimeout is how long open requests may take once nothing runs any more.
+const ShutdownTimeout = 5 * time.Second
 
 // serve opens the sockets and serves until ctx ends.
 func (d *parts) serve(ctx context.Context) error {
 	s := &serving{parts: d, failed: make(chan error, 16), manager: newManager(d.c.Log)}
-	s.again = make(chan os.Signal, 1)
-	notifyReload(s.again) // before anybody is told that it serves: an unheard SIGHUP ends a process
-	defer signal.Stop(s.again)
-	s.info = listen.Info{PID: os.Getpid(), Started: d.c.Env.Now().UTC(), Version: version.Of().Version}
+	s.reloadRequested = make(chan os.Signal, 1)
+	notifyReload(s.reloadRequested) // before anybody is told that it serves: an unheard SIGHUP ends a process
+	defer signal.Stop(s.reloadRequested)
+	s.info = listen.Info{PID: os.Getpid(), Started: d.c.Env.Now().UTC(), Version: version.Current().Version}
 	defer s.closeSockets()
 	if err := s.open(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *serving) wait(ctx context.Context) error {
 			return nil
 		case err := <-s.failed:
 			return err
-		case <-s.again:
+		case <-s.reloadRequested:
 			s.reload(ctx)
 		}
 	}
@@ -106,9 +106,9 @@ func (s *serving) end(ctx context.Context) error {
 	s.server.Drain()
 	drain, stop := context.WithTimeout(ctx, s.c.Drain)
 	defer stop()
-	defer context.AfterFunc(drain, s.giveUp)()
+	defer context.AfterFunc(drain, s.deadline)()
 	err := s.runs.Drain(drain)
-	shut, stop := context.WithTimeout(ctx, Closing)
+	shut, stop := context.WithTimeout(ctx, ShutdownTimeout)
 	defer stop()
 	if late := s.server.Shutdown(shut); late != nil && !errors.Is(late, context.DeadlineExceeded) {
 		err = errors.Join(err, late)
@@ -125,14 +125,14 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sockets of systemd: %w", err)
 	}
-	if s.info.Socket, err = listen.Socket(s.c.Home, s.c.Env.Get("XDG_RUNTIME_DIR")); err != nil {
+	if s.info.Socket, err = listen.Socket(s.c.Home, s.c.Env.Lookup("XDG_RUNTIME_DIR")); err != nil {
 		return err
 	}
 	for _, l := range given {
 		if l == nil {
 			return outcome.Invalid("systemd handed over a socket that takes no connections", "ListenStream= in the unit")
 		}
-		if err := s.take(l); err != nil {
+		if err := s.addListener(l); err != nil {
 			return err
 		}
 	}
@@ -148,15 +148,15 @@ func (s *serving) open(ctx context.Context) error {
 		if err != nil {
 			return &outcome.Failure{Message: err.Error(), Advice: "another port: --listen 127.0.0.1:0", Result: outcome.Failed, Cause: err}
 		}
-		if err := s.take(l); err != nil {
+		if err := s.addListener(l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take adds a socket of systemd's, or one on TCP.
-func (s *serving) take(l net.Listener) error {
+// addListener adds a socket of systemd's, or one on TCP.
+func (s *serving) addListener(l net.Listener) error {
 	if l.Addr().Network() == "unix" {
 		s.sockets = append(s.sockets, l)
 		return nil

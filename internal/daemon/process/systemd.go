@@ -9,17 +9,17 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// manager is the service manager that started the daemon, if one did: it is told
+// serviceManager is the service manager that started the daemon, if one did: it is told
 // when the daemon is ready, and every now and then that it lives.
-type manager struct {
+type serviceManager struct {
 	log  *slog.Logger
 	stop chan struct{}
 	wg   sync.WaitGroup
 	once sync.Once
 }
 
-func newManager(log *slog.Logger) *manager {
-	m := &manager{log: log, stop: make(chan struct{})}
+func newManager(log *slog.Logger) *serviceManager {
+	m := &serviceManager{log: log, stop: make(chan struct{})}
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		log.Warn("the watchdog of systemd", "error", err)
@@ -30,7 +30,7 @@ func newManager(log *slog.Logger) *manager {
 	return m
 }
 
-func (m *manager) ping(every time.Duration) {
+func (m *serviceManager) ping(every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -38,27 +38,27 @@ func (m *manager) ping(every time.Duration) {
 		case <-m.stop:
 			return
 		case <-tick.C:
-			m.tell(daemon.SdNotifyWatchdog)
+			m.notify(daemon.SdNotifyWatchdog)
 		}
 	}
 }
 
-func (m *manager) ready()    { m.tell(daemon.SdNotifyReady) }
-func (m *manager) stopping() { m.tell(daemon.SdNotifyStopping) }
+func (m *serviceManager) ready()    { m.notify(daemon.SdNotifyReady) }
+func (m *serviceManager) stopping() { m.notify(daemon.SdNotifyStopping) }
 
 // reloading says so with the time since the start of the machine, as systemd wants it.
-func (m *manager) reloading() {
-	m.tell(fmt.Sprintf("%s\nMONOTONIC_USEC=%d", daemon.SdNotifyReloading, monotonic().Microseconds()))
+func (m *serviceManager) reloading() {
+	m.notify(fmt.Sprintf("%s\nMONOTONIC_USEC=%d", daemon.SdNotifyReloading, monotonic().Microseconds()))
 }
 
-func (m *manager) tell(state string) {
+func (m *serviceManager) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		m.log.Warn("systemd cannot be told", "error", err)
 	}
 }
 
 // close ends what tells that the daemon lives.
-func (m *manager) close() {
+func (m *serviceManager) close() {
 	m.once.Do(func() { close(m.stop) })
 	m.wg.Wait()
 }

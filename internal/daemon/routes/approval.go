@@ -9,11 +9,11 @@ import (
 
 // The states of a question.
 const (
-	StatePending   api.State = "pending"
-	StateApproved  api.State = "approved"
-	StateDenied    api.State = "denied"
-	StateExpired   api.State = "expired"
-	StateCancelled api.State = "cancelled"
+	StatePending   api.ApprovalState = "pending"
+	StateApproved  api.ApprovalState = "approved"
+	StateDenied    api.ApprovalState = "denied"
+	StateExpired   api.ApprovalState = "expired"
+	StateCancelled api.ApprovalState = "cancelled"
 )
 
 func states() []string {

@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Alive says that the process lives.
-type Alive struct {
+// Liveness says that the process lives.
+type Liveness struct {
 	Status string `json:"status"`
 }
 
-// Ready says whether the daemon serves.
-type Ready struct {
+// Readiness says whether the daemon serves.
+type Readiness struct {
 	Status string            `json:"status" jsonschema:"ready or not ready"`
 	Checks map[string]string `json:"checks" jsonschema:"ok, or what is wrong: store, runs, draining"`
 }
@@ -23,12 +23,12 @@ func healthRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/healthz", ID: "healthz", Tag: "health", Open: true, Doc: "Whether the process lives.",
-			Response: Alive{},
+			Response: Liveness{},
 		},
 		{
 			Method: http.MethodGet, Path: "/readyz", ID: "readyz", Tag: "health", Open: true,
 			Doc:      "Whether the daemon serves; otherwise 503, with what fails.",
-			Response: Ready{}, Also: []int{http.StatusServiceUnavailable},
+			Response: Readiness{}, Also: []int{http.StatusServiceUnavailable},
 		},
 		{
 			Method: http.MethodGet, Path: "/health", ID: "health", Tag: "health", Open: true, Doc: "How the daemon is, as seed 002 has it.",

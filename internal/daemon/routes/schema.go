@@ -29,15 +29,15 @@ type schemas struct {
 func newSchemas() *schemas {
 	enum := func(list ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: list} }
 	return &schemas{named: map[string]*jsonschema.Schema{}, options: &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		rawType:                           {Description: "any JSON"},
-		reflect.TypeFor[time.Time]():      {Type: "string", Format: "date-time"},
-		reflect.TypeFor[session.Digest](): {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
-		reflect.TypeFor[api.State]():      enum(anyOf(states())...),
+		rawType:                              {Description: "any JSON"},
+		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
+		reflect.TypeFor[session.Digest]():    {Type: "string", Description: "SHA-256, 64 hexadecimal digits"},
+		reflect.TypeFor[api.ApprovalState](): enum(anyOf(states())...),
 		reflect.TypeFor[approval.Decision](): enum(
 			string(approval.Allow), string(approval.Deny), string(approval.AllowSession), string(approval.DenySession),
 		),
 		reflect.TypeFor[api.Scope]():     enum(anyOf(Scopes())...),
-		reflect.TypeFor[api.Status]():    enum(anyOf(runStatuses())...),
+		reflect.TypeFor[api.RunStatus](): enum(anyOf(runStatuses())...),
 		reflect.TypeFor[policy.Mode]():   enum(anyOf(policy.Modes())...),
 		reflect.TypeFor[policy.Effect](): enum("", "allow", "deny", "ask"),
 		reflect.TypeFor[session.Kind]():  enum(anyOf(record.Kinds())...),
@@ -70,7 +70,7 @@ func (s *schemas) of(v any) (*jsonschema.Schema, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the schema of %s: %w", t, err)
 		}
-		plainLists(made)
+		nonNullLists(made)
 		s.named[name] = made
 	}
 	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}, nil
@@ -97,22 +97,22 @@ func schemaName(t reflect.Type) string {
 	return string(r)
 }
 
-// plainLists drops "or null" from lists, and from fields that are left out instead.
-func plainLists(s *jsonschema.Schema) {
+// nonNullLists drops "or null" from lists, and from fields that are left out instead.
+func nonNullLists(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	if slices.Contains(s.Types, "array") {
 		dropNull(s)
 	}
-	plainLists(s.Items)
+	nonNullLists(s.Items)
 	for name, p := range s.Properties {
 		if !slices.Contains(s.Required, name) {
 			dropNull(p)
 		}
-		plainLists(p)
+		nonNullLists(p)
 	}
-	plainLists(s.AdditionalProperties)
+	nonNullLists(s.AdditionalProperties)
 }
 
 func dropNull(s *jsonschema.Schema) {

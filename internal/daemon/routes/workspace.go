@@ -65,7 +65,7 @@ type WorkspaceNetwork struct {
 // WorkspaceMount is a folder of the host inside.
 type WorkspaceMount struct {
 	Host     string `json:"host"`
-	At       string `json:"at"`
+	Target   string `json:"at"`
 	ReadOnly bool   `json:"readonly,omitempty"`
 }
 
@@ -105,12 +105,12 @@ type DeletedWorkspace struct {
 
 // WorkspaceUsage is what a workspace keeps on disk.
 type WorkspaceUsage struct {
-	Slug    string         `json:"slug"`
-	Home    WorkspaceSize  `json:"home"`
-	Project *WorkspaceSize `json:"project,omitempty" jsonschema:"of a project that belongs to the workspace; others are not measured"`
-	Bytes   int64          `json:"bytes" jsonschema:"of both; it counts against the limit"`
-	Limit   string         `json:"limit"`
-	Over    bool           `json:"over" jsonschema:"no new turn begins"`
+	Slug      string         `json:"slug"`
+	Home      WorkspaceSize  `json:"home"`
+	Project   *WorkspaceSize `json:"project,omitempty" jsonschema:"of a project that belongs to the workspace; others are not measured"`
+	Bytes     int64          `json:"bytes" jsonschema:"of both; it counts against the limit"`
+	Limit     string         `json:"limit"`
+	OverLimit bool           `json:"over" jsonschema:"no new turn begins"`
 }
 
 // WorkspaceSize is what a folder holds.
@@ -140,7 +140,7 @@ type Image struct {
 	Version  string    `json:"version" jsonschema:"of holdfast that built it"`
 	Binary   string    `json:"binary" jsonschema:"SHA-256 of the program in it"`
 	Protocol int       `json:"protocol" jsonschema:"of its supervisor"`
-	With     []string  `json:"with,omitempty" jsonschema:"agents, with their versions"`
+	Agents   []string  `json:"with,omitempty" jsonschema:"agents, with their versions"`
 	Base     string    `json:"base,omitempty" jsonschema:"id of the base"`
 	Size     int64     `json:"size" jsonschema:"in bytes"`
 	Created  time.Time `json:"created,omitzero"`
@@ -149,10 +149,10 @@ type Image struct {
 // NewImage describes an image to build.
 type NewImage struct {
 	Variant string   `json:"variant,omitempty" jsonschema:"scratch (the default) or debian"`
-	With    []string `json:"with,omitempty" jsonschema:"for debian: claude, codex, each with @VERSION or in the version that was tested"`
+	Agents  []string `json:"with,omitempty" jsonschema:"for debian: claude, codex, each with @VERSION or in the version that was tested"`
 	Base    string   `json:"base,omitempty" jsonschema:"for debian: an image that the engine has"`
 	Tag     string   `json:"tag,omitempty" jsonschema:"default holdfast/workspace: and the variant"`
-	Fresh   bool     `json:"fresh,omitempty" jsonschema:"build again what exists"`
+	NoCache bool     `json:"fresh,omitempty" jsonschema:"build again what exists"`
 }
 
 func workspaceRoutes() []Route {

@@ -15,7 +15,7 @@ import (
 )
 
 // A call costs 1 USD.
-const dear = `
+const costlyScript = `
 price: {input: 10, output: 10}
 steps:
   - {text: one, usage: {input: 100000}}
@@ -33,9 +33,9 @@ agents:
 flow: {sequential: {steps: [writer, editor]}}
 `
 
-func (w *world) bounded(s *strategy.Strategy, usd float64) string {
+func (w *runsEnv) bounded(s *strategy.Strategy, usd float64) string {
 	w.t.Helper()
-	p, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Strategy: s, By: ann, Spec: runspec.Spec{Cwd: w.cwd, Limits: runspec.Limits{MaxBudgetUSD: usd}}})
+	p, err := w.runs.Prepare(w.t.Context(), runs.PrepareOptions{Strategy: s, Actor: ann, Spec: runspec.Spec{Cwd: w.cwd, Limits: runspec.Limits{MaxBudgetUSD: usd}}})
 	w.ok(err)
 	return p.Run
 }
@@ -44,7 +44,7 @@ func (w *world) bounded(s *strategy.Strategy, usd float64) string {
 func TestBudgetOutlivesTheDaemon(t *testing.T) {
 	for name, text := range map[string]string{"several agents": two, "one agent": ""} {
 		t.Run(name, func(t *testing.T) {
-			w := begin(t, map[string]string{"writer": dear, "editor": dear})
+			w := begin(t, map[string]string{"writer": costlyScript, "editor": costlyScript})
 			s := single()
 			if text != "" {
 				s = w.parse(text)
@@ -80,7 +80,7 @@ func endOf(r feed.Record) string {
 	return ""
 }
 
-func (w *world) head(id string) int64 {
+func (w *runsEnv) head(id string) int64 {
 	w.t.Helper()
 	m, err := w.sessions.Get(w.t.Context(), id)
 	w.ok(err)

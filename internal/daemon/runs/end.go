@@ -16,17 +16,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// awayMessage begins the reason of a run that has ended since it could not put on record what
+// storeFailedPrefix begins the reason of a run that has ended since it could not put on record what
 // it did.
-const awayMessage = "the store was away for too long: "
+const storeFailedPrefix = "the store was away for too long: "
 
 // finish puts the end of a segment on record: one end, whoever else wants another.
 func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
-	if made, err := x.r.turns.take(context.Background(), x.making()); err == nil { // a change of policy comes before the end, or finds no run
+	if made, err := x.r.turns.lock(context.Background(), x.making()); err == nil { // a change of policy comes before the end, or finds no run
 		defer made()
 	}
 	x.mu.Lock()
-	x.state = over
+	x.state = endRecorded
 	stop := x.stopped
 	x.mu.Unlock()
 	e := x.end(context.Cause(ctx), stop, out, err)
@@ -41,9 +41,9 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 	}
 	if _, err := x.append(ctx, e, api.StatusRunning); err != nil { // then it counts as interrupted, see adopt
 		x.r.o.Log.Error("the end of a run is not on record", slog.String("run", x.id), slog.Any("error", err))
-		if retry.Away(err) {
-			why, _ := x.mask.Text(awayMessage + err.Error())
-			x.r.keepReason(x.id, why)
+		if retry.IsUnavailable(err) {
+			why, _ := x.mask.Text(storeFailedPrefix + err.Error())
+			x.r.storeReason(x.id, why)
 		}
 	}
 	if x.log != nil {
@@ -61,7 +61,7 @@ func (r *Runs) settle(ctx context.Context, id string) {
 		return
 	}
 	x.mu.Lock()
-	ends := x.state == over
+	ends := x.state == endRecorded
 	x.mu.Unlock()
 	if !ends {
 		return
@@ -87,13 +87,13 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 		if stop.requestID != "" {
 			e.RequestID = stop.requestID
 		}
-	case retry.Away(err): // it stands where it can be continued
+	case retry.IsUnavailable(err): // it stands where it can be continued
 		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
-		e.Message = awayMessage + err.Error()
-	case err != nil && (errors.Is(err, errLeft) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
+		e.Message = storeFailedPrefix + err.Error()
+	case err != nil && (errors.Is(err, errSuspended) || errors.Is(left, errDraining) || x.r.root.Err() != nil):
 		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
 		e.Message = lostMessage
-		if s := settings.OnAsk(x.opt.Spec.Permissions.OnAsk); s == settings.OnAskFail && !errors.Is(left, errDraining) {
+		if s := settings.UnattendedPolicy(x.opt.Spec.Permissions.Unattended); s == settings.UnattendedSuspend && !errors.Is(left, errDraining) {
 			e.Message = "a question was left open: permissions.on_ask is " + string(s)
 		}
 		if d, ok := errors.AsType[*deferredError](err); ok {
@@ -111,7 +111,7 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 // there is none. The text of the record is not repeated in it.
 func (x *run) result(text string) wire.Raw {
 	x.mu.Lock()
-	m := x.members[sole(x.strategy)]
+	m := x.members[soleAgent(x.strategy)]
 	x.mu.Unlock()
 	if m == nil || m.result == nil {
 		return nil
@@ -138,11 +138,11 @@ func (x *run) close(goesOn bool) error {
 // what was decided in it stays in force. completed: the run has done what it was asked to do.
 func (x *run) closeAgents(goesOn, completed bool) (worked []string, err error) {
 	x.mu.Lock()
-	members := make([]*member, 0, len(x.members))
+	members := make([]*runAgent, 0, len(x.members))
 	for _, m := range x.members {
 		members = append(members, m)
 	}
-	x.members = map[string]*member{}
+	x.members = map[string]*runAgent{}
 	x.mu.Unlock()
 	for _, m := range members {
 		worked = append(worked, m.session)
@@ -155,7 +155,7 @@ func (x *run) closeAgents(goesOn, completed bool) (worked []string, err error) {
 func (x *run) closeRelay(sessions []string) error {
 	x.mu.Lock()
 	if slices.ContainsFunc(sessions, func(id string) bool { return id != x.id }) {
-		x.helper()
+		x.subagentRelay()
 	}
 	x.closed = true
 	x.mu.Unlock()
@@ -166,14 +166,14 @@ func (x *run) closeRelay(sessions []string) error {
 	return l.close(sessions)
 }
 
-func (m *member) close(goesOn, completed bool) (err error) {
-	defer m.x.r.caught(m.x.id, &err)
+func (m *runAgent) close(goesOn, completed bool) (err error) {
+	defer m.x.r.recoverPanic(m.x.id, &err)
 	defer m.made.close()
-	if m.made.Leave != nil {
-		m.made.Leave(completed)
+	if m.made.BeforeClose != nil {
+		m.made.BeforeClose(completed)
 	}
 	if goesOn {
-		err = m.agent.Leave()
+		err = m.agent.Suspend()
 	} else {
 		err = m.agent.Close()
 	}

@@ -22,14 +22,14 @@ import (
 // run under way fails once.
 func TestPanics(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
-	w.making = func(context.Context, runs.Need) { panic("no parts") }
+	w.making = func(context.Context, runs.AgentRequest) { panic("no parts") }
 	id := w.prepare(single())
 	w.code(w.runs.Start(t.Context(), id, "go", "", ann), wire.CodeStartFailed)
 	w.making = nil
 	w.ok(w.runs.Start(t.Context(), id, "go", "", ann))
 	w.watch(id, 0).event(wire.RunCompleted)
 
-	w.making = func(_ context.Context, n runs.Need) {
+	w.making = func(_ context.Context, n runs.AgentRequest) {
 		if n.Agent.Name == "checker" {
 			panic("no parts")
 		}
@@ -39,7 +39,7 @@ func TestPanics(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	w.ended(id)
-	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusFailed}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusFailed}) {
 		t.Errorf("ends %v", got)
 	}
 }
@@ -47,14 +47,14 @@ func TestPanics(t *testing.T) {
 // Who stops a run that is being started, or ends the daemon, does not wait for what
 // makes its agents.
 func TestEndWhileStarting(t *testing.T) {
-	for name, end := range map[string]func(w *world, id string) error{
-		"stop":  func(w *world, id string) error { return w.runs.Stop(w.t.Context(), id, "", ann) },
-		"close": func(w *world, _ string) error { return w.runs.Close() },
+	for name, end := range map[string]func(w *runsEnv, id string) error{
+		"stop":  func(w *runsEnv, id string) error { return w.runs.Stop(w.t.Context(), id, "", ann) },
+		"close": func(w *runsEnv, _ string) error { return w.runs.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t, map[string]string{"writer": pushing})
 			started := make(chan struct{})
-			w.making = func(ctx context.Context, _ runs.Need) {
+			w.making = func(ctx context.Context, _ runs.AgentRequest) {
 				close(started)
 				<-ctx.Done()
 			}
@@ -106,16 +106,16 @@ func TestContinueRace(t *testing.T) {
 	}
 	v.question()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
-	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusCompleted, api.StatusCancelled}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusCompleted, api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 }
 
 // left puts a run on record that was running when its daemon was killed.
-func (w *world) left(id string, items ...session.Record) {
+func (w *runsEnv) left(id string, items ...session.Record) {
 	w.t.Helper()
 	w.code(w.runs.Stop(w.t.Context(), id, "", ann), wire.CodeRunNotFound)
-	info := &wire.StrategyInfo{Name: "writer", Sole: "writer", Source: single().Source, Cwd: w.cwd}
+	info := &wire.StrategyInfo{Name: "writer", SoleAgent: "writer", Source: single().Source, Cwd: w.cwd}
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, CWD: w.cwd})
 	w.ok(err)
 	for _, e := range []wire.RunEvent{
@@ -136,7 +136,7 @@ func (w *world) left(id string, items ...session.Record) {
 
 // A run whose end could not be put on record does not run for ever: it counts as
 // interrupted, and can be stopped and gone on with.
-func TestLost(t *testing.T) {
+func TestLostRuns(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
 	for _, id := range []string{"stopped", "continued"} {
 		w.left(id)
@@ -151,7 +151,7 @@ func TestLost(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 	w.ok(w.runs.Stop(t.Context(), "stopped", "", ann))
-	if got := w.terminal("stopped"); !slices.Equal(got, []api.Status{api.StatusInterrupted, api.StatusCancelled}) {
+	if got := w.terminal("stopped"); !slices.Equal(got, []api.RunStatus{api.StatusInterrupted, api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 	w.ok(w.runs.Continue(t.Context(), "continued", "", "", ann))
@@ -203,7 +203,7 @@ flow: {type: broadcast, steps: [left, right]}
 `
 
 // When a daemon ends while two agents ask side by side, both questions stay open.
-func TestDrainSideBySide(t *testing.T) {
+func TestConcurrentDrain(t *testing.T) {
 	w := begin(t, map[string]string{"left": pushing, "right": pushing})
 	id, v := w.begun(w.parse(sideBySide), "go")
 	asked := []approval.Question{v.question(), v.question()}
@@ -225,7 +225,7 @@ func TestDrainSideBySide(t *testing.T) {
 }
 
 // A change of policy holds for an agent that is made after the daemon was started again.
-func TestPolicyOfAgentsToCome(t *testing.T) {
+func TestPolicyOfFutureAgents(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": pushing})
 	id, v := w.begun(w.parse(reviewing), "write")
 	asked := v.event(wire.RunInputAsked)

@@ -36,10 +36,10 @@ func fail(code wire.Code, err error) error {
 }
 
 // notFound is seed 002's answer about a run that does not run.
-func notFound(id string) error { return said(wire.RunNotFound(id)) }
+func notFound(id string) error { return wireError(wire.RunNotFound(id)) }
 
-// said is an error in the words of the wire.
-func said(e *wire.Error) error { return &Error{Code: e.Code, Message: e.Message} }
+// wireError is an error in the words of the wire.
+func wireError(e *wire.Error) error { return &Error{Code: e.Code, Message: e.Message} }
 
 // ErrDraining says that the daemon is about to end.
 var ErrDraining = errors.New("the daemon is about to end: it starts nothing more")

@@ -11,7 +11,7 @@ import (
 // What to do about an error is told with it, whatever it was wrapped in.
 func TestFailKeepsTheHint(t *testing.T) {
 	err := fail(wire.CodePrepareFailed, errors.Join(outcome.Invalid("there is no key", "holdfast login groq")))
-	if outcome.Hint(err) != "holdfast login groq" || outcome.Of(err) != outcome.Usage {
+	if outcome.Hint(err) != "holdfast login groq" || outcome.FromError(err) != outcome.Usage {
 		t.Errorf("%v, hint %q", err, outcome.Hint(err))
 	}
 	if err = fail(wire.CodeStartFailed, err); outcome.Hint(err) != "holdfast login groq" {

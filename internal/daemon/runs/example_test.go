@@ -19,13 +19,13 @@ import (
 func ExampleNew() {
 	ctx := context.Background()
 	hub := feed.New(nil)
-	sessions := session.New(memory.New(), &session.Options{Witness: hub.Witness(nil)})
+	sessions := session.New(memory.New(), &session.Options{AppendObserver: hub.WrapWitness(nil)})
 	hub.Serve(sessions)
 	r, err := runs.New(&runs.Options{
 		Sessions: sessions, Hub: hub,
-		Make: func(context.Context, runs.Need) (*runs.Made, error) {
+		Make: func(context.Context, runs.AgentRequest) (*runs.AgentParts, error) {
 			m, err := scripted.New([]byte("steps: [{text: hello}]"), nil)
-			return &runs.Made{Model: m}, err
+			return &runs.AgentParts{Model: m}, err
 		},
 	})
 	if err != nil {

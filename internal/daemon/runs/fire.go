@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// firer is an agent that is told of lifecycle events.
-type firer interface {
+// eventTarget is an agent that is told of lifecycle events.
+type eventTarget interface {
 	Fire(ctx context.Context, in hook.Input) (hook.Outcome, error)
 }
 
@@ -18,7 +18,7 @@ func (r *Runs) Fire(ctx context.Context, in hook.Input) error {
 	var err error
 	for _, x := range r.running() {
 		for _, m := range x.all() {
-			if f, ok := m.agent.(firer); ok {
+			if f, ok := m.agent.(eventTarget); ok {
 				_, ferr := f.Fire(ctx, in)
 				err = errors.Join(err, ferr)
 			}

@@ -43,7 +43,7 @@ func TestStoreFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			store := &fullStore{Store: inner}
-			w := &world{t: t, store: store, plays: map[string]string{"writer": pushing, "left": pushing, "right": pushing}}
+			w := &runsEnv{t: t, store: store, plays: map[string]string{"writer": pushing, "left": pushing, "right": pushing}}
 			w.open()
 			t.Cleanup(func() {
 				w.stop()
@@ -77,7 +77,7 @@ func TestStoreFull(t *testing.T) {
 				w.ok(err)
 			}
 			w.watch(id, 0).event(wire.RunCompleted)
-			if got := w.did(); len(got) != agents || !slices.Equal(w.terminal(id), []api.Status{api.StatusCompleted}) {
+			if got := w.did(); len(got) != agents || !slices.Equal(w.terminal(id), []api.RunStatus{api.StatusCompleted}) {
 				t.Errorf("ran %v, ends %v", got, w.terminal(id))
 			}
 		})
@@ -85,7 +85,7 @@ func TestStoreFull(t *testing.T) {
 }
 
 // nextOpen is a question that is open in a run or in one of its agents' sessions.
-func (w *world) nextOpen(run string) approval.Question {
+func (w *runsEnv) nextOpen(run string) approval.Question {
 	w.t.Helper()
 	for {
 		w.ok(w.t.Context().Err())
@@ -106,7 +106,7 @@ func TestStoreFullForTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &fullStore{Store: inner}
-	w := &world{t: t, store: store, plays: map[string]string{"writer": pushing}}
+	w := &runsEnv{t: t, store: store, plays: map[string]string{"writer": pushing}}
 	w.during = func(string) { store.full.Store(true) }
 	w.open()
 	t.Cleanup(func() {

@@ -47,15 +47,15 @@ func (x *run) askPerson(ctx context.Context, s strategy.Step, spec strategy.Agen
 	e := wire.RunEvent{
 		Event: wire.RunInputAsked, Segment: x.segment, Step: s.Path, StepName: s.Name, Agent: s.Agent, InputID: in.id, Text: in.prompt,
 	}
-	if err := x.tellAsked(ctx, in, e); err != nil {
+	if err := x.recordQuestion(ctx, in, e); err != nil {
 		return strategy.Output{}, err
 	}
 	return x.wait(ctx, in)
 }
 
-// tellAsked puts a question to a person on record. Nobody answers before it is, and
+// recordQuestion puts a question to a person on record. Nobody answers before it is, and
 // everybody can who follows the log.
-func (x *run) tellAsked(ctx context.Context, in *input, e wire.RunEvent) error {
+func (x *run) recordQuestion(ctx context.Context, in *input, e wire.RunEvent) error {
 	in.asked = make(chan struct{})
 	x.mu.Lock()
 	x.asking = append(x.asking, in)
@@ -90,7 +90,7 @@ func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
 	case <-ctx.Done():
 		return strategy.Output{}, context.Cause(ctx)
 	case <-x.r.leave:
-		return strategy.Output{}, errLeft
+		return strategy.Output{}, errSuspended
 	}
 }
 
@@ -98,7 +98,7 @@ func (x *run) wait(ctx context.Context, in *input) (strategy.Output, error) {
 // agent. It is on record when Input returns. NO_PENDING_INPUT when nobody waits for
 // it, or somebody was faster.
 func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, by Actor) error {
-	none := said(wire.NoPendingInput(id, cmp.Or(agentName, inputID)))
+	none := wireError(wire.NoPendingInput(id, cmp.Or(agentName, inputID)))
 	x := r.lookup(id)
 	if x == nil {
 		return none
@@ -129,7 +129,7 @@ func (r *Runs) Input(ctx context.Context, id, agentName, inputID, text string, b
 // claim takes the oldest input that fits for one who answers it, or returns nil. One whose
 // question is about to be on record, and may have been seen there, is waited for.
 func (x *run) claim(ctx context.Context, agentName, inputID string) (*input, error) {
-	ctx, stop := soon(ctx)
+	ctx, stop := withWaitLimit(ctx)
 	defer stop()
 	for {
 		found, asking := x.claimNow(agentName, inputID)

@@ -16,7 +16,7 @@ import (
 // ListOptions filter [Runs.List]. Empty fields do not.
 type ListOptions struct {
 	Cwd    string
-	Status api.Status
+	Status api.RunStatus
 	Limit  int // default 50, at most 500
 	Cursor string
 }
@@ -78,8 +78,8 @@ func (r *Runs) Get(ctx context.Context, id string) (*api.RunInfo, error) {
 	return r.info(ctx, m)
 }
 
-// InMemory lists the runs that are prepared or run.
-func (r *Runs) InMemory(ctx context.Context) ([]api.RunInfo, error) {
+// ListActive lists the runs that are prepared or run.
+func (r *Runs) ListActive(ctx context.Context) ([]api.RunInfo, error) {
 	r.mu.Lock()
 	ids := make([]string, 0, len(r.live))
 	for id := range r.live {
@@ -107,7 +107,7 @@ const defaultAgent = "agent"
 // not say: that of a run of one agent, otherwise "agent".
 func (r *Runs) AgentName(ctx context.Context, id string) string {
 	if x := r.lookup(id); x != nil && x.begun() {
-		if name := sole(x.strategy); name != "" {
+		if name := soleAgent(x.strategy); name != "" {
 			return name
 		}
 		return defaultAgent
@@ -116,8 +116,8 @@ func (r *Runs) AgentName(ctx context.Context, id string) string {
 	if err != nil {
 		return defaultAgent
 	}
-	if e, err := r.tail(ctx, m); err == nil && e != nil && e.Strategy != nil && e.Strategy.Sole != "" {
-		return e.Strategy.Sole
+	if e, err := r.tail(ctx, m); err == nil && e != nil && e.Strategy != nil && e.Strategy.SoleAgent != "" {
+		return e.Strategy.SoleAgent
 	}
 	return defaultAgent
 }
@@ -150,20 +150,20 @@ func (x *run) describePrepared() *api.RunInfo {
 // info describes a run by its record, and by what it is doing now.
 func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	info := &api.RunInfo{
-		RunID: m.ID, SessionID: m.ID, Status: api.Status(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
+		RunID: m.ID, SessionID: m.ID, Status: api.RunStatus(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
 	}
 	info.Workspace, _, _ = workspace.OfProject(m.Project)
 	if info.Status == api.StatusRunning {
 		if x := r.lookup(m.ID); x != nil && x.begun() {
 			return info, x.describeRunning(ctx, info)
 		}
-		lost, err := r.lost(ctx, &m)
+		lost, err := r.isLost(ctx, &m)
 		if err != nil {
 			return nil, err
 		}
-		info.Status, info.LastSeq, info.Questions = api.Status(m.Run), m.Head, m.Questions
+		info.Status, info.LastSeq, info.Questions = api.RunStatus(m.Run), m.Head, m.Questions
 		if lost {
-			info.Status, info.Error = api.StatusInterrupted, &api.RunError{Code: string(wire.CodeInterrupted), Message: r.whyLost(m.ID)}
+			info.Status, info.Error = api.StatusInterrupted, &api.RunError{Code: string(wire.CodeInterrupted), Message: r.lostReason(m.ID)}
 		}
 	}
 	e, err := r.tail(ctx, m)
@@ -194,15 +194,15 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	return info, nil
 }
 
-// Stand is where the run of a session stands now, and how many questions are open in it.
-type Stand struct {
-	Status    api.Status // "" of a session without a run
-	Questions int        // with those of the agents that work for it
+// RunStatus is where the run of a session stands now, and how many questions are open in it.
+type RunStatus struct {
+	Status    api.RunStatus // "" of a session without a run
+	Questions int           // with those of the agents that work for it
 }
 
-// Stand says where the run of a session stands; asking is [session.Sessions.Asking].
-func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int) (Stand, error) {
-	s := Stand{api.Status(m.Run), m.Questions + asking[m.ID]}
+// StatusOf says where the run of a session stands; asking is [session.Sessions.OpenQuestions].
+func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]int) (RunStatus, error) {
+	s := RunStatus{api.RunStatus(m.Run), m.Questions + asking[m.ID]}
 	if s.Status != api.StatusRunning {
 		return s, nil
 	}
@@ -210,14 +210,14 @@ func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int)
 	if x := r.lookup(m.ID); x != nil && x.begun() {
 		open += x.openInputs()
 	} else {
-		lost, err := r.lost(ctx, &m)
+		lost, err := r.isLost(ctx, &m)
 		switch {
 		case err != nil:
 			return s, err
 		case lost:
 			s.Status = api.StatusInterrupted
 		default:
-			s.Status = api.Status(m.Run)
+			s.Status = api.RunStatus(m.Run)
 		}
 	}
 	s.Status = waits(s.Status, open)
@@ -225,7 +225,7 @@ func (r *Runs) Stand(ctx context.Context, m session.Meta, asking map[string]int)
 }
 
 // waits is a status by what is open: a run on record as running may wait.
-func waits(s api.Status, open int) api.Status {
+func waits(s api.RunStatus, open int) api.RunStatus {
 	if s == api.StatusRunning && open > 0 {
 		return api.StatusWaiting
 	}
@@ -234,7 +234,7 @@ func waits(s api.Status, open int) api.Status {
 
 // countQuestions adds the open questions of the run's agents.
 func (r *Runs) countQuestions(ctx context.Context, info *api.RunInfo) error {
-	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, Asked: true})
+	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, WithQuestions: true})
 	for _, o := range owned.Sessions {
 		info.Questions += o.Questions
 	}

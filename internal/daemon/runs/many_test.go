@@ -36,7 +36,7 @@ func TestManyRuns(t *testing.T) {
 }
 
 // follow starts a run, answers its question, and hears it to its end.
-func (w *world) follow(id string) error {
+func (w *runsEnv) follow(id string) error {
 	ctx := w.t.Context()
 	if err := w.startNamed(id); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (w *world) follow(id string) error {
 }
 
 // heard answers a question, and reports the end of a run.
-func (w *world) heard(id string, r feed.Record) (over bool, err error) {
+func (w *runsEnv) heard(id string, r feed.Record) (over bool, err error) {
 	switch r.Kind {
 	case record.KindApprovalAsked:
 		var q approval.Question

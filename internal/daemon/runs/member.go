@@ -19,18 +19,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// member is an agent of a run. It is made when its first step comes, and lives until
+// runAgent is an agent of a run. It is made when its first step comes, and lives until
 // the segment ends.
-type member struct {
+type runAgent struct {
 	x       *run
 	spec    strategy.Agent
 	session string
-	made    *Made
+	made    *AgentParts
 	agent   Agent
 
 	turns  sync.Mutex    // held by the step that it makes
 	opened bool          // what was found in its session is on record; under turns
-	veil   veil          // of the loop's goroutine
+	masker streamMasker  // of the loop's goroutine
 	result *event.Result // of the last turn; of the loop's goroutine, and of who ends the run
 
 	steering sync.Mutex
@@ -40,15 +40,15 @@ type member struct {
 	changed map[int]bool // the policy's versions that the run's record tells of
 }
 
-func (m *Made) close() {
+func (m *AgentParts) close() {
 	if m.Close != nil {
 		m.Close()
 	}
 }
 
 // member returns an agent of the run; it is made when it is first needed.
-func (x *run) member(ctx context.Context, name string) (*member, error) {
-	made, err := x.r.turns.take(ctx, x.making())
+func (x *run) member(ctx context.Context, name string) (*runAgent, error) {
+	made, err := x.r.turns.lock(ctx, x.making())
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (x *run) member(ctx context.Context, name string) (*member, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no agent %q", name)
 	}
-	m = &member{x: x, spec: spec, session: x.sessionOf(name)}
+	m = &runAgent{x: x, spec: spec, session: x.sessionOf(name)}
 	changes, err := x.changesFor(ctx, m.session)
 	if err != nil {
 		return nil, err
@@ -83,26 +83,26 @@ func (x *run) member(ctx context.Context, name string) (*member, error) {
 	return m, nil
 }
 
-func (m *member) make(ctx context.Context) (err error) {
+func (m *runAgent) make(ctx context.Context) (err error) {
 	x := m.x
-	defer x.r.caught(x.id, &err)
-	made, err := x.r.o.Make(ctx, Need{
-		Run: x.id, Session: m.session, Agent: m.spec, Spec: x.opt.Spec, Environ: x.opt.Environ, Project: x.project, By: x.opt.By,
+	defer x.r.recoverPanic(x.id, &err)
+	made, err := x.r.o.Make(ctx, AgentRequest{
+		Run: x.id, Session: m.session, Agent: m.spec, Spec: x.opt.Spec, Environ: x.opt.Environ, Project: x.project, Actor: x.opt.Actor,
 	})
 	if err != nil {
 		return err
 	}
 	m.made = made
-	m.veil.mask = made.Options.Mask
+	m.masker.mask = made.Options.Mask
 	o := made.Options
 	o.Sessions = x.r.o.Sessions
 	s := &x.opt.Spec
 	o.Session = session.RestoreOptions{
-		SessionID: m.session, At: s.Session.At, Takeover: s.Session.Takeover,
-		Opened: session.Opened{CWD: s.Cwd, Title: s.Session.Title, User: x.opt.By.Name},
+		SessionID: m.session, ItemID: s.Session.ForkAt, Takeover: s.Session.Takeover,
+		Opened: session.Opened{CWD: s.Cwd, Title: s.Session.Title, User: x.opt.Actor.Name},
 	}
 	if m.session != x.id {
-		o.Session.Opened.Owner, o.Session.Opened.Title, o.Name, o.Permissions.Run = x.id, "", m.spec.Name, x.shared
+		o.Session.Opened.Owner, o.Session.Opened.Title, o.AgentName, o.Permissions.Run = x.id, "", m.spec.Name, x.shared
 	}
 	o.Permissions.Ask = m.asker()
 	if o.Limits.MaxTurns == 0 {
@@ -124,7 +124,7 @@ func (w working) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 	return w.Work(ctx, input...)
 }
 
-func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
+func (m *AgentParts) agent(ctx context.Context, o agent.Options) (Agent, error) {
 	if m.New != nil {
 		return m.New(ctx, o)
 	}
@@ -140,7 +140,7 @@ func (m *Made) agent(ctx context.Context, o agent.Options) (Agent, error) {
 
 // open opens the agent's session. What was found there is put on the run's record: nobody
 // may listen yet.
-func (m *member) open(ctx context.Context) error {
+func (m *runAgent) open(ctx context.Context) error {
 	found, err := m.agent.Start(ctx)
 	if err != nil || m.opened {
 		return err
@@ -154,7 +154,7 @@ func (m *member) open(ctx context.Context) error {
 }
 
 // turn gives the agent an input, or with "" lets it go on, until it has answered.
-func (m *member) turn(ctx context.Context, input string) (strategy.Output, error) {
+func (m *runAgent) turn(ctx context.Context, input string) (strategy.Output, error) {
 	var parts []transcript.Part
 	if input != "" {
 		parts = append(parts, transcript.Text{Text: input})
@@ -178,17 +178,17 @@ func (m *member) turn(ctx context.Context, input string) (strategy.Output, error
 }
 
 // run runs the agent once and tells what happens.
-func (m *member) run(ctx context.Context, parts []transcript.Part) (*event.Result, error) {
+func (m *runAgent) run(ctx context.Context, parts []transcript.Part) (*event.Result, error) {
 	m.setBusy(true)
 	defer m.setBusy(false)
 	for e, err := range m.agent.Run(ctx, parts...) {
-		if errors.Is(err, approval.ErrLeave) {
-			return nil, errLeft
+		if errors.Is(err, approval.ErrSuspend) {
+			return nil, errSuspended
 		}
 		if err != nil {
 			return nil, err
 		}
-		m.told(ctx, e)
+		m.onEvent(ctx, e)
 		if res, ok := e.(event.Result); ok {
 			m.result = &res
 			return &res, nil
@@ -197,10 +197,10 @@ func (m *member) run(ctx context.Context, parts []transcript.Part) (*event.Resul
 	return nil, errors.New("the agent ended without a result")
 }
 
-// sole reports whether the agent works in the run's own session.
-func (m *member) sole() bool { return m.session == m.x.id }
+// isSole reports whether the agent works in the run's own session.
+func (m *runAgent) isSole() bool { return m.session == m.x.id }
 
-func (m *member) setBusy(on bool) {
+func (m *runAgent) setBusy(on bool) {
 	m.steering.Lock()
 	defer m.steering.Unlock()
 	m.busy = on
@@ -213,10 +213,10 @@ func (deferredError) Error() string {
 	return "a hook put a call off: continue the run when it may go on"
 }
 
-func (deferredError) Unwrap() error { return errLeft }
+func (deferredError) Unwrap() error { return errSuspended }
 
 // ended says why a turn's end is not that of a step well done.
-func (m *member) ended(ctx context.Context, res *event.Result) error {
+func (m *runAgent) ended(ctx context.Context, res *event.Result) error {
 	switch res.Reason {
 	case event.ReasonCompleted:
 		return nil
@@ -242,13 +242,13 @@ func (m *member) ended(ctx context.Context, res *event.Result) error {
 	return fmt.Errorf("the turn of agent %s ended: %s", m.spec.Name, res.Reason)
 }
 
-// told passes on what the agent tells.
-func (m *member) told(ctx context.Context, e event.Event) {
+// onEvent passes on what the agent tells.
+func (m *runAgent) onEvent(ctx context.Context, e event.Event) {
 	switch e := e.(type) {
 	case event.ApprovalResolved:
-		m.x.gone(e.ID)
+		m.x.questionClosed(e.ID)
 	case event.SubagentEvent:
-		m.toldOf(e)
+		m.onSubagentEvent(e)
 		return
 	case event.ItemAppended:
 		if e.Item.Role() == transcript.RoleTool { // before the model is called with it
@@ -257,46 +257,46 @@ func (m *member) told(ctx context.Context, e event.Event) {
 	case event.PolicyChanged:
 		m.policyChanged(ctx, e)
 	case event.SessionOpened:
-		m.wake()
-		if !m.sole() { // otherwise it is on record
+		m.notifyRelay()
+		if !m.isSole() { // otherwise it is on record
 			e.Notices = nil // they are
 			m.publish(e)
 		}
 		return
 	case event.Result:
-		if !m.sole() { // otherwise it is on the record that ends the run
+		if !m.isSole() { // otherwise it is on the record that ends the run
 			m.publish(e)
 		}
 		return
-	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta, event.Retrying, event.ModelSwitched,
-		event.ModelStarted, event.ModelFinished, event.UsageUpdated, event.Notice, event.Notified, event.TerminalSequences,
-		event.Compacting, event.MutationFinished:
+	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta, event.ModelRetrying, event.ModelSwitched,
+		event.ModelStarted, event.ModelFinished, event.UsageUpdated, event.Notice, event.Notification, event.TerminalSequences,
+		event.CompactionStarted, event.TranscriptRewritten:
 		m.publish(e)
 		return
 	}
-	m.wake()
+	m.notifyRelay()
 }
 
-// wake has the run's log name the records that the agent's session has now.
-func (m *member) wake() {
+// notifyRelay has the run's log name the records that the agent's session has now.
+func (m *runAgent) notifyRelay() {
 	if m.x.relay != nil {
-		m.x.relay.wake(m.session, m.agent.Snapshot().Seq)
+		m.x.relay.notify(m.session, m.agent.Snapshot().Seq)
 	}
 }
 
-// toldOf takes in what a sub-agent does: it asks as the agent itself does, and the run's
+// onSubagentEvent takes in what a sub-agent does: it asks as the agent itself does, and the run's
 // log names its records.
-func (m *member) toldOf(e event.SubagentEvent) {
+func (m *runAgent) onSubagentEvent(e event.SubagentEvent) {
 	for of, ok := e, true; ok; of, ok = of.Event.(event.SubagentEvent) {
 		m.x.helped(of.Session, of.Name)
 		if r, is := of.Event.(event.ApprovalResolved); is {
-			m.x.gone(r.ID)
+			m.x.questionClosed(r.ID)
 		}
 	}
 }
 
-func (m *member) publish(e event.Event) {
-	for _, e := range m.veil.through(e) {
+func (m *runAgent) publish(e event.Event) {
+	for _, e := range m.masker.write(e) {
 		if m.x.relay != nil {
 			m.x.relay.publish(m, e)
 		} else {
@@ -306,7 +306,7 @@ func (m *member) publish(e event.Event) {
 }
 
 // goOn sees a step through that began before a restart.
-func (m *member) goOn(ctx context.Context, s strategy.Step, before *pastStep) (strategy.Output, error) {
+func (m *runAgent) goOn(ctx context.Context, s strategy.Step, before *stepRecord) (strategy.Output, error) {
 	after := before.seq
 	if m.session != m.x.id {
 		after = before.began.From
@@ -324,7 +324,7 @@ func (m *member) goOn(ctx context.Context, s strategy.Step, before *pastStep) (s
 		return m.turn(ctx, text)
 	}
 	out, err := m.turn(ctx, "")
-	if errors.Is(err, agent.ErrNothingToDo) { // it was cut off in the middle of a word
+	if errors.Is(err, agent.ErrNoInput) { // it was cut off in the middle of a word
 		return m.turn(ctx, "Go on where you were interrupted.")
 	}
 	return out, err
@@ -351,7 +351,7 @@ func (p *progress) done() bool {
 	return false
 }
 
-func (m *member) progress(ctx context.Context, after int64) (p progress, err error) {
+func (m *runAgent) progress(ctx context.Context, after int64) (p progress, err error) {
 	for rec, err := range m.x.r.o.Sessions.Effective(ctx, m.session, session.Range{After: after}) {
 		if err != nil {
 			return p, err

@@ -15,16 +15,16 @@ import (
 
 // A run goes on in the mode that it was set to last, whenever that was and whatever has ended
 // the daemon: not in the one that it was started in before.
-func TestARunGoesOnInItsMode(t *testing.T) {
-	for name, s := range map[string]func(w *world) *strategy.Strategy{
-		"one agent": func(*world) *strategy.Strategy { return single() },
-		"several":   func(w *world) *strategy.Strategy { return w.parse(sideBySide) },
+func TestResumeKeepsMode(t *testing.T) {
+	for name, s := range map[string]func(w *runsEnv) *strategy.Strategy{
+		"one agent": func(*runsEnv) *strategy.Strategy { return single() },
+		"several":   func(w *runsEnv) *strategy.Strategy { return w.parse(sideBySide) },
 	} {
 		for when, change := range map[string]bool{"prepared": false, "runs": true} {
 			for _, start := range []policy.Mode{"", policy.ModeAcceptEdits} {
 				t.Run(fmt.Sprintf("%s, changed when it %s, started in %q", name, when, start), func(t *testing.T) {
 					w := begin(t, map[string]string{"writer": pushing, "left": pushing, "right": pushing})
-					p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: s(w), By: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(start)}}})
+					p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: s(w), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(start)}}})
 					w.ok(err)
 					set := func() {
 						_, err := w.runs.Change(t.Context(), p.Run, policy.Change{Mode: policy.ModeRestricted}, ann)
@@ -42,7 +42,7 @@ func TestARunGoesOnInItsMode(t *testing.T) {
 					}
 					w.again()
 					made := make(chan string, 8)
-					w.making = func(_ context.Context, n runs.Need) { made <- n.Spec.Permissions.Mode }
+					w.making = func(_ context.Context, n runs.AgentRequest) { made <- n.Spec.Permissions.Mode }
 					w.ok(w.runs.Continue(t.Context(), p.Run, "again", "", ann))
 					defer func() { _ = w.runs.Stop(t.Context(), p.Run, "", ann) }()
 					if m := <-made; m != "" && m != string(policy.ModeRestricted) { // without one it is that of the log
@@ -64,7 +64,7 @@ func TestARunGoesOnInItsMode(t *testing.T) {
 // A fork begins in no mode of the run that it was made from.
 func TestAForkOfARunHasNoMode(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
-	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(policy.ModeRestricted)}}})
+	p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Mode: string(policy.ModeRestricted)}}})
 	w.ok(err)
 	w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
 	w.watch(p.Run, 0).event(wire.RunCompleted)

@@ -16,7 +16,7 @@ func TestOnAsk(t *testing.T) {
 		t.Run(onAsk, func(t *testing.T) {
 			w := begin(t, map[string]string{"writer": pushing})
 			p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{
-				Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{OnAsk: onAsk}},
+				Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Permissions: runspec.Permissions{Unattended: onAsk}},
 			})
 			w.ok(err)
 			w.ok(w.runs.Start(t.Context(), p.Run, "go", "", ann))
@@ -35,7 +35,7 @@ func TestOnAsk(t *testing.T) {
 			w.ok(err)
 			w.ok(w.runs.Continue(t.Context(), p.Run, "", "", ann))
 			q := w.watch(p.Run, 0).question()
-			_, err = w.runs.Decide(t.Context(), p.Run, approval.Answer{Question: q.ID, Decision: approval.Allow, By: "ann", Via: "test"}, q.Digest)
+			_, err = w.runs.Decide(t.Context(), p.Run, approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "ann", Via: "test"}, q.Digest)
 			w.ok(err)
 			w.watch(p.Run, m.Head).event(wire.RunCompleted)
 			if ran := w.did(); len(ran) != 1 {

@@ -18,7 +18,7 @@ import (
 )
 
 // cutOff leaves a session with a turn that nobody has closed.
-func (w *world) cutOff(id, owner string) {
+func (w *runsEnv) cutOff(id, owner string) {
 	w.t.Helper()
 	l, err := w.sessions.Create(w.t.Context(), session.Opened{SessionID: id, Owner: owner, CWD: w.cwd})
 	w.ok(err)
@@ -69,7 +69,7 @@ func TestOpeningIsTold(t *testing.T) {
 				owner = ""
 			}
 			w.cutOff(tt.cut, owner)
-			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: tt.strategy, By: ann, Spec: runspec.Spec{Cwd: w.cwd}})
+			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: tt.strategy, Actor: ann, Spec: runspec.Spec{Cwd: w.cwd}})
 			w.ok(err)
 			sub, err := w.hub.Await(t.Context(), "run")
 			w.ok(err)
@@ -132,7 +132,7 @@ func TestResultOnRecord(t *testing.T) {
 	for _, tt := range []struct{ input, want string }{{"go", `"reason":"completed"`}, {"again", `"reason":"failed"`}} {
 		start := w.runs.Continue
 		if tt.input == "go" {
-			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: w.cwd}})
+			_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: "run", Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: w.cwd}})
 			w.ok(err)
 			start = w.runs.Start
 		}

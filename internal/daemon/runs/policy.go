@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -40,15 +40,15 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	if c.IfVersion != nil && len(members) > 1 {
 		return 0, &Error{Code: wire.CodeConflict, Message: "ifVersion is for a run of one agent: each agent counts its own"}
 	}
-	if err := x.knows(members, toolOf(c)); err != nil {
+	if err := x.checkTool(members, toolOf(c)); err != nil {
 		return 0, err
 	}
 	if x.shared != nil {
-		x.startIn(c.Mode)
+		x.startMode(c.Mode)
 		return x.changeShared(ctx, members, c)
 	}
 	if len(members) == 0 {
-		if c, err = x.checkAhead(ctx, c); err != nil {
+		if c, err = x.checkPrepared(ctx, c); err != nil {
 			return 0, err
 		}
 		version = c.Version
@@ -62,18 +62,18 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 			return 0, err
 		}
 		version = done.Version
-		m.tellPolicy(ctx, done)
+		m.recordPolicy(ctx, done)
 	}
 	if c.Revoke != "" && len(members) > 0 {
 		return version, nil
 	}
-	x.startIn(c.Mode)
+	x.startMode(c.Mode)
 	c.IfVersion = nil
-	return version, x.spread(ctx, c)
+	return version, x.applyToAgents(ctx, c)
 }
 
-// startIn is the mode that a run which is only prepared will say on record that it started in.
-func (x *run) startIn(m policy.Mode) {
+// startMode is the mode that a run which is only prepared will say on record that it started in.
+func (x *run) startMode(m policy.Mode) {
 	if m == "" || x.recorded() {
 		return
 	}
@@ -83,7 +83,7 @@ func (x *run) startIn(m policy.Mode) {
 }
 
 // changeShared changes the policy of a run whose agents decide by one.
-func (x *run) changeShared(ctx context.Context, members []*member, c policy.Change) (version int, err error) {
+func (x *run) changeShared(ctx context.Context, members []*runAgent, c policy.Change) (version int, err error) {
 	done, err := x.shared.Change(ctx, c)
 	switch {
 	case errors.Is(err, session.ErrClosed):
@@ -92,7 +92,7 @@ func (x *run) changeShared(ctx context.Context, members []*member, c policy.Chan
 		return 0, err
 	}
 	for _, m := range members {
-		m.tellPolicy(ctx, done)
+		m.recordPolicy(ctx, done)
 	}
 	if len(members) > 0 || !x.recorded() {
 		return done.Version, nil
@@ -106,11 +106,11 @@ func (x *run) changeShared(ctx context.Context, members []*member, c policy.Chan
 
 // holding are the agents that a change is for: of the revocation of a grant, those that
 // have it. Where nobody has, one agent says so.
-func holding(members []*member, grant string) []*member {
+func holding(members []*runAgent, grant string) []*runAgent {
 	if grant == "" {
 		return members
 	}
-	var list []*member
+	var list []*runAgent
 	for _, m := range members {
 		if slices.ContainsFunc(m.agent.Guards().Grants(), func(g policy.Grant) bool { return g.ID == grant }) {
 			list = append(list, m)
@@ -122,10 +122,10 @@ func holding(members []*member, grant string) []*member {
 	return list
 }
 
-// spread lets a change hold for the agents that are not there now. It is on the record
+// applyToAgents lets a change hold for the agents that are not there now. It is on the record
 // of those that have worked before; for the others it is on the run's.
-func (x *run) spread(ctx context.Context, c policy.Change) error {
-	if sole(x.strategy) != "" || !x.recorded() { // the one agent has it; or start will see to it
+func (x *run) applyToAgents(ctx context.Context, c policy.Change) error {
+	if soleAgent(x.strategy) != "" || !x.recorded() { // the one agent has it; or start will see to it
 		if len(x.all()) == 0 {
 			x.changes = append(x.changes, c)
 		}
@@ -138,7 +138,7 @@ func (x *run) spread(ctx context.Context, c policy.Change) error {
 	x.changes = append(x.changes, c)
 	e := wire.RunEvent{Event: wire.RunPolicy, Segment: x.segment, By: c.By, Changes: []policy.Change{c}}
 	if len(x.all()) == 0 { // no agent tells of it
-		chain, err := x.chainAhead(ctx, toolOf(c))
+		chain, err := x.preparedChain(ctx, toolOf(c))
 		if err != nil {
 			return err
 		}
@@ -160,10 +160,10 @@ func (x *run) recorded() bool {
 func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err error) {
 	there := x.all()
 	for _, a := range x.strategy.Agents {
-		if a.Type == strategy.User || slices.ContainsFunc(there, func(m *member) bool { return m.spec.Name == a.Name }) {
+		if a.Type == strategy.User || slices.ContainsFunc(there, func(m *runAgent) bool { return m.spec.Name == a.Name }) {
 			continue
 		}
-		is, err := x.fresh(ctx, x.sessionOf(a.Name))
+		is, err := x.isUnused(ctx, x.sessionOf(a.Name))
 		switch {
 		case err != nil:
 			return false, err
@@ -172,16 +172,16 @@ func (x *run) inform(ctx context.Context, c policy.Change) (fresh bool, err erro
 			continue
 		}
 		same := func(*policy.Guards) (policy.Change, error) { return c, nil }
-		if _, err := policylog.Change(ctx, x.r.o.Sessions, x.sessionOf(a.Name), same); err != nil {
+		if _, err := sessionpolicy.Change(ctx, x.r.o.Sessions, x.sessionOf(a.Name), same); err != nil {
 			return false, fmt.Errorf("policy of agent %s: %w", a.Name, err)
 		}
 	}
 	return fresh, nil
 }
 
-// fresh reports whether an agent has not worked yet: what was changed for it is not
+// isUnused reports whether an agent has not worked yet: what was changed for it is not
 // in its log then.
-func (x *run) fresh(ctx context.Context, id string) (bool, error) {
+func (x *run) isUnused(ctx context.Context, id string) (bool, error) {
 	m, err := x.r.o.Sessions.Get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
 		return true, nil
@@ -192,7 +192,7 @@ func (x *run) fresh(ctx context.Context, id string) (bool, error) {
 // early sees to what was changed while the run was only prepared. It returns what the
 // run's record has to keep for agents that have not worked yet.
 func (x *run) early(ctx context.Context) ([]policy.Change, error) {
-	if sole(x.strategy) != "" {
+	if soleAgent(x.strategy) != "" {
 		return nil, nil // its agent is there, and has it
 	}
 	if x.shared != nil { // it tells them, also what an earlier version has recorded
@@ -220,13 +220,13 @@ func (x *run) early(ctx context.Context) ([]policy.Change, error) {
 
 // changesFor are the changes for an agent that is made.
 func (x *run) changesFor(ctx context.Context, id string) ([]policy.Change, error) {
-	if sole(x.strategy) != "" || len(x.changes) == 0 {
+	if soleAgent(x.strategy) != "" || len(x.changes) == 0 {
 		return x.changes, nil
 	}
 	if x.shared != nil {
 		return nil, nil
 	}
-	fresh, err := x.fresh(ctx, id)
+	fresh, err := x.isUnused(ctx, id)
 	if err != nil || !fresh {
 		return nil, err
 	}
@@ -247,14 +247,14 @@ func toolOf(c policy.Change) string {
 func (x *run) ended() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.state == over || x.state == preparing
+	return x.state == endRecorded || x.state == preparing
 }
 
 // all lists the agents of the run that there are, in the order of the strategy.
-func (x *run) all() []*member {
+func (x *run) all() []*runAgent {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var list []*member
+	var list []*runAgent
 	for _, a := range x.strategy.Agents {
 		if m := x.members[a.Name]; m != nil {
 			list = append(list, m)
@@ -264,15 +264,15 @@ func (x *run) all() []*member {
 }
 
 // policyChanged tells of a change that came from a decision, or from elsewhere.
-func (m *member) policyChanged(ctx context.Context, e event.PolicyChanged) {
+func (m *runAgent) policyChanged(ctx context.Context, e event.PolicyChanged) {
 	if !e.Change.Ended {
-		m.tellPolicy(ctx, e.Change)
+		m.recordPolicy(ctx, e.Change)
 	}
 }
 
-// tellPolicy puts the chains that a change has changed on the run's record, unless that was
+// recordPolicy puts the chains that a change has changed on the run's record, unless that was
 // done: of the tool that it is about, or of all. Another change may be in force already.
-func (m *member) tellPolicy(ctx context.Context, c policy.Change) {
+func (m *runAgent) recordPolicy(ctx context.Context, c policy.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c.Version > 0 && m.changed[c.Version] || !m.x.begun() {
@@ -290,7 +290,7 @@ func (m *member) tellPolicy(ctx context.Context, c policy.Change) {
 }
 
 // chains are those of the agent's tools, or of one.
-func (m *member) chains(tool string) []policy.Chain {
+func (m *runAgent) chains(tool string) []policy.Chain {
 	names := []string{tool}
 	if tool == "" {
 		names = nil

@@ -29,7 +29,7 @@ type PrepareOptions struct {
 	// [Runs.Start]. Its Cwd is that of the workspace's project when it names a workspace.
 	Spec    runspec.Spec
 	Environ []string // instead of the daemon's own; in memory only
-	By      Actor
+	Actor   Actor
 
 	same bool // a run that has ended keeps everything, too
 }
@@ -37,9 +37,9 @@ type PrepareOptions struct {
 // Prepared is a run that can be started or continued.
 type Prepared struct {
 	Run      string
-	Again    bool // it is on record: continue it
+	Exists   bool // it is on record: continue it
 	Strategy wire.StrategyInfo
-	Status   api.Status // of a run on record; "" of a session that had none
+	Status   api.RunStatus // of a run on record; "" of a session that had none
 }
 
 // Prepare makes a run ready. Nothing is kept of it until it is started. Errors are
@@ -50,7 +50,7 @@ func (r *Runs) Prepare(ctx context.Context, o PrepareOptions) (*Prepared, error)
 	if err != nil {
 		return nil, fail(wire.CodePrepareFailed, err)
 	}
-	p := &Prepared{Run: x.id, Again: x.past != nil, Strategy: x.described()}
+	p := &Prepared{Run: x.id, Exists: x.past != nil, Strategy: x.described()}
 	if x.past != nil {
 		p.Status = x.past.status
 	}
@@ -64,11 +64,11 @@ func (r *Runs) Running(id string) *Prepared {
 	if x == nil || !x.running() {
 		return nil
 	}
-	return &Prepared{Run: id, Again: true, Strategy: x.described(), Status: api.StatusRunning}
+	return &Prepared{Run: id, Exists: true, Strategy: x.described(), Status: api.StatusRunning}
 }
 
 func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
-	if err := r.choose(ctx, &o); err != nil {
+	if err := r.chooseSession(ctx, &o); err != nil {
 		return nil, err
 	}
 	if o.Run == "" {
@@ -90,7 +90,7 @@ func (r *Runs) prepare(ctx context.Context, o PrepareOptions) (*run, error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.state == over {
+	if x.state == endRecorded {
 		return nil, refuse(wire.CodePrepareFailed, "Run %s was stopped", x.id)
 	}
 	x.state = prepared
@@ -118,7 +118,7 @@ func (r *Runs) claim(x *run) error {
 
 // describe completes a run by what is on record.
 func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
-	defer x.r.caught(x.id, &err)
+	defer x.r.recoverPanic(x.id, &err)
 	meta, err := x.r.o.Sessions.Get(ctx, x.id)
 	if errors.Is(err, session.ErrNotFound) {
 		o.Strategy = cmp.Or(o.Strategy, o.Default)
@@ -138,17 +138,17 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 		if err := x.inherit(&o, meta); err != nil {
 			return err
 		}
-		if err := x.stay(&o, meta); err != nil {
+		if err := x.checkWorkspace(&o, meta); err != nil {
 			return err
 		}
 	}
 	s := &o.Spec
-	switch alone := sole(o.Strategy) != ""; {
+	switch alone := soleAgent(o.Strategy) != ""; {
 	case s.Workspace != "" && !alone:
 		return refuse(wire.CodePrepareFailed, "one agent works in a workspace, and strategy %s has several", o.Strategy.Name)
 	case s.Worktree.Enabled && !alone:
 		return refuse(wire.CodePrepareFailed, "one agent works in a worktree, and strategy %s has several", o.Strategy.Name)
-	case s.Session.At != "" && !alone:
+	case s.Session.ForkAt != "" && !alone:
 		return refuse(wire.CodePrepareFailed, "session.at is for a run of one agent, and strategy %s has several", o.Strategy.Name)
 	case s.Cwd == "":
 		return refuse(wire.CodePrepareFailed, "a run needs a folder: cwd")
@@ -169,7 +169,7 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	}
 	x.opt, x.strategy = o, o.Strategy
 	x.info = wire.StrategyInfo{
-		Name: o.Strategy.Name, Path: o.Strategy.Path, Agents: []string{}, Sole: sole(o.Strategy), Flow: o.Strategy.Flow.Tree(),
+		Name: o.Strategy.Name, Path: o.Strategy.Path, Agents: []string{}, SoleAgent: soleAgent(o.Strategy), Flow: o.Strategy.Flow.Tree(),
 		Source: o.Strategy.Source, Cwd: s.Cwd, Workspace: s.Workspace, Model: s.Model, Mode: s.Permissions.Mode,
 		MaxBudgetUSD: s.Limits.MaxBudgetUSD,
 	}
@@ -188,7 +188,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 		if o.Strategy == nil {
 			o.Strategy = strategy.Single(strategy.Agent{Name: defaultAgent, Type: strategy.LLM})
 		}
-		if sole(o.Strategy) == "" {
+		if soleAgent(o.Strategy) == "" {
 			return refuse(wire.CodePrepareFailed, "session %s is that of one agent: a strategy with several needs a run of its own", x.id)
 		}
 		return nil
@@ -203,16 +203,16 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 	if o.Strategy == nil {
 		o.Strategy = before
 	}
-	if sole(o.Strategy) != "" { // its session has the bound
+	if soleAgent(o.Strategy) != "" { // its session has the bound
 		began.Limits.MaxBudgetUSD = 0
 	}
 	if !x.past.forked && (x.past.status == api.StatusInterrupted || o.same) {
-		*s = s.Over(began)
+		*s = s.Merge(began)
 	} else {
 		s.Cwd, s.Model, s.Permissions.Mode = cmp.Or(s.Cwd, began.Cwd), cmp.Or(s.Model, began.Model), cmp.Or(s.Permissions.Mode, began.Permissions.Mode)
 		s.Limits.MaxBudgetUSD = cmp.Or(s.Limits.MaxBudgetUSD, began.Limits.MaxBudgetUSD)
 	}
-	if (sole(before) == "") != (sole(o.Strategy) == "") {
+	if (soleAgent(before) == "") != (soleAgent(o.Strategy) == "") {
 		return refuse(wire.CodePrepareFailed, "run %s cannot go on with a strategy of another kind: one agent works in the run's session, several have their own", x.id)
 	}
 	return nil
@@ -220,7 +220,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 
 // modeOf is the mode that a run goes on in which was started in one: that one, unless another
 // is on record since, which its agents find; nor is it a fork's.
-func (p *past) modeOf(started string) string {
+func (p *runHistory) modeOf(started string) string {
 	later := p.mode != "" && p.mode != policy.ModePlan && p.mode != policy.ModeBypass
 	if p.forked || later && string(p.mode) != started {
 		return ""
@@ -228,9 +228,9 @@ func (p *past) modeOf(started string) string {
 	return started
 }
 
-// stay keeps a session in its workspace: what began in a container never goes on
+// checkWorkspace keeps a session in its workspace: what began in a container never goes on
 // outside of it.
-func (x *run) stay(o *PrepareOptions, meta session.Meta) error {
+func (x *run) checkWorkspace(o *PrepareOptions, meta session.Meta) error {
 	x.project = meta.Project
 	slug, _, inside := workspace.OfProject(meta.Project)
 	switch {
@@ -243,8 +243,8 @@ func (x *run) stay(o *PrepareOptions, meta session.Meta) error {
 	return nil
 }
 
-// sole is the name of the one agent with a session that a strategy has, or "".
-func sole(s *strategy.Strategy) string {
+// soleAgent is the name of the one agent with a session that a strategy has, or "".
+func soleAgent(s *strategy.Strategy) string {
 	worker := func(a strategy.Agent) bool { return a.Type != strategy.User }
 	i := slices.IndexFunc(s.Agents, worker)
 	if i < 0 || slices.ContainsFunc(s.Agents[i+1:], worker) {

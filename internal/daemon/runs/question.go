@@ -28,27 +28,27 @@ const settling = 5 * time.Second
 
 // asker is who answers the questions of the run: people, unless its spec says that nobody is there.
 // Who continues the run as it is on record is there.
-func (m *member) asker() func(context.Context, approval.Question) (approval.Answer, error) {
-	onAsk := settings.OnAsk(m.x.opt.Spec.Permissions.OnAsk)
+func (m *runAgent) asker() func(context.Context, approval.Question) (approval.Answer, error) {
+	onAsk := settings.UnattendedPolicy(m.x.opt.Spec.Permissions.Unattended)
 	if m.x.opt.same {
-		onAsk = settings.OnAskWait
+		onAsk = settings.UnattendedWait
 	}
 	switch onAsk {
-	case settings.OnAskDeny:
+	case settings.UnattendedDeny:
 		return nil
-	case settings.OnAskFail:
+	case settings.UnattendedSuspend:
 		return func(_ context.Context, q approval.Question) (approval.Answer, error) {
-			m.x.leaves(q.ID)
-			return approval.Answer{}, approval.ErrLeave
+			m.x.suspend(q.ID)
+			return approval.Answer{}, approval.ErrSuspend
 		}
-	case settings.OnAskWait:
+	case settings.UnattendedWait:
 	}
 	return m.ask
 }
 
 // ask is [agent.Permissions].Ask: it keeps the question until the agent has found the answer in
 // the log.
-func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func (m *runAgent) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	x := m.x
 	own := &question{Question: q, settled: make(chan struct{})}
 	x.mu.Lock()
@@ -62,21 +62,21 @@ func (m *member) ask(ctx context.Context, q approval.Question) (approval.Answer,
 	case <-ctx.Done(): // answered, time is up, or interrupted: the agent will say
 		return approval.Answer{}, context.Cause(ctx)
 	case <-x.r.leave:
-		x.leaves(q.ID)
-		return approval.Answer{}, approval.ErrLeave
+		x.suspend(q.ID)
+		return approval.Answer{}, approval.ErrSuspend
 	}
 }
 
-// leaves is gone for a question that is left open: the run ends, and can be gone on with.
-func (x *run) leaves(id string) {
-	x.gone(id)
+// suspend is gone for a question that is left open: the run ends, and can be gone on with.
+func (x *run) suspend(id string) {
+	x.questionClosed(id)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.leaving = true
 }
 
-// gone says that a question does not wait here any more.
-func (x *run) gone(id string) {
+// questionClosed says that a question does not wait here any more.
+func (x *run) questionClosed(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if q := x.questions[id]; q != nil {
@@ -103,13 +103,13 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 		return won, err
 	}
 	if x != nil {
-		x.taken(ctx, won.Question)
+		x.awaitApplied(ctx, won.Question)
 	}
 	return won, r.relayAnswer(ctx, q.Session)
 }
 
-// taken waits until the agent that asks has taken the answer that is on record.
-func (x *run) taken(ctx context.Context, id string) {
+// awaitApplied waits until the agent that asks has taken the answer that is on record.
+func (x *run) awaitApplied(ctx context.Context, id string) {
 	x.mu.Lock()
 	q := x.questions[id]
 	x.mu.Unlock()
@@ -143,7 +143,7 @@ func (r *Runs) late(ctx context.Context, run, question string, err error) error 
 			}
 			var a approval.Answer
 			if rec.Kind == record.KindApprovalResolved && json.Unmarshal(rec.Payload, &a) == nil && a.Question == question {
-				return errors.Join(err, &approval.AnsweredError{Winner: a})
+				return errors.Join(err, &approval.AnsweredError{First: a})
 			}
 		}
 	}

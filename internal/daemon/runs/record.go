@@ -15,14 +15,14 @@ import (
 const patience = time.Hour
 
 // append is [runlog.Append], whatever becomes of ctx.
-func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...api.Status) (int64, error) {
+func (r *Runs) append(ctx context.Context, id string, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
 	return runlog.Append(ctx, r.o.Sessions, id, e, from...)
 }
 
 // append is [Runs.append] of the run, secrets masked.
-func (x *run) append(ctx context.Context, e wire.RunEvent, from ...api.Status) (int64, error) {
+func (x *run) append(ctx context.Context, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	for _, text := range []*string{&e.Input, &e.Text, &e.Message} {
 		*text, _ = x.mask.Text(*text)
 	}

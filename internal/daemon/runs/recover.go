@@ -43,7 +43,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 }
 
 // all lists the sessions whose run has a status.
-func (r *Runs) all(ctx context.Context, s api.Status) ([]session.Meta, error) {
+func (r *Runs) all(ctx context.Context, s api.RunStatus) ([]session.Meta, error) {
 	var list []session.Meta
 	q := session.Query{Run: string(s), Limit: 500}
 	for {
@@ -64,7 +64,7 @@ const lostMessage = "the daemon ended while it ran"
 // its daemon has ended, or could not put its end on record. When somebody holds it,
 // that lease is returned and nothing happens.
 func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, err error) {
-	if held, err = r.o.Sessions.Held(ctx, m.ID); err != nil || held != nil {
+	if held, err = r.o.Sessions.Lease(ctx, m.ID); err != nil || held != nil {
 		return held, err
 	}
 	if err := r.interrupt(ctx, m); !errors.Is(err, runlog.ErrChanged) {
@@ -73,17 +73,17 @@ func (r *Runs) adopt(ctx context.Context, m session.Meta) (held *session.Lease, 
 	return nil, nil // somebody else has
 }
 
-// lost reports whether a run that is on record as running and that is not in memory is
+// isLost reports whether a run that is on record as running and that is not in memory is
 // run by nobody. It looks at the record again, which may have gone on.
-func (r *Runs) lost(ctx context.Context, m *session.Meta) (bool, error) {
+func (r *Runs) isLost(ctx context.Context, m *session.Meta) (bool, error) {
 	now, err := r.o.Sessions.Get(ctx, m.ID)
 	if err != nil {
 		return false, err
 	}
-	if *m = now; api.Status(m.Run) != api.StatusRunning {
+	if *m = now; api.RunStatus(m.Run) != api.StatusRunning {
 		return false, nil
 	}
-	held, err := r.o.Sessions.Held(ctx, m.ID)
+	held, err := r.o.Sessions.Lease(ctx, m.ID)
 	return held == nil, err
 }
 
@@ -94,12 +94,12 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 	if err != nil {
 		return err
 	}
-	if err := r.relayRest(ctx, m.ID, p); err != nil {
+	if err := r.relayRemaining(ctx, m.ID, p); err != nil {
 		return err
 	}
 	e := wire.RunEvent{
 		Event: wire.RunInterrupted, Status: api.StatusInterrupted, Segment: p.segment, By: "daemon",
-		Code: wire.CodeInterrupted, Message: r.whyLost(m.ID), StartedAt: &p.begun,
+		Code: wire.CodeInterrupted, Message: r.lostReason(m.ID), StartedAt: &p.begun,
 	}
 	if p.started != nil {
 		e.RequestID = p.started.RequestID
@@ -118,13 +118,13 @@ func (r *Runs) interrupt(ctx context.Context, m session.Meta) error {
 // stopInterrupted cancels a run that was interrupted.
 func (r *Runs) stopInterrupted(ctx context.Context, id, requestID string, by Actor) error {
 	m, err := r.o.Sessions.Get(ctx, id)
-	if err == nil && api.Status(m.Run) == api.StatusRunning {
+	if err == nil && api.RunStatus(m.Run) == api.StatusRunning {
 		if _, err := r.adopt(ctx, m); err != nil {
 			return err
 		}
 		m, err = r.o.Sessions.Get(ctx, id)
 	}
-	if err != nil || api.Status(m.Run) != api.StatusInterrupted {
+	if err != nil || api.RunStatus(m.Run) != api.StatusInterrupted {
 		if err == nil || errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrInvalidID) {
 			return notFound(id)
 		}
@@ -166,7 +166,7 @@ func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (
 		}
 		for _, q := range open {
 			_, err := approval.Resolve(ctx, r.o.Sessions, s, approval.Answer{
-				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: " + why, By: by.Name, Via: by.Via,
+				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: " + why, Actor: by.Name, Via: by.Via,
 			})
 			if err == nil {
 				err = r.relayAnswer(ctx, s)

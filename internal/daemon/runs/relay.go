@@ -18,26 +18,26 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// relay names the records of agents that have sessions of their own in the run's log,
+// relayLog names the records of agents that have sessions of their own in the run's log,
 // in the order in which they came, and puts deltas where they belong between them.
 //
 //	agent's append ─► wake ─┐
 //	agent's delta ─► publish ┴─► queue ─► relayed {session, from, to} │ Hub.Publish
-type relay struct {
-	x    *run
-	quit chan struct{}
-	done chan struct{}
-	bell chan struct{} // there is something in the queue
+type relayLog struct {
+	x      *run
+	quit   chan struct{}
+	done   chan struct{}
+	wakeCh chan struct{} // there is something in the queue
 
-	told map[string]int64 // by session: the last record that the run's log names; of work alone
+	recorded map[string]int64 // by session: the last record that the run's log names; of work alone
 
-	mu      sync.Mutex
-	queue   []relayed
-	settled sync.Cond // the queue is empty and nothing of it is on its way
-	working bool
-	names   map[string]string // of sub-agents, by session
-	failed  map[string]error  // by session: what is not in the run's log, since the store fails
-	unsure  bool              // whether the last append took place; of work alone
+	mu          sync.Mutex
+	queue       []relayed
+	settled     sync.Cond // the queue is empty and nothing of it is on its way
+	working     bool
+	names       map[string]string // of sub-agents, by session
+	failed      map[string]error  // by session: what is not in the run's log, since the store fails
+	unconfirmed bool              // whether the last append took place; of work alone
 }
 
 // relayed is a delta, or, without one, that a session has new records up to one; 0 is all.
@@ -51,31 +51,31 @@ type relayed struct {
 // relayQueue bounds the deltas that wait. More of them are lost, as deltas may be.
 const relayQueue = 4096
 
-func newRelay(x *run) *relay {
-	l := &relay{x: x, quit: make(chan struct{}), done: make(chan struct{}), bell: make(chan struct{}, 1), told: map[string]int64{}, names: map[string]string{}, failed: map[string]error{}}
+func newRelay(x *run) *relayLog {
+	l := &relayLog{x: x, quit: make(chan struct{}), done: make(chan struct{}), wakeCh: make(chan struct{}, 1), recorded: map[string]int64{}, names: map[string]string{}, failed: map[string]error{}}
 	l.settled.L = &l.mu
 	if x.past != nil {
-		maps.Copy(l.told, x.past.relayed)
+		maps.Copy(l.recorded, x.past.relayed)
 		maps.Copy(l.names, x.past.names)
 	}
 	go l.work()
 	return l
 }
 
-// wakeAll says what the agents' sessions got while the run did not run.
-func (l *relay) wakeAll(ctx context.Context) {
+// syncAll says what the agents' sessions got while the run did not run.
+func (l *relayLog) syncAll(ctx context.Context) {
 	for _, a := range l.x.strategy.Agents {
 		id := l.x.sessionOf(a.Name)
 		m, err := l.x.r.o.Sessions.Get(ctx, id)
 		if !errors.Is(err, session.ErrNotFound) { // no step of the agent has come yet
-			l.wake(id, m.Head)
+			l.notify(id, m.Head)
 		}
 	}
 }
 
-// wake says that a session has new records up to one, so that what comes behind a delta
+// notify says that a session has new records up to one, so that what comes behind a delta
 // which waits is not named before it; 0 is all. The run's own needs no naming.
-func (l *relay) wake(session string, to int64) {
+func (l *relayLog) notify(session string, to int64) {
 	if session == l.x.id {
 		return
 	}
@@ -100,20 +100,20 @@ func (x *run) helped(session, name string) bool {
 		x.mu.Unlock()
 		return false
 	}
-	l := x.helper()
+	l := x.subagentRelay()
 	x.mu.Unlock()
 	if name != "" {
 		l.mu.Lock()
 		l.names[session] = name
 		l.mu.Unlock()
 	}
-	l.wake(session, 0)
+	l.notify(session, 0)
 	return true
 }
 
-// helper names the records of sub-agents. Of a sole agent, whose own deltas stand beside
+// subagentRelay names the records of sub-agents. Of a sole agent, whose own deltas stand beside
 // its own records, it is made when there is need of it. x.mu is held.
-func (x *run) helper() *relay {
+func (x *run) subagentRelay() *relayLog {
 	if x.relay != nil {
 		return x.relay
 	}
@@ -124,13 +124,13 @@ func (x *run) helper() *relay {
 }
 
 // relaying is what names records of other sessions in the run's log, or nil.
-func (x *run) relaying() *relay {
+func (x *run) relaying() *relayLog {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return cmp.Or(x.relay, x.helpers)
 }
 
-func (l *relay) publish(m *member, e event.Event) {
+func (l *relayLog) publish(m *runAgent, e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) < relayQueue {
@@ -138,19 +138,19 @@ func (l *relay) publish(m *member, e event.Event) {
 	}
 }
 
-func (l *relay) add(r relayed) {
+func (l *relayLog) add(r relayed) {
 	l.queue = append(l.queue, r)
 	select {
-	case l.bell <- struct{}{}:
+	case l.wakeCh <- struct{}{}:
 	default:
 	}
 }
 
-func (l *relay) work() {
+func (l *relayLog) work() {
 	defer close(l.done)
 	for {
 		select {
-		case <-l.bell:
+		case <-l.wakeCh:
 			l.drain()
 		case <-l.quit:
 			l.drain()
@@ -159,7 +159,7 @@ func (l *relay) work() {
 	}
 }
 
-func (l *relay) drain() {
+func (l *relayLog) drain() {
 	for {
 		l.mu.Lock()
 		list := l.queue
@@ -182,7 +182,7 @@ func (l *relay) drain() {
 
 // note keeps what became of catching up. What fails is tried again when the session
 // has news, and when somebody has to know that everything is there.
-func (l *relay) note(session string, err error) {
+func (l *relayLog) note(session string, err error) {
 	l.mu.Lock()
 	first := len(l.failed) == 0
 	if err == nil {
@@ -197,11 +197,11 @@ func (l *relay) note(session string, err error) {
 }
 
 // fault joins what fails. l.mu is held.
-func (l *relay) fault() error { return errors.Join(slices.Collect(maps.Values(l.failed))...) }
+func (l *relayLog) fault() error { return errors.Join(slices.Collect(maps.Values(l.failed))...) }
 
-// relayRest names in a run's log what the sessions of its agents have and it does not,
+// relayRemaining names in a run's log what the sessions of its agents have and it does not,
 // while the run does not run.
-func (r *Runs) relayRest(ctx context.Context, run string, p *past) error {
+func (r *Runs) relayRemaining(ctx context.Context, run string, p *runHistory) error {
 	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: run, Worktrees: true})
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (r *Runs) relayAnswer(ctx context.Context, id string) error {
 // relayNow has the news of a session named in the run's log, unless the run is about to
 // end and names nothing any more: that one is returned.
 func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err error) {
-	relayed, err := r.turns.take(ctx, relayTurn(owner))
+	relayed, err := r.turns.lock(ctx, relayTurn(owner))
 	if err != nil {
 		return nil, err
 	}
@@ -288,11 +288,11 @@ func (r *Runs) relayNow(ctx context.Context, owner, id string) (ending *run, err
 	if err != nil {
 		return nil, err
 	}
-	return nil, r.relayRest(ctx, owner, p)
+	return nil, r.relayRemaining(ctx, owner, p)
 }
 
 // catchUp names what a session has up to a record and the run's log does not; 0 is all.
-func (l *relay) catchUp(ctx context.Context, id string, to int64) error {
+func (l *relayLog) catchUp(ctx context.Context, id string, to int64) error {
 	m, err := l.x.r.o.Sessions.Get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil // no step of the agent has come yet
@@ -300,14 +300,14 @@ func (l *relay) catchUp(ctx context.Context, id string, to int64) error {
 	if err != nil {
 		return err
 	}
-	if l.unsure { // the log knows
+	if l.unconfirmed { // the log knows
 		p, err := l.x.r.fold(ctx, l.x.id)
 		if err != nil {
 			return err
 		}
-		l.told, l.unsure = p.relayed, false
+		l.recorded, l.unconfirmed = p.relayed, false
 	}
-	from := l.told[id] + 1
+	from := l.recorded[id] + 1
 	if to == 0 || to > m.Head {
 		to = m.Head
 	}
@@ -315,14 +315,14 @@ func (l *relay) catchUp(ctx context.Context, id string, to int64) error {
 		return nil
 	}
 	if err := l.relayRange(ctx, id, from, to); err != nil {
-		l.unsure = true
+		l.unconfirmed = true
 		return err
 	}
-	l.told[id] = to
+	l.recorded[id] = to
 	return nil
 }
 
-func (l *relay) relayRange(ctx context.Context, id string, from, to int64) error {
+func (l *relayLog) relayRange(ctx context.Context, id string, from, to int64) error {
 	name, err := l.agentOf(ctx, id)
 	if err == nil {
 		_, err = l.x.append(ctx, wire.RunEvent{
@@ -333,7 +333,7 @@ func (l *relay) relayRange(ctx context.Context, id string, from, to int64) error
 }
 
 // agentOf is the name of the agent whose session it is.
-func (l *relay) agentOf(ctx context.Context, id string) (string, error) {
+func (l *relayLog) agentOf(ctx context.Context, id string) (string, error) {
 	l.mu.Lock()
 	name := l.names[id]
 	l.mu.Unlock()
@@ -344,9 +344,9 @@ func (l *relay) agentOf(ctx context.Context, id string) (string, error) {
 }
 
 // settle waits until everything that the agents have done is in the run's log.
-func (l *relay) settle(context.Context) error {
+func (l *relayLog) settle(context.Context) error {
 	for _, m := range l.x.all() {
-		l.wake(m.session, 0)
+		l.notify(m.session, 0)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -363,9 +363,9 @@ func (l *relay) settle(context.Context) error {
 }
 
 // close relays the rest of these sessions, and ends.
-func (l *relay) close(sessions []string) error {
+func (l *relayLog) close(sessions []string) error {
 	for _, id := range sessions {
-		l.wake(id, 0)
+		l.notify(id, 0)
 	}
 	l.mu.Lock()
 	for id := range l.names {

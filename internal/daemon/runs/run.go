@@ -22,7 +22,7 @@ const (
 	preparing state = iota // its id is taken, nobody may start it yet
 	prepared
 	running
-	over // its end is on record, or about to be
+	endRecorded // its end is on record, or about to be
 )
 
 // run is one run from its preparation to its end.
@@ -33,16 +33,16 @@ type run struct {
 	opt      PrepareOptions
 	strategy *strategy.Strategy
 	info     wire.StrategyInfo
-	past     *past  // nil: a new run
-	project  string // of the session, when it is there
+	past     *runHistory // nil: a new run
+	project  string      // of the session, when it is there
 
 	segment   int
 	startedAt time.Time
 	requestID string        // of who started it
-	resumed   *past         // the segment that was interrupted goes on: what it has done
+	resumed   *runHistory   // the segment that was interrupted goes on: what it has done
 	done      chan struct{} // closed when the end is on record
-	relay     *relay        // nil: there is one agent, in the run's own session
-	helpers   *relay        // without relay: of sub-agents, once there is one; under mu
+	relay     *relayLog     // nil: there is one agent, in the run's own session
+	helpers   *relayLog     // without relay: of sub-agents, once there is one; under mu
 	log       *session.Log  // that keeps the run's session for this process; nil with one agent
 	shared    *agent.Run    // what decides for all agents, from log; nil with one agent, and with agents in a workspace
 
@@ -52,7 +52,7 @@ type run struct {
 	stopped   *stopRequest
 	leaving   bool // with a question open
 	closed    bool // nothing is named in its log any more
-	members   map[string]*member
+	members   map[string]*runAgent
 	questions map[string]*question
 	inputs    map[string]*input
 	asking    []*input // that are being put on record
@@ -67,15 +67,15 @@ type stopRequest struct {
 }
 
 var (
-	errStopped  = errors.New("the run was stopped")
-	errLeft     = fmt.Errorf("the run waits to be continued: %w", strategy.ErrPaused)
-	errDraining = errors.New("the daemon ends")
+	errStopped   = errors.New("the run was stopped")
+	errSuspended = fmt.Errorf("the run waits to be continued: %w", strategy.ErrPaused)
+	errDraining  = errors.New("the daemon ends")
 )
 
 func newRun(r *Runs, id string) *run {
 	return &run{
 		r: r, id: id, done: make(chan struct{}),
-		members: map[string]*member{}, questions: map[string]*question{},
+		members: map[string]*runAgent{}, questions: map[string]*question{},
 		inputs: map[string]*input{},
 	}
 }
@@ -83,7 +83,7 @@ func newRun(r *Runs, id string) *run {
 func (x *run) begun() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.state == running || x.state == over
+	return x.state == running || x.state == endRecorded
 }
 
 // running reports whether a run has begun and not ended.
@@ -108,7 +108,7 @@ func (x *run) works(id string) bool {
 
 // sessionOf is the id of an agent's session.
 func (x *run) sessionOf(agentName string) string {
-	if sole(x.strategy) == agentName {
+	if soleAgent(x.strategy) == agentName {
 		return x.id
 	}
 	return x.id + "." + agentName

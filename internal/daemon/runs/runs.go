@@ -42,28 +42,28 @@ type Actor struct {
 	Via  string // websocket, http, console, cli
 }
 
-// Need says what an agent is wanted for.
-type Need struct {
+// AgentRequest says what an agent is wanted for.
+type AgentRequest struct {
 	Run     string // id of the run
 	Session string // id of the agent's session
 	Agent   strategy.Agent
 	Spec    runspec.Spec // of the run, without its prompt and strategy; Cwd is set
 	Environ []string     // the caller's, instead of the daemon's own, when not nil
 	Project string       // of the session, when it exists: see workspace.OfProject
-	By      Actor        // who has the run run
+	Actor   Actor        // who has the run run
 }
 
-// Made is an agent's parts. Close is called after the agent was closed.
-type Made struct {
+// AgentParts is an agent's parts. Close is called after the agent was closed.
+type AgentParts struct {
 	Model   model.Model
 	Options agent.Options      // without Session, Ask and Observers of the run
 	Attach  func(*agent.Agent) // called once the agent is there; may be nil
 	// New makes the agent, of the options as the run has completed them; nil is
 	// [agent.New] with Model, and Attach.
 	New func(ctx context.Context, o agent.Options) (Agent, error)
-	// Leave is called before the agent is closed, with whether the run has completed; may be nil.
-	Leave func(completed bool)
-	Close func()
+	// BeforeClose is called before the agent is closed, with whether the run has completed; may be nil.
+	BeforeClose func(completed bool)
+	Close       func()
 }
 
 // Agent is an agent as runs use it: [agent.Agent], by shape and with its contracts. One
@@ -77,7 +77,7 @@ type Agent interface {
 	Guards() *policy.Guards
 	Snapshot() agent.Snapshot
 	Close() error
-	Leave() error
+	Suspend() error
 }
 
 // Options are what [New] needs.
@@ -85,7 +85,7 @@ type Options struct {
 	Sessions *session.Sessions
 	Hub      *feed.Hub
 	// Make makes the parts of an agent: settings, tools, sandbox, hooks, model.
-	Make func(ctx context.Context, n Need) (*Made, error)
+	Make func(ctx context.Context, n AgentRequest) (*AgentParts, error)
 	// Mask makes what masks secrets in what a run's record holds, as the settings of a
 	// folder and of the run want it; nil: nothing is masked.
 	Mask func(ctx context.Context, cwd string, settings []string) (*secret.Masker, error)
@@ -113,7 +113,7 @@ type Runs struct {
 	leave    chan struct{} // closed when questions are left open
 	wg       sync.WaitGroup
 
-	turns turns
+	turns namedLocks
 }
 
 // Limits of what is kept in memory.
@@ -157,9 +157,9 @@ func (r *Runs) forget(x *run) {
 	}
 }
 
-// keepReason keeps why a run has ended whose end could not be put on record, for whoever looks and
+// storeReason keeps why a run has ended whose end could not be put on record, for whoever looks and
 // for [Runs.adopt].
-func (r *Runs) keepReason(id, why string) {
+func (r *Runs) storeReason(id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reasons[id] = why
@@ -171,8 +171,8 @@ func (r *Runs) dropReason(id string) {
 	delete(r.reasons, id)
 }
 
-// whyLost is why a run has ended that is on record as running.
-func (r *Runs) whyLost(id string) string {
+// lostReason is why a run has ended that is on record as running.
+func (r *Runs) lostReason(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return cmp.Or(r.reasons[id], lostMessage)
@@ -191,9 +191,9 @@ func (r *Runs) Active() int {
 	return n
 }
 
-// caught makes an error of a panic: what belongs to one run ends that run alone. It is
+// recoverPanic makes an error of a panic: what belongs to one run ends that run alone. It is
 // deferred.
-func (r *Runs) caught(run string, err *error) {
+func (r *Runs) recoverPanic(run string, err *error) {
 	if p := recover(); p != nil {
 		r.o.Log.Error("panic", slog.String("run", run), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 		*err = errors.Join(*err, fmt.Errorf("it broke down: panic: %v", p))

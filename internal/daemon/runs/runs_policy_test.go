@@ -7,8 +7,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
-	"github.com/holdfast-dev/holdfast/internal/policylog"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -55,7 +55,7 @@ steps:
 `})
 	id, v := w.begun(single(), "go")
 	q := v.question()
-	_, err := policylog.Change(t.Context(), w.sessions, id, func(g *policy.Guards) (policy.Change, error) { // by another program
+	_, err := sessionpolicy.Change(t.Context(), w.sessions, id, func(g *policy.Guards) (policy.Change, error) { // by another program
 		return g.Check(policy.Change{Grant: &policy.Grant{ID: "g1", Effect: policy.Deny, Tool: "Bash", Operation: policy.OpCommand, Resource: "git pull", Cwd: "/"}})
 	})
 	w.ok(err)

@@ -22,7 +22,7 @@ import (
 func TestRun(t *testing.T) {
 	w := begin(t, map[string]string{"writer": pushing})
 	id, v := w.begun(single(), "go")
-	if e := v.event(wire.RunStarted); e.RequestID != "r1" || e.By != "ann" || e.Segment != 1 || e.Strategy.Sole != "writer" || e.Input != "go" {
+	if e := v.event(wire.RunStarted); e.RequestID != "r1" || e.By != "ann" || e.Segment != 1 || e.Strategy.SoleAgent != "writer" || e.Input != "go" {
 		t.Errorf("started %+v", e)
 	}
 	if e := v.event(wire.RunStepStarted); e.Agent != "writer" || e.Input != "go" {
@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("waiting: %+v", info)
 	}
 	won, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), q.Digest)
-	if err != nil || won.Decision != approval.Allow || won.By != "ann" {
+	if err != nil || won.Decision != approval.Allow || won.Actor != "ann" {
 		t.Fatalf("%+v, %v", won, err)
 	}
 	if e := v.event(wire.RunStepCompleted); !strings.HasPrefix(e.Text, "I push.pushed: ran git push") && !strings.Contains(e.Text, "pushed: ran git push") {
@@ -163,7 +163,7 @@ steps:
 	if e := v.event(wire.RunCancelled); e.By != "bob" || e.RequestID != "r9" || e.Code != wire.CodeCancelled {
 		t.Errorf("%+v", e)
 	}
-	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusCancelled}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusCancelled}) {
 		t.Errorf("ends %v", got)
 	}
 }
@@ -224,14 +224,14 @@ func TestDecideRace(t *testing.T) {
 		switch {
 		case d == won.Decision && err != nil:
 			t.Errorf("the same answer: %v", err)
-		case d != won.Decision && (!ok || lost.Winner.Decision != won.Decision):
+		case d != won.Decision && (!ok || lost.First.Decision != won.Decision):
 			t.Errorf("another answer: %v", err)
 		}
 	}
 	v.event(wire.RunCompleted)
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, won.Decision), ""); !errors.Is(err, approval.ErrNoQuestion) {
 		t.Errorf("late, to the run: %v", err)
-	} else if lost, ok := errors.AsType[*approval.AnsweredError](err); !ok || lost.Winner.Decision != won.Decision || lost.Winner.By != won.By {
+	} else if lost, ok := errors.AsType[*approval.AnsweredError](err); !ok || lost.First.Decision != won.Decision || lost.First.Actor != won.Actor {
 		t.Errorf("late, to the run, is not told what counts: %v", err)
 	}
 	if _, err := w.runs.Decide(t.Context(), "", decision(q, won.Decision), ""); err != nil {
@@ -356,7 +356,7 @@ func TestSeveralAgents(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	w.again()
-	told := w.watch(id, feed.FromNow)
+	told := w.watch(id, feed.FromEnd)
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,8 @@ func TestQuestionInWorkspaceOutlivesDaemon(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		w := begin(t, map[string]string{"writer": pushing})
 		var spaces []string
-		w.making = func(_ context.Context, n runs.Need) { spaces = append(spaces, n.Spec.Workspace+" "+n.Project) }
-		p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Workspace: "blog"}})
+		w.making = func(_ context.Context, n runs.AgentRequest) { spaces = append(spaces, n.Spec.Workspace+" "+n.Project) }
+		p, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: t.TempDir(), Workspace: "blog"}})
 		w.ok(err)
 		w.ok(w.runs.Start(t.Context(), p.Run, "go", "r1", ann))
 		q := w.watch(p.Run, 0).question()
@@ -67,7 +67,7 @@ func TestQuestionInWorkspaceOutlivesDaemon(t *testing.T) {
 func TestSessionsStayInWorkspaces(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}, {text: done}]"})
 	run := func(id, space string) error {
-		_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), By: ann, Spec: runspec.Spec{Cwd: w.cwd, Workspace: space}})
+		_, err := w.runs.Prepare(t.Context(), runs.PrepareOptions{Run: id, Strategy: single(), Actor: ann, Spec: runspec.Spec{Cwd: w.cwd, Workspace: space}})
 		return err
 	}
 	for id, space := range map[string]string{"inside": "blog", "outside": ""} {
@@ -79,7 +79,7 @@ func TestSessionsStayInWorkspaces(t *testing.T) {
 	w.code(run("inside", "other"), wire.CodePrepareFailed)
 	w.code(run("outside", "blog"), wire.CodePrepareFailed)
 	var made []string
-	w.making = func(_ context.Context, n runs.Need) { made = append(made, n.Session+" in "+n.Spec.Workspace) }
+	w.making = func(_ context.Context, n runs.AgentRequest) { made = append(made, n.Session+" in "+n.Spec.Workspace) }
 	for _, id := range []string{"inside", "outside"} { // nobody says where
 		w.ok(run(id, ""))
 		w.ok(w.runs.Start(t.Context(), id, "more", "", ann))

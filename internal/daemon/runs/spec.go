@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// choose finds the session that a spec names, or forks it. What is left of Spec.Session is what
+// chooseSession finds the session that a spec names, or forks it. What is left of Spec.Session is what
 // the run's start does: go back to an item, take the session over, give it a title.
-func (r *Runs) choose(ctx context.Context, o *PrepareOptions) error {
+func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	s := &o.Spec.Session
 	if s.NoPersist {
 		return &Error{
@@ -39,9 +39,9 @@ func (r *Runs) choose(ctx context.Context, o *PrepareOptions) error {
 	case s.ID != "":
 		o.Run = s.ID
 	}
-	left := runspec.Session{At: s.At, Title: s.Title, Takeover: s.Takeover}
+	left := runspec.Session{ForkAt: s.ForkAt, Title: s.Title, Takeover: s.Takeover}
 	if s.Fork {
-		id, err := r.o.Sessions.Fork(ctx, o.Run, &session.ForkOptions{At: s.At, Title: s.Title, User: o.By.Name, Grants: s.WithGrants})
+		id, err := r.o.Sessions.Fork(ctx, o.Run, &session.ForkOptions{ItemID: s.ForkAt, Title: s.Title, User: o.Actor.Name, Grants: s.WithGrants})
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (x *run) onRecord() *runspec.Spec {
 
 // spec is what a run on record continues with. A record of an older version has a few of its
 // fields only.
-func (p *past) spec() runspec.Spec {
+func (p *runHistory) spec() runspec.Spec {
 	was := p.started.Strategy
 	s := runspec.Spec{}
 	if p.started.Spec != nil {
@@ -96,13 +96,13 @@ func (p *past) spec() runspec.Spec {
 	}
 	s.Cwd, s.Workspace, s.Model, s.Limits.MaxBudgetUSD = was.Cwd, was.Workspace, was.Model, was.MaxBudgetUSD
 	s.Permissions.Mode = p.modeOf(was.Mode)
-	s = s.Next("")
+	s = s.ForResume("")
 	return s
 }
 
 // withoutSecrets masks the spec's texts, and refuses a secret that masking would break.
 func (x *run) withoutSecrets(s *runspec.Spec) error {
-	err := s.WithoutSecrets(func(text string) string {
+	err := s.MaskSecrets(func(text string) string {
 		masked, _ := x.mask.Text(text)
 		return masked
 	})

@@ -35,7 +35,7 @@ func (r *Runs) Continue(ctx context.Context, id, input, requestID string, by Act
 			return refuse(wire.CodeContinueFailed, "No run found for runId %s", id)
 		}
 		var err error
-		if x, err = r.prepare(ctx, PrepareOptions{Run: id, By: by, same: true}); err != nil {
+		if x, err = r.prepare(ctx, PrepareOptions{Run: id, Actor: by, same: true}); err != nil {
 			return fail(wire.CodeContinueFailed, err)
 		}
 		defer x.drop() // unless somebody has started it
@@ -50,7 +50,7 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	switch at {
 	case preparing: // by somebody else, who is not through with it
 		return refuse(wire.CodeContinueFailed, "Run %s is prepared already", x.id)
-	case running, over:
+	case running, endRecorded:
 		return refuse(wire.CodeContinueFailed, "Run %s is running already", x.id)
 	case prepared:
 	}
@@ -65,17 +65,17 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 
 // start begins a segment and returns when it is on record.
 func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err error) {
-	ctx, done, err := x.occupy(ctx)
+	ctx, done, err := x.claimStart(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	defer func() {
 		if err != nil {
-			x.retreat()
+			x.undoStart()
 		}
 	}()
-	defer x.r.caught(x.id, &err)
+	defer x.r.recoverPanic(x.id, &err)
 	input, _ = x.mask.Text(input)
 	if err := x.refresh(ctx); err != nil {
 		return err
@@ -96,8 +96,8 @@ func (x *run) start(ctx context.Context, input, requestID string, by Actor) (err
 }
 
 // record puts the start on record, with the changes of policy that came before it.
-func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.Status) error {
-	made, err := x.r.turns.take(ctx, x.making())
+func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.RunStatus) error {
+	made, err := x.r.turns.lock(ctx, x.making())
 	if err != nil {
 		return err
 	}
@@ -121,10 +121,10 @@ func (x *run) record(ctx context.Context, e wire.RunEvent, from []api.Status) er
 
 // begin completes the start of a segment by what came before, and returns what the
 // run has to be to begin it.
-func (x *run) begin(e *wire.RunEvent) (from []api.Status) {
+func (x *run) begin(e *wire.RunEvent) (from []api.RunStatus) {
 	x.segment, x.requestID, x.resumed = 1, e.RequestID, nil
 	if p := x.past; p != nil {
-		from = []api.Status{p.status}
+		from = []api.RunStatus{p.status}
 		x.segment = p.segment + 1
 		if p.status == api.StatusInterrupted && p.segment > 0 {
 			x.steering = append([]string{}, p.steering...)
@@ -152,7 +152,7 @@ func (x *run) refresh(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if api.Status(m.Run) == api.StatusRunning {
+	if api.RunStatus(m.Run) == api.StatusRunning {
 		held, err := x.r.adopt(ctx, m)
 		if err != nil {
 			return err
@@ -176,9 +176,9 @@ func (x *run) refresh(ctx context.Context) error {
 	return nil
 }
 
-// occupy takes the run for whoever starts it: one of those who try. Stopping the run
+// claimStart takes the run for whoever starts it: one of those who try. Stopping the run
 // ends the context; done gives it back.
-func (x *run) occupy(ctx context.Context) (starting context.Context, done func(), err error) {
+func (x *run) claimStart(ctx context.Context) (starting context.Context, done func(), err error) {
 	r := x.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +199,7 @@ func (x *run) occupy(ctx context.Context) (starting context.Context, done func()
 	switch x.state {
 	case preparing:
 		return nil, nil, refuse(wire.CodeStartFailed, "Run %s is not prepared yet", x.id)
-	case running, over:
+	case running, endRecorded:
 		return nil, nil, refuse(wire.CodeStartFailed, "Run %s already started", x.id)
 	case prepared:
 	}
@@ -209,14 +209,14 @@ func (x *run) occupy(ctx context.Context) (starting context.Context, done func()
 	return ctx, func() { cancel(nil) }, nil
 }
 
-// retreat makes a run prepared again that could not be started, or forgets it when
+// undoStart makes a run prepared again that could not be started, or forgets it when
 // somebody has stopped it meanwhile.
-func (x *run) retreat() {
+func (x *run) undoStart() {
 	x.mu.Lock()
 	stopped := x.stopped != nil
 	x.state, x.cancel = prepared, nil
 	if stopped {
-		x.state = over
+		x.state = endRecorded
 	}
 	x.mu.Unlock()
 	if stopped {
@@ -231,7 +231,7 @@ func (x *run) drop() bool {
 	x.mu.Lock()
 	is := x.state == preparing || x.state == prepared
 	if is {
-		x.state = over
+		x.state = endRecorded
 	}
 	x.mu.Unlock()
 	if is {
@@ -266,14 +266,14 @@ func (x *run) launch(input string) {
 }
 
 func (x *run) flow(ctx context.Context, input string) (out strategy.Output, err error) {
-	defer x.r.caught(x.id, &err)
+	defer x.r.recoverPanic(x.id, &err)
 	return x.strategy.Flow.Run(ctx, input, x.step)
 }
 
 // open makes sure of the run's session, and that nobody else writes it. What a sole agent has
 // found there goes on the record of the start.
 func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
-	if name := sole(x.strategy); name != "" {
+	if name := soleAgent(x.strategy); name != "" {
 		m, err := x.member(ctx, name)
 		if err != nil {
 			return err
@@ -302,7 +302,7 @@ func (x *run) open(ctx context.Context, by Actor, e *wire.RunEvent) error {
 		return err
 	}
 	l := newRelay(x)
-	l.wakeAll(ctx)
+	l.syncAll(ctx)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.relay = l

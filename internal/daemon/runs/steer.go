@@ -17,7 +17,7 @@ import (
 // reaches the agent that works with the next call of its model, or else the next agent
 // with its input. RUN_NOT_STEERABLE for anything that does not run.
 func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) error {
-	cannot := said(wire.RunNotSteerable(id))
+	cannot := wireError(wire.RunNotSteerable(id))
 	x := r.lookup(id)
 	if x == nil || !x.running() {
 		return cannot
@@ -32,7 +32,7 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 	}
 	x.mu.Lock()
 	x.steering = append(x.steering, text)
-	members := make([]*member, 0, len(x.members))
+	members := make([]*runAgent, 0, len(x.members))
 	for _, m := range x.members {
 		members = append(members, m)
 	}
@@ -45,7 +45,7 @@ func (r *Runs) Steer(ctx context.Context, id, text, requestID string, by Actor) 
 
 // submit gives an agent that works the texts that wait. It leaves them where the agent
 // cannot take them now.
-func (x *run) submit(ctx context.Context, m *member) {
+func (x *run) submit(ctx context.Context, m *runAgent) {
 	m.steering.Lock() // a turn that ends waits, and sees what was submitted
 	defer m.steering.Unlock()
 	if !m.busy {

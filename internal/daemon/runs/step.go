@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
-// step is [strategy.Do]: it makes a step, unless the record says what came of it.
+// step is [strategy.StepFunc]: it makes a step, unless the record says what came of it.
 //
 //	on record as completed ─► its output
 //	begun before a restart ─► the agent's session says how far it came
 //	new                    ─► step_started, the agent, step_completed
 func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, err error) {
-	defer x.r.caught(x.id, &err)
+	defer x.r.recoverPanic(x.id, &err)
 	before := x.resumed.step(s.Path)
 	if before != nil && before.ended != nil {
 		return outputOf(before.ended), nil
@@ -28,7 +28,7 @@ func (x *run) step(ctx context.Context, s strategy.Step) (out strategy.Output, e
 	e := wire.RunEvent{Step: s.Path, StepName: s.Name, Agent: s.Agent, Segment: x.segment}
 	out, err = x.perform(ctx, s, before, e)
 	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, errLeft) && !retry.Away(err) {
+		if ctx.Err() == nil && !errors.Is(err, errSuspended) && !retry.IsUnavailable(err) {
 			e.Event, e.Message = wire.RunStepFailed, err.Error()
 			if _, rerr := x.append(ctx, e, api.StatusRunning); rerr != nil {
 				return out, errors.Join(err, rerr)
@@ -55,8 +55,8 @@ func outputOf(e *wire.RunEvent) strategy.Output {
 }
 
 // perform begins a step, on record too, and sees it through.
-func (x *run) perform(ctx context.Context, s strategy.Step, before *pastStep, e wire.RunEvent) (out strategy.Output, err error) {
-	defer x.r.caught(x.id, &err)
+func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, e wire.RunEvent) (out strategy.Output, err error) {
+	defer x.r.recoverPanic(x.id, &err)
 	spec, ok := x.agent(s.Agent)
 	if !ok {
 		return strategy.Output{}, fmt.Errorf("there is no agent %q", s.Agent)

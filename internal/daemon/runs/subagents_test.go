@@ -20,7 +20,7 @@ import (
 )
 
 // helped gives an agent sub-agents of the kind scout, who play what the world says.
-func (w *world) helped(o *agent.Options) error {
+func (w *runsEnv) helped(o *agent.Options) error {
 	subs, err := agent.NewSubagents(&agent.SubagentOptions{
 		Definitions: []agent.Definition{{Name: "scout", Description: "looks", Prompt: "You look.", Model: "scout"}},
 		Model: func(name string) (model.Model, error) {
@@ -54,14 +54,14 @@ steps:
 `
 )
 
-func helping(t *testing.T, parent, scout string) *world {
+func helping(t *testing.T, parent, scout string) *runsEnv {
 	w := begin(t, map[string]string{"writer": parent, "scout": scout, "left": parent, "right": pushing})
 	w.helpers = true
 	return w
 }
 
 // scouts are the sessions of a run's sub-agents.
-func (w *world) scouts(id string) []session.Meta {
+func (w *runsEnv) scouts(id string) []session.Meta {
 	w.t.Helper()
 	page, err := w.sessions.List(w.t.Context(), session.Query{Owner: id, Worktrees: true})
 	w.ok(err)
@@ -118,7 +118,7 @@ func TestSubagentAsks(t *testing.T) {
 					run = id
 				}
 				won, err := w.runs.Decide(t.Context(), run, decision(q, approval.Allow), q.Digest)
-				if err != nil || won.By != "ann" {
+				if err != nil || won.Actor != "ann" {
 					t.Fatalf("%+v, %v", won, err)
 				}
 				if a := v.answer(); a.Asker != q.Asker || a.Agent != "scout" {
@@ -184,7 +184,7 @@ func TestStopSubagent(t *testing.T) {
 				if scout.Questions != 0 {
 					t.Errorf("it still asks: %+v", scout)
 				}
-				held, err := w.sessions.Held(t.Context(), scout.ID)
+				held, err := w.sessions.Lease(t.Context(), scout.ID)
 				w.ok(err)
 				if held != nil {
 					t.Errorf("held by %v", held)
@@ -274,14 +274,14 @@ func resuming(play, scout string) string {
 // rested takes what came in the last event, too.
 func (v *watcher) rested() { v.all, v.rest = append(v.all, v.rest...), nil }
 
-// heldEnd is a store in which the end of a run that is left waits until it is let go.
-type heldEnd struct {
+// delayedEndStore is a store in which the end of a run that is left waits until it is let go.
+type delayedEndStore struct {
 	session.Store
 	at, goOn chan struct{}
 	once     sync.Once // who answers meanwhile makes it be tried again
 }
 
-func (h *heldEnd) Append(ctx context.Context, id string, b session.Batch) error {
+func (h *delayedEndStore) Append(ctx context.Context, id string, b session.Batch) error {
 	for _, r := range b.Records {
 		if r.Kind == record.KindRunEvent && strings.Contains(string(r.Payload), `"event":"`+wire.RunInterrupted) {
 			h.once.Do(func() { close(h.at) })
@@ -291,14 +291,14 @@ func (h *heldEnd) Append(ctx context.Context, id string, b session.Batch) error 
 	return h.Store.Append(ctx, id, b)
 }
 
-func (h *heldEnd) Unwrap() session.Store { return h.Store }
+func (h *delayedEndStore) Unwrap() session.Store { return h.Store }
 
 // An answer to a sub-agent that comes when the run has closed its agents and not yet ended
 // is told to those who follow the run, once it has.
 func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
 	w := helping(t, delegating, pushing)
 	w.stop()
-	h := &heldEnd{Store: w.store, at: make(chan struct{}), goOn: make(chan struct{})}
+	h := &delayedEndStore{Store: w.store, at: make(chan struct{}), goOn: make(chan struct{})}
 	w.store = h
 	w.open()
 	id, v := w.begun(single(), "go")
@@ -318,7 +318,7 @@ func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
 	if a := v.answer(); a.Question != q.ID || a.Decision != approval.Deny {
 		t.Errorf("%+v", a)
 	}
-	if got := w.terminal(id); !slices.Equal(got, []api.Status{api.StatusInterrupted}) {
+	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusInterrupted}) {
 		t.Errorf("ends %v", got)
 	}
 }

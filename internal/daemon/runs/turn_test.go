@@ -10,10 +10,10 @@ import (
 
 // Whoever changes the policy of a run while one of its agents is being made, which may take
 // long, can give up; the change is made when nobody is in the way.
-func TestAChangeOfPolicyCanGiveUp(t *testing.T) {
+func TestPolicyChangeContext(t *testing.T) {
 	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
 	making, goOn := make(chan struct{}), make(chan struct{})
-	w.making = func(context.Context, runs.Need) {
+	w.making = func(context.Context, runs.AgentRequest) {
 		close(making)
 		<-goOn
 	}

@@ -26,7 +26,7 @@ func TestVeil(t *testing.T) {
 	words := []string{"the key is", madeUpKey, "\n", " ", "and then", "x=1;", madeUpPEM, "\n\n", "done.", "export TOKEN=" + madeUpKey}
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 12).Draw(rt, "text"), " ")
-		v := &veil{mask: mask}
+		v := &streamMasker{mask: mask}
 		var told strings.Builder
 		hear := func(list []event.Event) {
 			for _, e := range list {
@@ -37,10 +37,10 @@ func TestVeil(t *testing.T) {
 		}
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, min(len(rest), 30)).Draw(rt, "n")
-			hear(v.through(event.TextDelta{Text: rest[:n]}))
+			hear(v.write(event.TextDelta{Text: rest[:n]}))
 			rest = rest[n:]
 		}
-		hear(v.through(event.ModelFinished{}))
+		hear(v.write(event.ModelFinished{}))
 		if got := told.String(); strings.Contains(got, madeUpKey) || strings.Contains(got, madeUpLine) {
 			rt.Fatalf("told %q", got)
 		}
@@ -52,17 +52,17 @@ func TestVeil(t *testing.T) {
 
 // Without a masker pieces go through as they are; what is no piece comes after them.
 func TestVeilOpen(t *testing.T) {
-	if got := (&veil{}).through(event.TextDelta{Text: madeUpKey}); len(got) != 1 || got[0] != (event.TextDelta{Text: madeUpKey}) {
+	if got := (&streamMasker{}).write(event.TextDelta{Text: madeUpKey}); len(got) != 1 || got[0] != (event.TextDelta{Text: madeUpKey}) {
 		t.Errorf("%v", got)
 	}
 	mask, err := secret.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &veil{mask: mask}
-	list := v.through(event.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"command":"ls`})
-	list = append(list, v.through(event.TextDelta{Text: "next"})...)
-	list = append(list, v.through(event.Notice{Text: "key " + madeUpKey})...)
+	v := &streamMasker{mask: mask}
+	list := v.write(event.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"command":"ls`})
+	list = append(list, v.write(event.TextDelta{Text: "next"})...)
+	list = append(list, v.write(event.Notice{Text: "key " + madeUpKey})...)
 	var got []string
 	for _, e := range list {
 		switch e := e.(type) {

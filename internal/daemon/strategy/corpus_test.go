@@ -15,15 +15,15 @@ func TestCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "flows"),
 		map[string]func(*testing.T, corpus.Case){
 			"flows":       checkFlow,
-			"cd-flow-004": corpus.Plays(`{"given": {"state":"cycle with observer answering 'done' in round 2"}, "when": ["call"], "expect": {"rounds":2,"result":"the step's output, not the observer's"}}`, checkObserver),
-			"cd-flow-017": corpus.Plays(`{"given": {"state":"step raises"}, "when": ["call"], "expect": {"error":"wrapped with flow and step name; after-step hook does not fire"}}`, checkStepFails),
+			"cd-flow-004": corpus.Test(`{"given": {"state":"cycle with observer answering 'done' in round 2"}, "when": ["call"], "expect": {"rounds":2,"result":"the step's output, not the observer's"}}`, checkObserver),
+			"cd-flow-017": corpus.Test(`{"given": {"state":"step raises"}, "when": ["call"], "expect": {"error":"wrapped with flow and step name; after-step hook does not fire"}}`, checkStepFails),
 		}, nil)
 }
 
 // checkFlow is for cases that say what a flow is made of, or what was said to an observer.
 func checkFlow(t *testing.T, c corpus.Case) {
 	var given map[string]json.RawMessage
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	if _, ok := given["break mode"]; ok {
 		checkBreak(t, c)
 		return
@@ -99,12 +99,12 @@ func checkExpected(t *testing.T, p *play, out Output, steps []string, key, want 
 
 func checkBreak(t *testing.T, c corpus.Case) {
 	var given struct {
-		Mode    match `json:"break mode"`
+		Mode    signalMatch `json:"break mode"`
 		Signals []string
 		Output  string `json:"observer output"`
 	}
 	var expect struct{ Breaks bool }
-	c.Decode(t, c.Given(), &given)
+	c.Decode(t, c.Setup(), &given)
 	c.Decode(t, c.Expect(), &expect)
 	flow, err := json.Marshal(map[string]any{
 		"type": "cycle", "steps": []string{"a"}, "observer": "o", "cycles": 2,

@@ -27,7 +27,7 @@ func (d *decoder) wrong(at int, key, hint, format string, args ...any) {
 	if d.err != nil {
 		return
 	}
-	e := &Error{File: d.name, Key: key, What: fmt.Sprintf(format, args...), Do: hint}
+	e := &Error{File: d.name, Key: key, Detail: fmt.Sprintf(format, args...), Do: hint}
 	d.place(e, at)
 	d.err = e
 }

@@ -53,7 +53,7 @@ func (d *decoder) agentsOf(o object) []Agent {
 	var agents []Agent
 	for i := range n.Members {
 		m := &n.Members[i]
-		if !goodName(m.Key) {
+		if !validName(m.Key) {
 			d.wrong(m.At, "agents", "a name is at most 40 of a-z, 0-9, _ and -, and begins with a letter or a digit", "%q is no name for an agent", clip(m.Key))
 		}
 		d.agents[m.Key] = true
@@ -64,7 +64,7 @@ func (d *decoder) agentsOf(o object) []Agent {
 
 func clip(s string) string { return fmt.Sprintf("%.60s", s) }
 
-func goodName(s string) bool {
+func validName(s string) bool {
 	if s == "" || len(s) > 40 || s[0] == '-' || s[0] == '_' {
 		return false
 	}
@@ -79,7 +79,7 @@ func (d *decoder) agent(name string, n *jsontree.Node) Agent {
 	if d.err != nil {
 		return a
 	}
-	d.ofOther(n, key, a.Type)
+	d.rejectOtherKeys(n, key, a.Type)
 	o := d.object(n, key, agentKeys[a.Type], refusedAgent)
 	a.Description = o.text("description")
 	switch a.Type {
@@ -115,8 +115,8 @@ func (d *decoder) agentType(n *jsontree.Node, key string) Type {
 	return ""
 }
 
-// ofOther refuses keys that another type of agent has.
-func (d *decoder) ofOther(n *jsontree.Node, key string, own Type) {
+// rejectOtherKeys refuses keys that another type of agent has.
+func (d *decoder) rejectOtherKeys(n *jsontree.Node, key string, own Type) {
 	for _, m := range n.Members {
 		if slices.Contains(agentKeys[own], m.Key) {
 			continue

@@ -49,7 +49,7 @@ func (d *decoder) step(n *jsontree.Node, key string, depth int) *node {
 	}
 	o := object{d: d, node: n, key: key}
 	if n.Kind == jsontree.Text {
-		return &node{kind: step, name: n.Text, agent: d.known(n, key)}
+		return &node{kind: step, name: n.Text, agent: d.agentNamed(n, key)}
 	}
 	if n.Kind != jsontree.Object {
 		d.wrong(n.At, key, "", "must be the name of an agent or a flow, not %s", n.Show())
@@ -108,15 +108,15 @@ func (d *decoder) agentStep(n *jsontree.Node, key string) *node {
 	if a == nil {
 		return nil
 	}
-	s := &node{kind: step, name: a.Text, agent: d.known(a, o.path("agent")), description: o.text("description")}
+	s := &node{kind: step, name: a.Text, agent: d.agentNamed(a, o.path("agent")), description: o.text("description")}
 	if _, ok := o.member("name"); ok {
 		s.name = o.line("name", o.filled("name", ""))
 	}
 	return s
 }
 
-// known is the name of an agent that there is.
-func (d *decoder) known(n *jsontree.Node, key string) string {
+// agentNamed is the name of an agent that there is.
+func (d *decoder) agentNamed(n *jsontree.Node, key string) string {
 	if d.agents[n.Text] {
 		return n.Text
 	}
@@ -157,7 +157,7 @@ func (d *decoder) flow(k kind, n *jsontree.Node, key string, depth int) *node {
 			f.separator = o.text("separator")
 		}
 	}
-	d.apart(f, n.At, key)
+	d.checkDistinct(f, n.At, key)
 	return f
 }
 
@@ -184,7 +184,7 @@ func (d *decoder) cycle(f *node, o object) {
 		return
 	}
 	if n := o.want("observer", jsontree.Text); n != nil {
-		f.observer = d.known(n, o.path("observer"))
+		f.observer = d.agentNamed(n, o.path("observer"))
 	}
 	f.signals, f.match = o.texts("breakCycleSignals"), matchSubstring
 	_, given := o.member("breakCycleSignals")
@@ -196,19 +196,19 @@ func (d *decoder) cycle(f *node, o object) {
 		f.signals = defaultSignals
 	}
 	if n := o.want("breakCycleSignalMatch", jsontree.Text); n != nil {
-		if f.match = match(n.Text); !slices.Contains(matches, f.match) {
+		if f.match = signalMatch(n.Text); !slices.Contains(matches, f.match) {
 			d.wrong(n.At, o.path("breakCycleSignalMatch"), "", "%q is not one of substring, first-line, any-line, exact", clip(n.Text))
 		}
 		if len(f.signals) == 0 {
 			d.wrong(n.At, o.path("breakCycleSignalMatch"), "give it an observer or breakCycleSignals", "the cycle has no signals to look for")
 		}
 	}
-	d.sayable(f, o)
-	d.ends(f, o)
+	d.checkText(f, o)
+	d.cycleCount(f, o)
 }
 
-// sayable refuses signals that cannot be found in any text.
-func (d *decoder) sayable(f *node, o object) {
+// checkText refuses signals that cannot be found in any text.
+func (d *decoder) checkText(f *node, o object) {
 	if f.match == matchSubstring {
 		return
 	}
@@ -220,9 +220,9 @@ func (d *decoder) sayable(f *node, o object) {
 	}
 }
 
-// ends reads the number of cycles. Without one a cycle with an observer goes on until
+// cycleCount reads the number of cycles. Without one a cycle with an observer goes on until
 // a signal, and one without runs once.
-func (d *decoder) ends(f *node, o object) {
+func (d *decoder) cycleCount(f *node, o object) {
 	n, ok := o.member("cycles")
 	switch {
 	case !ok && f.observer != "":
@@ -244,8 +244,8 @@ func (d *decoder) ends(f *node, o object) {
 	}
 }
 
-// apart refuses a broadcast in which an agent would have to answer twice at once.
-func (d *decoder) apart(f *node, at int, key string) {
+// checkDistinct refuses a broadcast in which an agent would have to answer twice at once.
+func (d *decoder) checkDistinct(f *node, at int, key string) {
 	if f.kind != broadcast || d.err != nil {
 		return
 	}

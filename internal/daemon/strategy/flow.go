@@ -33,7 +33,7 @@ type node struct {
 	cycles   int    // of a cycle: a number from 1, or endless
 	observer string // of a cycle: an agent, or ""
 	signals  []string
-	match    match
+	match    signalMatch
 
 	separator string // of a broadcast
 }
@@ -67,16 +67,16 @@ func (n *node) walk(before, after func(*node)) {
 // shape is how a node is written: as the seed's strategies have it, with what was
 // left out filled in.
 type shape struct {
-	Agent       string   `json:"agent,omitempty"`
-	Type        kind     `json:"type,omitempty"`
-	Name        string   `json:"name,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Steps       []shape  `json:"steps,omitempty"`
-	Cycles      any      `json:"cycles,omitempty"`
-	Observer    string   `json:"observer,omitempty"`
-	Signals     []string `json:"breakCycleSignals,omitempty"`
-	Match       match    `json:"breakCycleSignalMatch,omitempty"`
-	Separator   *string  `json:"separator,omitempty"`
+	Agent       string      `json:"agent,omitempty"`
+	Type        kind        `json:"type,omitempty"`
+	Name        string      `json:"name,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Steps       []shape     `json:"steps,omitempty"`
+	Cycles      any         `json:"cycles,omitempty"`
+	Observer    string      `json:"observer,omitempty"`
+	Signals     []string    `json:"breakCycleSignals,omitempty"`
+	Match       signalMatch `json:"breakCycleSignalMatch,omitempty"`
+	Separator   *string     `json:"separator,omitempty"`
 }
 
 func (n *node) shape() shape {

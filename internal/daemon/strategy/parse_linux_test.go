@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestAPipeIsNotWaitedFor(t *testing.T) {
+func TestFileIsPipe(t *testing.T) {
 	dir := t.TempDir()
 	pipe, path := filepath.Join(dir, "pipe.md"), filepath.Join(dir, "s.yaml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

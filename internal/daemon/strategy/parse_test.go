@@ -159,7 +159,7 @@ func TestPlacesInYAML(t *testing.T) {
 	}
 }
 
-func TestSameInYAMLAndJSONAndShort(t *testing.T) {
+func TestNotations(t *testing.T) {
 	const want = `{"name":"n","version":"1.0","agents":{"w":{"type":"llm","model":"x/y","tools":["Read"]},` +
 		`"c":{"type":"command","command":"go test ./...","stdin":true},"p":{"type":"user","prompt":"ok?"},` +
 		`"o":{"type":"llm","model":"x/y","tools":["Read"],"maxSteps":3}},` +

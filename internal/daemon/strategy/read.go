@@ -52,19 +52,19 @@ func Load(path string) (*Strategy, error) {
 		return string(b), err
 	})
 	if err != nil {
-		return nil, discreet(path, b, err)
+		return nil, redactError(path, b, err)
 	}
 	s.Path = whole
 	return s, nil
 }
 
-// discreet leaves out of an error what stands in a file that nobody would take for a
+// redactError leaves out of an error what stands in a file that nobody would take for a
 // strategy: who names a file need not be one who may read it.
-func discreet(path string, b []byte, err error) error {
+func redactError(path string, b []byte, err error) error {
 	if bytes.Contains(b, []byte("agents")) && bytes.Contains(b, []byte("flow")) {
 		return err
 	}
-	return &Error{File: path, What: "no strategy: agents and a flow are missing", Do: "a strategy has a name, a version, agents and a flow"}
+	return &Error{File: path, Detail: "no strategy: agents and a flow are missing", Do: "a strategy has a name, a version, agents and a flow"}
 }
 
 func readFile(path string, stat func(string) (fs.FileInfo, error), open func(string) (fs.File, error)) ([]byte, error) {
@@ -90,7 +90,7 @@ func readFile(path string, stat func(string) (fs.FileInfo, error), open func(str
 func parse(name string, b []byte, file func(string) (string, error)) (*Strategy, error) {
 	d := &decoder{name: name, source: b, file: file}
 	if len(b) > maxSize {
-		return nil, &Error{File: name, What: fmt.Sprintf("larger than %d bytes", maxSize)}
+		return nil, &Error{File: name, Detail: fmt.Sprintf("larger than %d bytes", maxSize)}
 	}
 	root, err := read(name, b)
 	if err != nil {
@@ -118,7 +118,7 @@ func read(name string, b []byte) (jsontree.Node, error) {
 }
 
 func (d *decoder) unreadable(err error) *Error {
-	e := &Error{File: d.name, What: err.Error()}
+	e := &Error{File: d.name, Detail: err.Error()}
 	at := -1
 	if f, ok := errors.AsType[*yamltree.Error](err); ok {
 		at, e.Do = f.Offset, f.Hint

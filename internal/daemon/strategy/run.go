@@ -28,9 +28,9 @@ type Output struct {
 	Cost   float64
 }
 
-// Do makes a step. It is called once for each path, and concurrently in a broadcast.
+// StepFunc makes a step. It is called once for each path, and concurrently in a broadcast.
 // After an error no further step begins.
-type Do func(ctx context.Context, s Step) (Output, error)
+type StepFunc func(ctx context.Context, s Step) (Output, error)
 
 // StepError says which step of which flow failed. It wraps what Do returned.
 type StepError struct {
@@ -51,12 +51,12 @@ func (e *StepError) Unwrap() error { return e.Err }
 // its steps said, in the order of the file, with its separator between. Usage and
 // Cost are of all steps, also when there is an error. Errors are *[StepError], or the
 // context's cause when it was done before a step began.
-func (f *Flow) Run(ctx context.Context, input string, do Do) (Output, error) {
+func (f *Flow) Run(ctx context.Context, input string, do StepFunc) (Output, error) {
 	if f.root == nil {
 		return Output{Text: input}, nil
 	}
 	r := &runner{do: do}
-	out, err := r.flow(ctx, f.root, "", given{text: input, first: true})
+	out, err := r.flow(ctx, f.root, "", stepIO{text: input, first: true})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Output{Text: out.text, Finish: out.finish, Usage: r.usage, Cost: r.cost}, err
@@ -64,22 +64,22 @@ func (f *Flow) Run(ctx context.Context, input string, do Do) (Output, error) {
 
 // runner is one run of a flow.
 type runner struct {
-	do Do
+	do StepFunc
 
 	mu    sync.Mutex
 	usage transcript.Usage
 	cost  float64
 }
 
-// given is what goes into a step or came out of one.
-type given struct {
+// stepIO is what goes into a step or came out of one.
+type stepIO struct {
 	text   string
 	finish string
 	first  bool
 }
 
 // flow runs a flow whose path is prefix ("" or ending in a dot).
-func (r *runner) flow(ctx context.Context, n *node, prefix string, in given) (given, error) {
+func (r *runner) flow(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	switch n.kind {
 	case cycle:
 		return r.cycle(ctx, n, prefix, in)
@@ -90,7 +90,7 @@ func (r *runner) flow(ctx context.Context, n *node, prefix string, in given) (gi
 }
 
 // child runs the i-th step of a flow.
-func (r *runner) child(ctx context.Context, n *node, prefix string, i int, in given) (given, error) {
+func (r *runner) child(ctx context.Context, n *node, prefix string, i int, in stepIO) (stepIO, error) {
 	path, c := prefix+strconv.Itoa(i), n.steps[i]
 	if c.kind != step {
 		return r.flow(ctx, c, path+".", in)
@@ -98,9 +98,9 @@ func (r *runner) child(ctx context.Context, n *node, prefix string, i int, in gi
 	return r.step(ctx, n.name, Step{Path: path, Name: c.name, Agent: c.agent, Input: in.text, First: in.first})
 }
 
-func (r *runner) step(ctx context.Context, flow string, s Step) (given, error) {
+func (r *runner) step(ctx context.Context, flow string, s Step) (stepIO, error) {
 	if ctx.Err() != nil {
-		return given{}, context.Cause(ctx)
+		return stepIO{}, context.Cause(ctx)
 	}
 	out, err := r.do(ctx, s)
 	r.mu.Lock()
@@ -108,16 +108,16 @@ func (r *runner) step(ctx context.Context, flow string, s Step) (given, error) {
 	r.cost += out.Cost
 	r.mu.Unlock()
 	if err != nil {
-		return given{}, &StepError{Flow: flow, Step: s.Name, Path: s.Path, Err: err}
+		return stepIO{}, &StepError{Flow: flow, Step: s.Name, Path: s.Path, Err: err}
 	}
-	return given{text: out.Text, finish: out.Finish}, nil
+	return stepIO{text: out.Text, finish: out.Finish}, nil
 }
 
-func (r *runner) sequence(ctx context.Context, n *node, prefix string, in given) (given, error) {
+func (r *runner) sequence(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	var err error
 	for i := range n.steps {
 		if in, err = r.child(ctx, n, prefix, i, in); err != nil {
-			return given{}, err
+			return stepIO{}, err
 		}
 	}
 	return in, nil
@@ -127,19 +127,19 @@ func (r *runner) sequence(ctx context.Context, n *node, prefix string, in given)
 // or the number of cycles ends it. Where there is an observer, it is the one who says
 // the signal; what it says otherwise is the next round's input, and after the last
 // round the result.
-func (r *runner) cycle(ctx context.Context, n *node, prefix string, in given) (given, error) {
+func (r *runner) cycle(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	for round := 1; n.cycles == endless || round <= n.cycles; round++ {
 		at := prefix + "r" + strconv.Itoa(round) + "."
 		said, err := r.sequence(ctx, n, at, in)
 		if err != nil {
-			return given{}, err
+			return stepIO{}, err
 		}
 		in = said
 		if n.observer != "" {
 			if in, err = r.step(ctx, n.name, Step{
 				Path: at + "observer", Name: n.observer, Agent: n.observer, Input: said.text,
 			}); err != nil {
-				return given{}, err
+				return stepIO{}, err
 			}
 		}
 		if n.match.found(in.text, n.signals) {
@@ -157,7 +157,7 @@ var errSibling = errors.New("another step of the broadcast failed")
 
 // broadcast runs its steps side by side. The first that fails ends the others; the
 // error is its own, not that of those it ended. One that pauses ends nobody.
-func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in given) (given, error) {
+func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in stepIO) (stepIO, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
@@ -166,7 +166,7 @@ func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in given
 		first error
 		pause sync.Once
 		later error
-		said  = make([]given, len(n.steps))
+		said  = make([]stepIO, len(n.steps))
 	)
 	for i := range n.steps {
 		wg.Go(func() {
@@ -185,14 +185,14 @@ func (r *runner) broadcast(ctx context.Context, n *node, prefix string, in given
 	}
 	wg.Wait()
 	if first != nil {
-		return given{}, first
+		return stepIO{}, first
 	}
 	if later != nil {
-		return given{}, later
+		return stepIO{}, later
 	}
 	texts := make([]string, len(said))
 	for i, s := range said {
 		texts[i] = s.text
 	}
-	return given{text: strings.Join(texts, n.separator), finish: said[len(said)-1].finish}, nil
+	return stepIO{text: strings.Join(texts, n.separator), finish: said[len(said)-1].finish}, nil
 }

@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// match is how a cycle looks for its signals in what was said. Case never matters.
-type match string
+// signalMatch is how a cycle looks for its signals in what was said. Case never matters.
+type signalMatch string
 
 const (
-	matchSubstring match = "substring"  // anywhere
-	matchFirstLine match = "first-line" // the first line that is not blank begins with it, as a word
-	matchAnyLine   match = "any-line"   // some line does
-	matchExact     match = "exact"      // nothing else was said
+	matchSubstring signalMatch = "substring"  // anywhere
+	matchFirstLine signalMatch = "first-line" // the first line that is not blank begins with it, as a word
+	matchAnyLine   signalMatch = "any-line"   // some line does
+	matchExact     signalMatch = "exact"      // nothing else was said
 )
 
-var matches = []match{matchSubstring, matchFirstLine, matchAnyLine, matchExact}
+var matches = []signalMatch{matchSubstring, matchFirstLine, matchAnyLine, matchExact}
 
 // found reports whether one of the signals is in a text.
-func (m match) found(text string, signals []string) bool {
+func (m signalMatch) found(text string, signals []string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(signals, func(signal string) bool {
 		return m.one(text, strings.ToLower(signal))
 	})
 }
 
-func (m match) one(text, signal string) bool {
+func (m signalMatch) one(text, signal string) bool {
 	switch m {
 	case matchExact:
 		return strings.TrimSpace(text) == signal

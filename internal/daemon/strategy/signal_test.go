@@ -7,7 +7,7 @@ import (
 
 func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
-		match   match
+		match   signalMatch
 		signals string // with | between
 		said    string
 		want    bool

@@ -37,7 +37,7 @@ type Error struct {
 	File         string // as it was given to Parse or Load
 	Line, Column int    // from 1, the column in characters; 0 when there is no place
 	Key          string // path of keys: "agents.writer.tools[1]"; "" for the whole
-	What         string
+	Detail       string
 	Do           string // what to do about it, or ""
 }
 
@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 	if e.Key != "" {
 		at += e.Key + ": "
 	}
-	return at + e.What
+	return at + e.Detail
 }
 
 // Unwrap returns [ErrInvalid].

@@ -14,15 +14,15 @@ const MaxText = 1 << 20
 // shows, in bytes.
 const MaxDetails = 64 << 10
 
-// Cut says that a text is the beginning of a longer one.
-type Cut struct {
+// Truncation says that a text is the beginning of a longer one.
+type Truncation struct {
 	Bytes  int    `json:"bytes" jsonschema:"size of the whole"`
 	SHA256 string `json:"sha256" jsonschema:"of the whole, in hexadecimal"`
 }
 
 // cut is the beginning of s, at most limit bytes of whole characters, and what was
 // cut; nil when nothing was.
-func cut(s string, limit int) (string, *Cut) {
+func cut(s string, limit int) (string, *Truncation) {
 	if len(s) <= limit {
 		return s, nil
 	}
@@ -31,5 +31,5 @@ func cut(s string, limit int) (string, *Cut) {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return s[:n], &Cut{Bytes: len(s), SHA256: hex.EncodeToString(sum[:])}
+	return s[:n], &Truncation{Bytes: len(s), SHA256: hex.EncodeToString(sum[:])}
 }

@@ -44,7 +44,7 @@ func Decode(frame []byte) (Request, *Error) {
 			Hint: `such as {"type":"ping"}`,
 		}
 	}
-	c := checking{frame: frame}
+	c := validation{frame: frame}
 	e := Envelope{RequestID: c.correlation(&root)}
 	f, problem := formOf(&root)
 	if problem != nil {
@@ -220,13 +220,13 @@ func kindOf(t reflect.Type) jsontree.Kind {
 	}
 }
 
-// checking is one message while it is checked.
-type checking struct {
+// validation is one message while it is checked.
+type validation struct {
 	frame    []byte
 	problems []string
 }
 
-func (c *checking) bad(name, format string, args ...any) {
+func (c *validation) addProblem(name, format string, args ...any) {
 	switch {
 	case len(c.problems) < maxProblems:
 		c.problems = append(c.problems, name+": "+fmt.Sprintf(format, args...))
@@ -236,7 +236,7 @@ func (c *checking) bad(name, format string, args ...any) {
 }
 
 // text is what a field says, as the frame has it.
-func (c *checking) text(n *jsontree.Node) string {
+func (c *validation) text(n *jsontree.Node) string {
 	if !strings.ContainsRune(n.Text, '\u2022') {
 		return n.Text
 	}
@@ -248,7 +248,7 @@ func (c *checking) text(n *jsontree.Node) string {
 }
 
 // correlation is the message's requestId, if it has a usable one.
-func (c *checking) correlation(root *jsontree.Node) string {
+func (c *validation) correlation(root *jsontree.Node) string {
 	n := root.Field("requestId")
 	if n.Kind != jsontree.Text || len(n.Text) > MaxRequestID {
 		return ""
@@ -257,7 +257,7 @@ func (c *checking) correlation(root *jsontree.Node) string {
 }
 
 // run is the message's runId, if it has a usable one.
-func (c *checking) run(root *jsontree.Node) string {
+func (c *validation) run(root *jsontree.Node) string {
 	n := root.Field("runId")
 	if n.Kind != jsontree.Text || sessionID(n.Text) != "" {
 		return ""
@@ -266,7 +266,7 @@ func (c *checking) run(root *jsontree.Node) string {
 }
 
 // request reads the message, whose problems are noted.
-func (c *checking) request(f *form, root *jsontree.Node) Request {
+func (c *validation) request(f *form, root *jsontree.Node) Request {
 	seen := make(map[string]bool, len(root.Members))
 	for i := range root.Members {
 		m := &root.Members[i]
@@ -275,7 +275,7 @@ func (c *checking) request(f *form, root *jsontree.Node) Request {
 	}
 	for i := range f.fields {
 		if d := &f.fields[i]; d.required && !seen[d.name] {
-			c.bad(d.name, "is missing")
+			c.addProblem(d.name, "is missing")
 		}
 	}
 	if len(c.problems) > 0 {
@@ -283,7 +283,7 @@ func (c *checking) request(f *form, root *jsontree.Node) Request {
 	}
 	r, _ := reflect.TypeAssert[Request](reflect.New(f.request))
 	if err := json.Unmarshal(c.frame, r); err != nil {
-		c.bad("message", "%v", err)
+		c.addProblem("message", "%v", err)
 		return nil
 	}
 	if f.check != nil {
@@ -294,23 +294,23 @@ func (c *checking) request(f *form, root *jsontree.Node) Request {
 	return r
 }
 
-func (c *checking) member(f *form, m *jsontree.Member) {
+func (c *validation) member(f *form, m *jsontree.Member) {
 	for i := range f.fields {
 		if d := &f.fields[i]; d.name == m.Key {
 			if m.Value.Kind != d.kind {
-				c.bad(d.name, "must be %s, not %s", d.kind, m.Value.Show())
+				c.addProblem(d.name, "must be %s, not %s", d.kind, m.Value.Show())
 				return
 			}
 			if what := d.rule.check(&m.Value); what != "" {
-				c.bad(d.name, "%s", what)
+				c.addProblem(d.name, "%s", what)
 			}
 			return
 		}
 	}
 	names := f.names()
 	if near := nearest(m.Key, names); near != "" {
-		c.bad(fmt.Sprintf("%.60q", m.Key), "there is no such field, did you mean %q?", near)
+		c.addProblem(fmt.Sprintf("%.60q", m.Key), "there is no such field, did you mean %q?", near)
 		return
 	}
-	c.bad(fmt.Sprintf("%.60q", m.Key), "there is no such field, the fields are %s", strings.Join(names, ", "))
+	c.addProblem(fmt.Sprintf("%.60q", m.Key), "there is no such field, the fields are %s", strings.Join(names, ", "))
 }

@@ -34,9 +34,9 @@ const (
 
 // RunEvent is the payload of a run.event record ([record.KindRunEvent]).
 type RunEvent struct {
-	Event   string     `json:"event"`
-	Status  api.Status `json:"status,omitempty"`  // the run's from here on
-	Segment int        `json:"segment,omitempty"` // 1 is the first start, each continuation adds one
+	Event   string        `json:"event"`
+	Status  api.RunStatus `json:"status,omitempty"`  // the run's from here on
+	Segment int           `json:"segment,omitempty"` // 1 is the first start, each continuation adds one
 
 	By        string `json:"by,omitempty"`         // who asked for it
 	Via       string `json:"via,omitempty"`        // websocket, http, console, cli
@@ -80,11 +80,11 @@ type RunEvent struct {
 
 // StrategyInfo describes what a run runs, for strategy_started and for going on with it.
 type StrategyInfo struct {
-	Name   string   `json:"name"`
-	Path   string   `json:"path,omitempty"`
-	Agents []string `json:"agents"`
-	Sole   string   `json:"sole,omitempty"` // the agent that works in the run's session; "": each has its own
-	Flow   Raw      `json:"flow"`           // the flow tree as the strategy has it
+	Name      string   `json:"name"`
+	Path      string   `json:"path,omitempty"`
+	Agents    []string `json:"agents"`
+	SoleAgent string   `json:"sole,omitempty"` // the agent that works in the run's session; "": each has its own
+	Flow      Raw      `json:"flow"`           // the flow tree as the strategy has it
 	// Source is the strategy itself: a run goes on with what it was started with.
 	Source Raw    `json:"source,omitempty"`
 	Cwd    string `json:"cwd,omitempty"`

@@ -99,7 +99,7 @@ func FuzzProject(f *testing.F) {
 		RunStarted, RunStepStarted, RunStepCompleted, RunStepFailed, RunRelayed, RunInputAsked, RunInputGiven, RunSteered, RunPolicy,
 		RunCompleted, RunFailed, RunCancelled, RunInterrupted,
 	} {
-		add(record.KindRunEvent, RunEvent{Event: e, Strategy: &StrategyInfo{Flow: Raw(`{}`)}, Chains: []policy.Chain{{Links: []policy.Link{{}}}}, Usage: &transcript.Usage{Input: 1}})
+		add(record.KindRunEvent, RunEvent{Event: e, Strategy: &StrategyInfo{Flow: Raw(`{}`)}, Chains: []policy.Chain{{Links: []policy.ChainLink{{}}}}, Usage: &transcript.Usage{Input: 1}})
 	}
 	for _, role := range []transcript.Role{transcript.RoleUser, transcript.RoleAssistant, transcript.RoleTool, transcript.RoleSystem} {
 		it := transcript.Item{ID: "i", Role: role, Parts: []transcript.Part{
@@ -110,7 +110,7 @@ func FuzzProject(f *testing.F) {
 		}}
 		add(session.KindItem, session.ItemDraft(it.MustEncode(), false, nil).Payload)
 	}
-	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Shown: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
+	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Display: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
 	add(record.KindApprovalAsked, q)
 	add(record.KindApprovalResolved, approval.Answer{Question: "p", Decision: approval.Allow})
 	add(record.KindToolStarted, record.ToolStarted{Use: "c"})
@@ -130,8 +130,8 @@ func FuzzProject(f *testing.F) {
 				}
 				t.Fatalf("%s: %v", frame, err)
 			}
-			of, ok := m.(OfRun)
-			if !ok || of.Where().RunID != "run-1" || of.Where().Seq != 9 || of.Where().More != (i < len(frames)-1) {
+			of, ok := m.(RunMessage)
+			if !ok || of.Position().RunID != "run-1" || of.Position().Seq != 9 || of.Position().More != (i < len(frames)-1) {
 				t.Errorf("frame %d of %d is %s", i, len(frames), frame)
 			}
 		}

@@ -16,11 +16,11 @@ type Message interface {
 	Common() *Envelope
 }
 
-// OfRun is a [Message] about a run.
-type OfRun interface {
+// RunMessage is a [Message] about a run.
+type RunMessage interface {
 	Message
-	// Where says which run it is about, and where in its log.
-	Where() *Place
+	// Position says which run it is about, and where in its log.
+	Position() *Place
 }
 
 // Envelope is what every message of the daemon has.
@@ -43,8 +43,8 @@ type Place struct {
 	Pending bool   `json:"pending,omitempty" jsonschema:"a question that waits, told at the subscription: no event, and afterSeq does not advance with it"`
 }
 
-// Where implements [OfRun].
-func (p *Place) Where() *Place { return p }
+// Position implements [RunMessage].
+func (p *Place) Position() *Place { return p }
 
 // Time is a moment on the wire: ISO 8601 with a zone. It is written in UTC with
 // milliseconds, "2025-01-15T10:30:01.000Z".

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// outline is what a message of the daemon must have.
-type outline struct {
+// messageFields is what a message of the daemon must have.
+type messageFields struct {
 	message  reflect.Type
 	required []string
 }
 
-var outlines = sync.OnceValue(func() map[string]outline {
-	all := make(map[string]outline, len(messages))
+var outlines = sync.OnceValue(func() map[string]messageFields {
+	all := make(map[string]messageFields, len(messages))
 	for _, m := range messages {
-		o := outline{message: reflect.TypeOf(m).Elem()}
+		o := messageFields{message: reflect.TypeOf(m).Elem()}
 		for _, f := range reflect.VisibleFields(o.message) {
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !f.Anonymous && options != "omitempty" {

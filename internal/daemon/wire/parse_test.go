@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/daemon/api"
-	"github.com/holdfast-dev/holdfast/internal/lasting"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/savedrule"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -60,7 +60,7 @@ var (
 func samples() []Message {
 	expires := Time{noon.Add(time.Minute)}
 	origin := &policy.Origin{Rule: "Bash(git push:*)", Layer: "project", File: "/w/.holdfast/settings.json", Line: 3, Col: 5}
-	full, cutOff := place, &Cut{Bytes: 2 << 20, SHA256: strings.Repeat("ab", 32)}
+	full, cutOff := place, &Truncation{Bytes: 2 << 20, SHA256: strings.Repeat("ab", 32)}
 	full.More, full.Pending, full.RequestID = true, true, "r1"
 	usage := Usage{PromptTokens: 120, CompletionTokens: 30, CacheReadTokens: 80, CacheWriteTokens: 10, ReasoningTokens: 5}
 	flow := Raw(`{"type":"sequence","steps":["writer"]}`)
@@ -93,16 +93,16 @@ func samples() []Message {
 			policy.ModeDefault, "none", "/projects/app",
 			[]approval.Scope{{Rule: "Edit(src/**)", Text: "every file in src/"}},
 			"00ff", &expires, "run.a",
-			&Details{"+ a", cutOff, Raw(`{"path":"x"}`), true, cutOff, []Asked{{policy.OpRead, "/x", "/w", "x", cutOff}}, 2}, cutOff,
+			&Details{"+ a", cutOff, Raw(`{"path":"x"}`), true, cutOff, []Effect{{policy.OpRead, "/x", "/w", "x", cutOff}}, 2}, cutOff,
 		},
 		&RequestPermission{Place: place},
 		&PermissionResolved{full, "p1", approval.AllowSession, "ann", "console", "Edit(src/**)", "fine", true, "run.a", "writer"},
 		&PermissionResolved{Place: place, Decision: approval.Deny},
-		&RuleKept{reply, "run_abc123", "p1", lasting.Kept{
+		&RuleSaved{reply, "run_abc123", "p1", savedrule.Result{
 			Rule: "Edit(src/**)", Path: "/data", Hosts: []string{"x.example", "10.0.0.1"}, Effect: policy.Allow, Layer: "local",
 			File: "/w/.holdfast/settings.local.json", Line: 4, Changed: true, Counts: true, Text: "Edit(src/**) is allowed",
 		}},
-		&RuleKept{Envelope: reply, RunID: "r", Kept: lasting.Kept{Effect: policy.Deny}},
+		&RuleSaved{Envelope: reply, RunID: "r", Result: savedrule.Result{Effect: policy.Deny}},
 		&PolicyUpdated{full, "write_file", []PolicyRef{{"rules", "rules", "allow x", origin}, {Name: "mode default"}}, 3, policy.ModePlan, "ann", "http"},
 		&PolicyUpdated{Place: place},
 		&Subscribed{reply, "run_abc123", 17}, &Unsubscribed{reply, "run_abc123"},

@@ -20,7 +20,7 @@ import (
 // question asks about the effects of a call.
 func question(requests ...policy.Request) approval.Question {
 	expires := noon.Add(5 * time.Minute)
-	return approval.Question{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", AskedAt: noon, Expires: &expires}.About(requests, policy.Decision{
+	return approval.Question{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", AskedAt: noon, Expires: &expires}.ForRequests(requests, policy.Decision{
 		Use: "c1", Tool: "write_file", Effect: policy.Ask, By: "rules", Reason: "rule Edit asks", Mode: policy.ModeDefault, Agent: "writer",
 		Rule: &policy.Origin{Rule: "Edit", File: "/w/.holdfast/settings.json", Line: 3},
 	})
@@ -46,7 +46,7 @@ func permissionFrame(t *testing.T, q approval.Question) (*RequestPermission, []b
 func TestPermission(t *testing.T) {
 	q := question(policy.Request{
 		Session: "run_abc123", Tool: "write_file", Operation: policy.OpWrite, Resource: "/projects/app/src/index.ts",
-		Shown: "--- a\n+++ b", Input: Raw(`{"path":"src/index.ts"}`), Base: "absent",
+		Display: "--- a\n+++ b", Input: Raw(`{"path":"src/index.ts"}`), Base: "absent",
 	})
 	p, frame := permissionFrame(t, q)
 	for _, part := range []string{
@@ -76,14 +76,14 @@ func TestPermissionIsCapped(t *testing.T) {
 	big := strings.Repeat("x", 5<<20)
 	input, _ := json.Marshal(map[string]string{"content": big})
 	p, frame := permissionFrame(t, approval.Question{ID: "p", Requests: []policy.Request{
-		{Operation: policy.OpCommand, Resource: big, Shown: big, Input: input},
+		{Operation: policy.OpCommand, Resource: big, Display: big, Input: input},
 	}})
 	if len(frame) > 3*MaxDetails || p.Cut.Bytes != len(big) || p.Details.ShownCut.Bytes != len(big) || p.Details.Input != nil || p.Details.InputCut.Bytes != len(input) {
 		t.Errorf("%d bytes, %+v", len(frame), p.Details)
 	}
 	many := make([]policy.Request, 1000)
 	for i := range many {
-		many[i] = policy.Request{Operation: policy.OpRead, Resource: "/" + strings.Repeat(strconv.Itoa(i), 1000), Shown: big[:5000]}
+		many[i] = policy.Request{Operation: policy.OpRead, Resource: "/" + strings.Repeat(strconv.Itoa(i), 1000), Display: big[:5000]}
 	}
 	p, frame = permissionFrame(t, approval.Question{ID: "p", Requests: many})
 	if len(frame) > 4*MaxDetails || p.Details.Total != 1000 || len(p.Details.Requests) != maxRequests || p.Details.Requests[maxRequests-1].Cut == nil {
@@ -115,9 +115,9 @@ func TestCorpus(t *testing.T) {
 		return !slices.Contains(mine, c.ID)
 	})
 	corpus.Claim(t, cases, map[string]func(*testing.T, corpus.Case){
-		"cd-perm-001": asksAs, "cd-perm-004": corpus.Plays(`{"given": {"pending":"none"}, "when": ["permission_decision {runId run_abc123, permissionRequestId perm-uuid-1234, requestId q7}"], "expect": {"reply":{"type":"error","code":"NO_PENDING_PERMISSION","message":"No pending permission request perm-uuid-1234 for run run_abc123","requestId":"q7"}}}`, noPending), "cd-perm-010": refused, "cd-perm-013": corpus.Plays(`{"given": {"clients":"A and B both subscribed"}, "when": ["A decides P1"], "expect": {"B receives":"permission resolved event with decision and who"}}`, resolvedForOthers), "cd-perm-015": corpus.Plays(`{"given": {"session rule":"deny a.txt","tool":"asks a one-time override"}, "when": ["raise"], "expect": {"message.reason":"policy-deny-override","allow":"one time only, rule stays"}}`, overrides),
-		"cd-perm-018": corpus.Plays(`{"given": {"details":"content about to be written, 5 MB"}, "when": ["broadcast"], "expect": {"details":"capped, with sha256 and size; secrets masked"}}`, capped), "cd-srv-005": pingPong, "cd-srv-021": refused, "cd-srv-023": parsed, "cd-srv-024": corpus.Plays(`{"given": {"state":"start_run with requestId r"}, "when": ["run"], "expect": {"echoed in":["strategy_started","strategy_completed"]}}`, echoed), "cd-srv-027": corpus.Plays(`{"given": {"steer_run":"running run, text t"}, "when": ["send"], "expect": {"event":{"type":"steer_queued","text":"t"},"next agent call input":"ends with a user_steering block holding t"}}`, steered),
-		"cd-upd-008": refused, "cd-upd-009": corpus.Plays(`{"given": {"state":"two update_policy in a row"}, "when": ["read the events"], "expect": {"version":"increases, each event carries the full chain and version"}}`, versions),
+		"cd-perm-001": checkQuestion, "cd-perm-004": corpus.Test(`{"given": {"pending":"none"}, "when": ["permission_decision {runId run_abc123, permissionRequestId perm-uuid-1234, requestId q7}"], "expect": {"reply":{"type":"error","code":"NO_PENDING_PERMISSION","message":"No pending permission request perm-uuid-1234 for run run_abc123","requestId":"q7"}}}`, noPending), "cd-perm-010": refused, "cd-perm-013": corpus.Test(`{"given": {"clients":"A and B both subscribed"}, "when": ["A decides P1"], "expect": {"B receives":"permission resolved event with decision and who"}}`, resolvedForOthers), "cd-perm-015": corpus.Test(`{"given": {"session rule":"deny a.txt","tool":"asks a one-time override"}, "when": ["raise"], "expect": {"message.reason":"policy-deny-override","allow":"one time only, rule stays"}}`, overrides),
+		"cd-perm-018": corpus.Test(`{"given": {"details":"content about to be written, 5 MB"}, "when": ["broadcast"], "expect": {"details":"capped, with sha256 and size; secrets masked"}}`, capped), "cd-srv-005": pingPong, "cd-srv-021": refused, "cd-srv-023": parsed, "cd-srv-024": corpus.Test(`{"given": {"state":"start_run with requestId r"}, "when": ["run"], "expect": {"echoed in":["strategy_started","strategy_completed"]}}`, echoed), "cd-srv-027": corpus.Test(`{"given": {"steer_run":"running run, text t"}, "when": ["send"], "expect": {"event":{"type":"steer_queued","text":"t"},"next agent call input":"ends with a user_steering block holding t"}}`, steered),
+		"cd-upd-008": refused, "cd-upd-009": corpus.Test(`{"given": {"state":"two update_policy in a row"}, "when": ["read the events"], "expect": {"version":"increases, each event carries the full chain and version"}}`, versions),
 	}, nil)
 }
 
@@ -133,13 +133,13 @@ func fields(t *testing.T, c corpus.Case, raw json.RawMessage) map[string]any {
 	return m
 }
 
-// asksAs compares the message of a question with the case's, field by field.
-func asksAs(t *testing.T, c corpus.Case) {
-	given := askedFor.FindStringSubmatch(string(c.Given()))
+// checkQuestion compares the message of a question with the case's, field by field.
+func checkQuestion(t *testing.T, c corpus.Case) {
+	given := askedFor.FindStringSubmatch(string(c.Setup()))
 	if given == nil {
-		t.Fatalf("what is asked in %s?", c.Given())
+		t.Fatalf("what is asked in %s?", c.Setup())
 	}
-	q := approval.Question{ID: "perm-uuid-1234", AskedAt: noon}.About([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
+	q := approval.Question{ID: "perm-uuid-1234", AskedAt: noon}.ForRequests([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
 		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask})
 	want := fields(t, c, c.Expect())["message"].(map[string]any)
 	run, _ := want["runId"].(string)
@@ -178,10 +178,10 @@ func noPending(t *testing.T, c corpus.Case) {
 
 // refused sends the message that the case describes: a type with what is given.
 func refused(t *testing.T, c corpus.Case) {
-	given := fields(t, c, c.Given())
+	given := fields(t, c, c.Setup())
 	message := map[string]any{"requestId": "q1"}
 	var when []string
-	c.Decode(t, c.When(), &when)
+	c.Decode(t, c.Action(), &when)
 	message["type"] = when[0]
 	if fields, ok := given["prepare_run"]; ok {
 		message["type"], given = "prepare_run", fields.(map[string]any)
@@ -206,7 +206,7 @@ func refused(t *testing.T, c corpus.Case) {
 }
 
 func resolvedForOthers(t *testing.T, _ corpus.Case) {
-	got := Project("run-1", 9, source(t, record.KindApprovalResolved, approval.Answer{Question: "P1", Decision: approval.Allow, By: "ann", Via: "websocket"}))
+	got := Project("run-1", 9, source(t, record.KindApprovalResolved, approval.Answer{Question: "P1", Decision: approval.Allow, Actor: "ann", Via: "websocket"}))
 	if len(got) != 1 || !strings.Contains(string(got[0]), `"permissionRequestId":"P1","decision":"allow","by":"ann","via":"websocket"`) {
 		t.Errorf("others are told %s", got)
 	}
@@ -221,21 +221,21 @@ func overrides(t *testing.T, c corpus.Case) {
 }
 
 func capped(t *testing.T, c corpus.Case) {
-	m := size.FindStringSubmatch(string(c.Given()))
+	m := size.FindStringSubmatch(string(c.Setup()))
 	n, _ := strconv.Atoi(m[1])
 	n <<= map[string]int{"K": 10, "M": 20}[m[2]]
 	input, _ := json.Marshal(map[string]string{"content": strings.Repeat("y", n)})
-	p, frame := permissionFrame(t, question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a", Shown: strings.Repeat("+ y\n", n/4), Input: input}))
+	p, frame := permissionFrame(t, question(policy.Request{Tool: "write_file", Operation: policy.OpWrite, Resource: "/a", Display: strings.Repeat("+ y\n", n/4), Input: input}))
 	if len(frame) > 4*MaxDetails || p.Details.InputCut.Bytes != len(input) || len(p.Details.InputCut.SHA256) != 64 {
 		t.Errorf("%d bytes, %+v", len(frame), p.Details.InputCut)
 	}
-	if !strings.Contains(p.Details.Shown, "bytes are shown, sha256 of all") && p.Details.ShownCut == nil {
+	if !strings.Contains(p.Details.Display, "bytes are shown, sha256 of all") && p.Details.ShownCut == nil {
 		t.Error("nothing says that what is shown was cut")
 	}
 }
 
 func pingPong(t *testing.T, c corpus.Case) {
-	given, _ := json.Marshal(fields(t, c, c.Given())["frame"])
+	given, _ := json.Marshal(fields(t, c, c.Setup())["frame"])
 	r, e := Decode(given)
 	if e != nil {
 		t.Fatal(e)
@@ -251,7 +251,7 @@ func pingPong(t *testing.T, c corpus.Case) {
 
 // parsed reads a daemon's message with the case's ts.
 func parsed(t *testing.T, c corpus.Case) {
-	ts, _, _ := strings.Cut(fields(t, c, c.Given())["ts"].(string), " (")
+	ts, _, _ := strings.Cut(fields(t, c, c.Setup())["ts"].(string), " (")
 	_, err := parseMessage(fmt.Appendf(nil, `{"type":"pong","ts":%q}`, ts))
 	if want := fields(t, c, c.Expect())["rejected"]; (err != nil) != want {
 		t.Errorf("%s: %v", ts, err)
@@ -283,7 +283,7 @@ func steered(t *testing.T, c corpus.Case) {
 func versions(t *testing.T, _ corpus.Case) {
 	last := 0
 	for version := 1; version <= 2; version++ {
-		e := RunEvent{Event: RunPolicy, Chains: []policy.Chain{{Tool: "Read", Version: version, Links: []policy.Link{{Name: "a"}, {Name: "b"}}}}}
+		e := RunEvent{Event: RunPolicy, Chains: []policy.Chain{{Tool: "Read", Version: version, Links: []policy.ChainLink{{Name: "a"}, {Name: "b"}}}}}
 		m, err := parseMessage(Project("run-1", 9, events(t, e))[0])
 		p, ok := m.(*PolicyUpdated)
 		if err != nil || !ok || p.Version <= last || len(p.Policies) != 2 {

@@ -30,13 +30,13 @@ type Source struct {
 // "more". Project is pure: the same records give the same bytes. Records that were
 // erased, or that cannot be read, give nothing.
 func Project(run string, seq int64, records ...Source) [][]byte {
-	var all []OfRun
+	var all []RunMessage
 	for _, r := range records {
 		all = append(all, project(run, r)...)
 	}
 	frames := make([][]byte, 0, len(all))
 	for i, m := range all {
-		p := m.Where()
+		p := m.Position()
 		p.RunID, p.Seq, p.More = run, seq, i < len(all)-1
 		frames = append(frames, Encode(m))
 	}
@@ -45,12 +45,12 @@ func Project(run string, seq int64, records ...Source) [][]byte {
 
 // project makes the messages of one record: of its events, or of the record itself where they do
 // not say all that the protocol has.
-func project(run string, r Source) []OfRun {
+func project(run string, r Source) []RunMessage {
 	r.Agent = cmp.Or(r.Agent, DefaultAgent)
 	if r.Session == run {
 		r.Session = ""
 	}
-	var list []OfRun
+	var list []RunMessage
 	switch r.Kind {
 	case session.KindItem, record.KindToolStarted, record.KindApprovalAsked, record.KindApprovalResolved:
 		events, err := new(recordevents.Reader).Events(r.Record)
@@ -65,7 +65,7 @@ func project(run string, r Source) []OfRun {
 	case record.KindToolFinished: // its outcome, also of a call that was not run
 		list = read(r, ofToolFinished)
 	case record.KindRewrite: // no event of it is on record
-		list = read(r, func(r Source, w *session.Rewrite) []OfRun {
+		list = read(r, func(r Source, w *session.Rewrite) []RunMessage {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
 	case record.KindOpened, record.KindTurnOpened, record.KindTurnClosed, record.KindDecision, record.KindPolicyChanged,
@@ -78,7 +78,7 @@ func project(run string, r Source) []OfRun {
 }
 
 // ofEvent makes the messages of an event that is on record.
-func ofEvent(run string, r Source, e event.Event) []OfRun {
+func ofEvent(run string, r Source, e event.Event) []RunMessage {
 	switch e := e.(type) {
 	case event.ItemAppended:
 		return ofItem(r, e.Item)
@@ -87,15 +87,15 @@ func ofEvent(run string, r Source, e event.Event) []OfRun {
 	case event.ApprovalAsked:
 		m := Permission(run, r.Agent, &e.Question)
 		m.SessionID = cmp.Or(r.Session, e.Question.Asker)
-		return []OfRun{m}
+		return []RunMessage{m}
 	case event.ApprovalResolved:
-		return ofAnswer(r, &e.Answer)
+		return newResolved(r, &e.Answer)
 	}
 	return nil
 }
 
 // read decodes a record's payload for of; one that is erased or is not P gives nothing.
-func read[P any](r Source, of func(Source, *P) []OfRun) []OfRun {
+func read[P any](r Source, of func(Source, *P) []RunMessage) []RunMessage {
 	var payload P
 	if json.Unmarshal(r.Payload, &payload) != nil {
 		return nil
@@ -103,11 +103,11 @@ func read[P any](r Source, of func(Source, *P) []OfRun) []OfRun {
 	return of(r, &payload)
 }
 
-func streamed(r Source, e StreamEvent) []OfRun {
-	return []OfRun{&AgentStreaming{AgentName: r.Agent, Event: e}}
+func streamed(r Source, e StreamEvent) []RunMessage {
+	return []RunMessage{&AgentStreaming{AgentName: r.Agent, Event: e}}
 }
 
-func ofToolFinished(r Source, t *record.ToolFinished) []OfRun {
+func ofToolFinished(r Source, t *record.ToolFinished) []RunMessage {
 	status := t.Outcome
 	if status == "" {
 		status = statusOf(t.IsError)
@@ -124,9 +124,9 @@ func statusOf(failed bool) string {
 	return "completed"
 }
 
-func ofAnswer(r Source, a *approval.Answer) []OfRun {
-	return []OfRun{&PermissionResolved{
-		PermissionRequestID: a.Question, Decision: a.Decision, By: a.By, Via: a.Via, Scope: a.Scope,
+func newResolved(r Source, a *approval.Answer) []RunMessage {
+	return []RunMessage{&PermissionResolved{
+		PermissionRequestID: a.Question, Decision: a.Decision, By: a.Actor, Via: a.Via, Scope: a.Scope,
 		Reason: a.Message, Stop: a.Stop, SessionID: cmp.Or(r.Session, a.Asker), AgentName: cmp.Or(a.Agent, r.Agent),
 	}}
 }
@@ -140,7 +140,7 @@ func Permission(run, agentName string, q *approval.Question) *RequestPermission 
 	m := &RequestPermission{
 		Place: Place{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
 		AgentName: cmp.Or(agentName, q.Agent, DefaultAgent), ToolName: q.Tool, ToolCallID: q.Use,
-		Reason: cmp.Or(q.Reason, record.ReasonAsk), Why: q.Why, Rule: q.Rule, Mode: q.Mode, Sandbox: q.Sandbox, Cwd: q.Cwd,
+		Reason: cmp.Or(q.Reason, record.ReasonAsk), Why: q.ReasonText, Rule: q.Rule, Mode: q.Mode, Sandbox: q.Sandbox, Cwd: q.Cwd,
 		Scopes: q.Scopes, Digest: q.Digest,
 	}
 	switch {
@@ -166,7 +166,7 @@ func Permission(run, agentName string, q *approval.Question) *RequestPermission 
 func details(requests []policy.Request) *Details {
 	first := &requests[0]
 	d := &Details{Form: first.Form}
-	d.Shown, d.ShownCut = cut(first.Shown, MaxDetails)
+	d.Display, d.ShownCut = cut(first.Display, MaxDetails)
 	switch _, long := cut(string(first.Input), MaxDetails); {
 	case long != nil:
 		d.InputCut = long
@@ -175,25 +175,25 @@ func details(requests []policy.Request) *Details {
 	}
 	if len(requests) > 1 {
 		d.Total = len(requests)
-		d.Requests = several(requests)
+		d.Requests = multipleDetails(requests)
 	}
-	if d.Shown == "" && d.Input == nil && d.InputCut == nil && d.Requests == nil && !d.Form {
+	if d.Display == "" && d.Input == nil && d.InputCut == nil && d.Requests == nil && !d.Form {
 		return nil
 	}
 	return d
 }
 
-// several lists requests: what is shown of all of them is at most MaxDetails.
-func several(requests []policy.Request) []Asked {
-	var list []Asked
+// multipleDetails lists requests: what is shown of all of them is at most MaxDetails.
+func multipleDetails(requests []policy.Request) []Effect {
+	var list []Effect
 	room := MaxDetails
 	for i := range requests[:min(len(requests), maxRequests)] {
 		r := &requests[i]
-		a := Asked{Operation: r.Operation, Cwd: r.Cwd}
+		a := Effect{Operation: r.Operation, Cwd: r.Cwd}
 		a.Resource, a.Cut = cut(r.Resource, room)
 		room -= len(a.Resource)
-		var shown *Cut
-		a.Shown, shown = cut(r.Shown, room)
+		var shown *Truncation
+		a.Shown, shown = cut(r.Display, room)
 		room -= len(a.Shown)
 		a.Cut = cmp.Or(a.Cut, shown)
 		list = append(list, a)

@@ -30,7 +30,7 @@ func streamEvent(d event.Event) StreamEvent {
 		return &StreamToolInput{ToolCallID: d.Use, ToolName: d.Tool, Text: d.JSON}
 	case event.ModelStarted:
 		return &StreamStepStart{Model: d.Model, Attempt: d.Attempt}
-	case event.Retrying:
+	case event.ModelRetrying:
 		e := &StreamRetry{Attempt: d.Attempt, DelayMS: d.Delay.Milliseconds()}
 		if d.Err != nil {
 			e.Message = d.Err.Error()
@@ -38,7 +38,7 @@ func streamEvent(d event.Event) StreamEvent {
 		return e
 	case event.Notice:
 		return &StreamNotice{Text: d.Text}
-	case event.Notified:
+	case event.Notification:
 		return &StreamNotice{Title: d.Title, Text: d.Body, Level: d.Level}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 // ofItem makes the messages of a transcript item: an answer's tool calls and then its
 // text, what a person or the runtime said, or the results of tool calls.
-func ofItem(r Source, e transcript.Encoded) []OfRun {
+func ofItem(r Source, e transcript.Encoded) []RunMessage {
 	it, err := e.Decode()
 	if err != nil {
 		return nil
@@ -27,8 +27,8 @@ func ofItem(r Source, e transcript.Encoded) []OfRun {
 	return nil
 }
 
-func ofAssistant(r Source, it *transcript.Item) []OfRun {
-	var list []OfRun
+func ofAssistant(r Source, it *transcript.Item) []RunMessage {
+	var list []RunMessage
 	for _, u := range it.ToolUses() {
 		call := &StreamToolCall{ToolCallID: u.ID, ToolName: u.Name}
 		call.Args, call.Cut = cut(string(u.Input), MaxText)
@@ -52,10 +52,10 @@ func thinking(it *transcript.Item) string {
 	return strings.Join(parts, "\n")
 }
 
-func ofInput(r Source, it *transcript.Item) []OfRun {
+func ofInput(r Source, it *transcript.Item) []RunMessage {
 	m := &AgentInput{AgentName: r.Agent, Role: string(it.Role), ItemID: it.ID}
 	m.Text, m.Cut = cut(content(it.Parts), MaxText)
-	list := []OfRun{m}
+	list := []RunMessage{m}
 	if m.Text == "" {
 		list = nil
 	}
@@ -63,8 +63,8 @@ func ofInput(r Source, it *transcript.Item) []OfRun {
 	return append(list, ofResults(r, it)...)
 }
 
-func ofResults(r Source, it *transcript.Item) []OfRun {
-	var list []OfRun
+func ofResults(r Source, it *transcript.Item) []RunMessage {
+	var list []RunMessage
 	for _, p := range it.Parts {
 		result, ok := p.(transcript.ToolResult)
 		if !ok {

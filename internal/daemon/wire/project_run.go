@@ -8,7 +8,7 @@ import (
 )
 
 // ofRunEvent makes the messages of a run.event record.
-func ofRunEvent(r Source, e *RunEvent) []OfRun {
+func ofRunEvent(r Source, e *RunEvent) []RunMessage {
 	m := ofRun(r, e)
 	for _, one := range m {
 		one.Common().RequestID = e.RequestID
@@ -16,24 +16,24 @@ func ofRunEvent(r Source, e *RunEvent) []OfRun {
 	return m
 }
 
-func ofRun(r Source, e *RunEvent) []OfRun {
+func ofRun(r Source, e *RunEvent) []RunMessage {
 	agent := cmp.Or(e.Agent, r.Agent)
 	switch e.Event {
 	case RunStarted:
-		return []OfRun{started(e)}
+		return []RunMessage{started(e)}
 	case RunStepStarted:
 		m := &StepStarted{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment}
 		m.Message, m.Cut = cut(e.Input, MaxText)
-		return []OfRun{m}
+		return []RunMessage{m}
 	case RunStepCompleted:
 		m := &StepCompleted{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, CostUSD: e.Cost}
 		m.Result = StepResult{Usage: tokens(e.Usage), FinishReason: e.Finish}
 		m.Result.Text, m.Cut = cut(e.Text, MaxText)
-		return []OfRun{m}
+		return []RunMessage{m}
 	case RunStepFailed:
-		return []OfRun{&StepFailed{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, Error: problem(e, CodeExecution)}}
+		return []RunMessage{&StepFailed{StepName: e.StepName, AgentName: agent, Step: e.Step, Segment: e.Segment, Error: problem(e, CodeExecution)}}
 	case RunOpened:
-		var list []OfRun
+		var list []RunMessage
 		for _, n := range e.Notices {
 			text, _ := cut(n, MaxText)
 			list = append(list, &AgentStreaming{AgentName: agent, Event: &StreamNotice{Text: text}})
@@ -42,21 +42,21 @@ func ofRun(r Source, e *RunEvent) []OfRun {
 	case RunInputAsked:
 		m := &RequestInput{AgentName: agent, InputRequestID: e.InputID, Step: e.Step}
 		m.Prompt, m.Cut = cut(e.Text, MaxText)
-		return []OfRun{m}
+		return []RunMessage{m}
 	case RunInputGiven:
 		m := &InputReceived{AgentName: agent, InputRequestID: e.InputID, By: e.By, Via: e.Via}
 		m.Text, m.Cut = cut(e.Text, MaxText)
-		return []OfRun{m}
+		return []RunMessage{m}
 	case RunSteered:
 		m := &SteerQueued{By: e.By, Via: e.Via}
 		m.Text, m.Cut = cut(e.Text, MaxText)
-		return []OfRun{m}
+		return []RunMessage{m}
 	case RunPolicy:
 		return updated(e)
 	case RunCompleted:
 		m := &StrategyCompleted{Usage: tokens(e.Usage), Segment: e.Segment, CostUSD: e.Cost}
 		m.Result, m.Cut = cut(e.Text, MaxText)
-		return []OfRun{m}
+		return []RunMessage{m}
 	case RunFailed:
 		return ended(e, CodeExecution)
 	case RunCancelled:
@@ -80,8 +80,8 @@ func started(e *RunEvent) *StrategyStarted {
 	return m
 }
 
-func ended(e *RunEvent, code Code) []OfRun {
-	return []OfRun{&StrategyError{Error: problem(e, code), Segment: e.Segment, By: e.By, Via: e.Via}}
+func ended(e *RunEvent, code Code) []RunMessage {
+	return []RunMessage{&StrategyError{Error: problem(e, code), Segment: e.Segment, By: e.By, Via: e.Via}}
 }
 
 // problem is what a run.event says was wrong; code is what it is when it says nothing.
@@ -92,7 +92,7 @@ func problem(e *RunEvent, code Code) Problem {
 }
 
 // updated is one message per chain, or one without a chain where no guard is yet.
-func updated(e *RunEvent) []OfRun {
+func updated(e *RunEvent) []RunMessage {
 	chains := e.Chains
 	if len(chains) == 0 && len(e.Changes) > 0 {
 		return nil // for agents that have not worked yet
@@ -100,7 +100,7 @@ func updated(e *RunEvent) []OfRun {
 	if len(chains) == 0 {
 		chains = []policy.Chain{{}}
 	}
-	list := make([]OfRun, len(chains))
+	list := make([]RunMessage, len(chains))
 	for i := range chains {
 		list[i] = ChainUpdated(&chains[i], e.By, e.Via)
 	}

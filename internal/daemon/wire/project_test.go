@@ -80,7 +80,7 @@ func TestProject(t *testing.T) {
 		},
 		"policy": {
 			events(t, RunEvent{Event: RunPolicy, By: "ann", RequestID: "q", Chains: []policy.Chain{
-				{Tool: "Read", Version: 3, Mode: "plan", Links: []policy.Link{{Name: "forbidden-globs", Stage: "limits", Detail: "d", Rule: &policy.Origin{Rule: "r"}}}},
+				{Tool: "Read", Version: 3, Mode: "plan", Links: []policy.ChainLink{{Name: "forbidden-globs", Stage: "limits", Detail: "d", Rule: &policy.Origin{Rule: "r"}}}},
 				{Tool: "Write", Version: 3, Mode: "plan"},
 			}}),
 			[]string{
@@ -170,11 +170,11 @@ func TestProject(t *testing.T) {
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"retention","event":{"kind":"compaction","by":"auto","recordsRetained":3}}}`},
 		},
 		"an answer of a person": {
-			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.DenySession, Scope: "Bash", Message: "no", Stop: true, By: "ann", Via: "console", At: noon}),
+			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.DenySession, Scope: "Bash", Message: "no", Stop: true, Actor: "ann", Via: "console", At: noon}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"deny-session","by":"ann","via":"console","scope":"Bash","reason":"no","stop":true,"agentName":"agent"}`},
 		},
 		"an answer to a sub-agent, in the log of its run": {
-			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.Allow, By: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
+			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.Allow, Actor: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"allow","by":"ann","sessionId":"s-2","agentName":"scout"}`},
 		},
 		"opened": {source(t, record.KindOpened, session.Opened{}), nil},

@@ -69,10 +69,10 @@ type StreamNotice struct {
 
 // StreamToolCall is a tool call that the model wants; it may yet be denied.
 type StreamToolCall struct {
-	ToolCallID string `json:"toolCallId" jsonschema:"the call"`
-	ToolName   string `json:"toolName" jsonschema:"the tool"`
-	Args       string `json:"args" jsonschema:"its input, as the text of a JSON value"`
-	Cut        *Cut   `json:"cut,omitempty" jsonschema:"args was cut"`
+	ToolCallID string      `json:"toolCallId" jsonschema:"the call"`
+	ToolName   string      `json:"toolName" jsonschema:"the tool"`
+	Args       string      `json:"args" jsonschema:"its input, as the text of a JSON value"`
+	Cut        *Truncation `json:"cut,omitempty" jsonschema:"args was cut"`
 }
 
 // StreamToolStart tells that a tool call was allowed and starts.
@@ -93,11 +93,11 @@ type StreamToolFinish struct {
 
 // StreamToolResult is what the model is told of a tool call.
 type StreamToolResult struct {
-	ToolCallID string `json:"toolCallId" jsonschema:"the call"`
-	Output     string `json:"output" jsonschema:"what the model is told"`
-	Status     string `json:"status" jsonschema:"completed or error"`
-	Error      string `json:"error,omitempty" jsonschema:"the output, of an error"`
-	Cut        *Cut   `json:"cut,omitempty" jsonschema:"output was cut"`
+	ToolCallID string      `json:"toolCallId" jsonschema:"the call"`
+	Output     string      `json:"output" jsonschema:"what the model is told"`
+	Status     string      `json:"status" jsonschema:"completed or error"`
+	Error      string      `json:"error,omitempty" jsonschema:"the output, of an error"`
+	Cut        *Truncation `json:"cut,omitempty" jsonschema:"output was cut"`
 }
 
 // StreamRetention tells that the transcript was rewritten: what was there before
@@ -117,25 +117,25 @@ type Retention struct {
 type AgentOutput struct {
 	Place
 
-	AgentName    string `json:"agentName" jsonschema:"the agent"`
-	Model        string `json:"model,omitempty" jsonschema:"the model that answered"`
-	Text         string `json:"text" jsonschema:"the answer; empty when the model only calls tools"`
-	Thinking     string `json:"thinking,omitempty" jsonschema:"the model's thinking, where it is readable"`
-	Usage        Usage  `json:"usage" jsonschema:"tokens of the model call"`
-	ItemID       string `json:"itemId" jsonschema:"the transcript item"`
-	FinishReason string `json:"finishReason,omitempty" jsonschema:"stop, tool_use, max_tokens, cancelled, refusal or error"`
-	Cut          *Cut   `json:"cut,omitempty" jsonschema:"text was cut"`
+	AgentName    string      `json:"agentName" jsonschema:"the agent"`
+	Model        string      `json:"model,omitempty" jsonschema:"the model that answered"`
+	Text         string      `json:"text" jsonschema:"the answer; empty when the model only calls tools"`
+	Thinking     string      `json:"thinking,omitempty" jsonschema:"the model's thinking, where it is readable"`
+	Usage        Usage       `json:"usage" jsonschema:"tokens of the model call"`
+	ItemID       string      `json:"itemId" jsonschema:"the transcript item"`
+	FinishReason string      `json:"finishReason,omitempty" jsonschema:"stop, tool_use, max_tokens, cancelled, refusal or error"`
+	Cut          *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
 // AgentInput is what an agent was told, by a person or by the runtime.
 type AgentInput struct {
 	Place
 
-	AgentName string `json:"agentName" jsonschema:"the agent"`
-	Text      string `json:"text" jsonschema:"what it was told"`
-	Role      string `json:"role" jsonschema:"user, or notification: a message of the runtime"`
-	ItemID    string `json:"itemId" jsonschema:"the transcript item"`
-	Cut       *Cut   `json:"cut,omitempty" jsonschema:"text was cut"`
+	AgentName string      `json:"agentName" jsonschema:"the agent"`
+	Text      string      `json:"text" jsonschema:"what it was told"`
+	Role      string      `json:"role" jsonschema:"user, or notification: a message of the runtime"`
+	ItemID    string      `json:"itemId" jsonschema:"the transcript item"`
+	Cut       *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
 // Type implements [Message].

@@ -50,10 +50,10 @@ type Unsubscribed struct {
 type CaughtUp struct {
 	Envelope
 
-	RunID  string     `json:"runId" jsonschema:"the run"`
-	Seq    int64      `json:"seq" jsonschema:"the last record that was told or had nothing to tell: an afterSeq for the next subscription"`
-	Status api.Status `json:"status,omitempty" jsonschema:"the run's"`
-	Mode   string     `json:"mode,omitempty" jsonschema:"the run's permission mode"`
+	RunID  string        `json:"runId" jsonschema:"the run"`
+	Seq    int64         `json:"seq" jsonschema:"the last record that was told or had nothing to tell: an afterSeq for the next subscription"`
+	Status api.RunStatus `json:"status,omitempty" jsonschema:"the run's"`
+	Mode   string        `json:"mode,omitempty" jsonschema:"the run's permission mode"`
 }
 
 // Gap tells a slow client that provisional messages were lost: what was provisional

@@ -2,7 +2,7 @@ package wire
 
 import (
 	"github.com/holdfast-dev/holdfast/approval"
-	"github.com/holdfast-dev/holdfast/internal/lasting"
+	"github.com/holdfast-dev/holdfast/internal/savedrule"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -28,27 +28,27 @@ type RequestPermission struct {
 	ExpiresAt           *Time            `json:"expiresAt,omitempty" jsonschema:"then the answer is deny; left out: never"`
 	SessionID           string           `json:"sessionId,omitempty" jsonschema:"the agent's session, when that is not the run's"`
 	Details             *Details         `json:"details,omitempty" jsonschema:"what a person is shown"`
-	Cut                 *Cut             `json:"cut,omitempty" jsonschema:"resource was cut"`
+	Cut                 *Truncation      `json:"cut,omitempty" jsonschema:"resource was cut"`
 }
 
 // Details is what a person is shown of a call. Each text has at most [MaxDetails] bytes.
 type Details struct {
-	Shown    string  `json:"shown,omitempty" jsonschema:"how a person sees it, when that is not the resource: a diff"`
-	ShownCut *Cut    `json:"shownCut,omitempty" jsonschema:"shown was cut"`
-	Input    Raw     `json:"input,omitempty" jsonschema:"the tool's input, when it is short enough"`
-	Form     bool    `json:"form,omitempty" jsonschema:"input is a form: server, message, requestedSchema and content, what is proposed; an allow brings it with content as the person has filled it in"`
-	InputCut *Cut    `json:"inputCut,omitempty" jsonschema:"instead of input: it is too long"`
-	Requests []Asked `json:"requests,omitempty" jsonschema:"all effects, when there are several; at most 64 are listed"`
-	Total    int     `json:"total,omitempty" jsonschema:"how many effects there are, when there are several"`
+	Display  string      `json:"shown,omitempty" jsonschema:"how a person sees it, when that is not the resource: a diff"`
+	ShownCut *Truncation `json:"shownCut,omitempty" jsonschema:"shown was cut"`
+	Input    Raw         `json:"input,omitempty" jsonschema:"the tool's input, when it is short enough"`
+	Form     bool        `json:"form,omitempty" jsonschema:"input is a form: server, message, requestedSchema and content, what is proposed; an allow brings it with content as the person has filled it in"`
+	InputCut *Truncation `json:"inputCut,omitempty" jsonschema:"instead of input: it is too long"`
+	Requests []Effect    `json:"requests,omitempty" jsonschema:"all effects, when there are several; at most 64 are listed"`
+	Total    int         `json:"total,omitempty" jsonschema:"how many effects there are, when there are several"`
 }
 
-// Asked is one of several effects that a call would have.
-type Asked struct {
+// Effect is one of several effects that a call would have.
+type Effect struct {
 	Operation policy.Operation `json:"operation" jsonschema:"kind of the effect"`
 	Resource  string           `json:"resource" jsonschema:"what it touches"`
 	Cwd       string           `json:"cwd,omitempty" jsonschema:"where a command would start"`
 	Shown     string           `json:"shown,omitempty" jsonschema:"how a person sees it"`
-	Cut       *Cut             `json:"cut,omitempty" jsonschema:"resource or shown was cut, which together are at most 64 KiB of all effects"`
+	Cut       *Truncation      `json:"cut,omitempty" jsonschema:"resource or shown was cut, which together are at most 64 KiB of all effects"`
 }
 
 // PermissionResolved tells how a question was answered, and by whom.
@@ -66,18 +66,18 @@ type PermissionResolved struct {
 	AgentName           string            `json:"agentName,omitempty" jsonschema:"the agent whose call it is"`
 }
 
-// RuleKept tells whoever decided with always what was written into the settings.
-type RuleKept struct {
+// RuleSaved tells whoever decided with always what was written into the settings.
+type RuleSaved struct {
 	Envelope
 
 	RunID               string `json:"runId" jsonschema:"the run"`
 	PermissionRequestID string `json:"permissionRequestId" jsonschema:"the question"`
-	lasting.Kept
+	savedrule.Result
 }
 
-// NewRuleKept is the message about what was written.
-func NewRuleKept(run, question string, k *lasting.Kept) *RuleKept {
-	return &RuleKept{RunID: run, PermissionRequestID: question, Kept: *k}
+// NewRuleSaved is the message about what was written.
+func NewRuleSaved(run, question string, k *savedrule.Result) *RuleSaved {
+	return &RuleSaved{RunID: run, PermissionRequestID: question, Result: *k}
 }
 
 // PolicyUpdated tells the chain of one tool's guard after a change. A change gives one
@@ -108,7 +108,7 @@ func (*RequestPermission) Type() string { return "request_permission" }
 func (*PermissionResolved) Type() string { return "permission_resolved" }
 
 // Type implements [Message].
-func (*RuleKept) Type() string { return "rule_kept" }
+func (*RuleSaved) Type() string { return "rule_kept" }
 
 // Type implements [Message].
 func (*PolicyUpdated) Type() string { return "policy_updated" }

@@ -9,18 +9,18 @@ import (
 type RunPrepared struct {
 	Envelope
 
-	RunID        string       `json:"runId" jsonschema:"the run"`
-	StrategyName string       `json:"strategyName" jsonschema:"the strategy's name"`
-	StrategyPath string       `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
-	Agents       List[string] `json:"agents" jsonschema:"names of its agents"`
-	FlowTree     Raw          `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
-	Cwd          string       `json:"cwd,omitempty" jsonschema:"the folder it works in"`
-	Workspace    string       `json:"workspace,omitempty" jsonschema:"the workspace that it works in"`
-	Model        string       `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
-	Mode         string       `json:"mode,omitempty" jsonschema:"permission mode that was asked for"`
-	Continues    bool         `json:"continues,omitempty" jsonschema:"the run is on record: starting or continuing it adds a segment"`
-	Status       api.Status   `json:"status" jsonschema:"pending, or what became of the run before"`
-	LastSeq      int64        `json:"lastSeq" jsonschema:"the last record of the run; 0 when there is none"`
+	RunID        string        `json:"runId" jsonschema:"the run"`
+	StrategyName string        `json:"strategyName" jsonschema:"the strategy's name"`
+	StrategyPath string        `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
+	Agents       List[string]  `json:"agents" jsonschema:"names of its agents"`
+	FlowTree     Raw           `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
+	Cwd          string        `json:"cwd,omitempty" jsonschema:"the folder it works in"`
+	Workspace    string        `json:"workspace,omitempty" jsonschema:"the workspace that it works in"`
+	Model        string        `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
+	Mode         string        `json:"mode,omitempty" jsonschema:"permission mode that was asked for"`
+	Continues    bool          `json:"continues,omitempty" jsonschema:"the run is on record: starting or continuing it adds a segment"`
+	Status       api.RunStatus `json:"status" jsonschema:"pending, or what became of the run before"`
+	LastSeq      int64         `json:"lastSeq" jsonschema:"the last record of the run; 0 when there is none"`
 }
 
 // StrategyStarted tells that a run was started or continued.
@@ -39,32 +39,32 @@ type StrategyStarted struct {
 	Input        string       `json:"input,omitempty" jsonschema:"what it was started with"`
 	By           string       `json:"by,omitempty" jsonschema:"who started it"`
 	Via          string       `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
-	Cut          *Cut         `json:"cut,omitempty" jsonschema:"input was cut"`
+	Cut          *Truncation  `json:"cut,omitempty" jsonschema:"input was cut"`
 }
 
 // StepStarted tells that a step of the flow begins.
 type StepStarted struct {
 	Place
 
-	StepName  string `json:"stepName" jsonschema:"the step's name in the strategy"`
-	Message   string `json:"message" jsonschema:"what the agent is given"`
-	AgentName string `json:"agentName" jsonschema:"the agent that works on it"`
-	Step      string `json:"step,omitempty" jsonschema:"where in the flow, unique in a segment: 1.r2.writer"`
-	Segment   int    `json:"segment,omitempty" jsonschema:"of the run"`
-	Cut       *Cut   `json:"cut,omitempty" jsonschema:"message was cut"`
+	StepName  string      `json:"stepName" jsonschema:"the step's name in the strategy"`
+	Message   string      `json:"message" jsonschema:"what the agent is given"`
+	AgentName string      `json:"agentName" jsonschema:"the agent that works on it"`
+	Step      string      `json:"step,omitempty" jsonschema:"where in the flow, unique in a segment: 1.r2.writer"`
+	Segment   int         `json:"segment,omitempty" jsonschema:"of the run"`
+	Cut       *Truncation `json:"cut,omitempty" jsonschema:"message was cut"`
 }
 
 // StepCompleted tells what came out of a step.
 type StepCompleted struct {
 	Place
 
-	StepName  string     `json:"stepName" jsonschema:"the step's name in the strategy"`
-	Result    StepResult `json:"result" jsonschema:"what came out of it"`
-	AgentName string     `json:"agentName,omitempty" jsonschema:"the agent that worked on it"`
-	Step      string     `json:"step,omitempty" jsonschema:"as in step_started"`
-	Segment   int        `json:"segment,omitempty" jsonschema:"of the run"`
-	CostUSD   float64    `json:"costUsd,omitempty" jsonschema:"what it cost, in US dollars, where prices are known"`
-	Cut       *Cut       `json:"cut,omitempty" jsonschema:"result.text was cut"`
+	StepName  string      `json:"stepName" jsonschema:"the step's name in the strategy"`
+	Result    StepResult  `json:"result" jsonschema:"what came out of it"`
+	AgentName string      `json:"agentName,omitempty" jsonschema:"the agent that worked on it"`
+	Step      string      `json:"step,omitempty" jsonschema:"as in step_started"`
+	Segment   int         `json:"segment,omitempty" jsonschema:"of the run"`
+	CostUSD   float64     `json:"costUsd,omitempty" jsonschema:"what it cost, in US dollars, where prices are known"`
+	Cut       *Truncation `json:"cut,omitempty" jsonschema:"result.text was cut"`
 }
 
 // StepResult is what came out of a step.
@@ -89,11 +89,11 @@ type StepFailed struct {
 type StrategyCompleted struct {
 	Place
 
-	Result  string  `json:"result" jsonschema:"the last step's text"`
-	Usage   Usage   `json:"usage" jsonschema:"tokens of the segment"`
-	Segment int     `json:"segment,omitempty" jsonschema:"of the run"`
-	CostUSD float64 `json:"costUsd,omitempty" jsonschema:"what it cost, in US dollars, where prices are known"`
-	Cut     *Cut    `json:"cut,omitempty" jsonschema:"result was cut"`
+	Result  string      `json:"result" jsonschema:"the last step's text"`
+	Usage   Usage       `json:"usage" jsonschema:"tokens of the segment"`
+	Segment int         `json:"segment,omitempty" jsonschema:"of the run"`
+	CostUSD float64     `json:"costUsd,omitempty" jsonschema:"what it cost, in US dollars, where prices are known"`
+	Cut     *Truncation `json:"cut,omitempty" jsonschema:"result was cut"`
 }
 
 // StrategyError ends a run that failed, was cancelled or was interrupted.
@@ -110,33 +110,33 @@ type StrategyError struct {
 type SteerQueued struct {
 	Place
 
-	Text string `json:"text" jsonschema:"the text"`
-	By   string `json:"by,omitempty" jsonschema:"whose it is"`
-	Via  string `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
-	Cut  *Cut   `json:"cut,omitempty" jsonschema:"text was cut"`
+	Text string      `json:"text" jsonschema:"the text"`
+	By   string      `json:"by,omitempty" jsonschema:"whose it is"`
+	Via  string      `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
+	Cut  *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
 // RequestInput asks people for the input of a user agent.
 type RequestInput struct {
 	Place
 
-	AgentName      string `json:"agentName" jsonschema:"the agent that waits"`
-	Prompt         string `json:"prompt,omitempty" jsonschema:"what it asks"`
-	InputRequestID string `json:"inputRequestId" jsonschema:"for user_input"`
-	Step           string `json:"step,omitempty" jsonschema:"as in step_started"`
-	Cut            *Cut   `json:"cut,omitempty" jsonschema:"prompt was cut"`
+	AgentName      string      `json:"agentName" jsonschema:"the agent that waits"`
+	Prompt         string      `json:"prompt,omitempty" jsonschema:"what it asks"`
+	InputRequestID string      `json:"inputRequestId" jsonschema:"for user_input"`
+	Step           string      `json:"step,omitempty" jsonschema:"as in step_started"`
+	Cut            *Truncation `json:"cut,omitempty" jsonschema:"prompt was cut"`
 }
 
 // InputReceived tells that a request_input was answered.
 type InputReceived struct {
 	Place
 
-	AgentName      string `json:"agentName" jsonschema:"the agent that waited"`
-	InputRequestID string `json:"inputRequestId" jsonschema:"of the request_input"`
-	Text           string `json:"text" jsonschema:"the answer"`
-	By             string `json:"by,omitempty" jsonschema:"who answered"`
-	Via            string `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
-	Cut            *Cut   `json:"cut,omitempty" jsonschema:"text was cut"`
+	AgentName      string      `json:"agentName" jsonschema:"the agent that waited"`
+	InputRequestID string      `json:"inputRequestId" jsonschema:"of the request_input"`
+	Text           string      `json:"text" jsonschema:"the answer"`
+	By             string      `json:"by,omitempty" jsonschema:"who answered"`
+	Via            string      `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
+	Cut            *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
 // Usage counts tokens in the seed's words. PromptTokens are all that went in,

@@ -162,8 +162,8 @@ func decisions() []approval.Decision {
 }
 
 // statuses lists where a run can stand.
-func statuses() []api.Status {
-	return []api.Status{
+func statuses() []api.RunStatus {
+	return []api.RunStatus{
 		api.StatusPending, api.StatusRunning, api.StatusWaiting, api.StatusCompleted, api.StatusFailed, api.StatusCancelled, api.StatusInterrupted,
 	}
 }

@@ -19,7 +19,7 @@ import (
 // messages has an empty message of each type.
 var messages = []Message{
 	&Greeting{}, &Pong{}, &RunPrepared{}, &StrategyStarted{}, &StepStarted{}, &AgentStreaming{}, &AgentOutput{}, &AgentInput{},
-	&RequestPermission{}, &PermissionResolved{}, &RuleKept{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
+	&RequestPermission{}, &PermissionResolved{}, &RuleSaved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
 	&StepCompleted{}, &StepFailed{}, &StrategyCompleted{}, &StrategyError{}, &Subscribed{}, &Unsubscribed{}, &CaughtUp{},
 	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
 }
@@ -70,15 +70,15 @@ func makeSchema() *jsonschema.Schema {
 
 func ref(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + name} }
 
-// known are the schemas of types that say less than they mean.
-func known() map[reflect.Type]*jsonschema.Schema {
+// specialSchemas are the schemas of types that say less than they mean.
+func specialSchemas() map[reflect.Type]*jsonschema.Schema {
 	m := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[Raw]():               {},
 		reflect.TypeFor[StreamEvent]():       ref("event"),
 		reflect.TypeFor[Time]():              {Type: "string", Format: "date-time", Pattern: `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`},
 		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
 		reflect.TypeFor[Code]():              {Type: "string", Examples: oneOf(names(codes())).Enum},
-		reflect.TypeFor[api.Status]():        oneOf(names(statuses())),
+		reflect.TypeFor[api.RunStatus]():     oneOf(names(statuses())),
 		reflect.TypeFor[approval.Decision](): oneOf(names(decisions())),
 		reflect.TypeFor[policy.Mode]():       {Type: "string"}, // also one that settings of a newer version know
 		reflect.TypeFor[policy.Operation]():  {Type: "string"},
@@ -101,7 +101,7 @@ func oneOf(list []string) *jsonschema.Schema {
 
 // objectSchema is the schema of a struct with a type.
 func objectSchema(name string, t reflect.Type) *jsonschema.Schema {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known()})
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: specialSchemas()})
 	if err != nil {
 		panic(fmt.Sprintf("wire: %s: %v", t, err)) // it is this package's type
 	}

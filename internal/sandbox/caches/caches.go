@@ -26,19 +26,19 @@ import (
 
 // Bounds of what is kept.
 const (
-	keepFor = 30 * 24 * time.Hour // since a project's caches were used last
-	keepAll = 20 << 30            // bytes of all projects; the least recently used are removed first
-	look    = 24 * time.Hour      // how often that is looked at; what was used since may be in use
+	keepFor       = 30 * 24 * time.Hour // since a project's caches were used last
+	keepAll       = 20 << 30            // bytes of all projects; the least recently used are removed first
+	checkInterval = 24 * time.Hour      // how often that is looked at; what was used since may be in use
 )
 
 // Dir is where all caches are kept.
 func Dir(home string) string { return filepath.Join(home, "caches") }
 
-// Of returns the folder of the caches for commands that work in dir, and makes it. Its name depends on
+// DirFor returns the folder of the caches for commands that work in dir, and makes it. Its name depends on
 // the path of dir alone: nothing that a command can write, such as a project's id, may lead to another
 // project's caches. Worktrees of agents use the caches of their project. Commands can read what the
 // person has.
-func Of(home string, person *Person, dir string) (string, error) {
+func DirFor(home string, person *User, dir string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -80,9 +80,9 @@ func name(dir string) string {
 
 // Usage is the caches of one project.
 type Usage struct {
-	Name string    `json:"name"` // of its folder
-	Size int64     `json:"bytes"`
-	Used time.Time `json:"used"` // last
+	Name     string    `json:"name"` // of its folder
+	Size     int64     `json:"bytes"`
+	LastUsed time.Time `json:"used"` // last
 }
 
 // List lists the caches of all projects, the most recently used first.
@@ -97,9 +97,9 @@ func List(ctx context.Context, home string) ([]Usage, error) {
 		if ierr != nil || !info.IsDir() {
 			continue
 		}
-		list = append(list, Usage{Name: e.Name(), Size: size(ctx, filepath.Join(Dir(home), e.Name())), Used: info.ModTime()})
+		list = append(list, Usage{Name: e.Name(), Size: size(ctx, filepath.Join(Dir(home), e.Name())), LastUsed: info.ModTime()})
 	}
-	slices.SortFunc(list, func(a, b Usage) int { return b.Used.Compare(a.Used) })
+	slices.SortFunc(list, func(a, b Usage) int { return b.LastUsed.Compare(a.LastUsed) })
 	return list, errors.Join(err, ctx.Err())
 }
 
@@ -166,7 +166,7 @@ func Pruning(home string) (stop func()) {
 // together are over the bound, at most once a day unless now. It returns what it removed.
 func Prune(ctx context.Context, home string, now bool) (removed []Usage, err error) {
 	mark := filepath.Join(Dir(home), ".pruned")
-	if info, err := os.Stat(mark); !now && err == nil && time.Since(info.ModTime()) < look {
+	if info, err := os.Stat(mark); !now && err == nil && time.Since(info.ModTime()) < checkInterval {
 		return nil, nil
 	}
 	list, err := List(ctx, home)
@@ -181,8 +181,8 @@ func Prune(ctx context.Context, home string, now bool) (removed []Usage, err err
 	var sum int64
 	for i, u := range list {
 		sum += u.Size
-		unused := time.Since(u.Used)
-		if unused > keepFor || sum > keepAll && i > 0 && (now || unused > look) {
+		unused := time.Since(u.LastUsed)
+		if unused > keepFor || sum > keepAll && i > 0 && (now || unused > checkInterval) {
 			if rerr := remove(root, u.Name); rerr != nil {
 				err = errors.Join(err, rerr)
 				continue

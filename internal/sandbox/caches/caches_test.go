@@ -30,7 +30,7 @@ func folder(t *testing.T, parts ...string) string {
 
 func of(t *testing.T, home, user, dir string) string {
 	t.Helper()
-	at, err := Of(home, &Person{Home: user}, dir)
+	at, err := DirFor(home, &User{Home: user}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestOf(t *testing.T) {
 	if info, err := os.Stat(at); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v: %v", info.Mode(), err)
 	}
-	if _, err := Of(home, nil, filepath.Join(work, "nowhere")); err == nil {
+	if _, err := DirFor(home, nil, filepath.Join(work, "nowhere")); err == nil {
 		t.Error("a folder that is not there has caches")
 	}
 }
@@ -81,7 +81,7 @@ func TestEnviron(t *testing.T) {
 			t.Errorf("%s became %s", name, v)
 		}
 	}
-	p := Project{User: user, MayWrite: func(string) bool { return false }, Shown: func(p string) bool { return p == Stores(user)[pnpmStore] }}
+	p := Project{User: user, MayWrite: func(string) bool { return false }, Mapped: func(p string) bool { return p == Stores(user)[pnpmStore] }}
 	for _, old := range []bool{false, true} { // pnpm before 11 reads npm's variable
 		if old {
 			p.Dir = user

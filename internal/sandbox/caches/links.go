@@ -12,7 +12,7 @@ import (
 
 // A view shows a folder of the person in the caches of a project: as folders of its own down to depth, in
 // which tools can write, and below as links, which they can only read.
-type view struct {
+type cacheView struct {
 	from  string // the person's folder
 	at    string // below the caches
 	depth int
@@ -21,7 +21,7 @@ type view struct {
 
 // views are what tools look for beside their cache. What they would have to change is not shown: they
 // fetch that anew.
-func (p *Person) views() []view {
+func (p *User) views() []cacheView {
 	if p == nil || p.Home == "" {
 		return nil
 	}
@@ -29,8 +29,8 @@ func (p *Person) views() []view {
 		return func(name string) bool { return slices.Contains(names, name) }
 	}
 	cache, cargo, gradle := p.folder("XDG_CACHE_HOME", ".cache"), p.folder("CARGO_HOME", ".cargo"), p.folder("GRADLE_USER_HOME", ".gradle")
-	return []view{
-		{cache, xdg, 0, func(name string) bool { return !slices.Contains(fresh, name) }},
+	return []cacheView{
+		{cache, xdg, 0, func(name string) bool { return !slices.Contains(unlinked, name) }},
 		{filepath.Join(cache, "pypoetry", "virtualenvs"), "poetry/virtualenvs", 0, nil},
 		{filepath.Join(p.folder("PNPM_HOME", ".local/share/pnpm"), ".tools"), "pnpm/.tools", 1, nil},
 		{cargo, "cargo", 0, only("config", "config.toml")},
@@ -42,8 +42,8 @@ func (p *Person) views() []view {
 	}
 }
 
-// fresh are the folders of a person's ~/.cache that are not linked to: tools must write there.
-var fresh = []string{
+// unlinked are the folders of a person's ~/.cache that are not linked to: tools must write there.
+var unlinked = []string{
 	"bazel", "bazelisk", "black", "ccache", "composer", "coursier", "deno", "electron", "go-build", "golangci-lint", "goimports", "gopls", "mise", "mypy", "node", "node-gyp",
 	"pip", "pip-tools", "pnpm", "pre-commit", "pylint", "pypoetry", "ruff", "sccache", "staticcheck", "typescript", "uv", "virtualenv", "yarn", "zig",
 }
@@ -53,7 +53,7 @@ const linked = ".linked"
 
 // show makes links to the person's caches, unless nothing has changed there. It removes links to what is
 // gone: a tool could make no folder there. What a command has put in the place of a link stays.
-func show(root *os.Root, views []view) error {
+func show(root *os.Root, views []cacheView) error {
 	if last, err := root.ReadFile(linked); err == nil && len(views) > 0 && unchanged(string(last), views) {
 		return nil
 	}
@@ -79,7 +79,7 @@ func stamp(dir string) (string, fs.FileInfo) {
 }
 
 // unchanged says whether all folders are those of last time, and as they were.
-func unchanged(last string, views []view) bool {
+func unchanged(last string, views []cacheView) bool {
 	i := 0
 	for line := range strings.Lines(last) {
 		line = strings.TrimSuffix(line, "\n")
@@ -98,11 +98,11 @@ func unchanged(last string, views []view) bool {
 	return i == len(views)
 }
 
-func (v view) show(root *os.Root, seen *strings.Builder) error {
+func (v cacheView) show(root *os.Root, seen *strings.Builder) error {
 	line, info := stamp(v.from)
 	fmt.Fprintln(seen, line)
 	if info == nil || !info.IsDir() {
-		return v.tidy(root)
+		return v.removeDead(root)
 	}
 	entries, err := os.ReadDir(v.from)
 	if errors.Is(err, fs.ErrPermission) {
@@ -112,7 +112,7 @@ func (v view) show(root *os.Root, seen *strings.Builder) error {
 		err = root.MkdirAll(v.at, 0o700)
 	}
 	for _, e := range entries {
-		below := view{filepath.Join(v.from, e.Name()), filepath.Join(v.at, e.Name()), v.depth - 1, v.pick}
+		below := cacheView{filepath.Join(v.from, e.Name()), filepath.Join(v.at, e.Name()), v.depth - 1, v.pick}
 		switch {
 		case v.pick != nil && !v.pick(e.Name()):
 		case v.depth > 0 && e.IsDir():
@@ -123,11 +123,11 @@ func (v view) show(root *os.Root, seen *strings.Builder) error {
 			}
 		}
 	}
-	return errors.Join(err, v.tidy(root))
+	return errors.Join(err, v.removeDead(root))
 }
 
-// tidy removes the links of a view that lead to what is gone.
-func (v view) tidy(root *os.Root) (err error) {
+// removeDead removes the links of a view that lead to what is gone.
+func (v cacheView) removeDead(root *os.Root) (err error) {
 	links, _ := fs.ReadDir(root.FS(), v.at) // a command may have put anything in its place
 	for _, l := range links {
 		at := filepath.Join(v.at, l.Name())

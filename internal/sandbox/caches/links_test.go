@@ -78,8 +78,8 @@ func TestViews(t *testing.T) {
 	// Elsewhere, by the person's variables.
 	moved := folder(t, user, "moved")
 	write(t, filepath.Join(moved, "registry", "cache", "index-1", "z-1.0.crate"), "z")
-	p := &Person{Home: user, Get: func(name string) string { return map[string]string{"CARGO_HOME": moved}[name] }}
-	if _, err := Of(home, p, work); err != nil {
+	p := &User{Home: user, Get: func(name string) string { return map[string]string{"CARGO_HOME": moved}[name] }}
+	if _, err := DirFor(home, p, work); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(at, "cargo", "registry", "cache", "index-1", "z-1.0.crate")); err != nil {

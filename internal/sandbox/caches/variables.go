@@ -33,7 +33,7 @@ type Project struct {
 	User string // the person's home, whose caches are read; "" is none
 
 	MayWrite func(path string) bool // by the commands
-	Shown    func(path string) bool // commands see their own in the place of a folder of [Stores]; nil: of none
+	Mapped   func(path string) bool // commands see their own in the place of a folder of [Stores]; nil: of none
 }
 
 // Tools are the variables by which the tools of a project find their caches.
@@ -56,7 +56,7 @@ func (p *Project) Open(at string) *Tools {
 		return err == nil
 	})
 	if p.User != "" {
-		if store := Stores(p.User)[pnpmStore]; p.Shown != nil && p.Shown(store) {
+		if store := Stores(p.User)[pnpmStore]; p.Mapped != nil && p.Mapped(store) {
 			t.store = store
 		}
 		t.maven, t.nuget = existing(p.User, ".m2", "repository"), existing(p.User, ".nuget", "packages")

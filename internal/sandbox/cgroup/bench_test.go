@@ -6,16 +6,16 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // BenchmarkOpen is what a sandbox pays once.
 func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		g, err := Open(Limits{Memory: 64 << 20, Processes: 50, CPUs: 1})
-		if errors.Is(err, ErrAbsent) {
-			missing.Root(b, "making control groups")
-			missing.Skip(b, "%v: run this where control groups may be written", err)
+		if errors.Is(err, ErrUnavailable) {
+			testneed.Root(b, "making control groups")
+			testneed.Need(b, "%v: run this where control groups may be written", err)
 		}
 		if err == nil {
 			err = g.Close()

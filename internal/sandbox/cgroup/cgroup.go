@@ -12,25 +12,25 @@ type Limits struct {
 	Processes int     // processes and threads
 }
 
-// ErrAbsent says that no control group can be made here.
-var ErrAbsent = errors.New("no control group can be made here")
+// ErrUnavailable says that no control group can be made here.
+var ErrUnavailable = errors.New("no control group can be made here")
 
-// AbsentError says which limit cannot be had, and why. It is an [ErrAbsent].
-type AbsentError struct {
+// UnavailableError says which limit cannot be had, and why. It is an [ErrUnavailable].
+type UnavailableError struct {
 	Controller string // "pids", "memory" or "cpu"
-	Why        string // "/sys/fs/cgroup/memory may not be written"
+	Reason     string // "/sys/fs/cgroup/memory may not be written"
 
 	hint string
 }
 
-func (e *AbsentError) Error() string {
-	return fmt.Sprintf("limit of %s: %v: %s", subjects[e.Controller], ErrAbsent, e.Why)
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("limit of %s: %v: %s", subjects[e.Controller], ErrUnavailable, e.Reason)
 }
 
-func (e *AbsentError) Unwrap() error { return ErrAbsent }
+func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
 // Hint says what to do.
-func (e *AbsentError) Hint() string { return e.hint }
+func (e *UnavailableError) Hint() string { return e.hint }
 
 // The controllers, as the kernel names them.
 const (
@@ -48,8 +48,8 @@ var subjects = map[string]string{memory: "memory", pids: "processes", cpu: "proc
 // minCPUs is the least that the kernel can give: a millisecond in each tenth of a second.
 const minCPUs = 0.01
 
-// wants lists the controllers that the limits need, in the order of known.
-func (l *Limits) wants() []string {
+// needed lists the controllers that the limits need, in the order of known.
+func (l *Limits) needed() []string {
 	var out []string
 	if l.Processes > 0 {
 		out = append(out, pids)
@@ -85,12 +85,12 @@ type Support struct {
 
 // Controller is one kind of limit.
 type Controller struct {
-	Name    string `json:"name"`              // "pids", "memory" or "cpu"
-	There   bool   `json:"there"`             // a group with it can be made
-	Version int    `json:"version,omitempty"` // of control groups: 1 or 2; 0: none has it
-	Folder  string `json:"folder,omitempty"`  // groups are made in it
-	Why     string `json:"why,omitempty"`     // it is not there
-	Hint    string `json:"hint,omitempty"`    // what to do then
+	Name      string `json:"name"`              // "pids", "memory" or "cpu"
+	Available bool   `json:"there"`             // a group with it can be made
+	Version   int    `json:"version,omitempty"` // of control groups: 1 or 2; 0: none has it
+	Folder    string `json:"folder,omitempty"`  // groups are made in it
+	Reason    string `json:"why,omitempty"`     // it is not there
+	Hint      string `json:"hint,omitempty"`    // what to do then
 }
 
 // Allows returns nil, or what [Open] would return for lack of a controller.
@@ -98,9 +98,9 @@ func (s Support) Allows(l Limits) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	for _, name := range l.wants() {
-		if c := s.controller(name); !c.There {
-			return &AbsentError{Controller: name, Why: c.Why, hint: c.Hint}
+	for _, name := range l.needed() {
+		if c := s.controller(name); !c.Available {
+			return &UnavailableError{Controller: name, Reason: c.Reason, hint: c.Hint}
 		}
 	}
 	return nil
@@ -112,5 +112,5 @@ func (s Support) controller(name string) Controller {
 			return c
 		}
 	}
-	return Controller{Name: name, Why: "this system has no control groups"}
+	return Controller{Name: name, Reason: "this system has no control groups"}
 }

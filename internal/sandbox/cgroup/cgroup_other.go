@@ -19,7 +19,7 @@ func Detect() Support {
 }
 
 // Open makes a group without limits, which does nothing; any limit is an
-// *[AbsentError] on this system.
+// *[UnavailableError] on this system.
 func Open(l Limits) (*Group, error) {
 	if err := Detect().Allows(l); err != nil {
 		return nil, err

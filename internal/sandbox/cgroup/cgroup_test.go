@@ -17,7 +17,7 @@ func TestLimitsThatCannotBe(t *testing.T) {
 		"limit of processors: +Inf is": {CPUs: math.Inf(1)},
 	} {
 		for name, err := range map[string]error{"Allows": Support{}.Allows(l), "Open": opened(l)} {
-			if err == nil || errors.Is(err, ErrAbsent) || !strings.HasPrefix(err.Error(), want) {
+			if err == nil || errors.Is(err, ErrUnavailable) || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", name, err, want)
 			}
 		}
@@ -33,7 +33,7 @@ func opened(l Limits) error {
 }
 
 func TestAllows(t *testing.T) {
-	s := Support{Controllers: []Controller{{Name: memory, There: true}, {Name: pids, Why: "it is not mine", Hint: "ask"}}}
+	s := Support{Controllers: []Controller{{Name: memory, Available: true}, {Name: pids, Reason: "it is not mine", Hint: "ask"}}}
 	for _, tt := range []struct {
 		l       Limits
 		absent  string
@@ -51,8 +51,8 @@ func TestAllows(t *testing.T) {
 			}
 			continue
 		}
-		e, ok := errors.AsType[*AbsentError](err)
-		if !ok || e.Controller != tt.absent || e.Error() != tt.message || !errors.Is(err, ErrAbsent) {
+		e, ok := errors.AsType[*UnavailableError](err)
+		if !ok || e.Controller != tt.absent || e.Error() != tt.message || !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%+v: %v", tt.l, err)
 		}
 	}

@@ -12,14 +12,14 @@ func (s *system) detect() Support {
 	for _, name := range known {
 		c := Controller{Name: name}
 		places, err := s.places([]string{name})
-		absent, _ := errors.AsType[*AbsentError](err)
+		absent, _ := errors.AsType[*UnavailableError](err)
 		switch {
 		case absent != nil:
-			c.Why, c.Hint = absent.Why, absent.hint
+			c.Reason, c.Hint = absent.Reason, absent.hint
 		case err != nil:
-			c.Why = err.Error()
+			c.Reason = err.Error()
 		default:
-			c.There, c.Version, c.Folder = true, places[0].version, places[0].dir
+			c.Available, c.Version, c.Folder = true, places[0].version, places[0].dir
 		}
 		out.Controllers = append(out.Controllers, c)
 	}

@@ -9,7 +9,7 @@ import (
 
 func ExampleOpen() {
 	g, err := cgroup.Open(cgroup.Limits{Memory: 512 << 20, Processes: 100})
-	if errors.Is(err, cgroup.ErrAbsent) { // for most users that are not root
+	if errors.Is(err, cgroup.ErrUnavailable) { // for most users that are not root
 		fmt.Println("nothing was left behind")
 		return
 	}
@@ -26,7 +26,7 @@ func ExampleOpen() {
 
 func ExampleDetect() {
 	for _, c := range cgroup.Detect().Controllers {
-		if !c.There && c.Why == "" {
+		if !c.Available && c.Reason == "" {
 			fmt.Println("a reason is missing")
 		}
 		fmt.Println(c.Name)

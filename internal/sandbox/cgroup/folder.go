@@ -38,12 +38,12 @@ func newName() string {
 	return "holdfast-" + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(b[:])
 }
 
-// errTaken: somebody who sweeps had the folder before we had locked it.
-var errTaken = errors.New("the new group was taken for one that nobody uses")
+// errInUse: somebody who sweeps had the folder before we had locked it.
+var errInUse = errors.New("the new group was taken for one that nobody uses")
 
 // make makes a folder and locks it.
 func (s *system) make(p *place) (*folder, error) {
-	err := errTaken
+	err := errInUse
 	for range 10 {
 		f := &folder{place: p, sys: s, path: s.root + path.Join(p.dir, newName())}
 		if err := s.mkdir(f.path); err != nil {
@@ -70,7 +70,7 @@ func lock(dir string) (*os.File, error) {
 	if err == nil {
 		var named fs.FileInfo
 		if named, err = os.Lstat(dir); err == nil && !os.SameFile(opened, named) {
-			err = errTaken
+			err = errInUse
 		}
 	}
 	if err != nil {

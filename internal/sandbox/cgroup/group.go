@@ -33,7 +33,7 @@ type counts struct {
 }
 
 // Open makes a group, and removes groups that processes which are gone have left.
-// A limit whose controller is not there is an *[AbsentError]; then nothing is
+// A limit whose controller is not there is an *[UnavailableError]; then nothing is
 // left. Without any limit the group has no folders, and nothing can be moved into
 // it. The caller closes it.
 func Open(l Limits) (*Group, error) { return machine().open(&l) }
@@ -42,7 +42,7 @@ func (s *system) open(l *Limits) (*Group, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	places, err := s.places(l.wants())
+	places, err := s.places(l.needed())
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func refused(p *place, err error) error {
 			if p.version == 2 {
 				hint = hintV2
 			}
-			return &AbsentError{Controller: p.controllers[0], Why: p.dir + ": " + err.Error(), hint: hint}
+			return &UnavailableError{Controller: p.controllers[0], Reason: p.dir + ": " + err.Error(), hint: hint}
 		}
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // These tests use the groups of this machine.
@@ -27,9 +27,9 @@ import (
 func open(t *testing.T, l Limits) *Group {
 	t.Helper()
 	g, err := Open(l)
-	if errors.Is(err, ErrAbsent) {
-		missing.Root(t, "making control groups")
-		missing.Skip(t, "%v: run the tests where control groups may be written", err)
+	if errors.Is(err, ErrUnavailable) {
+		testneed.Root(t, "making control groups")
+		testneed.Need(t, "%v: run the tests where control groups may be written", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestMemory(t *testing.T) {
 func TestMemoryOfTmpfs(t *testing.T) {
 	dir, err := os.MkdirTemp("/dev/shm", "holdfast-test-")
 	if err != nil {
-		missing.Skip(t, "no tmpfs to fill: %v", err)
+		testneed.Need(t, "no tmpfs to fill: %v", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	g := open(t, Limits{Memory: 32 << 20})
@@ -249,8 +249,8 @@ func TestUnifiedKill(t *testing.T) {
 	}
 	i := slices.IndexFunc(list, func(h hierarchy) bool { return h.version == 2 && h.own != "" && s.writable(h.own) })
 	if i < 0 {
-		missing.Root(t, "writing control groups")
-		missing.Skip(t, "no hierarchy of version 2 that may be written")
+		testneed.Root(t, "writing control groups")
+		testneed.Need(t, "no hierarchy of version 2 that may be written")
 	}
 	g := &Group{}
 	if err := g.add(s, &place{version: 2, dir: list[i].own}, &Limits{}); err != nil {
@@ -279,8 +279,8 @@ func TestDetect(t *testing.T) {
 	for i, l := range []Limits{{Processes: 9}, {Memory: 1 << 20}, {CPUs: 1}} {
 		c := s.Controllers[i]
 		g, err := Open(l)
-		if (err == nil) != c.There || (s.Allows(l) == nil) != c.There {
-			t.Errorf("%s: detected %v, made %v", c.Name, c.There, err)
+		if (err == nil) != c.Available || (s.Allows(l) == nil) != c.Available {
+			t.Errorf("%s: detected %v, made %v", c.Name, c.Available, err)
 		}
 		if err != nil {
 			continue

@@ -147,12 +147,12 @@ func TestPlaces(t *testing.T) {
 func (f *fake) told(wanted []string) string {
 	places, err := f.places(wanted)
 	if err != nil {
-		absent, ok := errors.AsType[*AbsentError](err)
-		if !ok || !errors.Is(err, ErrAbsent) || absent.Hint() == "" || !slices.Contains(wanted, absent.Controller) {
+		absent, ok := errors.AsType[*UnavailableError](err)
+		if !ok || !errors.Is(err, ErrUnavailable) || absent.Hint() == "" || !slices.Contains(wanted, absent.Controller) {
 			f.t.Errorf("not an error with everything in it: %v", err)
 			return ""
 		}
-		return "- " + absent.Why
+		return "- " + absent.Reason
 	}
 	var out []string
 	for _, p := range places {
@@ -168,11 +168,11 @@ func TestDetectMachines(t *testing.T) {
 	f, _ := load(t, "testdata/machines/v2-nocpu.txtar")
 	s := f.detect()
 	want := []Controller{
-		{Name: pids, There: true, Version: 2, Folder: "/sys/fs/cgroup/u"},
-		{Name: memory, There: true, Version: 2, Folder: "/sys/fs/cgroup/u"},
+		{Name: pids, Available: true, Version: 2, Folder: "/sys/fs/cgroup/u"},
+		{Name: memory, Available: true, Version: 2, Folder: "/sys/fs/cgroup/u"},
 		{
 			Name: cpu, Hint: hintV2,
-			Why: "no group from /sys/fs/cgroup/u/app/x upwards that may be written can give the controller to another",
+			Reason: "no group from /sys/fs/cgroup/u/app/x upwards that may be written can give the controller to another",
 		},
 	}
 	if !slices.Equal(s.Controllers, want) {
@@ -182,14 +182,14 @@ func TestDetectMachines(t *testing.T) {
 		t.Error(err)
 	}
 	err := s.Allows(Limits{Memory: 1, CPUs: 1})
-	if absent, ok := errors.AsType[*AbsentError](err); !ok || absent.Controller != cpu {
+	if absent, ok := errors.AsType[*UnavailableError](err); !ok || absent.Controller != cpu {
 		t.Error(err)
 	}
 	if err := os.Remove(f.root + "/proc/self/cgroup"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range f.detect().Controllers {
-		if c.There || c.Why == "" || c.Hint == "" {
+		if c.Available || c.Reason == "" || c.Hint == "" {
 			t.Errorf("a kernel without groups: %+v", c)
 		}
 	}
@@ -246,11 +246,11 @@ func TestOpenFails(t *testing.T) {
 		}
 		return err
 	}
-	if _, err := f.open(&Limits{CPUs: 1}); err == nil || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), "cpu.max") {
+	if _, err := f.open(&Limits{CPUs: 1}); err == nil || errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "cpu.max") {
 		t.Errorf("without its file: %v", err)
 	}
 	f.system.mkdir = func(string) error { return os.ErrPermission }
-	if _, err := f.open(&Limits{CPUs: 1}); !errors.Is(err, ErrAbsent) {
+	if _, err := f.open(&Limits{CPUs: 1}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("without rights: %v", err)
 	}
 	left, _ := filepath.Glob(f.root + "/sys/fs/cgroup/holdfast*")

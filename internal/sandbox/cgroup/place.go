@@ -39,7 +39,7 @@ type place struct {
 }
 
 // places finds where to make groups with some controllers, or says in an
-// *[AbsentError] which is missing. Places of one hierarchy are one.
+// *[UnavailableError] which is missing. Places of one hierarchy are one.
 func (s *system) places(wanted []string) ([]place, error) {
 	all, err := s.hierarchies()
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *system) places(wanted []string) ([]place, error) {
 			continue
 		}
 		if why := s.refuses(&all[i]); why != "" {
-			return nil, &AbsentError{Controller: c, Why: why, hint: hintV1}
+			return nil, &UnavailableError{Controller: c, Reason: why, hint: hintV1}
 		}
 		if j := slices.IndexFunc(out, func(p place) bool { return p.dir == all[i].own }); j >= 0 {
 			out[j].controllers = append(out[j].controllers, c)
@@ -67,7 +67,7 @@ func (s *system) places(wanted []string) ([]place, error) {
 	}
 	i := slices.IndexFunc(all, func(h hierarchy) bool { return h.version == 2 })
 	if i < 0 {
-		return nil, &AbsentError{Controller: unified[0], Why: "no hierarchy with it is mounted", hint: hintNone}
+		return nil, &UnavailableError{Controller: unified[0], Reason: "no hierarchy with it is mounted", hint: hintNone}
 	}
 	p, err := s.unified(&all[i], unified)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *system) unified(h *hierarchy, wanted []string) (place, error) {
 func (s *system) nearest(h *hierarchy, wanted []string) (place, bool) {
 	var able *place
 	for _, dir := range upwards(h) {
-		switch p, ok := s.gives(dir, wanted); {
+		switch p, ok := s.hasControllers(dir, wanted); {
 		case ok && len(p.enable) == 0:
 			return p, true
 		case ok && able == nil:
@@ -152,21 +152,21 @@ func upwards(h *hierarchy) []string {
 	return out
 }
 
-// gives says whether groups in a folder have the controllers, or can be given
+// hasControllers says whether groups in a folder have the controllers, or can be given
 // them. A group with processes cannot give any, unless it is the root of all. To
 // move a process from ours to one below dir takes rights to dir's list, too.
-func (s *system) gives(dir string, wanted []string) (place, bool) {
+func (s *system) hasControllers(dir string, wanted []string) (place, bool) {
 	p := place{version: 2, dir: dir, controllers: wanted}
-	kind := s.words(dir, "cgroup.type")
+	kind := s.readWords(dir, "cgroup.type")
 	top := len(kind) == 0
 	if !top && kind[0] != "domain" || !s.writable(s.root+dir) || !s.writable(s.root+path.Join(dir, "cgroup.procs")) {
 		return p, false
 	}
-	there, given := s.words(dir, "cgroup.controllers"), s.words(dir, "cgroup.subtree_control")
+	there, given := s.readWords(dir, "cgroup.controllers"), s.readWords(dir, "cgroup.subtree_control")
 	for _, c := range wanted {
 		switch {
 		case slices.Contains(given, c):
-		case slices.Contains(there, c) && (top || len(s.words(dir, "cgroup.procs")) == 0) &&
+		case slices.Contains(there, c) && (top || len(s.readWords(dir, "cgroup.procs")) == 0) &&
 			s.writable(s.root+path.Join(dir, "cgroup.subtree_control")):
 			p.enable = append(p.enable, c)
 		default:
@@ -176,8 +176,8 @@ func (s *system) gives(dir string, wanted []string) (place, bool) {
 	return p, true
 }
 
-// words reads a file of a group; what cannot be read has none.
-func (s *system) words(dir, name string) []string {
+// readWords reads a file of a group; what cannot be read has none.
+func (s *system) readWords(dir, name string) []string {
 	b, err := os.ReadFile(s.root + path.Join(dir, name))
 	if err != nil {
 		return nil
@@ -185,18 +185,18 @@ func (s *system) words(dir, name string) []string {
 	return strings.Fields(string(b))
 }
 
-func (s *system) explain(h *hierarchy, controller string) *AbsentError {
-	e := &AbsentError{Controller: controller, hint: hintV2}
+func (s *system) explain(h *hierarchy, controller string) *UnavailableError {
+	e := &UnavailableError{Controller: controller, hint: hintV2}
 	dirs := upwards(h)
 	switch {
 	case h.own == "":
-		e.Why, e.hint = h.mount+" does not show the group that this process is in", hintNone
-	case !slices.Contains(s.words(h.mount, "cgroup.controllers"), controller):
-		e.Why, e.hint = h.mount+" does not have the controller", hintNone
+		e.Reason, e.hint = h.mount+" does not show the group that this process is in", hintNone
+	case !slices.Contains(s.readWords(h.mount, "cgroup.controllers"), controller):
+		e.Reason, e.hint = h.mount+" does not have the controller", hintNone
 	case !slices.ContainsFunc(dirs, func(d string) bool { return s.writable(s.root + d) }):
-		e.Why = h.own + " and what it is in may not be written"
+		e.Reason = h.own + " and what it is in may not be written"
 	default:
-		e.Why = "no group from " + h.own + " upwards that may be written can give the controller to another"
+		e.Reason = "no group from " + h.own + " upwards that may be written can give the controller to another"
 	}
 	return e
 }

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // These tests start this program again as another owner of groups.
@@ -190,7 +190,7 @@ func TestManyOpen(t *testing.T) {
 // user has a copy of this program that it can execute.
 func user(t *testing.T) (program string, who *syscall.Credential) {
 	t.Helper()
-	missing.Root(t, "becoming another user")
+	testneed.Root(t, "becoming another user")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func user(t *testing.T) (program string, who *syscall.Credential) {
 // TestUser: a user has no groups, until somebody gives one.
 func TestUser(t *testing.T) {
 	program, who := user(t)
-	if o := newOwner(t, program, who); !strings.Contains(o.failed, ErrAbsent.Error()) {
+	if o := newOwner(t, program, who); !strings.Contains(o.failed, ErrUnavailable.Error()) {
 		t.Fatalf("made %q, error %q", o.folders, o.failed)
 	}
 	g := open(t, Limits{Memory: 256 << 20, Processes: 100, CPUs: 2})
@@ -232,7 +232,7 @@ func TestUser(t *testing.T) {
 	// A shell of the user's, in the group: the owner starts there.
 	script := `exec setpriv --reuid 12345 --regid 12345 --clear-groups "$0"`
 	if _, err := exec.LookPath("setpriv"); err != nil {
-		missing.Skip(t, "no setpriv on the PATH: apt-get install util-linux makes this run")
+		testneed.Need(t, "no setpriv on the PATH: apt-get install util-linux makes this run")
 	}
 	cmd := inside(t, g, script)
 	cmd.Args = append(cmd.Args, program)

@@ -31,19 +31,19 @@ func (c *client) admit(t target) *Refusal {
 			return c.refuse(ruling.why)
 		}
 	}
-	if ruling.wild == "" {
+	if ruling.wildcard == "" {
 		return nil
 	}
 	fresh, ok := c.p.names.note(t.host.Name, time.Now())
 	if !ok {
 		return c.refuse(Refusal{
-			Host: t.host.String(), Port: t.port, Layer: -1, Setting: SettingAllowed, Entry: ruling.wild,
-			Reason: fmt.Sprintf("more than %d different names under %q in a minute", c.p.names.limit, ruling.wild),
+			Host: t.host.String(), Port: t.port, Layer: -1, Setting: SettingAllowed, Entry: ruling.wildcard,
+			Reason: fmt.Sprintf("more than %d different names under %q in a minute", c.p.names.limit, ruling.wildcard),
 			Hint:   "wait a minute, or list the names themselves",
 		})
 	}
 	if fresh {
-		c.p.o.Log.Info("sandbox: a name under a wildcard", "command", c.s.ID, "host", t.host.String(), "entry", ruling.wild)
+		c.p.o.Log.Info("sandbox: a name under a wildcard", "command", c.s.ID, "host", t.host.String(), "entry", ruling.wildcard)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (c *client) askName(t target, why *Refusal) (bool, string) {
 	if c.s.allowed(t.String()) {
 		return true, ""
 	}
-	address := c.ahead(t)
+	address := c.privateAddress(t)
 	ok, not := c.ask(t, address)
 	switch {
 	case address == "":
@@ -94,8 +94,8 @@ func (c *client) ask(t target, address string) (bool, string) {
 	})
 }
 
-// names are the different names under wildcards of the last minute.
-type names struct {
+// wildcardNames are the different names under wildcards of the last minute.
+type wildcardNames struct {
 	limit int
 
 	mu   sync.Mutex
@@ -103,7 +103,7 @@ type names struct {
 }
 
 // note counts a name. One that was seen within the minute costs nothing.
-func (n *names) note(name string, now time.Time) (fresh, ok bool) {
+func (n *wildcardNames) note(name string, now time.Time) (fresh, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.seen == nil {

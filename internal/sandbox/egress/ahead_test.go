@@ -20,7 +20,7 @@ func TestOneQuestionAboutANameAndItsPrivateAddress(t *testing.T) {
 	n.name("npm.known.org", "10.0.0.1")
 	n.name("npm.other.org", "10.0.0.1")
 	var asked []string
-	o := &Options{Known: func() []string { return []string{"npm.known.org"} }, Ask: func(_ context.Context, host string, _ int, address string) (bool, error) {
+	o := &Options{KnownHosts: func() []string { return []string{"npm.known.org"} }, Ask: func(_ context.Context, host string, _ int, address string) (bool, error) {
 		asked = append(asked, fmt.Sprint(host, " ", address))
 		return host != "refused.test", nil
 	}}

@@ -18,7 +18,7 @@ import (
 )
 
 // onlyAllowed fails when anything but the allowed host was connected to.
-func (n *internet) onlyAllowed(what string) {
+func (n *fakeNetwork) onlyAllowed(what string) {
 	n.t.Helper()
 	_, dials := n.seen()
 	for _, d := range dials {

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // BenchmarkSandboxDownload compares what curl in a sandbox downloads over the
@@ -24,7 +24,7 @@ import (
 func BenchmarkSandboxDownload(b *testing.B) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		missing.Skip(b, "no curl on the PATH: apt-get install curl makes this run")
+		testneed.Need(b, "no curl on the PATH: apt-get install curl makes this run")
 	}
 	n := newInternet(b)
 	server := serveBytes(b)
@@ -62,10 +62,10 @@ func BenchmarkSandboxDownload(b *testing.B) {
 
 // inJail returns what runs a command whose only network is the proxy, and returns
 // its output.
-func inJail(t testing.TB, n *internet) func(args ...string) string {
+func inJail(t testing.TB, n *fakeNetwork) func(args ...string) string {
 	t.Helper()
 	if err := kernel.Namespaces(); err != nil {
-		missing.Skip(t, "no namespaces here: %v", err)
+		testneed.Need(t, "no namespaces here: %v", err)
 	}
 	rules, err := Compile(allow("allowed.test"))
 	if err != nil {
@@ -109,7 +109,7 @@ func inJail(t testing.TB, n *internet) func(args ...string) string {
 func TestInsideSandbox(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		missing.Skip(t, "no curl on the PATH: apt-get install curl makes this run")
+		testneed.Need(t, "no curl on the PATH: apt-get install curl makes this run")
 	}
 	n := newInternet(t)
 	plain, _ := n.web(http.HandlerFunc(echo))

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // program runs a program that others wrote, with a home of its own.
@@ -22,7 +22,7 @@ func program(t *testing.T, dir, name string, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		missing.Skip(t, "no %s on the PATH: apt-get install %s makes this run", name, name)
+		testneed.Need(t, "no %s on the PATH: apt-get install %s makes this run", name, name)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Dir = dir

@@ -40,8 +40,8 @@ func (e *dialError) timeout() bool {
 
 // dial connects to a target that was admitted, until the client is gone. forward
 // says that plain HTTP requests follow, which an HTTP upstream takes as they are.
-func (c *client) dial(t target, forward bool) (*end, *dialError) {
-	var e *end
+func (c *client) dial(t target, forward bool) (*bufferedConn, *dialError) {
+	var e *bufferedConn
 	var addrs []netip.Addr
 	kind, port := c.upstream()
 	if kind == upstreamNone {
@@ -128,8 +128,8 @@ func (c *client) addresses(h Host) ([]netip.Addr, error) {
 	return list, err
 }
 
-// nextAfter is how long one address is waited for before the next one is tried too.
-const nextAfter = 250 * time.Millisecond
+// attemptDelay is how long one address is waited for before the next one is tried too.
+const attemptDelay = 250 * time.Millisecond
 
 // race connects to the first address that answers.
 func (p *Proxy) race(ctx context.Context, addrs []netip.Addr, port int) (net.Conn, error) {
@@ -151,7 +151,7 @@ func (p *Proxy) race(ctx context.Context, addrs []netip.Addr, port int) (net.Con
 		}()
 	}
 	try()
-	timer := time.NewTicker(nextAfter)
+	timer := time.NewTicker(attemptDelay)
 	defer timer.Stop()
 	for running > 0 {
 		select {

@@ -19,10 +19,10 @@ type entry struct {
 type entryKind int
 
 const (
-	everyName entryKind = iota // "*"
-	below                      // "*.example.com": what is below, at any depth
-	oneName                    // "api.example.com"
-	addresses                  // "127.0.0.1", "10.0.0.0/8"
+	anyHost    entryKind = iota // "*"
+	subdomains                  // "*.example.com": what is below, at any depth
+	oneName                     // "api.example.com"
+	addresses                   // "127.0.0.1", "10.0.0.0/8"
 )
 
 // entryError is an entry that cannot be read, with what to write in its place.
@@ -51,10 +51,10 @@ func Match(text, host string, port int) bool {
 	if wrong != nil || err != nil {
 		return false
 	}
-	return slices.ContainsFunc(list, func(e entry) bool { return e.covers(h) && (port == 0 || e.opens(port)) })
+	return slices.ContainsFunc(list, func(e entry) bool { return e.matchesHost(h) && (port == 0 || e.allowsPort(port)) })
 }
 
-const wholeHint = `write the host, and a port if only one is meant: "api.example.com", "*.example.com:443", "10.0.0.0/8"`
+const hintWholeName = `write the host, and a port if only one is meant: "api.example.com", "*.example.com:443", "10.0.0.0/8"`
 
 func parseEntry(text string) (entry, *entryError) {
 	e := entry{text: text}
@@ -62,7 +62,7 @@ func parseEntry(text string) (entry, *entryError) {
 	case text == "":
 		return e, &entryError{`"" is empty`, `take it out; "*" is every host`}
 	case strings.Contains(text, "://") || strings.ContainsAny(text, "@?# \t\r\n"):
-		return e, &entryError{fmt.Sprintf("%q is more than a host", text), wholeHint}
+		return e, &entryError{fmt.Sprintf("%q is more than a host", text), hintWholeName}
 	}
 	host, port, err := cutPort(text)
 	if err != nil {
@@ -90,7 +90,7 @@ func parseEntry(text string) (entry, *entryError) {
 	case h.IsAddr():
 		e.kind, e.prefix = addresses, netip.PrefixFrom(h.Addr, h.Addr.BitLen())
 	case wild:
-		e.kind, e.name = below, "."+h.Name
+		e.kind, e.name = subdomains, "."+h.Name
 	default:
 		e.kind, e.name = oneName, h.Name
 	}
@@ -103,7 +103,7 @@ func entryHint(name string) string {
 			return "write the name in punycode: xn--…"
 		}
 	}
-	return wholeHint
+	return hintWholeName
 }
 
 // cutPort takes the port off an entry. Brackets around an IPv6 address are needed
@@ -132,7 +132,7 @@ func parsePrefix(e entry, text string) (entry, *entryError) {
 	p, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		return e, &entryError{fmt.Sprintf("%q is not a range of addresses", e.text), wholeHint}
+		return e, &entryError{fmt.Sprintf("%q is not a range of addresses", e.text), hintWholeName}
 	case p.Addr().Is4In6():
 		return e, &entryError{fmt.Sprintf("%q is a range of IPv4 in disguise", e.text), "write it as IPv4: 10.0.0.0/8"}
 	case p.Masked() != p:
@@ -142,12 +142,12 @@ func parsePrefix(e entry, text string) (entry, *entryError) {
 	return e, nil
 }
 
-// covers says whether the entry is about a host, whatever the port.
-func (e *entry) covers(h Host) bool {
+// matchesHost says whether the entry is about a host, whatever the port.
+func (e *entry) matchesHost(h Host) bool {
 	switch e.kind {
-	case everyName:
+	case anyHost:
 		return !h.IsAddr()
-	case below:
+	case subdomains:
 		return !h.IsAddr() && strings.HasSuffix(h.Name, e.name)
 	case oneName:
 		return !h.IsAddr() && h.Name == e.name
@@ -155,15 +155,15 @@ func (e *entry) covers(h Host) bool {
 	return h.IsAddr() && e.prefix.Contains(h.Addr)
 }
 
-// opens says whether an entry of an allow list is for a port. One without a port
+// allowsPort says whether an entry of an allow list is for a port. One without a port
 // is for the web: 80, 443 and what is not reserved.
-func (e *entry) opens(port int) bool {
+func (e *entry) allowsPort(port int) bool {
 	if e.port != 0 {
 		return e.port == port
 	}
 	return port == 80 || port == 443 || port >= 1024
 }
 
-// closes says whether an entry of a deny list is for a port: without one it is for
+// deniesPort says whether an entry of a deny list is for a port: without one it is for
 // all.
-func (e *entry) closes(port int) bool { return e.port == 0 || e.port == port }
+func (e *entry) deniesPort(port int) bool { return e.port == 0 || e.port == port }

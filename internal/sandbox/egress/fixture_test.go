@@ -21,9 +21,9 @@ import (
 	pipe "github.com/holdfast-dev/holdfast/internal/listen"
 )
 
-// internet is what the proxy of a test can reach: names with addresses, and
+// fakeNetwork is what the proxy of a test can reach: names with addresses, and
 // addresses that lead to listeners of the test.
-type internet struct {
+type fakeNetwork struct {
 	t testing.TB
 
 	mu      sync.Mutex
@@ -34,19 +34,19 @@ type internet struct {
 	dials   []string
 }
 
-func newInternet(t testing.TB) *internet {
-	return &internet{t: t, names: map[string][]netip.Addr{}, routes: map[string]string{}}
+func newInternet(t testing.TB) *fakeNetwork {
+	return &fakeNetwork{t: t, names: map[string][]netip.Addr{}, routes: map[string]string{}}
 }
 
 // newInside is an internet without sockets, for a bubble of time.
-func newInside(t testing.TB) *internet {
+func newInside(t testing.TB) *fakeNetwork {
 	n := newInternet(t)
 	n.pipes = map[string]*pipe.Pipe{}
 	return n
 }
 
 // listen returns a listener of the test, and its address for open.
-func (n *internet) listen() (net.Listener, string) {
+func (n *fakeNetwork) listen() (net.Listener, string) {
 	if n.pipes == nil {
 		l := listen(n.t)
 		return l, l.Addr().String()
@@ -59,7 +59,7 @@ func (n *internet) listen() (net.Listener, string) {
 	return l, address
 }
 
-func (n *internet) open(ctx context.Context, network, address string) (net.Conn, error) {
+func (n *fakeNetwork) open(ctx context.Context, network, address string) (net.Conn, error) {
 	n.mu.Lock()
 	l := n.pipes[address]
 	n.mu.Unlock()
@@ -75,7 +75,7 @@ const (
 	evilIP    = "93.184.216.66"
 )
 
-func (n *internet) name(host string, addrs ...string) {
+func (n *fakeNetwork) name(host string, addrs ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.names[host] = nil
@@ -84,13 +84,13 @@ func (n *internet) name(host string, addrs ...string) {
 	}
 }
 
-func (n *internet) route(from, to string) {
+func (n *fakeNetwork) route(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.routes[from] = to
 }
 
-func (n *internet) resolve(_ context.Context, host string) ([]netip.Addr, error) {
+func (n *fakeNetwork) resolve(_ context.Context, host string) ([]netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lookups = append(n.lookups, host)
@@ -101,7 +101,7 @@ func (n *internet) resolve(_ context.Context, host string) ([]netip.Addr, error)
 	return slices.Clone(addrs), nil
 }
 
-func (n *internet) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (n *fakeNetwork) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	n.mu.Lock()
 	n.dials = append(n.dials, address)
 	to, ok := n.routes[address]
@@ -116,14 +116,14 @@ func (n *internet) dial(ctx context.Context, network, address string) (net.Conn,
 	return n.open(ctx, network, to)
 }
 
-func (n *internet) seen() (lookups, dials []string) {
+func (n *fakeNetwork) seen() (lookups, dials []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.lookups), slices.Clone(n.dials)
 }
 
 // web starts servers of allowed.test and evil.test, with HTTP and TLS.
-func (n *internet) web(h http.Handler) (*httptest.Server, *httptest.Server) {
+func (n *fakeNetwork) web(h http.Handler) (*httptest.Server, *httptest.Server) {
 	plain, secure := httptest.NewServer(h), httptest.NewUnstartedServer(h)
 	secure.EnableHTTP2 = true
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -142,13 +142,13 @@ func (n *internet) web(h http.Handler) (*httptest.Server, *httptest.Server) {
 // running is a proxy that serves one session.
 type running struct {
 	*Session
-	n    *internet
+	n    *fakeNetwork
 	addr string
 	log  *logBuffer
 	stop func() // waits for Serve
 }
 
-func (n *internet) proxy(o *Options, layers ...Layer) *running {
+func (n *fakeNetwork) proxy(o *Options, layers ...Layer) *running {
 	n.t.Helper()
 	rules, err := Compile(layers...)
 	if err != nil {

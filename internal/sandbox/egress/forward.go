@@ -30,7 +30,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 			c.answerDial(t, wrong)
 			return false
 		}
-		c.up, c.upTo = up, t
+		c.up, c.upstreamTarget = up, t
 		sent = c.send(req, up)
 		resp, err = c.receive(req, up) //nolint:bodyclose // as above
 	}
@@ -51,7 +51,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 	}
 	if !c.finish(sent) || !keepClient {
 		c.dropUpstream()
-		c.linger()
+		c.drainAfterError()
 		return false
 	}
 	return true
@@ -72,7 +72,7 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 		req.Header["User-Agent"] = []string{""} // so that none is made up
 	}
 	if _, there := req.Header["Expect"]; there && req.Body != http.NoBody {
-		req.Body = &expecting{ReadCloser: req.Body, w: c}
+		req.Body = &continueReader{ReadCloser: req.Body, w: c}
 	}
 	req.Header.Del("Expect")
 	authority := t.String()
@@ -85,22 +85,22 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 	req.Host, req.RequestURI, req.Close = authority, "", false
 }
 
-// expecting tells the client to send its body when somebody reads it before there
+// continueReader tells the client to send its body when somebody reads it before there
 // is an answer.
-type expecting struct {
+type continueReader struct {
 	io.ReadCloser
 	w    io.Writer
 	told sync.Once
 }
 
-func (e *expecting) Read(b []byte) (int, error) {
+func (e *continueReader) Read(b []byte) (int, error) {
 	e.told.Do(func() { _, _ = io.WriteString(e.w, "HTTP/1.1 100 Continue\r\n\r\n") })
 	return e.ReadCloser.Read(b)
 }
 
 // answered keeps the client from being told in the middle of an answer.
 func answered(req *http.Request) {
-	if e, ok := req.Body.(*expecting); ok {
+	if e, ok := req.Body.(*continueReader); ok {
 		e.told.Do(func() {})
 	}
 }
@@ -115,15 +115,15 @@ func isIdempotent(method string) bool {
 
 // connectFor returns a connection to a target: the last request's if it was to
 // the same one.
-func (c *client) connectFor(t target) (up *end, fresh bool, wrong *dialError) {
-	if c.up != nil && c.upTo == t {
+func (c *client) connectFor(t target) (up *bufferedConn, fresh bool, wrong *dialError) {
+	if c.up != nil && c.upstreamTarget == t {
 		return c.up, false, nil
 	}
 	c.dropUpstream()
 	if up, wrong = c.dial(t, true); wrong != nil {
 		return nil, true, wrong
 	}
-	c.up, c.upTo = up, t
+	c.up, c.upstreamTarget = up, t
 	return up, true, nil
 }
 
@@ -135,7 +135,7 @@ func (c *client) dropUpstream() {
 }
 
 // send writes a request while its answer may already come.
-func (c *client) send(req *http.Request, up *end) <-chan error {
+func (c *client) send(req *http.Request, up *bufferedConn) <-chan error {
 	done := make(chan error, 1)
 	write := func() {
 		w := bufio.NewWriter(up)
@@ -156,7 +156,7 @@ func (c *client) send(req *http.Request, up *end) <-chan error {
 // finish waits until the request is written. When the client goes on sending what
 // was answered already, it is stopped after a while.
 func (c *client) finish(sent <-chan error) bool {
-	wait := time.NewTimer(lingerTime)
+	wait := time.NewTimer(drainTimeout)
 	defer wait.Stop()
 	select {
 	case err := <-sent:
@@ -166,7 +166,7 @@ func (c *client) finish(sent <-chan error) bool {
 	c.dropUpstream()
 	_ = c.SetReadDeadline(time.Unix(1, 0))
 	<-sent //nolint:errcheck // it was stopped
-	c.unbound()
+	c.noDeadline()
 	return false
 }
 
@@ -174,7 +174,7 @@ func (c *client) finish(sent <-chan error) bool {
 const maxInterim = 16
 
 // receive reads the head of the answer. Interim ones are passed on.
-func (c *client) receive(req *http.Request, up *end) (*http.Response, error) {
+func (c *client) receive(req *http.Request, up *bufferedConn) (*http.Response, error) {
 	for range maxInterim {
 		if _, err := peekHead(up.r); err != nil {
 			return nil, err
@@ -207,7 +207,7 @@ func (c *client) writeHead(resp *http.Response, lines ...string) error {
 }
 
 // switchProtocols hands the connection over to WebSocket.
-func (c *client) switchProtocols(resp *http.Response, up *end, asked bool) {
+func (c *client) switchProtocols(resp *http.Response, up *bufferedConn, asked bool) {
 	if !asked || !wantsWebSocket(resp.Header) {
 		c.answer(http.StatusBadGateway, "", "the server changed to a protocol that nobody asked for\n")
 		return
@@ -218,7 +218,7 @@ func (c *client) switchProtocols(resp *http.Response, up *end, asked bool) {
 }
 
 // reply passes an answer back. It says which connections can be used again.
-func (c *client) reply(req *http.Request, resp *http.Response, up *end, last bool) (keepUp, keepClient bool) {
+func (c *client) reply(req *http.Request, resp *http.Response, up *bufferedConn, last bool) (keepUp, keepClient bool) {
 	lines := []string{}
 	if last {
 		lines = append(lines, "Connection: close")
@@ -230,10 +230,10 @@ func (c *client) reply(req *http.Request, resp *http.Response, up *end, last boo
 		return !resp.Close, c.writeHead(resp, lines...) == nil && !last
 	case resp.ContentLength >= 0:
 		resp.Header.Set("Content-Length", fmt.Sprint(resp.ContentLength))
-		ok := c.writeHead(resp, lines...) == nil && c.pourN(c.Conn, up, resp.ContentLength) == nil
+		ok := c.writeHead(resp, lines...) == nil && c.copyN(c.Conn, up, resp.ContentLength) == nil
 		return ok && !resp.Close, ok && !last
 	case chunked && req.ProtoMinor > 0:
-		ok := c.writeHead(resp, append(lines, "Transfer-Encoding: chunked")...) == nil && c.pourChunks(resp) == nil
+		ok := c.writeHead(resp, append(lines, "Transfer-Encoding: chunked")...) == nil && c.copyChunked(resp) == nil
 		return ok && !resp.Close, ok && !last
 	}
 	if !last {
@@ -245,8 +245,8 @@ func (c *client) reply(req *http.Request, resp *http.Response, up *end, last boo
 	return false, false
 }
 
-// pourChunks copies a body in chunks, each as soon as it is there, and the trailer.
-func (c *client) pourChunks(resp *http.Response) error {
+// copyChunked copies a body in chunks, each as soon as it is there, and the trailer.
+func (c *client) copyChunked(resp *http.Response) error {
 	w := bufio.NewWriterSize(c, bufferSize+16)
 	chunks := flusher{httputil.NewChunkedWriter(w), w}
 	if err := c.p.blocks.stream(chunks, resp.Body, func() {}); err != nil {

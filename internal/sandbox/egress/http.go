@@ -27,7 +27,7 @@ func (c *client) serveHTTP(inside *target) {
 			c.badRequest(err)
 			return
 		}
-		c.unbound()
+		c.noDeadline()
 		if req.Method == http.MethodConnect {
 			c.serveConnect(req, inside)
 			return
@@ -65,7 +65,7 @@ func (c *client) answer(code int, refused, text string) {
 	}
 	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\n%sContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		code, http.StatusText(code), header, len(text), text)
-	c.linger()
+	c.drainAfterError()
 }
 
 func (c *client) answerRefused(f *Refusal) {

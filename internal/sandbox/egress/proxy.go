@@ -19,9 +19,9 @@ type Options struct {
 	// that a name leads to, where that is known ("" otherwise): one answer is about both. It is called once for a
 	// session, host, port and address; an error and no answer in time refuse. Nil: refused.
 	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
-	// Known are names that the person's own configuration has. They may be looked up before anybody has allowed
+	// KnownHosts are names that the person's own configuration has. They may be looked up before anybody has allowed
 	// them: a command did not make them up. Nil: none.
-	Known func() []string
+	KnownHosts func() []string
 	// Log gets each refusal, and each name under a wildcard. Nil: nothing is logged.
 	Log *slog.Logger
 
@@ -55,8 +55,8 @@ type Limits struct {
 type Proxy struct {
 	rules  *Rules
 	o      Options
-	names  names
-	blocks blocks
+	names  wildcardNames
+	blocks bufferPool
 	hosts  func(ctx context.Context, host string) ([]netip.Addr, error) // /etc/hosts; nil: none
 }
 
@@ -141,7 +141,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
 		boundSending(conn)
 		work.Go(func() {
 			defer func() { <-free }()
-			c := &client{end: newEnd(conn), p: p, s: s, serving: ctx, start: work.Go}
+			c := &client{bufferedConn: newEnd(conn), p: p, s: s, serving: ctx, start: work.Go}
 			c.serve(ctx)
 		})
 	}
@@ -165,8 +165,8 @@ func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 // bufferSize bounds the head of a request and of an answer.
 const bufferSize = 32 << 10
 
-// end is one end of a connection, with what was read ahead of it.
-type end struct {
+// bufferedConn is one end of a connection, with what was read ahead of it.
+type bufferedConn struct {
 	net.Conn
 	r        *bufio.Reader
 	stop     func() bool // ends what would close it with the client
@@ -174,18 +174,20 @@ type end struct {
 }
 
 // Close closes the connection.
-func (e *end) Close() error {
+func (e *bufferedConn) Close() error {
 	if e.stop != nil {
 		e.stop()
 	}
 	return e.Conn.Close()
 }
 
-func newEnd(c net.Conn) *end { return &end{Conn: c, r: bufio.NewReaderSize(c, bufferSize)} }
+func newEnd(c net.Conn) *bufferedConn {
+	return &bufferedConn{Conn: c, r: bufio.NewReaderSize(c, bufferSize)}
+}
 
 // client is a connection from the command.
 type client struct {
-	*end
+	*bufferedConn
 	p       *Proxy
 	s       *Session
 	ctx     context.Context // ends with the connection
@@ -193,8 +195,8 @@ type client struct {
 	start   func(func())    // starts what Serve waits for
 	socks   bool
 
-	up   *end // the connection that the last request went over, when it can take the next one
-	upTo target
+	up             *bufferedConn // the connection that the last request went over, when it can take the next one
+	upstreamTarget target
 }
 
 // serve tells the protocols apart by the first byte.
@@ -226,7 +228,7 @@ func (c *client) serve(ctx context.Context) {
 }
 
 // within bounds how long the next reads may take.
-func (e *end) within(d time.Duration) { _ = e.SetReadDeadline(time.Now().Add(d)) }
+func (e *bufferedConn) within(d time.Duration) { _ = e.SetReadDeadline(time.Now().Add(d)) }
 
-// unbound takes the bound away.
-func (e *end) unbound() { _ = e.SetReadDeadline(time.Time{}) }
+// noDeadline takes the bound away.
+func (e *bufferedConn) noDeadline() { _ = e.SetReadDeadline(time.Time{}) }

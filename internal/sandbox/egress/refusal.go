@@ -79,10 +79,10 @@ func outside(h Host, port, layer int, otherPort bool) Refusal {
 	case isLocal(h.Name):
 		f.Reason, add = "no entry names this machine", f.Target()
 	}
-	if !(&entry{}).opens(port) {
+	if !(&entry{}).allowsPort(port) {
 		add = f.Target()
 	}
-	if name := registries.Of(h.Name); name != "" && add == f.Host {
+	if name := registries.RegistryOf(h.Name); name != "" && add == f.Host {
 		add = name
 	}
 	f.allow = []string{add}

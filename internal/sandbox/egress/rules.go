@@ -38,12 +38,12 @@ type EntryError struct {
 	Layer   int
 	Setting string // SettingAllowed or SettingDenied
 	Index   int
-	What    string
+	Detail  string
 
 	hint string
 }
 
-func (e *EntryError) Error() string { return fmt.Sprintf("%s[%d]: %s", e.Setting, e.Index, e.What) }
+func (e *EntryError) Error() string { return fmt.Sprintf("%s[%d]: %s", e.Setting, e.Index, e.Detail) }
 
 // Hint says what to write.
 func (e *EntryError) Hint() string { return e.hint }
@@ -70,7 +70,7 @@ func parseList(layer int, setting string, texts []string) ([]entry, error) {
 	for i, text := range texts {
 		list, wrong := parseEntries(text)
 		if wrong != nil {
-			return nil, &EntryError{Layer: layer, Setting: setting, Index: i, What: wrong.what, hint: wrong.hint}
+			return nil, &EntryError{Layer: layer, Setting: setting, Index: i, Detail: wrong.what, hint: wrong.hint}
 		}
 		out = append(out, list...)
 	}
@@ -88,9 +88,9 @@ const (
 
 // ruling is a verdict with its reason.
 type ruling struct {
-	verdict verdict
-	wild    string  // the wildcard without which it would not be allowed, when it is one like "*.example.com"
-	why     Refusal // of what is not allowed
+	verdict  verdict
+	wildcard string  // the wildcard without which it would not be allowed, when it is one like "*.example.com"
+	why      Refusal // of what is not allowed
 }
 
 // judge looks at a host as it was named, before its addresses are known.
@@ -109,10 +109,10 @@ func (r *Rules) judge(h Host, port int) ruling {
 		l := &r.layers[i]
 		e, covered := l.allows(h, port)
 		switch {
-		case e != nil && e.kind == below:
-			out.wild = e.text
+		case e != nil && e.kind == subdomains:
+			out.wildcard = e.text
 		case e != nil:
-			exact = exact || e.kind != everyName
+			exact = exact || e.kind != anyHost
 		case !l.ask || !isAskable(h):
 			return ruling{why: outside(h, port, i, covered)}
 		case out.verdict == allowed:
@@ -120,7 +120,7 @@ func (r *Rules) judge(h Host, port int) ruling {
 		}
 	}
 	if exact {
-		out.wild = ""
+		out.wildcard = ""
 	}
 	return out
 }
@@ -140,7 +140,7 @@ func isLocal(name string) bool { return name == "localhost" || strings.HasSuffix
 func (l *layer) denies(h Host, port int) *entry {
 	for i := range l.deny {
 		e := &l.deny[i]
-		if e.closes(port) && (e.covers(h) || h.IsAddr() && e.coversForm(h.Addr)) {
+		if e.deniesPort(port) && (e.matchesHost(h) || h.IsAddr() && e.coversForm(h.Addr)) {
 			return e
 		}
 	}
@@ -149,7 +149,7 @@ func (l *layer) denies(h Host, port int) *entry {
 
 // coversForm says whether a deny entry is about an address, or the one inside it.
 func (e *entry) coversForm(a netip.Addr) bool {
-	if e.kind == everyName {
+	if e.kind == anyHost {
 		return true
 	}
 	for _, form := range forms(a) {
@@ -165,11 +165,11 @@ func (e *entry) coversForm(a netip.Addr) bool {
 func (l *layer) allows(h Host, port int) (found *entry, covered bool) {
 	for i := range l.allow {
 		e := &l.allow[i]
-		if !e.covers(h) || isLocal(h.Name) && e.kind != oneName {
+		if !e.matchesHost(h) || isLocal(h.Name) && e.kind != oneName {
 			continue
 		}
 		covered = true
-		if e.opens(port) && (found == nil || e.kind > found.kind) {
+		if e.allowsPort(port) && (found == nil || e.kind > found.kind) {
 			found = e
 		}
 	}
@@ -182,7 +182,7 @@ func (l *layer) allows(h Host, port int) (found *entry, covered bool) {
 func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 	for i := range r.layers {
 		for j := range r.layers[i].deny {
-			if e := &r.layers[i].deny[j]; e.closes(port) && e.coversForm(a) {
+			if e := &r.layers[i].deny[j]; e.deniesPort(port) && e.coversForm(a) {
 				f := denied(h, port, i, e)
 				f.Address, f.Reason = a.String(), fmt.Sprintf("its address %s is denied by %q", a, e.text)
 				return &f
@@ -220,7 +220,7 @@ var azureServices = netip.MustParseAddr("168.63.129.16")
 func (l *layer) lists(h Host, port int, a netip.Addr) bool {
 	for i := range l.allow {
 		e := &l.allow[i]
-		if !e.opens(port) {
+		if !e.allowsPort(port) {
 			continue
 		}
 		if e.kind == addresses && e.prefix.Contains(a) || e.kind == oneName && isLocal(e.name) && e.name == h.Name && a.IsLoopback() {

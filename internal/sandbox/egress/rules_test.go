@@ -172,7 +172,7 @@ func TestJudgeNotesTheWildcard(t *testing.T) {
 		{[]Layer{allow("*")}, ""},
 	} {
 		rules, _ := Compile(tt.layers...)
-		if got := rules.judge(Host{Name: "a.wild.test"}, 443); got.verdict != allowed || got.wild != tt.want {
+		if got := rules.judge(Host{Name: "a.wild.test"}, 443); got.verdict != allowed || got.wildcard != tt.want {
 			t.Errorf("%v: %+v", tt.layers, got)
 		}
 	}

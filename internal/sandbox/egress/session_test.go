@@ -177,7 +177,7 @@ func TestNamesUnderWildcard(t *testing.T) {
 }
 
 func TestNamesAreForgotten(t *testing.T) {
-	n := names{limit: 1}
+	n := wildcardNames{limit: 1}
 	now := time.Unix(1, 0)
 	for _, tt := range []struct {
 		name      string

@@ -36,7 +36,7 @@ func (c *client) serveSOCKS() {
 		_ = c.replySOCKS(code)
 		return
 	}
-	c.unbound()
+	c.noDeadline()
 	if c.admit(t) != nil {
 		_ = c.replySOCKS(socksRefused)
 		return
@@ -134,7 +134,7 @@ func readAddress(r io.Reader, atyp byte) (h Host, raw string, code byte, err err
 func (c *client) replySOCKS(code byte) error {
 	_, err := c.Write([]byte{5, code, 0, atypIPv4, 0, 0, 0, 0, 0, 0})
 	if err == nil && code != socksOK {
-		c.linger()
+		c.drainAfterError()
 	}
 	return err
 }

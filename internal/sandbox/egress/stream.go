@@ -23,11 +23,11 @@ func boundSending(c net.Conn) {
 	}
 }
 
-// blocks are the buffers of connections that much passes through. Others have a
+// bufferPool are the buffers of connections that much passes through. Others have a
 // small one, so that many quiet ones cost little.
-type blocks struct{ pool sync.Pool }
+type bufferPool struct{ pool sync.Pool }
 
-func (b *blocks) take() *[blockSize]byte {
+func (b *bufferPool) take() *[blockSize]byte {
 	if block, ok := b.pool.Get().(*[blockSize]byte); ok {
 		return block
 	}
@@ -36,7 +36,7 @@ func (b *blocks) take() *[blockSize]byte {
 
 // stream copies until src ends, and calls passed after each piece. Src ending is no
 // error.
-func (b *blocks) stream(dst io.Writer, src io.Reader, passed func()) error {
+func (b *bufferPool) stream(dst io.Writer, src io.Reader, passed func()) error {
 	small := make([]byte, bufferSize)
 	buf := small
 	var block *[blockSize]byte
@@ -71,27 +71,27 @@ func (b *blocks) stream(dst io.Writer, src io.Reader, passed func()) error {
 
 // join copies both ways until both are done, or nothing passed for long. The end of
 // one way is passed on, so that the other can go on.
-func (c *client) join(up *end) {
+func (c *client) join(up *bufferedConn) {
 	idle := c.closeWhenIdle(up)
 	defer idle.Stop()
 	passed := func() { idle.Reset(c.p.o.Limits.TunnelTime) }
 	var work sync.WaitGroup
-	work.Go(func() { c.pour(up.Conn, c.end, passed) })
-	c.pour(c.Conn, up, passed)
+	work.Go(func() { c.copyAll(up.Conn, c.bufferedConn, passed) })
+	c.copyAll(c.Conn, up, passed)
 	work.Wait()
 }
 
 // closeWhenIdle closes both ends of a tunnel after its time, unless it is reset.
-func (c *client) closeWhenIdle(up *end) *time.Timer {
+func (c *client) closeWhenIdle(up *bufferedConn) *time.Timer {
 	return time.AfterFunc(c.p.o.Limits.TunnelTime, func() {
 		up.Close()
 		c.Close()
 	})
 }
 
-// pour copies what was read ahead, then the rest. After an error both are closed.
-func (c *client) pour(dst net.Conn, src *end, passed func()) {
-	_, err := src.ahead(dst, src.r.Buffered())
+// copyAll copies what was read ahead, then the rest. After an error both are closed.
+func (c *client) copyAll(dst net.Conn, src *bufferedConn, passed func()) {
+	_, err := src.copyBuffered(dst, src.r.Buffered())
 	if err == nil {
 		err = c.p.blocks.stream(dst, src.Conn, passed)
 	}
@@ -104,9 +104,9 @@ func (c *client) pour(dst net.Conn, src *end, passed func()) {
 	}
 }
 
-// pourN copies n bytes: what was read ahead, then the rest.
-func (c *client) pourN(dst net.Conn, src *end, n int64) error {
-	k, err := src.ahead(dst, int(min(n, int64(src.r.Buffered()))))
+// copyN copies n bytes: what was read ahead, then the rest.
+func (c *client) copyN(dst net.Conn, src *bufferedConn, n int64) error {
+	k, err := src.copyBuffered(dst, int(min(n, int64(src.r.Buffered()))))
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func (c *client) pourN(dst net.Conn, src *end, n int64) error {
 	return err
 }
 
-// ahead passes on n bytes that were read ahead.
-func (e *end) ahead(dst io.Writer, n int) (int, error) {
+// copyBuffered passes on n bytes that were read ahead.
+func (e *bufferedConn) copyBuffered(dst io.Writer, n int) (int, error) {
 	b, _ := e.r.Peek(n)
 	_, err := dst.Write(b)
 	_, _ = e.r.Discard(len(b))

@@ -11,7 +11,7 @@ import (
 
 // tunnel connects the client with a target, once the first bytes are judged. It
 // closes up.
-func (c *client) tunnel(t target, up *end) {
+func (c *client) tunnel(t target, up *bufferedConn) {
 	defer up.Close()
 	if !c.clientSpeaksFirst(up) {
 		c.join(up)
@@ -21,7 +21,7 @@ func (c *client) tunnel(t target, up *end) {
 	first, err := c.r.Peek(1)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			c.unbound()
+			c.noDeadline()
 			c.join(up)
 		}
 		return
@@ -34,10 +34,10 @@ func (c *client) tunnel(t target, up *end) {
 	if err != nil {
 		return
 	}
-	c.unbound()
+	c.noDeadline()
 	switch what {
 	case sniffHTTP:
-		c.up, c.upTo = up, t
+		c.up, c.upstreamTarget = up, t
 		c.serveHTTP(&t)
 	case sniffSSL2:
 		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS inside does not say which host it is for"})
@@ -48,7 +48,7 @@ func (c *client) tunnel(t target, up *end) {
 	}
 }
 
-func (c *client) tunnelTLS(t target, up *end) {
+func (c *client) tunnelTLS(t target, up *bufferedConn) {
 	name, hello, err := readHello(c.r)
 	var refusal *Refusal
 	switch {
@@ -59,10 +59,10 @@ func (c *client) tunnelTLS(t target, up *end) {
 	}
 	if refusal != nil {
 		_, _ = c.Write(alertAccessDenied)
-		c.linger()
+		c.drainAfterError()
 		return
 	}
-	c.unbound()
+	c.noDeadline()
 	if _, err := up.Write(hello); err == nil {
 		c.join(up)
 	}
@@ -70,29 +70,29 @@ func (c *client) tunnelTLS(t target, up *end) {
 
 // clientSpeaksFirst waits for the first byte of either side. A server that speaks
 // first (ssh, mail) is not one whose client names a host.
-func (c *client) clientSpeaksFirst(up *end) bool {
-	c.unbound()
+func (c *client) clientSpeaksFirst(up *bufferedConn) bool {
+	c.noDeadline()
 	idle := c.closeWhenIdle(up)
 	defer idle.Stop()
 	type word struct{ client bool }
 	words := make(chan word, 2)
 	var work sync.WaitGroup
-	listen := func(e *end, w word) {
+	listen := func(e *bufferedConn, w word) {
 		work.Go(func() {
 			_, _ = e.r.Peek(1)
 			words <- w
 		})
 	}
-	listen(c.end, word{true})
+	listen(c.bufferedConn, word{true})
 	listen(up, word{false})
 	first := <-words
 	silent := up
 	if !first.client {
-		silent = c.end
+		silent = c.bufferedConn
 	}
 	_ = silent.SetReadDeadline(time.Unix(1, 0))
 	work.Wait()
-	silent.unbound()
+	silent.noDeadline()
 	return first.client || c.r.Buffered() > 0
 }
 
@@ -156,16 +156,16 @@ func sniffLine(line []byte) (what sniffed, sure bool) {
 	return sniffOther, false
 }
 
-// lingerTime and lingerBytes bound how long a client may still send what nobody
+// drainTimeout and maxDrain bound how long a client may still send what nobody
 // reads, so that it gets the answer before the connection is reset.
 const (
-	lingerTime  = time.Second
-	lingerBytes = 1 << 20
+	drainTimeout = time.Second
+	maxDrain     = 1 << 20
 )
 
-func (c *client) linger() {
+func (c *client) drainAfterError() {
 	if closeWrite(c.Conn) == nil {
-		c.within(lingerTime)
-		_, _ = io.CopyN(io.Discard, c.r, lingerBytes)
+		c.within(drainTimeout)
+		_, _ = io.CopyN(io.Discard, c.r, maxDrain)
 	}
 }

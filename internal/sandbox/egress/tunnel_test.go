@@ -59,10 +59,10 @@ func TestTunnelTLS(t *testing.T) {
 	}
 }
 
-// trickle sends what is written in small pieces, and cuts TLS records apart.
-type trickle struct{ net.Conn }
+// slowWriter sends what is written in small pieces, and cuts TLS records apart.
+type slowWriter struct{ net.Conn }
 
-func (c trickle) Write(b []byte) (int, error) {
+func (c slowWriter) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
 		n := min(len(rest), 40)
 		if _, err := c.Conn.Write(rest[:n]); err != nil {
@@ -77,10 +77,10 @@ func TestHelloInPieces(t *testing.T) {
 	n := newInternet(t)
 	n.web(http.HandlerFunc(echo))
 	r := n.proxy(nil, allow("allowed.test"))
-	if _, err := handshake(trickle{r.tunnel(t, "allowed.test:443")}, "allowed.test"); err != nil {
+	if _, err := handshake(slowWriter{r.tunnel(t, "allowed.test:443")}, "allowed.test"); err != nil {
 		t.Error(err)
 	}
-	if _, err := handshake(trickle{r.tunnel(t, "allowed.test:443")}, "evil.test"); err == nil {
+	if _, err := handshake(slowWriter{r.tunnel(t, "allowed.test:443")}, "evil.test"); err == nil {
 		t.Error("another name passed")
 	}
 }
@@ -228,7 +228,7 @@ func TestTunnelHTTP(t *testing.T) {
 }
 
 // serveRaw answers each connection at an address with f.
-func (n *internet) serveRaw(address string, f func(net.Conn)) {
+func (n *fakeNetwork) serveRaw(address string, f func(net.Conn)) {
 	l, to := n.listen()
 	n.route(address, to)
 	go func() {

@@ -33,7 +33,7 @@ func (c *client) upstream() (upstreamKind, int) {
 }
 
 // dialUpstream connects to a target through an upstream, which gets its name.
-func (p *Proxy) dialUpstream(ctx context.Context, kind upstreamKind, port int, t target, forward bool) (*end, error) {
+func (p *Proxy) dialUpstream(ctx context.Context, kind upstreamKind, port int, t target, forward bool) (*bufferedConn, error) {
 	conn, err := p.o.Dial(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (p *Proxy) dialUpstream(ctx context.Context, kind upstreamKind, port int, t
 	return e, nil
 }
 
-func connectHTTP(e *end, t target) error {
+func connectHTTP(e *bufferedConn, t target) error {
 	if _, err := fmt.Fprintf(e, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", t, t); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func connectHTTP(e *end, t target) error {
 	return nil
 }
 
-func connectSOCKS(e *end, t target) error {
+func connectSOCKS(e *bufferedConn, t target) error {
 	request := []byte{5, 1, 0, 5, 1, 0}
 	switch {
 	case !t.host.IsAddr():

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -17,7 +17,7 @@ import (
 // the shell; it succeeds with nil or status 0.
 type attempt struct {
 	id, what string
-	try      func(*place) error
+	try      func(*outside) error
 	script   string
 
 	root     bool // takes root's power where there is no sandbox: so the control is root's
@@ -67,7 +67,7 @@ func (a *attempt) control(t *testing.T, c caller) {
 		if !isRoot {
 			why := "without a sandbox it takes root"
 			tally.skip(a.id, why)
-			missing.Root(t, a.id)
+			testneed.Root(t, a.id)
 		}
 		c = rootCaller
 	}
@@ -92,7 +92,7 @@ func (a *attempt) sandboxed(t *testing.T, c caller, strict bool) {
 	o := f.run(t, a, false)
 	switch {
 	case o.absent:
-		missing.Skip(t, "the kernel sandbox is not there: %s", o.open)
+		testneed.Need(t, "the kernel sandbox is not there: %s", o.open)
 	case o.killed:
 		t.Errorf("ESCAPED: %s: the supervisor was killed", a.what)
 	case o.open != "" && a.refused:

@@ -28,7 +28,7 @@ func elsewhere() map[string]string {
 func TestCorpusEscapes(t *testing.T) {
 	cases := corpus.Load(t, "escapes.json")
 	handled := map[string]func(*testing.T, corpus.Case){}
-	for id, run := range wholes {
+	for id, run := range endToEnd {
 		handled[id] = func(t *testing.T, c corpus.Case) { stopped(t, c); run(t) }
 	}
 	for _, c := range cases {

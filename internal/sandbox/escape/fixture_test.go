@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -45,7 +45,7 @@ func callers() []caller {
 // program is this program at a place that is visible in sandboxes, which have a
 // /tmp of their own.
 var program = sync.OnceValues(func() (string, error) {
-	under, ok := missing.OutsideTmp()
+	under, ok := testneed.OutsideTmp()
 	if !ok {
 		return "", errors.New("no folder of this user outside of /tmp: set HOME to one")
 	}
@@ -72,7 +72,7 @@ func removeBinary() {
 
 // fixture is what one run attacks.
 type fixture struct {
-	place
+	outside
 
 	caller   caller
 	token    string // nothing inside may print it
@@ -87,7 +87,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, c caller, a *attempt) *fixture {
 	t.Helper()
-	if _, ok := missing.OutsideTmp(); !ok {
+	if _, ok := testneed.OutsideTmp(); !ok {
 		t.Skip("no folder of this user outside of /tmp for the probe: set HOME to one")
 	}
 	bin, err := program()
@@ -101,7 +101,7 @@ func newFixture(t *testing.T, c caller, a *attempt) *fixture {
 	var random [6]byte
 	_, _ = rand.Read(random[:])
 	f := &fixture{caller: c, token: "s3cret-" + hex.EncodeToString(random[:])}
-	f.place = place{
+	f.outside = outside{
 		Base: base, WS: base + "/ws", Out: base + "/outside", Secret: base + "/secret", Home: base + "/home",
 		State: base + "/state", Bin: bin, Marker: "holdfast-" + hex.EncodeToString(random[:]),
 	}
@@ -259,7 +259,7 @@ func (f *fixture) run(t *testing.T, a *attempt, plain bool) *outcome {
 	if a.tty || a.terminal {
 		f.openTerminal(t)
 	}
-	f.write(t, "place.json", f.place)
+	f.write(t, "place.json", f.outside)
 	f.write(t, "order.json", f.box)
 	f.before = f.snapshot()
 

@@ -24,8 +24,8 @@ const (
 // errBroken: the probe did not get to its attempt.
 var errBroken = errors.New("broken")
 
-// place is what a probe knows of the outside: where things are, but no secret.
-type place struct {
+// outside is what a probe knows of the outside: where things are, but no secret.
+type outside struct {
 	Base, WS, Out, Secret, Home, State, Bin string
 
 	Address                  string // of an interface of the host
@@ -74,17 +74,17 @@ func probe(id string, args []string) int {
 	}
 }
 
-func readPlace(base string) (*place, error) {
+func readPlace(base string) (*outside, error) {
 	b, err := os.ReadFile(filepath.Join(base, "place.json"))
 	if err != nil {
 		return nil, err
 	}
-	p := &place{}
+	p := &outside{}
 	return p, json.Unmarshal(b, p)
 }
 
 // shell becomes a shell that runs a script; the places are in its environment.
-func (p *place) shell(script string) int {
+func (p *outside) shell(script string) int {
 	env := append(os.Environ(),
 		"WS="+p.WS, "OUT="+p.Out, "SECRET="+p.Secret, "REALHOME="+p.Home, "STATE="+p.State, "BIN="+p.Bin, "BASE="+p.Base,
 		"VICTIM="+strconv.Itoa(p.Victim), "PORT="+strconv.Itoa(p.Port), "MARKER="+p.Marker, "PTS="+p.Pts)
@@ -115,7 +115,7 @@ func appears(name string, limit time.Duration) bool {
 }
 
 // ready tells the host that the probe waits, and waits until it may go on.
-func (p *place) ready() error {
+func (p *outside) ready() error {
 	if err := os.WriteFile(p.WS+"/ready", nil, 0o666); err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}

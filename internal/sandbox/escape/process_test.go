@@ -26,12 +26,12 @@ const killParent = `kill -%s $PPID; n=0; while [ -d /proc/$PPID ] && [ $n -lt 30
 // processes try to touch processes outside, to outlive the command, or to gain power.
 var processes = []attempt{
 	{id: "P02", what: "kill the supervisor", script: fmt.Sprintf(killParent, "9")},
-	{id: "P04", what: "change another process's limits", try: func(p *place) error {
+	{id: "P04", what: "change another process's limits", try: func(p *outside) error {
 		return unix.Prlimit(p.Victim, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}, nil)
 	}},
 	{id: "P09", what: "leave a program that runs as its owner", script: `cp /bin/sh "$WS/sbash" && chmod u+s "$WS/sbash" && [ -u "$WS/sbash" ]`},
 	{id: "P10", what: "have any capability", root: true, inner: true, script: `grep -E 'Cap(Eff|Prm|Inh|Amb):' /proc/self/status | grep -qv 0000000000000000`},
-	{id: "P13", what: "make a user namespace with clone3", inner: true, try: func(*place) error { return clone3(unix.CLONE_NEWUSER, 0) }},
+	{id: "P13", what: "make a user namespace with clone3", inner: true, try: func(*outside) error { return clone3(unix.CLONE_NEWUSER, 0) }},
 	{id: "P25", what: "outlive the command", private: true, script: `setsid sh -c 'while [ ! -e "$WS/go" ]; do sleep 0.02; done; echo x >"$WS/survivor"' >/dev/null 2>&1 </dev/null &`, after: survivor},
 	{id: "P37", what: "leave a dump of memory", script: `cd "$WS"; ulimit -c unlimited; sh -c 'kill -SEGV $$'; ls core*`, absent: noCore},
 	{
@@ -63,27 +63,27 @@ var processes = []attempt{
 	{id: "K01", what: "end the parent politely", script: fmt.Sprintf(killParent, "TERM")},
 	{id: "K02", what: "kill the caller's process group", script: `kill -9 0`},
 	{id: "K03", what: "kill another process", script: `kill -9 "$VICTIM"`},
-	{id: "K04", what: "stop another process with a descriptor of it", try: func(p *place) error {
+	{id: "K04", what: "stop another process with a descriptor of it", try: func(p *outside) error {
 		fd, err := unix.PidfdOpen(p.Victim, 0)
 		if err != nil {
 			return err
 		}
 		return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 	}},
-	{id: "K05", what: "make another process slower", try: func(p *place) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Victim, 10) }},
-	{id: "K06", what: "make another process wait for its disk", try: func(p *place) error {
+	{id: "K05", what: "make another process slower", try: func(p *outside) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Victim, 10) }},
+	{id: "K06", what: "make another process wait for its disk", try: func(p *outside) error {
 		return call(unix.SYS_IOPRIO_SET, 1, uintptr(p.Victim), 3<<13)
 	}},
-	{id: "K07", what: "keep another process on one processor", absent: oneProcessor, try: func(p *place) error {
+	{id: "K07", what: "keep another process on one processor", absent: oneProcessor, try: func(p *outside) error {
 		var one unix.CPUSet
 		one.Set(0)
 		return unix.SchedSetaffinity(p.Victim, &one)
 	}},
-	{id: "K08", what: "write into the memory of the parent", inner: true, try: func(*place) error {
+	{id: "K08", what: "write into the memory of the parent", inner: true, try: func(*outside) error {
 		return writeMemory(os.Getppid())
 	}},
-	{id: "K09", what: "trace the parent", inner: true, try: func(*place) error { return traced(os.Getppid()) }},
-	{id: "K10", what: "change limits of the parent", private: true, try: func(*place) error {
+	{id: "K09", what: "trace the parent", inner: true, try: func(*outside) error { return traced(os.Getppid()) }},
+	{id: "K10", what: "change limits of the parent", private: true, try: func(*outside) error {
 		var now unix.Rlimit
 		if err := unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, nil, &now); err != nil {
 			return err
@@ -93,23 +93,23 @@ var processes = []attempt{
 	}},
 	{id: "K11", what: "make a user namespace with unshare", script: `unshare -U true`, inner: true, absent: lacks("unshare")},
 	{id: "K12", what: "make a mount namespace and remove what hides", root: true, apart: true, script: `unshare -m sh -c 'umount -l "$SECRET"; cat "$SECRET/key"'`},
-	{id: "K13", what: "enter the namespaces of the parent", root: true, inner: true, try: func(*place) error {
+	{id: "K13", what: "enter the namespaces of the parent", root: true, inner: true, try: func(*outside) error {
 		return enter(fmt.Sprintf("/proc/%d/ns/uts", os.Getppid()), unix.CLONE_NEWUTS)
 	}},
-	{id: "K14", what: "make a user namespace with clone", inner: true, try: func(*place) error {
+	{id: "K14", what: "make a user namespace with clone", inner: true, try: func(*outside) error {
 		return inChild(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD))
 	}},
-	{id: "K15", what: "make a user namespace with upper bits in the flags", inner: true, try: func(*place) error {
+	{id: "K15", what: "make a user namespace with upper bits in the flags", inner: true, try: func(*outside) error {
 		return inChild(unix.SYS_CLONE, 1<<32|unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD))
 	}},
-	{id: "K16", what: "start in another control group (CLONE_INTO_CGROUP)", root: true, inner: true, absent: noUnified, try: func(*place) error {
+	{id: "K16", what: "start in another control group (CLONE_INTO_CGROUP)", root: true, inner: true, absent: noUnified, try: func(*outside) error {
 		fd, err := openOneOf("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 		if err != nil {
 			return err
 		}
 		return clone3(unix.CLONE_INTO_CGROUP, uint64(fd))
 	}},
-	{id: "K17", what: "enter namespaces by a descriptor of a process", root: true, inner: true, try: func(*place) error {
+	{id: "K17", what: "enter namespaces by a descriptor of a process", root: true, inner: true, try: func(*outside) error {
 		fd, err := unix.PidfdOpen(os.Getppid(), 0)
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ var processes = []attempt{
 		id: "K20", what: "in a namespace of its own, see the host's tree by a fresh mount", settings: nested, absent: lacks("unshare"),
 		script: `mkdir "$WS/m"; unshare -Ur --propagation unchanged -m sh -c 'mount --rbind / "$WS/m"; cat "$WS/m$SECRET/key" || cat "$SECRET/key"'`,
 	},
-	{id: "K21", what: "follow the supervisor's fate with a signal from the kernel (F_SETOWN)", inner: true, try: func(p *place) error {
+	{id: "K21", what: "follow the supervisor's fate with a signal from the kernel (F_SETOWN)", inner: true, try: func(p *outside) error {
 		r, _, err := os.Pipe()
 		if err != nil {
 			return fmt.Errorf("%w: %w", errBroken, err)
@@ -143,7 +143,7 @@ var processes = []attempt{
 
 // limits are bounds of what a command uses.
 var limits = []attempt{
-	{id: "P27", what: "take 1 GiB of memory", inner: true, refused: !isRoot, settings: limited, try: func(*place) error {
+	{id: "P27", what: "take 1 GiB of memory", inner: true, refused: !isRoot, settings: limited, try: func(*outside) error {
 		b, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ var limits = []attempt{
 		}
 		return nil
 	}},
-	{id: "P28", what: "open more files than the limit", inner: true, absent: fewFiles, try: func(*place) error {
+	{id: "P28", what: "open more files than the limit", inner: true, absent: fewFiles, try: func(*outside) error {
 		var l unix.Rlimit
 		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
 			return err
@@ -164,7 +164,7 @@ var limits = []attempt{
 		return nil
 	}},
 	{
-		id: "P29", what: "fill the disk with one file", settings: limited, try: func(p *place) error {
+		id: "P29", what: "fill the disk with one file", settings: limited, try: func(p *outside) error {
 			fd, err := unix.Open(p.WS+"/big", unix.O_CREAT|unix.O_WRONLY, 0o644)
 			if err != nil {
 				return fmt.Errorf("%w: %w", errBroken, err)
@@ -307,7 +307,7 @@ func denied() []attempt {
 		{"D09", `env -i PATH=/usr/bin:/bin sh -c 'exec shred --version'`},
 		{"D10", `find /usr/bin -maxdepth 1 -name shred -exec {} --version \; | grep -q shred`},
 	}
-	list := []attempt{{id: "P34", what: "run a denied program from memory", inner: true, settings: denyShred, try: func(*place) error {
+	list := []attempt{{id: "P34", what: "run a denied program from memory", inner: true, settings: denyShred, try: func(*outside) error {
 		return fromMemory(it, "--version")
 	}}}
 	for _, w := range ways {
@@ -322,7 +322,7 @@ func denyShred(f *fixture) *sandbox.Settings {
 
 // pretend leaves a process, and tells whoever listens on a socket that this one left
 // behind that all is over. Where somebody does, this process goes on, too.
-func pretend(p *place) error {
+func pretend(p *outside) error {
 	c := exec.Command("/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.02; done; echo x >survivor")
 	c.Dir, c.SysProcAttr = p.WS, &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {

@@ -49,7 +49,7 @@ var protects = []attempt{
 		id: "C08", what: "move the folder of a repository below away, and write the hook in the next command",
 		before: `mv "$WS/sub" "$WS/s"`, script: evilHook + `"$WS/s/.git/hooks/post-checkout"`, after: noHook("s/.git/hooks/post-checkout"),
 	},
-	{id: "C09", what: "make a hook by a file without a name", try: func(p *place) error { return nameless(p.WS, p.WS+"/.git/hooks/pre-commit") }},
+	{id: "C09", what: "make a hook by a file without a name", try: func(p *outside) error { return nameless(p.WS, p.WS+"/.git/hooks/pre-commit") }},
 	{id: "C10", what: "exchange the repository for another", script: `mkdir -p "$WS/e/hooks"; ` + evilHook + `"$WS/e/hooks/pre-commit"; "$BIN" probe C10x "$BASE"`},
 	{id: "C11", what: "give the configuration another name and write that", script: `ln "$WS/.git/config" "$WS/c" && echo '[x]' >>"$WS/c"`},
 	{id: "C12", what: "move a file to the name of .mcp.json", script: `echo '{}' >"$WS/m.json" && mv -f "$WS/m.json" "$WS/.mcp.json"`},
@@ -89,7 +89,7 @@ var protects = []attempt{
 	},
 	{
 		id: "C23", what: "make a barred name when another command of the sandbox ends", beside: `true`,
-		try: func(p *place) error {
+		try: func(p *outside) error {
 			if err := p.ready(); err != nil {
 				return err
 			}
@@ -98,7 +98,7 @@ var protects = []attempt{
 	},
 	{
 		id: "C24", what: "make a barred name when another sandbox on the workspace ends", during: otherSandbox,
-		try: func(p *place) error {
+		try: func(p *outside) error {
 			if err := p.ready(); err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ var protects = []attempt{
 			}
 			return ""
 		},
-		try: func(p *place) error {
+		try: func(p *outside) error {
 			if err := p.ready(); err != nil {
 				return err
 			}
@@ -189,7 +189,7 @@ func protectMain(f *fixture) *sandbox.Settings {
 }
 
 // barred makes a name that must not be made.
-func barred(p *place) error {
+func barred(p *outside) error {
 	return anyOf(
 		func() error { return os.WriteFile(p.WS+"/.mcp.json", []byte("{}"), 0o644) },
 		func() error { return os.MkdirAll(p.WS+"/.claude/commands", 0o755) },
@@ -251,6 +251,6 @@ func removePlaceholders(f *fixture, ended <-chan struct{}) {
 }
 
 // exchange is the second half of an attempt that begins as a script.
-var exchange = []attempt{{id: "C10x", try: func(p *place) error {
+var exchange = []attempt{{id: "C10x", try: func(p *outside) error {
 	return unix.Renameat2(unix.AT_FDCWD, p.WS+"/e", unix.AT_FDCWD, p.WS+"/.git", unix.RENAME_EXCHANGE)
 }}}

@@ -28,13 +28,13 @@ var reads = []attempt{
 		},
 	},
 	{id: "R05", what: "read a denied file through /proc/self/root", script: `cat "/proc/self/root$SECRET/key"`},
-	{id: "R09", what: "learn whether a denied file exists", inner: true, try: func(p *place) error {
+	{id: "R09", what: "learn whether a denied file exists", inner: true, try: func(p *outside) error {
 		var st unix.Stat_t
 		return unix.Stat(p.Secret+"/key", &st)
 	}},
 	{id: "R10", what: "find a secret in the environment", script: `env | grep API_KEY`},
 	{id: "R11", what: "read the environments of all processes", script: `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | grep _KEY=`},
-	{id: "R13", what: "read another process's memory", try: func(p *place) error {
+	{id: "R13", what: "read another process's memory", try: func(p *outside) error {
 		mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.Victim))
 		if err != nil {
 			return err
@@ -44,21 +44,21 @@ var reads = []attempt{
 		fmt.Printf("%q\n", b[:n])
 		return err
 	}},
-	{id: "R14", what: "trace another process", inner: true, try: func(p *place) error { return traced(p.Victim) }},
-	{id: "R15", what: "read another process's memory with process_vm_readv", try: func(p *place) error {
+	{id: "R14", what: "trace another process", inner: true, try: func(p *outside) error { return traced(p.Victim) }},
+	{id: "R15", what: "read another process's memory with process_vm_readv", try: func(p *outside) error {
 		b, err := memoryOf(p.Victim, p.VictimEnv, 30)
 		fmt.Printf("%q\n", b)
 		return err
 	}},
 	{
 		id: "R27", what: "read the machine's memory", inner: true, root: true, absent: without("/dev/mem"),
-		try: func(*place) error { return openedOne(unix.O_RDONLY, "/dev/mem", "/dev/port", "/proc/kcore") },
+		try: func(*outside) error { return openedOne(unix.O_RDONLY, "/dev/mem", "/dev/port", "/proc/kcore") },
 	},
 	{
 		id: "R28", what: "read the kernel's log", inner: true, root: true, absent: without("/dev/kmsg"),
-		try: func(*place) error { return openedOne(unix.O_RDONLY|unix.O_NONBLOCK, "/dev/kmsg", "/proc/kmsg") },
+		try: func(*outside) error { return openedOne(unix.O_RDONLY|unix.O_NONBLOCK, "/dev/kmsg", "/proc/kmsg") },
 	},
-	{id: "R43", what: "watch a denied folder", inner: true, try: func(p *place) error {
+	{id: "R43", what: "watch a denied folder", inner: true, try: func(p *outside) error {
 		fd, err := unix.InotifyInit1(0)
 		if err != nil {
 			return err
@@ -67,12 +67,12 @@ var reads = []attempt{
 		return err
 	}},
 
-	{id: "A01", what: "read a denied file through the folder that the parent left open", try: func(p *place) error {
+	{id: "A01", what: "read a denied file through the folder that the parent left open", try: func(p *outside) error {
 		return readAt(leaked, "../secret/key")
 	}},
 	{id: "A02", what: "read a secret of the home folder", script: `cat "$REALHOME/.ssh/id_ed25519"`},
 	{id: "A03", what: "read the agent's own state", script: `cat "$STATE/audit/log"`},
-	{id: "A04", what: "read the environment and the memory of the parent", try: func(*place) error {
+	{id: "A04", what: "read the environment and the memory of the parent", try: func(*outside) error {
 		pid := os.Getppid()
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err == nil && !strings.Contains(string(b), "API_KEY") {
@@ -83,7 +83,7 @@ var reads = []attempt{
 	}},
 	{id: "A05", what: "read a denied file by a link in the workspace", script: `ln -s "$SECRET/key" l && cat l`},
 	{id: "A06", what: "give a denied file another name and read that", script: `ln "$SECRET/key" "$WS/l" && cat "$WS/l"`},
-	{id: "A07", what: "open a denied file as a name only, and again through /proc", try: func(p *place) error {
+	{id: "A07", what: "open a denied file as a name only, and again through /proc", try: func(p *outside) error {
 		fd, err := unix.Open(p.Secret+"/key", unix.O_PATH, 0)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ var reads = []attempt{
 			must(t, err)
 			must(t, os.WriteFile(f.WS+"/handle", append([]byte{byte(h.Type())}, h.Bytes()...), 0o644))
 		},
-		try: func(p *place) error {
+		try: func(p *outside) error {
 			b, err := os.ReadFile(p.WS + "/handle")
 			if err != nil {
 				return fmt.Errorf("%w: %w", errBroken, err)
@@ -120,7 +120,7 @@ var reads = []attempt{
 	{
 		id: "A11", what: "learn the size of a file that is denied by its own name", inner: true,
 		arrange: func(t *testing.T, f *fixture) { f.put(t, f.Out+"/key.pem", f.token) }, settings: denyKey,
-		try: func(p *place) error {
+		try: func(p *outside) error {
 			var st unix.Stat_t
 			if err := unix.Stat(p.Out+"/key.pem", &st); err != nil {
 				return err
@@ -151,10 +151,10 @@ var reads = []attempt{
 	{id: "A16", what: "copy a denied folder with what reads many files at once", script: `tar cf - -C "$BASE" secret 2>/dev/null | tr -d '\0' | grep -a s3cret`},
 	{id: "A17", what: "map a denied file into memory with what loads programs", script: `LD_PRELOAD="$SECRET/key" /bin/true 2>&1 | grep -qE "invalid ELF|too short"`, inner: true},
 	{id: "A18", what: "ask git for a denied file", script: `git diff --no-index /dev/null "$SECRET/key" | grep s3cret`},
-	{id: "A19", what: "read the maps of a process of the host", inner: true, try: func(p *place) error {
+	{id: "A19", what: "read the maps of a process of the host", inner: true, try: func(p *outside) error {
 		return openedOne(unix.O_RDONLY, fmt.Sprintf("/proc/%d/maps", p.Victim), fmt.Sprintf("/proc/%d/cwd", p.Victim))
 	}},
-	{id: "A20", what: "see the host's processes", inner: true, try: func(p *place) error {
+	{id: "A20", what: "see the host's processes", inner: true, try: func(p *outside) error {
 		_, err := os.Stat(fmt.Sprintf("/proc/%d", p.Victim))
 		return err
 	}},
@@ -162,7 +162,7 @@ var reads = []attempt{
 		id: "A21", what: "find what a program of the sandbox holds open beyond its three", inner: true,
 		script: `n=3; while [ $n -lt 1024 ]; do [ -e /proc/self/fd/$n ] && { ls -l /proc/$$/fd; exit 0; }; n=$((n+1)); done; exit 1`,
 	},
-	{id: "A22", what: "reach the files of init, the parent inside", inner: true, try: func(*place) error {
+	{id: "A22", what: "reach the files of init, the parent inside", inner: true, try: func(*outside) error {
 		names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/[3-9]*", os.Getppid()))
 		for _, name := range names {
 			to, err := os.Readlink(name)
@@ -221,7 +221,7 @@ func printFile(name string) error {
 
 // ipcs try to reach others by what is neither a file nor the network.
 var ipcs = []attempt{
-	{id: "R23", what: "leave a key in the user's keyring", inner: true, try: func(p *place) error {
+	{id: "R23", what: "leave a key in the user's keyring", inner: true, try: func(p *outside) error {
 		b := []byte("x")
 		id, err := result(unix.SYS_ADD_KEY, text("user"), text(p.Marker), uintptr(unsafe.Pointer(&b[0])), 1, userKeyring)
 		if err != nil {
@@ -230,7 +230,7 @@ var ipcs = []attempt{
 		_, err = unix.KeyctlInt(unix.KEYCTL_SET_TIMEOUT, int(id), 5, 0, 0)
 		return err
 	}},
-	{id: "R25", what: "receive from a POSIX queue of the host", try: func(p *place) error {
+	{id: "R25", what: "receive from a POSIX queue of the host", try: func(p *outside) error {
 		fd, err := result(unix.SYS_MQ_OPEN, text(p.Queue), unix.O_RDWR|unix.O_NONBLOCK)
 		if err != nil {
 			return err
@@ -240,7 +240,7 @@ var ipcs = []attempt{
 		fmt.Printf("%s\n", b[:n&63])
 		return err
 	}},
-	{id: "I01", what: "attach shared memory of the host", try: func(p *place) error {
+	{id: "I01", what: "attach shared memory of the host", try: func(p *outside) error {
 		id, err := unix.SysvShmGet(p.Shm, 0, 0)
 		if err != nil {
 			return err
@@ -253,15 +253,15 @@ var ipcs = []attempt{
 		return nil
 	}},
 	{id: "I02", what: "list shared memory of the host", script: `cat /proc/sysvipc/shm | awk 'NR>1' | grep -q .`, inner: true},
-	{id: "I03", what: "search the keyring of the session", inner: true, try: func(*place) error {
+	{id: "I03", what: "search the keyring of the session", inner: true, try: func(*outside) error {
 		_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true)
 		return err
 	}},
-	{id: "I04", what: "look at a process of the host with a descriptor of it", inner: true, try: func(p *place) error {
+	{id: "I04", what: "look at a process of the host with a descriptor of it", inner: true, try: func(p *outside) error {
 		_, err := unix.PidfdOpen(p.Victim, 0)
 		return err
 	}},
-	{id: "I05", what: "take a descriptor out of the parent", try: func(p *place) error {
+	{id: "I05", what: "take a descriptor out of the parent", try: func(p *outside) error {
 		pidfd, err := unix.PidfdOpen(os.Getppid(), 0)
 		if err != nil {
 			return err
@@ -272,10 +272,10 @@ var ipcs = []attempt{
 		}
 		return readAt(fd, "../secret/key")
 	}},
-	{id: "I06", what: "compare kernel objects of two processes (kcmp)", inner: true, try: func(p *place) error {
+	{id: "I06", what: "compare kernel objects of two processes (kcmp)", inner: true, try: func(p *outside) error {
 		return call(unix.SYS_KCMP, uintptr(os.Getpid()), uintptr(os.Getppid()), 0, 0, 0)
 	}},
-	{id: "I07", what: "advise memory of the parent", inner: true, root: true, try: func(*place) error {
+	{id: "I07", what: "advise memory of the parent", inner: true, root: true, try: func(*outside) error {
 		pidfd, err := unix.PidfdOpen(os.Getppid(), 0)
 		if err != nil {
 			return err

@@ -16,95 +16,95 @@ import (
 
 // calls try system calls that nobody inside needs.
 var calls = []attempt{
-	{id: "P14", what: "make a map for programs in the kernel (bpf)", root: true, inner: true, try: func(*place) error {
+	{id: "P14", what: "make a map for programs in the kernel (bpf)", root: true, inner: true, try: func(*outside) error {
 		attr := [4]uint32{unix.BPF_MAP_TYPE_ARRAY, 4, 4, 1}
 		return call(unix.SYS_BPF, unix.BPF_MAP_CREATE, uintptr(unsafe.Pointer(&attr)), 16)
 	}},
-	{id: "P15", what: "measure with the kernel (perf_event_open)", root: true, inner: true, try: func(*place) error {
+	{id: "P15", what: "measure with the kernel (perf_event_open)", root: true, inner: true, try: func(*outside) error {
 		attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 		_, err := unix.PerfEventOpen(&attr, 0, -1, -1, 0)
 		return err
 	}},
-	{id: "P18", what: "make readable memory executable (personality)", inner: true, try: func(*place) error {
+	{id: "P18", what: "make readable memory executable (personality)", inner: true, try: func(*outside) error {
 		return call(unix.SYS_PERSONALITY, 0x0400000|0x0040000)
 	}},
-	{id: "P20", what: "restart the machine, with a number that cannot work", root: true, inner: true, try: func(*place) error {
+	{id: "P20", what: "restart the machine, with a number that cannot work", root: true, inner: true, try: func(*outside) error {
 		return permitted(unix.SYS_REBOOT, 1, 2, 3)
 	}},
-	{id: "P21", what: "name the machine", root: true, inner: true, try: func(*place) error {
+	{id: "P21", what: "name the machine", root: true, inner: true, try: func(*outside) error {
 		name, err := os.Hostname()
 		if err != nil {
 			return err
 		}
 		return unix.Sethostname([]byte(name))
 	}},
-	{id: "P22", what: "set the clock", root: true, inner: true, try: func(*place) error {
+	{id: "P22", what: "set the clock", root: true, inner: true, try: func(*outside) error {
 		_, err := unix.Adjtimex(&unix.Timex{Modes: 0x0100}) // ADJ_SETOFFSET, by nothing
 		return err
 	}},
 	{id: "R32", what: "mount a folder from outside in the workspace, and write there", root: true, apart: true, script: `mkdir "$WS/m" && mount --bind "$OUT" "$WS/m" && echo x >>"$WS/m/file"`},
-	{id: "R36", what: "copy the tree of mounts (open_tree)", root: true, inner: true, try: func(*place) error {
+	{id: "R36", what: "copy the tree of mounts (open_tree)", root: true, inner: true, try: func(*outside) error {
 		_, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE)
 		return err
 	}},
-	{id: "R37", what: "make a file system (fsopen)", root: true, inner: true, try: func(*place) error {
+	{id: "R37", what: "make a file system (fsopen)", root: true, inner: true, try: func(*outside) error {
 		_, err := unix.Fsopen("tmpfs", 0)
 		return err
 	}},
-	{id: "R38", what: "change the root (pivot_root)", root: true, inner: true, apart: true, try: func(p *place) error {
+	{id: "R38", what: "change the root (pivot_root)", root: true, inner: true, apart: true, try: func(p *outside) error {
 		_ = unix.Mount(p.WS, p.WS, "", unix.MS_BIND, "")
 		if err := os.Chdir(p.WS); err != nil {
 			return err
 		}
 		return unix.PivotRoot(".", ".")
 	}},
-	{id: "R39", what: "change the root and step out of it (chroot)", root: true, inner: true, try: func(p *place) error {
+	{id: "R39", what: "change the root and step out of it (chroot)", root: true, inner: true, try: func(p *outside) error {
 		return unix.Chroot(p.WS)
 	}},
-	{id: "R42", what: "watch a whole file system (fanotify)", inner: true, try: func(*place) error {
+	{id: "R42", what: "watch a whole file system (fanotify)", inner: true, try: func(*outside) error {
 		_, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_REPORT_FID, 0)
 		return err
 	}},
-	{id: "N45", what: "make a ring for calls that no filter sees (io_uring)", inner: true, try: func(*place) error {
+	{id: "N45", what: "make a ring for calls that no filter sees (io_uring)", inner: true, try: func(*outside) error {
 		var params [120]byte
 		return call(unix.SYS_IO_URING_SETUP, 4, uintptr(unsafe.Pointer(&params[0])))
 	}},
 
-	{id: "S01", what: "handle page faults (userfaultfd)", inner: true, try: func(*place) error { return call(unix.SYS_USERFAULTFD, 1) }},
-	{id: "S02", what: "write the accounts of all processes to a file (acct)", root: true, inner: true, try: func(p *place) error {
+	{id: "S01", what: "handle page faults (userfaultfd)", inner: true, try: func(*outside) error { return call(unix.SYS_USERFAULTFD, 1) }},
+	{id: "S02", what: "write the accounts of all processes to a file (acct)", root: true, inner: true, try: func(p *outside) error {
 		return permitted(unix.SYS_ACCT, text(p.Base+"/nowhere/acct"))
 	}},
-	{id: "S03", what: "use a file as swap", root: true, inner: true, try: func(p *place) error {
+	{id: "S03", what: "use a file as swap", root: true, inner: true, try: func(p *outside) error {
 		return permitted(unix.SYS_SWAPON, text(p.Base+"/nowhere/swap"), 0)
 	}},
-	{id: "S04", what: "read the kernel's log with a call (syslog)", root: true, inner: true, try: func(*place) error {
+	{id: "S04", what: "read the kernel's log with a call (syslog)", root: true, inner: true, try: func(*outside) error {
 		b := make([]byte, 4096)
 		return call(unix.SYS_SYSLOG, 3, uintptr(unsafe.Pointer(&b[0])), 4096)
 	}},
 	{id: "S05", what: "remove what hides a secret", script: `umount "$SECRET" 2>/dev/null; cat "$SECRET/key"`},
-	{id: "S06", what: "make what is mounted read-only writable (mount)", try: func(p *place) error {
+	{id: "S06", what: "make what is mounted read-only writable (mount)", try: func(p *outside) error {
 		_ = unix.Mount("", p.Out, "", unix.MS_REMOUNT|unix.MS_BIND, "")
 		_ = unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND, "")
 		return os.WriteFile(p.Out+"/file", []byte("x"), 0)
 	}},
-	{id: "S07", what: "make what is mounted read-only writable (mount_setattr)", try: func(p *place) error {
+	{id: "S07", what: "make what is mounted read-only writable (mount_setattr)", try: func(p *outside) error {
 		attr := &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
 		_ = unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, attr)
 		return os.WriteFile(p.Out+"/file", []byte("x"), 0)
 	}},
 	{id: "S08", what: "mount a fresh /proc", root: true, apart: true, inner: true, script: `mkdir "$WS/p" && mount -t proc proc "$WS/p"`},
-	{id: "S09", what: "take a file system for its settings (fspick)", root: true, inner: true, try: func(*place) error {
+	{id: "S09", what: "take a file system for its settings (fspick)", root: true, inner: true, try: func(*outside) error {
 		_, err := unix.Fspick(unix.AT_FDCWD, "/", 0)
 		return err
 	}},
-	{id: "S10", what: "move a mount away", root: true, apart: true, inner: true, try: func(p *place) error {
+	{id: "S10", what: "move a mount away", root: true, apart: true, inner: true, try: func(p *outside) error {
 		if err := os.Mkdir(p.WS+"/p", 0o755); err != nil {
 			return fmt.Errorf("%w: %w", errBroken, err)
 		}
 		_ = unix.Mount(p.WS+"/p", p.WS+"/p", "", unix.MS_BIND, "")
 		return unix.MoveMount(unix.AT_FDCWD, p.WS+"/p", unix.AT_FDCWD, p.WS+"/sub", 0)
 	}},
-	{id: "S11", what: "use calls of 32 bits from a program of 64 (int 0x80)", inner: true, absent: notAMD64, try: func(p *place) error {
+	{id: "S11", what: "use calls of 32 bits from a program of 64 (int 0x80)", inner: true, absent: notAMD64, try: func(p *outside) error {
 		// getpid, by number 20 of the old table; its answer is compared with nothing but an error.
 		return runCode(p.WS+"/int80", elf.EM_X86_64, []byte{
 			0xb8, 20, 0, 0, 0, 0xcd, 0x80, // mov eax, 20; int 0x80
@@ -113,17 +113,17 @@ var calls = []attempt{
 			0xbf, 1, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0x0f, 0x05, // fail: mov edi, 1; …
 		})
 	}},
-	{id: "S12", what: "run a program of 32 bits", inner: true, absent: notAMD64, try: func(p *place) error {
+	{id: "S12", what: "run a program of 32 bits", inner: true, absent: notAMD64, try: func(p *outside) error {
 		return runCode(p.WS+"/elf32", elf.EM_386, []byte{0x31, 0xdb, 0xb8, 1, 0, 0, 0, 0xcd, 0x80}) // xor ebx, ebx; mov eax, exit; int 0x80
 	}},
-	{id: "S13", what: "use the table of x32", inner: true, absent: noX32, try: func(*place) error { return call(0x40000000 | unix.SYS_GETPID) }},
-	{id: "S14", what: "make readable memory executable, with upper bits set", inner: true, try: func(*place) error {
+	{id: "S13", what: "use the table of x32", inner: true, absent: noX32, try: func(*outside) error { return call(0x40000000 | unix.SYS_GETPID) }},
+	{id: "S14", what: "make readable memory executable, with upper bits set", inner: true, try: func(*outside) error {
 		return call(unix.SYS_PERSONALITY, 1<<32|0x0400000)
 	}},
-	{id: "S15", what: "ask the kernel for a file system's quota", root: true, inner: true, try: func(*place) error {
+	{id: "S15", what: "ask the kernel for a file system's quota", root: true, inner: true, try: func(*outside) error {
 		return permitted(unix.SYS_QUOTACTL, 0x800007<<8, text("/nowhere"), 0, 0) // Q_GETQUOTA
 	}},
-	{id: "S16", what: "lock memory for all, and set the real-time policy", root: true, inner: true, try: func(*place) error {
+	{id: "S16", what: "lock memory for all, and set the real-time policy", root: true, inner: true, try: func(*outside) error {
 		p := struct{ priority int32 }{1}
 		return call(unix.SYS_SCHED_SETSCHEDULER, 0, 1, uintptr(unsafe.Pointer(&p)))
 	}},

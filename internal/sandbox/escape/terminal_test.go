@@ -109,14 +109,14 @@ func ownTerminal() (int, error) {
 
 var terminals = []attempt{
 	{id: "P07", what: "open the terminal of the caller", tty: true, inner: true, script: `exec 3<>/dev/tty`},
-	{id: "T01", what: "type into the caller's terminal (TIOCSTI)", terminal: true, try: func(p *place) error {
+	{id: "T01", what: "type into the caller's terminal (TIOCSTI)", terminal: true, try: func(p *outside) error {
 		return typeInto(0, unix.TIOCSTI, p.Marker)
 	}},
-	{id: "T02", what: "type into the caller's terminal with upper bits in the request", terminal: true, try: func(p *place) error {
+	{id: "T02", what: "type into the caller's terminal with upper bits in the request", terminal: true, try: func(p *outside) error {
 		return typeInto(0, 1<<32|unix.TIOCSTI, p.Marker)
 	}},
 	{id: "T03", what: "write to a terminal of the host by its name", tty: true, script: `echo "$MARKER" >"$PTS"`},
-	{id: "T04", what: "type into a terminal of the command's own", inner: true, try: func(p *place) error {
+	{id: "T04", what: "type into a terminal of the command's own", inner: true, try: func(p *outside) error {
 		fd, err := ownTerminal()
 		if err != nil {
 			return fmt.Errorf("no terminal: %w", err)
@@ -129,7 +129,7 @@ var terminals = []attempt{
 		}
 		return typeInto(fd, unix.TIOCSTI, "x")
 	}},
-	{id: "T05", what: "paste into a virtual console (TIOCLINUX)", root: true, inner: true, try: func(*place) error {
+	{id: "T05", what: "paste into a virtual console (TIOCLINUX)", root: true, inner: true, try: func(*outside) error {
 		return openedOne(unix.O_RDWR|unix.O_NOCTTY, "/dev/tty1", "/dev/console", "/dev/tty0", "/dev/vcs")
 	}},
 }

@@ -27,7 +27,7 @@ func watching(t *testing.T) (j *Jail, work string, store quarantine.Folder) {
 	}
 	j, err := Prepare(&Policy{
 		Read: []string{"/"}, Write: []string{work}, Pin: []string{work + "/sub"},
-		Bar: []Name{{Path: work + "/.tool"}, {Path: work + "/sub/file", Dot: true}}, Quarantine: store,
+		Forbid: []Name{{Path: work + "/.tool"}, {Path: work + "/sub/file", Dot: true}}, Quarantine: store,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func entries(t *testing.T, dir string) string {
 }
 
 // What takes a protected name is in quarantine when the command has ended, however it was made.
-func TestWhatTakesABarredNameIsMoved(t *testing.T) {
+func TestForbiddenNameQuarantined(t *testing.T) {
 	for what, script := range map[string]string{
 		"a folder":                    "mkdir .tool && echo x >.tool/settings",
 		"a folder of no rights":       "mkdir .t && echo x >.t/settings && chmod 555 .t && mv .t .tool",
@@ -75,18 +75,18 @@ func TestWhatTakesABarredNameIsMoved(t *testing.T) {
 					j.watch.store = store
 				}
 				got := sh(t, j, work, script+"; sleep 0.05; true")
-				if len(got.Moved) == 0 || len(got.Appeared) > 0 {
-					t.Fatalf("moved %v, appeared %v: %s", got.Moved, got.Appeared, got.out)
+				if len(got.Quarantined) == 0 || len(got.Appeared) > 0 {
+					t.Fatalf("moved %v, appeared %v: %s", got.Quarantined, got.Appeared, got.out)
 				}
 				if there := entries(t, work) + entries(t, work+"/sub"); strings.Contains(there, "file") || strings.Contains(there, ".tool") {
 					t.Errorf("%q are there", there)
 				}
 				items, err := store.List()
-				if err != nil || len(items) != len(got.Moved) || items[len(items)-1].Path != got.Moved[0].Path {
+				if err != nil || len(items) != len(got.Quarantined) || items[len(items)-1].Path != got.Quarantined[0].Path {
 					t.Errorf("in quarantine: %v, %v", items, err)
 				}
-				if again := sh(t, j, work, "true"); len(again.Moved) > 0 {
-					t.Errorf("told again: %v", again.Moved)
+				if again := sh(t, j, work, "true"); len(again.Quarantined) > 0 {
+					t.Errorf("told again: %v", again.Quarantined)
 				}
 			})
 		}
@@ -94,11 +94,11 @@ func TestWhatTakesABarredNameIsMoved(t *testing.T) {
 }
 
 // A name that comes back again and again ends the command.
-func TestACommandThatInsistsIsKilled(t *testing.T) {
+func TestRepeatedOffenderKilled(t *testing.T) {
 	j, work, _ := watching(t)
 	got := sh(t, j, work, "while :; do mkdir .tool 2>/dev/null; done")
-	if !got.Status.Signaled() || got.Status.Signal() != syscall.SIGKILL || len(got.Moved) < often {
-		t.Errorf("%v, moved %d", got.Status, len(got.Moved))
+	if !got.Status.Signaled() || got.Status.Signal() != syscall.SIGKILL || len(got.Quarantined) < maxRepeats {
+		t.Errorf("%v, moved %d", got.Status, len(got.Quarantined))
 	}
 	if there := entries(t, work); there != "sub" {
 		t.Errorf("%q are there", there)
@@ -113,8 +113,8 @@ func TestBarredNamesWithoutInotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.watch.events = none // it was tried, and does not tell
-	if got := sh(t, j, work, "while :; do mkdir .tool 2>/dev/null; done"); !got.Status.Signaled() || len(got.Moved) < often {
-		t.Errorf("%v, moved %d", got.Status, len(got.Moved))
+	if got := sh(t, j, work, "while :; do mkdir .tool 2>/dev/null; done"); !got.Status.Signaled() || len(got.Quarantined) < maxRepeats {
+		t.Errorf("%v, moved %d", got.Status, len(got.Quarantined))
 	}
 }
 
@@ -152,26 +152,26 @@ func procFile(t *testing.T, p *Process) string {
 }
 
 // What somebody outside makes while a command only waits is theirs, and stays.
-func TestWhatOthersMakeStays(t *testing.T) {
+func TestForeignFilesStay(t *testing.T) {
 	j, work, store := watching(t)
 	proc := idle(t, j, work)
 	if err := os.Mkdir(work+"/.tool", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	j.watch.lookNow()
+	j.watch.sweepNow()
 	if there := entries(t, work); there != ".tool sub" {
 		t.Errorf("%q are there, %q in quarantine", there, entries(t, string(store)))
 	}
 	if err := proc.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := proc.Wait(); err != nil || len(s.Moved) > 0 {
-		t.Errorf("%v, %v", s.Moved, err)
+	if s, err := proc.Wait(); err != nil || len(s.Quarantined) > 0 {
+		t.Errorf("%v, %v", s.Quarantined, err)
 	}
 }
 
 // Of a command that did something meanwhile nobody knows, and the safe way is taken.
-func TestWhatMayBeACommandsIsMoved(t *testing.T) {
+func TestUnknownOriginQuarantined(t *testing.T) {
 	j, work, store := watching(t)
 	proc := idle(t, j, work)
 	if err := unix.Kill(proc.pid, 0); err != nil {
@@ -183,30 +183,30 @@ func TestWhatMayBeACommandsIsMoved(t *testing.T) {
 	if err := os.Mkdir(work+"/.tool", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	j.watch.lookNow()
+	j.watch.sweepNow()
 	if there := entries(t, work); there != "sub" {
 		t.Errorf("%q are there, %q in quarantine", there, entries(t, string(store)))
 	}
 }
 
 // What we make ourselves while commands run is no command's.
-func TestWhatIsKeptStays(t *testing.T) {
+func TestOwnFilesStay(t *testing.T) {
 	j, work, store := watching(t)
 	proc, r := start(t, j, Attr{Dir: work}, "echo begun; while [ ! -e end ]; do sleep 0.01; done")
 	if _, err := io.ReadFull(r, make([]byte, 6)); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(work, ".tool/settings")
-	err := store.Keep(name, func() error { return errors.Join(os.Mkdir(filepath.Dir(name), 0o755), os.WriteFile(name, nil, 0o644)) })
+	err := store.MarkOwn(name, func() error { return errors.Join(os.Mkdir(filepath.Dir(name), 0o755), os.WriteFile(name, nil, 0o644)) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.watch.lookNow()
+	j.watch.sweepNow()
 	if err := os.WriteFile(work+"/end", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := proc.Wait(); err != nil || len(s.Moved) > 0 {
-		t.Errorf("%v, %v", s.Moved, err)
+	if s, err := proc.Wait(); err != nil || len(s.Quarantined) > 0 {
+		t.Errorf("%v, %v", s.Quarantined, err)
 	}
 	if _, err := os.Stat(name); err != nil {
 		t.Error(err)
@@ -218,13 +218,13 @@ func TestPlaceholdersAreSwept(t *testing.T) {
 	j, work, _ := watching(t)
 	take := func() {
 		t.Helper()
-		if err := errors.Join(unix.Mknod(work+"/.tool", unix.S_IFSOCK, 0), dot(work+"/sub/file")); err != nil {
+		if err := errors.Join(unix.Mknod(work+"/.tool", unix.S_IFSOCK, 0), createDotPlaceholder(work+"/sub/file")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	take()
-	if got := sh(t, j, work, "ls -A . sub"); strings.Contains(got.out, "tool") || strings.Contains(got.out, "file") || len(got.Moved) > 0 {
-		t.Errorf("%q, moved %v", got.out, got.Moved)
+	if got := sh(t, j, work, "ls -A . sub"); strings.Contains(got.out, "tool") || strings.Contains(got.out, "file") || len(got.Quarantined) > 0 {
+		t.Errorf("%q, moved %v", got.out, got.Quarantined)
 	}
 	take()
 	lock, err := os.Open(work)
@@ -235,8 +235,8 @@ func TestPlaceholdersAreSwept(t *testing.T) {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH); err != nil {
 		t.Fatal(err)
 	}
-	if got := sh(t, j, work, "true"); len(got.Moved) > 0 || !IsPlaceholder(work+"/.tool") || IsPlaceholder(work+"/sub/file") {
-		t.Errorf("moved %v, there are %q", got.Moved, entries(t, work))
+	if got := sh(t, j, work, "true"); len(got.Quarantined) > 0 || !IsPlaceholder(work+"/.tool") || IsPlaceholder(work+"/sub/file") {
+		t.Errorf("moved %v, there are %q", got.Quarantined, entries(t, work))
 	}
 }
 
@@ -248,7 +248,7 @@ func TestAFolderThatIsReplacedIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := sh(t, j, work, "echo x >sub/file; echo x >old/file; sleep 0.05")
-	if there := entries(t, work+"/sub") + entries(t, work+"/old"); there != "" || len(got.Moved) != 2 {
-		t.Errorf("%q are there, moved %v, %q in quarantine", there, got.Moved, entries(t, string(store)))
+	if there := entries(t, work+"/sub") + entries(t, work+"/old"); there != "" || len(got.Quarantined) != 2 {
+		t.Errorf("%q are there, moved %v, %q in quarantine", there, got.Quarantined, entries(t, string(store)))
 	}
 }

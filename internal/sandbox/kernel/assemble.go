@@ -18,7 +18,7 @@ type descriptors struct {
 
 // assemble adds a command's own part to the program that all share. Where memory
 // is shared, the user namespace and the descriptors are still to be set up. With a room, a process that enters it makes the command's.
-func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *room) (p *program, born birth) {
+func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *room) (p *program, born helperChild) {
 	shares := j.program
 	p = shares.clone()
 	j.listenAt(p, a.Proxy)
@@ -26,19 +26,19 @@ func (j *Jail) assemble(a *Attr, d *descriptors, shared bool, r *room) (p *progr
 	p.begin("start")
 	switch {
 	case r != nil:
-		born = j.usher(p, r)
+		born = j.entryHelper(p, r)
 	case shared && j.ownUser():
 		j.ids(p)
 	}
 	p.ops = append(p.ops, shares.ops[:j.cut]...)
-	j.own(p, a, d, shared)
+	j.addDefaults(p, a, d, shared)
 	p.ops = append(p.ops, shares.ops[j.cut:j.fork]...)
 	j.execute(p, a, d, shares.ops[j.fork:])
 	return p, born
 }
 
-// own adds the control group, the session, the descriptors and the folder.
-func (j *Jail) own(p *program, a *Attr, d *descriptors, shared bool) {
+// addDefaults adds the control group, the session, the descriptors and the folder.
+func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 	p.begin("enter the control group")
 	zero := p.bytes([]byte("0"))
 	for _, g := range d.groups {
@@ -73,11 +73,11 @@ func (j *Jail) descriptors(p *program, d *descriptors) {
 	high := make([]arg, n)
 	for i, fd := range d.files {
 		if fd >= 0 { // out of the way first: a number that is wanted may be another's
-			high[i] = p.keep(p.call(unix.SYS_FCNTL, num(fd), num(unix.F_DUPFD_CLOEXEC), num(n+1)))
+			high[i] = p.newSlot(p.call(unix.SYS_FCNTL, num(fd), num(unix.F_DUPFD_CLOEXEC), num(n+1)))
 		}
 	}
-	keepIn(p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_DUPFD_CLOEXEC), num(n+1)), slotControl)
-	keepIn(p.try(unix.SYS_FCNTL, slot(slotInit), num(unix.F_DUPFD_CLOEXEC), num(n+1)), slotInit)
+	storeSlot(p.call(unix.SYS_FCNTL, slot(slotControl), num(unix.F_DUPFD_CLOEXEC), num(n+1)), slotControl)
+	storeSlot(p.try(unix.SYS_FCNTL, slot(slotInit), num(unix.F_DUPFD_CLOEXEC), num(n+1)), slotInit)
 	for i, fd := range d.files {
 		if fd >= 0 {
 			p.call(unix.SYS_DUP3, high[i], num(i), num(0))
@@ -89,7 +89,7 @@ func (j *Jail) descriptors(p *program, d *descriptors) {
 	if j.weaker {
 		flags = unix.O_CLOEXEC
 	}
-	keepIn(p.call(unix.SYS_DUP3, slot(slotControl), num(n), num(flags)), slotControl)
+	storeSlot(p.call(unix.SYS_DUP3, slot(slotControl), num(n), num(flags)), slotControl)
 	p.call(unix.SYS_CLOSE_RANGE, num(n+1), num(^uint32(0)), num(unix.CLOSE_RANGE_CLOEXEC))
 }
 

@@ -13,7 +13,7 @@ import (
 
 // A git that runs outside meanwhile reads the placeholder, or finds none.
 func TestDottedPlaceholdersAreNeverHalfMade(t *testing.T) {
-	for name, dot := range map[string]func(string) error{"without a name": dot, "beside": dotBeside} {
+	for name, dot := range map[string]func(string) error{"without a name": createDotPlaceholder, "beside": createDotPlaceholderByRename} {
 		t.Run(name, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "commondir")
 			done := make(chan struct{})
@@ -53,7 +53,7 @@ func TestPlaceholdersOfTwoThatBeginAtOnce(t *testing.T) {
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() {
-				b := &bars{names: names}
+				b := &placeholders{names: names}
 				if err := b.add(); err != nil {
 					t.Error(err)
 				}

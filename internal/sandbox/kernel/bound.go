@@ -57,12 +57,12 @@ func (j *Jail) bound() error {
 
 // How often memory is looked at, where no control group does it. A command may be
 // above its limit for as long.
-const glance = 50 * time.Millisecond
+const memoryPoll = 50 * time.Millisecond
 
 // guard kills the command when all its processes together have more memory than
 // they may. Each alone is held by the kernel.
 func (p *Process) guard() {
-	tick := time.NewTicker(glance)
+	tick := time.NewTicker(memoryPoll)
 	defer tick.Stop()
 	for {
 		select {
@@ -70,7 +70,7 @@ func (p *Process) guard() {
 			return
 		case <-tick.C:
 			if resident(p.pid) > p.jail.memory {
-				p.overran.Store(true)
+				p.memoryExceeded.Store(true)
 				_ = p.Signal(unix.SIGKILL)
 				return
 			}

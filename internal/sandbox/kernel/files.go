@@ -11,12 +11,12 @@ import (
 
 // How a path gets its own mount.
 const (
-	mountWrite = iota // the host's, to be written
-	mountRead         // the host's, read only: under a folder that a fresh one covers
-	mountFixed        // itself, read only
-	mountPin          // itself
-	mountHide         // something empty and closed
-	mountTemp         // a folder of the fresh file system
+	mountWrite    = iota // the host's, to be written
+	mountRead            // the host's, read only: under a folder that a fresh one covers
+	mountReadOnly        // itself, read only
+	mountPin             // itself
+	mountHide            // something empty and closed
+	mountTemp            // a folder of the fresh file system
 )
 
 type mount struct {
@@ -38,7 +38,7 @@ func within(p, base string) bool {
 	return p == base || base == "/" || strings.HasPrefix(p, base) && p[len(base)] == '/'
 }
 
-func anyHolds(list []string, p string) bool {
+func anyContains(list []string, p string) bool {
 	return slices.ContainsFunc(list, func(base string) bool { return within(p, base) })
 }
 
@@ -49,13 +49,13 @@ func (j *Jail) plan() []mount {
 	fresh := []string{"/dev/shm", "/dev/pts"}
 	list = append(list, mount{kind: mountTemp, path: "/dev/shm", dir: true, ours: true, origin: "shm"})
 	if p.Caches != "" {
-		list = append(list, mount{kind: mountWrite, path: CachesAt, dir: true, origin: p.Caches})
-		for _, c := range p.Covers {
+		list = append(list, mount{kind: mountWrite, path: CachesDir, dir: true, origin: p.Caches})
+		for _, c := range p.CacheMounts {
 			list = append(list, mount{kind: mountWrite, path: c.Path, dir: true, origin: p.Caches + "/" + c.Folder})
 		}
 	}
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
-		if !anyHolds(p.Write, tmp) && !anyHolds(p.Hide, tmp) && j.isDir(tmp) {
+		if !anyContains(p.Write, tmp) && !anyContains(p.Hide, tmp) && j.isDir(tmp) {
 			fresh = append(fresh, tmp)
 			m := mount{kind: mountTemp, path: tmp, dir: true, ours: true, origin: "tmp"}
 			if p.Temp != "" {
@@ -70,13 +70,13 @@ func (j *Jail) plan() []mount {
 		}
 	}
 	for _, r := range p.Read {
-		if anyHolds(fresh, r) && !anyHolds(p.Write, r) {
+		if anyContains(fresh, r) && !anyContains(p.Write, r) {
 			list = append(list, mount{kind: mountRead, path: r, dir: j.isDir(r)})
 		}
 	}
 	covered := func(path string) bool { // by a fresh folder, with nothing of the host put back
-		return anyHolds(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
-			return (m.kind == mountWrite || m.kind == mountRead) && !m.ours && m.path != CachesAt && within(path, m.path)
+		return anyContains(fresh, path) && !slices.ContainsFunc(list, func(m mount) bool {
+			return (m.kind == mountWrite || m.kind == mountRead) && !m.ours && m.path != CachesDir && within(path, m.path)
 		})
 	}
 	add := func(kind int, paths []string) {
@@ -88,10 +88,10 @@ func (j *Jail) plan() []mount {
 	}
 	add(mountHide, p.Hide)
 	add(mountPin, p.Pin)
-	add(mountFixed, p.Fixed)
-	for _, n := range p.Bar {
+	add(mountReadOnly, p.ReadOnly)
+	for _, n := range p.Forbid {
 		if p.Quarantine == "" && !covered(n.Path) {
-			list = append(list, mount{kind: mountFixed, path: n.Path, dir: j.isDir(n.Path)})
+			list = append(list, mount{kind: mountReadOnly, path: n.Path, dir: j.isDir(n.Path)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b mount) int { return strings.Compare(a.path+"/", b.path+"/") })
@@ -115,7 +115,7 @@ func (j *Jail) files(p *program) {
 			continue
 		}
 		p.begin("open " + m.origin + " for writing")
-		list[i].from = p.keep(tree(m.origin, m.dir))
+		list[i].from = p.newSlot(tree(m.origin, m.dir))
 		p.call(unix.SYS_MOUNT_SETATTR, list[i].from, p.path(""), num(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), at(own), num(size))
 	}
 
@@ -123,24 +123,24 @@ func (j *Jail) files(p *program) {
 	all := p.words(attrRead, 0, unix.MS_PRIVATE, 0)
 	p.call(unix.SYS_MOUNT_SETATTR, num(atCwd), p.path("/"), num(unix.AT_RECURSIVE), at(all), num(size))
 	for i, m := range list {
-		if m.kind == mountFixed || m.kind == mountRead {
+		if m.kind == mountReadOnly || m.kind == mountRead {
 			p.begin("keep " + m.path + " as it is")
-			list[i].from = p.keep(tree(m.path, m.dir))
+			list[i].from = p.newSlot(tree(m.path, m.dir))
 		}
 	}
 	// The way to what is mounted in a fresh folder is open, whatever the mask of who calls.
-	keepIn(p.call(unix.SYS_UMASK, num(0)), slotUmask)
-	j.fresh(p, list)
+	storeSlot(p.call(unix.SYS_UMASK, num(0)), slotUmask)
+	j.addTmpfs(p, list)
 	for i, m := range list {
-		j.attach(p, list[i], freshAbove(list[:i], m.path))
+		j.attach(p, list[i], tmpfsAbove(list[:i], m.path))
 	}
 	p.call(unix.SYS_UMASK, slot(slotUmask))
 	j.devices(p)
 }
 
-// freshAbove returns the fresh folder in which the place for a mount has to be
+// tmpfsAbove returns the fresh folder in which the place for a mount has to be
 // made, or "".
-func freshAbove(before []mount, p string) string {
+func tmpfsAbove(before []mount, p string) string {
 	for _, m := range slices.Backward(before) {
 		if within(p, m.path) && p != m.path {
 			if m.ours {
@@ -178,20 +178,20 @@ func (j *Jail) attach(p *program, m mount, fresh string) {
 		if m.dir {
 			flags |= unix.AT_RECURSIVE
 		}
-		from = p.keep(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(m.path), num(flags)))
+		from = p.newSlot(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(m.path), num(flags)))
 	case mountHide:
 		name := "file"
 		if m.dir {
 			name = "folder"
 		}
-		from = p.keep(p.call(unix.SYS_OPEN_TREE, slot(slotMasks), p.path(name), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+		from = p.newSlot(p.call(unix.SYS_OPEN_TREE, slot(slotMasks), p.path(name), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
 	}
 	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(m.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-// fresh makes a file system in memory. Its folders become /tmp and /dev/shm, and
+// addTmpfs makes a file system in memory. Its folders become /tmp and /dev/shm, and
 // what is closed in it covers what is hidden.
-func (j *Jail) fresh(p *program, list []mount) {
+func (j *Jail) addTmpfs(p *program, list []mount) {
 	p.begin("make a file system in memory")
 	config := func(fs arg, cmd int, key, value string) {
 		k, v := num(0), num(0)
@@ -200,12 +200,12 @@ func (j *Jail) fresh(p *program, list []mount) {
 		}
 		p.call(unix.SYS_FSCONFIG, fs, num(cmd), k, v, num(0))
 	}
-	fs := p.keep(p.call(unix.SYS_FSOPEN, p.path("tmpfs"), num(unix.FSOPEN_CLOEXEC)))
+	fs := p.newSlot(p.call(unix.SYS_FSOPEN, p.path("tmpfs"), num(unix.FSOPEN_CLOEXEC)))
 	if j.policy.TempSize > 0 {
 		config(fs, unix.FSCONFIG_SET_STRING, "size", itoa(j.policy.TempSize))
 	}
 	config(fs, unix.FSCONFIG_CMD_CREATE, "", "")
-	root := p.keep(p.call(unix.SYS_FSMOUNT, fs, num(unix.FSMOUNT_CLOEXEC), num(attrWrite)))
+	root := p.newSlot(p.call(unix.SYS_FSMOUNT, fs, num(unix.FSMOUNT_CLOEXEC), num(attrWrite)))
 	made := map[string]bool{}
 	for i, m := range list {
 		if m.kind != mountTemp {
@@ -215,14 +215,14 @@ func (j *Jail) fresh(p *program, list []mount) {
 			made[m.origin] = true
 			p.call(unix.SYS_MKDIRAT, root, p.path(m.origin), num(0o1777))
 		}
-		list[i].from = p.keep(p.call(unix.SYS_OPEN_TREE, root, p.path(m.origin), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+		list[i].from = p.newSlot(p.call(unix.SYS_OPEN_TREE, root, p.path(m.origin), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
 	}
 	if slices.ContainsFunc(list, func(m mount) bool { return m.kind == mountHide }) {
 		p.call(unix.SYS_MKDIRAT, root, p.path("folder"), num(0))
 		p.call(unix.SYS_MKNODAT, root, p.path("file"), num(unix.S_IFREG), num(0))
 		closed := p.words(unix.MOUNT_ATTR_RDONLY|attrWrite|unix.MOUNT_ATTR_NOEXEC, 0, 0, 0)
 		p.call(unix.SYS_MOUNT_SETATTR, root, p.path(""), num(unix.AT_EMPTY_PATH), at(closed), num(32))
-		keepIn(p.call(unix.SYS_DUP, root), slotMasks)
+		storeSlot(p.call(unix.SYS_DUP, root), slotMasks)
 	}
 	// Beneath what is mounted there next, where nobody sees it: what is mounted nowhere
 	// is unmounted when its descriptor is closed, for which the kernel waits.
@@ -235,7 +235,7 @@ func (j *Jail) devices(p *program) {
 	p.begin("mount /dev/pts")
 	p.call(unix.SYS_MOUNT, p.path("devpts"), p.path("/dev/pts"), p.path("devpts"), num(plain), p.path("newinstance,ptmxmode=0666,mode=0620"))
 	if !j.ptmxLink {
-		ptmx := p.keep(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path("/dev/pts/ptmx"), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+		ptmx := p.newSlot(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path("/dev/pts/ptmx"), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
 		p.call(unix.SYS_MOVE_MOUNT, ptmx, p.path(""), num(atCwd), p.path("/dev/ptmx"), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	}
 	p.begin("mount /proc")
@@ -254,7 +254,7 @@ func (j *Jail) devices(p *program) {
 }
 
 func (j *Jail) readOnly(p *program, name string) {
-	from := p.keep(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(name), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
+	from := p.newSlot(p.call(unix.SYS_OPEN_TREE, num(atCwd), p.path(name), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)))
 	read := p.words(attrRead, 0, 0, 0)
 	p.call(unix.SYS_MOUNT_SETATTR, from, p.path(""), num(unix.AT_EMPTY_PATH), at(read), num(32))
 	p.call(unix.SYS_MOVE_MOUNT, from, p.path(""), num(atCwd), p.path(name), num(unix.MOVE_MOUNT_F_EMPTY_PATH))

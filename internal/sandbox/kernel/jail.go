@@ -29,8 +29,8 @@ type Jail struct {
 	rlimits      []rlimit
 	instructions []seccomp.Instruction
 	group        *cgroup.Group
-	bars         bars  // with placeholders
-	watch        watch // with a quarantine
+	bars         placeholders // with placeholders
+	watch        nameWatcher  // with a quarantine
 	room         *room
 	temp         string // in the weaker mode: what stands for /tmp, when it is ours
 
@@ -45,18 +45,18 @@ type Jail struct {
 // policy is not kept.
 func Prepare(p *Policy) (*Jail, error) {
 	own := *p
-	for _, list := range []*[]string{&own.Read, &own.List, &own.Write, &own.Hide, &own.Fixed, &own.Pin} {
+	for _, list := range []*[]string{&own.Read, &own.List, &own.Write, &own.Hide, &own.ReadOnly, &own.Pin} {
 		*list = slices.Clone(*list)
 	}
-	own.Bar = slices.Clone(p.Bar)
+	own.Forbid = slices.Clone(p.Forbid)
 	if own.Open {
-		return together()
+		return pidNamespace()
 	}
 	j := &Jail{policy: &own, reexec: mustReexec, room: &room{jails: 1}}
 	if err := j.check(); err != nil {
 		return nil, err
 	}
-	if err := j.look(); err != nil {
+	if err := j.probe(); err != nil {
 		return nil, err
 	}
 	if err := j.bound(); err != nil {
@@ -66,9 +66,9 @@ func Prepare(p *Policy) (*Jail, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	if own.Quarantine != "" {
-		j.watch.names, j.watch.store = own.Bar, own.Quarantine
+		j.watch.names, j.watch.store = own.Forbid, own.Quarantine
 	} else {
-		j.bars.names = own.Bar
+		j.bars.names = own.Forbid
 	}
 	return j, nil
 }
@@ -76,12 +76,12 @@ func Prepare(p *Policy) (*Jail, error) {
 // check refuses what makes no sense.
 func (j *Jail) check() error {
 	p := j.policy
-	names := make([]string, len(p.Bar))
-	for i, n := range p.Bar {
+	names := make([]string, len(p.Forbid))
+	for i, n := range p.Forbid {
 		names[i] = n.Path
 	}
 	for what, list := range map[string][]string{
-		"read": p.Read, "list": p.List, "write": p.Write, "hide": p.Hide, "fix": p.Fixed, "pin": p.Pin, "bar": names,
+		"read": p.Read, "list": p.List, "write": p.Write, "hide": p.Hide, "fix": p.ReadOnly, "pin": p.Pin, "bar": names,
 	} {
 		for _, name := range list {
 			if !path.IsAbs(name) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
@@ -105,8 +105,8 @@ func (j *Jail) check() error {
 	return nil
 }
 
-// look finds out what the kernel can do.
-func (j *Jail) look() error {
+// probe finds out what the kernel can do.
+func (j *Jail) probe() error {
 	var err error
 	j.abi, err = ll.LandlockGetABIVersion()
 	if err != nil {
@@ -145,8 +145,8 @@ func (j *Jail) compile() error {
 	var err error
 	j.instructions, err = seccomp.Filter(&seccomp.Options{
 		Inet: !j.weaker && j.policy.Network != NoSockets, TCPOnly: !j.policy.LocalBind, // the rules on ports are about TCP
-		Unix: j.policy.Unix != NoUnix, Nested: j.policy.Nested,
-		NoEscape: j.weaker, Notify: j.policy.Notify, Writes: j.policy.Notify,
+		Unix: j.policy.Unix != UnixNone, Nested: j.policy.Nested,
+		KeepProcessGroup: j.weaker, Notify: j.policy.Notify, Writes: j.policy.Notify,
 	})
 	if err != nil {
 		return err

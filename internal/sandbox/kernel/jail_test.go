@@ -151,8 +151,8 @@ func TestFiles(t *testing.T) {
 		j := prepare(&Policy{
 			Read: []string{"/", outside}, Write: []string{work},
 			Hide: []string{work + "/secret", work + "/.env"}, Pin: []string{work + "/.git"},
-			Fixed: []string{work + "/.git/config", work + "/.git/hooks"},
-			Bar:   []Name{{work + "/.mcp.json", false}, {work + "/.vscode", false}},
+			ReadOnly: []string{work + "/.git/config", work + "/.git/hooks"},
+			Forbid:   []Name{{work + "/.mcp.json", false}, {work + "/.vscode", false}},
 		})
 		for _, tt := range []struct {
 			name, script, want string
@@ -378,7 +378,7 @@ func TestRefusedCallsAreTold(t *testing.T) {
 // A name that is made although it is barred is told.
 func TestAppeared(t *testing.T) {
 	work := t.TempDir()
-	j, err := Prepare(&Policy{Read: []string{"/"}, Write: []string{work}, Bar: []Name{{work + "/.mcp.json", false}}})
+	j, err := Prepare(&Policy{Read: []string{"/"}, Write: []string{work}, Forbid: []Name{{work + "/.mcp.json", false}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +402,7 @@ func TestAppeared(t *testing.T) {
 // Two sandboxes share placeholders: the first that ends leaves them to the other.
 func TestPlaceholdersAreShared(t *testing.T) {
 	work := t.TempDir()
-	p := &Policy{Read: []string{"/"}, Write: []string{work}, Bar: []Name{{work + "/.mcp.json", false}, {work + "/commondir", true}}}
+	p := &Policy{Read: []string{"/"}, Write: []string{work}, Forbid: []Name{{work + "/.mcp.json", false}, {work + "/commondir", true}}}
 	a, err := Prepare(p)
 	if err != nil {
 		t.Fatal(err)
@@ -418,7 +418,7 @@ func TestPlaceholdersAreShared(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	for _, n := range p.Bar {
+	for _, n := range p.Forbid {
 		if !IsPlaceholder(n.Path) {
 			t.Errorf("%s is no placeholder while the second runs", n.Path)
 		}

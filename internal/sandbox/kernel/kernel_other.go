@@ -30,8 +30,8 @@ func (*Jail) TempDir() string { return "" }
 // Caches returns "".
 func (*Jail) Caches() string { return "" }
 
-// Succeed does nothing.
-func (*Jail) Succeed(*Jail) {}
+// TakeFrom does nothing.
+func (*Jail) TakeFrom(*Jail) {}
 
 // IsPlaceholder returns false.
 func IsPlaceholder(string) bool { return false }
@@ -56,7 +56,7 @@ func (*Process) Signal(syscall.Signal) error { return ErrUnsupported }
 
 // Probe says that there is nothing.
 func Probe() []Mechanism {
-	return []Mechanism{{Name: "kernel sandbox", Detail: "only Linux on amd64 and arm64 has one", Follows: "commands run only where settings allow it without"}}
+	return []Mechanism{{Name: "kernel sandbox", Detail: "only Linux on amd64 and arm64 has one", Consequence: "commands run only where settings allow it without"}}
 }
 
 // Namespaces returns [ErrUnsupported].

@@ -60,7 +60,7 @@ func (j *Jail) landlock(p *program, grants []grant) {
 	}
 	if j.abi >= 6 {
 		scopes = ll.ScopeSignal
-		if j.policy.Unix != EveryUnix {
+		if j.policy.Unix != UnixAll {
 			scopes |= ll.ScopeAbstractUnixSocket
 		}
 	}
@@ -75,7 +75,7 @@ func (j *Jail) landlock(p *program, grants []grant) {
 		size = 16
 	}
 	rules := p.words(handled, nets, scopes)
-	keepIn(p.call(unix.SYS_LANDLOCK_CREATE_RULESET, at(rules), num(size), num(0)), slotRuleset)
+	storeSlot(p.call(unix.SYS_LANDLOCK_CREATE_RULESET, at(rules), num(size), num(0)), slotRuleset)
 	for _, g := range grants {
 		rights := g.rights & handled
 		if g.file {
@@ -87,7 +87,7 @@ func (j *Jail) landlock(p *program, grants []grant) {
 			call = p.try
 		}
 		rule := p.words(rights, uint64(^uint32(0))) // no descriptor yet
-		keepAt(call(unix.SYS_OPENAT, num(atCwd), p.path(g.path), num(unix.O_PATH|unix.O_CLOEXEC), num(0)), rule+8)
+		storeData(call(unix.SYS_OPENAT, num(atCwd), p.path(g.path), num(unix.O_PATH|unix.O_CLOEXEC), num(0)), rule+8)
 		call(unix.SYS_LANDLOCK_ADD_RULE, slot(slotRuleset), num(rulePathBeneath), at(rule), num(0))
 	}
 	if nets != 0 && j.policy.Network == ProxyNetwork {
@@ -109,11 +109,11 @@ func (j *Jail) grants() []grant {
 		{path: "/proc", rights: rightsProc},
 	}
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
-		if j.isDir(tmp) && !anyHolds(p.Hide, tmp) {
+		if j.isDir(tmp) && !anyContains(p.Hide, tmp) {
 			list = append(list, grant{path: tmp, rights: rightsWrite})
 		}
 	}
-	for _, c := range p.Covers {
+	for _, c := range p.CacheMounts {
 		list = append(list, grant{path: c.Path, rights: rightsWrite})
 	}
 	return append(list, j.named(p.Read, p.Write, p.List)...)

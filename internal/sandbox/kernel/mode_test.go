@@ -13,7 +13,7 @@ import (
 
 func TestProbe(t *testing.T) {
 	for _, m := range Probe() {
-		if !m.There || m.Name == "" || m.Detail == "" {
+		if !m.Available || m.Name == "" || m.Detail == "" {
 			t.Errorf("%+v", m)
 		}
 	}

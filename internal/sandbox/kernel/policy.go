@@ -17,22 +17,22 @@ import (
 // Policy is what a command is held to. Paths are absolute, without links and dots;
 // one means the tree below it. What is in no list can be neither read nor written.
 type Policy struct {
-	Read  []string // may be read and executed; "/" is everything but devices, /run and most of /sys, which need entries of their own
-	List  []string // folders of which the names below may be listed, and no more
-	Write []string // may be read, executed and written
-	Hide  []string // files and folders, there when the command starts, that are empty and closed; beats Read and Write
-	Fixed []string // inside Write, there when the command starts: may be read, but not written, moved or removed
-	Pin   []string // inside Write, there when the command starts: may be written below, but not moved or removed
-	Bar   []Name   // inside Write, not there: must not be made
+	Read     []string // may be read and executed; "/" is everything but devices, /run and most of /sys, which need entries of their own
+	List     []string // folders of which the names below may be listed, and no more
+	Write    []string // may be read, executed and written
+	Hide     []string // files and folders, there when the command starts, that are empty and closed; beats Read and Write
+	ReadOnly []string // inside Write, there when the command starts: may be read, but not written, moved or removed
+	Pin      []string // inside Write, there when the command starts: may be written below, but not moved or removed
+	Forbid   []Name   // inside Write, not there: must not be made
 
 	// Quarantine is where what takes the name of a Bar is moved at once, and told in
 	// [State]. "": each of these names is taken by a placeholder while commands run.
 	Quarantine quarantine.Folder
 
-	Temp     string  // this folder is /tmp and /var/tmp; "": a fresh one in memory
-	TempSize int64   // bytes of a fresh one; 0: as the kernel has it
-	Caches   string  // this folder may be written, and is seen as [CachesAt]; "": there is none
-	Covers   []Cover // where commands see a folder of Caches in the place of one that is there
+	Temp        string       // this folder is /tmp and /var/tmp; "": a fresh one in memory
+	TempSize    int64        // bytes of a fresh one; 0: as the kernel has it
+	Caches      string       // this folder may be written, and is seen as [CachesDir]; "": there is none
+	CacheMounts []CacheMount // where commands see a folder of Caches in the place of one that is there
 
 	Network   Network
 	LocalBind bool // may listen on a localhost of the jail's own and connect to it; without namespaces there is none
@@ -51,11 +51,11 @@ type Policy struct {
 	Open bool
 }
 
-// CachesAt is where [Policy].Caches is seen inside.
-const CachesAt = "/dev/shm/caches"
+// CachesDir is where [Policy].Caches is seen inside.
+const CachesDir = "/dev/shm/caches"
 
-// Cover says that commands see, and may write, a folder of [Policy].Caches in the place of the host's.
-type Cover struct {
+// CacheMount says that commands see, and may write, a folder of [Policy].Caches in the place of the host's.
+type CacheMount struct {
 	Path   string // the host's, outside of Write and Hide
 	Folder string // its name in Caches: one that has no slash, since commands may put links there
 }
@@ -84,9 +84,9 @@ type Unix int
 
 // The unix sockets.
 const (
-	NoUnix  Unix = iota // pairs only
-	OwnUnix             // those of the command's own files
-	EveryUnix
+	UnixNone    Unix = iota // pairs only
+	UnixOwnOnly             // those of the command's own files
+	UnixAll
 )
 
 // Attr says what to start.
@@ -100,14 +100,14 @@ type Attr struct {
 	// Terminal: stay in the caller's session, so that the terminal works. Otherwise
 	// the command has a session and a process group of its own.
 	Terminal bool
-	// Alone: the command shares its localhost with no other command.
-	Alone bool
+	// PrivateLocalhost: the command shares its localhost with no other command.
+	PrivateLocalhost bool
 	// Proxy is the address in 127.0.0.0/8 where the listener of [ProxyNetwork] is, at ProxyAddr's port. It
 	// is the command's own where commands share their localhost. The zero address is that of ProxyAddr.
 	Proxy netip.Addr
-	// Wrote is called with the absolute path of each file that the command is about to open for writing
+	// OnWrite is called with the absolute path of each file that the command is about to open for writing
 	// and each folder that it is about to make, on one goroutine; the command waits meanwhile.
-	Wrote func(path string)
+	OnWrite func(path string)
 	// Serve gets the listener of [ProxyNetwork], on a goroutine of its own, until
 	// the command is done.
 	Serve func(net.Listener)
@@ -120,8 +120,8 @@ type State struct {
 	Elapsed time.Duration
 	Refused []seccomp.Refusal // with Policy.Notify
 	OOM     bool              // it was killed for its memory
-	// Moved are barred names that came to be while it ran, and are in quarantine now.
-	Moved []quarantine.Item
+	// Quarantined are barred names that came to be while it ran, and are in quarantine now.
+	Quarantined []quarantine.Item
 	// Appeared are barred names that came to be while it ran and still are: somebody outside
 	// has removed what barred them, or has made them, or they could not be moved.
 	Appeared []string
@@ -142,8 +142,8 @@ var ErrUnsupported = errors.New("not possible here")
 
 // Mechanism is one way in which this kernel can hold a command.
 type Mechanism struct {
-	Name    string `json:"name"` // "user namespace", "landlock", …
-	There   bool   `json:"there"`
-	Detail  string `json:"detail,omitempty"`  // "ABI 7"; or why it is absent
-	Follows string `json:"follows,omitempty"` // what its absence means
+	Name        string `json:"name"` // "user namespace", "landlock", …
+	Available   bool   `json:"there"`
+	Detail      string `json:"detail,omitempty"`  // "ABI 7"; or why it is absent
+	Consequence string `json:"follows,omitempty"` // what its absence means
 }

@@ -18,19 +18,19 @@ func Probe() []Mechanism {
 }
 
 func probeNamespaces() Mechanism {
-	m := Mechanism{Name: "namespaces", There: true, Detail: "user, mount, pid, ipc, uts, network"}
+	m := Mechanism{Name: "namespaces", Available: true, Detail: "user, mount, pid, ipc, uts, network"}
 	err := Namespaces()
 	if err == nil {
 		return m
 	}
-	m.There, m.Detail = false, err.Error()
+	m.Available, m.Detail = false, err.Error()
 	if n, readErr := os.ReadFile("/proc/sys/user/max_user_namespaces"); readErr == nil && strings.TrimSpace(string(n)) == "0" {
 		m.Detail += "; user.max_user_namespaces is 0"
 	}
 	if n, readErr := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); readErr == nil && strings.TrimSpace(string(n)) == "1" {
 		m.Detail += "; kernel.apparmor_restrict_unprivileged_userns is 1"
 	}
-	m.Follows = "commands are refused, unless enableWeakerNestedSandbox accepts Landlock and seccomp alone: then without network, private /tmp and protected names inside writable folders"
+	m.Consequence = "commands are refused, unless enableWeakerNestedSandbox accepts Landlock and seccomp alone: then without network, private /tmp and protected names inside writable folders"
 	return m
 }
 
@@ -38,36 +38,36 @@ func probeLandlock() Mechanism {
 	m := Mechanism{Name: "landlock"}
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
-		m.Detail, m.Follows = "not switched on in this kernel: "+err.Error(), "commands are refused"
+		m.Detail, m.Consequence = "not switched on in this kernel: "+err.Error(), "commands are refused"
 		return m
 	}
-	m.There, m.Detail = true, fmt.Sprintf("ABI %d", abi)
+	m.Available, m.Detail = true, fmt.Sprintf("ABI %d", abi)
 	switch {
 	case abi < 3:
-		m.Follows = "without namespaces nothing would hold truncation, so the weaker sandbox is refused"
+		m.Consequence = "without namespaces nothing would hold truncation, so the weaker sandbox is refused"
 	case abi < 4:
-		m.Follows = "ports of a command's own localhost are not held back"
+		m.Consequence = "ports of a command's own localhost are not held back"
 	case abi < 6:
-		m.Follows = "in the weaker sandbox, signals reach the user's other processes"
+		m.Consequence = "in the weaker sandbox, signals reach the user's other processes"
 	}
 	return m
 }
 
 func probeSeccomp() Mechanism {
-	m := Mechanism{Name: "seccomp", There: true, Detail: "filter, with notification of what it refuses"}
+	m := Mechanism{Name: "seccomp", Available: true, Detail: "filter, with notification of what it refuses"}
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	if err := seccompHas(&action); err != nil {
-		m.There, m.Detail, m.Follows = false, err.Error(), "commands are refused"
+		m.Available, m.Detail, m.Consequence = false, err.Error(), "commands are refused"
 	}
 	return m
 }
 
 func probeRest() []Mechanism {
-	last := Mechanism{Name: "terminals", There: true, Detail: "/dev/pts of the command's own"}
+	last := Mechanism{Name: "terminals", Available: true, Detail: "/dev/pts of the command's own"}
 	if err := unix.Access("/dev/pts", unix.F_OK); err != nil {
-		last.There, last.Detail, last.Follows = false, "/dev/pts: "+err.Error(), "commands are refused"
+		last.Available, last.Detail, last.Consequence = false, "/dev/pts: "+err.Error(), "commands are refused"
 	}
-	start := Mechanism{Name: "start", There: true, Detail: "memory shared with the child (clone3)"}
+	start := Mechanism{Name: "start", Available: true, Detail: "memory shared with the child (clone3)"}
 	if noClone3.Load() {
 		start.Detail = "memory shared with the child (clone: clone3 is not there)"
 	}

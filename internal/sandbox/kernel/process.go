@@ -39,7 +39,7 @@ type Process struct {
 	jail    *Jail
 	path    string
 	pid     int
-	usher   int // the process that has made it in a room; 0: none
+	helper  int // the process that has made it in a room; 0: none
 	pidfd   *os.File
 	control int // the socket, of which the other end is init's
 	began   time.Time
@@ -58,8 +58,8 @@ type Process struct {
 	told     bool
 	exec     syscall.Errno
 
-	ended   chan struct{} // closed when the command has ended
-	overran atomic.Bool   // it was killed for its memory
+	ended          chan struct{} // closed when the command has ended
+	memoryExceeded atomic.Bool   // it was killed for its memory
 
 	mu   sync.Mutex
 	done bool
@@ -99,7 +99,7 @@ func (j *Jail) start(a *Attr) (*Process, error) {
 		p.killed = j.group.OOM()
 	}
 	if j.reexec {
-		err = p.again(a, pair[1])
+		err = p.reexec(a, pair[1])
 	} else {
 		err = p.share(a, pair[1])
 	}
@@ -129,7 +129,7 @@ func (j *Jail) flags() uintptr {
 		return 0
 	}
 	if j.policy.Open {
-		if mighty() {
+		if canMakePidNS() {
 			return unix.CLONE_NEWPID
 		}
 		return unix.CLONE_NEWUSER | unix.CLONE_NEWPID
@@ -157,7 +157,7 @@ func (p *Process) share(a *Attr, control int) error {
 	}
 	if r := p.jail.enter(a); r != nil {
 		born := p.write(a, &fds, r)
-		err := p.visit(born)
+		err := p.startInNamespace(born)
 		runtime.KeepAlive(a)
 		if err == nil {
 			return nil
@@ -189,8 +189,8 @@ func (p *Process) share(a *Attr, control int) error {
 }
 
 // write makes the program for a command that shares our memory.
-func (p *Process) write(a *Attr, d *descriptors, r *room) birth {
-	var born birth
+func (p *Process) write(a *Attr, d *descriptors, r *room) helperChild {
+	var born helperChild
 	p.program, born = p.jail.assemble(a, d, true, r)
 	p.slots = p.program.load()
 	p.slots[slotControl], p.slots[slotInit] = uint64(d.control), uint64(d.init)
@@ -230,7 +230,7 @@ func (p *Process) listen(a *Attr) {
 				go a.Serve(l)
 			}
 		case messageNotify:
-			p.watcher.Store(seccomp.Watch(fd, a.Wrote))
+			p.watcher.Store(seccomp.Watch(fd, a.OnWrite))
 		case messageRoom:
 			p.spaces = append(p.spaces, fd)
 		case messageExec:
@@ -304,7 +304,7 @@ func (p *Process) Wait() (*State, error) {
 	}
 	var err error
 	if p.told {
-		p.over()
+		p.markReaped()
 		go func() { _ = p.reap(&State{}) }() // init and its namespaces take their time
 	} else {
 		err = p.reap(&p.state)
@@ -324,7 +324,7 @@ func (p *Process) Wait() (*State, error) {
 	if g := p.jail.group; g != nil {
 		s.OOM = g.OOM() > p.killed
 	}
-	s.OOM = s.OOM || p.overran.Load()
+	s.OOM = s.OOM || p.memoryExceeded.Load()
 	return s, nil
 }
 
@@ -336,8 +336,8 @@ func (p *Process) Refused() []seccomp.Refusal {
 	return nil
 }
 
-// over says that the process id means this process no more.
-func (p *Process) over() {
+// markReaped says that the process id means this process no more.
+func (p *Process) markReaped() {
 	p.mu.Lock()
 	was := p.done
 	p.done = true
@@ -351,7 +351,7 @@ func (p *Process) over() {
 	}
 	p.state.Appeared = p.jail.bars.done()
 	moved, appeared := p.jail.watch.ended(p)
-	p.state.Moved, p.state.Appeared = moved, append(p.state.Appeared, appeared...)
+	p.state.Quarantined, p.state.Appeared = moved, append(p.state.Appeared, appeared...)
 }
 
 // reap waits for the process and closes what was opened for it.
@@ -369,8 +369,8 @@ func (p *Process) reap(s *State) error {
 	if p.jail.weaker {
 		_ = unix.Kill(-p.pid, unix.SIGKILL) // nobody may leave the group
 	}
-	p.over()
-	p.dismiss()
+	p.markReaped()
+	p.reapHelper()
 	_, err := syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)
 	for errors.Is(err, syscall.EINTR) {
 		_, err = syscall.Wait4(p.pid, &s.Status, 0, &s.Usage)

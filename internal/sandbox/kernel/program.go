@@ -79,18 +79,18 @@ func (p *program) try(nr uintptr, args ...arg) *instruction {
 	return in
 }
 
-// keep returns a new slot that gets the result.
-func (p *program) keep(in *instruction) arg {
+// newSlot returns a new slot that gets the result.
+func (p *program) newSlot(in *instruction) arg {
 	in.out = uint32(p.slots)
 	p.slots++
 	return slot(int(in.out))
 }
 
-// keepIn puts the result into a slot that has a number.
-func keepIn(in *instruction, i int) { in.out = uint32(i) }
+// storeSlot puts the result into a slot that has a number.
+func storeSlot(in *instruction, i int) { in.out = uint32(i) }
 
-// keepAt puts the low 32 bits of the result into the data.
-func keepAt(in *instruction, offset int) {
+// storeData puts the low 32 bits of the result into the data.
+func storeData(in *instruction, offset int) {
 	in.out = uint32(offset)
 	in.flags |= flagOutData
 }
@@ -148,7 +148,7 @@ func (p *program) load() (slots []uint64) {
 }
 
 // send adds a message of one byte and one descriptor over the control socket. The
-// descriptor is what keepAt puts at the offset that is returned.
+// descriptor is what storeData puts at the offset that is returned.
 func (p *program) sender(kind byte) (descriptor int, send func()) {
 	const controlLen = unix.SizeofCmsghdr + 4
 	control := p.words(controlLen, unix.SOL_SOCKET|unix.SCM_RIGHTS<<32, 0)

@@ -26,8 +26,8 @@ func init() { //nolint:gochecknoinits // it must come before everything else of 
 	}
 }
 
-// again starts the command by way of our own program.
-func (p *Process) again(a *Attr, control int) error {
+// reexec starts the command by way of our own program.
+func (p *Process) reexec(a *Attr, control int) error {
 	memory, err := unix.MemfdCreate("holdfast-sandbox", unix.MFD_CLOEXEC)
 	if err != nil {
 		return &StartError{"make a file in memory", err}

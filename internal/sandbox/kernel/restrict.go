@@ -17,9 +17,9 @@ func itoa[T ~int | ~int64](n T) string { return strconv.FormatInt(int64(n), 10) 
 // ids maps the caller into the new user namespace.
 func (j *Jail) ids(p *program) {
 	p.begin("map the user into its namespace")
-	self := p.keep(p.call(unix.SYS_OPENAT, num(atCwd), p.path("/proc/self"), num(unix.O_PATH|unix.O_CLOEXEC), num(0)))
+	self := p.newSlot(p.call(unix.SYS_OPENAT, num(atCwd), p.path("/proc/self"), num(unix.O_PATH|unix.O_CLOEXEC), num(0)))
 	write := func(file, text string) {
-		fd := p.keep(p.call(unix.SYS_OPENAT, self, p.path(file), num(unix.O_WRONLY|unix.O_CLOEXEC), num(0)))
+		fd := p.newSlot(p.call(unix.SYS_OPENAT, self, p.path(file), num(unix.O_WRONLY|unix.O_CLOEXEC), num(0)))
 		p.call(unix.SYS_WRITE, fd, at(p.bytes([]byte(text))), num(len(text)))
 		p.call(unix.SYS_CLOSE, fd) // a file that is open for writing keeps its mount writable
 	}
@@ -37,7 +37,7 @@ func (j *Jail) network(p *program) {
 		return
 	}
 	p.begin("bring localhost up")
-	keepIn(p.call(unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0)), slotSocket)
+	storeSlot(p.call(unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0)), slotSocket)
 	request := make([]byte, 40) // struct ifreq
 	copy(request, "lo")
 	request[16] = unix.IFF_UP
@@ -51,7 +51,7 @@ func (j *Jail) network(p *program) {
 	p.call(unix.SYS_BIND, slot(slotSocket), at(j.proxy), num(len(address)))
 	p.call(unix.SYS_LISTEN, slot(slotSocket), num(128))
 	descriptor, send := p.sender(messageListener)
-	keepAt(p.call(unix.SYS_FCNTL, slot(slotSocket), num(unix.F_DUPFD_CLOEXEC), num(0)), descriptor)
+	storeData(p.call(unix.SYS_FCNTL, slot(slotSocket), num(unix.F_DUPFD_CLOEXEC), num(0)), descriptor)
 	send()
 }
 
@@ -123,7 +123,7 @@ func (j *Jail) filter(p *program) {
 		return
 	}
 	descriptor, send := p.sender(messageNotify)
-	keepAt(p.call(unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(listenerFlags()), at(prog)), descriptor)
+	storeData(p.call(unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(listenerFlags()), at(prog)), descriptor)
 	send()
 }
 

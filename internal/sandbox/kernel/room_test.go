@@ -144,8 +144,8 @@ func TestRoomIsEmpty(t *testing.T) {
 // What could reach another command keeps each in namespaces of its own.
 func TestRoomIsForCommandsThatReachNothing(t *testing.T) {
 	for name, p := range map[string]Policy{
-		"proxy": {Network: ProxyNetwork}, "own sockets": {Unix: OwnUnix},
-		"every socket": {Unix: EveryUnix}, "nested": {Nested: true},
+		"proxy": {Network: ProxyNetwork}, "own sockets": {Unix: UnixOwnOnly},
+		"every socket": {Unix: UnixAll}, "nested": {Nested: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := prepareRoom(t, p)
@@ -185,7 +185,7 @@ func TestRoomWithALocalhost(t *testing.T) {
 	if single.room.spaces != nil {
 		t.Error("there is a room for one command")
 	}
-	proc, r := start(t, j, Attr{Dir: "/", Alone: true}, "readlink /proc/self/ns/net")
+	proc, r := start(t, j, Attr{Dir: "/", PrivateLocalhost: true}, "readlink /proc/self/ns/net")
 	_, err := proc.Wait()
 	if out, readErr := io.ReadAll(r); err != nil || readErr != nil || strings.TrimSpace(string(out)) == a[0] {
 		t.Errorf("a command that is alone is in %s: %v, %v", out, err, readErr)
@@ -230,10 +230,10 @@ func TestRoomWithProxies(t *testing.T) {
 
 // A jail that replaces another one has its localhost, also when that one is closed first. Jails
 // without a localhost have nothing to share.
-func TestRoomIsPassedOn(t *testing.T) {
+func TestNamespaceReused(t *testing.T) {
 	old, j := prepareRoom(t, Policy{LocalBind: true}), prepareRoom(t, Policy{LocalBind: true})
 	a := spacesOf(t, old, "net")
-	j.Succeed(old)
+	j.TakeFrom(old)
 	old.Close()
 	if b := spacesOf(t, j, "net"); a[0] != b[0] {
 		t.Errorf("the commands of the old jail are in %s, those of the new one in %s", a, b)
@@ -245,14 +245,14 @@ func TestRoomIsPassedOn(t *testing.T) {
 	}
 	for _, p := range [][2]Policy{{{}, {}}, {{LocalBind: true}, {}}, {{}, {LocalBind: true}}, {{LocalBind: true}, {LocalBind: true, Network: ProxyNetwork}}} {
 		old, j := prepareRoom(t, p[0]), prepareRoom(t, p[1])
-		if j.Succeed(old); j.room == old.room {
+		if j.TakeFrom(old); j.room == old.room {
 			t.Errorf("%+v: they share a room", p)
 		}
 	}
 }
 
 // A room that cannot be entered is none: commands have namespaces of their own.
-func TestRoomThatIsShut(t *testing.T) {
+func TestNamespaceClosed(t *testing.T) {
 	j := prepareRoom(t, Policy{})
 	spacesOf(t, j, "net")
 	in := spacesOf(t, j, "net")

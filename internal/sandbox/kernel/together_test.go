@@ -10,14 +10,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // open prepares a jail that holds nothing, in one of the two ways.
 func open(t *testing.T, prepare func(*Policy) *Jail) *Jail {
 	t.Helper()
 	if _, err := Prepare(&Policy{Open: true}); errors.Is(err, ErrUnsupported) {
-		missing.Skip(t, "no pid namespaces here: %v", err)
+		testneed.Need(t, "no pid namespaces here: %v", err)
 	}
 	return prepare(&Policy{Open: true})
 }

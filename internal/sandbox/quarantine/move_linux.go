@@ -36,7 +36,7 @@ func (f Folder) Move(dir int, path string) (*Item, error) {
 		}
 	}
 	if errors.Is(err, unix.EXDEV) {
-		err = take(dir, to, name, maxDepth)
+		err = moveCopy(dir, to, name, maxDepth)
 	}
 	if err == nil {
 		err = f.write(i)
@@ -50,8 +50,8 @@ func (f Folder) Move(dir int, path string) (*Item, error) {
 	return i, nil
 }
 
-// take moves a name from one open folder to another by copying it.
-func take(from, to int, name string, depth int) error {
+// moveCopy moves a name from one open folder to another by copying it.
+func moveCopy(from, to int, name string, depth int) error {
 	if depth == 0 {
 		return unix.ELOOP
 	}
@@ -132,7 +132,7 @@ func takeFolder(from, to int, name string, depth int) error {
 			return err
 		}
 		for _, n := range names {
-			err := take(fd, inner, n, depth-1)
+			err := moveCopy(fd, inner, n, depth-1)
 			if errors.Is(err, unix.EEXIST) { // made again: the first one is kept
 				err = nil
 			}

@@ -5,7 +5,7 @@
 //	                                                                 .vscode     what was made
 //	a person looks at it ─► Restore, or Remove
 //
-// A program of ours that makes such a name itself does so within [Folder.Keep], so
+// A program of ours that makes such a name itself does so within [Folder.MarkOwn], so
 // that no sandbox takes it for a command's.
 //
 // The package decides nothing: which names are protected is what package sandbox knows.
@@ -33,8 +33,8 @@ var ErrNotFound = errors.New("there is no such item in quarantine")
 // Folder is where items are kept: $HOLDFAST_HOME/quarantine. It need not exist.
 type Folder string
 
-// Of returns the quarantine of a HOLDFAST_HOME; "" of none.
-func Of(home string) Folder {
+// Open returns the quarantine of a HOLDFAST_HOME; "" of none.
+func Open(home string) Folder {
 	if home == "" {
 		return ""
 	}
@@ -97,7 +97,7 @@ func (f Folder) Restore(id string) (*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.Keep(i.Path, func() error {
+	err = f.MarkOwn(i.Path, func() error {
 		if _, err := os.Lstat(i.Path); err == nil {
 			return &fs.PathError{Op: "restore", Path: i.Path, Err: fs.ErrExist}
 		}

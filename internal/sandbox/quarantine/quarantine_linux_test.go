@@ -54,7 +54,7 @@ func TestRestore(t *testing.T) {
 			if b, err := os.ReadFile(filepath.Join(path, "settings")); err != nil || string(b) != "x" {
 				t.Errorf("%q, %v", b, err)
 			}
-			if !f.Keeps(path) {
+			if !f.IsOwn(path) {
 				t.Error("a sandbox would move it again")
 			}
 			if items, err := f.List(); err != nil || len(items) > 0 {
@@ -95,8 +95,8 @@ func TestListAndRemove(t *testing.T) {
 func TestKeep(t *testing.T) {
 	f, dir := Folder(filepath.Join(t.TempDir(), "q")), t.TempDir()
 	path := filepath.Join(dir, ".tool", "deep", "settings")
-	if err := f.Keep(path, func() error {
-		if !f.Keeps(filepath.Join(dir, ".tool")) || f.Keeps(dir) {
+	if err := f.MarkOwn(path, func() error {
+		if !f.IsOwn(filepath.Join(dir, ".tool")) || f.IsOwn(dir) {
 			t.Error("what is about to be made is not known")
 		}
 		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644))
@@ -104,21 +104,21 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{".tool", ".tool/deep", ".tool/deep/settings"} {
-		if !f.Keeps(filepath.Join(dir, name)) {
+		if !f.IsOwn(filepath.Join(dir, name)) {
 			t.Errorf("%s is not kept", name)
 		}
 	}
 	if err := errors.Join(os.Rename(filepath.Join(dir, ".tool"), filepath.Join(dir, "old")), os.Mkdir(filepath.Join(dir, ".tool"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if f.Keeps(filepath.Join(dir, ".tool")) {
+	if f.IsOwn(filepath.Join(dir, ".tool")) {
 		t.Error("another folder of the name is kept")
 	}
 	failed := errors.New("failed")
-	if err := f.Keep(filepath.Join(dir, ".none"), func() error { return failed }); !errors.Is(err, failed) || f.Keeps(filepath.Join(dir, ".none")) {
+	if err := f.MarkOwn(filepath.Join(dir, ".none"), func() error { return failed }); !errors.Is(err, failed) || f.IsOwn(filepath.Join(dir, ".none")) {
 		t.Errorf("%v", err)
 	}
-	if err := Folder("").Keep(path, func() error { return failed }); !errors.Is(err, failed) {
+	if err := Folder("").MarkOwn(path, func() error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("without a quarantine: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // genuine is a call that the kernel gets.
@@ -41,7 +41,7 @@ var (
 	inetAll = Options{Inet: true}
 	tcp     = Options{Inet: true, TCPOnly: true}
 	unixToo = Options{Unix: true}
-	held    = Options{NoEscape: true}
+	held    = Options{KeepProcessGroup: true}
 )
 
 var realCalls = append([]genuine{
@@ -133,7 +133,7 @@ var realCalls = append([]genuine{
 	{"setpgid", at(unix.SYS_SETPGID, wrong), none, open},
 	{"setsid, held", at(unix.SYS_SETSID), held, unix.EPERM},
 	{"clone of a sibling, held", at(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_SIGHAND), held, unix.EPERM},
-	{"clone3 of a sibling, held and nested", at(unix.SYS_CLONE3, wrong, 88), Options{Nested: true, NoEscape: true}, unix.ENOSYS},
+	{"clone3 of a sibling, held and nested", at(unix.SYS_CLONE3, wrong, 88), Options{Nested: true, KeepProcessGroup: true}, unix.ENOSYS},
 	{"limits of another, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, wrong), held, unix.EPERM},
 	{"limits of another with junk, held", at(unix.SYS_PRLIMIT64, 1<<22, unix.RLIMIT_CORE, junk), held, unix.EPERM},
 	{"own limits, held", at(unix.SYS_PRLIMIT64, junk, unix.RLIMIT_CORE, wrong), held, open},
@@ -158,7 +158,7 @@ var noControl = []uint32{
 func plainCalls() []genuine {
 	var all []genuine
 	for nr, d := range rules(&Options{}) {
-		if d == refuse || d == withhold {
+		if d == refuse || d == hideCall {
 			all = append(all, genuine{"plain " + callNames[nr] + archNames[nr], at(nr, wrong, wrong, wrong, wrong, wrong, wrong), none, unix.EPERM})
 		}
 	}
@@ -199,7 +199,7 @@ func TestCalls(t *testing.T) {
 // A caller of the 32-bit interface gets nothing from it.
 func TestForeign(t *testing.T) {
 	if o := run(t, job{Foreign: true}); o.Foreign <= 0 {
-		missing.Skip(t, "the kernel has no 32-bit interface (%d): IA32_EMULATION makes this run", o.Foreign)
+		testneed.Need(t, "the kernel has no 32-bit interface (%d): IA32_EMULATION makes this run", o.Foreign)
 	}
 	for _, notify := range []bool{false, true} {
 		o := run(t, job{Filter: true, Options: Options{Notify: notify}, Foreign: true})

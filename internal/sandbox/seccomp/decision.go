@@ -9,7 +9,7 @@ package seccomp
 type decision struct {
 	answer answer
 
-	word            word
+	word            argHalf
 	mask, value     uint32
 	then, otherwise *decision // nil: the answer holds
 }
@@ -29,13 +29,13 @@ const (
 
 // Decisions that need no look.
 var (
-	allow    = &decision{answer: allowed}
-	refuse   = &decision{answer: refused}
-	withhold = &decision{answer: withheld}
-	lack     = &decision{answer: absent}
-	occupy   = &decision{answer: occupied}
-	alien    = &decision{answer: foreign}
-	see      = &decision{answer: seen}
+	allow       = &decision{answer: allowed}
+	refuse      = &decision{answer: refused}
+	hideCall    = &decision{answer: withheld}
+	returnNoSys = &decision{answer: absent}
+	returnBusy  = &decision{answer: occupied}
+	foreignABI  = &decision{answer: foreign}
+	notifyWrite = &decision{answer: seen}
 )
 
 // of is the answer to a call with these arguments, as the program that is made of the decision gives it.
@@ -51,25 +51,25 @@ func (d *decision) of(args *[6]uint64) answer {
 	return d.answer
 }
 
-// word is a half of an argument. The kernel reads of most arguments only the low
+// argHalf is a half of an argument. The kernel reads of most arguments only the low
 // one; whoever looked at both could be misled by what is in the high one.
-type word int
+type argHalf int
 
 // low is the half of the i-th argument that an int, a mode or a flag is in.
-func low(i int) word { return word(2 * i) }
+func low(i int) argHalf { return argHalf(2 * i) }
 
 // high is the other half, of pointers and of what the kernel takes as a long.
-func high(i int) word { return word(2*i + 1) }
+func high(i int) argHalf { return argHalf(2*i + 1) }
 
 const whole = ^uint32(0)
 
 // masked decides by whether some bits of a word have a value.
-func masked(w word, mask, value uint32, then, otherwise *decision) *decision {
+func masked(w argHalf, mask, value uint32, then, otherwise *decision) *decision {
 	return &decision{word: w, mask: mask, value: value, then: then, otherwise: otherwise}
 }
 
 // equal decides by whether a word is one of the values.
-func equal(w word, then, otherwise *decision, values ...uint32) *decision {
+func equal(w argHalf, then, otherwise *decision, values ...uint32) *decision {
 	d := otherwise
 	for _, v := range values {
 		d = masked(w, whole, v, then, d)
@@ -78,7 +78,7 @@ func equal(w word, then, otherwise *decision, values ...uint32) *decision {
 }
 
 // anyOf decides by whether any of the bits is set in a word.
-func anyOf(w word, bits uint32, then, otherwise *decision) *decision {
+func anyOf(w argHalf, bits uint32, then, otherwise *decision) *decision {
 	return masked(w, bits, 0, otherwise, then)
 }
 

@@ -40,13 +40,13 @@ func spans(rules map[uint32]*decision) []span {
 		}
 		switch d, ruled := rules[nr]; {
 		case nr < known[run][0]:
-			add(nr, lack)
+			add(nr, returnNoSys)
 		case ruled:
 			add(nr, d)
 		default:
 			add(nr, allow)
 		}
 	}
-	add(last+1, lack)
+	add(last+1, returnNoSys)
 	return all[1:]
 }

@@ -240,7 +240,7 @@ func optionSets() []Options {
 	var all []Options
 	for i := range 1 << 7 {
 		bit := func(n int) bool { return i>>n&1 == 1 }
-		all = append(all, Options{Inet: bit(0), TCPOnly: bit(1), Unix: bit(2), Nested: bit(3), NoEscape: bit(4), Notify: bit(5), Writes: bit(6)})
+		all = append(all, Options{Inet: bit(0), TCPOnly: bit(1), Unix: bit(2), Nested: bit(3), KeepProcessGroup: bit(4), Notify: bit(5), Writes: bit(6)})
 	}
 	return all
 }
@@ -248,7 +248,7 @@ func optionSets() []Options {
 func (o Options) String() string {
 	var on []string
 	for name, is := range map[string]bool{
-		"inet": o.Inet, "tcp only": o.TCPOnly, "unix": o.Unix, "nested": o.Nested, "no escape": o.NoEscape, "notify": o.Notify, "writes": o.Writes,
+		"inet": o.Inet, "tcp only": o.TCPOnly, "unix": o.Unix, "nested": o.Nested, "no escape": o.KeepProcessGroup, "notify": o.Notify, "writes": o.Writes,
 	} {
 		if is {
 			on = append(on, name)

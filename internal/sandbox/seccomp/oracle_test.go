@@ -72,12 +72,12 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	}
 	switch nr {
 	case unix.SYS_CLONE3:
-		if o.Nested && !o.NoEscape {
+		if o.Nested && !o.KeepProcessGroup {
 			return ok
 		}
 		return lacks
 	case unix.SYS_CLONE:
-		return refuseIf(!o.Nested && a(0)&namespaces != 0 || o.NoEscape && a(0)&unix.CLONE_PARENT != 0)
+		return refuseIf(!o.Nested && a(0)&namespaces != 0 || o.KeepProcessGroup && a(0)&unix.CLONE_PARENT != 0)
 	case unix.SYS_UNSHARE:
 		harmless := uint64(unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SYSVSEM | unix.CLONE_VM | unix.CLONE_SIGHAND | unix.CLONE_THREAD)
 		return refuseIf(!o.Nested && args[0]&^harmless != 0)
@@ -112,9 +112,9 @@ func oracle(o Options, of, nr uint32, args [6]uint64) uint32 {
 	case unix.SYS_SETSID, unix.SYS_SETPGID,
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 		unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK:
-		return refuseIf(o.NoEscape)
+		return refuseIf(o.KeepProcessGroup)
 	case unix.SYS_PRLIMIT64:
-		return refuseIf(o.NoEscape && a(0) != 0 && args[2] != 0)
+		return refuseIf(o.KeepProcessGroup && a(0) != 0 && args[2] != 0)
 	case unix.SYS_SOCKETPAIR:
 		kind := a(1) & 15
 		return refuseIf(a(0) != 1 || !o.Unix && kind != 1 && kind != 5)

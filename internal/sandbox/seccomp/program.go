@@ -56,7 +56,7 @@ func assemble(arch uint32, spans []span, notify bool) []Instruction {
 	a := &assembler{places: map[*decision]int{}, rets: map[uint32]int{}, notify: notify}
 	a.tree(spans)
 	number := a.emit(Instruction{Code: opLoad, K: offsetNumber})
-	a.branch(opEqual, arch, number, a.decide(alien))
+	a.branch(opEqual, arch, number, a.decide(foreignABI))
 	a.emit(Instruction{Code: opLoad, K: offsetArch})
 	slices.Reverse(a.code)
 	return a.code

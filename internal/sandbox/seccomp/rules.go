@@ -20,8 +20,8 @@ const unsharable = unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SYSVSEM | unix.
 // ownerBits make a program run as the owner of its file.
 const ownerBits = unix.S_ISUID | unix.S_ISGID
 
-// never lists what no command gets, whatever the options say.
-var never = map[*decision][]uint32{
+// alwaysDenied lists what no command gets, whatever the options say.
+var alwaysDenied = map[*decision][]uint32{
 	refuse: {
 		// other processes
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
@@ -37,14 +37,14 @@ var never = map[*decision][]uint32{
 		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 		unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 	},
-	withhold: {
+	hideCall: {
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // libuv tries
 		unix.SYS_USERFAULTFD,     // virtual machines try
 		unix.SYS_PROCESS_MADVISE, // allocators try
 		unix.SYS_KCMP,            // graphics drivers try
 		unix.SYS_LOOKUP_DCOOKIE,
 	},
-	lack: {
+	returnNoSys: {
 		unix.SYS_OPENAT2, // its flags and mode are behind a pointer; openat does the same
 		unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT, unix.SYS_LISTNS,
 		unix.SYS_LSM_SET_SELF_ATTR,
@@ -83,7 +83,7 @@ func rules(o *Options) map[uint32]*decision {
 			m[nr] = d
 		}
 	}
-	for d, numbers := range never {
+	for d, numbers := range alwaysDenied {
 		set(d, numbers...)
 	}
 	namespaceRules(o, set)
@@ -101,21 +101,21 @@ type setter func(d *decision, numbers ...uint32)
 
 func namespaceRules(o *Options, set setter) {
 	if o.Nested {
-		set(lack, newMounting...)
-		if o.NoEscape { // clone3 could give a child to our parent
-			set(lack, unix.SYS_CLONE3)
+		set(returnNoSys, newMounting...)
+		if o.KeepProcessGroup { // clone3 could give a child to our parent
+			set(returnNoSys, unix.SYS_CLONE3)
 		}
 	} else {
 		set(refuse, mounting...)
 		set(refuse, newMounting...)
-		set(lack, unix.SYS_CLONE3) // its flags are behind a pointer; clone does the same
+		set(returnNoSys, unix.SYS_CLONE3) // its flags are behind a pointer; clone does the same
 		set(anyOf(low(0), ^uint32(unsharable), refuse, equal(high(0), allow, refuse, 0)), unix.SYS_UNSHARE)
 	}
 	var flags uint32
 	if !o.Nested {
 		flags |= newNamespaces
 	}
-	if o.NoEscape {
+	if o.KeepProcessGroup {
 		flags |= unix.CLONE_PARENT
 	}
 	if flags != 0 {
@@ -151,7 +151,7 @@ func openAt(arg int, write *decision) *decision {
 
 // writes are the rules of [Options].Writes, in place of those without.
 var writes = func() map[uint32]*decision {
-	m := map[uint32]*decision{unix.SYS_OPENAT: openAt(2, see), unix.SYS_MKDIRAT: see}
+	m := map[uint32]*decision{unix.SYS_OPENAT: openAt(2, notifyWrite), unix.SYS_MKDIRAT: notifyWrite}
 	maps.Copy(m, archWrites)
 	return m
 }()
@@ -166,14 +166,14 @@ func mknodAt(arg int) *decision {
 func processRules(o *Options, set setter) {
 	const randomize = 0x0040000 // ADDR_NO_RANDOMIZE
 	set(equal(low(0), allow, refuse, 0, whole, randomize), unix.SYS_PERSONALITY)
-	set(equal(low(0), withhold, allow, unix.PR_SET_MM), unix.SYS_PRCTL)
-	set(equal(low(0), allow, withhold, 0), unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES)
+	set(equal(low(0), hideCall, allow, unix.PR_SET_MM), unix.SYS_PRCTL)
+	set(equal(low(0), allow, hideCall, 0), unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES)
 	if o.Notify {
 		// A second listener could let through what we were told of, as soon as the
 		// first is gone: the filter that came last is asked.
-		set(anyOf(low(1), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, occupy, allow), unix.SYS_SECCOMP)
+		set(anyOf(low(1), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, returnBusy, allow), unix.SYS_SECCOMP)
 	}
-	if o.NoEscape {
+	if o.KeepProcessGroup {
 		set(refuse, unix.SYS_SETSID, unix.SYS_SETPGID)
 		set(refuse, sharedIPC...)
 		set(equal(low(0), allow, zero(2, allow, refuse), 0), unix.SYS_PRLIMIT64)

@@ -9,12 +9,12 @@ type Options struct {
 	Unix    bool // unix sockets; a socketpair of streams or packets is always possible
 	Nested  bool // namespaces of the command's own
 
-	// NoEscape is for where there are no namespaces: no process may leave its process
+	// KeepProcessGroup is for where there are no namespaces: no process may leave its process
 	// group or session, by which all are found, nor reach others of the same user
 	// through System V IPC, message queues and limits.
-	NoEscape bool
-	Notify   bool // tell a [Watcher] about each refusal
-	Writes   bool // with Notify: tell it also what is opened for writing or made as a folder, before it is
+	KeepProcessGroup bool
+	Notify           bool // tell a [Watcher] about each refusal
+	Writes           bool // with Notify: tell it also what is opened for writing or made as a folder, before it is
 }
 
 // Instruction is one instruction of classic BPF, as the kernel reads it

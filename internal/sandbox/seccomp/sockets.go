@@ -10,7 +10,7 @@ const kindMask = 0xf
 // socketRules decide by family, then kind, then protocol.
 func socketRules(o *Options, set setter) {
 	d := refuse
-	d = equal(low(0), equal(low(2), allow, withhold, unix.NETLINK_ROUTE), d, unix.AF_NETLINK)
+	d = equal(low(0), equal(low(2), allow, hideCall, unix.NETLINK_ROUTE), d, unix.AF_NETLINK)
 	if o.Unix {
 		d = equal(low(0), allow, d, unix.AF_UNIX)
 	}
@@ -38,7 +38,7 @@ func socketRules(o *Options, set setter) {
 func inet(tcpOnly bool) *decision {
 	if tcpOnly {
 		// Go's library tries MPTCP before each listener, and then goes on with TCP.
-		stream := equal(low(2), allow, equal(low(2), withhold, refuse, unix.IPPROTO_MPTCP), 0, unix.IPPROTO_TCP)
+		stream := equal(low(2), allow, equal(low(2), hideCall, refuse, unix.IPPROTO_MPTCP), 0, unix.IPPROTO_TCP)
 		return kinds(stream, refuse, unix.SOCK_STREAM)
 	}
 	stream := equal(low(2), allow, refuse, 0, unix.IPPROTO_TCP, unix.IPPROTO_MPTCP)

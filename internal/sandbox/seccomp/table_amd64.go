@@ -20,15 +20,15 @@ func archRules(set setter) {
 	set(openAt(1, allow), unix.SYS_OPEN)
 	set(mknodAt(1), unix.SYS_MKNOD)
 	set(refuse, unix.SYS_IOPL, unix.SYS_IOPERM)
-	set(withhold, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS)
-	set(lack, unix.SYS__SYSCTL, unix.SYS_CREATE_MODULE, unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE,
+	set(hideCall, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS)
+	set(returnNoSys, unix.SYS__SYSCTL, unix.SYS_CREATE_MODULE, unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE,
 		unix.SYS_GETPMSG, unix.SYS_PUTPMSG, unix.SYS_AFS_SYSCALL, unix.SYS_TUXCALL, unix.SYS_SECURITY,
 		unix.SYS_VSERVER, unix.SYS_EPOLL_CTL_OLD, unix.SYS_EPOLL_WAIT_OLD)
 }
 
 // archWrites are the rules of [Options].Writes for the calls that only this processor has.
 var archWrites = map[uint32]*decision{
-	unix.SYS_OPEN: openAt(1, see), unix.SYS_CREAT: anyOf(low(1), ownerBits, refuse, see), unix.SYS_MKDIR: see,
+	unix.SYS_OPEN: openAt(1, notifyWrite), unix.SYS_CREAT: anyOf(low(1), ownerBits, refuse, notifyWrite), unix.SYS_MKDIR: notifyWrite,
 }
 
 // archNames are the names of the calls above that are told.

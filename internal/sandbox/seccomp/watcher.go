@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	maxNames = 64            // different refusals that are kept; the others are one
-	others   = "other calls" // their name
-	patience = 10_000        // refusals that are answered at once
-	delay    = time.Millisecond
+	maxNames     = 64            // different refusals that are kept; the others are one
+	others       = "other calls" // their name
+	replyTimeout = 10_000        // refusals that are answered at once
+	delay        = time.Millisecond
 
 	notifySetFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
 )
@@ -48,7 +48,7 @@ type Watcher struct {
 // Close says why.
 func Watch(fd *os.File, wrote func(path string)) *Watcher {
 	w := &Watcher{done: make(chan struct{}), count: map[string]int{}, wrote: wrote, name: make([]byte, unix.PathMax)}
-	err := w.take(fd)
+	err := w.wrapFD(fd)
 	if err == nil {
 		err = w.measure()
 	}
@@ -110,8 +110,8 @@ func (w *Watcher) measure() error {
 	return nil
 }
 
-// take makes of a descriptor one that Go's poller waits for.
-func (w *Watcher) take(fd *os.File) error {
+// wrapFD makes of a descriptor one that Go's poller waits for.
+func (w *Watcher) wrapFD(fd *os.File) error {
 	defer fd.Close()
 	raw, err := fd.SyscallConn()
 	if err != nil {
@@ -203,7 +203,7 @@ func (w *Watcher) answer(fd int) bool {
 func (w *Watcher) note(c *call) {
 	w.mu.Lock()
 	w.total++
-	slow := w.total > patience
+	slow := w.total > replyTimeout
 	w.mu.Unlock()
 	if slow {
 		time.Sleep(delay)

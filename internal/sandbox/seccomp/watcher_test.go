@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // watched is a process whose filter's listener is here.
@@ -86,7 +86,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(argv[0], func(t *testing.T) {
 			if _, err := exec.LookPath(argv[0]); err != nil {
-				missing.Skip(t, "no %s on the PATH: install it and this runs", argv[0])
+				testneed.Need(t, "no %s on the PATH: install it and this runs", argv[0])
 			}
 			t.Chdir(t.TempDir())
 			if told := watchedJob(t, job{Exec: argv}).finish(t); len(told) > 0 {
@@ -128,7 +128,7 @@ func TestWrites(t *testing.T) {
 // A unix socket that is not the C library's own look-up is told.
 func TestClientsAreTold(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		missing.Skip(t, "no python3 on the PATH: apt-get install python3 makes this run")
+		testneed.Need(t, "no python3 on the PATH: apt-get install python3 makes this run")
 	}
 	const client = `import socket
 try: socket.socket(socket.AF_UNIX)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/claudedir"
+	"github.com/holdfast-dev/holdfast/internal/claudefixture"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/file"
@@ -21,7 +21,7 @@ import (
 // and the one after that nothing. Real disks.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".claude")
-	if _, err := claudedir.Make(dir, claudedir.Options{Sessions: 30, Turns: 2, Result: 100, Faults: true}); err != nil {
+	if _, err := claudefixture.Make(dir, claudefixture.Options{Sessions: 30, Turns: 2, Result: 100, Faults: true}); err != nil {
 		t.Fatal(err)
 	}
 	found := find(t, dir, convert.Claude)
@@ -68,8 +68,8 @@ func TestResume(t *testing.T) {
 			if none, err := run(t.Context(), func(int) {}); err != nil || none[convert.Unchanged] != len(found.Sources) {
 				t.Errorf("%v, %v", none, err)
 			}
-			owned, err := s.List(t.Context(), session.Query{Owner: claudedir.SessionID(8)})
-			if err != nil || len(owned.Sessions) != 1 || owned.Sessions[0].ID != claudedir.SessionID(8)+"-agent-a1b2c3" {
+			owned, err := s.List(t.Context(), session.Query{Owner: claudefixture.SessionID(8)})
+			if err != nil || len(owned.Sessions) != 1 || owned.Sessions[0].ID != claudefixture.SessionID(8)+"-agent-a1b2c3" {
 				t.Errorf("sub-agents: %+v, %v", owned.Sessions, err)
 			}
 		})
@@ -79,7 +79,7 @@ func TestResume(t *testing.T) {
 // A file that grows is taken in as far as it is, wherever it was cut.
 func TestGrowing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".claude")
-	if _, err := claudedir.Make(dir, claudedir.Options{Sessions: len(claudedir.Faults), Turns: 3, Result: 60, Faults: true}); err != nil {
+	if _, err := claudefixture.Make(dir, claudefixture.Options{Sessions: len(claudefixture.Faults), Turns: 3, Result: 60, Faults: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, src := range find(t, dir, convert.Claude).Sources {
@@ -106,7 +106,7 @@ func TestGrowing(t *testing.T) {
 			grown++
 		}
 		// Where a tool use was open for a while, or an answer came in pieces, it is the same in the end.
-		if a, b := said(t, once, want.Session), said(t, s, want.Session); strings.ReplaceAll(a, " | assistant:", "") != strings.ReplaceAll(b, " | assistant:", "") {
+		if a, b := itemStrings(t, once, want.Session), itemStrings(t, s, want.Session); strings.ReplaceAll(a, " | assistant:", "") != strings.ReplaceAll(b, " | assistant:", "") {
 			t.Errorf("%s in %d steps:\n%s\nat once:\n%s", src.Path, grown, b, a)
 		}
 		if !bytes.Equal(export(t, once, want.Session, convert.Claude), export(t, s, want.Session, convert.Claude)) {
@@ -135,7 +135,7 @@ func TestWentOnHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Rewrite(t.Context(), session.Rewrite{Reason: "truncate", By: "me", Cut: l.Items[1].ID()}); err != nil {
+	if err := log.Rewrite(t.Context(), session.Rewrite{Reason: "truncate", By: "me", TruncateAfter: l.Items[1].ID()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Close(); err != nil {

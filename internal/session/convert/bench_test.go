@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/audit/secret"
-	"github.com/holdfast-dev/holdfast/internal/claudedir"
+	"github.com/holdfast-dev/holdfast/internal/claudefixture"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -15,7 +15,7 @@ import (
 // Importing a folder of 200 sessions, about 30 MB.
 func BenchmarkImport(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), ".claude")
-	made, err := claudedir.Make(dir, claudedir.Options{Sessions: 200, Turns: 20, Result: 2000, Faults: true})
+	made, err := claudefixture.Make(dir, claudefixture.Options{Sessions: 200, Turns: 20, Result: 2000, Faults: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// facts are what a file says of its session as a whole.
-type facts struct {
+// fileMeta are what a file says of its session as a whole.
+type fileMeta struct {
 	session string // its id in the program that wrote it
 	cwd     string
 	branch  string
@@ -28,24 +28,24 @@ type reader interface {
 	// index is given every line: as it is and, when it is JSON, without white space.
 	index(n int, raw, line []byte)
 	// plan is called once all lines were indexed.
-	plan(warn func(line int, format string, args ...any)) facts
+	plan(warn func(line int, format string, args ...any)) fileMeta
 	// read is given every line again and hands out items and lines.
-	read(k kept, line []byte, out *out) error
+	read(k originalLine, line []byte, out *readerOutput) error
 	// end is called after the last line.
-	end(out *out) error
+	end(out *readerOutput) error
 }
 
 // The flags of an entry.
 const (
 	isUser uint16 = 1 << iota
 	isAssistant
-	isBoundary // a compact_boundary
-	isSide     // of a sub-agent, within the main file
-	isMeta     // said by the program, not by a person
-	isResult   // carries tool results
-	isDouble   // its uuid was there before
-	onChain    // part of the conversation as it stands
-	startsNew  // the first after a compaction
+	isBoundary  // a compact_boundary
+	isSide      // of a sub-agent, within the main file
+	isMeta      // said by the program, not by a person
+	isResult    // carries tool results
+	isDuplicate // its uuid was there before
+	onChain     // part of the conversation as it stands
+	startsNew   // the first after a compaction
 )
 
 const isMessage = isUser | isAssistant
@@ -88,7 +88,7 @@ type claude struct {
 	entries []entry
 	byID    map[uint128]int32
 	seed    maphash.Seed
-	f       facts
+	f       fileMeta
 	side    bool // the whole file is a sub-agent's
 
 	open *item // whose lines are being read
@@ -182,7 +182,7 @@ func (c *claude) index(n int, _, line []byte) {
 	e.id, e.parent, e.logical = idOf(l.uuid), idOf(l.parent), idOf(l.logical)
 	if e.id != (uint128{}) {
 		if _, there := c.byID[e.id]; there {
-			e.flags |= isDouble
+			e.flags |= isDuplicate
 		} else {
 			c.byID[e.id] = int32(n - 1)
 		}
@@ -237,10 +237,10 @@ func (c *claude) note(l *claudeLine) {
 	}
 }
 
-func (c *claude) read(k kept, line []byte, out *out) error {
+func (c *claude) read(k originalLine, line []byte, out *readerOutput) error {
 	n, e := k.n, &c.entries[k.n-1]
 	if line == nil || e.flags&onChain == 0 || e.flags&isMessage == 0 {
-		return out.aside(k)
+		return out.unmapped(k)
 	}
 	l := readClaude(line)
 	if c.open == nil {
@@ -259,7 +259,7 @@ func (c *claude) read(k kept, line []byte, out *out) error {
 	return out.item(it)
 }
 
-func (c *claude) end(*out) error { return nil }
+func (c *claude) end(*readerOutput) error { return nil }
 
 // add adds a line's message to the open item.
 func (c *claude) add(e *entry, l *claudeLine) {

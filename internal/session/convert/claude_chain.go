@@ -11,7 +11,7 @@ import "slices"
 //
 // Where a parent is not there, or the links go round in a circle, it goes on with the
 // message before in the file and says so: one bad link must not hide what was before.
-func (c *claude) plan(warn func(int, string, ...any)) facts {
+func (c *claude) plan(warn func(int, string, ...any)) fileMeta {
 	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.flags&isMessage != 0 && e.flags&isSide == 0 }) {
 		c.side = true
 	}
@@ -20,7 +20,7 @@ func (c *claude) plan(warn func(int, string, ...any)) facts {
 		if c.side {
 			e.flags &^= isSide
 		}
-		if e.flags&isDouble != 0 && e.flags&isMessage != 0 {
+		if e.flags&isDuplicate != 0 && e.flags&isMessage != 0 {
 			warn(i+1, "an entry of this uuid was there before: it is kept, and models will not see it")
 		}
 	}
@@ -38,7 +38,7 @@ func (c *claude) plan(warn func(int, string, ...any)) facts {
 func (c *claude) leaf() int {
 	meta := -1
 	for i, e := range slices.Backward(c.entries) {
-		if e.flags&isMessage == 0 || e.flags&(isSide|isDouble) != 0 {
+		if e.flags&isMessage == 0 || e.flags&(isSide|isDuplicate) != 0 {
 			continue
 		}
 		if e.flags&isMeta == 0 {
@@ -55,7 +55,7 @@ func (c *claude) walk(i int, warn func(int, string, ...any)) int {
 	first := -1
 	for {
 		e := &c.entries[i]
-		if e.flags&onChain == 0 && e.flags&isMessage != 0 && e.flags&isDouble == 0 {
+		if e.flags&onChain == 0 && e.flags&isMessage != 0 && e.flags&isDuplicate == 0 {
 			first = i
 		}
 		e.flags |= onChain
@@ -99,7 +99,7 @@ func (c *claude) before(i int, warn func(int, string, ...any)) int {
 // previous is the last message before entry i that is not on the chain, or -1.
 func (c *claude) previous(i int) int {
 	for i--; i >= 0; i-- {
-		if e := &c.entries[i]; e.flags&isMessage != 0 && e.flags&(isSide|onChain|isDouble) == 0 {
+		if e := &c.entries[i]; e.flags&isMessage != 0 && e.flags&(isSide|onChain|isDuplicate) == 0 {
 			return i
 		}
 	}
@@ -117,7 +117,7 @@ func (c *claude) siblings() {
 	}
 	for i := range c.entries {
 		e := &c.entries[i]
-		if e.flags&(onChain|isSide|isDouble) != 0 {
+		if e.flags&(onChain|isSide|isDuplicate) != 0 {
 			continue
 		}
 		up, there := c.byID[e.parent]
@@ -143,7 +143,7 @@ func (c *claude) groups() {
 	last := -1
 	for i := range c.entries {
 		e := &c.entries[i]
-		if e.flags&isDouble != 0 {
+		if e.flags&isDuplicate != 0 {
 			e.flags &^= onChain
 		}
 		if e.flags&onChain == 0 || e.flags&isMessage == 0 {

@@ -10,7 +10,7 @@ import (
 // before there were types. What the model said is in response_item lines; event_msg
 // lines say the same to people and are not read, but for rollbacks.
 type codex struct {
-	f     facts
+	f     fileMeta
 	open  *item // an answer whose lines are being read
 	model []byte
 	items []codexItem // of the transcript as it stands
@@ -77,11 +77,11 @@ func (c *codex) index(_ int, _, line []byte) {
 	})
 }
 
-func (c *codex) plan(func(int, string, ...any)) facts { return c.f }
+func (c *codex) plan(func(int, string, ...any)) fileMeta { return c.f }
 
-func (c *codex) read(k kept, line []byte, out *out) error {
+func (c *codex) read(k originalLine, line []byte, out *readerOutput) error {
 	if line == nil {
-		return out.aside(k)
+		return out.unmapped(k)
 	}
 	l := readCodex(line)
 	switch l.typ {
@@ -102,13 +102,13 @@ func (c *codex) read(k kept, line []byte, out *out) error {
 			}
 		}
 	}
-	return out.aside(k)
+	return out.unmapped(k)
 }
 
-func (c *codex) end(out *out) error { return c.flush(out) }
+func (c *codex) end(out *readerOutput) error { return c.flush(out) }
 
 // flush ends the answer that is being read.
-func (c *codex) flush(out *out) error {
+func (c *codex) flush(out *readerOutput) error {
 	it := c.open
 	if c.open = nil; it == nil {
 		return nil
@@ -120,7 +120,7 @@ func (c *codex) flush(out *out) error {
 	return c.emit(it, out)
 }
 
-func (c *codex) emit(it *item, out *out) error {
+func (c *codex) emit(it *item, out *readerOutput) error {
 	if it.again {
 		c.items = c.items[:0]
 	}
@@ -129,12 +129,12 @@ func (c *codex) emit(it *item, out *out) error {
 }
 
 // response takes one item of the Responses API.
-func (c *codex) response(k kept, l *codexLine, out *out) error {
+func (c *codex) response(k originalLine, l *codexLine, out *readerOutput) error {
 	it := responseItem(l.payload)
 	if it == nil {
-		return out.aside(k)
+		return out.unmapped(k)
 	}
-	it.line, it.time, it.kept = k.n, dated(l.timestamp, k.n, out.warn), []kept{k}
+	it.line, it.time, it.kept = k.n, dated(l.timestamp, k.n, out.warn), []originalLine{k}
 	if it.role == transcript.RoleAssistant {
 		if c.open == nil {
 			c.open, it.model, it.id = it, c.model, lineID(k.n)
@@ -153,7 +153,7 @@ func (c *codex) response(k kept, l *codexLine, out *out) error {
 
 // compacted begins the transcript anew: with what the line has in its place, else
 // with its summary.
-func (c *codex) compacted(k kept, l *codexLine, out *out) error {
+func (c *codex) compacted(k originalLine, l *codexLine, out *readerOutput) error {
 	if err := c.flush(out); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (c *codex) compacted(k kept, l *codexLine, out *out) error {
 	}
 	if len(list) == 0 {
 		out.warn(k.n, "what was compacted has nothing in its place: it stays as it was")
-		return out.aside(k)
+		return out.unmapped(k)
 	}
 	at := dated(l.timestamp, k.n, out.warn)
 	for i, it := range list {
@@ -184,7 +184,7 @@ func (c *codex) compacted(k kept, l *codexLine, out *out) error {
 		if i > 0 {
 			it.id += "-" + strconv.Itoa(i)
 		} else {
-			it.again, it.kept = true, []kept{k}
+			it.again, it.kept = true, []originalLine{k}
 		}
 		if err := c.emit(it, out); err != nil {
 			return err
@@ -194,7 +194,7 @@ func (c *codex) compacted(k kept, l *codexLine, out *out) error {
 }
 
 // rolledBack drops the last turns.
-func (c *codex) rolledBack(n int, turns int64, out *out) error {
+func (c *codex) rolledBack(n int, turns int64, out *readerOutput) error {
 	if err := c.flush(out); err != nil {
 		return err
 	}

@@ -96,14 +96,14 @@ func messageItem(role string, content []byte) *item {
 		}
 		return true
 	})
-	if it.role == transcript.RoleUser && len(it.parts) > 0 && isSurroundings(&it.parts[0]) {
+	if it.role == transcript.RoleUser && len(it.parts) > 0 && isContext(&it.parts[0]) {
 		it.role = transcript.RoleContext
 	}
 	return it
 }
 
-// isSurroundings reports whether a user's message is one that Codex puts in front.
-func isSurroundings(p *part) bool {
+// isContext reports whether a user's message is one that Codex puts in front.
+func isContext(p *part) bool {
 	if p.kind != textKind {
 		return false
 	}

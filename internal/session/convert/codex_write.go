@@ -36,7 +36,7 @@ func (c *codexWriter) begin(m session.Meta, _ int) error {
 		git = object("branch", m.GitBranch)
 	}
 	return c.line("session_meta", nil, object("id", ClaudeID(m.ID), "timestamp", m.CreatedAt.UTC().Format(isoMillis), "cwd", m.CWD,
-		"originator", "holdfast", "cli_version", version.Of().Version, "source", "cli", "git", json.RawMessage(git)))
+		"originator", "holdfast", "cli_version", version.Current().Version, "source", "cli", "git", json.RawMessage(git)))
 }
 
 func (c *codexWriter) end() error { return nil }

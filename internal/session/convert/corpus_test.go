@@ -23,7 +23,7 @@ func TestCorpusOfTheSeedsFormat(t *testing.T) {
 			}
 			s := newSessions()
 			r := bring(t, s, write(t, "transcript.json", strings.Join(lines, "\n")), nil)
-			if got := said(t, s, r.Session); !strings.HasPrefix(got, "user:hello") {
+			if got := itemStrings(t, s, r.Session); !strings.HasPrefix(got, "user:hello") {
 				t.Errorf("it reads %s", got)
 			}
 		}
@@ -76,7 +76,7 @@ func TestCorpusOfTheSeedsFormat(t *testing.T) {
 			for _, messages := range []string{`"hi"`, `{"a":1}`, `["hi"]`, `[1]`} {
 				s := newSessions()
 				r := bring(t, s, write(t, "transcript.json", `{"messages":`+messages+`,"metadata":{"id":"x"}}`), nil)
-				if got := said(t, s, r.Session); got != "" {
+				if got := itemStrings(t, s, r.Session); got != "" {
 					t.Errorf("%s: it reads %s", messages, got)
 				}
 			}

@@ -100,7 +100,7 @@ type itemWriter interface {
 	end() error
 }
 
-func (x *exporter) itemWriter(f Format, last kept) itemWriter {
+func (x *exporter) itemWriter(f Format, last originalLine) itemWriter {
 	switch f {
 	case Claude:
 		return newClaudeWriter(x.w, x.m, last.raw)
@@ -146,9 +146,9 @@ func (x *exporter) origin(f Format) (o origin, err error) {
 		}
 		switch r.Kind {
 		case session.KindItem:
-			o.added = o.added || keptOfItem(field(r.Payload, "item")) == nil
+			o.added = o.added || originalOf(field(r.Payload, "item")) == nil
 		case record.KindRewrite:
-			if by := text(field(r.Payload, "by")); by != byImport && by != byParted {
+			if by := text(field(r.Payload, "by")); by != byImport && by != byBranchChange {
 				return origin{}, nil
 			}
 		case record.KindRedacted:
@@ -160,18 +160,18 @@ func (x *exporter) origin(f Format) (o origin, err error) {
 
 // again writes the lines that the file had, in its order, and returns the last one
 // with a message in it.
-func (x *exporter) again(f Format, o *origin) (last kept, err error) {
+func (x *exporter) again(f Format, o *origin) (last originalLine, err error) {
 	var (
 		waiting lineHeap
 		next    = 1
 	)
-	write := func(k kept) error {
+	write := func(k originalLine) error {
 		next = k.n + 1
 		if _, err := x.w.Write(k.raw); err != nil {
 			return err
 		}
 		if f == Claude && field(k.raw, "uuid") != nil && len(field(k.raw, "message")) > 0 || last.raw == nil {
-			last = kept{n: k.n, raw: append([]byte(nil), k.raw...)}
+			last = originalLine{n: k.n, raw: append([]byte(nil), k.raw...)}
 		}
 		if f == OpenAgentSDK || o.m.Open && k.n == o.m.Lines && !o.added {
 			return nil
@@ -182,13 +182,13 @@ func (x *exporter) again(f Format, o *origin) (last kept, err error) {
 		if err != nil {
 			return last, err
 		}
-		err := keptOf(&r, f, func(k kept) error {
+		err := originalLines(&r, f, func(k originalLine) error {
 			if k.n < next {
 				return nil
 			}
-			heap.Push(&waiting, kept{n: k.n, raw: append([]byte(nil), k.raw...)})
+			heap.Push(&waiting, originalLine{n: k.n, raw: append([]byte(nil), k.raw...)})
 			for len(waiting) > 0 && waiting[0].n <= next {
-				if k, _ := heap.Pop(&waiting).(kept); k.n == next {
+				if k, _ := heap.Pop(&waiting).(originalLine); k.n == next {
 					if err := write(k); err != nil {
 						return err
 					}
@@ -201,7 +201,7 @@ func (x *exporter) again(f Format, o *origin) (last kept, err error) {
 		}
 	}
 	for len(waiting) > 0 { // a line between is missing
-		if k, _ := heap.Pop(&waiting).(kept); k.n >= next {
+		if k, _ := heap.Pop(&waiting).(originalLine); k.n >= next {
 			if err := write(k); err != nil {
 				return last, err
 			}
@@ -211,14 +211,14 @@ func (x *exporter) again(f Format, o *origin) (last kept, err error) {
 }
 
 // added writes the items that were born here.
-func (x *exporter) added(f Format, last kept) error {
+func (x *exporter) added(f Format, last originalLine) error {
 	loaded, err := x.from.Load(x.ctx, x.m.ID, nil)
 	if err != nil {
 		return err
 	}
 	w := x.itemWriter(f, last)
 	for _, e := range loaded.Items {
-		if keptOfItem(e.JSON) != nil {
+		if originalOf(e.JSON) != nil {
 			continue
 		}
 		it, err := e.Decode()
@@ -238,7 +238,7 @@ func (x *exporter) written(f Format) error {
 	if err != nil {
 		return err
 	}
-	w := x.itemWriter(f, kept{})
+	w := x.itemWriter(f, originalLine{})
 	if err := w.begin(loaded.Meta, len(loaded.Items)); err != nil {
 		return err
 	}
@@ -255,12 +255,12 @@ func (x *exporter) written(f Format) error {
 }
 
 // lineHeap has the lines that came before those in front of them.
-type lineHeap []kept
+type lineHeap []originalLine
 
 func (h lineHeap) Len() int           { return len(h) }
 func (h lineHeap) Less(i, j int) bool { return h[i].n < h[j].n }
 func (h lineHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lineHeap) Push(x any)        { *h = append(*h, x.(kept)) } //nolint:forcetypeassert // there is nothing else in it
+func (h *lineHeap) Push(x any)        { *h = append(*h, x.(originalLine)) } //nolint:forcetypeassert // there is nothing else in it
 func (h *lineHeap) Pop() any {
 	old := *h
 	k := old[len(old)-1]

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Left is a file that [Find] has passed over, and why.
-type Left struct {
+// SkippedFile is a file that [Find] has passed over, and why.
+type SkippedFile struct {
 	File string `json:"file"`
 	Why  string `json:"why"`
 }
@@ -21,7 +21,7 @@ type Left struct {
 // files that look like sources and are none.
 type Found struct {
 	Sources []Source
-	Left    []Left
+	Skipped []SkippedFile
 	Bytes   int64 // of all sources
 }
 
@@ -48,7 +48,7 @@ func Find(path string, f Format) (*Found, error) {
 		return nil, err
 	}
 	if !st.IsDir() {
-		src, err := look(path, f)
+		src, err := detect(path, f)
 		if err != nil {
 			return nil, &session.Error{Op: "import " + path, Err: session.ErrInvalid, Detail: err.Error(), Hint: "the formats are " + join(importableFormats())}
 		}
@@ -70,7 +70,7 @@ func Find(path string, f Format) (*Found, error) {
 		case err != nil && path == root:
 			return err
 		case err != nil:
-			found.Left = append(found.Left, Left{path, err.Error()})
+			found.Skipped = append(found.Skipped, SkippedFile{path, err.Error()})
 			return nil //nolint:nilerr // it is told in what was left out
 		case path != root && slices.Contains(notSessions, d.Name()):
 			if d.IsDir() {
@@ -80,9 +80,9 @@ func Find(path string, f Format) (*Found, error) {
 		case !d.Type().IsRegular() || filepath.Ext(path) != ".jsonl" && d.Name() != "transcript.json":
 			return nil
 		}
-		src, err := look(path, f)
+		src, err := detect(path, f)
 		if err != nil {
-			found.Left = append(found.Left, Left{path, err.Error()})
+			found.Skipped = append(found.Skipped, SkippedFile{path, err.Error()})
 			return nil //nolint:nilerr // as above
 		}
 		found.add(*src)
@@ -104,8 +104,8 @@ func join(list []Format) string {
 	return strings.Join(names, ", ")
 }
 
-// look tells what a file is.
-func look(path string, want Format) (*Source, error) {
+// detect tells what a file is.
+func detect(path string, want Format) (*Source, error) {
 	file, err := openRegular(path)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *Source) subagent() {
 	}
 	meta := filepath.Join(filepath.Dir(s.Path), stem+".meta.json")
 	if st, err := os.Lstat(meta); err == nil && st.Mode().IsRegular() && st.Size() < 1<<20 {
-		s.Beside = meta
+		s.Companion = meta
 	}
 	for dir := filepath.Dir(s.Path); ; dir = filepath.Dir(dir) {
 		if filepath.Base(dir) == "subagents" {

@@ -47,8 +47,8 @@ func bring(t *testing.T, s *session.Sessions, src convert.Source, o *convert.Opt
 	return r
 }
 
-// said is a transcript in short: role and text, tool uses and results by id.
-func said(t *testing.T, s *session.Sessions, id string) string {
+// itemStrings is a transcript in short: role and text, tool uses and results by id.
+func itemStrings(t *testing.T, s *session.Sessions, id string) string {
 	t.Helper()
 	l, err := s.Load(t.Context(), id, nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestCodex(t *testing.T) {
 	src := write(t, "rollout-x.jsonl", rollout)
 	r := bring(t, s, src, nil)
 	const before = "context:<environment_context>\n</environment_context> | user:look | assistant:+c1 | tool:=c1 | assistant:+c2 | tool:=c2 | assistant:done"
-	if got := said(t, s, r.Session); r.Session != "0190aaaa-0000-7000-8000-000000000001" || got != before || len(r.Warnings) > 0 {
+	if got := itemStrings(t, s, r.Session); r.Session != "0190aaaa-0000-7000-8000-000000000001" || got != before || len(r.Warnings) > 0 {
 		t.Fatalf("%s: %s\n%v", r.Session, got, r.Warnings)
 	}
 	m, _ := s.Get(t.Context(), r.Session)
@@ -103,15 +103,15 @@ func TestCodex(t *testing.T) {
 {"timestamp":"2026-01-01T00:01:01.000Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}
 `
 	rewrite(t, src.Path, longer)
-	if r := bring(t, s, src, nil); r.Status != convert.Continued || said(t, s, r.Session) != before {
-		t.Errorf("%s: %s", r.Status, said(t, s, r.Session))
+	if r := bring(t, s, src, nil); r.Status != convert.Continued || itemStrings(t, s, r.Session) != before {
+		t.Errorf("%s: %s", r.Status, itemStrings(t, s, r.Session))
 	}
 	longer += `{"timestamp":"2026-01-01T00:02:00.000Z","type":"compacted","payload":{"message":"it was about files"}}
 {"timestamp":"2026-01-01T00:02:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
 `
 	rewrite(t, src.Path, longer)
-	if r := bring(t, s, src, nil); r.Status != convert.Continued || said(t, s, r.Session) != "user:it was about files | user:go on" {
-		t.Errorf("%s: %s", r.Status, said(t, s, r.Session))
+	if r := bring(t, s, src, nil); r.Status != convert.Continued || itemStrings(t, s, r.Session) != "user:it was about files | user:go on" {
+		t.Errorf("%s: %s", r.Status, itemStrings(t, s, r.Session))
 	}
 	if got := export(t, s, r.Session, convert.Codex); string(got) != longer {
 		t.Errorf("exported as\n%s", got)
@@ -162,7 +162,7 @@ const openAgent = `{
 func TestOpenAgentSDK(t *testing.T) {
 	s := newSessions()
 	r := bring(t, s, write(t, "transcript.json", openAgent), nil)
-	if got := said(t, s, r.Session); r.Session != "my-session" || got != "user:hello | assistant:+t1 | tool:=t1" {
+	if got := itemStrings(t, s, r.Session); r.Session != "my-session" || got != "user:hello | assistant:+t1 | tool:=t1" {
 		t.Fatalf("%s: %s", r.Session, got)
 	}
 	m, err := s.Get(t.Context(), r.Session)
@@ -187,7 +187,7 @@ func TestOpenAgentSDK(t *testing.T) {
 	}
 	again := newSessions()
 	r = bring(t, again, write(t, "transcript.json", string(export(t, s, r.Session, convert.OpenAgentSDK))), nil)
-	if got := said(t, again, r.Session); got != "user:hello | assistant:+t1 | tool:=t1 | user:more" {
+	if got := itemStrings(t, again, r.Session); got != "user:hello | assistant:+t1 | tool:=t1 | user:more" {
 		t.Error(got)
 	}
 }
@@ -204,8 +204,8 @@ func TestBetweenFormats(t *testing.T) {
 			name = "transcript.json"
 		}
 		got := bring(t, again, write(t, name, string(export(t, s, r.Session, f))), nil)
-		if got.Format != f || len(got.Warnings) > 0 || said(t, again, got.Session) != want {
-			t.Errorf("%s: read as %s: %s %v", f, got.Format, said(t, again, got.Session), got.Warnings)
+		if got.Format != f || len(got.Warnings) > 0 || itemStrings(t, again, got.Session) != want {
+			t.Errorf("%s: read as %s: %s %v", f, got.Format, itemStrings(t, again, got.Session), got.Warnings)
 		}
 	}
 }
@@ -352,7 +352,7 @@ func TestBadDatesAreTold(t *testing.T) {
 			if !slices.ContainsFunc(r.Warnings, func(w convert.Warning) bool { return strings.Contains(w.Text, "date") }) {
 				t.Errorf("warnings: %+v", r.Warnings)
 			}
-			if got := said(t, s, r.Session); !strings.Contains(got, "user:hello") {
+			if got := itemStrings(t, s, r.Session); !strings.Contains(got, "user:hello") {
 				t.Errorf("it says %s", got)
 			}
 		})
@@ -381,7 +381,7 @@ func TestDatesInTheFuture(t *testing.T) {
 			if err != nil || m.UpdatedAt.After(now) || m.CreatedAt.After(now) {
 				t.Errorf("created %s, updated %s, %v", m.CreatedAt, m.UpdatedAt, err)
 			}
-			if got := said(t, s, r.Session); !strings.Contains(got, "user:hello") {
+			if got := itemStrings(t, s, r.Session); !strings.Contains(got, "user:hello") {
 				t.Errorf("it says %s", got)
 			}
 		})

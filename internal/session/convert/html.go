@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/page"
+	"github.com/holdfast-dev/holdfast/internal/htmlpage"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -36,15 +36,15 @@ const pageHead = `<!doctype html>
 // writeHTML writes a transcript as one page that needs nothing else: no script, no
 // network. What somebody has said is text and never becomes HTML.
 func writeHTML(w *bufio.Writer, l *session.Loaded) error {
-	style := page.Style + pageStyle
+	style := htmlpage.Style + pageStyle
 	title := titleOf(l.Meta)
-	fmt.Fprintf(w, pageHead, page.Source(style), page.Text(visible(title)), style, page.Text(title))
+	fmt.Fprintf(w, pageHead, htmlpage.Source(style), htmlpage.Text(visible(title)), style, htmlpage.Text(title))
 	for _, f := range factsOf(l.Meta) {
-		fmt.Fprintf(w, "<div><dt>%s</dt><dd>%s</dd></div>", f[0], page.Text(f[1]))
+		fmt.Fprintf(w, "<div><dt>%s</dt><dd>%s</dd></div>", f[0], htmlpage.Text(f[1]))
 	}
 	_, _ = w.WriteString("</dl>\n</header>\n<main>\n")
 	for _, n := range l.Notices {
-		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", page.Text(n))
+		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(n))
 	}
 	for i, e := range l.Items {
 		it, err := e.Decode()
@@ -64,7 +64,7 @@ func htmlItem(w *bufio.Writer, n int, it transcript.Item) {
 	role := strings.ToLower(roleName(it.Role))
 	fmt.Fprintf(w, "<article class=%q id=\"i%d\">\n<h2><a href=\"#i%d\">%s</a>", role, n, n, roleName(it.Role))
 	if it.Role == transcript.RoleAssistant && it.Model != "" {
-		fmt.Fprintf(w, " <span class=\"dim\">%s</span>", page.Text(it.Model))
+		fmt.Fprintf(w, " <span class=\"dim\">%s</span>", htmlpage.Text(it.Model))
 	}
 	if !it.Time.IsZero() {
 		fmt.Fprintf(w, " <time datetime=%q>%s</time>", it.Time.UTC().Format(isoMillis), it.Time.UTC().Format("2006-01-02 15:04:05"))
@@ -75,7 +75,7 @@ func htmlItem(w *bufio.Writer, n int, it transcript.Item) {
 	}
 	switch it.Finish {
 	case transcript.FinishMaxTokens, transcript.FinishCancelled, transcript.FinishRefusal, transcript.FinishError:
-		fmt.Fprintf(w, "<p class=\"notice\">ended by: %s</p>\n", page.Text(strings.ReplaceAll(string(it.Finish), "_", " ")))
+		fmt.Fprintf(w, "<p class=\"notice\">ended by: %s</p>\n", htmlpage.Text(strings.ReplaceAll(string(it.Finish), "_", " ")))
 	}
 	_, _ = w.WriteString("</article>\n")
 }
@@ -84,19 +84,19 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 	switch p := p.(type) {
 	case transcript.Text:
 		if strings.TrimSpace(p.Text) != "" {
-			fmt.Fprintf(w, "<div class=\"said\">%s</div>\n", page.Text(strings.Trim(p.Text, "\n")))
+			fmt.Fprintf(w, "<div class=\"said\">%s</div>\n", htmlpage.Text(strings.Trim(p.Text, "\n")))
 		}
 	case transcript.Thinking:
 		if p.Text != "" {
-			fmt.Fprintf(w, "<details><summary>thinking</summary><div class=\"said dim\">%s</div></details>\n", page.Text(p.Text))
+			fmt.Fprintf(w, "<details><summary>thinking</summary><div class=\"said dim\">%s</div></details>\n", htmlpage.Text(p.Text))
 		}
 	case transcript.ToolUse:
 		fmt.Fprintf(w, "<details class=\"call\" open><summary><b>%s</b> %s</summary><pre>%s</pre></details>\n",
-			page.Text(p.Name), page.Text(gist(p.Input)), page.Text(indented(p.Input)))
+			htmlpage.Text(p.Name), htmlpage.Text(summaryLine(p.Input)), htmlpage.Text(indented(p.Input)))
 	case transcript.ToolResult:
 		htmlResult(w, p)
 	case transcript.Structured:
-		fmt.Fprintf(w, "<pre>%s</pre>\n", page.Text(indented(p.Value)))
+		fmt.Fprintf(w, "<pre>%s</pre>\n", htmlpage.Text(indented(p.Value)))
 	case transcript.Media:
 		switch p.MIME {
 		case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -105,10 +105,10 @@ func htmlPart(w *bufio.Writer, p transcript.Part) {
 				return
 			}
 		}
-		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", page.Text(named(p)))
+		fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(named(p)))
 	default:
 		if s := named(p); s != "" {
-			fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", page.Text(s))
+			fmt.Fprintf(w, "<p class=\"notice\">%s</p>\n", htmlpage.Text(s))
 		}
 	}
 }
@@ -129,7 +129,7 @@ func htmlResult(w *bufio.Writer, p transcript.ToolResult) {
 	}
 	fmt.Fprintf(w, "<details class=%q%s><summary>%s</summary>", class, open, what)
 	if s != "" {
-		fmt.Fprintf(w, "<pre>%s</pre>", page.Text(s))
+		fmt.Fprintf(w, "<pre>%s</pre>", htmlpage.Text(s))
 	}
 	for _, q := range p.Content {
 		if _, isText := q.(transcript.Text); !isText {
@@ -139,8 +139,8 @@ func htmlResult(w *bufio.Writer, p transcript.ToolResult) {
 	_, _ = w.WriteString("</details>\n")
 }
 
-// gist is what a call is about: the first short text of its input.
-func gist(input json.RawMessage) (s string) {
+// summaryLine is what a call is about: the first short text of its input.
+func summaryLine(input json.RawMessage) (s string) {
 	members(input, func(_ string, v []byte) bool {
 		if t, ok := str(v); ok && t != "" {
 			s = oneLine(t)

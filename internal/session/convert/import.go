@@ -18,12 +18,12 @@ import (
 
 // Source is a file with a session in it; [Find] makes them.
 type Source struct {
-	Path   string
-	Format Format // Auto: look at the content
-	Size   int64  // when it was found
-	ID     string // of the session; "" is what the file says, else its name
-	Owner  string // the session that it was a sub-agent of, or ""
-	Beside string // a file with more about a sub-agent, or ""
+	Path      string
+	Format    Format // Auto: look at the content
+	Size      int64  // when it was found
+	ID        string // of the session; "" is what the file says, else its name
+	Owner     string // the session that it was a sub-agent of, or ""
+	Companion string // a file with more about a sub-agent, or ""
 }
 
 // Options adjusts [Import]. The zero value works.
@@ -81,17 +81,17 @@ const maxWarnings = 100
 
 // Report says what [Import] did.
 type Report struct {
-	File     string    `json:"file"`
-	Format   Format    `json:"format"`
-	Session  string    `json:"session"`
-	Status   Status    `json:"status"`
-	Items    int       `json:"items"`  // of the source, written now
-	Lines    int       `json:"lines"`  // read
-	Aside    int       `json:"aside"`  // of those: kept, and no item was made of them
-	Masked   int       `json:"masked"` // of those: a secret in them was masked
-	Bytes    int64     `json:"bytes"`  // read
-	Warnings []Warning `json:"warnings,omitempty"`
-	More     int       `json:"more_warnings,omitempty"`
+	File          string    `json:"file"`
+	Format        Format    `json:"format"`
+	Session       string    `json:"session"`
+	Status        Status    `json:"status"`
+	Items         int       `json:"items"`  // of the source, written now
+	Lines         int       `json:"lines"`  // read
+	UnmappedLines int       `json:"aside"`  // of those: kept, and no item was made of them
+	Masked        int       `json:"masked"` // of those: a secret in them was masked
+	Bytes         int64     `json:"bytes"`  // read
+	Warnings      []Warning `json:"warnings,omitempty"`
+	More          int       `json:"more_warnings,omitempty"`
 }
 
 func (r *Report) warn(line int, format string, args ...any) {
@@ -116,25 +116,25 @@ type importer struct {
 	data   []byte // the file, when it is small enough
 	clean  []bool // lines that are JSON as it is written here; of a small file only
 	broken string // between the pieces of the file
-	seen   facts
+	seen   fileMeta
 	latest time.Time // of a date that can be right
 	size   int64     // how much of the file is read, and
 	count  int       // how many lines that are
 	ended  bool      // the last one of them has a line break
 
 	w    *writer
-	had  *held // what an earlier import has left
+	had  *priorImport // what an earlier import has left
 	sum  hash.Hash
 	read int64
 	n    int
-	at   time.Time // of the last item
-	made int       // items so far, in the order of the source
-	ids  []string  // of the transcript as it stands
-	left []kept    // lines that are to be written together
+	at   time.Time      // of the last item
+	made int            // items so far, in the order of the source
+	ids  []string       // of the transcript as it stands
+	left []originalLine // lines that are to be written together
 	leftBytes,
 	items, masked int
 	buf   []byte // of the item that is written
-	stock *stock
+	stock *stringTable
 }
 
 // splitter gives a file piece by piece.
@@ -170,8 +170,8 @@ func Import(ctx context.Context, to *session.Sessions, src Source, o *Options) (
 	return in.rep, err
 }
 
-// come is a time, or none, with a warning, where it has not come yet.
-func (in *importer) come(t time.Time, line int) time.Time {
+// clampTime is a time, or none, with a warning, where it has not come yet.
+func (in *importer) clampTime(t time.Time, line int) time.Time {
 	if !t.After(in.latest) {
 		return t
 	}
@@ -259,7 +259,7 @@ func (in *importer) foreign() error {
 	if err := in.name(); err != nil {
 		return err
 	}
-	if go_, err := in.meet(); err != nil || !go_ {
+	if go_, err := in.findPriorImport(); err != nil || !go_ {
 		return err
 	}
 	if in.had == nil {
@@ -345,7 +345,7 @@ func (in *importer) progress(n int64) {
 func (in *importer) transfer() error {
 	in.sum, in.stock = sha256.New(), newStock()
 	l := in.split(in.size)
-	out := newOut(in.item, in.aside, in.rep.warn)
+	out := newOut(in.item, in.addUnmapped, in.rep.warn)
 	out.cut = in.rolledBack
 	for in.n < in.count {
 		raw, ended, err := l.next()
@@ -363,7 +363,7 @@ func (in *importer) transfer() error {
 			in.read += int64(len(in.broken))
 		}
 		in.progress(int64(len(raw)) - int64(len(raw))/2)
-		k := kept{n: in.n, raw: raw}
+		k := originalLine{n: in.n, raw: raw}
 		var line []byte
 		switch {
 		case in.data == nil:
@@ -374,7 +374,7 @@ func (in *importer) transfer() error {
 		default:
 			line, _ = jsonOf(raw)
 		}
-		k.hide(in.o.Mask)
+		k.mask(in.o.Mask)
 		if err := in.reader.read(k, line, out); err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/claudedir"
+	"github.com/holdfast-dev/holdfast/internal/claudefixture"
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -50,13 +50,13 @@ func verify(t *testing.T, s *session.Sessions, id string) *session.Report {
 // what was there, and what is exported loads again equal.
 func TestClaudeFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".claude")
-	made, err := claudedir.Make(dir, claudedir.Options{Sessions: 200, Turns: 4, Result: 600, Faults: true, LongLine: 20 << 20})
+	made, err := claudefixture.Make(dir, claudefixture.Options{Sessions: 200, Turns: 4, Result: 600, Faults: true, LongLine: 20 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := find(t, dir, convert.Auto)
-	if len(found.Sources) != made.Files || found.Bytes != made.Bytes || len(found.Left) != 0 {
-		t.Fatalf("found %d files of %d bytes, left %v; made %d of %d", len(found.Sources), found.Bytes, found.Left, made.Files, made.Bytes)
+	if len(found.Sources) != made.Files || found.Bytes != made.Bytes || len(found.Skipped) != 0 {
+		t.Fatalf("found %d files of %d bytes, left %v; made %d of %d", len(found.Sources), found.Bytes, found.Skipped, made.Files, made.Bytes)
 	}
 	s := newSessions()
 	items, warnings := 0, map[string][]convert.Warning{}
@@ -77,7 +77,7 @@ func TestClaudeFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Session == made.Faulty[claudedir.Truncated] { // the tail is no line yet
+		if r.Session == made.Faulty[claudefixture.Truncated] { // the tail is no line yet
 			want = want[:bytes.LastIndexByte(want, '\n')+1]
 		}
 		if got := export(t, s, r.Session, convert.Claude); !bytes.Equal(got, want) {
@@ -87,7 +87,7 @@ func TestClaudeFolder(t *testing.T) {
 	if items != made.Items {
 		t.Errorf("%d items, want %d", items, made.Items)
 	}
-	for _, fault := range []string{claudedir.Truncated, claudedir.Dangling, claudedir.Broken, claudedir.Circle} {
+	for _, fault := range []string{claudefixture.Truncated, claudefixture.MissingParent, claudefixture.Broken, claudefixture.Cycle} {
 		if w := warnings[made.Faulty[fault]]; len(w) != 1 || w[0].Line == 0 {
 			t.Errorf("%s: %v", fault, w)
 		}

@@ -22,9 +22,9 @@ type item struct {
 	usage  *transcript.Usage
 	parts  []part
 
-	line  int    // where it begins
-	kept  []kept // the lines that it was made of
-	again bool   // the transcript begins anew with it: what was before was compacted
+	line  int            // where it begins
+	kept  []originalLine // the lines that it was made of
+	again bool           // the transcript begins anew with it: what was before was compacted
 }
 
 // part is one part of an item. It is put together when the item is written, so that
@@ -101,14 +101,14 @@ func identOf(head []byte, again bool) (i ident) {
 
 // append writes the item in its canonical form, with lines that it keeps; s is filled
 // with what it says.
-func (it *item) append(b []byte, keep []kept, s *stock) []byte {
+func (it *item) append(b []byte, keep []originalLine, s *stringTable) []byte {
 	start := len(b)
 	b = it.head(b)
 	if len(keep) > 0 {
 		s.fill(b[start:])
 	}
 	b = append(b, `,"metadata":{"`+metadataKey+`":`...)
-	b = appendAllKept(b, keep, s)
+	b = appendOriginals(b, keep, s)
 	return append(b, "}}"...)
 }
 

@@ -157,7 +157,7 @@ func (p *pieces) rest() error {
 
 // openAgent reads transcript.json files.
 type openAgent struct {
-	f     facts
+	f     fileMeta
 	model []byte
 	fault error
 	frame []byte // everything but the messages
@@ -180,7 +180,7 @@ func (o *openAgent) index(n int, piece, _ []byte) {
 	}
 }
 
-func (o *openAgent) plan(warn func(int, string, ...any)) facts {
+func (o *openAgent) plan(warn func(int, string, ...any)) fileMeta {
 	meta := field(o.frame, "metadata")
 	valid, _ := check(o.frame)
 	switch {
@@ -214,10 +214,10 @@ func (o *openAgent) plan(warn func(int, string, ...any)) facts {
 	return o.f
 }
 
-func (o *openAgent) read(k kept, _ []byte, out *out) error {
+func (o *openAgent) read(k originalLine, _ []byte, out *readerOutput) error {
 	n, message := k.n, bytes.TrimLeft(k.raw, " \t\r\n,")
 	if n == 1 || n == o.total {
-		return out.aside(k)
+		return out.unmapped(k)
 	}
 	var role string
 	var content []byte
@@ -230,7 +230,7 @@ func (o *openAgent) read(k kept, _ []byte, out *out) error {
 		}
 		return true
 	})
-	it := &item{id: "message-" + strconv.Itoa(n-2), role: transcript.Role(role), line: n, kept: []kept{k}, parts: partsOf(compacted(content))}
+	it := &item{id: "message-" + strconv.Itoa(n-2), role: transcript.Role(role), line: n, kept: []originalLine{k}, parts: partsOf(compacted(content))}
 	switch it.role {
 	case transcript.RoleUser:
 		if it.answers() {
@@ -241,9 +241,9 @@ func (o *openAgent) read(k kept, _ []byte, out *out) error {
 	case transcript.RoleSystem, transcript.RoleDeveloper:
 	default:
 		out.warn(n, "message %d has the role %q: it is kept, and models will not see it", n-2, role)
-		return out.aside(k)
+		return out.unmapped(k)
 	}
 	return out.item(it)
 }
 
-func (o *openAgent) end(*out) error { return nil }
+func (o *openAgent) end(*readerOutput) error { return nil }

@@ -103,9 +103,9 @@ func readRecord(line []byte) (r session.Record, err error) {
 	return r, nil
 }
 
-// stretch is the part of a file that is one session's own: a fork's file begins with
+// segment is the part of a file that is one session's own: a fork's file begins with
 // what it has of its parents.
-type stretch struct {
+type segment struct {
 	id     string
 	first  int64 // seq
 	last   int64
@@ -117,7 +117,7 @@ type stretch struct {
 
 // records imports our own JSONL: every record as it is.
 func (in *importer) records() error {
-	list, err := in.stretches()
+	list, err := in.segments()
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -134,7 +134,7 @@ func (in *importer) records() error {
 	in.rep.Session = last.id
 	switch {
 	case last.gone:
-		return &session.Error{Op: "import", Session: last.id, Err: session.ErrExists, Detail: deletedThere}
+		return &session.Error{Op: "import", Session: last.id, Err: session.ErrExists, Detail: deletedInSource}
 	case !more:
 		in.rep.Status = Unchanged
 		return nil
@@ -202,13 +202,13 @@ func (in *importer) cutOff(line int) {
 	}
 }
 
-// stretches checks the whole file and finds whose records it has.
-func (in *importer) stretches() ([]stretch, error) {
+// segments checks the whole file and finds whose records it has.
+func (in *importer) segments() ([]segment, error) {
 	var (
-		list []stretch
+		list []segment
 		prev session.Record
 	)
-	var given permits
+	var given grantFilter
 	err := in.eachRecord(func(_ int, r *session.Record) error {
 		in.rep.Lines++
 		given.take(r)
@@ -232,7 +232,7 @@ func (in *importer) stretches() ([]stretch, error) {
 			} else if len(list) == 0 && b != nil {
 				return errors.New("it begins with a fork, without what it was forked from")
 			}
-			list = append(list, stretch{id: d.Opened.SessionID, first: r.Seq})
+			list = append(list, segment{id: d.Opened.SessionID, first: r.Seq})
 		}
 		if len(list) == 0 {
 			return errors.New("the first record does not open a session")
@@ -250,13 +250,13 @@ func (in *importer) stretches() ([]stretch, error) {
 	return list, err
 }
 
-// permits is what a log allows whoever goes on with it.
-type permits struct {
+// grantFilter is what a log allows whoever goes on with it.
+type grantFilter struct {
 	policy  bool // a change of the policy is in force
 	answers bool // a question was answered in a turn that goes on
 }
 
-func (p *permits) take(r *session.Record) {
+func (p *grantFilter) take(r *session.Record) {
 	switch r.Kind {
 	case record.KindPolicyChanged:
 		var c record.PolicyChanged
@@ -268,7 +268,7 @@ func (p *permits) take(r *session.Record) {
 	}
 }
 
-func (p *permits) refusal(list []stretch) error {
+func (p *grantFilter) refusal(list []segment) error {
 	if !p.policy && !p.answers || len(list) == 0 {
 		return nil
 	}
@@ -281,7 +281,7 @@ func (p *permits) refusal(list []stretch) error {
 
 // known finds out what the store has of a stretch, and refuses another session of the
 // same id.
-func (in *importer) known(s *stretch) error {
+func (in *importer) known(s *segment) error {
 	p, err := in.to.Store().List(in.ctx, session.Query{ID: s.id})
 	if err != nil || len(p.Sessions) == 0 {
 		return err
@@ -311,7 +311,7 @@ func (in *importer) known(s *stretch) error {
 }
 
 // copyRecords appends what the store does not have.
-func (in *importer) copyRecords(list []stretch) error {
+func (in *importer) copyRecords(list []segment) error {
 	at := 0
 	return in.eachRecord(func(_ int, r *session.Record) error {
 		for at < len(list)-1 && r.Seq > list[at].last {

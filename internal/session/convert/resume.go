@@ -13,12 +13,12 @@ import (
 // Who a rewrite of an import is by: the source says so, or the source has another
 // branch than when it was imported before.
 const (
-	byImport = "import"
-	byParted = "import, another branch"
+	byImport       = "import"
+	byBranchChange = "import, another branch"
 )
 
-// held is what an earlier import of the source has left in the log.
-type held struct {
+// priorImport is what an earlier import of the source has left in the log.
+type priorImport struct {
 	meta    session.Meta
 	mapping vendorMapping
 	items   []heldItem // in the order in which they came, rollbacks included
@@ -35,22 +35,22 @@ type heldItem struct {
 	back  bool
 }
 
-func (h *held) has(n int) bool {
+func (h *priorImport) has(n int) bool {
 	return h != nil && n/64 < len(h.lines) && h.lines[n/64]&(1<<(n%64)) != 0
 }
 
-func (h *held) keep(n int) {
+func (h *priorImport) keep(n int) {
 	for n/64 >= len(h.lines) {
 		h.lines = append(h.lines, 0)
 	}
 	h.lines[n/64] |= 1 << (n % 64)
 }
 
-const deletedThere = "it was deleted, and forks of it still need the id"
+const deletedInSource = "it was deleted, and forks of it still need the id"
 
-// meet looks for an earlier import of the source. go_ is false when there is nothing
+// findPriorImport looks for an earlier import of the source. go_ is false when there is nothing
 // to do.
-func (in *importer) meet() (go_ bool, err error) {
+func (in *importer) findPriorImport() (go_ bool, err error) {
 	id := in.rep.Session
 	p, err := in.to.Store().List(in.ctx, session.Query{ID: id})
 	if err != nil || len(p.Sessions) == 0 {
@@ -61,7 +61,7 @@ func (in *importer) meet() (go_ bool, err error) {
 		return &session.Error{Op: "import", Session: id, Err: session.ErrExists, Detail: detail, Hint: hint}
 	}
 	if m.Deleted {
-		return false, taken(deletedThere, "")
+		return false, taken(deletedInSource, "")
 	}
 	if m.Trashed != "" {
 		in.rep.warn(0, "session %s is in the trash: it stays as it is", id)
@@ -74,7 +74,7 @@ func (in *importer) meet() (go_ bool, err error) {
 	if !ok || mapping.Format != in.src.Format || mapping.Session != in.seen.session {
 		return false, taken("it is not from this file", "holdfast sessions show "+id)
 	}
-	same, err := in.begins(mapping)
+	same, err := in.prefixUnchanged(mapping)
 	switch {
 	case err != nil:
 		return false, err
@@ -85,8 +85,8 @@ func (in *importer) meet() (go_ bool, err error) {
 		in.rep.Status = Unchanged
 		return false, nil
 	}
-	h := &held{meta: m, mapping: mapping}
-	if err := in.recall(h); err != nil {
+	h := &priorImport{meta: m, mapping: mapping}
+	if err := in.loadPrior(h); err != nil {
 		return false, err
 	}
 	if h.foreign != 0 {
@@ -112,8 +112,8 @@ func (in *importer) mapping(m session.Meta) (vendorMapping, bool, error) {
 	return vendorMapping{}, false, nil
 }
 
-// begins reports whether the file still begins with what was read of it.
-func (in *importer) begins(m vendorMapping) (bool, error) {
+// prefixUnchanged reports whether the file still begins with what was read of it.
+func (in *importer) prefixUnchanged(m vendorMapping) (bool, error) {
 	if m.Bytes > in.size {
 		return false, nil
 	}
@@ -135,8 +135,8 @@ func (in *importer) begins(m vendorMapping) (bool, error) {
 	return true, nil
 }
 
-// recall reads the log for what it has of the source.
-func (in *importer) recall(h *held) error {
+// loadPrior reads the log for what it has of the source.
+func (in *importer) loadPrior(h *priorImport) error {
 	for r, err := range in.to.Store().Read(in.ctx, h.meta.ID, session.Range{}) {
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func (in *importer) recall(h *held) error {
 		if !h.note(&r) && h.foreign == 0 {
 			h.foreign = r.Seq
 		}
-		if err := keptOf(&r, in.src.Format, func(k kept) error { h.keep(k.n); return nil }); err != nil {
+		if err := originalLines(&r, in.src.Format, func(k originalLine) error { h.keep(k.n); return nil }); err != nil {
 			return fmt.Errorf("record %d: %w", r.Seq, err)
 		}
 	}
@@ -156,9 +156,9 @@ func (in *importer) recall(h *held) error {
 
 // note takes in a record and reports whether it is of an import, or of those that do
 // not change what was said.
-func (h *held) note(r *session.Record) bool {
+func (h *priorImport) note(r *session.Record) bool {
 	add := func(item []byte, again bool) bool {
-		if keptOfItem(item) == nil {
+		if originalOf(item) == nil {
 			return false
 		}
 		h.items = append(h.items, heldItem{id: text(field(item, "id")), ident: identOf(headOf(item), again), again: again})
@@ -173,7 +173,7 @@ func (h *held) note(r *session.Record) bool {
 		case by == byImport && cut != "":
 			h.items = append(h.items, heldItem{id: cut, ident: backTo(cut).ident(), back: true})
 			return true
-		case by == byParted && cut != "":
+		case by == byBranchChange && cut != "":
 			at := slices.IndexFunc(h.items, func(i heldItem) bool { return i.id == cut && !i.back })
 			h.items = h.items[:at+1]
 			return at >= 0
@@ -234,7 +234,7 @@ func (in *importer) part(at int) error {
 		}
 	}
 	in.rep.warn(0, "the conversation has another branch than when it was imported: it goes on after item %s", last)
-	return in.cut(last, byParted)
+	return in.cut(last, byBranchChange)
 }
 
 // transcriptOf lists the ids of the transcript after these items.

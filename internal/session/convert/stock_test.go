@@ -35,14 +35,14 @@ func FuzzStock(f *testing.F) {
 		}
 		s := newStock()
 		s.fill(head)
-		keep := []kept{{n: 1, raw: line, clean: true}, {n: 2, raw: line, clean: true}}
-		stored := append(append(bytes.Clone(head), `,"metadata":{"import":`...), appendAllKept(nil, keep, s)...)
+		keep := []originalLine{{n: 1, raw: line, clean: true}, {n: 2, raw: line, clean: true}}
+		stored := append(append(bytes.Clone(head), `,"metadata":{"import":`...), appendOriginals(nil, keep, s)...)
 		stored = append(stored, "}}"...)
 		if valid, compact := check(stored); !valid || !compact {
 			t.Fatalf("stored %s", stored)
 		}
 		n := 0
-		err := readKept(keptOfItem(stored), stored, func(k kept) error {
+		err := readOriginals(originalOf(stored), stored, func(k originalLine) error {
 			n++
 			if k.n != n || !bytes.Equal(k.raw, line) {
 				return fmt.Errorf("line %d is %q", k.n, k.raw)
@@ -64,7 +64,7 @@ func TestStock(t *testing.T) {
 		t.Errorf("stored %s\nexported %s", stored, raw)
 	}
 	old := `{"role":"user","id":"a","parts":[{"type":"text","text":"` + long + `"}],"metadata":{"import":[{"n":1,"json":` + line + `}]}}`
-	if err := readKept(keptOfItem([]byte(old)), []byte(old), func(k kept) error {
+	if err := readOriginals(originalOf([]byte(old)), []byte(old), func(k originalLine) error {
 		if string(k.raw) != line {
 			t.Errorf("%s", k.raw)
 		}
@@ -139,7 +139,7 @@ func TestStockDamaged(t *testing.T) {
 		"a number as line": {`{"metadata":{"import":[{"n":1,"short":7,"of":0}]}}`, "7"},
 	} {
 		got := ""
-		err := readKept(keptOfItem([]byte(tt.item)), []byte(tt.item), func(k kept) error {
+		err := readOriginals(originalOf([]byte(tt.item)), []byte(tt.item), func(k originalLine) error {
 			got = string(k.raw)
 			return nil
 		})

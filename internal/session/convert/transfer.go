@@ -21,7 +21,7 @@ const (
 // begin makes the first record of a new session.
 func (in *importer) begin() error {
 	o := session.Opened{
-		Format: record.FormatVersion, SessionID: in.rep.Session, Created: in.come(in.seen.created, 0), CWD: in.seen.cwd,
+		Format: record.FormatVersion, SessionID: in.rep.Session, Created: in.clampTime(in.seen.created, 0), CWD: in.seen.cwd,
 		GitBranch: in.seen.branch, Title: in.seen.title, Summary: in.seen.summary, Tag: in.seen.tag, Owner: in.src.Owner,
 	}
 	if o.Created.IsZero() {
@@ -51,22 +51,22 @@ func (in *importer) begin() error {
 	}
 	in.at = o.Created
 	in.rep.Status = Imported
-	return in.beside()
+	return in.storeCompanion()
 }
 
-// beside keeps the file that is beside a sub-agent's.
-func (in *importer) beside() error {
-	if in.src.Beside == "" {
+// storeCompanion keeps the file that is beside a sub-agent's.
+func (in *importer) storeCompanion() error {
+	if in.src.Companion == "" {
 		return nil
 	}
-	raw, err := os.ReadFile(in.src.Beside)
+	raw, err := os.ReadFile(in.src.Companion)
 	if err != nil {
-		in.rep.warn(0, "%s cannot be read: %v", filepath.Base(in.src.Beside), err)
+		in.rep.warn(0, "%s cannot be read: %v", filepath.Base(in.src.Companion), err)
 		return nil
 	}
 	line, _ := jsonOf(raw)
 	if line == nil {
-		in.rep.warn(0, "%s is no JSON", filepath.Base(in.src.Beside))
+		in.rep.warn(0, "%s is no JSON", filepath.Base(in.src.Companion))
 		return nil
 	}
 	b := append([]byte(`{"event":"imported","about":`), line...)
@@ -86,13 +86,13 @@ func (in *importer) item(it *item) error {
 		}
 		in.ids = append(in.ids, it.id)
 	}()
-	it.time = in.come(it.time, it.line)
+	it.time = in.clampTime(it.time, it.line)
 	if it.time.After(in.at) {
 		in.at = it.time
 	}
 	if h := in.had; h != nil && !h.parted {
 		if at < len(h.items) && h.items[at].ident == in.ident(it) {
-			return in.keepAll(it.kept)
+			return in.storeOriginals(it.kept)
 		}
 		if err := in.part(at); err != nil {
 			return err
@@ -118,12 +118,12 @@ func (in *importer) item(it *item) error {
 }
 
 // mask masks a record's secrets and counts lines, when there are any in it or in what it keeps.
-func (in *importer) mask(payload []byte, lines int, keeps []kept) []byte {
+func (in *importer) mask(payload []byte, lines int, keeps []originalLine) []byte {
 	if in.o.Mask == nil {
 		return payload
 	}
 	masked, found := in.o.Mask.JSON(payload)
-	if len(found) > 0 || slices.ContainsFunc(keeps, func(k kept) bool { return k.hid }) {
+	if len(found) > 0 || slices.ContainsFunc(keeps, func(k originalLine) bool { return k.hid }) {
 		in.masked += max(lines, 1)
 	}
 	return masked
@@ -148,16 +148,16 @@ func (in *importer) rolledBack(id string) error {
 
 // cut writes that what follows an item is dropped.
 func (in *importer) cut(id, by string) error {
-	d, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", By: by, Cut: id, Messages: in.upTo(id)})
+	d, err := session.NewDraft(record.KindRewrite, session.Rewrite{Reason: "truncate", By: by, TruncateAfter: id, Messages: in.upTo(id)})
 	if err == nil {
 		in.w.add(d, in.at)
 	}
 	return err
 }
 
-// aside takes a line that no item was made of.
-func (in *importer) aside(k kept) error {
-	in.rep.Aside++
+// addUnmapped takes a line that no item was made of.
+func (in *importer) addUnmapped(k originalLine) error {
+	in.rep.UnmappedLines++
 	if in.had.has(k.n) {
 		return nil
 	}
@@ -165,13 +165,13 @@ func (in *importer) aside(k kept) error {
 	in.left = append(in.left, k)
 	in.leftBytes += len(k.raw)
 	if len(in.left) >= asideLines || in.leftBytes >= asideBytes {
-		in.leave()
+		in.writeUnmapped()
 	}
 	return nil
 }
 
-// keepAll keeps lines of items that are there already, should it not have them.
-func (in *importer) keepAll(all []kept) error {
+// storeOriginals keeps lines of items that are there already, should it not have them.
+func (in *importer) storeOriginals(all []originalLine) error {
 	for _, k := range in.missing(all) {
 		in.note(k)
 		in.left = append(in.left, k)
@@ -180,11 +180,11 @@ func (in *importer) keepAll(all []kept) error {
 	return nil
 }
 
-func (in *importer) missing(all []kept) []kept {
+func (in *importer) missing(all []originalLine) []originalLine {
 	if in.had == nil {
 		return all
 	}
-	var list []kept
+	var list []originalLine
 	for _, k := range all {
 		if !in.had.has(k.n) {
 			list = append(list, k)
@@ -194,19 +194,19 @@ func (in *importer) missing(all []kept) []kept {
 }
 
 // note remembers that a line is kept now.
-func (in *importer) note(k kept) {
+func (in *importer) note(k originalLine) {
 	in.rep.Lines++
 	if in.had != nil {
 		in.had.keep(k.n)
 	}
 }
 
-// leave writes the lines that were put aside.
-func (in *importer) leave() {
+// writeUnmapped writes the lines that were put aside.
+func (in *importer) writeUnmapped() {
 	if len(in.left) == 0 {
 		return
 	}
-	d := asideDraft(in.src.Format, in.left)
+	d := unmappedDraft(in.src.Format, in.left)
 	d.Payload = in.mask(d.Payload, 1, in.left)
 	in.w.add(d, in.at)
 	in.left, in.leftBytes = nil, 0
@@ -214,7 +214,7 @@ func (in *importer) leave() {
 
 // flush ends a batch with how far the source was read.
 func (in *importer) flush() error {
-	in.leave()
+	in.writeUnmapped()
 	m := vendorMapping{
 		Vendor: in.src.Format.vendor(), Session: in.seen.session, Format: in.src.Format, File: shortName(in.src.Path),
 		Bytes: in.read, Lines: in.n, Open: in.n == in.count && !in.ended, Masked: in.masked,
@@ -247,7 +247,7 @@ func (in *importer) finish() error {
 			return err
 		}
 	}
-	in.w.until(in.come(in.seen.updated, 0))
+	in.w.until(in.clampTime(in.seen.updated, 0))
 	return in.flush()
 }
 

@@ -53,7 +53,7 @@ func (m *meddled) Append(ctx context.Context, id string, b session.Batch) error 
 // behind makes a mirror whose secondary is up to date, and which looks at no heads later.
 func behind(t *testing.T, primary, secondary session.Store) *mirror.Store {
 	t.Helper()
-	m, err := mirror.New(primary, secondary, &mirror.Options{Every: -1})
+	m, err := mirror.New(primary, secondary, &mirror.Options{Interval: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +98,12 @@ func TestLastForkGoesMeanwhile(t *testing.T) {
 
 // A session is deleted between the look at it and the reading of it, and a part is kept for
 // a fork: that its log is shorter than it was is no damage.
-func TestKeptInPartMeanwhile(t *testing.T) {
+func TestTruncatedDuringCopy(t *testing.T) {
 	first, second := memory.New(), memory.New()
 	primary := &meddled{Store: first}
 	m := behind(t, primary, second)
 	write(t, first, "s", "one", "two", "three")
-	if _, err := session.New(first, nil).Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", UpTo: new(0)}); err != nil {
+	if _, err := session.New(first, nil).Fork(t.Context(), "s", &session.ForkOptions{ID: "fork", ItemIndex: new(0)}); err != nil {
 		t.Fatal(err)
 	}
 	primary.then = func() { remove(t, first, "s") }
@@ -151,7 +151,7 @@ func TestOtherProcessDeletes(t *testing.T) {
 
 // A session that is deleted while it is shipped, and made anew, is shipped as the new one:
 // that the first one is gone is no error.
-func TestMadeAnewMeanwhile(t *testing.T) {
+func TestRecreatedDuringCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := memory.New(), memory.New()
 		write(t, first, "s", "the first one")

@@ -11,14 +11,14 @@ import (
 
 // task is what there is to do for one session.
 type task struct {
-	deleted bool           // it was deleted in the primary
-	erase   map[int64]bool // and these payloads were erased
-	version int64          // grows with each change
-	since   int64          // the round before which it came
-	tried   int64          // the round of the last attempt
-	at      time.Time      // not before
-	delay   time.Duration
-	own     error // the last attempt failed for a reason that only concerns this session
+	deleted      bool           // it was deleted in the primary
+	erase        map[int64]bool // and these payloads were erased
+	version      int64          // grows with each change
+	since        int64          // the round before which it came
+	tried        int64          // the round of the last attempt
+	at           time.Time      // not before
+	delay        time.Duration
+	sessionError error // the last attempt failed for a reason that only concerns this session
 }
 
 // The pauses after attempts that failed.
@@ -40,11 +40,11 @@ func (s *Store) mark(id string, change func(*task)) {
 		change(t)
 	}
 	s.mu.Unlock()
-	s.rouse()
+	s.wakeShipper()
 }
 
-// rouse wakes the one that ships.
-func (s *Store) rouse() {
+// wakeShipper wakes the one that ships.
+func (s *Store) wakeShipper() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -183,24 +183,24 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 		erase = append(erase, seq)
 	}
 	s.mu.Unlock()
-	shipped, err := s.ship(ctx, id, deleted, erase)
+	shipped, err := s.copySession(ctx, id, deleted, erase)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.status.Shipped += shipped
+	s.status.Copied += shipped
 	t.tried = round + 1
 	switch {
 	case err == nil && t.version == version:
 		delete(s.work, id)
 	case err == nil:
-		t.at, t.delay, t.own = time.Time{}, 0, nil
+		t.at, t.delay, t.sessionError = time.Time{}, 0, nil
 		t.deleted = t.deleted && !deleted
 		for _, seq := range erase {
 			delete(t.erase, seq)
 		}
-	case own(err), errors.Is(err, errWaits):
-		t.own = err
-		if errors.Is(err, errWaits) || t.version != version { // or changed meanwhile: the error is of what was
-			t.own = nil
+	case isSessionError(err), errors.Is(err, errAwaitForks):
+		t.sessionError = err
+		if errors.Is(err, errAwaitForks) || t.version != version { // or changed meanwhile: the error is of what was
+			t.sessionError = nil
 		}
 		t.delay = min(max(2*t.delay, firstPause), lastPause)
 		t.at = time.Now().Add(t.delay)
@@ -210,14 +210,14 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 	return nil
 }
 
-// ship does what there is to do for a session.
-func (s *Store) ship(ctx context.Context, id string, deleted bool, erase []int64) (records int64, err error) {
+// copySession does what there is to do for a session.
+func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase []int64) (records int64, err error) {
 	if deleted {
 		if err := s.delete(ctx, id); err != nil {
 			return 0, err
 		}
 	}
-	r, err := session.New(s.primary, nil).Ship(ctx, s.secondary, id)
+	r, err := session.New(s.primary, nil).Replicate(ctx, s.secondary, id)
 	if errors.Is(err, session.ErrNotFound) { // gone meanwhile: then there is a task for that, or it is an orphan
 		gone, look := s.find(ctx, s.primary, id)
 		switch {
@@ -232,29 +232,29 @@ func (s *Store) ship(ctx context.Context, id string, deleted bool, erase []int64
 		err = s.erase(ctx, id, erase)
 	}
 	if err == nil && deleted {
-		err = s.kept(ctx, id)
+		err = s.awaitsDelete(ctx, id)
 	}
 	return r, err
 }
 
-// errWaits is for a copy that is deleted as soon as all the forks of it are there.
-var errWaits = errors.New("it waits for its forks")
+// errAwaitForks is for a copy that is deleted as soon as all the forks of it are there.
+var errAwaitForks = errors.New("it waits for its forks")
 
-// kept reports whether a deleted session is still to be deleted in the secondary.
-func (s *Store) kept(ctx context.Context, id string) error {
+// awaitsDelete reports whether a deleted session is still to be deleted in the secondary.
+func (s *Store) awaitsDelete(ctx context.Context, id string) error {
 	here, err := s.find(ctx, s.primary, id)
 	if err != nil || here != nil && !here.Deleted {
 		return err // made anew meanwhile
 	}
 	there, err := s.find(ctx, s.secondary, id)
 	if err == nil && there != nil && !there.Deleted {
-		err = errWaits
+		err = errAwaitForks
 	}
 	return err
 }
 
 // delete deletes a session in the secondary that the primary does not have any more.
-// What the primary keeps for forks is left to [session.Sessions.Ship].
+// What the primary keeps for forks is left to [session.Sessions.Replicate].
 func (s *Store) delete(ctx context.Context, id string) error {
 	there, err := s.find(ctx, s.primary, id)
 	if err != nil || there != nil && there.Deleted {
@@ -299,8 +299,8 @@ func (s *Store) find(ctx context.Context, store session.Store, id string) (*sess
 	return &p.Sessions[0], nil
 }
 
-// own reports whether an error only concerns the session it is about.
-func own(err error) bool {
+// isSessionError reports whether an error only concerns the session it is about.
+func isSessionError(err error) bool {
 	for _, e := range []error{
 		session.ErrConflict, session.ErrCorrupt, session.ErrExists, session.ErrBusy, session.ErrInvalid, session.ErrInvalidID,
 		session.ErrUnsupported, session.ErrSealed, session.ErrNotFound, session.ErrFenced, session.ErrNewer, session.ErrTrashed,
@@ -340,8 +340,8 @@ func (s *Store) compare(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.compared, s.compareAt = true, time.Time{}
-	if s.opt.Every > 0 {
-		s.compareAt = time.Now().Add(s.opt.Every)
+	if s.opt.Interval > 0 {
+		s.compareAt = time.Now().Add(s.opt.Interval)
 	}
 	s.status.Orphans = orphans
 	return nil

@@ -12,9 +12,9 @@ import (
 
 // Options adjusts [New]. The zero value works.
 type Options struct {
-	// Every is how often all heads are compared; 0: every five minutes, less than 0:
+	// Interval is how often all heads are compared; 0: every five minutes, less than 0:
 	// only at the start.
-	Every time.Duration
+	Interval time.Duration
 	// CloseTimeout bounds how long Close ships what is left; default 10 seconds. The
 	// next [New] ships the rest.
 	CloseTimeout time.Duration
@@ -26,11 +26,11 @@ type Options struct {
 
 // Status tells how far behind the secondary is.
 type Status struct {
-	Behind  int       // sessions with something to ship
+	Pending int       // sessions with something to ship
 	Orphans int       // sessions that only the secondary has, when the heads were compared last
 	Err     error     // of the last attempt that failed and was not made good since; nil when all is well
 	Failing time.Time // since when; zero when all is well
-	Shipped int64     // records, since the start
+	Copied  int64     // records, since the start
 }
 
 // Store is a primary with a secondary behind it. It is safe for concurrent use.
@@ -70,8 +70,8 @@ func New(primary, secondary session.Store, o *Options) (*Store, error) {
 	if o != nil {
 		s.opt = *o
 	}
-	if s.opt.Every == 0 {
-		s.opt.Every = 5 * time.Minute
+	if s.opt.Interval == 0 {
+		s.opt.Interval = 5 * time.Minute
 	}
 	if s.opt.CloseTimeout <= 0 {
 		s.opt.CloseTimeout = 10 * time.Second
@@ -95,7 +95,7 @@ func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.status
-	st.Behind = len(s.work)
+	st.Pending = len(s.work)
 	return st
 }
 
@@ -111,7 +111,7 @@ func (s *Store) Flush(ctx context.Context) error {
 	}
 	s.resume = time.Time{}
 	s.mu.Unlock()
-	s.rouse()
+	s.wakeShipper()
 	for {
 		s.mu.Lock()
 		turn, left, own := s.turn, s.leftSince(from), s.ownError()
@@ -138,7 +138,7 @@ func (s *Store) leftSince(round int64) bool {
 		return true
 	}
 	for _, t := range s.work {
-		if t.since <= round && (t.own == nil || t.tried <= round) {
+		if t.since <= round && (t.sessionError == nil || t.tried <= round) {
 			return true
 		}
 	}
@@ -148,8 +148,8 @@ func (s *Store) leftSince(round int64) bool {
 // ownError is an error that only concerns one session.
 func (s *Store) ownError() error {
 	for _, t := range s.work {
-		if t.own != nil {
-			return t.own
+		if t.sessionError != nil {
+			return t.sessionError
 		}
 	}
 	return nil

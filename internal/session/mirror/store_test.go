@@ -88,12 +88,12 @@ func read(t testing.TB, s session.Store, id string) string {
 func TestStore(t *testing.T) {
 	t.Run("memory to memory", func(t *testing.T) {
 		sessiontest.Run(t, func(t testing.TB) session.Store { return mirrored(t, memory.New(), memory.New()) },
-			sessiontest.Caps{Reopen: func(_ testing.TB, s session.Store) session.Store { return s }})
+			sessiontest.Capabilities{Reopen: func(_ testing.TB, s session.Store) session.Store { return s }})
 	})
 	t.Run("sqlite to file", func(t *testing.T) {
 		sessiontest.Run(t, func(t testing.TB) session.Store {
 			return mirrored(t, openSQLite(t), openFile(t))
-		}, sessiontest.Caps{})
+		}, sessiontest.Capabilities{})
 	})
 }
 
@@ -176,7 +176,7 @@ func TestSecondaryIsAway(t *testing.T) {
 		write(t, m, "a", "one") // the primary alone decides
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if st := m.Status(); st.Behind != 1 || !errors.Is(st.Err, errAway) || time.Since(st.Failing) < 9*time.Minute {
+		if st := m.Status(); st.Pending != 1 || !errors.Is(st.Err, errAway) || time.Since(st.Failing) < 9*time.Minute {
 			t.Fatalf("status while it is away: %+v", st)
 		}
 		if n := second.tries.Load(); n > 40 {
@@ -186,7 +186,7 @@ func TestSecondaryIsAway(t *testing.T) {
 		second.down.Store(false)
 		time.Sleep(31 * time.Second) // the longest pause
 		synctest.Wait()
-		if st := m.Status(); st.Behind != 0 || st.Err != nil || !st.Failing.IsZero() || st.Shipped != 4 {
+		if st := m.Status(); st.Pending != 0 || st.Err != nil || !st.Failing.IsZero() || st.Copied != 4 {
 			t.Fatalf("status after it is back: %+v", st)
 		}
 		same(t, primary, second)
@@ -242,7 +242,7 @@ func TestOneSessionFails(t *testing.T) {
 		if err := m.Flush(t.Context()); !errors.Is(err, session.ErrConflict) {
 			t.Fatalf("flush with logs that have diverged: %v", err)
 		}
-		if st := m.Status(); st.Behind != 1 || st.Orphans != 1 || !errors.Is(st.Err, session.ErrConflict) {
+		if st := m.Status(); st.Pending != 1 || st.Orphans != 1 || !errors.Is(st.Err, session.ErrConflict) {
 			t.Fatalf("status: %+v", st)
 		}
 		if read(t, primary, "b") != read(t, second, "b") {

@@ -31,7 +31,7 @@ func (g *gated) List(ctx context.Context, q session.Query) (session.Page, error)
 // An erasure reaches the secondary though the session is in the trash by then.
 func TestErasedThenTrashed(t *testing.T) {
 	a, b := memory.New(), &gated{Store: memory.New()}
-	m, err := mirror.New(a, b, &mirror.Options{Every: -1})
+	m, err := mirror.New(a, b, &mirror.Options{Interval: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestErasedThenTrashed(t *testing.T) {
 	if err := m.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if st := m.Status(); st.Behind != 0 || st.Err != nil {
+	if st := m.Status(); st.Pending != 0 || st.Err != nil {
 		t.Errorf("%+v", st)
 	}
 	for r, err := range b.Read(t.Context(), "s", session.Range{After: 1, Until: 2}) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -22,7 +22,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		return closed("append", id)
 	}
 	err := s.primary.Append(ctx, id, b)
-	if err == nil || !own(err) {
+	if err == nil || !isSessionError(err) {
 		s.mark(id, nil)
 	}
 	return err
@@ -46,7 +46,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 
 // Watch implements [session.Watcher].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
-	return heads.Until(ctx, s.life, s.primary, id, after)
+	return logwatch.WatchUntil(ctx, s.life, s.primary, id, after)
 }
 
 func (s *Store) isClosed() bool {

@@ -28,8 +28,8 @@ type Options struct {
 
 // Session is one session that was found old, or would have been.
 type Session struct {
-	Meta session.Meta
-	Kept string // why it stays; "" when it does not
+	Meta       session.Meta
+	KeptReason string // why it stays; "" when it does not
 }
 
 // Find finds what [Session.Remove] would remove, and removes nothing. Agents of a run go
@@ -72,7 +72,7 @@ func (o *Options) old(m *session.Meta) bool {
 // needed says why an old session stays, or "". What works for its run goes with it, and
 // so keeps it, too.
 func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
-	why, err := o.wanted(ctx, s, m)
+	why, err := o.keepReason(ctx, s, m)
 	if err != nil || why != "" {
 		return why, err
 	}
@@ -85,7 +85,7 @@ func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Me
 		if (of.Trashed != "") != o.Empty { // there already, or taken out again
 			continue
 		}
-		switch why, err := o.wanted(ctx, s, of); {
+		switch why, err := o.keepReason(ctx, s, of); {
 		case err != nil:
 			return "", err
 		case why != "":
@@ -97,9 +97,9 @@ func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Me
 	return "", nil
 }
 
-// wanted says why a session stays by itself.
-func (o *Options) wanted(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
-	held, err := s.Held(ctx, m.ID)
+// keepReason says why a session stays by itself.
+func (o *Options) keepReason(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
+	held, err := s.Lease(ctx, m.ID)
 	switch {
 	case err != nil:
 		return "", err
@@ -117,21 +117,21 @@ func (o *Options) wanted(ctx context.Context, s *session.Sessions, m *session.Me
 // old any more stays, and Kept says so: somebody opened it, went on with it, or took it out
 // of the trash meanwhile.
 func (p *Session) Remove(ctx context.Context, s *session.Sessions, o Options) error {
-	if p.Kept != "" {
+	if p.KeptReason != "" {
 		return nil
 	}
 	m, err := s.Get(ctx, p.Meta.ID)
 	switch {
 	case errors.Is(err, session.ErrNotFound):
-		p.Kept = "it was deleted meanwhile"
+		p.KeptReason = "it was deleted meanwhile"
 		return nil
 	case err != nil:
 		return err
 	case (m.Trashed != "") != o.Empty || !o.old(&m):
-		p.Kept = "it was changed meanwhile"
+		p.KeptReason = "it was changed meanwhile"
 		return nil
 	}
-	if p.Kept, err = o.needed(ctx, s, &m); err != nil || p.Kept != "" {
+	if p.KeptReason, err = o.needed(ctx, s, &m); err != nil || p.KeptReason != "" {
 		return err
 	}
 	if o.Empty {
@@ -140,7 +140,7 @@ func (p *Session) Remove(ctx context.Context, s *session.Sessions, o Options) er
 		err = s.Trash(ctx, m.ID)
 	}
 	if errors.Is(err, session.ErrBusy) {
-		p.Kept, err = err.Error(), nil
+		p.KeptReason, err = err.Error(), nil
 	}
 	return err
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// attic is a store whose clock the test turns.
-type attic struct {
+// pruneEnv is a store whose clock the test turns.
+type pruneEnv struct {
 	*testing.T
 	now      time.Time
 	sessions *session.Sessions
 }
 
-func newAttic(t *testing.T) *attic {
-	a := &attic{T: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+func newAttic(t *testing.T) *pruneEnv {
+	a := &pruneEnv{T: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	a.sessions = session.New(memory.New(), &session.Options{Clock: func() time.Time { return a.now }})
 	return a
 }
 
-func (a *attic) make(o session.Opened) *session.Log {
+func (a *pruneEnv) make(o session.Opened) *session.Log {
 	a.Helper()
 	l, err := a.sessions.Create(a.Context(), o)
 	if err != nil {
@@ -34,14 +34,14 @@ func (a *attic) make(o session.Opened) *session.Log {
 	return l
 }
 
-func (a *attic) old(o session.Opened) {
+func (a *pruneEnv) old(o session.Opened) {
 	a.Helper()
 	if err := a.make(o).Close(); err != nil {
 		a.Fatal(err)
 	}
 }
 
-func (a *attic) listed(q session.Query) []string {
+func (a *pruneEnv) listed(q session.Query) []string {
 	a.Helper()
 	q.Worktrees = true
 	p, err := a.sessions.List(a.Context(), q)
@@ -57,7 +57,7 @@ func (a *attic) listed(q session.Query) []string {
 }
 
 // prune prunes, and tells by id why what was found old stays, or "" for what went.
-func (a *attic) prune(o prune.Options) map[string]string {
+func (a *pruneEnv) prune(o prune.Options) map[string]string {
 	a.Helper()
 	list, err := prune.Find(a.Context(), a.sessions, o)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *attic) prune(o prune.Options) map[string]string {
 		if err := list[i].Remove(a.Context(), a.sessions, o); err != nil {
 			a.Fatal(err)
 		}
-		out[list[i].Meta.ID] = list[i].Kept
+		out[list[i].Meta.ID] = list[i].KeptReason
 	}
 	return out
 }
@@ -155,7 +155,7 @@ func TestPruneOpenedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := list[0].Remove(t.Context(), a.sessions, o); err != nil || list[0].Kept == "" {
+	if err := list[0].Remove(t.Context(), a.sessions, o); err != nil || list[0].KeptReason == "" {
 		t.Errorf("%+v %v", list[0], err)
 	}
 	if err := l.Close(); err != nil {
@@ -173,14 +173,14 @@ func TestPruneChangedMeanwhile(t *testing.T) {
 	find := func(o prune.Options) *prune.Session {
 		t.Helper()
 		list, err := prune.Find(t.Context(), a.sessions, o)
-		if err != nil || len(list) != 1 || list[0].Kept != "" {
+		if err != nil || len(list) != 1 || list[0].KeptReason != "" {
 			t.Fatal(list, err)
 		}
 		return &list[0]
 	}
 	stays := func(p *prune.Session, o prune.Options) {
 		t.Helper()
-		if err := p.Remove(t.Context(), a.sessions, o); err != nil || p.Kept == "" {
+		if err := p.Remove(t.Context(), a.sessions, o); err != nil || p.KeptReason == "" {
 			t.Errorf("%+v %v", p, err)
 		}
 		if got := a.listed(session.Query{}); len(got) != 1 {

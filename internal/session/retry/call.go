@@ -34,7 +34,7 @@ func (s *Store) do(ctx context.Context, c call, f func(ctx context.Context) erro
 		attempt, stop := c.attempt()
 		err := c.name(attempt, f(attempt))
 		stop()
-		if !c.again(err) {
+		if !c.retry(err) {
 			return err
 		}
 	}
@@ -79,8 +79,8 @@ func (c *call) name(attempt context.Context, err error) error {
 	}
 }
 
-// again takes in how a try ended, and reports whether there is another one: after a pause.
-func (c *call) again(err error) bool {
+// retry takes in how a try ended, and reports whether there is another one: after a pause.
+func (c *call) retry(err error) bool {
 	s := c.s
 	if !s.away(err, c.write) {
 		if err == nil {
@@ -99,7 +99,7 @@ func (c *call) again(err error) bool {
 
 // patience is how long the call is tried again.
 func (c *call) patience() time.Duration {
-	d := c.s.opt.For
+	d := c.s.opt.Timeout
 	if within, ok := c.ctx.Value(withinKey{}).(time.Duration); ok {
 		d = min(d, within)
 	}
@@ -133,12 +133,12 @@ func (s *Store) away(err error, write bool) bool {
 	case errors.Is(err, session.ErrReadOnly):
 		return write && s.state.hasWritten()
 	case errors.Is(err, session.ErrFull):
-		return write && s.opt.Full
+		return write && s.opt.RetryFull
 	}
 	return false
 }
 
-// lasting describes an outage for Check.
-func lasting(err error, since time.Time) error {
+// isPermanent describes an outage for Check.
+func isPermanent(err error, since time.Time) error {
 	return fmt.Errorf("%w (for %s)", err, time.Since(since).Round(time.Second))
 }

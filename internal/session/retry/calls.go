@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/session/heads"
+	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -42,7 +42,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			if ended || err == nil && c.done() {
 				return
 			}
-			if !c.again(err) {
+			if !c.retry(err) {
 				yield(session.Record{}, err)
 				return
 			}
@@ -107,7 +107,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 			if after = max(after, head); !more {
 				return
 			}
-			if err != nil && !c.again(err) {
+			if err != nil && !c.retry(err) {
 				yield(0, err)
 				return
 			}
@@ -124,7 +124,7 @@ func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (
 		ctx, stop = context.WithTimeoutCause(ctx, d, errSlow)
 	}
 	defer stop()
-	for h, err := range heads.Until(ctx, s.life, s.inner, c.id, after) {
+	for h, err := range logwatch.WatchUntil(ctx, s.ctx, s.inner, c.id, after) {
 		switch {
 		case s.away(err, false):
 			return head, err, true
@@ -236,8 +236,8 @@ func unsupported(op, id string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrUnsupported, Detail: "the store has no leases"}
 }
 
-// Away reports whether an error says that a store is away or takes no writes for now, and
+// IsUnavailable reports whether an error says that a store is away or takes no writes for now, and
 // not that what was asked for is wrong.
-func Away(err error) bool {
+func IsUnavailable(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrFull) || errors.Is(err, session.ErrReadOnly)
 }

@@ -12,7 +12,7 @@ import (
 
 func ExampleNew() {
 	store := retry.New(memory.New(), &retry.Options{
-		For: time.Minute,
+		Timeout: time.Minute,
 		Changed: func(err error, after time.Duration) {
 			fmt.Println("the store:", err, after)
 		},

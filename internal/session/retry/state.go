@@ -65,8 +65,8 @@ func (s *state) failed(err error, writes bool, began time.Time) {
 	}
 }
 
-// fresh is how long a write that failed says that the next one will.
-const fresh = 30 * time.Second
+// recent is how long a write that failed says that the next one will.
+const recent = 30 * time.Second
 
 // Check implements [session.Checker]: it asks the inner store, and remembers writes that
 // failed a short while ago since the disk is full or the server takes none.
@@ -76,8 +76,8 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	s.state.mu.Lock()
 	defer s.state.mu.Unlock()
-	if s.state.writes && !s.state.since.IsZero() && time.Since(s.state.last) < fresh {
-		return lasting(s.state.err, s.state.since)
+	if s.state.writes && !s.state.since.IsZero() && time.Since(s.state.last) < recent {
+		return isPermanent(s.state.err, s.state.since)
 	}
 	return nil
 }

@@ -11,15 +11,15 @@ import (
 
 // Options adjusts [New]. The zero value works.
 type Options struct {
-	// For is how long a call is tried again while the store is away; default [DefaultFor].
+	// Timeout is how long a call is tried again while the store is away; default [DefaultFor].
 	// Less than 0 is not at all.
-	For time.Duration
+	Timeout time.Duration
 	// Attempt bounds one try, so that a server which accepts a connection and says nothing
 	// is noticed; what is appended gets a second more for each megabyte. Default 15 s; less
 	// than 0 is no bound, for stores on the local disk.
 	Attempt time.Duration
-	// Full has calls wait as well while there is no space left.
-	Full bool
+	// RetryFull has calls wait as well while there is no space left.
+	RetryFull bool
 	// Changed is told when the store goes away, with the error, and when it is back: nil,
 	// and how long it was away. It must not call the store.
 	Changed func(err error, after time.Duration)
@@ -43,7 +43,7 @@ type Store struct {
 	opt   Options
 	over  chan struct{} // closed by GiveUp
 	end   sync.Once
-	life  context.Context // ends with Close
+	ctx   context.Context // ends with Close
 	close context.CancelFunc
 	state state
 }
@@ -61,14 +61,14 @@ func New(inner session.Store, o *Options) *Store {
 	if o != nil {
 		s.opt = *o
 	}
-	if s.opt.For == 0 {
-		s.opt.For = DefaultFor
+	if s.opt.Timeout == 0 {
+		s.opt.Timeout = DefaultFor
 	}
 	if s.opt.Attempt == 0 {
 		s.opt.Attempt = defaultAttempt
 	}
 	s.state.changed = s.opt.Changed
-	s.life, s.close = context.WithCancel(context.Background())
+	s.ctx, s.close = context.WithCancel(context.Background())
 	return s
 }
 

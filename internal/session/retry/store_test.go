@@ -126,7 +126,7 @@ func world(t *testing.T, o *Options) (*broken, *Store, *session.Log) {
 
 // TestContract checks that the wrapper is a store like the one within.
 func TestContract(t *testing.T) {
-	sessiontest.Run(t, func(t testing.TB) session.Store { return New(memory.New(), nil) }, sessiontest.Caps{
+	sessiontest.Run(t, func(t testing.TB) session.Store { return New(memory.New(), nil) }, sessiontest.Capabilities{
 		Reopen: func(_ testing.TB, s session.Store) session.Store { return s },
 	})
 }
@@ -144,7 +144,7 @@ func TestAppendWaits(t *testing.T) {
 		{name: "hangs", err: errHangs},
 		{name: "hangs, done", err: errHangs, late: true},
 		{name: "read-only since it fails over", err: &session.Error{Err: session.ErrReadOnly}},
-		{name: "full", err: &session.Error{Err: session.ErrFull}, o: Options{Full: true}},
+		{name: "full", err: &session.Error{Err: session.ErrFull}, o: Options{RetryFull: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestReadGoesOn(t *testing.T) {
 }
 
 // A lease that was taken by a call whose answer was lost is taken.
-func TestAcquireWhoseAnswerIsLost(t *testing.T) {
+func TestAcquireAnswerLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &broken{Store: memory.New(), late: true}
 		n := 0
@@ -350,7 +350,7 @@ func TestAcquireWhoseAnswerIsLost(t *testing.T) {
 // Check tells of writes that fail while reads succeed.
 func TestCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, s, l := world(t, &Options{Full: true})
+		b, s, l := world(t, &Options{RetryFull: true})
 		defer l.Close()
 		if err := s.Check(t.Context()); err != nil {
 			t.Fatal(err)

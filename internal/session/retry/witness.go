@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Witness returns a witness that waits for w as appends wait for the store: with
-// [Options.Full], while the disk of its evidence has no space left. Telling it again is
+// WrapWitness returns a witness that waits for w as appends wait for the store: with
+// [Options.RetryFull], while the disk of its evidence has no space left. Telling it again is
 // safe.
-func (s *Store) Witness(w session.Witness) session.Witness {
+func (s *Store) WrapWitness(w session.AppendObserver) session.AppendObserver {
 	if w == nil {
 		return nil
 	}
@@ -20,15 +20,15 @@ func (s *Store) Witness(w session.Witness) session.Witness {
 
 type witness struct {
 	store *Store
-	inner session.Witness
+	inner session.AppendObserver
 }
 
-// Appended implements [session.Witness].
+// Appended implements [session.AppendObserver].
 func (w *witness) Appended(ctx context.Context, id string, head session.Record) error {
 	return w.tell(ctx, id, func() error { return w.inner.Appended(ctx, id, head) })
 }
 
-// Deleted implements [session.Witness].
+// Deleted implements [session.AppendObserver].
 func (w *witness) Deleted(ctx context.Context, id string) error {
 	return w.tell(ctx, id, func() error { return w.inner.Deleted(ctx, id) })
 }

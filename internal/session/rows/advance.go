@@ -68,7 +68,7 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 		s.Add(advanceReplaced, *b.Replaced)
 	}
 	if p := b.Patch; p != nil {
-		s.Add(advancePatch, given(p.Title), given(p.Summary), given(p.Tag), given(p.CWD), given(p.Project), given(p.GitBranch))
+		s.Add(advancePatch, nullable(p.Title), nullable(p.Summary), nullable(p.Tag), nullable(p.CWD), nullable(p.Project), nullable(p.GitBranch))
 		if p.Trashed != nil {
 			s.Add(advanceTrash, *p.Trashed)
 		}
@@ -82,9 +82,9 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 	return s
 }
 
-// Plain reports whether a batch changes no more of its session's row than items do, so
+// IsItemsOnly reports whether a batch changes no more of its session's row than items do, so
 // that one statement, made once, does for all of them.
-func Plain(d *session.Delta) bool {
+func IsItemsOnly(d *session.Delta) bool {
 	return d.Opened == nil && !d.Reset && d.Patch == nil && d.Replaced == nil && d.Questions == 0 && d.Run == ""
 }
 
@@ -99,8 +99,8 @@ func Model(d *session.Delta) any {
 	return nil
 }
 
-// given is NULL for what a patch leaves alone.
-func given(p *string) any {
+// nullable is NULL for what a patch leaves alone.
+func nullable(p *string) any {
 	if p == nil {
 		return nil
 	}

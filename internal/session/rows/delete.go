@@ -15,7 +15,7 @@ const purgeRows = 2000
 // Delete implements [session.Deleter]. The session is gone for everyone with the first
 // transaction. Its records follow in further ones; if that is cut short, the next Delete
 // resumes it.
-func (t *Tables) Delete(ctx context.Context, id string) error {
+func (t *SQLStore) Delete(ctx context.Context, id string) error {
 	var num int64
 	err := t.db.Transact(ctx, "delete", id, func(tx Tx) error {
 		if err := t.begin(tx, "delete", id); err != nil {
@@ -26,7 +26,7 @@ func (t *Tables) Delete(ctx context.Context, id string) error {
 			return err
 		}
 		if !found {
-			if tx.Again() { // it was deleted before the connection was lost
+			if tx.MayBeRetry() { // it was deleted before the connection was lost
 				return nil
 			}
 			return NotFound("delete", id)
@@ -59,15 +59,15 @@ func (t *Tables) Delete(ctx context.Context, id string) error {
 // A deleted session is waste when it has records above what its forks need, or when no fork
 // needs it. Forks that are deleted themselves count as long as they are there.
 const (
-	need        = `(SELECT max(f.parent_seq) FROM sessions f WHERE f.parent = s.id AND f.parent <> '')`
-	selectWaste = `SELECT num FROM (SELECT num, head, ` + need + ` AS need FROM sessions s WHERE deleted = 1) w
+	forkNeedsSQL = `(SELECT max(f.parent_seq) FROM sessions f WHERE f.parent = s.id AND f.parent <> '')`
+	selectWaste  = `SELECT num FROM (SELECT num, head, ` + forkNeedsSQL + ` AS need FROM sessions s WHERE deleted = 1) w
   WHERE need IS NULL OR head > need ORDER BY num LIMIT 1`
-	selectNeed = `SELECT coalesce(` + need + `, -1) FROM sessions s WHERE num = ? AND deleted = 1`
+	selectNeed = `SELECT coalesce(` + forkNeedsSQL + `, -1) FROM sessions s WHERE num = ? AND deleted = 1`
 )
 
 // sweep does one step of removing what deleted sessions leave behind, and reports whether
 // there may be another.
-func (t *Tables) sweep(tx Tx) (more bool, err error) {
+func (t *SQLStore) sweep(tx Tx) (more bool, err error) {
 	var num, need, low int64
 	found, err := first(tx, []any{&num}, selectWaste)
 	if err != nil || !found {
@@ -106,7 +106,7 @@ func (t *Tables) sweep(tx Tx) (more bool, err error) {
 const eraseRows = 64
 
 // Erase implements [session.Eraser].
-func (t *Tables) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
+func (t *SQLStore) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	seqs = slices.Compact(slices.Sorted(slices.Values(seqs)))
 	return t.db.Transact(ctx, "erase", id, func(tx Tx) error {
 		if err := t.begin(tx, "erase", id); err != nil {
@@ -142,7 +142,7 @@ func (t *Tables) Erase(ctx context.Context, id string, epoch int64, seqs []int64
 
 // erase removes the payloads of at most eraseRows records. The list of each statement is
 // filled up with its last seq, so that all statements are one text.
-func (t *Tables) erase(tx Tx, num int64, seqs []int64) error {
+func (t *SQLStore) erase(tx Tx, num int64, seqs []int64) error {
 	list := "(?" + strings.Repeat(", ?", eraseRows-1) + ")"
 	args := make([]any, eraseRows)
 	for i := range args {

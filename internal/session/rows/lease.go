@@ -11,13 +11,13 @@ import (
 
 // Acquire implements [session.Leaser]. steal runs inside a transaction, perhaps more than
 // once: it must not call the store.
-func (t *Tables) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
+func (t *SQLStore) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	h.Epoch = 0
 	out := h
 	var locked int64 // the epoch whose lock is held
 	drop := func() {
 		if locked != 0 {
-			t.hooks.Locks.Drop(id, locked)
+			t.hooks.Locks.Unlock(id, locked)
 		}
 	}
 	err := t.db.Transact(ctx, "take lease", id, func(tx Tx) error {
@@ -31,17 +31,17 @@ func (t *Tables) Acquire(ctx context.Context, id string, h session.Lease, steal 
 		out = h
 		switch {
 		case cur == nil:
-		case tx.Again() && sameLease(*cur, h): // the earlier try was committed
-			out.Epoch, out.Former, out.Renewed = cur.Epoch, cur.Former, cur.Renewed
+		case tx.MayBeRetry() && sameLease(*cur, h): // the earlier try was committed
+			out.Epoch, out.Previous, out.Renewed = cur.Epoch, cur.Previous, cur.Renewed
 			return nil
 		case steal == nil || !steal(*cur):
 			return &session.BusyError{Session: id, Lease: *cur}
 		default:
-			out = h.From(*cur)
+			out = h.TakenFrom(*cur)
 		}
 		out.Renewed = now
-		if t.hooks.Take != nil {
-			return t.hooks.Take(tx, id, &out, cur != nil)
+		if t.hooks.Acquire != nil {
+			return t.hooks.Acquire(tx, id, &out, cur != nil)
 		}
 		if t.d.CountEpoch != "" {
 			if _, err := tx.Exec(t.d.CountEpoch); err != nil {
@@ -56,7 +56,7 @@ func (t *Tables) Acquire(ctx context.Context, id string, h session.Lease, steal 
 		if t.hooks.Locks != nil {
 			drop() // of an earlier try
 			locked = out.Epoch
-			if err := t.hooks.Locks.Hold(id, locked); err != nil { // before anybody can read the lease
+			if err := t.hooks.Locks.Lock(id, locked); err != nil { // before anybody can read the lease
 				return err
 			}
 		}
@@ -80,7 +80,7 @@ func sameLease(a, b session.Lease) bool {
 }
 
 // putLease stores a lease, and its epoch in the session's row where that has one.
-func (t *Tables) putLease(tx Tx, id string, l session.Lease) error {
+func (t *SQLStore) putLease(tx Tx, id string, l session.Lease) error {
 	text, err := LeaseText(l)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (t *Tables) putLease(tx Tx, id string, l session.Lease) error {
 }
 
 // Renew implements [session.Leaser].
-func (t *Tables) Renew(ctx context.Context, id string, l session.Lease) error {
+func (t *SQLStore) Renew(ctx context.Context, id string, l session.Lease) error {
 	set, args, err := t.d.renewed(l)
 	if err != nil {
 		return err
@@ -120,9 +120,9 @@ func (d *Dialect) renewed(l session.Lease) (sql string, args []any, err error) {
 }
 
 // Release implements [session.Leaser].
-func (t *Tables) Release(ctx context.Context, id string, l session.Lease) error {
+func (t *SQLStore) Release(ctx context.Context, id string, l session.Lease) error {
 	if t.hooks.Locks != nil {
-		defer t.hooks.Locks.Drop(id, l.Epoch)
+		defer t.hooks.Locks.Unlock(id, l.Epoch)
 	}
 	return t.db.Transact(ctx, "release lease", id, func(tx Tx) error {
 		if err := t.begin(tx, "release lease", id); err != nil {
@@ -142,12 +142,12 @@ func (t *Tables) Release(ctx context.Context, id string, l session.Lease) error 
 }
 
 // forgetFormer notes that the holder a lease was taken from has released it.
-func (t *Tables) forgetFormer(tx Tx, id string, epoch int64) error {
+func (t *SQLStore) forgetFormer(tx Tx, id string, epoch int64) error {
 	held, _, err := t.lease(tx, id, true)
-	if err != nil || held == nil || held.Former == nil || held.Former.Epoch != epoch {
+	if err != nil || held == nil || held.Previous == nil || held.Previous.Epoch != epoch {
 		return err
 	}
-	held.Former = nil
+	held.Previous = nil
 	text, err := LeaseText(*held)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (t *Tables) forgetFormer(tx Tx, id string, epoch int64) error {
 }
 
 // Held implements [session.Leaser].
-func (t *Tables) Held(ctx context.Context, id string) (*session.Lease, error) {
+func (t *SQLStore) Held(ctx context.Context, id string) (*session.Lease, error) {
 	var held *session.Lease
 	err := t.db.Read(ctx, "read lease", id, func(tx Tx) (err error) {
 		held, _, err = t.lease(tx, id, false)
@@ -171,7 +171,7 @@ func (t *Tables) Held(ctx context.Context, id string) (*session.Lease, error) {
 
 // lease reads the lease of a session, nil when there is none, with how long it remains, and
 // the server's time in milliseconds, 0 when the server has no clock.
-func (t *Tables) lease(tx Tx, id string, lock bool) (_ *session.Lease, now int64, err error) {
+func (t *SQLStore) lease(tx Tx, id string, lock bool) (_ *session.Lease, now int64, err error) {
 	sql := "SELECT epoch, lease, 0 FROM leases WHERE id = ?"
 	if t.d.Clock != "" { // the time is wanted without a lease, too
 		sql = "SELECT coalesce(l.epoch, 0), l.lease, " + t.d.Clock + " FROM (SELECT 1 AS one) o LEFT JOIN leases l ON l.id = ?"
@@ -190,7 +190,7 @@ func (t *Tables) lease(tx Tx, id string, lock bool) (_ *session.Lease, now int64
 	}
 	l.Epoch = epoch
 	if t.hooks.Locks != nil {
-		l = l.Lives(t.hooks.Locks.Held(id, epoch))
+		l = l.WithLiveness(t.hooks.Locks.IsLocked(id, epoch))
 	} else {
 		l = l.Remains(now)
 	}
@@ -210,7 +210,7 @@ func CheckEpoch(op, id string, epoch, now int64) error {
 
 // LeaseText is the column of a lease. ErrInvalid when it has a time that JSON cannot say.
 func LeaseText(l session.Lease) (string, error) {
-	b, err := json.Marshal(l.Kept())
+	b, err := json.Marshal(l.Stored())
 	if err != nil {
 		return "", &session.Error{Op: "take lease", Err: session.ErrInvalid, Detail: err.Error()}
 	}

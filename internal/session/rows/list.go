@@ -43,7 +43,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 }
 
 const (
-	behind         = ` AND (updated_ms, created_ms, created_ns, id) < (?, ?, ?, ?)`
+	staleSQL       = ` AND (updated_ms, created_ms, created_ns, id) < (?, ?, ?, ?)`
 	behindExpanded = ` AND updated_ms <= ? AND (updated_ms < ? OR created_ms < ? OR created_ms = ? AND (created_ns < ? OR created_ns = ? AND id < ?))`
 )
 
@@ -69,7 +69,7 @@ func (d *Dialect) List(q session.Query) (*Statement, error) {
 		if d.Expanded {
 			s.Add(behindExpanded, c.Updated, c.Updated, c.Created, c.Created, c.Nanos, c.Nanos, c.ID)
 		} else {
-			s.Add(behind, c.Updated, c.Created, c.Nanos, c.ID)
+			s.Add(staleSQL, c.Updated, c.Created, c.Nanos, c.ID)
 		}
 	}
 	return s.Add(" ORDER BY updated_ms DESC, created_ms DESC, created_ns DESC, id DESC"), nil
@@ -103,7 +103,7 @@ func filter(s *Statement, q session.Query) {
 	if q.Unowned {
 		s.Add(" AND owner = ''")
 	}
-	if q.Asked {
+	if q.WithQuestions {
 		s.Add(" AND questions > 0")
 	}
 	switch q.Run {
@@ -122,7 +122,7 @@ func indexFor(q session.Query) string {
 	switch {
 	case q.ID != "":
 		return ""
-	case q.Asked:
+	case q.WithQuestions:
 		return "asking"
 	case q.Owner != "":
 		return "owned"

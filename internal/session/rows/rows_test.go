@@ -116,7 +116,7 @@ func TestPlainIsWhatItemsChange(t *testing.T) {
 		"a run":      {session.Delta{Run: "completed"}, false, nil},
 		"a session":  {session.Delta{Opened: &session.Opened{}}, false, nil},
 	} {
-		if plain, model := rows.Plain(&c.delta), rows.Model(&c.delta); plain != c.plain || model != c.model {
+		if plain, model := rows.IsItemsOnly(&c.delta), rows.Model(&c.delta); plain != c.plain || model != c.model {
 			t.Errorf("%s: plain %v, model %v", name, plain, model)
 		}
 	}
@@ -124,7 +124,7 @@ func TestPlainIsWhatItemsChange(t *testing.T) {
 
 func TestListIsOfTheDialect(t *testing.T) {
 	q := session.Query{
-		Project: "p", CWD: "c", Tag: "t", Parent: "f", Asked: true, Run: "running", Owner: "o", OnlyTrash: true,
+		Project: "p", CWD: "c", Tag: "t", Parent: "f", WithQuestions: true, Run: "running", Owner: "o", OnlyTrash: true,
 		After: rows.Cursor{Updated: 1, Created: 2, Nanos: 3, ID: "i"}.String(),
 	}
 	for name, d := range map[string]*rows.Dialect{

@@ -35,7 +35,7 @@ func TestSpan(t *testing.T) {
 		s.Within(tt.below, tt.head)
 		var got []int64
 		for s.More() {
-			var found []rows.Found
+			var found []rows.ReadResult
 			top := int64(0)
 			for seq := int64(1); seq <= tt.head; seq++ {
 				if slices.Contains(tt.gone, seq) {
@@ -43,15 +43,15 @@ func TestSpan(t *testing.T) {
 				}
 				top = seq
 				if seq > s.Low && seq <= s.High {
-					found = append(found, rows.Found{Record: session.Record{Seq: seq}})
+					found = append(found, rows.ReadResult{Record: session.Record{Seq: seq}})
 				}
 			}
-			if s.Down {
+			if s.Reverse {
 				slices.Reverse(found)
 			}
-			found = found[:min(int64(len(found)), s.Left, 3)] // a chunk
+			found = found[:min(int64(len(found)), s.Remaining, 3)] // a chunk
 			if found = s.Pass(found); len(found) == 0 {
-				lost := s.Lose("s", top)
+				lost := s.MarkLost("s", top)
 				if !errors.Is(lost.Err, session.ErrCorrupt) {
 					t.Errorf("%s: %v", name, lost.Err)
 				}
@@ -72,7 +72,7 @@ func ExampleNewSpan() {
 	s := rows.NewSpan(session.Range{Until: 3})
 	s.Within(0, 9) // what the session has
 	for s.More() {
-		found := []rows.Found{{Record: session.Record{Seq: s.Turn()}}} // as a table gives them
+		found := []rows.ReadResult{{Record: session.Record{Seq: s.Turn()}}} // as a table gives them
 		for _, f := range s.Pass(found) {
 			fmt.Println(f.Seq)
 		}

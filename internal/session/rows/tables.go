@@ -14,9 +14,9 @@ type Tx interface {
 	// Query scans the columns of each row into dest and then calls row, until row returns
 	// false. Text is scanned into a *[]byte if the dialect has a Text function.
 	Query(sql string, args, dest []any, row func() bool) error
-	// Again reports whether an earlier try may have been committed: the connection was lost
+	// MayBeRetry reports whether an earlier try may have been committed: the connection was lost
 	// before the answer came.
-	Again() bool
+	MayBeRetry() bool
 }
 
 // Database lends connections. Each method may call f more than once, and returns the
@@ -30,13 +30,13 @@ type Database interface {
 	Transact(ctx context.Context, op, id string, f func(Tx) error) error
 }
 
-// Hooks are what a store adds to the methods of [Tables]. Each may be nil.
+// Hooks are what a store adds to the methods of [SQLStore]. Each may be nil.
 type Hooks struct {
 	// Begin is called first in a transaction that takes or releases a lease, deletes or erases.
 	Begin func(tx Tx, op, id string) error
-	// Take gives a lease its epoch and stores it, in place of [Dialect.NextEpoch]. held says
+	// Acquire gives a lease its epoch and stores it, in place of [Dialect.NextEpoch]. held says
 	// that the session has a lease already.
-	Take func(tx Tx, id string, l *session.Lease, held bool) error
+	Acquire func(tx Tx, id string, l *session.Lease, held bool) error
 	// Locks tell whether the holder of a lease is alive, for a database without a clock.
 	Locks Locks
 	// Deleted is called when a session was deleted.
@@ -45,23 +45,23 @@ type Hooks struct {
 
 // Locks are held by the process that holds a lease.
 type Locks interface {
-	Hold(id string, epoch int64) error
-	Drop(id string, epoch int64)
-	Held(id string, epoch int64) (held, known bool)
+	Lock(id string, epoch int64) error
+	Unlock(id string, epoch int64)
+	IsLocked(id string, epoch int64) (held, known bool)
 }
 
-// Tables are the methods of a store that are the same for every [Dialect]. They are safe for
+// SQLStore are the methods of a store that are the same for every [Dialect]. They are safe for
 // concurrent use.
-type Tables struct {
+type SQLStore struct {
 	d     *Dialect
 	db    Database
 	hooks Hooks
 }
 
 // Tables returns the methods for a database of the dialect.
-func (d *Dialect) Tables(db Database, h Hooks) *Tables { return &Tables{d, db, h} }
+func (d *Dialect) Tables(db Database, h Hooks) *SQLStore { return &SQLStore{d, db, h} }
 
-func (t *Tables) begin(tx Tx, op, id string) error {
+func (t *SQLStore) begin(tx Tx, op, id string) error {
 	if t.hooks.Begin == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func first(tx Tx, dest []any, sql string, args ...any) (found bool, err error) {
 }
 
 // List implements [session.Store].
-func (t *Tables) List(ctx context.Context, q session.Query) (session.Page, error) {
+func (t *SQLStore) List(ctx context.Context, q session.Query) (session.Page, error) {
 	st, err := t.d.List(q)
 	if err != nil {
 		return session.Page{}, err
@@ -101,7 +101,7 @@ func (t *Tables) List(ctx context.Context, q session.Query) (session.Page, error
 // PutMeta implements [session.Rebuilder]. The meta must be of the log as it is now: when its
 // head is not the last record's seq, the error is ErrConflict. Whether the session is deleted
 // does not follow from the log and stays.
-func (t *Tables) PutMeta(ctx context.Context, m session.Meta) error {
+func (t *SQLStore) PutMeta(ctx context.Context, m session.Meta) error {
 	return t.db.Transact(ctx, "put meta", m.ID, func(tx Tx) error {
 		var num, deleted, last int64
 		found, err := first(tx, []any{&num, &deleted}, "SELECT num, deleted FROM sessions WHERE id = ?"+t.d.ForUpdate, m.ID)

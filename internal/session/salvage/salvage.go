@@ -34,7 +34,7 @@ type Result struct {
 	Read     int64  `json:"pages_read"`     // that held rows which could be read
 	Sessions int    `json:"sessions"`       // rows of sessions
 	Records  int    `json:"records"`        // of all sessions
-	Kept     string `json:"kept,omitempty"` // the damaged file
+	Backup   string `json:"kept,omitempty"` // the damaged file
 }
 
 // The forms of rows, see docs/formats/sqlite.md.
@@ -98,9 +98,9 @@ func Salvage(ctx context.Context, path string, dry bool, now time.Time) (*Result
 	if err := build(ctx, temp, from, r); err != nil {
 		return nil, errors.Join(err, remove(temp))
 	}
-	r.Kept = fmt.Sprintf("%s.damaged-%s", path, now.UTC().Format("20060102-150405"))
+	r.Backup = fmt.Sprintf("%s.damaged-%s", path, now.UTC().Format("20060102-150405"))
 	for _, end := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+end, r.Kept+end); err != nil && (end == "" || !errors.Is(err, fs.ErrNotExist)) {
+		if err := os.Rename(path+end, r.Backup+end); err != nil && (end == "" || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
 		}
 	}

@@ -157,7 +157,7 @@ func TestSalvage(t *testing.T) {
 			if good < tt.good || good+bad > sessionsMade+1 {
 				t.Errorf("%d sessions are whole, %d damaged; want %d whole", good, bad, tt.good)
 			}
-			if kept, err := os.ReadFile(r.Kept); err != nil || !bytes.Equal(kept, before) {
+			if kept, err := os.ReadFile(r.Backup); err != nil || !bytes.Equal(kept, before) {
 				t.Errorf("the damaged file is not kept as it was: %v", err)
 			}
 			if Damaged(t.Context(), path) != "" {

@@ -164,7 +164,7 @@ func (x *Index) within(ctx context.Context, do func(*sql.Tx) error) error {
 func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err error) {
 	for done := false; !done; {
 		err := x.within(ctx, func(tx *sql.Tx) error {
-			f := filler{ctx: ctx, tx: tx, m: m}
+			f := indexer{ctx: ctx, tx: tx, m: m}
 			err := f.begin()
 			if err == nil {
 				done, err = f.read(x.store)
@@ -182,8 +182,8 @@ func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err 
 	return erased, nil
 }
 
-// filler takes in one piece of a log.
-type filler struct {
+// indexer takes in one piece of a log.
+type indexer struct {
 	ctx    context.Context
 	tx     *sql.Tx
 	m      *session.Meta
@@ -193,7 +193,7 @@ type filler struct {
 }
 
 // begin finds where the index stands, which somebody may have moved meanwhile.
-func (f *filler) begin() error {
+func (f *indexer) begin() error {
 	_, s, err := scanState(f.tx.QueryRowContext(f.ctx, selectState+" WHERE id = ?", f.m.ID))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -211,7 +211,7 @@ func (f *filler) begin() error {
 	return json.Unmarshal([]byte(s.uses), &f.reader.Uses)
 }
 
-func (f *filler) create() error {
+func (f *indexer) create() error {
 	r, err := f.tx.ExecContext(f.ctx, "INSERT INTO sessions (id, head, digest, uses, title, project, cwd, trashed) VALUES (?, ?, x'', '{}', '', '', '', 0)",
 		f.m.ID, f.m.ParentSeq)
 	if err != nil {
@@ -223,7 +223,7 @@ func (f *filler) create() error {
 }
 
 // read takes in records until the log ends or the piece is large enough.
-func (f *filler) read(store session.Store) (done bool, err error) {
+func (f *indexer) read(store session.Store) (done bool, err error) {
 	size := 0
 	for r, err := range store.Read(f.ctx, f.m.ID, session.Range{After: f.s.head, Until: f.m.Head}) {
 		if e, ok := errors.AsType[*session.Error](err); ok && errors.Is(err, session.ErrCorrupt) {
@@ -236,7 +236,7 @@ func (f *filler) read(store session.Store) (done bool, err error) {
 			return false, err
 		}
 		if f.s.head == r.Seq-1 && !f.s.digest.IsZero() && f.s.digest != r.Prev {
-			return false, f.again()
+			return false, f.reset()
 		}
 		n, err := f.take(&r)
 		if err != nil {
@@ -253,8 +253,8 @@ func (f *filler) read(store session.Store) (done bool, err error) {
 	return true, nil
 }
 
-// again throws away what is known of a session: there is another one of its id.
-func (f *filler) again() error {
+// reset throws away what is known of a session: there is another one of its id.
+func (f *indexer) reset() error {
 	f.erased = true
 	if err := forget(f.ctx, f.tx, f.s.num); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (f *filler) again() error {
 }
 
 // take indexes a record and returns about how much text it had.
-func (f *filler) take(r *session.Record) (int, error) {
+func (f *indexer) take(r *session.Record) (int, error) {
 	for _, seq := range searchtext.Erased(r) {
 		f.erased = true
 		if err := drop(f.ctx, f.tx, "num = ? AND seq = ?", f.s.num, seq); err != nil {
@@ -281,13 +281,13 @@ func (f *filler) take(r *session.Record) (int, error) {
 	return size, nil
 }
 
-func (f *filler) add(r *session.Record, e *searchtext.Entry) error {
+func (f *indexer) add(r *session.Record, e *searchtext.Entry) error {
 	parts, err := json.Marshal(e.Parts)
 	if err != nil {
 		return err
 	}
 	row, err := f.tx.ExecContext(f.ctx, "INSERT INTO entries (num, seq, origin, time_ms, role, tool, whole, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		f.s.num, e.Seq, e.From, r.Time.UnixMilli(), e.Role, e.Tool, e.Whole, string(parts))
+		f.s.num, e.Seq, e.TextSeq, r.Time.UnixMilli(), e.Role, e.Tool, e.Complete, string(parts))
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func folded(text string) string {
 }
 
 // end notes how far the index is.
-func (f *filler) end() error {
+func (f *indexer) end() error {
 	uses := "{}"
 	if len(f.reader.Uses) > 0 {
 		b, err := json.Marshal(f.reader.Uses)

@@ -38,7 +38,7 @@ func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, er
 		return nil, err
 	}
 	out := &session.Hits{Hits: []session.Hit{}}
-	if out.Behind, err = x.behind(ctx); err != nil {
+	if out.NotIndexed, err = x.pending(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := x.db.QueryContext(ctx, text, args...)
@@ -73,8 +73,8 @@ func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, er
 	return out, nil
 }
 
-// behind counts the sessions of which something is not indexed.
-func (x *Index) behind(ctx context.Context) (int, error) {
+// pending counts the sessions of which something is not indexed.
+func (x *Index) pending(ctx context.Context) (int, error) {
 	page, err := x.store.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	if err != nil {
 		return 0, err
@@ -161,7 +161,7 @@ func scan(rows *sql.Rows) (*candidate, error) {
 	c := &candidate{}
 	var parts string
 	e := &c.entry
-	if err := rows.Scan(&c.row, &e.Seq, &e.From, &c.time, &e.Role, &e.Tool, &parts, &c.id, &c.title, &c.cwd); err != nil {
+	if err := rows.Scan(&c.row, &e.Seq, &e.TextSeq, &c.time, &e.Role, &e.Tool, &parts, &c.id, &c.title, &c.cwd); err != nil {
 		return nil, err
 	}
 	return c, json.Unmarshal([]byte(parts), &e.Parts)
@@ -169,7 +169,7 @@ func scan(rows *sql.Rows) (*candidate, error) {
 
 // hit reads the text in the store, where it may have been erased since.
 func (x *Index) hit(ctx context.Context, c *candidate, words searchtext.Words) (session.Hit, bool, error) {
-	for r, err := range x.store.Read(ctx, c.id, session.Range{After: c.entry.From - 1, Until: c.entry.From}) {
+	for r, err := range x.store.Read(ctx, c.id, session.Range{After: c.entry.TextSeq - 1, Until: c.entry.TextSeq}) {
 		switch {
 		case errors.Is(err, session.ErrCorrupt), passed(err):
 			return session.Hit{}, false, nil

@@ -86,11 +86,11 @@ func Open(ctx context.Context, path string, store session.Store) (*Index, error)
 	return x, nil
 }
 
-// errOther says that a file is of another version, or no index.
-var errOther = errors.New("the file is not an index of this version")
+// errFormat says that a file is of another version, or no index.
+var errFormat = errors.New("the file is not an index of this version")
 
 func replaceable(err error) bool {
-	return errors.Is(err, errOther) || strings.Contains(err.Error(), "malformed") || strings.Contains(err.Error(), "not a database")
+	return errors.Is(err, errFormat) || strings.Contains(err.Error(), "malformed") || strings.Contains(err.Error(), "not a database")
 }
 
 func (x *Index) open(ctx context.Context) (err error) {
@@ -127,7 +127,7 @@ func (x *Index) setUp(ctx context.Context) error {
 	case is == version:
 		return nil
 	case tables != 0:
-		return errOther
+		return errFormat
 	}
 	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
 		return err

@@ -52,7 +52,7 @@ func TestKit(t *testing.T) {
 			sessiontest.RunSearch(t, func(t testing.TB) (session.Store, session.Searcher) {
 				s := fresh(t)
 				return s, open(t, filepath.Join(t.TempDir(), "deep", "index.db"), s)
-			}, sessiontest.Caps{})
+			}, sessiontest.Capabilities{})
 		})
 	}
 }

@@ -15,13 +15,13 @@ import (
 // Entry is a text to search. An item has one with all of its text and, when several
 // tools are in it or text beside a tool's, one more for each tool.
 type Entry struct {
-	Seq   int64  // of the item's record
-	From  int64  // of the record that has the text: Seq, or a later one that stands for it
-	Role  string // the item's
-	Tool  string // the text is this tool's, its uses' or its results'; "" for all of an item
-	Whole bool   // the text is all of the item
-	Parts []int  // the item's parts with the text; nil for all
-	Text  string
+	Seq      int64  // of the item's record
+	TextSeq  int64  // of the record that has the text: Seq, or a later one that stands for it
+	Role     string // the item's
+	Tool     string // the text is this tool's, its uses' or its results'; "" for all of an item
+	Complete bool   // the text is all of the item
+	Parts    []int  // the item's parts with the text; nil for all
+	Text     string
 }
 
 // Reader makes entries of a session's records, which it must be given in order. Its
@@ -57,7 +57,7 @@ func (rd *Reader) Read(r *session.Record) []Entry {
 			return nil
 		}
 		var out []Entry
-		for _, i := range p.Instead {
+		for _, i := range p.Replacements {
 			out = append(out, rd.item(i.Seq, r.Seq, i.Payload)...)
 		}
 		return out
@@ -76,13 +76,13 @@ func Erased(r *session.Record) []int64 {
 
 // Text is the text of an [Entry] again: of the payload of the record From.
 func Text(payload json.RawMessage, e *Entry) (string, bool) {
-	if e.From != e.Seq {
+	if e.TextSeq != e.Seq {
 		var p record.Redacted
 		if json.Unmarshal(payload, &p) != nil {
 			return "", false
 		}
 		payload = nil
-		for _, i := range p.Instead {
+		for _, i := range p.Replacements {
 			if i.Seq == e.Seq {
 				payload = i.Payload
 			}
@@ -146,13 +146,13 @@ func (rd *Reader) item(seq, from int64, payload json.RawMessage) []Entry {
 	if all.Len() == 0 {
 		return nil
 	}
-	whole := Entry{Whole: true, Text: all.String()}
+	whole := Entry{Complete: true, Text: all.String()}
 	if len(tools) == 1 && !plain {
 		whole.Tool, tools = tools[0].Tool, nil
 	}
 	out := append([]Entry{whole}, tools...)
 	for i := range out {
-		out[i].Seq, out[i].From, out[i].Role = seq, from, string(it.Role())
+		out[i].Seq, out[i].TextSeq, out[i].Role = seq, from, string(it.Role())
 	}
 	return out
 }

@@ -18,7 +18,7 @@ const (
 func Excerpt(text string, marks [][2]int) (string, [][2]int) {
 	start := 0
 	if len(marks) > 0 {
-		start = lead(text, marks[0][0])
+		start = excerptStart(text, marks[0][0])
 	}
 	var b strings.Builder
 	if start > 0 {
@@ -70,9 +70,9 @@ func trimmed(s string, marks [][2]int) (string, [][2]int) {
 	return strings.TrimRight(s, " "), marks
 }
 
-// lead is where an excerpt begins whose first mark is at from: at the beginning of a
+// excerptStart is where an excerpt begins whose first mark is at from: at the beginning of a
 // word, where there is one near.
-func lead(text string, from int) int {
+func excerptStart(text string, from int) int {
 	start := from
 	for n := 0; start > 0 && n < excerptLead; n++ {
 		_, size := utf8.DecodeLastRuneInString(text[:start])

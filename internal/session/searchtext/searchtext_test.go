@@ -152,14 +152,14 @@ func TestEntries(t *testing.T) {
 		sealedItem(6, true, transcript.UserText("not yet")),
 	}
 	want := []searchtext.Entry{
-		{Seq: 2, From: 2, Role: "user", Whole: true, Text: "a question"},
-		{Seq: 3, From: 3, Role: "assistant", Whole: true, Text: "let me see\nls -l\n1\nv\n/etc/hosts"},
-		{Seq: 3, From: 3, Role: "assistant", Tool: "Bash", Parts: []int{2}, Text: "ls -l\n1\nv"},
-		{Seq: 3, From: 3, Role: "assistant", Tool: "Read", Parts: []int{3}, Text: "/etc/hosts"},
-		{Seq: 4, From: 4, Role: "tool", Whole: true, Text: "total 0\nlocalhost"},
-		{Seq: 4, From: 4, Role: "tool", Tool: "Bash", Parts: []int{0}, Text: "total 0"},
-		{Seq: 4, From: 4, Role: "tool", Tool: "Read", Parts: []int{1}, Text: "localhost"},
-		{Seq: 5, From: 5, Role: "tool", Whole: true, Text: "whose"},
+		{Seq: 2, TextSeq: 2, Role: "user", Complete: true, Text: "a question"},
+		{Seq: 3, TextSeq: 3, Role: "assistant", Complete: true, Text: "let me see\nls -l\n1\nv\n/etc/hosts"},
+		{Seq: 3, TextSeq: 3, Role: "assistant", Tool: "Bash", Parts: []int{2}, Text: "ls -l\n1\nv"},
+		{Seq: 3, TextSeq: 3, Role: "assistant", Tool: "Read", Parts: []int{3}, Text: "/etc/hosts"},
+		{Seq: 4, TextSeq: 4, Role: "tool", Complete: true, Text: "total 0\nlocalhost"},
+		{Seq: 4, TextSeq: 4, Role: "tool", Tool: "Bash", Parts: []int{0}, Text: "total 0"},
+		{Seq: 4, TextSeq: 4, Role: "tool", Tool: "Read", Parts: []int{1}, Text: "localhost"},
+		{Seq: 5, TextSeq: 5, Role: "tool", Complete: true, Text: "whose"},
 	}
 	var rd searchtext.Reader
 	var got []searchtext.Entry
@@ -183,14 +183,14 @@ func TestEntries(t *testing.T) {
 func TestEntriesOfARedaction(t *testing.T) {
 	instead := sealedItem(2, false, transcript.UserText("the password is [erased]"))
 	payload, err := json.Marshal(record.Redacted{
-		Seqs: []int64{2, 3}, Instead: []record.Instead{{Seq: 2, Payload: instead.Payload}, {Seq: 3, Payload: json.RawMessage(`{"use_id":"u"}`)}},
+		Seqs: []int64{2, 3}, Replacements: []record.Replacement{{Seq: 2, Payload: instead.Payload}, {Seq: 3, Payload: json.RawMessage(`{"use_id":"u"}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &session.Record{Seq: 9, Kind: record.KindRedacted, Payload: payload}
 	got := new(searchtext.Reader).Read(r)
-	want := []searchtext.Entry{{Seq: 2, From: 9, Role: "user", Whole: true, Text: "the password is [erased]"}}
+	want := []searchtext.Entry{{Seq: 2, TextSeq: 9, Role: "user", Complete: true, Text: "the password is [erased]"}}
 	if !reflect.DeepEqual(got, want) || !slices.Equal(searchtext.Erased(r), []int64{2, 3}) {
 		t.Errorf("%+v, erased %v", got, searchtext.Erased(r))
 	}
@@ -236,7 +236,7 @@ func FuzzRead(f *testing.F) {
 		for _, kind := range []session.Kind{session.KindItem, record.KindRedacted} {
 			r := &session.Record{Seq: 2, Kind: kind, Payload: payload}
 			for _, e := range new(searchtext.Reader).Read(r) {
-				if again, ok := searchtext.Text(payload, &e); e.From == e.Seq && (!ok || again != e.Text) {
+				if again, ok := searchtext.Text(payload, &e); e.TextSeq == e.Seq && (!ok || again != e.Text) {
 					t.Fatalf("%q, read again %q", e.Text, again)
 				}
 			}

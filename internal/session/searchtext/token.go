@@ -43,10 +43,10 @@ func Tokens(text string) iter.Seq[Token] {
 				r, n = utf8.DecodeRuneInString(text[i:])
 			}
 			kind := kindOf(r)
-			if kind != within && !flush(i) {
+			if kind != wordChar && !flush(i) {
 				return
 			}
-			if kind != between {
+			if kind != separator {
 				if from < 0 {
 					from = i
 				}
@@ -54,7 +54,7 @@ func Tokens(text string) iter.Seq[Token] {
 					word = appendFolded(word, r)
 				}
 			}
-			if i += n; kind == alone && !flush(i) {
+			if i += n; kind == singleCharWord && !flush(i) {
 				return
 			}
 		}
@@ -64,27 +64,27 @@ func Tokens(text string) iter.Seq[Token] {
 
 // What a character is to words.
 const (
-	between = iota // of none
-	within         // one of several
-	alone          // a word
+	separator      = iota // of none
+	wordChar              // one of several
+	singleCharWord        // a word
 )
 
 func kindOf(r rune) int {
 	switch {
 	case r < utf8.RuneSelf:
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
-			return within
+			return wordChar
 		}
-		return between
+		return separator
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
 		if unicode.IsLetter(r) {
-			return alone
+			return singleCharWord
 		}
 	}
 	if r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)) {
-		return within
+		return wordChar
 	}
-	return between
+	return separator
 }
 
 // appendFolded adds a character in lower case and without accents.

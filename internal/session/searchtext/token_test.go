@@ -14,7 +14,7 @@ import (
 func TestFoldedLetters(t *testing.T) {
 	sum, n := sha256.New(), 0
 	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
-		if kindOf(r) == between || isAccent(r) {
+		if kindOf(r) == separator || isAccent(r) {
 			continue
 		}
 		lower := unicode.ToLower(unicode.ToUpper(r))

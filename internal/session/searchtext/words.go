@@ -64,9 +64,9 @@ func (w Words) Find(text string) (marks [][2]int, found bool) {
 	seen := make([]bool, len(w))
 	last := make([]kept, 0, longest) // the words before, and the one that is looked at
 	for tok := range Tokens(text) {
-		last = keep(last, longest, tok)
+		last = appendMax(last, longest, tok)
 		for i, t := range w {
-			if seen[i] && len(marks) >= maxMarks || !t.ends(last) {
+			if seen[i] && len(marks) >= maxMarks || !t.isLast(last) {
 				continue
 			}
 			if !seen[i] {
@@ -86,8 +86,8 @@ type kept struct {
 	from int
 }
 
-// keep puts a token behind the last ones, of which there are at most n.
-func keep(last []kept, n int, t Token) []kept {
+// appendMax puts a token behind the last ones, of which there are at most n.
+func appendMax(last []kept, n int, t Token) []kept {
 	if len(last) < n {
 		last = append(last, kept{})
 	} else {
@@ -100,8 +100,8 @@ func keep(last []kept, n int, t Token) []kept {
 	return last
 }
 
-// ends reports whether the term's words are the last ones.
-func (t *Term) ends(last []kept) bool {
+// isLast reports whether the term's words are the last ones.
+func (t *Term) isLast(last []kept) bool {
 	n := len(t.Tokens)
 	if len(last) < n {
 		return false

@@ -91,7 +91,7 @@ func parse(b []byte) (*Order, error) {
 	}, nil
 }
 
-// Asked reports whether a command line, without the program's name, is that of a reaper.
-func Asked(args []string) bool {
+// IsInvocation reports whether a command line, without the program's name, is that of a reaper.
+func IsInvocation(args []string) bool {
 	return len(args) == 2 && args[0] == "supervise" && args[1] == "child"
 }

@@ -41,7 +41,7 @@ func TestAsked(t *testing.T) {
 	}{
 		{"supervise child", true}, {"supervise", false}, {"supervise child x", false}, {"run child", false},
 	} {
-		if got := Asked(strings.Fields(tt.args)); got != tt.want {
+		if got := IsInvocation(strings.Fields(tt.args)); got != tt.want {
 			t.Errorf("%s: %v", tt.args, got)
 		}
 	}

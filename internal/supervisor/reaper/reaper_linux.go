@@ -15,16 +15,16 @@ import (
 // afterwards is the most that what a program leaves behind has to end by itself.
 const afterwards = time.Second
 
-// keeper is the state of a reaper.
-type keeper struct {
+// reaperState is the state of a reaper.
+type reaperState struct {
 	control *os.File
 	grace   time.Duration
 	pid     int
 
-	mu    sync.Mutex
-	ended bool // the program has been waited for: its number may be another's
-	ours  bool // we have begun to kill
-	slay  sync.Once
+	mu       sync.Mutex
+	ended    bool // the program has been waited for: its number may be another's
+	children bool // we have begun to kill
+	killAll  sync.Once
 }
 
 // Main is the process of a reaper. It does not return.
@@ -44,16 +44,16 @@ func Main() {
 	if err != nil {
 		os.Exit(1) // the supervisor has changed its mind
 	}
-	k := &keeper{control: control, grace: time.Duration(o.Grace) * time.Millisecond}
+	k := &reaperState{control: control, grace: time.Duration(o.Grace) * time.Millisecond}
 	pid, step, err := launch(o, score)
 	if err != nil {
 		errno := syscall.EINVAL
 		_ = errors.As(err, &errno)
-		k.say("failed " + strconv.Itoa(int(errno)) + " " + step)
+		k.send("failed " + strconv.Itoa(int(errno)) + " " + step)
 		os.Exit(0)
 	}
 	k.pid = pid
-	k.say("started " + strconv.Itoa(pid))
+	k.send("started " + strconv.Itoa(pid))
 	dropStreams(o)
 	go k.listen()
 	k.wait()
@@ -65,10 +65,10 @@ func prctl(option, arg uintptr) {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0) //nolint:dogsled // what cannot be had is done without
 }
 
-func (k *keeper) say(line string) { _, _ = k.control.WriteString(line + "\n") }
+func (k *reaperState) send(line string) { _, _ = k.control.WriteString(line + "\n") }
 
 // listen does what the supervisor says. When that is gone, the tree ends.
-func (k *keeper) listen() {
+func (k *reaperState) listen() {
 	lines := bufio.NewScanner(k.control)
 	for lines.Scan() {
 		word, number, _ := strings.Cut(lines.Text(), " ")
@@ -85,7 +85,7 @@ func (k *keeper) listen() {
 }
 
 // kill asks the program's group to end, and ends the tree after the grace.
-func (k *keeper) kill(grace time.Duration) {
+func (k *reaperState) kill(grace time.Duration) {
 	if grace > 0 {
 		k.signal(syscall.SIGTERM)
 		k.signal(syscall.SIGCONT) // one that is stopped could not heed it
@@ -93,7 +93,7 @@ func (k *keeper) kill(grace time.Duration) {
 	time.AfterFunc(grace, k.end)
 }
 
-func (k *keeper) signal(sig syscall.Signal) {
+func (k *reaperState) signal(sig syscall.Signal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.ended {
@@ -102,10 +102,10 @@ func (k *keeper) signal(sig syscall.Signal) {
 }
 
 // end kills everything until nothing is left, which ends the process.
-func (k *keeper) end() {
-	k.slay.Do(func() {
+func (k *reaperState) end() {
+	k.killAll.Do(func() {
 		k.mu.Lock()
-		k.ours = true
+		k.children = true
 		k.mu.Unlock()
 		for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 			// A few at once: one that always starts another and ends is met in between.
@@ -121,14 +121,14 @@ func (k *keeper) end() {
 
 // wait sees everything end. When the program has, what it left behind is asked to end
 // and then killed; when nothing is left, so is the reaper.
-func (k *keeper) wait() {
+func (k *reaperState) wait() {
 	for {
 		err := anyEnded()
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil { // ECHILD
-			k.say("gone")
+			k.send("gone")
 			os.Exit(0)
 		}
 		k.mu.Lock() // so that the program's number stays its own while it is signalled
@@ -136,21 +136,21 @@ func (k *keeper) wait() {
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		main := err == nil && pid == k.pid && !k.ended
 		k.ended = k.ended || main
-		ours := k.ours
+		ours := k.children
 		k.mu.Unlock()
 		if main {
-			k.over(status, ours)
+			k.finished(status, ours)
 		}
 	}
 }
 
-func (k *keeper) over(status syscall.WaitStatus, ours bool) {
+func (k *reaperState) finished(status syscall.WaitStatus, ours bool) {
 	code, sig := status.ExitStatus(), 0
 	if status.Signaled() {
 		sig = int(status.Signal())
 		code = 128 + sig
 	}
-	k.say("exit " + strconv.Itoa(code) + " " + strconv.Itoa(sig) + " " + flag(ours))
+	k.send("exit " + strconv.Itoa(code) + " " + strconv.Itoa(sig) + " " + flag(ours))
 	Kill(os.Getpid(), syscall.SIGTERM, nil)
 	time.AfterFunc(min(max(k.grace, 0), afterwards), k.end)
 }

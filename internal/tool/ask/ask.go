@@ -19,17 +19,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-const about = "Asks the user 1 to 4 questions, each with 2 to 4 answers to choose from; the user can also answer in other words. " +
+const description = "Asks the user 1 to 4 questions, each with 2 to 4 answers to choose from; the user can also answer in other words. " +
 	"Use it when you cannot go on well without a decision that is the user's: what is wanted, which of several ways to take. " +
 	"Put the answer that you recommend first. Do not use it to ask whether a plan is good, nor for leave to do something."
 
 type input struct {
-	Questions []dialog.Choice `json:"questions" jsonschema:"1 to 4"`
+	Questions []forms.Choice `json:"questions" jsonschema:"1 to 4"`
 }
 
 // asker is AskUserQuestion. What a person has answered is no input that the model's
@@ -38,24 +38,24 @@ type asker struct{ tool.Tool }
 
 // New returns the tool AskUserQuestion. It keeps nothing.
 func New() (tool.Tool, error) {
-	spec := tool.Spec{Name: dialog.AskTool, Description: about, ReadOnly: true}
-	t, err := tool.New(spec, nothing, requests)
+	spec := tool.Spec{Name: forms.AskTool, Description: description, ReadOnly: true}
+	t, err := tool.New(spec, noRequests, requests)
 	return asker{t}, err
 }
 
-func nothing(context.Context, *tool.Call, input) (tool.Result, error) {
-	return tool.Failure(goOn), nil
+func noRequests(context.Context, *tool.Call, input) (tool.Result, error) {
+	return tool.Failure(continueText), nil
 }
 
 func requests(_ *tool.Call, in input) ([]policy.Request, error) {
-	if wrong := dialog.CheckChoices(in.Questions); wrong != "" {
+	if wrong := forms.CheckChoices(in.Questions); wrong != "" {
 		return nil, errors.New(wrong)
 	}
-	return []policy.Request{{Resource: dialog.AskTool, Shown: shown(in.Questions), ReadOnly: true, Person: true}}, nil
+	return []policy.Request{{Resource: forms.AskTool, Display: shown(in.Questions), ReadOnly: true, Person: true}}, nil
 }
 
 // shown is how a person sees questions where there is nothing but text.
-func shown(list []dialog.Choice) string {
+func shown(list []forms.Choice) string {
 	var b strings.Builder
 	for i, c := range list {
 		if i > 0 {
@@ -78,17 +78,17 @@ func shown(list []dialog.Choice) string {
 
 // Requests is one question to a person. Answers that he has not given are refused.
 func (a asker) Requests(call *tool.Call) ([]policy.Request, error) {
-	if call.Asked == nil {
+	if call.OriginalInput == nil {
 		if hasAnswers(call.Input) {
 			return nil, errors.New("answers: only the user gives them; ask without")
 		}
 		return a.Tool.Requests(call)
 	}
-	if _, _, err := dialog.ReadAnswers(call.Asked, call.Input); err != nil {
+	if _, _, err := forms.ReadAnswers(call.OriginalInput, call.Input); err != nil {
 		return nil, err
 	}
 	asked := *call
-	asked.Input = call.Asked
+	asked.Input = call.OriginalInput
 	list, err := a.Tool.Requests(&asked)
 	for i := range list {
 		list[i].Input = call.Input
@@ -107,10 +107,10 @@ func hasAnswers(raw json.RawMessage) bool {
 
 // Run returns what the user has answered.
 func (a asker) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
-	if call.Asked == nil {
+	if call.OriginalInput == nil {
 		return a.Tool.Run(ctx, call)
 	}
-	list, answers, err := dialog.ReadAnswers(call.Asked, call.Input)
+	list, answers, err := forms.ReadAnswers(call.OriginalInput, call.Input)
 	if err != nil {
 		return tool.Failure("the answers cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
@@ -130,16 +130,16 @@ func quoted(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-const goOn = "Nobody is there to answer. Decide yourself what is most sensible, say what you have assumed, and go on."
+const continueText = "Nobody is there to answer. Decide yourself what is most sensible, say what you have assumed, and go on."
 
-// Refusal words a no.
-func (asker) Refusal(_ *tool.Call, d policy.Decision) string {
+// Denial words a no.
+func (asker) Denial(_ *tool.Call, d policy.Decision) string {
 	switch {
-	case d.Asked && d.By == "nobody" && d.Reason != "":
-		return d.Reason + "\n" + goOn
+	case d.PersonAsked && d.By == "nobody" && d.Reason != "":
+		return d.Reason + "\n" + continueText
 	case d.By == "nobody", d.By == "timeout", strings.HasPrefix(d.By, "mode "):
-		return goOn
-	case !d.Asked || d.By == "interrupt" || d.By == "approval":
+		return continueText
+	case !d.PersonAsked || d.By == "interrupt" || d.By == "approval":
 		return ""
 	case d.Reason == "":
 		return "The user does not want to answer. Go on with what you know, or ask in another way."

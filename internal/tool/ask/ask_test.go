@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/hook"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/internal/tool/ask"
 	"github.com/holdfast-dev/holdfast/model/scripted"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -32,7 +32,7 @@ func run(t testing.TB, o *agent.Options, input string) (text string, isError boo
 	if o.Tools, err = tool.NewRegistry(asker); err != nil {
 		t.Fatal(err)
 	}
-	m, err := scripted.New(fmt.Appendf(nil, "steps: [{tool_uses: [{tool: %s, raw_input: %q}]}, {text: ok}]", dialog.AskTool, input), nil)
+	m, err := scripted.New(fmt.Appendf(nil, "steps: [{tool_uses: [{tool: %s, raw_input: %q}]}, {text: ok}]", forms.AskTool, input), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestANo(t *testing.T) {
 		"does not want to answer":       {Permissions: agent.Permissions{Ask: deny("")}},
 		"and says: ask me tomorrow":     {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
 		"Nobody is there to answer":     {},
-		"permission denied: rule":       {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.Named{{Name: "rule", Policy: never{}}}}}},
+		"permission denied: rule":       {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "rule", Policy: never{}}}}}},
 		"there is no answer to":         {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}})}},
 		"only one can be chosen":        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},
 		`"Who?" was not asked`:          {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}, "Which days?": {"Mon"}, "Who?": {"me"}})}},
@@ -150,7 +150,7 @@ func TestAnswersOfOthers(t *testing.T) {
 	for _, event := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
 		hooks := hook.New(nil)
 		defer hooks.Close()
-		if err := hooks.On(event, "", func(context.Context, hook.Input) (*hook.Output, error) {
+		if err := hooks.HandleFunc(event, "", func(context.Context, hook.Input) (*hook.Output, error) {
 			return &hook.Output{Permission: "allow", Input: json.RawMessage(forged)}, nil
 		}); err != nil {
 			t.Fatal(err)
@@ -207,7 +207,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Print(reqs[0].Person, "\n", reqs[0].Shown)
+	fmt.Print(reqs[0].Person, "\n", reqs[0].Display)
 	// Output:
 	// true
 	// Store: Which store?

@@ -214,9 +214,9 @@ func TestConcurrentEdits(t *testing.T) {
 	}
 }
 
-// stray says whether a carriage return is no part of a line end; with those, the
+// isStrayCR says whether a carriage return is no part of a line end; with those, the
 // simple rule that the fuzz test compares with says nothing.
-func stray(s string) bool { return strings.Contains(strings.ReplaceAll(s, "\r\n", ""), "\r") }
+func isStrayCR(s string) bool { return strings.Contains(strings.ReplaceAll(s, "\r\n", ""), "\r") }
 
 // Whatever is edited, the rest of the file keeps its bytes.
 func FuzzEdit(f *testing.F) {
@@ -226,7 +226,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add("aaa", "aa", "", true)
 	f.Fuzz(func(t *testing.T, content, old, fresh string, all bool) {
 		if strings.ContainsRune(content, 0) || strings.HasPrefix(content, "\xFF\xFE") || strings.HasPrefix(content, "\xFE\xFF") ||
-			stray(content) || stray(old) || stray(fresh) || strings.ToValidUTF8(old, "") != old || strings.ToValidUTF8(fresh, "") != fresh {
+			isStrayCR(content) || isStrayCR(old) || isStrayCR(fresh) || strings.ToValidUTF8(old, "") != old || strings.ToValidUTF8(fresh, "") != fresh {
 			return
 		}
 		d := newDesk(t, nil)

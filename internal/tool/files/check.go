@@ -9,7 +9,7 @@ import (
 
 // Check implements [optional.Checker]: a file that the model has not read, or an edit that does
 // not fit, is nothing to ask a person about.
-func (t remembering) Check(call *tool.Call) error {
+func (t recallingTool) Check(call *tool.Call) error {
 	var in struct {
 		writeInput
 		Edits []edit `json:"edits"`

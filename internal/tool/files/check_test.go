@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/optional"
+	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
 )
 
 // What a call would fail with is known before anybody is asked, and is what it fails with.
@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 		{"Read", read{Path: "unread.txt"}, ""},
 	} {
 		one, call := d.make(c.tool, c.in)
-		err := one.(optional.Checker).Check(call)
+		err := one.(toolext.Checker).Check(call)
 		if got := ""; err != nil {
 			got = err.Error()
 			if c.want == "" || !strings.Contains(got, c.want) {

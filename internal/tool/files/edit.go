@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
 const (
-	around   = 3  // lines of a snippet before and after a change
-	maxLines = 40 // of a snippet
+	contextLines = 3  // lines of a snippet before and after a change
+	maxLines     = 40 // of a snippet
 )
 
 type editInput struct {
@@ -63,7 +63,7 @@ func (f *Files) changeRequests(call *tool.Call, path string, edits []edit) ([]po
 	if err != nil {
 		return nil, err
 	}
-	r.Shown = f.preview(p, func(old []byte) ([]byte, error) {
+	r.Display = f.preview(p, func(old []byte) ([]byte, error) {
 		c, err := applyAll(parseText(old), edits)
 		return c.text.bytes(), err
 	})
@@ -104,7 +104,7 @@ func (f *Files) change(ctx context.Context, call *tool.Call, path string, edits 
 }
 
 // edited reads a file and makes edits to its text, or says why that cannot be.
-func (f *Files) edited(p folder.Place, edits []edit) (was original, c changed, err error) {
+func (f *Files) edited(p workdir.Path, edits []edit) (was originalFile, c changed, err error) {
 	if was, err = f.current(p); err == nil {
 		err = writable(p)
 	}
@@ -156,8 +156,8 @@ func (c changed) snippet() string {
 	lines := strings.Split(strings.TrimSuffix(c.text.seen, "\n"), "\n")
 	from := strings.Count(c.text.seen[:min(c.first, len(c.text.seen))], "\n")
 	to := strings.Count(c.text.seen[:min(c.last, len(c.text.seen))], "\n")
-	to = min(to+around+1, len(lines))
-	from = min(max(from-around, 0), to)
+	to = min(to+contextLines+1, len(lines))
+	from = min(max(from-contextLines, 0), to)
 	var out []string
 	for i := range lines[from:to] {
 		if i == maxLines {

@@ -17,8 +17,8 @@ package files
 import (
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/override"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -30,34 +30,34 @@ type Options struct {
 	MaxImage int64 // bytes; 5 MiB
 
 	// Override lets calls ask for one exception from a deny of the session; see
-	// [override.Wrap].
+	// [override.AllowOverride].
 	Override bool
 }
 
 // Files is the set of file tools of one session, and what that session has read.
 // It is safe for concurrent use.
 type Files struct {
-	folders *folder.Folders
+	folders *workdir.Folders
 	opts    Options
 	tools   []tool.Tool
 
 	changing sync.Mutex // one change at a time
 
 	mu     sync.Mutex
-	seen   map[string]string // the digest of what the model has last seen or written, by canonical path
-	judged map[string]judged // what Requests named, by call
+	seen   map[string]string     // the digest of what the model has last seen or written, by canonical path
+	judged map[string]judgedBase // what Requests named, by call
 }
 
-// judged is what a call was judged about: a path, and the digest of what lay there if the
+// judgedBase is what a call was judged about: a path, and the digest of what lay there if the
 // call would change it.
-type judged struct {
+type judgedBase struct {
 	abs, base string
 }
 
 // New makes the tools of one session over its folders, which stay the caller's
 // to close.
-func New(folders *folder.Folders, opts *Options) (*Files, error) {
-	f := &Files{folders: folders, seen: map[string]string{}, judged: map[string]judged{}}
+func New(folders *workdir.Folders, opts *Options) (*Files, error) {
+	f := &Files{folders: folders, seen: map[string]string{}, judged: map[string]judgedBase{}}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -76,11 +76,11 @@ func New(folders *folder.Folders, opts *Options) (*Files, error) {
 			return nil, err
 		}
 		if f.opts.Override {
-			if t, err = override.Wrap(t); err != nil {
+			if t, err = override.AllowOverride(t); err != nil {
 				return nil, err
 			}
 		}
-		f.tools = append(f.tools, remembering{t, f})
+		f.tools = append(f.tools, recallingTool{t, f})
 	}
 	return f, nil
 }
@@ -91,15 +91,15 @@ func (f *Files) Tools() []tool.Tool { return append([]tool.Tool(nil), f.tools...
 // request names the place that a call would touch, and remembers it for locate.
 // Of a file that would be changed it names the content, so that a yes does not
 // cover another.
-func (f *Files) request(call *tool.Call, op policy.Operation, path string) (folder.Place, policy.Request, error) {
+func (f *Files) request(call *tool.Call, op policy.Operation, path string) (workdir.Path, policy.Request, error) {
 	p, err := f.find(op, path)
 	if err != nil {
 		return p, policy.Request{}, err
 	}
-	r := policy.Request{Operation: op, Resource: p.Abs, Named: p.Named}
-	about := judged{abs: p.Abs}
+	r := policy.Request{Operation: op, Resource: p.Abs, NamedPath: p.Named}
+	about := judgedBase{abs: p.Abs}
 	if op == policy.OpWrite {
-		r.Base = base(p)
+		r.Base = judgedContent(p)
 		about.base = r.Base
 	}
 	f.mu.Lock()
@@ -114,19 +114,19 @@ func (f *Files) request(call *tool.Call, op policy.Operation, path string) (fold
 // locate finds the place again when the call runs. A link that was turned since
 // the call was judged is refused. A call that was approved before a restart knows
 // the file as it was approved.
-func (f *Files) locate(call *tool.Call, path string) (folder.Place, error) {
+func (f *Files) locate(call *tool.Call, path string) (workdir.Path, error) {
 	return f.locateFor(policy.OpWrite, call, path)
 }
 
 // find finds a place: what is only read may lie in folders besides.
-func (f *Files) find(op policy.Operation, path string) (folder.Place, error) {
+func (f *Files) find(op policy.Operation, path string) (workdir.Path, error) {
 	if op == policy.OpRead {
 		return f.folders.LocateRead(path)
 	}
 	return f.folders.Locate(path)
 }
 
-func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (folder.Place, error) {
+func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (workdir.Path, error) {
 	p, err := f.find(op, path)
 	if err != nil {
 		return p, err
@@ -137,7 +137,7 @@ func (f *Files) locateFor(op policy.Operation, call *tool.Call, path string) (fo
 	about, ok := f.judged[key]
 	delete(f.judged, key)
 	if ok && about.abs != p.Abs {
-		return p, &folder.PathError{Path: path, Err: folder.ErrMoved}
+		return p, &workdir.PathError{Path: path, Err: workdir.ErrMoved}
 	}
 	if _, read := f.seen[p.Abs]; call.Resumed && about.base != "" && about.base != absent && !read {
 		f.seen[p.Abs] = about.base

@@ -10,27 +10,27 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// desk is a folder with the file tools over it.
-type desk struct {
+// filesEnv is a folder with the file tools over it.
+type filesEnv struct {
 	testing.TB
 	dir     string
-	folders *folder.Folders
+	folders *workdir.Folders
 	tools   *tool.Registry
 }
 
-func newDesk(t testing.TB, opts *files.Options) *desk {
+func newDesk(t testing.TB, opts *files.Options) *filesEnv {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,17 +43,17 @@ func newDesk(t testing.TB, opts *files.Options) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &desk{TB: t, dir: dir, folders: folders, tools: r}
+	return &filesEnv{TB: t, dir: dir, folders: folders, tools: r}
 }
 
-func (d *desk) put(name, content string) {
+func (d *filesEnv) put(name, content string) {
 	d.Helper()
 	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(content), 0o644); err != nil {
 		d.Fatal(err)
 	}
 }
 
-func (d *desk) get(name string) string {
+func (d *filesEnv) get(name string) string {
 	d.Helper()
 	data, err := os.ReadFile(filepath.Join(d.dir, name))
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *desk) get(name string) string {
 	return string(data)
 }
 
-func (d *desk) make(name string, in any) (tool.Tool, *tool.Call) {
+func (d *filesEnv) make(name string, in any) (tool.Tool, *tool.Call) {
 	d.Helper()
 	raw, err := json.Marshal(in)
 	if err != nil {
@@ -72,7 +72,7 @@ func (d *desk) make(name string, in any) (tool.Tool, *tool.Call) {
 	return t, &tool.Call{ID: "c", Tool: name, Input: raw}
 }
 
-func (d *desk) call(name string, in any) tool.Result {
+func (d *filesEnv) call(name string, in any) tool.Result {
 	d.Helper()
 	t, call := d.make(name, in)
 	r, err := t.Run(d.Context(), call)
@@ -82,7 +82,7 @@ func (d *desk) call(name string, in any) tool.Result {
 	return r
 }
 
-func (d *desk) requests(name string, in any) []policy.Request {
+func (d *filesEnv) requests(name string, in any) []policy.Request {
 	d.Helper()
 	t, call := d.make(name, in)
 	r, err := t.Requests(call)
@@ -92,9 +92,9 @@ func (d *desk) requests(name string, in any) []policy.Request {
 	return r
 }
 
-func (d *desk) read(name string) string  { return textOf(d.call("Read", read{Path: name})) }
-func (d *desk) write(n, c string) string { return textOf(d.call("Write", write{n, c})) }
-func (d *desk) edit(name, old, fresh string) string {
+func (d *filesEnv) read(name string) string  { return textOf(d.call("Read", read{Path: name})) }
+func (d *filesEnv) write(n, c string) string { return textOf(d.call("Write", write{n, c})) }
+func (d *filesEnv) edit(name, old, fresh string) string {
 	return textOf(d.call("Edit", edit{Path: name, Old: old, New: fresh}))
 }
 
@@ -171,20 +171,20 @@ func TestRequestsShowWhatWouldChange(t *testing.T) {
 	d := newDesk(t, nil)
 	d.put("a.txt", "one\ntwo\nthree\n")
 	in := edit{Path: "a.txt", Old: "two", New: "2"}
-	if got := d.requests("Edit", in)[0].Shown; got != "" {
+	if got := d.requests("Edit", in)[0].Display; got != "" {
 		t.Errorf("a file that was not read is shown: %q", got)
 	}
 	d.read("a.txt")
 	a := d.dir + "/a.txt"
 	want := "--- " + a + "\n+++ " + a + "\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
-	if got := d.requests("Edit", in)[0].Shown; got != want {
+	if got := d.requests("Edit", in)[0].Display; got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	wants(t, d.requests("Write", write{"new.txt", "x\n"})[0].Shown, "--- /dev/null\n+++ "+d.dir+"/new.txt\n@@ -0,0 +1 @@\n+x\n")
-	if got := d.requests("Edit", edit{Path: "a.txt", Old: "four", New: "4"})[0].Shown; got != "" {
+	wants(t, d.requests("Write", write{"new.txt", "x\n"})[0].Display, "--- /dev/null\n+++ "+d.dir+"/new.txt\n@@ -0,0 +1 @@\n+x\n")
+	if got := d.requests("Edit", edit{Path: "a.txt", Old: "four", New: "4"})[0].Display; got != "" {
 		t.Errorf("an edit that fails shows %q", got)
 	}
-	long := d.requests("Write", write{"a.txt", strings.Repeat("line\n", 30000)})[0].Shown
+	long := d.requests("Write", write{"a.txt", strings.Repeat("line\n", 30000)})[0].Display
 	if len(long) > 65<<10 || !strings.HasSuffix(long, "… the diff goes on\n") {
 		t.Errorf("%d bytes", len(long))
 	}
@@ -197,7 +197,7 @@ func TestRequestsShowWhatWouldChange(t *testing.T) {
 }
 
 // What was judged is what runs: a link that is turned in between is noticed.
-func TestALinkTurnedAfterItWasJudged(t *testing.T) {
+func TestLinkSwappedAfterCheck(t *testing.T) {
 	d := newDesk(t, nil)
 	d.put("plain", "plain")
 	d.put("secret", "secret")
@@ -222,7 +222,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

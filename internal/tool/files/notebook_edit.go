@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -44,7 +44,7 @@ func (f *Files) notebookRequests(call *tool.Call, in notebookInput) ([]policy.Re
 	if err != nil {
 		return nil, err
 	}
-	r.Shown = f.preview(p, func(old []byte) ([]byte, error) {
+	r.Display = f.preview(p, func(old []byte) ([]byte, error) {
 		out, _, err := changeNotebook(old, e)
 		return out, err
 	})
@@ -65,7 +65,7 @@ func changeNotebook(old []byte, e cellEdit) (out []byte, did string, err error) 
 }
 
 // editedNotebook reads a notebook and changes a cell of it, or says why that cannot be.
-func (f *Files) editedNotebook(p folder.Place, e cellEdit) (was original, out []byte, did string, err error) {
+func (f *Files) editedNotebook(p workdir.Path, e cellEdit) (was originalFile, out []byte, did string, err error) {
 	if was, err = f.current(p); err == nil {
 		err = writable(p)
 	}

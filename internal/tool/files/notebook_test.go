@@ -174,7 +174,7 @@ func TestNotebookEdit(t *testing.T) {
 				d.read("n.ipynb")
 				c.in.Path = "n.ipynb"
 				shown := d.requests("NotebookEdit", c.in)[0]
-				if shown.Operation != policy.OpWrite || shown.Resource != d.dir+"/n.ipynb" || shown.Shown == "" || len(shown.Base) != 64 {
+				if shown.Operation != policy.OpWrite || shown.Resource != d.dir+"/n.ipynb" || shown.Display == "" || len(shown.Base) != 64 {
 					t.Errorf("asked about %+v", shown)
 				}
 				r := d.call("NotebookEdit", c.in)
@@ -182,7 +182,7 @@ func TestNotebookEdit(t *testing.T) {
 				if strings.Contains(want, `"ID"`) {
 					id := newID(t, got)
 					want = strings.Replace(want, `"ID"`, `"`+id+`"`, 1)
-					if !strings.Contains(shown.Shown, id) {
+					if !strings.Contains(shown.Display, id) {
 						t.Error("what was shown has another id")
 					}
 				}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
 // maxPreview is the most bytes of a diff, and the largest file that gets one.
@@ -18,7 +18,7 @@ const (
 // preview shows what a change would do as a unified diff, so that a person sees
 // it before saying yes. It is empty when the change would fail, when the model
 // has not read the file, or when there is nothing sensible to show.
-func (f *Files) preview(p folder.Place, change func(old []byte) ([]byte, error)) string {
+func (f *Files) preview(p workdir.Path, change func(old []byte) ([]byte, error)) string {
 	old, from := []byte(nil), "/dev/null"
 	if info, err := p.Stat(); err == nil {
 		if info.Size() > maxDiffed {

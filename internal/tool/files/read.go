@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -76,7 +76,7 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	r := &lines{ctx: ctx, in: bufio.NewReaderSize(file, 64<<10)}
 	head, err := r.in.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil
+		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil
 	}
 	if mime := http.DetectContentType(head); isImage(mime) {
 		return f.image(p, info, r.in, mime)
@@ -92,21 +92,21 @@ func (f *Files) read(ctx context.Context, call *tool.Call, in readInput) (tool.R
 	}
 	out, err := f.numbered(r, in)
 	if err != nil {
-		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil
+		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil
 	}
 	var sum []byte
 	if r.sum != nil {
 		sum = r.sum.Sum(nil)
 	}
-	f.shows(&out, p, digest(info, sum))
+	f.markShown(&out, p, digest(info, sum))
 	return out, nil
 }
 
 // readNotebook shows a notebook by its cells, and what only says that it is one as text.
-func (f *Files) readNotebook(p folder.Place, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
+func (f *Files) readNotebook(p workdir.Path, info fs.FileInfo, r *lines, in readInput) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r.in, maxWhole+1))
 	if err != nil {
-		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 	}
 	sum := sha256.Sum256(data)
 	n, wrong := parseNotebook(bytes.TrimPrefix(data, bom))
@@ -116,11 +116,11 @@ func (f *Files) readNotebook(p folder.Place, info fs.FileInfo, r *lines, in read
 	} else {
 		r.in, r.sum = bufio.NewReaderSize(bytes.NewReader(data), 64<<10), nil
 		if out, err = f.numbered(r, in); err != nil {
-			return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+			return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 		}
 		out.Content = append(out.Content, transcript.Text{Text: "[the file " + wrong.Error() + "]"})
 	}
-	f.shows(&out, p, digest(info, sum[:]))
+	f.markShown(&out, p, digest(info, sum[:]))
 	return out, nil
 }
 
@@ -192,14 +192,14 @@ func parts(texts ...string) []transcript.Part {
 	return list
 }
 
-func (f *Files) image(p folder.Place, info fs.FileInfo, in io.Reader, mime string) (tool.Result, error) {
+func (f *Files) image(p workdir.Path, info fs.FileInfo, in io.Reader, mime string) (tool.Result, error) {
 	tooBig := tool.Failure(fmt.Sprintf("%s: the image is larger than %d bytes", p.Abs, f.opts.MaxImage))
 	if info.Size() > f.opts.MaxImage {
 		return tooBig, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(in, f.opts.MaxImage+1))
 	if err != nil {
-		return tool.Failure((&folder.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
+		return tool.Failure((&workdir.PathError{Path: p.Abs, Err: err}).Error()), nil //nolint:nilerr // the model is told
 	}
 	if int64(len(data)) > f.opts.MaxImage {
 		return tooBig, nil
@@ -207,12 +207,12 @@ func (f *Files) image(p folder.Place, info fs.FileInfo, in io.Reader, mime strin
 	sum := sha256.Sum256(data)
 	about := fmt.Sprintf("[Image file: %s (%d bytes)]", p.Abs, len(data)) // for who sees no images
 	out := tool.Result{Content: []transcript.Part{transcript.Media{MIME: mime, Data: data}, transcript.Text{Text: about}}}
-	f.shows(&out, p, digest(info, sum[:]))
+	f.markShown(&out, p, digest(info, sum[:]))
 	return out, nil
 }
 
 // refuseBinary says what there is instead of text; of a file beyond maxWhole without its sum.
-func refuseBinary(p folder.Place, info fs.FileInfo, in io.Reader, why string) tool.Result {
+func refuseBinary(p workdir.Path, info fs.FileInfo, in io.Reader, why string) tool.Result {
 	about := fmt.Sprintf("%d bytes", info.Size())
 	if info.Size() <= maxWhole {
 		sum := sha256.New()

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -89,7 +89,7 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestReadUnreadable(t *testing.T) {
-	missing.User(t)
+	testneed.User(t)
 	d := newDesk(t, nil)
 	d.put("f", "x")
 	if err := os.Chmod(d.dir+"/f", 0); err != nil {

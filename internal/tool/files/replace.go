@@ -9,12 +9,12 @@ import (
 	"io/fs"
 
 	"github.com/holdfast-dev/holdfast/internal/record"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// original is a file as it was read to be changed, or that there is none.
-type original struct {
+// originalFile is a file as it was read to be changed, or that there is none.
+type originalFile struct {
 	info fs.FileInfo // nil: there is none
 	sum  string
 	data []byte // nil: it is too large to be held
@@ -23,7 +23,7 @@ type original struct {
 // replace puts data in the place of a file, whole or not at all, once its content is
 // saved. When that is no longer what lies there, nothing happens. The changes are there
 // when the content was replaced, also with an error.
-func (f *Files) replace(ctx context.Context, call *tool.Call, p folder.Place, data []byte, was original) ([]record.FileChange, error) {
+func (f *Files) replace(ctx context.Context, call *tool.Call, p workdir.Path, data []byte, was originalFile) ([]record.FileChange, error) {
 	sum := sha256.Sum256(data)
 	after := hex.EncodeToString(sum[:])
 	if err := save(ctx, call, p, was, after); err != nil {
@@ -31,7 +31,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p folder.Place, da
 	}
 	info, err := f.folders.Replace(p, data, was.info, 0)
 	if info == nil {
-		if errors.Is(err, folder.ErrChanged) {
+		if errors.Is(err, workdir.ErrChanged) {
 			err = stale(p)
 		}
 		return nil, err
@@ -41,7 +41,7 @@ func (f *Files) replace(ctx context.Context, call *tool.Call, p folder.Place, da
 }
 
 // save keeps what a call is about to change.
-func save(ctx context.Context, call *tool.Call, p folder.Place, was original, after string) error {
+func save(ctx context.Context, call *tool.Call, p workdir.Path, was originalFile, after string) error {
 	if call.Save == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -31,7 +31,7 @@ func TestReplaceAfterARace(t *testing.T) {
 			if err := errors.Join(os.Mkdir(dir+"/d", 0o755), os.WriteFile(dir+"/d/f", []byte("old"), 0o644), os.WriteFile(dir+"/other", nil, 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			folders, err := folder.Open(dir)
+			folders, err := workdir.Open(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestReplaceAfterARace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if changes, err := f.replace(t.Context(), &tool.Call{}, p, []byte("ours"), original{info: before}); err == nil || changes != nil {
+			if changes, err := f.replace(t.Context(), &tool.Call{}, p, []byte("ours"), originalFile{info: before}); err == nil || changes != nil {
 				t.Error("it was replaced")
 			}
 			_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
@@ -66,7 +66,7 @@ func TestReplaceAfterARace(t *testing.T) {
 
 func TestReplaceNothing(t *testing.T) {
 	dir := t.TempDir()
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestReplaceNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changes, err := f.replace(t.Context(), &tool.Call{}, p, []byte("ours"), original{sum: absent}); err == nil || changes != nil {
+	if changes, err := f.replace(t.Context(), &tool.Call{}, p, []byte("ours"), originalFile{sum: absent}); err == nil || changes != nil {
 		t.Error("a file that appeared was replaced")
 	}
 }
@@ -98,7 +98,7 @@ func TestSavedBeforeItIsChanged(t *testing.T) {
 	}
 	write("a", "one\n", 0o640)
 	write("empty", "", 0o600)
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestALargeFileIsHashedWhenItIsReplaced(t *testing.T) {
 	}
 }
 
-func TestNothingChangedIsNoChange(t *testing.T) {
+func TestNoOpEdit(t *testing.T) {
 	d := newDesk(t, nil)
 	d.put("a.txt", "one")
 	for what, r := range map[string]tool.Result{

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -26,7 +26,7 @@ func (f *Files) newWrite() (tool.Tool, error) {
 	}, f.write, func(call *tool.Call, in writeInput) ([]policy.Request, error) {
 		p, r, err := f.request(call, policy.OpWrite, in.Path)
 		if err == nil {
-			r.Shown = f.preview(p, func([]byte) ([]byte, error) { return []byte(in.Content), nil })
+			r.Display = f.preview(p, func([]byte) ([]byte, error) { return []byte(in.Content), nil })
 		}
 		return []policy.Request{r}, err
 	})
@@ -60,10 +60,10 @@ func (f *Files) write(ctx context.Context, call *tool.Call, in writeInput) (tool
 }
 
 // replaceable reads what a file is that is to be replaced, or says why it cannot be.
-func (f *Files) replaceable(p folder.Place) (original, error) {
-	was, err := f.overwritable(p)
+func (f *Files) replaceable(p workdir.Path) (originalFile, error) {
+	was, err := f.checkOverwrite(p)
 	if errors.Is(err, fs.ErrNotExist) {
-		return original{sum: absent}, nil
+		return originalFile{sum: absent}, nil
 	}
 	if err == nil {
 		err = writable(p)
@@ -72,7 +72,7 @@ func (f *Files) replaceable(p folder.Place) (original, error) {
 }
 
 // writable checks that the file itself may be written: a rename would not ask.
-func writable(p folder.Place) error {
+func writable(p workdir.Path) error {
 	out, err := p.Root.OpenFile(p.Rel, os.O_WRONLY, 0)
 	if err != nil {
 		return errors.New(failed(p, err))
@@ -81,8 +81,8 @@ func writable(p folder.Place) error {
 }
 
 // failed words an error about a place once, without the names of system calls.
-func failed(p folder.Place, err error) string {
-	if e, ok := errors.AsType[*folder.PathError](err); ok {
+func failed(p workdir.Path, err error) string {
+	if e, ok := errors.AsType[*workdir.PathError](err); ok {
 		return e.Error()
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -90,11 +90,11 @@ func failed(p folder.Place, err error) string {
 	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
 		err = e.Err
 	}
-	return (&folder.PathError{Path: p.Abs, Err: err}).Error()
+	return (&workdir.PathError{Path: p.Abs, Err: err}).Error()
 }
 
 // unopened words why there is no file to read or to change.
-func unopened(p folder.Place, err error) string {
+func unopened(p workdir.Path, err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "File not found: " + p.Abs
 	}

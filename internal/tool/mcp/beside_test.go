@@ -23,7 +23,7 @@ func withRows(text string) *sdk.Server {
 func TestAClientBesideAnother(t *testing.T) {
 	run, _ := open(t, nil, inProcess(t, "a", withRows("run")))
 	run.Tools(t.Context())
-	c, _ := open(t, &Options{Beside: run}, inProcess(t, "b", withRows("own")))
+	c, _ := open(t, &Options{Parent: run}, inProcess(t, "b", withRows("own")))
 	if got := names(c.Tools(t.Context())); got != "mcp__b__die mcp__b__echo ListMcpResources ReadMcpResource" {
 		t.Errorf("got %q", got)
 	}
@@ -45,14 +45,14 @@ func TestAClientBesideAnother(t *testing.T) {
 }
 
 // Who looks at the tools besides takes no news from who is told of them.
-func TestOthersTakeNoNews(t *testing.T) {
+func TestSubagentListChanges(t *testing.T) {
 	s := newServer()
 	c, _ := open(t, nil, inProcess(t, "a", s))
 	c.Tools(t.Context())
 	c.mu.Lock()
-	c.told = "something else" // the list has changed, and nobody was told yet
+	c.lastTools = "something else" // the list has changed, and nobody was told yet
 	c.mu.Unlock()
-	if got := names(c.Others(t.Context())); got != "mcp__a__die mcp__a__echo" {
+	if got := names(c.ToolsForSubagent(t.Context())); got != "mcp__a__die mcp__a__echo" {
 		t.Errorf("got %q", got)
 	}
 	var once sync.Once

@@ -25,7 +25,7 @@ import (
 type running struct {
 	call  *tool.Call
 	ctx   context.Context // ends with the call
-	clock *clock
+	clock *callTimer
 	news  chan string // what the server tells of its progress
 
 	number int // of the connection's calls; of its mutex
@@ -126,8 +126,8 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 		answers <- answer{result, err}
 	}()
 	show := func(text string) {
-		if r.call.Out != nil {
-			_, _ = io.WriteString(r.call.Out, text)
+		if r.call.Output != nil {
+			_, _ = io.WriteString(r.call.Output, text)
 		}
 	}
 	var grace <-chan time.Time
@@ -141,7 +141,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 			switch {
 			case a.err != nil && r.forgotten.Load(): // whatever else the server has said of it
 				a.err = sdk.ErrSessionMissing
-				n.l.lost(n, a.err)
+				n.l.onDisconnect(n, a.err)
 			case a.err != nil && ctx.Err() != nil:
 				a.err = context.Cause(ctx)
 			}
@@ -154,7 +154,7 @@ func (n *conn) work(ctx context.Context, r *running, do func(context.Context, st
 			defer t.Stop()
 			grace = t.C
 		case <-grace: // it does not even take the message that it should stop
-			n.l.lost(n, errors.New("it does not read what it is sent"))
+			n.l.onDisconnect(n, errors.New("it does not read what it is sent"))
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -170,8 +170,8 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	case ctx.Err() != nil:
 		return tool.Failure(server + "was cancelled; whether it had an effect is not known")
 	case errors.Is(err, ErrNeedsAuth):
-		n.l.lost(n, ErrNeedsAuth)
-		return failure(&Error{Server: n.server.Name, What: "needs authorisation", hint: "holdfast mcp login " + n.server.Name})
+		n.l.onDisconnect(n, ErrNeedsAuth)
+		return failure(&Error{Server: n.server.Name, Detail: "needs authorisation", hint: "holdfast mcp login " + n.server.Name})
 	}
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return tool.Failure(server + "failed: " + clip(shown(wire.Message), 4000))
@@ -179,7 +179,7 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 	if n.ctx.Err() == nil && !isEnd(err) {
 		return tool.Failure(server + "failed: " + clip(shown(err.Error()), 4000) + "; whether it had an effect is not known")
 	}
-	n.l.lost(n, err)
+	n.l.onDisconnect(n, err)
 	n.l.mu.Lock()
 	why := n.l.err
 	n.l.mu.Unlock()
@@ -200,8 +200,8 @@ func isEnd(err error) bool {
 	return false
 }
 
-// clock is the time that a call has. It stands still while a person is asked.
-type clock struct {
+// callTimer is the time that a call has. It stands still while a person is asked.
+type callTimer struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	left  time.Duration
@@ -210,12 +210,12 @@ type clock struct {
 	over  bool
 }
 
-func newClock(limit time.Duration, end func()) *clock {
-	return &clock{timer: time.AfterFunc(limit, end), left: limit, since: time.Now()}
+func newClock(limit time.Duration, end func()) *callTimer {
+	return &callTimer{timer: time.AfterFunc(limit, end), left: limit, since: time.Now()}
 }
 
-// hold stops the clock until the function that it returns is called.
-func (c *clock) hold() (release func()) {
+// pause stops the clock until the function that it returns is called.
+func (c *callTimer) pause() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.holds++; c.holds == 1 && c.timer.Stop() {
@@ -231,7 +231,7 @@ func (c *clock) hold() (release func()) {
 	}
 }
 
-func (c *clock) stop() {
+func (c *callTimer) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true

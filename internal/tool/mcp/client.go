@@ -40,8 +40,8 @@ type Options struct {
 	// Elicit asks a person what a server wants to know while it runs a call. Nil: servers
 	// are told that nobody can be asked.
 	Elicit func(ctx context.Context, e Elicitation) (Answer, error)
-	// Fire tells hooks of Elicitation and ElicitationResult. Nil: there are none.
-	Fire func(ctx context.Context, in hook.Input) (hook.Outcome, error)
+	// FireHook tells hooks of Elicitation and ElicitationResult. Nil: there are none.
+	FireHook func(ctx context.Context, in hook.Input) (hook.Outcome, error)
 	// Notice tells the person what has happened to a server; it may be called from any
 	// goroutine and should not block.
 	Notice func(text string)
@@ -50,9 +50,9 @@ type Options struct {
 
 	// Wait is how long [Client.Tools] waits for servers that still connect; 3 seconds.
 	Wait time.Duration
-	// Beside is a client whose servers' resources can be read with the tools of this one, too:
+	// Parent is a client whose servers' resources can be read with the tools of this one, too:
 	// that of the run, for servers of a sub-agent. It is closed later; nil: there is none.
-	Beside *Client
+	Parent *Client
 	// Name and Version are what servers are told of us; "holdfast".
 	Name, Version string
 	// TLS is for connections; nil is the usual.
@@ -62,7 +62,7 @@ type Options struct {
 // Client is connected to the servers of a session. It is safe for concurrent use.
 type Client struct {
 	o     Options
-	links []*link // by prefix
+	links []*serverLink // by prefix
 
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
@@ -78,7 +78,7 @@ type Client struct {
 	announcing sync.Mutex // held while the list is told
 	mu         sync.Mutex
 	onChange   func([]tool.Tool)
-	told       string // identifies the list that was told last
+	lastTools  string // identifies the list that was told last
 	left       int    // tools that it does not have because there are too many
 	stores     map[string]*tokenStore
 	closed     bool
@@ -116,7 +116,7 @@ func Open(servers []Server, o *Options) (*Client, error) {
 	for _, s := range servers {
 		c.links = append(c.links, newLink(c, s))
 	}
-	slices.SortFunc(c.links, func(a, b *link) int { return cmp.Compare(a.server.prefix(), b.server.prefix()) })
+	slices.SortFunc(c.links, func(a, b *serverLink) int { return cmp.Compare(a.server.prefix(), b.server.prefix()) })
 	return c, nil
 }
 
@@ -139,14 +139,14 @@ func (c *Client) Tools(ctx context.Context) []tool.Tool {
 	defer c.announcing.Unlock()
 	list, id := c.list()
 	c.mu.Lock()
-	c.told = id
+	c.lastTools = id
 	c.mu.Unlock()
 	return list
 }
 
-// Others is [Client.Tools] for somebody who is not who [Client.OnChange] tells, such as a
+// ToolsForSubagent is [Client.Tools] for somebody who is not who [Client.OnChange] tells, such as a
 // sub-agent: that one is told of them all the same.
-func (c *Client) Others(ctx context.Context) []tool.Tool {
+func (c *Client) ToolsForSubagent(ctx context.Context) []tool.Tool {
 	c.settle(ctx)
 	list, _ := c.list()
 	return list
@@ -179,9 +179,9 @@ func (c *Client) changed() {
 	list, id := c.list()
 	c.mu.Lock()
 	f := c.onChange
-	news := id != c.told && f != nil && !c.closed
+	news := id != c.lastTools && f != nil && !c.closed
 	if news {
-		c.told = id
+		c.lastTools = id
 	}
 	c.mu.Unlock()
 	if news {
@@ -233,26 +233,26 @@ func (c *Client) Connect(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	l.forgive()
+	l.resetBackoff()
 	_, err = l.connection(ctx)
 	return err
 }
 
 // all are the links whose resources can be read.
-func (c *Client) all() []*link {
-	if c.o.Beside == nil {
+func (c *Client) all() []*serverLink {
+	if c.o.Parent == nil {
 		return c.links
 	}
-	return slices.Concat(c.links, c.o.Beside.links)
+	return slices.Concat(c.links, c.o.Parent.links)
 }
 
-func (c *Client) find(name string) (*link, error) {
+func (c *Client) find(name string) (*serverLink, error) {
 	for _, l := range c.all() {
 		if l.server.Name == name {
 			return l, nil
 		}
 	}
-	return nil, &Error{Server: name, What: "there is no such server"}
+	return nil, &Error{Server: name, Detail: "there is no such server"}
 }
 
 // EndProcesses kills the servers that are processes of ours, also those that are being

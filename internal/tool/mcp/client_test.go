@@ -39,7 +39,7 @@ func TestToolsOfAServer(t *testing.T) {
 		t.Fatal(reqs, err)
 	}
 	q := reqs[0]
-	if q.Tool != "mcp__my_db__echo" || q.Operation != policy.OpMCP || q.Resource != "my db/echo" || q.ReadOnly || string(q.Input) != `{"Text":"x"}` || !strings.Contains(q.Shown, "read-only") {
+	if q.Tool != "mcp__my_db__echo" || q.Operation != policy.OpMCP || q.Resource != "my db/echo" || q.ReadOnly || string(q.Input) != `{"Text":"x"}` || !strings.Contains(q.Display, "read-only") {
 		t.Errorf("request %+v", q)
 	}
 	st := c.Status()[1]
@@ -105,7 +105,7 @@ func TestOddTools(t *testing.T) {
 	if got, want := names(c.Tools(t.Context())), "mcp__odd__a_b mcp__odd__good mcp__odd__long mcp__odd__person"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if left := strings.Join(c.Status()[0].Left, "\n"); strings.Count(left, "\n") != 2 || !strings.Contains(left, `"a/b"`) || !strings.Contains(left, "128") || !strings.Contains(left, "schema has") {
+	if left := strings.Join(c.Status()[0].Skipped, "\n"); strings.Count(left, "\n") != 2 || !strings.Contains(left, `"a/b"`) || !strings.Contains(left, "128") || !strings.Contains(left, "schema has") {
 		t.Errorf("left %s", left)
 	}
 	if !strings.Contains(n.String(), "3 tools are left out") {
@@ -178,7 +178,7 @@ func listChanges(t *testing.T) {
 }
 
 // Servers that fail are told, and the others are there.
-func TestOthersGoOn(t *testing.T) {
+func TestOtherServersContinue(t *testing.T) {
 	broken := Server{Name: "broken", Connect: func(context.Context) (sdk.Transport, error) { return nil, errors.New("no such thing") }}
 	c, n := open(t, nil, broken, inProcess(t, "good", newServer()), Server{Name: "unset", Command: "x", Args: []string{"${HOLDFAST_NOT_SET}"}})
 	if got := names(c.Tools(t.Context())); got != "mcp__good__die mcp__good__echo" {
@@ -290,7 +290,7 @@ func TestProgress(t *testing.T) {
 	})
 	c, _ := open(t, nil, inProcess(t, "a", s))
 	var out strings.Builder
-	r := callWith(t, lookup(t, c, "mcp__a__work"), &tool.Call{Input: json.RawMessage("{}"), Out: writerFunc(func(b []byte) (int, error) {
+	r := callWith(t, lookup(t, c, "mcp__a__work"), &tool.Call{Input: json.RawMessage("{}"), Output: writerFunc(func(b []byte) (int, error) {
 		out.Write(b)
 		if strings.Count(out.String(), "\n") == 3 {
 			close(shown)
@@ -308,7 +308,7 @@ func TestProgressBeforeTheAnswer(t *testing.T) {
 		n := &conn{ctx: t.Context(), calls: map[string]*running{}}
 		for range 20 { // a select picks any that is ready
 			var out strings.Builder
-			_, err := n.work(t.Context(), newRunning(&tool.Call{Out: &out}), func(_ context.Context, token string) (*sdk.CallToolResult, error) {
+			_, err := n.work(t.Context(), newRunning(&tool.Call{Output: &out}), func(_ context.Context, token string) (*sdk.CallToolResult, error) {
 				for i := range 3 {
 					n.progress(&sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(i)})
 				}

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/forms"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -64,7 +64,7 @@ func conformance(t *testing.T, suite string, args ...string) {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_MCP")
 	if dir == "" {
-		missing.Skip(t, `no conformance suite: eval "$(scripts/services start mcp)" makes this run`)
+		testneed.Need(t, `no conformance suite: eval "$(scripts/services start mcp)" makes this run`)
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -121,7 +121,7 @@ func conforms(ctx context.Context, scenario, url string) error {
 		Tokens: dir, Wait: 10 * time.Second, Notice: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		Elicit: func(_ context.Context, e Elicitation) (Answer, error) {
 			content := json.RawMessage("{}")
-			if slices.ContainsFunc(e.Fields, func(f dialog.Field) bool { return f.Name == "confirmed" }) {
+			if slices.ContainsFunc(e.Fields, func(f forms.Field) bool { return f.Name == "confirmed" }) {
 				content = json.RawMessage(`{"confirmed":true}`)
 			}
 			return Answer{Action: Accept, Content: content}, nil
@@ -131,7 +131,7 @@ func conforms(ctx context.Context, scenario, url string) error {
 		return err
 	}
 	defer c.Close()
-	p := &pretender{c: c, ctx: ctx}
+	p := &clientDriver{c: c, ctx: ctx}
 	if err := p.connect(); err != nil {
 		return err
 	}
@@ -176,14 +176,14 @@ func conforms(ctx context.Context, scenario, url string) error {
 	return nil
 }
 
-// pretender uses a client as a run and a person would.
-type pretender struct {
+// clientDriver uses a client as a run and a person would.
+type clientDriver struct {
 	c      *Client
 	ctx    context.Context
 	logins int
 }
 
-func (p *pretender) connect() error {
+func (p *clientDriver) connect() error {
 	for {
 		err := p.c.Connect(p.ctx, "suite")
 		if !errors.Is(err, ErrNeedsAuth) {
@@ -196,7 +196,7 @@ func (p *pretender) connect() error {
 }
 
 // login is what a person does who is told to.
-func (p *pretender) login() error {
+func (p *clientDriver) login() error {
 	if p.logins++; p.logins > 3 {
 		return errors.New("a person would not log in so often")
 	}
@@ -210,16 +210,16 @@ func (p *pretender) login() error {
 	})
 }
 
-func (p *pretender) tool(name string) (tool.Tool, error) {
+func (p *clientDriver) tool(name string) (tool.Tool, error) {
 	for _, t := range p.c.Tools(p.ctx) {
-		if t.Spec().Name == "mcp__suite__"+plain(name) || t.Spec().Name == name {
+		if t.Spec().Name == "mcp__suite__"+sanitizeName(name) || t.Spec().Name == name {
 			return t, nil
 		}
 	}
 	return nil, fmt.Errorf("there is no tool %s", name)
 }
 
-func (p *pretender) call(name, input string) error {
+func (p *clientDriver) call(name, input string) error {
 	t, err := p.tool(name)
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func (p *pretender) call(name, input string) error {
 	return p.use(t, input)
 }
 
-func (p *pretender) use(t tool.Tool, input string) error {
+func (p *clientDriver) use(t tool.Tool, input string) error {
 	for {
 		r, err := t.Run(p.ctx, &tool.Call{ID: "u", Input: json.RawMessage(input)})
 		switch {
@@ -248,7 +248,7 @@ func (p *pretender) use(t tool.Tool, input string) error {
 }
 
 // readFirst reads a resource and fills a prompt.
-func (p *pretender) readFirst() error {
+func (p *clientDriver) readFirst() error {
 	t, err := p.tool(ListResources)
 	if err != nil {
 		return err

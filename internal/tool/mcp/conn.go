@@ -16,7 +16,7 @@ import (
 
 // conn is one connection to a server.
 type conn struct {
-	l       *link
+	l       *serverLink
 	server  Server // with its variables filled in
 	session *sdk.ClientSession
 	process *process // of stdio; else nil
@@ -28,18 +28,18 @@ type conn struct {
 	ending sync.Once
 	over   chan struct{} // closed when all of it has ended
 
-	explained chan struct{} // closed when it is known why it has ended; nil: it has not. Of the link's mutex
+	endKnown chan struct{} // closed when it is known why it has ended; nil: it has not. Of the link's mutex
 
-	mu        sync.Mutex
-	calls     map[string]*running // by progress token
-	last      *running            // the call that began last, of those that run
-	number    int                 // of the call that began last
-	stale     bool                // its list of tools has changed
-	relisting bool                // it is asked for, in the background
-	listing   chan struct{}       // closed when the list that has changed is in force; nil: it is
-	messages  int                 // in the second that began at
-	second    time.Time
-	asked     atomic.Int32 // questions that are open
+	mu         sync.Mutex
+	calls      map[string]*running // by progress token
+	last       *running            // the call that began last, of those that run
+	number     int                 // of the call that began last
+	stale      bool                // its list of tools has changed
+	relisting  bool                // it is asked for, in the background
+	listing    chan struct{}       // closed when the list that has changed is in force; nil: it is
+	messages   int                 // in the second that began at
+	rateWindow time.Time
+	asked      atomic.Int32 // questions that are open
 }
 
 // Bounds of what a server may ask and tell.
@@ -52,10 +52,10 @@ const (
 const legacyVersion = "2025-11-25"
 
 // open makes a connection. It ends with ctx, or when it is ended.
-func (l *link) open(ctx context.Context, s *Server) (*conn, error) {
+func (l *serverLink) open(ctx context.Context, s *Server) (*conn, error) {
 	n := &conn{l: l, server: *s, life: ctx, since: time.Now(), calls: map[string]*running{}, over: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancel(ctx)
-	transport, err := n.way(s)
+	transport, err := n.transport(s)
 	if err != nil {
 		n.cancel()
 		return nil, err
@@ -86,27 +86,27 @@ func (l *link) open(ctx context.Context, s *Server) (*conn, error) {
 	n.cancel()
 	switch {
 	case errors.Is(err, ErrNeedsAuth):
-		return n, &Error{Server: s.Name, Origin: s.Origin, What: "needs authorisation", Err: ErrNeedsAuth, hint: "holdfast mcp login " + s.Name}
+		return n, &Error{Server: s.Name, Origin: s.Origin, Detail: "needs authorisation", Err: ErrNeedsAuth, hint: "holdfast mcp login " + s.Name}
 	case n.process != nil:
 		if status := n.process.ended(); status != stillRuns && !late.Load() {
 			err = fmt.Errorf("it has ended (%s)", status)
 		}
 	}
 	l.mu.Lock()
-	l.words = n.process.words()
+	l.stderrTail = n.process.words()
 	l.mu.Unlock()
-	failed := l.server.failed("cannot be connected to", said(err, n.process))
+	failed := l.server.failed("cannot be connected to", withStderr(err, n.process))
 	switch {
 	case n.process != nil && s.StartHint != "":
 		failed.hint = s.StartHint
 	case late.Load() && n.process != nil && l.c.o.Sandbox != nil:
-		failed.hint = heldHint
+		failed.hint = sandboxHint
 	}
 	return n, failed
 }
 
-// heldHint is for a program that does not get as far as to answer.
-const heldHint = "it runs in the sandbox: what it fetches when it starts, as npx and uvx do, needs its host in sandbox.network.allowedDomains and a cache that may be written; or install it before"
+// sandboxHint is for a program that does not get as far as to answer.
+const sandboxHint = "it runs in the sandbox: what it fetches when it starts, as npx and uvx do, needs its host in sandbox.network.allowedDomains and a cache that may be written; or install it before"
 
 // connect greets the server. It does not wait for a transport that does not heed the
 // end of the context.
@@ -135,8 +135,8 @@ func (n *conn) connect(t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.Clien
 	}
 }
 
-// way is how messages get to the server.
-func (n *conn) way(s *Server) (t sdk.Transport, err error) {
+// transport is how messages get to the server.
+func (n *conn) transport(s *Server) (t sdk.Transport, err error) {
 	switch s.kind() {
 	case InProcess:
 		t, err = s.Connect(n.ctx)
@@ -154,7 +154,7 @@ func (n *conn) way(s *Server) (t sdk.Transport, err error) {
 	if _, ok := t.(*sdk.StreamableClientTransport); ok {
 		return t, nil // it has no order that could be kept, and knows more of the session than others
 	}
-	return &noticed{t, n}, nil
+	return &listTransport{t, n}, nil
 }
 
 // client is what the server speaks with.
@@ -188,7 +188,7 @@ func (n *conn) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if n.flooded() {
 			flood := errors.New("it sends more messages than can be meant")
-			n.l.c.spawn(func() { n.l.lost(n, flood) })
+			n.l.c.spawn(func() { n.l.onDisconnect(n, flood) })
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "too many messages"}
 		}
 		switch method {
@@ -202,8 +202,8 @@ func (n *conn) receive(next sdk.MethodHandler) sdk.MethodHandler {
 func (n *conn) flooded() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if now := time.Now(); now.Sub(n.second) >= time.Second {
-		n.second, n.messages = now, 0
+	if now := time.Now(); now.Sub(n.rateWindow) >= time.Second {
+		n.rateWindow, n.messages = now, 0
 	}
 	n.messages++
 	return n.messages > maxMessages
@@ -291,27 +291,27 @@ func (n *conn) end() {
 // is given.
 const closeTime = 4 * time.Second
 
-// noticed is a transport whose changed lists are known before the answer that follows
+// listTransport is a transport whose changed lists are known before the answer that follows
 // them is.
-type noticed struct {
+type listTransport struct {
 	sdk.Transport
 	n *conn
 }
 
-func (t *noticed) Connect(ctx context.Context) (sdk.Connection, error) {
+func (t *listTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &noticing{c, t.n}, nil
+	return &listReader{c, t.n}, nil
 }
 
-type noticing struct {
+type listReader struct {
 	sdk.Connection
 	n *conn
 }
 
-func (c *noticing) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *listReader) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "notifications/tools/list_changed" {
 		c.n.outdated()

@@ -15,7 +15,7 @@ import (
 func TestMCPCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "mcp"), map[string]func(*testing.T, corpus.Case){
 		// A server takes a tool away and says so: what the model is offered next lacks it.
-		"ak-tool-015": corpus.Plays(`{"given": {"state":"server removes a tool and sends list_changed"}, "when": ["next turn"], "expect": {"catalog event":"removed","spec absent":true}}`, func(t *testing.T, _ corpus.Case) {
+		"ak-tool-015": corpus.Test(`{"given": {"state":"server removes a tool and sends list_changed"}, "when": ["next turn"], "expect": {"catalog event":"removed","spec absent":true}}`, func(t *testing.T, _ corpus.Case) {
 			s := newServer()
 			heard := listTold(s)
 			sdk.AddTool(s, &sdk.Tool{Name: "shrink"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {

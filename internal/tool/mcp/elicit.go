@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/holdfast-dev/holdfast/hook"
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -38,7 +38,7 @@ type Elicitation struct {
 	ID      string // of ModeURL
 
 	Schema json.RawMessage // of ModeForm, as the server wrote it
-	Fields []dialog.Field  // what it asks for, by name
+	Fields []forms.Field   // what it asks for, by name
 
 	Call *tool.Call // that the server works on
 }
@@ -72,7 +72,7 @@ func (n *conn) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitR
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })()
-	release := r.clock.hold()
+	release := r.clock.pause()
 	a, err := n.l.c.ask(ctx, e)
 	release()
 	if err != nil {
@@ -130,8 +130,8 @@ func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, erro
 }
 
 // fieldsOf reads the fields of a schema, with texts that are fit to be shown.
-func fieldsOf(schema json.RawMessage) ([]dialog.Field, error) {
-	list, err := (&dialog.Form{Schema: schema}).Fields()
+func fieldsOf(schema json.RawMessage) ([]forms.Field, error) {
+	list, err := (&forms.Form{Schema: schema}).Fields()
 	for i := range list {
 		f := &list[i]
 		f.Title, f.Description = clip(shown(f.Title), 200), clip(shown(f.Description), 2000)
@@ -185,10 +185,10 @@ func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 
 // before tells hooks what is asked. by is who has answered; "" is nobody.
 func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by string, err error) {
-	if c.o.Fire == nil {
+	if c.o.FireHook == nil {
 		return a, "", nil
 	}
-	out, err := c.o.Fire(ctx, hook.Input{
+	out, err := c.o.FireHook(ctx, hook.Input{
 		Event:    hook.Elicitation,
 		Question: hook.MCPQuestion{Server: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, ID: e.ID, Schema: e.Schema},
 	})
@@ -196,19 +196,19 @@ func (c *Client) before(ctx context.Context, e *Elicitation) (a Answer, by strin
 	case err != nil:
 		return a, "", err
 	case out.Block != nil:
-		return Answer{Action: Decline}, out.Block.By, nil
-	case out.Action != nil && (out.Action.What != Accept || e.Mode == ModeForm): // nobody visits a URL for the person
-		return Answer{Action: out.Action.What, Content: out.Content}, out.Action.By, nil
+		return Answer{Action: Decline}, out.Block.Hook, nil
+	case out.Action != nil && (out.Action.Text != Accept || e.Mode == ModeForm): // nobody visits a URL for the person
+		return Answer{Action: out.Action.Text, Content: out.Content}, out.Action.Hook, nil
 	}
 	return a, "", nil
 }
 
 // after tells hooks what the answer is. They can change it.
 func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, error) {
-	if c.o.Fire == nil {
+	if c.o.FireHook == nil {
 		return a, nil
 	}
-	out, err := c.o.Fire(ctx, hook.Input{
+	out, err := c.o.FireHook(ctx, hook.Input{
 		Event:    hook.ElicitationResult,
 		Question: hook.MCPQuestion{Server: e.Server, Mode: e.Mode, ID: e.ID, Action: a.Action, Content: e.masked(a.Content)},
 	})
@@ -219,12 +219,12 @@ func (c *Client) after(ctx context.Context, e *Elicitation, a Answer) (Answer, e
 		return Answer{Action: Decline}, nil
 	case out.Action == nil:
 		return a, nil
-	case out.Action.What == Accept && a.Action != Accept:
+	case out.Action.Text == Accept && a.Action != Accept:
 		return a, nil // a person's no is not made a yes
-	case out.Action.What == Accept && out.Content == nil:
+	case out.Action.Text == Accept && out.Content == nil:
 		return a, nil
 	}
-	return Answer{Action: out.Action.What, Content: out.Content}, nil
+	return Answer{Action: out.Action.Text, Content: out.Content}, nil
 }
 
 // visit has a person go where a server wants before it does a call; true: he has been
@@ -248,7 +248,7 @@ func (n *conn) visit(ctx context.Context, r *running, err error) bool {
 		if err != nil {
 			return false
 		}
-		release := r.clock.hold()
+		release := r.clock.pause()
 		a, err := n.l.c.ask(ctx, e)
 		release()
 		if err != nil || a.Action != Accept {

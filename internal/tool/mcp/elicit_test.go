@@ -56,7 +56,7 @@ func elicitation(t *testing.T) {
 	}}
 	var mu sync.Mutex
 	var told []string
-	o.Fire = func(_ context.Context, in hook.Input) (hook.Outcome, error) {
+	o.FireHook = func(_ context.Context, in hook.Input) (hook.Outcome, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, fmt.Sprintf("%s %s %s %s %s", in.Event, in.Question.Server, in.Question.Message, in.Question.Action, in.Question.Content))
@@ -107,7 +107,7 @@ func TestElicitationIsAnswered(t *testing.T) {
 			return out, nil
 		}
 	}
-	said := func(action string) *hook.Said { return &hook.Said{By: "h", What: action} }
+	said := func(action string) *hook.Text { return &hook.Text{Hook: "h", Text: action} }
 	for name, tt := range map[string]struct {
 		elicit func(context.Context, Elicitation) (Answer, error)
 		fire   func(context.Context, hook.Input) (hook.Outcome, error)
@@ -135,7 +135,7 @@ func TestElicitationIsAnswered(t *testing.T) {
 					return Answer{}, nil
 				}
 			}
-			c, _ := open(t, &Options{Elicit: tt.elicit, Fire: tt.fire}, asking(t, &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(form)}))
+			c, _ := open(t, &Options{Elicit: tt.elicit, FireHook: tt.fire}, asking(t, &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(form)}))
 			oldForm(c)
 			if got := text(call(t, lookup(t, c, "mcp__a__ask"), "{}")); got != tt.want && (tt.want != "error" || !strings.HasPrefix(got, "error")) {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -155,8 +155,8 @@ func TestElicitationOfAURL(t *testing.T) {
 				seen = e.URL
 				return Answer{Action: Accept, Content: json.RawMessage(`{"x":1}`)}, nil
 			},
-			Fire: func(context.Context, hook.Input) (hook.Outcome, error) {
-				return hook.Outcome{Action: &hook.Said{What: Accept}}, nil
+			FireHook: func(context.Context, hook.Input) (hook.Outcome, error) {
+				return hook.Outcome{Action: &hook.Text{Text: Accept}}, nil
 			},
 		}
 		c, _ := open(t, o, asking(t, &sdk.ElicitParams{Mode: ModeURL, Message: "?", URL: to, ElicitationID: "e"}))

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -53,7 +53,7 @@ func TestStdioServerInTheSandbox(t *testing.T) {
 	}
 	box, err := sandbox.Open([]*sandbox.Checker{checker}, &sandbox.OpenOptions{Folders: []string{dir}})
 	if err != nil {
-		missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+		testneed.Need(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := box.Close(); err != nil {

@@ -54,10 +54,10 @@ func hasHeader(headers map[string]string, name string) bool {
 func (c *Client) httpClient(s *Server, u *url.URL) *http.Client {
 	next := c.transport()
 	if !hasHeader(s.Headers, "Authorization") {
-		next = &authorised{next: next, store: c.tokens(s.URL), client: c.oauthClient(u)}
+		next = &oauthTransport{next: next, store: c.tokens(s.URL), client: c.oauthClient(u)}
 	}
 	return &http.Client{
-		Transport: &toServer{next: next, at: u, headers: s.Headers},
+		Transport: &headerTransport{next: next, at: u, headers: s.Headers},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			switch {
 			case !sameOrigin(req.URL, u):
@@ -70,14 +70,14 @@ func (c *Client) httpClient(s *Server, u *url.URL) *http.Client {
 	}
 }
 
-// toServer sends requests to one server.
-type toServer struct {
+// headerTransport sends requests to one server.
+type headerTransport struct {
 	next    http.RoundTripper
 	at      *url.URL
 	headers map[string]string
 }
 
-func (t *toServer) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !sameOrigin(req.URL, t.at) {
 		return nil, fmt.Errorf("it leads to another address, %s, which is not followed", req.URL.Host)
 	}
@@ -105,7 +105,7 @@ func (t *toServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
 		limit = -1 // each event is bounded
 	}
-	resp.Body = &bounded{in: resp.Body, left: limit, close: cancel}
+	resp.Body = &limitedBody{in: resp.Body, left: limit, close: cancel}
 	return resp, nil
 }
 
@@ -124,14 +124,14 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// bounded is a body that ends with an error when it is too long.
-type bounded struct {
+// limitedBody is a body that ends with an error when it is too long.
+type limitedBody struct {
 	in    io.ReadCloser
 	left  int64 // negative: without end
 	close context.CancelFunc
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	switch {
 	case b.left < 0:
 		return b.in.Read(p)
@@ -147,7 +147,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *bounded) Close() error {
+func (b *limitedBody) Close() error {
 	defer b.close()
 	return b.in.Close()
 }
@@ -171,15 +171,15 @@ func (c *Client) transport() http.RoundTripper {
 		c.http = t
 	})
 	if c.o.Egress != nil {
-		return explained{c.http}
+		return proxyErrorTransport{c.http}
 	}
 	return c.http
 }
 
-// explained makes an error of what the proxy of the rules says instead of a server.
-type explained struct{ next http.RoundTripper }
+// proxyErrorTransport makes an error of what the proxy of the rules says instead of a server.
+type proxyErrorTransport struct{ next http.RoundTripper }
 
-func (e explained) RoundTrip(req *http.Request) (*http.Response, error) {
+func (e proxyErrorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := e.next.RoundTrip(req)
 	if err != nil || req.URL.Scheme != "http" {
 		return resp, err

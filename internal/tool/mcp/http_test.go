@@ -23,16 +23,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
-// site is a server over HTTP that notes what it is sent.
-type site struct {
+// httpServer is a server over HTTP that notes what it is sent.
+type httpServer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []string // method, path, and what proves who we are
 }
 
-func newSite(t testing.TB, h http.Handler) *site {
+func newSite(t testing.TB, h http.Handler) *httpServer {
 	t.Helper()
-	s := &site{}
+	s := &httpServer{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("X-Key")+r.Header.Get("Authorization")))
@@ -43,12 +43,12 @@ func newSite(t testing.TB, h http.Handler) *site {
 	return s
 }
 
-func (s *site) close() {
+func (s *httpServer) close() {
 	s.CloseClientConnections()
 	s.Close()
 }
 
-func (s *site) saw() string {
+func (s *httpServer) saw() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.requests, "\n")
@@ -195,9 +195,9 @@ func TestForgottenSession(t *testing.T) {
 	}
 }
 
-// authority is a server with logins: its own authorization server in one.
-type authority struct {
-	*site
+// oauthServer is a server with logins: its own authorization server in one.
+type oauthServer struct {
+	*httpServer
 	mu        sync.Mutex
 	token     string // that is good now
 	challenge string // PKCE
@@ -206,8 +206,8 @@ type authority struct {
 	needs     string // scope
 }
 
-func newAuthority(t *testing.T) *authority {
-	a := &authority{}
+func newAuthority(t *testing.T) *oauthServer {
+	a := &oauthServer{}
 	mcp := streamable(newServer())
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
@@ -271,7 +271,7 @@ func newAuthority(t *testing.T) *authority {
 		a.token = fmt.Sprintf("tok%d", len(a.token)+a.refresh)
 		doc(map[string]any{"access_token": a.token, "token_type": "Bearer", "refresh_token": "r1", "expires_in": 3600})(w, r)
 	})
-	a.site = newSite(t, mux)
+	a.httpServer = newSite(t, mux)
 	return a
 }
 
@@ -427,12 +427,12 @@ func TestMayLead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := mayLead(u, false) == nil; got != want {
+		if got := checkURL(u, false) == nil; got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
 	u := &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", "1")}
-	if err := mayLead(u, true); err != nil {
+	if err := checkURL(u, true); err != nil {
 		t.Error(err)
 	}
 }
@@ -440,7 +440,7 @@ func TestMayLead(t *testing.T) {
 func TestTokensThatAreNotUsed(t *testing.T) {
 	c, _ := open(t, &Options{Tokens: t.TempDir()}, Server{Name: "web", URL: "https://x.example"})
 	s := c.tokens("https://x.example")
-	good := &grant{Version: grantVersion, URL: "https://x.example", Access: "a"}
+	good := &tokenSet{Version: grantVersion, URL: "https://x.example", Access: "a"}
 	if err := s.save(t.Context(), good); err != nil {
 		t.Fatal(err)
 	}

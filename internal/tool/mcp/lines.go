@@ -23,7 +23,7 @@ var errTooLong = fmt.Errorf("a message is longer than %d MiB", maxMessage>>20)
 // left out is kept with the last words.
 type lines struct {
 	in    *bufio.Reader
-	noise *lastWords
+	noise *stderrTail
 	close func()
 	rest  []byte
 	left  int // lines left out
@@ -31,7 +31,7 @@ type lines struct {
 	over  chan struct{} // closed when nothing more is read
 }
 
-func newLines(in io.Reader, noise *lastWords, end func()) *lines {
+func newLines(in io.Reader, noise *stderrTail, end func()) *lines {
 	return &lines{in: bufio.NewReaderSize(in, 64<<10), noise: noise, close: end, over: make(chan struct{})}
 }
 

@@ -31,32 +31,32 @@ const (
 	stable      = time.Minute // a connection that lasts so long makes up for failures
 )
 
-// link is one server of a client, connected or not.
+// serverLink is one server of a client, connected or not.
 //
 //	pending ─► connecting ─► connected ─ dies ─► failed ─ next use, after a pause ─► connecting …
 //	               └─ fails ─► failed, needs-auth          └ five times in a row: given up
-type link struct {
+type serverLink struct {
 	c      *Client
 	server Server // as it is written
 
-	mu       sync.Mutex
-	state    State
-	err      error                   // why it is not connected
-	conn     *conn                   // nil: not connected
-	stop     context.CancelCauseFunc // ends the last attempt and its connection; nil: there was none
-	trying   chan struct{}           // closed when the attempt that runs, or the end of a connection, is over; nil: neither
-	failures int                     // in a row
-	again    time.Time               // not before
-	restarts int
-	legacy   bool // it did not answer in the newer form
-	words    string
-	offer    offer
+	mu         sync.Mutex
+	state      State
+	err        error                   // why it is not connected
+	conn       *conn                   // nil: not connected
+	stop       context.CancelCauseFunc // ends the last attempt and its connection; nil: there was none
+	trying     chan struct{}           // closed when the attempt that runs, or the end of a connection, is over; nil: neither
+	failures   int                     // in a row
+	again      time.Time               // not before
+	restarts   int
+	legacy     bool // it did not answer in the newer form
+	stderrTail string
+	offer      serverOffer
 }
 
-func newLink(c *Client, s Server) *link { return &link{c: c, server: s, state: Pending} }
+func newLink(c *Client, s Server) *serverLink { return &serverLink{c: c, server: s, state: Pending} }
 
 // begin starts an attempt unless there is one, or a connection.
-func (l *link) begin() {
+func (l *serverLink) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conn == nil && l.trying == nil && l.state == Pending {
@@ -65,7 +65,7 @@ func (l *link) begin() {
 }
 
 // try starts an attempt. l.mu is held.
-func (l *link) try() {
+func (l *serverLink) try() {
 	done := make(chan struct{})
 	ctx, stop := context.WithCancelCause(l.c.ctx)
 	ok := l.c.spawn(func() {
@@ -91,7 +91,7 @@ func (c *Client) spawn(f func()) bool {
 }
 
 // settled waits for the attempt that runs.
-func (l *link) settled(ctx context.Context) {
+func (l *serverLink) settled(ctx context.Context) {
 	l.mu.Lock()
 	trying := l.trying
 	l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *link) settled(ctx context.Context) {
 }
 
 // connection returns the connection, and makes one where there is none and it is time.
-func (l *link) connection(ctx context.Context) (*conn, error) {
+func (l *serverLink) connection(ctx context.Context) (*conn, error) {
 	for {
 		l.mu.Lock()
 		if l.conn != nil {
@@ -139,7 +139,7 @@ func (l *link) connection(ctx context.Context) (*conn, error) {
 }
 
 // mayTry says why no attempt is made now. l.mu is held.
-func (l *link) mayTry() error {
+func (l *serverLink) mayTry() error {
 	switch pause := time.Until(l.again); {
 	case l.state == Closed:
 		return errClosed
@@ -153,8 +153,8 @@ func (l *link) mayTry() error {
 	return nil
 }
 
-// forgive lets it be tried again at once.
-func (l *link) forgive() {
+// resetBackoff lets it be tried again at once.
+func (l *serverLink) resetBackoff() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failures, l.again = 0, time.Time{}
@@ -164,7 +164,7 @@ func (l *link) forgive() {
 }
 
 // attempt connects once.
-func (l *link) attempt(ctx context.Context) {
+func (l *serverLink) attempt(ctx context.Context) {
 	conn, offer, err := l.dial(ctx)
 	l.mu.Lock()
 	if why := context.Cause(ctx); errors.Is(why, errEnded) {
@@ -176,7 +176,7 @@ func (l *link) attempt(ctx context.Context) {
 	if err != nil {
 		l.fail(err)
 		l.mu.Unlock()
-		l.tell(err)
+		l.notify(err)
 		l.tried()
 		l.c.changed()
 		if conn != nil {
@@ -190,7 +190,7 @@ func (l *link) attempt(ctx context.Context) {
 	}
 	l.state, l.err, l.conn, l.offer, l.trying = Connected, nil, conn, offer, nil
 	l.mu.Unlock()
-	l.told(offer)
+	l.reportOffer(offer)
 	if !l.c.spawn(func() { l.watch(conn) }) {
 		conn.end()
 		<-conn.over
@@ -199,7 +199,7 @@ func (l *link) attempt(ctx context.Context) {
 }
 
 // fail takes a failure in. l.mu is held.
-func (l *link) fail(err error) {
+func (l *serverLink) fail(err error) {
 	l.err = err
 	switch {
 	case l.state == Closed:
@@ -218,8 +218,8 @@ func (l *link) fail(err error) {
 	}
 }
 
-// tell says to the person that it is not there.
-func (l *link) tell(err error) {
+// notify says to the person that it is not there.
+func (l *serverLink) notify(err error) {
 	if errors.Is(err, errClosed) || errors.Is(err, errEnded) || l.c.ctx.Err() != nil {
 		return
 	}
@@ -246,8 +246,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// told says what was left out of an offer, and what has changed in it.
-func (l *link) told(o offer) {
+// reportOffer says what was left out of an offer, and what has changed in it.
+func (l *serverLink) reportOffer(o serverOffer) {
 	for _, text := range o.news {
 		l.c.notice("MCP server %q: %s", l.server.Name, text)
 	}
@@ -260,24 +260,24 @@ func (l *link) told(o offer) {
 }
 
 // watch waits for the end of a connection.
-func (l *link) watch(conn *conn) {
+func (l *serverLink) watch(conn *conn) {
 	gone := make(chan error, 1)
 	go func() { gone <- conn.session.Wait() }()
 	select {
 	case err := <-gone:
-		l.lost(conn, err)
+		l.onDisconnect(conn, err)
 		conn.end()
 	case <-conn.over:
 	}
 	<-conn.over
 }
 
-// lost takes in that a connection has ended, or is of no more use. Whoever comes second
+// onDisconnect takes in that a connection has ended, or is of no more use. Whoever comes second
 // waits until the first has said why.
-func (l *link) lost(conn *conn, why error) {
+func (l *serverLink) onDisconnect(conn *conn, why error) {
 	l.mu.Lock()
 	if l.conn != conn {
-		explained := conn.explained
+		explained := conn.endKnown
 		l.mu.Unlock()
 		if explained != nil {
 			<-explained
@@ -285,7 +285,7 @@ func (l *link) lost(conn *conn, why error) {
 		return
 	}
 	done := make(chan struct{})
-	l.conn, l.trying, conn.explained = nil, done, done
+	l.conn, l.trying, conn.endKnown = nil, done, done
 	l.mu.Unlock()
 	conn.end()
 	err := context.Cause(conn.life)
@@ -296,10 +296,10 @@ func (l *link) lost(conn *conn, why error) {
 	if time.Since(conn.since) >= stable {
 		l.failures = 0
 	}
-	l.words = conn.process.words()
+	l.stderrTail = conn.process.words()
 	l.fail(err)
 	l.mu.Unlock()
-	l.tell(err)
+	l.notify(err)
 	l.tried()
 	close(done)
 	l.c.changed()
@@ -307,7 +307,7 @@ func (l *link) lost(conn *conn, why error) {
 
 // tried ends an attempt that failed, or a connection. The person has been told by then:
 // a call that fails because of it comes after the notice.
-func (l *link) tried() {
+func (l *serverLink) tried() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trying = nil
@@ -319,15 +319,15 @@ func (s *Server) died(conn *conn, why error) error {
 	if conn.process != nil {
 		what = "it has ended (" + conn.process.ended() + ")"
 	}
-	return s.failed(what, said(why, conn.process))
+	return s.failed(what, withStderr(why, conn.process))
 }
 
-// brief is an error with no more of a server's own words in it than a person reads.
-type brief struct{ error }
+// shortError is an error with no more of a server's own words in it than a person reads.
+type shortError struct{ error }
 
-func (e brief) Error() string { return clip(shown(e.error.Error()), maxWords) }
+func (e shortError) Error() string { return clip(shown(e.error.Error()), maxWords) }
 
-func (e brief) Unwrap() error { return e.error }
+func (e shortError) Unwrap() error { return e.error }
 
 const maxWords = 4000
 
@@ -335,15 +335,15 @@ const maxWords = 4000
 func (s *Server) failed(what string, err error) *Error {
 	hint := hintOf(err)
 	if e, ok := errors.AsType[*Error](err); ok && e.Server == s.Name { // it is named once
-		what, err = what+": "+e.What, e.Err
+		what, err = what+": "+e.Detail, e.Err
 	} else if err != nil {
-		err = brief{err}
+		err = shortError{err}
 	}
-	return &Error{Server: s.Name, Origin: s.Origin, What: what, Err: err, hint: hint}
+	return &Error{Server: s.Name, Origin: s.Origin, Detail: what, Err: err, hint: hint}
 }
 
-// said adds to an error what the server wrote to its standard error last.
-func said(err error, p *process) error {
+// withStderr adds to an error what the server wrote to its standard error last.
+func withStderr(err error, p *process) error {
 	words := p.words()
 	switch {
 	case words == "":
@@ -363,14 +363,14 @@ func (p *process) words() string {
 
 // dial connects, and asks what the server offers. The connection is returned with an
 // error, too, where there was one.
-func (l *link) dial(ctx context.Context) (*conn, offer, error) {
+func (l *serverLink) dial(ctx context.Context) (*conn, serverOffer, error) {
 	s, err := l.server.Expand(variable(l.c.o.Environ))
 	if err != nil {
-		return nil, offer{}, err
+		return nil, serverOffer{}, err
 	}
 	conn, err := l.open(ctx, &s)
 	if err != nil {
-		return conn, offer{}, err
+		return conn, serverOffer{}, err
 	}
 	ctx, cancel := context.WithTimeout(conn.ctx, s.startTimeout())
 	defer cancel()
@@ -382,7 +382,7 @@ func (l *link) dial(ctx context.Context) (*conn, offer, error) {
 		if ctx.Err() != nil && conn.ctx.Err() == nil {
 			err = fmt.Errorf("it did not list its tools within %s", s.startTimeout())
 		}
-		return conn, offer{}, l.server.failed("its tools cannot be listed", said(err, conn.process))
+		return conn, serverOffer{}, l.server.failed("its tools cannot be listed", withStderr(err, conn.process))
 	}
 	return conn, o, nil
 }
@@ -391,18 +391,18 @@ func (l *link) dial(ctx context.Context) (*conn, offer, error) {
 var errEnded = errors.New("it was ended")
 
 // endProcess ends the server where it is a process of ours, and waits until it has ended.
-func (l *link) endProcess(why error) {
+func (l *serverLink) endProcess(why error) {
 	l.mu.Lock()
 	if l.server.kind() != Stdio || l.stop == nil {
 		l.mu.Unlock()
 		return
 	}
-	l.stop(&Error{Server: l.server.Name, Origin: l.server.Origin, What: "is not there", Err: fmt.Errorf("%w: %w", errEnded, why)})
+	l.stop(&Error{Server: l.server.Name, Origin: l.server.Origin, Detail: "is not there", Err: fmt.Errorf("%w: %w", errEnded, why)})
 	conn, trying := l.conn, l.trying
 	l.mu.Unlock()
 	switch {
 	case conn != nil:
-		l.lost(conn, why)
+		l.onDisconnect(conn, why)
 		<-conn.over
 	case trying != nil:
 		<-trying
@@ -410,7 +410,7 @@ func (l *link) endProcess(why error) {
 }
 
 // close ends the connection for good.
-func (l *link) close() {
+func (l *serverLink) close() {
 	l.mu.Lock()
 	conn := l.conn
 	l.conn, l.state, l.err = nil, Closed, cmp.Or[error](l.err, errClosed)

@@ -56,7 +56,7 @@ func (c *Client) Login(ctx context.Context, name string, show func(url string)) 
 	if err := l.login(ctx, &s, show); err != nil {
 		return s.failed("the login failed", err)
 	}
-	l.forgive()
+	l.resetBackoff()
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (c *Client) Logout(name string) error {
 	return c.tokens(s.URL).remove()
 }
 
-func (l *link) login(ctx context.Context, s *Server, show func(string)) error {
+func (l *serverLink) login(ctx context.Context, s *Server, show func(string)) error {
 	c := l.c
 	u, err := s.address()
 	if err != nil {
@@ -138,11 +138,11 @@ func (c *Client) introduce(config *auth.AuthorizationCodeHandlerConfig, o *OAuth
 // challenge is what the server said when it wanted a login; it is tried to connect to
 // once when it has said nothing yet. One that has granted something before is asked again
 // in any case.
-func (l *link) challenge(ctx context.Context, store *tokenStore, before *grant) (http.Header, error) {
+func (l *serverLink) challenge(ctx context.Context, store *tokenStore, before *tokenSet) (http.Header, error) {
 	if h := store.challenged(); h != nil {
 		return h, nil
 	}
-	l.forgive()
+	l.resetBackoff()
 	_, err := l.connection(ctx)
 	switch h := store.challenged(); {
 	case h != nil:
@@ -157,7 +157,7 @@ func (l *link) challenge(ctx context.Context, store *tokenStore, before *grant) 
 
 // scopes are what is asked for: what the configuration says, or the server; and what it
 // has granted or wanted before, so that a login never makes less of it.
-func scopes(o *OAuth, before *grant, found []string) []string {
+func scopes(o *OAuth, before *tokenSet, found []string) []string {
 	list := found
 	if o != nil && len(o.Scopes) > 0 {
 		list = o.Scopes
@@ -166,7 +166,7 @@ func scopes(o *OAuth, before *grant, found []string) []string {
 	if before == nil {
 		return list
 	}
-	for _, s := range slices.Concat(before.Scopes, before.Wanted) {
+	for _, s := range slices.Concat(before.Scopes, before.MissingScopes) {
 		if !slices.Contains(list, s) {
 			list = append(list, s)
 		}
@@ -177,32 +177,32 @@ func scopes(o *OAuth, before *grant, found []string) []string {
 // oauthClient asks for metadata and tokens. It follows no redirects.
 func (c *Client) oauthClient(server *url.URL) *http.Client {
 	return &http.Client{
-		Transport:     &careful{next: c.transport(), local: isLoopback(server.Hostname())},
+		Transport:     &safeTransport{next: c.transport(), local: isLoopback(server.Hostname())},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       30 * time.Second,
 	}
 }
 
-// careful goes where a server points only when that is safe.
-type careful struct {
+// safeTransport goes where a server points only when that is safe.
+type safeTransport struct {
 	next  http.RoundTripper
 	local bool // the server is on this machine
 }
 
-func (t *careful) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := mayLead(req.URL, t.local); err != nil {
+func (t *safeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := checkURL(req.URL, t.local); err != nil {
 		return nil, err
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &bounded{in: resp.Body, left: maxOAuthBody, close: func() {}}
+	resp.Body = &limitedBody{in: resp.Body, left: maxOAuthBody, close: func() {}}
 	return resp, nil
 }
 
-// mayLead says why an address that a server names is not gone to.
-func mayLead(u *url.URL, local bool) error {
+// checkURL says why an address that a server names is not gone to.
+func checkURL(u *url.URL, local bool) error {
 	switch loop := isLoopback(u.Hostname()); {
 	case u.Scheme == "https" && (!loop || local):
 		return nil

@@ -28,8 +28,8 @@ const (
 	maxLeft        = 50        // tools that are told to be left out
 )
 
-// offer is what a server offers.
-type offer struct {
+// serverOffer is what a server offers.
+type serverOffer struct {
 	tools     []*remoteTool // by name
 	left      []string      // what was left out, and why
 	more      int           // that were left out besides
@@ -42,8 +42,8 @@ type offer struct {
 const interactive = "anthropic/requiresUserInteraction"
 
 // offer asks the server what it offers.
-func (n *conn) offer(ctx context.Context, before offer) (offer, error) {
-	o := offer{}
+func (n *conn) offer(ctx context.Context, before serverOffer) (serverOffer, error) {
+	o := serverOffer{}
 	caps := &sdk.ServerCapabilities{}
 	if r := n.session.InitializeResult(); r != nil && r.Capabilities != nil {
 		caps = r.Capabilities
@@ -76,7 +76,7 @@ func (n *conn) offer(ctx context.Context, before offer) (offer, error) {
 }
 
 // choose makes tools of what a server lists.
-func (n *conn) choose(o *offer, list []*sdk.Tool) {
+func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 	have, size := map[string]string{}, 0
 	refuse := func(name, why string) {
 		if len(o.left) >= maxLeft {
@@ -117,7 +117,7 @@ func (n *conn) choose(o *offer, list []*sdk.Tool) {
 }
 
 // compare says what has changed in tools that were there before.
-func (o *offer) compare(before offer) {
+func (o *serverOffer) compare(before serverOffer) {
 	old := map[string]string{}
 	for _, t := range before.tools {
 		old[t.spec.Name] = t.digest
@@ -131,8 +131,8 @@ func (o *offer) compare(before offer) {
 }
 
 // newTool makes a tool of one that a server lists. The error says why it cannot be one.
-func (l *link) newTool(t *sdk.Tool) (*remoteTool, error) {
-	spec := tool.Spec{Name: l.server.prefix() + plain(t.Name)}
+func (l *serverLink) newTool(t *sdk.Tool) (*remoteTool, error) {
+	spec := tool.Spec{Name: l.server.prefix() + sanitizeName(t.Name)}
 	switch {
 	case t.Name == "":
 		return nil, errors.New("it has no name")
@@ -211,7 +211,7 @@ func digestOf(parts ...string) string {
 }
 
 // offered are the tools of a server that is not given up, and whether it has resources.
-func (l *link) offered() ([]*remoteTool, bool) {
+func (l *serverLink) offered() ([]*remoteTool, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == Closed || l.state == NeedsAuth || l.conn == nil && l.failures >= maxFailures {
@@ -221,7 +221,7 @@ func (l *link) offered() ([]*remoteTool, bool) {
 }
 
 // find finds a tool in what the server offers now.
-func (l *link) find(name string) *remoteTool {
+func (l *serverLink) find(name string) *remoteTool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.IndexFunc(l.offer.tools, func(t *remoteTool) bool { return t.spec.Name == name })
@@ -243,10 +243,10 @@ func (n *conn) outdated() {
 
 // How lists that change are asked for again.
 const (
-	listTime  = 20 * time.Second       // for an answer
-	listPause = 200 * time.Millisecond // between two, and twice as long each time that the list has changed again
-	listSpell = 30 * time.Second       // at the longest
-	listWait  = 2 * time.Second        // that an answer to a call waits for the list that came before it
+	listTime   = 20 * time.Second       // for an answer
+	listPause  = 200 * time.Millisecond // between two, and twice as long each time that the list has changed again
+	listWindow = 30 * time.Second       // at the longest
+	listWait   = 2 * time.Second        // that an answer to a call waits for the list that came before it
 )
 
 // relist asks for the list again, in the background, and tells it when it is another.
@@ -263,7 +263,7 @@ func (n *conn) relist() {
 }
 
 func (n *conn) relistAll() {
-	for pause := listPause; ; pause = min(2*pause, listSpell) {
+	for pause := listPause; ; pause = min(2*pause, listWindow) {
 		n.mu.Lock()
 		if !n.stale {
 			n.relisting = false
@@ -303,7 +303,7 @@ func (n *conn) relistOnce() {
 	}
 	n.l.mu.Unlock()
 	if current {
-		n.l.told(o)
+		n.l.reportOffer(o)
 		n.l.c.changed()
 	}
 }

@@ -47,7 +47,7 @@ func (c *Client) resourceTools() []tool.Tool {
 	return c.readers
 }
 
-func (l *link) asks(name, resource string) policy.Request {
+func (l *serverLink) asks(name, resource string) policy.Request {
 	r := Reads(name, l.server.Name, resource)
 	r.Confined = l.confined()
 	return r
@@ -56,15 +56,15 @@ func (l *link) asks(name, resource string) policy.Request {
 // Reads is the request of reading from a server with [ListResources], whose resource is
 // "resources", or [ReadResource]. What forbids the server holds for it, too.
 func Reads(name, server, resource string) policy.Request {
-	return policy.Request{Tool: name, Operation: policy.OpMCP, Resource: plain(server) + "/" + resource}
+	return policy.Request{Tool: name, Operation: policy.OpMCP, Resource: sanitizeName(server) + "/" + resource}
 }
 
 // confined says that the server is a program in the sandbox.
-func (l *link) confined() bool { return l.c.o.Sandbox != nil && l.server.kind() == Stdio }
+func (l *serverLink) confined() bool { return l.c.o.Sandbox != nil && l.server.kind() == Stdio }
 
 // withResources are the servers that a listing is about.
-func (c *Client) withResources(name string) ([]*link, error) {
-	var list []*link
+func (c *Client) withResources(name string) ([]*serverLink, error) {
+	var list []*serverLink
 	for _, l := range c.all() {
 		l.mu.Lock()
 		has := l.offer.resources && l.state != Closed
@@ -127,7 +127,7 @@ func (c *Client) listResources(ctx context.Context, call *tool.Call, in listInpu
 }
 
 // resources lists the resources of one server, and the forms of those that can be made.
-func (l *link) resources(ctx context.Context, call *tool.Call) (string, error) {
+func (l *serverLink) resources(ctx context.Context, call *tool.Call) (string, error) {
 	n, err := l.connection(ctx)
 	if err != nil {
 		return "", err

@@ -94,7 +94,7 @@ func FuzzResult(f *testing.F) {
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("{\"jsonrpc\":\"2.0\"}\nnoise\n[{\"jsonrpc\":1}]\r\n{\"a\":"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		l := newLines(bytes.NewReader(raw), &lastWords{}, func() {})
+		l := newLines(bytes.NewReader(raw), &stderrTail{}, func() {})
 		var got bytes.Buffer
 		_, _ = got.ReadFrom(l)
 		for line := range bytes.Lines(got.Bytes()) {

@@ -67,14 +67,14 @@ type OAuth struct {
 type Error struct {
 	Server string
 	Origin policy.Origin
-	What   string
+	Detail string
 	Err    error
 
 	hint string
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("MCP server %q: %s", clip(e.Server, 100), e.What)
+	text := fmt.Sprintf("MCP server %q: %s", clip(e.Server, 100), e.Detail)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -93,7 +93,7 @@ func (e *Error) Hint() string { return e.hint }
 func (e *Error) Unwrap() error { return e.Err }
 
 func (s *Server) wrong(what, hint string) error {
-	return &Error{Server: s.Name, Origin: s.Origin, What: what, hint: hint}
+	return &Error{Server: s.Name, Origin: s.Origin, Detail: what, hint: hint}
 }
 
 // Bounds of a definition.
@@ -144,7 +144,7 @@ func (s *Server) Check() error {
 }
 
 func (s *Server) checkName() error {
-	switch prefix := plain(s.Name); {
+	switch prefix := sanitizeName(s.Name); {
 	case s.Name == "":
 		return s.wrong("it has no name", "")
 	case len(s.Name) > maxServerName:
@@ -272,10 +272,10 @@ func printable(r rune) rune {
 }
 
 // prefix begins the names of its tools.
-func (s *Server) prefix() string { return "mcp__" + plain(s.Name) + "__" }
+func (s *Server) prefix() string { return "mcp__" + sanitizeName(s.Name) + "__" }
 
-// plain replaces the characters that providers do not take in the name of a tool.
-func plain(name string) string {
+// sanitizeName replaces the characters that providers do not take in the name of a tool.
+func sanitizeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':

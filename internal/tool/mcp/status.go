@@ -25,7 +25,7 @@ type Status struct {
 	Instructions string `json:"instructions,omitempty"` // not told to a model
 
 	Tools     []ToolStatus `json:"tools,omitempty"`
-	Left      []string     `json:"left,omitempty"` // tools that were left out, and why
+	Skipped   []string     `json:"left,omitempty"` // tools that were left out, and why
 	Prompts   bool         `json:"prompts,omitempty"`
 	Resources bool         `json:"resources,omitempty"`
 	Restarts  int          `json:"restarts,omitempty"` // connections after the first
@@ -51,12 +51,12 @@ func (c *Client) Status() []Status {
 	return list
 }
 
-func (l *link) status() Status {
+func (l *serverLink) status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := Status{
 		Name: l.server.Name, Transport: l.server.kind(), Summary: l.server.Summary(), State: l.state,
-		Left: l.offer.left, Prompts: l.offer.prompts, Resources: l.offer.resources, Restarts: max(l.restarts-1, 0), Stderr: l.words,
+		Skipped: l.offer.left, Prompts: l.offer.prompts, Resources: l.offer.resources, Restarts: max(l.restarts-1, 0), Stderr: l.stderrTail,
 	}
 	if l.err != nil && l.state != Connected && !errors.Is(l.err, errClosed) {
 		s.Error, s.Hint = shown(l.err.Error()), hintOf(l.err)

@@ -28,7 +28,7 @@ import (
 type process struct {
 	in, out *os.File // our ends
 	lines   *lines
-	errs    *lastWords
+	errs    *stderrTail
 	signal  func(syscall.Signal) error
 	refused func() map[string]int // what its sandbox has refused so far, by the setting that allows it; or nil
 	goes    func(func())          // runs a part of it that the client waits for
@@ -63,7 +63,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, theirIn.Close(), ourOut.Close())
 	}
-	p := &process{in: ourOut, out: ourIn, errs: &lastWords{}, goes: c.goes.Go, done: make(chan struct{})}
+	p := &process{in: ourOut, out: ourIn, errs: &stderrTail{}, goes: c.goes.Go, done: make(chan struct{})}
 	p.lines = newLines(ourIn, p.errs, func() { p.end() })
 	start := c.startFree
 	if c.o.Sandbox != nil {
@@ -89,7 +89,7 @@ func (c *Client) startProcess(s *Server) (*process, error) {
 // startHeld starts it in the sandbox, where nothing that it starts outlives it.
 func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	cmd := c.o.Sandbox.Command(context.WithoutCancel(c.ctx), s.Command, s.Args...)
-	cmd.Dir, cmd.Alone = c.dirOf(s), true // its environment may hold keys: commands must not reach its ports
+	cmd.Dir, cmd.PrivateLocalhost = c.dirOf(s), true // its environment may hold keys: commands must not reach its ports
 	cmd.Env = environOf(c.o.Sandbox.Environ(c.o.Environ), s, cmd.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, p.errs
 	if err := cmd.Start(); err != nil {
@@ -119,14 +119,14 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 // startFree starts it where nothing holds it but its process group.
 func (c *Client) startFree(s *Server, p *process, in, out *os.File) (wait func() string, err error) {
 	dir := c.dirOf(s)
-	env := environOf(environ.ForCommands(c.o.Environ), s, dir)
+	env := environOf(environ.ForSandbox(c.o.Environ), s, dir)
 	path, err := lookPath(s.Command, dir, env)
 	if err != nil {
 		return nil, err
 	}
 	cmd := &exec.Cmd{
 		Path: path, Args: append([]string{s.Command}, s.Args...), Env: env, Dir: dir,
-		Stdin: in, Stdout: out, Stderr: p.errs, SysProcAttr: procgroup.Own(), WaitDelay: graceTime,
+		Stdin: in, Stdout: out, Stderr: p.errs, SysProcAttr: procgroup.NewGroup(), WaitDelay: graceTime,
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -254,8 +254,8 @@ func (p *process) ended() string {
 
 const stillRuns = "it still runs"
 
-// lastWords keeps the end of what a server writes to standard error.
-type lastWords struct {
+// stderrTail keeps the end of what a server writes to standard error.
+type stderrTail struct {
 	mu   sync.Mutex
 	last []byte
 	cut  bool
@@ -263,7 +263,7 @@ type lastWords struct {
 
 const maxLastWords = 4 << 10
 
-func (w *lastWords) Write(b []byte) (int, error) {
+func (w *stderrTail) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = append(w.last, b[max(0, len(b)-maxLastWords):]...)
@@ -274,7 +274,7 @@ func (w *lastWords) Write(b []byte) (int, error) {
 }
 
 // String is the end of it, for people: control characters are left out.
-func (w *lastWords) String() string {
+func (w *stderrTail) String() string {
 	if w == nil {
 		return ""
 	}

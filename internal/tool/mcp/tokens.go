@@ -24,32 +24,32 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// grant is what a server has granted, as it is kept: one file per URL, mode 0600.
-type grant struct {
-	Version      int       `json:"version"`
-	URL          string    `json:"url"`
-	ClientID     string    `json:"client_id"`
-	ClientSecret string    `json:"client_secret,omitempty"`
-	TokenURL     string    `json:"token_url"`
-	AuthStyle    int       `json:"auth_style,omitempty"`
-	Scopes       []string  `json:"scopes,omitempty"`
-	Wanted       []string  `json:"wanted,omitempty"` // scopes that a call has missed
-	Access       string    `json:"access_token"`
-	Refresh      string    `json:"refresh_token,omitempty"`
-	Type         string    `json:"token_type,omitempty"`
-	Expiry       time.Time `json:"expiry,omitzero"`
+// tokenSet is what a server has granted, as it is kept: one file per URL, mode 0600.
+type tokenSet struct {
+	Version       int       `json:"version"`
+	URL           string    `json:"url"`
+	ClientID      string    `json:"client_id"`
+	ClientSecret  string    `json:"client_secret,omitempty"`
+	TokenURL      string    `json:"token_url"`
+	AuthStyle     int       `json:"auth_style,omitempty"`
+	Scopes        []string  `json:"scopes,omitempty"`
+	MissingScopes []string  `json:"wanted,omitempty"` // scopes that a call has missed
+	Access        string    `json:"access_token"`
+	Refresh       string    `json:"refresh_token,omitempty"`
+	Type          string    `json:"token_type,omitempty"`
+	Expiry        time.Time `json:"expiry,omitzero"`
 }
 
 const grantVersion = 1
 
-func newGrant(at string, o *oauth2.Config, t *oauth2.Token) *grant {
-	return &grant{
+func newGrant(at string, o *oauth2.Config, t *oauth2.Token) *tokenSet {
+	return &tokenSet{
 		Version: grantVersion, URL: at, ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.Endpoint.TokenURL,
 		AuthStyle: int(o.Endpoint.AuthStyle), Scopes: o.Scopes, Access: t.AccessToken, Refresh: t.RefreshToken, Type: t.TokenType, Expiry: t.Expiry,
 	}
 }
 
-func (g *grant) token() *oauth2.Token {
+func (g *tokenSet) token() *oauth2.Token {
 	return &oauth2.Token{AccessToken: g.Access, RefreshToken: g.Refresh, TokenType: g.Type, Expiry: g.Expiry}
 }
 
@@ -97,7 +97,7 @@ var errNoGrant = errors.New("there is no token")
 
 // load reads the grant; errNoGrant when there is none. One that others can read is not
 // used.
-func (s *tokenStore) load() (*grant, error) {
+func (s *tokenStore) load() (*tokenSet, error) {
 	if s.dir == "" {
 		return nil, errNoGrant
 	}
@@ -120,8 +120,8 @@ func (s *tokenStore) load() (*grant, error) {
 }
 
 // decodeGrant reads a grant, which must be of a URL.
-func decodeGrant(raw []byte, at string) (*grant, error) {
-	g := &grant{}
+func decodeGrant(raw []byte, at string) (*tokenSet, error) {
+	g := &tokenSet{}
 	switch err := json.Unmarshal(raw, g); {
 	case err != nil:
 		return nil, errors.New("the token that is kept cannot be read; log in again")
@@ -149,7 +149,7 @@ func (s *tokenStore) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // save replaces the grant, whole or not at all.
-func (s *tokenStore) save(ctx context.Context, g *grant) error {
+func (s *tokenStore) save(ctx context.Context, g *tokenSet) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unlock, err := s.lock(ctx)
@@ -161,7 +161,7 @@ func (s *tokenStore) save(ctx context.Context, g *grant) error {
 	return s.write(g)
 }
 
-func (s *tokenStore) write(g *grant) error {
+func (s *tokenStore) write(g *tokenSet) error {
 	raw, err := json.MarshalIndent(g, "", "  ")
 	if err != nil {
 		return err
@@ -210,15 +210,15 @@ func (s *tokenStore) want(ctx context.Context, asked http.Header, scopes []strin
 		return
 	}
 	for _, scope := range scopes {
-		if !slices.Contains(g.Wanted, scope) && len(g.Wanted) < 100 {
-			g.Wanted = append(g.Wanted, scope)
+		if !slices.Contains(g.MissingScopes, scope) && len(g.MissingScopes) < 100 {
+			g.MissingScopes = append(g.MissingScopes, scope)
 		}
 	}
 	_ = s.write(g) // the next login asks for less
 }
 
-// early is how long before its end a token is renewed.
-const early = 30 * time.Second
+// renewBefore is how long before its end a token is renewed.
+const renewBefore = 30 * time.Second
 
 // access is a token that is good now: "" when there is none.
 func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, error) {
@@ -241,14 +241,14 @@ func (s *tokenStore) access(ctx context.Context, client *http.Client) (string, e
 
 // current is the token when it is good, "" when there is none, or the grant that has to be
 // renewed before.
-func (s *tokenStore) current() (old *grant, token string, err error) {
+func (s *tokenStore) current() (old *tokenSet, token string, err error) {
 	g, err := s.load()
 	switch {
 	case errors.Is(err, errNoGrant):
 		return nil, "", nil
 	case err != nil:
 		return nil, "", err
-	case g.Expiry.IsZero() || time.Until(g.Expiry) > early:
+	case g.Expiry.IsZero() || time.Until(g.Expiry) > renewBefore:
 		return nil, g.Access, nil
 	case g.Refresh == "":
 		return nil, "", ErrNeedsAuth
@@ -257,7 +257,7 @@ func (s *tokenStore) current() (old *grant, token string, err error) {
 }
 
 // renew has the token of a grant renewed, and keeps it. The lock is held.
-func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *grant) (string, error) {
+func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet) (string, error) {
 	o := oauth2.Config{
 		ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
 		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: oauth2.AuthStyle(g.AuthStyle)},
@@ -272,20 +272,20 @@ func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *grant) (
 		return "", fmt.Errorf("the token could not be renewed: %w", err)
 	}
 	fresh := newGrant(g.URL, &o, t)
-	fresh.Wanted = g.Wanted
+	fresh.MissingScopes = g.MissingScopes
 	fresh.Refresh = orElse(fresh.Refresh, g.Refresh)
 	return fresh.Access, s.write(fresh)
 }
 
-// authorised puts what was granted on requests, and takes in what the server says of it.
-type authorised struct {
+// oauthTransport puts what was granted on requests, and takes in what the server says of it.
+type oauthTransport struct {
 	next   http.RoundTripper
 	store  *tokenStore
 	client *http.Client // to renew tokens
 	over   atomic.Bool  // a login is wanted: what this connection would try besides, such as an older form, is not sent
 }
 
-func (t *authorised) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *oauthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.over.Load() {
 		return nil, ErrNeedsAuth
 	}
@@ -321,7 +321,7 @@ func (t *authorised) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // renewed is a request that was refused with a token, with the one that is kept now; nil
 // when that is the same.
-func (t *authorised) renewed(req *http.Request, refused string) *http.Request {
+func (t *oauthTransport) renewed(req *http.Request, refused string) *http.Request {
 	token, err := t.store.access(req.Context(), t.client)
 	if err != nil || token == "" || token == refused {
 		return nil

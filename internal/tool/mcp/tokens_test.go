@@ -20,7 +20,7 @@ import (
 // rotating is a server whose refresh tokens are good for one renewal: a second one with the
 // same takes the whole login back. A new access token ends the one before.
 type rotating struct {
-	*site
+	*httpServer
 	mu       sync.Mutex
 	renewals int
 	revoked  bool
@@ -58,7 +58,7 @@ func newRotating(t *testing.T) *rotating {
 			"access_token": fmt.Sprintf("access%d", r.renewals), "refresh_token": fmt.Sprintf("refresh%d", r.renewals), "token_type": "Bearer", "expires_in": 3600,
 		})
 	})
-	r.site = newSite(t, mux)
+	r.httpServer = newSite(t, mux)
 	return r
 }
 
@@ -67,7 +67,7 @@ func (r *rotating) granted(t *testing.T, tokens string, expires time.Duration) (
 	t.Helper()
 	c, _ := open(t, &Options{Tokens: tokens}, Server{Name: "web", URL: r.URL + "/mcp"})
 	s := c.tokens(r.URL + "/mcp")
-	g := &grant{
+	g := &tokenSet{
 		Version: grantVersion, URL: s.url, ClientID: "c", TokenURL: r.URL + "/token", AuthStyle: 1,
 		Access: "access0", Refresh: "refresh0", Expiry: time.Now().Add(expires),
 	}
@@ -116,7 +116,7 @@ func TestATokenIsRenewedByOne(t *testing.T) {
 }
 
 // What has waited for the lock looks at what is kept by then.
-func TestWhoWaitsForTheLockTakesWhatIsThere(t *testing.T) {
+func TestWaiterUsesRenewedToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(t *testing.T, s *tokenStore) // with the lock
 		want, err string
@@ -185,7 +185,7 @@ func TestARefusedTokenIsLookedAtAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, s := newRotating(t).granted(t, filepath.Join(t.TempDir(), "mcp"), time.Hour)
 			var sent []string
-			tr := &authorised{store: s, client: http.DefaultClient, next: roundTrip(func(req *http.Request) (*http.Response, error) {
+			tr := &oauthTransport{store: s, client: http.DefaultClient, next: roundTrip(func(req *http.Request) (*http.Response, error) {
 				body, err := io.ReadAll(req.Body)
 				sent = append(sent, req.Header.Get("Authorization")+" "+string(body))
 				if len(sent) > 1 || err != nil {

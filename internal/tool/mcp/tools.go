@@ -15,7 +15,7 @@ import (
 
 // remoteTool is a tool of a server.
 type remoteTool struct {
-	l      *link
+	l      *serverLink
 	spec   tool.Spec
 	name   string // the server's own
 	title  string
@@ -43,7 +43,7 @@ func (t *remoteTool) Requests(call *tool.Call) ([]policy.Request, error) {
 		Resource: t.l.server.Name + "/" + t.name, Input: input, Person: t.person, Confined: t.l.confined(),
 	}
 	if len(t.hints) > 0 {
-		r.Shown = indented(input) + "\n[the server calls it " + strings.Join(t.hints, ", ") + ": that is its word only]"
+		r.Display = indented(input) + "\n[the server calls it " + strings.Join(t.hints, ", ") + ": that is its word only]"
 	}
 	return []policy.Request{r}, nil
 }
@@ -67,7 +67,7 @@ func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 		if err != nil {
 			return failure(err), nil
 		}
-		if why := t.other(); why != "" {
+		if why := t.changed(); why != "" {
 			return tool.Failure(why), nil
 		}
 		r, unheard := n.call(ctx, t, call, input)
@@ -77,8 +77,8 @@ func (t *remoteTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 	}
 }
 
-// other says that the server's tool is not the one that was offered, judged and shown.
-func (t *remoteTool) other() string {
+// changed says that the server's tool is not the one that was offered, judged and shown.
+func (t *remoteTool) changed() string {
 	switch now := t.l.find(t.spec.Name); {
 	case now == nil:
 		return fmt.Sprintf("MCP server %q does not have the tool %s any more", t.l.server.Name, t.spec.Name)

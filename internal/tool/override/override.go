@@ -14,12 +14,12 @@ import (
 // overrideField is the field of an input by which a call asks for an exception.
 const overrideField = "override"
 
-const aboutOverride = "Only after the person has denied this for the session: ask for one exception, which the task needs"
+const overrideDescription = "Only after the person has denied this for the session: ask for one exception, which the task needs"
 
-// Wrap gives a tool a field "override": a call that sets it asks once for what a deny
+// AllowOverride gives a tool a field "override": a call that sets it asks once for what a deny
 // of the session forbids (seed 002's policy-deny-override). The tool itself does not see it.
-func Wrap(t tool.Tool) (tool.Tool, error) {
-	o := &overriding{Tool: t, spec: t.Spec()}
+func AllowOverride(t tool.Tool) (tool.Tool, error) {
+	o := &overridableTool{Tool: t, spec: t.Spec()}
 	var schema, properties map[string]json.RawMessage
 	if err := json.Unmarshal(o.spec.Input, &schema); err != nil {
 		return nil, fmt.Errorf("tool %s: input schema: %w", o.spec.Name, err)
@@ -31,7 +31,7 @@ func Wrap(t tool.Tool) (tool.Tool, error) {
 		return nil, fmt.Errorf("tool %s has a field %q of its own", o.spec.Name, overrideField)
 	}
 	var err error
-	if properties[overrideField], err = json.Marshal(map[string]string{"type": "boolean", "description": aboutOverride}); err != nil {
+	if properties[overrideField], err = json.Marshal(map[string]string{"type": "boolean", "description": overrideDescription}); err != nil {
 		return nil, err
 	}
 	if schema["properties"], err = json.Marshal(properties); err != nil {
@@ -41,16 +41,16 @@ func Wrap(t tool.Tool) (tool.Tool, error) {
 	return o, err
 }
 
-type overriding struct {
+type overridableTool struct {
 	tool.Tool
 	spec tool.Spec
 }
 
 // Spec describes the tool with the field.
-func (o *overriding) Spec() tool.Spec { return o.spec }
+func (o *overridableTool) Spec() tool.Spec { return o.spec }
 
 // Requests are those of the tool, which ask for the exception when the call does.
-func (o *overriding) Requests(call *tool.Call) ([]policy.Request, error) {
+func (o *overridableTool) Requests(call *tool.Call) ([]policy.Request, error) {
 	inner, override, err := o.split(call)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (o *overriding) Requests(call *tool.Call) ([]policy.Request, error) {
 }
 
 // Run runs the call without the field.
-func (o *overriding) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+func (o *overridableTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	inner, _, err := o.split(call)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
@@ -73,7 +73,7 @@ func (o *overriding) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 
 // split takes the field out of a call's input. What is no object, or has a field twice, is
 // the tool's to refuse.
-func (o *overriding) split(call *tool.Call) (inner *tool.Call, override bool, err error) {
+func (o *overridableTool) split(call *tool.Call) (inner *tool.Call, override bool, err error) {
 	var fields map[string]json.RawMessage
 	_, wrong := jsontree.Parse(call.Input)
 	if wrong == nil {

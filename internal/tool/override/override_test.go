@@ -26,11 +26,11 @@ func TestWrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	echo, err := override.Wrap(plain)
+	echo, err := override.AllowOverride(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := override.Wrap(echo); err == nil {
+	if _, err := override.AllowOverride(echo); err == nil {
 		t.Error("a field of that name was there already")
 	}
 	if s := string(echo.Spec().Input); !strings.Contains(s, `"override"`) || strings.Contains(string(plain.Spec().Input), `"override"`) {

@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/dialog"
+	"github.com/holdfast-dev/holdfast/internal/forms"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -59,8 +59,8 @@ func New(o Options) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	exit, err := tool.New(tool.Spec{Name: dialog.PlanTool, Description: aboutExit}, p.exit, p.mayExit)
-	return []tool.Tool{enter, leaver{exit}}, err
+	exit, err := tool.New(tool.Spec{Name: forms.PlanTool, Description: aboutExit}, p.exit, p.mayExit)
+	return []tool.Tool{enter, exitTool{exit}}, err
 }
 
 func (p *plan) mayEnter(*tool.Call, enterInput) ([]policy.Request, error) {
@@ -84,13 +84,13 @@ func (p *plan) mayExit(call *tool.Call, in exitInput) ([]policy.Request, error) 
 	if p.o.Mode() != policy.ModePlan {
 		return nil, errors.New("plan mode is off: there is nothing to leave, go on")
 	}
-	if call.Asked == nil && in.Mode != "" {
+	if call.OriginalInput == nil && in.Mode != "" {
 		return nil, errors.New("mode: only the person says how to go on; leave it out")
 	}
-	if wrong := dialog.CheckPlan(in.Plan); wrong != "" {
+	if wrong := forms.CheckPlan(in.Plan); wrong != "" {
 		return nil, errors.New(wrong)
 	}
-	return []policy.Request{{Resource: dialog.PlanTool, Shown: in.Plan, Person: true}}, nil
+	return []policy.Request{{Resource: forms.PlanTool, Display: in.Plan, Person: true}}, nil
 }
 
 // exit runs when a person has said yes.
@@ -99,10 +99,10 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 		return tool.Text("Plan mode had ended already. Go on."), nil
 	}
 	mode, changed := policy.ModeDefault, ""
-	if call.Asked != nil {
+	if call.OriginalInput != nil {
 		mode = in.Mode
 		var asked exitInput
-		if err := json.Unmarshal(call.Asked, &asked); err != nil || asked.Plan != in.Plan {
+		if err := json.Unmarshal(call.OriginalInput, &asked); err != nil || asked.Plan != in.Plan {
 			changed = "\nThe person has changed the plan. It is now:\n" + in.Plan
 		}
 	}
@@ -112,17 +112,17 @@ func (p *plan) exit(ctx context.Context, call *tool.Call, in exitInput) (tool.Re
 	return tool.Text(fmt.Sprintf("A person has agreed to the plan. Carry it out; the permission mode is %s.%s", mode, changed)), nil
 }
 
-const alone = "Nobody is there to decide about the plan. Plan mode stays on: answer with the plan, and end."
+const onlyCallText = "Nobody is there to decide about the plan. Plan mode stays on: answer with the plan, and end."
 
-// leaver is ExitPlanMode, which takes what a person answers, and words its refusals.
-type leaver struct{ tool.Tool }
+// exitTool is ExitPlanMode, which takes what a person answers, and words its refusals.
+type exitTool struct{ tool.Tool }
 
-// whole puts the answer of a person and what he was asked together.
-func whole(call *tool.Call) (*tool.Call, error) {
-	if call.Asked == nil {
+// mergeAnswer puts the answer of a person and what he was asked together.
+func mergeAnswer(call *tool.Call) (*tool.Call, error) {
+	if call.OriginalInput == nil {
 		return call, nil
 	}
-	text, mode, err := dialog.ReadPlan(call.Asked, call.Input)
+	text, mode, err := forms.ReadPlan(call.OriginalInput, call.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func whole(call *tool.Call) (*tool.Call, error) {
 }
 
 // Requests is one question to a person.
-func (l leaver) Requests(call *tool.Call) ([]policy.Request, error) {
-	as, err := whole(call)
+func (l exitTool) Requests(call *tool.Call) ([]policy.Request, error) {
+	as, err := mergeAnswer(call)
 	if err != nil {
 		return nil, err
 	}
@@ -141,22 +141,22 @@ func (l leaver) Requests(call *tool.Call) ([]policy.Request, error) {
 }
 
 // Run ends plan mode.
-func (l leaver) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
-	as, err := whole(call)
+func (l exitTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
+	as, err := mergeAnswer(call)
 	if err != nil {
 		return tool.Failure("the answer cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
 	return l.Tool.Run(ctx, as)
 }
 
-// Refusal words a no.
-func (leaver) Refusal(_ *tool.Call, d policy.Decision) string {
+// Denial words a no.
+func (exitTool) Denial(_ *tool.Call, d policy.Decision) string {
 	switch {
-	case d.Asked && d.By == "nobody" && d.Reason != "":
-		return d.Reason + "\n" + alone
+	case d.PersonAsked && d.By == "nobody" && d.Reason != "":
+		return d.Reason + "\n" + onlyCallText
 	case d.By == "nobody", d.By == "timeout", strings.HasPrefix(d.By, "mode "):
-		return alone
-	case !d.Asked || d.By == "interrupt" || d.By == "approval":
+		return onlyCallText
+	case !d.PersonAsked || d.By == "interrupt" || d.By == "approval":
 		return ""
 	case d.Reason == "":
 		return "The person does not agree to the plan. Plan mode stays on: change the plan, or ask what is missing."

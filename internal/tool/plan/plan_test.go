@@ -75,8 +75,8 @@ func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.
 	p.o = &agent.Options{
 		Sessions: p.sessions, Session: session.RestoreOptions{SessionID: "s"}, Tools: registry,
 		Permissions: agent.Permissions{
-			UsualMode: p.usual,
-			Config:    policy.Config{Mode: mode, Folders: []string{"/w"}, Rules: rules},
+			DefaultMode: p.usual,
+			Config:      policy.Config{Mode: mode, Folders: []string{"/w"}, Rules: rules},
 		},
 	}
 	if ask != nil {
@@ -145,7 +145,7 @@ func yes(mode policy.Mode) func(q approval.Question) (approval.Answer, error) {
 			return approval.Answer{Decision: approval.Deny, Message: "not now"}, nil
 		}
 		in, err := q.PlanInput(mode)
-		return approval.Answer{Decision: approval.Allow, Input: in, By: "ann"}, err
+		return approval.Answer{Decision: approval.Allow, Input: in, Actor: "ann"}, err
 	}
 }
 
@@ -166,7 +166,7 @@ func TestPlanIsCarriedOutOnceAPersonAgrees(t *testing.T) {
 		if p.a.Mode() != want || p.wrote != 1 {
 			t.Errorf("%q: mode %s, wrote %d times\n%s", mode, p.a.Mode(), p.wrote, read)
 		}
-		if len(p.asked) != 2 || p.asked[0].Tool != "Write" || p.asked[1].Plan() != "1. write\n2. test" || p.asked[1].Requests[0].Shown != p.asked[1].Plan() || len(p.asked[1].Scopes) > 0 {
+		if len(p.asked) != 2 || p.asked[0].Tool != "Write" || p.asked[1].Plan() != "1. write\n2. test" || p.asked[1].Requests[0].Display != p.asked[1].Plan() || len(p.asked[1].Scopes) > 0 {
 			t.Errorf("%q: asked %+v", mode, p.asked)
 		}
 		for _, part := range []string{"told: Plan mode is on", "call ExitPlanMode", "result: A person has agreed to the plan. Carry it out; the permission mode is " + string(want), "told: Plan mode is off; the permission mode is " + string(want)} {
@@ -252,7 +252,7 @@ func TestEnteringOnlyNarrows(t *testing.T) {
 // A plan that waits outlives its process, in plan mode; without one the next process is
 // out of plan mode, and the model is told.
 func TestPlanOverARestart(t *testing.T) {
-	leave := func(approval.Question) (approval.Answer, error) { return approval.Answer{}, approval.ErrLeave }
+	leave := func(approval.Question) (approval.Answer, error) { return approval.Answer{}, approval.ErrSuspend }
 	p := newPlanner(t, nil, policy.ModePlan, nil, done)
 	if _, err := p.a.Change(t.Context(), policy.Change{Mode: policy.ModePlan}); err != nil { // as a person does
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestPlanOverARestart(t *testing.T) {
 	}
 	in, err := open[0].PlanInput(policy.ModeAcceptEdits)
 	if err == nil {
-		_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Input: in, By: "ann"})
+		_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Input: in, Actor: "ann"})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -310,14 +310,14 @@ func TestPlanOfAFlagOverARestart(t *testing.T) {
 		}
 		p.run()
 		p.a.Close()
-		p = newPlanner(t, p, policy.ModePlan, func(approval.Question) (approval.Answer, error) { return approval.Answer{}, approval.ErrLeave }, done, exit)
+		p = newPlanner(t, p, policy.ModePlan, func(approval.Question) (approval.Answer, error) { return approval.Answer{}, approval.ErrSuspend }, done, exit)
 		if _, err := p.a.Prompt(t.Context(), "go"); err == nil {
 			t.Fatal("nobody was asked")
 		}
 		p.a.Close()
 		open, err := approval.Pending(t.Context(), p.sessions, "s")
 		if err == nil && len(open) == 1 {
-			_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, By: "ann"})
+			_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Actor: "ann"})
 		}
 		if err != nil || len(open) != 1 {
 			t.Fatal(open, err)

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	batchFiles = 256      // open at once
-	narrowFrom = 16 << 20 // bytes; see Search.narrow
+	batchFiles      = 256      // open at once
+	ripgrepMinBytes = 16 << 20 // bytes; see Search.narrow
 )
 
 // batch searches files a few hundred at a time, in order. Every file is opened
@@ -37,7 +37,7 @@ func (b *batch) add(f file) error {
 	if err != nil {
 		return nil // it may be gone, or not ours to read
 	}
-	if !b.mayNarrow() {
+	if !b.canUseRipgrep() {
 		defer in.Close()
 		return b.search(f.abs, in)
 	}
@@ -54,7 +54,7 @@ func (b *batch) flush() error {
 	defer b.close()
 	keep := func(int) bool { return true }
 	if len(b.files) > 0 && b.bytes >= b.from { // without a file, ripgrep would look everywhere
-		if chosen, ok := b.narrow(); ok {
+		if chosen, ok := b.ripgrepFilter(); ok {
 			keep = func(i int) bool { return chosen[i] }
 		}
 	}

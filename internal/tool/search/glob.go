@@ -14,7 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/holdfast-dev/holdfast/internal/patterns"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -37,18 +37,18 @@ func (s *Search) newGlob() (tool.Tool, error) {
 		ReadOnly: true,
 	}, s.glob, func(_ *tool.Call, in globInput) ([]policy.Request, error) {
 		p, _, err := s.globStart(in)
-		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs, Named: p.Named}}, err
+		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs, NamedPath: p.Named}}, err
 	})
 }
 
 // globStart splits a pattern into the folder where it starts and the rest.
-func (s *Search) globStart(in globInput) (folder.Place, string, error) {
+func (s *Search) globStart(in globInput) (workdir.Path, string, error) {
 	base, pattern := doublestar.SplitPattern(in.Pattern)
 	if pattern == "" {
-		return folder.Place{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
+		return workdir.Path{}, "", fmt.Errorf("%q is not a usable pattern", in.Pattern)
 	}
 	if err := patterns.CheckGlob(pattern); err != nil {
-		return folder.Place{}, "", err
+		return workdir.Path{}, "", err
 	}
 	dir := cmp.Or(in.Path, ".")
 	if strings.HasPrefix(base, "~/") || filepath.IsAbs(base) {
@@ -110,7 +110,7 @@ func (s *Search) glob(ctx context.Context, _ *tool.Call, in globInput) (tool.Res
 }
 
 // folder finds a directory that the model named.
-func (s *Search) folder(dir string) (folder.Place, error) {
+func (s *Search) folder(dir string) (workdir.Path, error) {
 	p, err := s.folders.Locate(dir)
 	if err != nil {
 		return p, err
@@ -128,7 +128,7 @@ func (s *Search) folder(dir string) (folder.Place, error) {
 }
 
 // missing is what the model is told of a folder that is not there.
-func missing(p folder.Place) string { return "Directory not found: " + p.Abs }
+func missing(p workdir.Path) string { return "Directory not found: " + p.Abs }
 
 // shorten names a path as the model may use it: relative below the current
 // directory, else absolute.

@@ -13,7 +13,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/holdfast-dev/holdfast/internal/patterns"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -57,7 +57,7 @@ func (s *Search) newGrep() (tool.Tool, error) {
 			return nil, err
 		}
 		p, err := s.folders.Locate(cmp.Or(in.Path, "."))
-		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs, Named: p.Named}}, err
+		return []policy.Request{{Operation: policy.OpRead, Resource: p.Abs, NamedPath: p.Named}}, err
 	})
 }
 
@@ -117,7 +117,7 @@ func (s *Search) grep(ctx context.Context, _ *tool.Call, in grepInput) (tool.Res
 }
 
 // grepFile searches one file that the model named, hidden or not.
-func grepFile(p folder.Place, m *matcher, a *answer) error {
+func grepFile(p workdir.Path, m *matcher, a *answer) error {
 	in, info, err := p.Open()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func grepFile(p folder.Place, m *matcher, a *answer) error {
 }
 
 // grepFolder searches the files beneath a folder, in the order of their paths.
-func (s *Search) grepFolder(ctx context.Context, p folder.Place, in grepInput, m *matcher, a *answer) error {
+func (s *Search) grepFolder(ctx context.Context, p workdir.Path, in grepInput, m *matcher, a *answer) error {
 	b := &batch{ctx: ctx, matcher: m, answer: a, ripgrep: s.ripgrep, from: s.narrow}
 	defer b.close()
 	w := &walker{ctx: ctx, hide: s.hide, noLinks: true, base: p, visit: func(f file) error {

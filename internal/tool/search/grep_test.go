@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 )
 
@@ -20,7 +20,7 @@ func everyGrep(t *testing.T, test func(t *testing.T, opts *search.Options)) {
 			t.Fatal(err)
 		}
 		if search.Ripgrep(s) == "none" {
-			missing.Skip(t, "no rg on the PATH: apt-get install ripgrep makes this run")
+			testneed.Need(t, "no rg on the PATH: apt-get install ripgrep makes this run")
 		}
 		test(t, &search.Options{Ripgrep: search.Ripgrep(s)})
 	})

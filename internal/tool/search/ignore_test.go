@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
 )
 
@@ -51,7 +51,7 @@ func TestIgnore(t *testing.T) {
 func TestIgnoreAsGitDoes(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		missing.Skip(t, "no git: apt-get install git makes this run")
+		testneed.Need(t, "no git: apt-get install git makes this run")
 	}
 	for _, tt := range ignoreTable {
 		dir := t.TempDir()

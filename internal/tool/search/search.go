@@ -17,7 +17,7 @@ package search
 import (
 	"os/exec"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -35,7 +35,7 @@ type Options struct {
 // Search is the pair of search tools over one session's folders. It is safe for
 // concurrent use.
 type Search struct {
-	folders *folder.Folders
+	folders *workdir.Folders
 	hide    func(abs string) bool
 	ripgrep string // or "none"
 	narrow  int64  // bytes of a batch for which ripgrep is worth starting
@@ -43,11 +43,11 @@ type Search struct {
 }
 
 // New makes the tools over folders, which stay the caller's to close.
-func New(folders *folder.Folders, opts *Options) (*Search, error) {
+func New(folders *workdir.Folders, opts *Options) (*Search, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	s := &Search{folders: folders, hide: opts.Hide, ripgrep: opts.Ripgrep, narrow: narrowFrom}
+	s := &Search{folders: folders, hide: opts.Hide, ripgrep: opts.Ripgrep, narrow: ripgrepMinBytes}
 	if s.hide == nil {
 		s.hide = func(string) bool { return false }
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/search"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
@@ -23,7 +23,7 @@ import (
 type tree struct {
 	testing.TB
 	dir        string
-	folders    *folder.Folders
+	folders    *workdir.Folders
 	glob, grep tool.Tool
 }
 
@@ -53,7 +53,7 @@ func plant(t testing.TB, opts *search.Options, files ...string) *tree {
 
 func wire(t testing.TB, opts *search.Options, dir string) *tree {
 	t.Helper()
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func ExampleNew() {
 	}
 	defer os.RemoveAll(dir)
 	_ = os.WriteFile(dir+"/main.go", []byte("package main\n\nfunc main() {}\n"), 0o644)
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

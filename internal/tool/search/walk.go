@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
 // errStop ends a walk early, without an error.
@@ -45,7 +45,7 @@ type walker struct {
 	ctx     context.Context
 	hide    func(abs string) bool
 	visit   func(file) error
-	base    folder.Place // where it began
+	base    workdir.Path // where it began
 	noLinks bool         // leave out links to files, too
 	skipped int          // folders that could not be read
 }
@@ -137,7 +137,7 @@ func (w *walker) below(rel string) string {
 func leftOut(dir string) bool { return strings.HasPrefix(dir, ".") || dir == "node_modules" }
 
 // ignoreAbove reads the .gitignore files of the folders above a place.
-func ignoreAbove(p folder.Place) *ignore {
+func ignoreAbove(p workdir.Path) *ignore {
 	if p.Rel == "." {
 		return nil
 	}

@@ -25,15 +25,15 @@ type bashInput struct {
 	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run outside the sandbox. A person is asked each time. Only for a command that the sandbox has refused and that the task needs"`
 }
 
-const about = "Runs a shell command. The current directory is kept from call to call, variables are not. Standard input is empty, " +
+const description = "Runs a shell command. The current directory is kept from call to call, variables are not. Standard input is empty, " +
 	"long output is cut in the middle, and what still runs in the background when the command returns is stopped."
 
-const aboutSandbox = " It runs in a sandbox: lines that begin with \"sandbox:\" say what was refused and how a person can allow it."
+const sandboxDescription = " It runs in a sandbox: lines that begin with \"sandbox:\" say what was refused and how a person can allow it."
 
 func (s *Shell) newBash() (tool.Tool, error) {
-	spec := tool.Spec{Name: "Bash", Description: about}
+	spec := tool.Spec{Name: "Bash", Description: description}
 	if s.opts.Sandbox != nil {
-		spec.Description += aboutSandbox
+		spec.Description += sandboxDescription
 	}
 	t, err := tool.New(spec, s.run, func(_ *tool.Call, in bashInput) ([]policy.Request, error) {
 		if err := s.check(in); err != nil {
@@ -59,7 +59,7 @@ func (s *Shell) newBash() (tool.Tool, error) {
 		t, err = withoutFields(t, hidden...)
 	}
 	if err == nil && s.opts.Override {
-		t, err = override.Wrap(t)
+		t, err = override.AllowOverride(t)
 	}
 	return detaching{t}, err
 }
@@ -127,7 +127,7 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	}
 	cwd, err := s.startDir()
 	if err != nil {
-		return s.misplaced(err), nil
+		return s.missingDirResult(err), nil
 	}
 	script, err := s.variables()
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *Shell) run(ctx context.Context, call *tool.Call, in bashInput) (tool.Re
 	return r, nil
 }
 
-// misplaced is the result of a call whose current directory is gone.
-func (s *Shell) misplaced(err error) tool.Result {
+// missingDirResult is the result of a call whose current directory is gone.
+func (s *Shell) missingDirResult(err error) tool.Result {
 	r := tool.Failure(err.Error())
 	r.Cwd = s.folders.Cwd()
 	return r
@@ -161,22 +161,22 @@ func (s *Shell) misplaced(err error) tool.Result {
 // output takes what a call prints.
 func (s *Shell) output(call *tool.Call) *output {
 	out := &output{show: s.opts.MaxOutput, dir: s.opts.OutputDir, most: s.opts.MaxFile}
-	if s.opts.Keep != nil {
-		out.whole = func(text []byte) (*KeptOutput, error) { return s.opts.Keep(call, text) }
+	if s.opts.StoreOutput != nil {
+		out.whole = func(text []byte) (*StoredOutput, error) { return s.opts.StoreOutput(call, text) }
 	}
 	return out
 }
 
 // launch runs a command of a call, in the sandbox where there is one. What that refuses a person may
 // open, and the command then runs again. The caller closes the ending's output.
-func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside bool) (ending, error) {
+func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside bool) (exitState, error) {
 	c.env, c.grace = s.env, s.opts.Grace
 	if s.opts.Sandbox == nil || outside {
 		return s.runOnce(ctx, call, c)
 	}
 	c.box, c.env = s.opts.Sandbox, s.inside
 	var before []string
-	if box, err := c.box.With(s.opened()); err == nil {
+	if box, err := c.box.Widen(s.opened()); err == nil {
 		c.box = box
 	} else {
 		before = append(before, "[what was opened for the session stays closed: "+err.Error()+"]")
@@ -202,7 +202,7 @@ func (s *Shell) launch(ctx context.Context, call *tool.Call, c command, outside 
 }
 
 // runOnce runs a command of a call.
-func (s *Shell) runOnce(ctx context.Context, call *tool.Call, c command) (ending, error) {
+func (s *Shell) runOnce(ctx context.Context, call *tool.Call, c command) (exitState, error) {
 	if c.box != nil {
 		c.clock = newClock()
 		ctx = context.WithValue(ctx, runningKey{}, &running{call: call, line: c.shown(), clock: c.clock})
@@ -225,7 +225,7 @@ func (s *Shell) limit(in bashInput) time.Duration {
 	case in.Timeout > 0 && in.Background:
 		return time.Duration(min(in.Timeout, unlimited.Milliseconds())) * time.Millisecond
 	case in.Timeout > 0:
-		return time.Duration(min(in.Timeout, s.opts.Longest.Milliseconds())) * time.Millisecond
+		return time.Duration(min(in.Timeout, s.opts.MaxTimeout.Milliseconds())) * time.Millisecond
 	case in.Background:
 		return unlimited
 	}
@@ -234,15 +234,15 @@ func (s *Shell) limit(in bashInput) time.Duration {
 
 // progress is who is given the output of a call as it comes, or nil.
 func (s *Shell) progress(call *tool.Call) func([]byte) {
-	if s.opts.Progress == nil && call.Out == nil {
+	if s.opts.Progress == nil && call.Output == nil {
 		return nil
 	}
 	return func(b []byte) {
 		if s.opts.Progress != nil {
 			s.opts.Progress(call.ID, b)
 		}
-		if call.Out != nil {
-			_, _ = call.Out.Write(b) // whoever looks on may lose something
+		if call.Output != nil {
+			_, _ = call.Output.Write(b) // whoever looks on may lose something
 		}
 	}
 }
@@ -266,7 +266,7 @@ func (s *Shell) startDir() (string, error) {
 }
 
 // result words how a command ended.
-func (e ending) result(limit time.Duration, notes ...string) tool.Result {
+func (e exitState) result(limit time.Duration, notes ...string) tool.Result {
 	text := e.out.text()
 	r := tool.Result{ExitCode: &e.code, Notes: append(e.refused(), e.notes...)}
 	notes = append(notes, r.Notes...)
@@ -303,9 +303,9 @@ func (e ending) result(limit time.Duration, notes ...string) tool.Result {
 }
 
 // unstarted words why a command could not be started.
-func (e ending) unstarted(err error) tool.Result {
+func (e exitState) unstarted(err error) tool.Result {
 	if e.report == nil || e.report.CouldNotStart == "" {
-		return tool.Failure(fmt.Sprintf("the command could not be started: %v", bare(err)))
+		return tool.Failure(fmt.Sprintf("the command could not be started: %v", syscallNames(err)))
 	}
 	text := "the command could not be started: " + e.report.CouldNotStart
 	if e.report.Hint != "" {
@@ -316,8 +316,8 @@ func (e ending) unstarted(err error) tool.Result {
 	return r
 }
 
-// bare drops the names of system calls.
-func bare(err error) error {
+// syscallNames drops the names of system calls.
+func syscallNames(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}

@@ -15,25 +15,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-type bench struct {
+type shellEnv struct {
 	testing.TB
 	dir     string
-	folders *folder.Folders
+	folders *workdir.Folders
 	bash    tool.Tool
 	tools   []tool.Tool
 }
 
 // opener opens a bench, in a sandbox or without.
-type opener func(t testing.TB, opts *shell.Options) *bench
+type opener func(t testing.TB, opts *shell.Options) *shellEnv
 
 // everywhere runs a test twice: a command behaves the same whether a sandbox holds
 // it or not.
@@ -42,13 +42,13 @@ func everywhere(t *testing.T, test func(t *testing.T, open opener)) {
 	t.Run("confined", func(t *testing.T) { test(t, openConfined) })
 }
 
-func openConfined(t testing.TB, opts *shell.Options) *bench {
+func openConfined(t testing.TB, opts *shell.Options) *shellEnv {
 	t.Helper()
 	return openWith(t, opts, &sandbox.Settings{}, nil)
 }
 
 // openWith opens a bench in a sandbox with these settings.
-func openWith(t testing.TB, opts *shell.Options, s *sandbox.Settings, o *sandbox.OpenOptions) *bench {
+func openWith(t testing.TB, opts *shell.Options, s *sandbox.Settings, o *sandbox.OpenOptions) *shellEnv {
 	t.Helper()
 	checker, err := sandbox.NewChecker(s, &sandbox.Options{Trusted: true})
 	if err != nil {
@@ -65,7 +65,7 @@ func openWith(t testing.TB, opts *shell.Options, s *sandbox.Settings, o *sandbox
 	with.Folders = []string{realTemp(t)}
 	held.Sandbox, err = sandbox.Open([]*sandbox.Checker{checker}, &with)
 	if err != nil {
-		missing.Skip(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
+		testneed.Need(t, "the kernel sandbox cannot be opened here, holdfast doctor says why: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := held.Sandbox.Close(); err != nil {
@@ -84,14 +84,14 @@ func realTemp(t testing.TB) string {
 	return dir
 }
 
-func open(t testing.TB, opts *shell.Options) *bench {
+func open(t testing.TB, opts *shell.Options) *shellEnv {
 	t.Helper()
 	return openIn(t, realTemp(t), opts)
 }
 
-func openIn(t testing.TB, dir string, opts *shell.Options) *bench {
+func openIn(t testing.TB, dir string, opts *shell.Options) *shellEnv {
 	t.Helper()
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,10 +100,10 @@ func openIn(t testing.TB, dir string, opts *shell.Options) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{TB: t, dir: dir, folders: folders, bash: s.Tools()[0], tools: s.Tools()}
+	return &shellEnv{TB: t, dir: dir, folders: folders, bash: s.Tools()[0], tools: s.Tools()}
 }
 
-func (b *bench) run(ctx context.Context, command string, timeout int) (string, tool.Result) {
+func (b *shellEnv) run(ctx context.Context, command string, timeout int) (string, tool.Result) {
 	b.Helper()
 	in, _ := json.Marshal(map[string]any{"command": command, "timeout": timeout})
 	r, err := b.bash.Run(ctx, &tool.Call{ID: "c1", Tool: "Bash", Input: in})
@@ -390,7 +390,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,7 +19,7 @@ func TestBashThatGoesOnInTheBackground(t *testing.T) {
 			t.Errorf("it holds its turn up for %v", d)
 		}
 		var out bytes.Buffer
-		call.Out = &out
+		call.Output = &out
 		r, err := b.bash.Run(t.Context(), call)
 		if err != nil || r.IsError || textOf(r) != "begun\ndone\n" || out.String() != "begun\ndone\n" {
 			t.Errorf("%v: %q, and as it came %q", err, textOf(r), out.String())
@@ -31,7 +31,7 @@ func TestBashThatGoesOnInTheBackground(t *testing.T) {
 }
 
 func TestBashInTheBackgroundMayBeTimed(t *testing.T) {
-	b := open(t, &shell.Options{Background: true, Longest: time.Millisecond})
+	b := open(t, &shell.Options{Background: true, MaxTimeout: time.Millisecond})
 	r, err := b.bash.Run(t.Context(), &tool.Call{Input: json.RawMessage(`{"command":"sleep 60","run_in_background":true,"timeout":100}`)})
 	if err != nil || !r.IsError || !strings.Contains(textOf(r), "timed out after 100ms") {
 		t.Errorf("%v: %q", err, textOf(r))

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
@@ -27,8 +27,8 @@ type command struct {
 	clock              *clock           // of a confined command
 }
 
-// ending says how it ended.
-type ending struct {
+// exitState says how it ended.
+type exitState struct {
 	code      int            // 128 + signal for a signal
 	signal    syscall.Signal // that ended the shell, or 0
 	timedOut  bool
@@ -42,25 +42,25 @@ type ending struct {
 
 // run starts the command and copies its output until the shell itself is done.
 // It does not wait for others that hold the pipe.
-func (c command) run(ctx context.Context, out *output, progress func([]byte)) (ending, error) {
+func (c command) run(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
 	if err := ctx.Err(); err != nil {
-		return ending{}, err
+		return exitState{}, err
 	}
 	if c.box != nil {
 		return c.confined(ctx, out, progress)
 	}
 	pipe, sink, err := openPipe()
 	if err != nil {
-		return ending{}, err
+		return exitState{}, err
 	}
 	defer pipe.Close()
 	cmd := &exec.Cmd{
 		Path: c.program, Dir: c.dir, Env: c.environ(),
-		Stdout: sink, Stderr: sink, SysProcAttr: procgroup.Own(),
+		Stdout: sink, Stderr: sink, SysProcAttr: procgroup.NewGroup(),
 	}
 	where, line, err := c.follow()
 	if err != nil {
-		return ending{}, errors.Join(err, sink.Close())
+		return exitState{}, errors.Join(err, sink.Close())
 	}
 	defer where.close()
 	cmd.Args, cmd.ExtraFiles = c.arguments(line), where.files()
@@ -69,12 +69,12 @@ func (c command) run(ctx context.Context, out *output, progress func([]byte)) (e
 	sink.Close()
 	where.started()
 	if err != nil {
-		return ending{}, err
+		return exitState{}, err
 	}
 
 	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return procgroup.Signal(cmd.Process, s) }}
 	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
-	var end ending
+	var end exitState
 	end.leftovers = watch.copy(cmd, pipe, k, c.limit, func(b []byte) {
 		out.write(b)
 		if progress != nil {
@@ -99,13 +99,13 @@ func (c command) arguments(line string) []string {
 // shown is the command as a person reads it.
 func (c command) shown() string {
 	if c.args != nil {
-		return shellread.Join(c.args...)
+		return shellparse.Join(c.args...)
 	}
 	return c.line
 }
 
 // settleStatus fills in how the shell ended.
-func (e *ending) settleStatus(status syscall.WaitStatus, why int32) {
+func (e *exitState) settleStatus(status syscall.WaitStatus, why int32) {
 	e.timedOut, e.cancelled = why == byTimeout, why == byCancel
 	if e.timedOut || e.cancelled {
 		e.leftovers = false // expected
@@ -136,7 +136,7 @@ func (k *killer) stop(why int32) {
 	if !k.why.CompareAndSwap(0, why) || k.over.Load() {
 		return
 	}
-	for _, s := range polite {
+	for _, s := range termSignals {
 		_ = k.signal(s)
 	}
 	k.timer.Store(time.AfterFunc(k.grace, func() {
@@ -161,8 +161,8 @@ func (k *killer) end() {
 	}
 }
 
-// follower learns where a shell ends up.
-type follower struct {
+// dirFollower learns where a shell ends up.
+type dirFollower struct {
 	pipe, sink *os.File
 	number     int // of the descriptor inside
 }
@@ -173,8 +173,8 @@ const maxPath = 4096
 // follow makes the shell report its last directory, when the command may change
 // it, on a descriptor of its own by a trap at its end. Other commands run as
 // they are, so a shell can still become its last command without a fork.
-func (c command) follow() (*follower, string, error) {
-	if !canFollow || !mayMove(c.line) {
+func (c command) follow() (*dirFollower, string, error) {
+	if !canFollow || !mayChangeDir(c.line) {
 		return nil, c.first() + c.line, nil
 	}
 	pipe, sink, err := os.Pipe()
@@ -185,12 +185,12 @@ func (c command) follow() (*follower, string, error) {
 	if !strings.HasSuffix(c.program, "bash") {
 		number = 8
 	}
-	return &follower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.first(), c.line), nil
+	return &dirFollower{pipe, sink, number}, fmt.Sprintf("trap 'pwd -P >&%d' EXIT\n%s%s", number, c.first(), c.line), nil
 }
 
-// mayMove says whether a command line could change the directory. A line that
+// mayChangeDir says whether a command line could change the directory. A line that
 // hides it well is not followed; that harms nobody.
-func mayMove(line string) bool {
+func mayChangeDir(line string) bool {
 	for _, word := range []string{"cd", "pushd", "popd", "eval", "source", ". "} {
 		if strings.Contains(line, word) {
 			return true
@@ -199,13 +199,13 @@ func mayMove(line string) bool {
 	return false
 }
 
-func (f *follower) started() {
+func (f *dirFollower) started() {
 	if f != nil {
 		f.sink.Close()
 	}
 }
 
-func (f *follower) close() {
+func (f *dirFollower) close() {
 	if f != nil {
 		f.pipe.Close()
 		f.sink.Close()
@@ -213,7 +213,7 @@ func (f *follower) close() {
 }
 
 // read returns the last line reported, without waiting for one.
-func (f *follower) read() string {
+func (f *dirFollower) read() string {
 	if f == nil {
 		return ""
 	}

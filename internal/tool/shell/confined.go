@@ -27,10 +27,10 @@ func (s *sink) Write(b []byte) (int, error) {
 }
 
 // confined runs the command in the sandbox. Nothing that it starts outlives it.
-func (c command) confined(ctx context.Context, out *output, progress func([]byte)) (ending, error) {
+func (c command) confined(ctx context.Context, out *output, progress func([]byte)) (exitState, error) {
 	where, line, err := c.follow()
 	if err != nil {
-		return ending{}, err
+		return exitState{}, err
 	}
 	defer where.close()
 	both := &sink{out: out, progress: progress}
@@ -40,7 +40,7 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	cmd.Dir, cmd.Env = c.dir, c.environ()
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = both, both, where.files()
 	if err := cmd.Start(); err != nil {
-		return ending{report: cmd.Report()}, err
+		return exitState{report: cmd.Report()}, err
 	}
 	k := &killer{grace: c.grace, signal: func(s syscall.Signal) error { return cmd.Signal(s) }}
 	release := context.AfterFunc(ctx, func() { k.stop(byCancel) })
@@ -49,7 +49,7 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 	c.clock.stop()
 	release()
 	k.end()
-	end := ending{dir: where.read(), report: cmd.Report()}
+	end := exitState{dir: where.read(), report: cmd.Report()}
 	if err != nil && cmd.State() == nil {
 		return end, err
 	}
@@ -62,7 +62,7 @@ func (c command) confined(ctx context.Context, out *output, progress func([]byte
 
 // refused is what the sandbox had to do with how the command ended, for whoever
 // reads the result.
-func (e *ending) refused() []string {
+func (e *exitState) refused() []string {
 	if e.report == nil {
 		return nil
 	}
@@ -74,13 +74,13 @@ func (e *ending) refused() []string {
 
 // clock is the time that a command has. It stands still while a person is asked.
 type clock struct {
-	ask chan asking
+	ask chan questionFlag
 	end chan struct{}
 }
 
-type asking struct{ on bool }
+type questionFlag struct{ on bool }
 
-func newClock() *clock { return &clock{ask: make(chan asking), end: make(chan struct{})} }
+func newClock() *clock { return &clock{ask: make(chan questionFlag), end: make(chan struct{})} }
 
 func (c *clock) start(limit time.Duration, over func()) {
 	go func() {
@@ -120,7 +120,7 @@ func (c *clock) pause() (resume func()) {
 
 func (c *clock) tell(on bool) {
 	select {
-	case c.ask <- asking{on}:
+	case c.ask <- questionFlag{on}:
 	case <-c.end:
 	}
 }
@@ -135,7 +135,7 @@ func (c command) environ() []string {
 }
 
 // files are the descriptors from 3 on.
-func (f *follower) files() []*os.File {
+func (f *dirFollower) files() []*os.File {
 	if f == nil {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -59,7 +59,7 @@ func runs(t *testing.T, word string) (list []string) {
 // What was refused is told to the model and to the person.
 func TestConfinedTellsWhatWasRefused(t *testing.T) {
 	b := openConfined(t, nil)
-	outside, ok := missing.OutsideTmp()
+	outside, ok := testneed.OutsideTmp()
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")
 	}
@@ -105,16 +105,16 @@ func call(input string) *tool.Call {
 // person is asked.
 func TestOutsideTheSandbox(t *testing.T) {
 	const flag = "dangerouslyDisableSandbox"
-	outside, ok := missing.OutsideTmp()
+	outside, ok := testneed.OutsideTmp()
 	if !ok {
-		missing.Root(t, "writing a file that sandboxed commands cannot write")
+		testneed.Root(t, "writing a file that sandboxed commands cannot write")
 	}
 	target := filepath.Join(outside, "holdfast-"+rand.Text())
 	t.Cleanup(func() { os.Remove(target) })
 	in, _ := json.Marshal(map[string]any{"command": "echo x > " + target, flag: true})
 	for _, c := range []struct {
 		name    string
-		bench   *bench
+		bench   *shellEnv
 		offered bool
 		refused string // "": it is a request to run outside
 	}{

@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -20,16 +20,16 @@ import (
 // has the one about files.
 func TestToolsOfTheCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "tools"), map[string]func(*testing.T, corpus.Case){
-		"ak-tool-001": corpus.Plays(`{"given": {"state":"tool output larger than the inline limit, policy store-for-readback"}, "when": ["call","read back with offset/limit"], "expect": {"model sees":"artifact id and size","read":"bounded slices; limit 0 rejected; more than max rejected"}}`, tryReadback),
+		"ak-tool-001": corpus.Test(`{"given": {"state":"tool output larger than the inline limit, policy store-for-readback"}, "when": ["call","read back with offset/limit"], "expect": {"model sees":"artifact id and size","read":"bounded slices; limit 0 rejected; more than max rejected"}}`, tryReadback),
 		// The code is told, to the model and beside. It is no error of the tool here, where the
 		// case has one: a grep that finds nothing has done its work.
-		"ak-tool-006": corpus.Plays(`{"given": {"state":"shell command exits 3"}, "when": ["run"], "expect": {"output":{"exit_code":3,"success":false},"is_error":true}}`, func(t *testing.T, _ corpus.Case) {
+		"ak-tool-006": corpus.Test(`{"given": {"state":"shell command exits 3"}, "when": ["run"], "expect": {"output":{"exit_code":3,"success":false},"is_error":true}}`, func(t *testing.T, _ corpus.Case) {
 			got, r := open(t, nil).run(t.Context(), "exit 3", 0)
 			if r.ExitCode == nil || *r.ExitCode != 3 || !strings.Contains(got, "Exit code: 3") {
 				t.Errorf("%+v", r)
 			}
 		}),
-		"ak-tool-007": corpus.Plays(`{"given": {"state":"shell command forks a child that holds stdout, timeout 100 ms"}, "when": ["run"], "expect": {"returns within":"timeout + grace","all processes of the group":"gone","output":"capped"}}`, tryHolder),
+		"ak-tool-007": corpus.Test(`{"given": {"state":"shell command forks a child that holds stdout, timeout 100 ms"}, "when": ["run"], "expect": {"returns within":"timeout + grace","all processes of the group":"gone","output":"capped"}}`, tryHolder),
 	}, map[string]string{"ak-tool-005": "package files tries it"})
 }
 
@@ -44,7 +44,7 @@ func tryReadback(t *testing.T, _ corpus.Case) {
 		t.Fatalf("%q", got)
 	}
 	path := strings.TrimRight(found[2], " …]")
-	folders, err := folder.Open(out)
+	folders, err := workdir.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}

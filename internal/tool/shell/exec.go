@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/shellread"
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
 	"github.com/holdfast-dev/holdfast/internal/tool/override"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -22,13 +22,13 @@ type execInput struct {
 	Timeout int64    `json:"timeout,omitempty" jsonschema:"In milliseconds: 120000 if not given and at most 600000"`
 }
 
-const aboutExec = "Runs one program with arguments, without a shell: nothing is expanded, piped or redirected. " +
+const execDescription = "Runs one program with arguments, without a shell: nothing is expanded, piped or redirected. " +
 	"Standard input is empty and long output is cut in the middle."
 
 // newExec makes the tool whose calls are about the file of a program: the guard is asked
 // about fs.exec of that file, and judges what it is run with as it judges a command.
 func (s *Shell) newExec() (tool.Tool, error) {
-	t, err := tool.New(tool.Spec{Name: "Exec", Description: aboutExec}, s.exec, func(_ *tool.Call, in execInput) ([]policy.Request, error) {
+	t, err := tool.New(tool.Spec{Name: "Exec", Description: execDescription}, s.exec, func(_ *tool.Call, in execInput) ([]policy.Request, error) {
 		if in.Timeout < 0 {
 			return nil, errors.New("timeout must not be negative")
 		}
@@ -37,7 +37,7 @@ func (s *Shell) newExec() (tool.Tool, error) {
 		return []policy.Request{r}, err
 	})
 	if err == nil && s.opts.Override {
-		t, err = override.Wrap(t)
+		t, err = override.AllowOverride(t)
 	}
 	return t, err
 }
@@ -49,10 +49,10 @@ func ExecRequest(program string, args []string, cwd, path string) (policy.Reques
 	if err != nil {
 		return policy.Request{}, err
 	}
-	line := shellread.Join(append([]string{f.named}, args...)...)
-	r := policy.Request{Operation: policy.OpExec, Resource: f.real, Line: line, Shown: line, Cwd: cwd}
+	line := shellparse.Join(append([]string{f.named}, args...)...)
+	r := policy.Request{Operation: policy.OpExec, Resource: f.real, Line: line, Display: line, Cwd: cwd}
 	if f.named != f.real {
-		r.Named = f.named
+		r.NamedPath = f.named
 	}
 	return r, nil
 }
@@ -60,7 +60,7 @@ func ExecRequest(program string, args []string, cwd, path string) (policy.Reques
 func (s *Shell) exec(ctx context.Context, call *tool.Call, in execInput) (tool.Result, error) {
 	cwd, err := s.startDir()
 	if err != nil {
-		return s.misplaced(err), nil
+		return s.missingDirResult(err), nil
 	}
 	f, err := find(in.Program, in.Args, s.folders.Cwd(), s.path())
 	if err != nil {

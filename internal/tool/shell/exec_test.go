@@ -46,7 +46,7 @@ func TestExec(t *testing.T) {
 				if err != nil || len(list) != 1 || list[0].Operation != policy.OpExec || list[0].Tool != "Exec" || list[0].Cwd != b.dir {
 					t.Fatalf("%+v, %v", list, err)
 				}
-				if r := list[0]; c.resource != "" && (r.Resource != c.resource || r.Named != c.named || r.Line != c.line || r.Shown != c.line) {
+				if r := list[0]; c.resource != "" && (r.Resource != c.resource || r.NamedPath != c.named || r.Line != c.line || r.Display != c.line) {
 					t.Errorf("%+v", r)
 				}
 				r, err := exec.Run(t.Context(), call)

@@ -23,7 +23,7 @@ type output struct {
 	show  int    // bytes
 	dir   string // of the file, or "" for none
 	most  int64  // bytes of the file
-	whole func(text []byte) (*KeptOutput, error)
+	whole func(text []byte) (*StoredOutput, error)
 
 	head  []byte
 	tail  []byte // the last bytes after head; cut back now and then
@@ -35,8 +35,8 @@ type output struct {
 	err   error // of the file
 }
 
-// KeptOutput is a long output as it is kept in a file.
-type KeptOutput struct {
+// StoredOutput is a long output as it is kept in a file.
+type StoredOutput struct {
 	Name string // of the file
 	Text []byte // what a reader of it sees
 	File []byte // what lies on the disk: Text, unless that is sealed
@@ -108,7 +108,7 @@ func (o *output) close() {
 }
 
 // put puts the file in place, and says where.
-func (o *output) put() (path string, kept *KeptOutput, err error) {
+func (o *output) put() (path string, kept *StoredOutput, err error) {
 	if o.file == nil || o.err != nil {
 		return "", nil, errors.Join(o.err, errors.New("there is no file"))
 	}
@@ -120,7 +120,7 @@ func (o *output) put() (path string, kept *KeptOutput, err error) {
 		return "", nil, err
 	}
 	o.stream().XORKeyStream(text, text)
-	kept = &KeptOutput{Name: "output-" + rand.Text()[:16] + ".txt", Text: text, File: text}
+	kept = &StoredOutput{Name: "output-" + rand.Text()[:16] + ".txt", Text: text, File: text}
 	if o.whole != nil {
 		if kept, err = o.whole(text); err != nil {
 			return "", nil, err

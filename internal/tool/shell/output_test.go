@@ -59,7 +59,7 @@ func TestOutputWithoutAFile(t *testing.T) {
 
 func TestMayMove(t *testing.T) {
 	for line, want := range map[string]bool{"cd x": true, "a && pushd b": true, ". ./env": true, "source env": true, "ls -l": false, "go test ./...": false} {
-		if mayMove(line) != want {
+		if mayChangeDir(line) != want {
 			t.Errorf("%s: %v", line, !want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/tool/shell"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/sandbox"
@@ -18,9 +18,9 @@ import (
 )
 
 // refusedBench has a script that writes into a folder outside of the workspace, which it names.
-func refusedBench(t *testing.T, opts *shell.Options, s *sandbox.Settings) (b *bench, tree string) {
+func refusedBench(t *testing.T, opts *shell.Options, s *sandbox.Settings) (b *shellEnv, tree string) {
 	t.Helper()
-	outside, ok := missing.OutsideTmp()
+	outside, ok := testneed.OutsideTmp()
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")
 	}
@@ -41,7 +41,7 @@ func refusedBench(t *testing.T, opts *shell.Options, s *sandbox.Settings) (b *be
 	return b, tree
 }
 
-func timesRun(t *testing.T, b *bench) int {
+func timesRun(t *testing.T, b *shellEnv) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(b.dir, "runs"))
 	if err != nil {
@@ -106,7 +106,7 @@ func TestRefusedWriteIsAQuestion(t *testing.T) {
 // A kind of sockets is a question if the command has told of the error, and not if it only tried.
 func TestRefusedSocketsAreAQuestion(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		missing.Skip(t, "no python3 here: scripts/services env tools")
+		testneed.Need(t, "no python3 here: scripts/services env tools")
 	}
 	for line, want := range map[string]int{
 		`python3 -c 'import socket; socket.socket(socket.AF_UNIX); print("opened")'`: 1,
@@ -136,7 +136,7 @@ print("opened")'; exit 1`: 0,
 // What is open for the session is open from the start, and no longer once it is revoked.
 func TestOpenedForTheSession(t *testing.T) {
 	open := &sandbox.Settings{}
-	b, tree := refusedBench(t, &shell.Options{Opened: func() *sandbox.Settings { return open }}, &sandbox.Settings{})
+	b, tree := refusedBench(t, &shell.Options{SandboxGrants: func() *sandbox.Settings { return open }}, &sandbox.Settings{})
 	open = &sandbox.Settings{AdditionalWritePaths: []string{tree}}
 	if got, _ := b.run(t.Context(), "sh w.sh", 0); got != "written\n" {
 		t.Errorf("while it is open: %q", got)

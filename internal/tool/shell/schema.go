@@ -6,17 +6,17 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// narrowed is a tool that does not tell the model of some of its fields. A model that
+// trimmedTool is a tool that does not tell the model of some of its fields. A model that
 // gives one all the same is answered by the tool.
-type narrowed struct {
+type trimmedTool struct {
 	tool.Tool
 	spec tool.Spec
 }
 
-func (t *narrowed) Spec() tool.Spec { return t.spec }
+func (t *trimmedTool) Spec() tool.Spec { return t.spec }
 
 func withoutFields(t tool.Tool, fields ...string) (tool.Tool, error) {
-	n := &narrowed{Tool: t, spec: t.Spec()}
+	n := &trimmedTool{Tool: t, spec: t.Spec()}
 	var schema, properties map[string]json.RawMessage
 	if err := json.Unmarshal(n.spec.Input, &schema); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/environ"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/sandbox"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -45,14 +45,14 @@ type Options struct {
 	// per command, up to MaxFile bytes. Empty: what is not shown is dropped.
 	OutputDir string
 	MaxFile   int64 // bytes; 64 MiB
-	// Keep says how an output of a call is kept: under which name, masked, sealed. Nil: as it
+	// StoreOutput says how an output of a call is kept: under which name, masked, sealed. Nil: as it
 	// is. When it fails, nothing is kept.
-	Keep func(call *tool.Call, text []byte) (*KeptOutput, error)
+	StoreOutput func(call *tool.Call, text []byte) (*StoredOutput, error)
 
-	MaxOutput int           // bytes shown to the model; 30,000
-	Timeout   time.Duration // of a call that names none; 2 minutes
-	Longest   time.Duration // no call may take more; 10 minutes
-	Grace     time.Duration // between SIGTERM and SIGKILL; 2 seconds
+	MaxOutput  int           // bytes shown to the model; 30,000
+	Timeout    time.Duration // of a call that names none; 2 minutes
+	MaxTimeout time.Duration // no call may take more; 10 minutes
+	Grace      time.Duration // between SIGTERM and SIGKILL; 2 seconds
 
 	// Background lets calls say run_in_background: the agent has a background.
 	Background bool
@@ -69,9 +69,9 @@ type Options struct {
 	// about hosts is opened with [AskHost]. It stays the caller's to close.
 	Sandbox *sandbox.Sandbox
 
-	// Opened is what a person has opened in the sandbox for the session. It is called before each
+	// SandboxGrants is what a person has opened in the sandbox for the session. It is called before each
 	// command. Nil: nothing.
-	Opened func() *sandbox.Settings
+	SandboxGrants func() *sandbox.Settings
 
 	// EnvFile is a script that every command begins with, for the variables that it
 	// exports (CLAUDE_ENV_FILE of hooks). It is read anew for each command, here and
@@ -86,7 +86,7 @@ type Options struct {
 
 // Shell is the Bash tool of one session. It is safe for concurrent use.
 type Shell struct {
-	folders *folder.Folders
+	folders *workdir.Folders
 	opts    Options
 	program string
 	env     []string // of commands that nothing holds
@@ -97,7 +97,7 @@ type Shell struct {
 // New makes the tool. Commands start in the folders' current directory, and a cd
 // that stays inside the folders changes it. The folders stay the caller's to
 // close.
-func New(folders *folder.Folders, opts *Options) (*Shell, error) {
+func New(folders *workdir.Folders, opts *Options) (*Shell, error) {
 	s := &Shell{folders: folders, program: "/bin/sh"}
 	if opts != nil {
 		s.opts = *opts
@@ -112,8 +112,8 @@ func New(folders *folder.Folders, opts *Options) (*Shell, error) {
 	if o.MaxOutput <= 0 {
 		o.MaxOutput = 30_000
 	}
-	if o.Longest <= 0 {
-		o.Longest = 10 * time.Minute
+	if o.MaxTimeout <= 0 {
+		o.MaxTimeout = 10 * time.Minute
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 2 * time.Minute
@@ -124,7 +124,7 @@ func New(folders *folder.Folders, opts *Options) (*Shell, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	s.env = slices.Concat(environ.ForCommands(o.Environ), o.Env)
+	s.env = slices.Concat(environ.ForSandbox(o.Environ), o.Env)
 	if o.Sandbox != nil {
 		s.inside = slices.Concat(o.Sandbox.Environ(o.Environ), o.Env)
 	}

@@ -10,8 +10,8 @@ import (
 // canFollow: a command here gets no descriptors besides the usual three.
 const canFollow = false
 
-// polite is empty: there are no signals to ask with.
-var polite []syscall.Signal
+// termSignals is empty: there are no signals to ask with.
+var termSignals []syscall.Signal
 
 // readNow takes nothing: a pipe here cannot be asked without waiting.
 func readNow(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -26,13 +26,13 @@ func (s *Shell) variables() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", bare(err))
+		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", syscallNames(err))
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxVariables+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", bare(err))
+		return "", fmt.Errorf("the variables that hooks set cannot be read: %w", syscallNames(err))
 	case len(b) > maxVariables:
 		return "", fmt.Errorf("the script of variables that hooks set is larger than %d KiB", maxVariables>>10)
 	case bytes.IndexByte(b, 0) >= 0:

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 )
 
 // Set is what was found.
@@ -31,7 +31,7 @@ const file = "SKILL.md"
 
 // Discover reads skills. Of several with one name the last place's counts. A place that
 // is not there has none; what cannot be used is a problem and nothing else.
-func Discover(places []Place) *Set {
+func Discover(places []Location) *Set {
 	s := &Set{seen: map[string][]byte{}}
 	for _, p := range places {
 		s.place(p)
@@ -51,7 +51,7 @@ func Discover(places []Place) *Set {
 	return s
 }
 
-func (s *Set) place(p Place) {
+func (s *Set) place(p Location) {
 	dir, err := openPlace(p)
 	if err != nil {
 		if info, serr := os.Lstat(p.Dir); !absent(err) && (serr != nil || info.Mode() != os.ModeSocket) { // a sandbox holds the name free
@@ -97,20 +97,20 @@ func (s *Set) place(p Place) {
 	}
 }
 
-func (s *Set) problem(p Place, path string, err error) {
-	if e, ok := errors.AsType[*flaw](err); ok {
-		s.Problems = append(s.Problems, Problem{File: path, Line: e.line, Column: e.column, What: e.what, Hint: e.hint, Source: p.Source})
+func (s *Set) problem(p Location, path string, err error) {
+	if e, ok := errors.AsType[*problem](err); ok {
+		s.Problems = append(s.Problems, Problem{File: path, Line: e.line, Column: e.column, Detail: e.what, Hint: e.hint, Source: p.Source})
 		return
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	s.Problems = append(s.Problems, Problem{File: path, What: err.Error(), Source: p.Source})
+	s.Problems = append(s.Problems, Problem{File: path, Detail: err.Error(), Source: p.Source})
 }
 
 // Digest identifies what the skills and commands of a source say, names and all; "" when there
 // are none. Those that cannot be used count.
-func (s *Set) Digest(places []Place, of Source) string {
+func (s *Set) Digest(places []Location, of Source) string {
 	h := sha256.New()
 	n := 0
 	for _, p := range places {
@@ -145,8 +145,8 @@ func (s *Set) Find(name string) (*Skill, bool) {
 	return s.Skills[i], true
 }
 
-// ForPerson is the skill that a person means by /name: a name counts before an alias.
-func (s *Set) ForPerson(name string) (*Skill, bool) {
+// UserSkill is the skill that a person means by /name: a name counts before an alias.
+func (s *Set) UserSkill(name string) (*Skill, bool) {
 	if sk, ok := s.Find(name); ok {
 		return sk, true
 	}
@@ -157,8 +157,8 @@ func (s *Set) ForPerson(name string) (*Skill, bool) {
 	return s.Skills[i], true
 }
 
-// Without leaves out those that leave says.
-func (s *Set) Without(leave func(*Skill) bool) *Set {
+// Filter leaves out those that leave says.
+func (s *Set) Filter(leave func(*Skill) bool) *Set {
 	out := *s
 	out.Skills = slices.DeleteFunc(slices.Clone(s.Skills), leave)
 	return &out
@@ -170,7 +170,7 @@ type opened struct {
 	dir  string   // inside root, or absolute
 }
 
-func openPlace(p Place) (*opened, error) {
+func openPlace(p Location) (*opened, error) {
 	if p.Root == "" {
 		info, err := os.Stat(p.Dir)
 		if err == nil && !info.IsDir() {
@@ -265,7 +265,7 @@ func (f *opened) lstat(name string) (fs.FileInfo, error) {
 }
 
 // commandName is the name of the command of a file: its folders below the place, and its own.
-func (p Place) commandName(path string) string {
+func (p Location) commandName(path string) string {
 	rel, err := filepath.Rel(p.Dir, path)
 	if err != nil {
 		rel = filepath.Base(path)
@@ -284,7 +284,7 @@ func (f *opened) read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := folder.Regular(info); err != nil {
+	if err := workdir.Regular(info); err != nil {
 		return nil, err
 	}
 	r, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us

@@ -22,8 +22,8 @@ const (
 	Project Source = "project"
 )
 
-// Place is a folder in which skills, or commands, lie.
-type Place struct {
+// Location is a folder in which skills, or commands, lie.
+type Location struct {
 	Dir      string // absolute
 	Source   Source
 	Commands bool // it holds commands: NAME.md in place of NAME/SKILL.md
@@ -33,22 +33,22 @@ type Place struct {
 
 // Skill is a skill or a command.
 type Skill struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description,omitempty"`
-	When        string   `json:"when_to_use,omitempty"`
-	Hint        string   `json:"argument_hint,omitempty"` // what its arguments are, for people
-	Allow       []string `json:"allowed_tools,omitempty"` // rules of what may be called meanwhile without a question
-	Model       string   `json:"model,omitempty"`         // that it was written for
-	Notes       []string `json:"notes,omitempty"`         // what of its front matter has no effect
-	Aliases     []string `json:"aliases,omitempty"`       // for people
-	Source      Source   `json:"source"`
-	Command     bool     `json:"command,omitempty"`
-	File        string   `json:"file"`       // absolute
-	Dir         string   `json:"-"`          // its folder; "" of a command
-	Line        int      `json:"-"`          // of Allow, or 1
-	ForModel    bool     `json:"for_model"`  // the model may call it
-	ForPeople   bool     `json:"for_people"` // /name works
-	Shadowed    string   `json:"shadowed_by,omitempty"`
+	Name           string   `json:"name"`
+	Description    string   `json:"description,omitempty"`
+	WhenToUse      string   `json:"when_to_use,omitempty"`
+	Hint           string   `json:"argument_hint,omitempty"` // what its arguments are, for people
+	Allow          []string `json:"allowed_tools,omitempty"` // rules of what may be called meanwhile without a question
+	Model          string   `json:"model,omitempty"`         // that it was written for
+	Notes          []string `json:"notes,omitempty"`         // what of its front matter has no effect
+	Aliases        []string `json:"aliases,omitempty"`       // for people
+	Source         Source   `json:"source"`
+	Command        bool     `json:"command,omitempty"`
+	File           string   `json:"file"`       // absolute
+	Dir            string   `json:"-"`          // its folder; "" of a command
+	Line           int      `json:"-"`          // of Allow, or 1
+	ModelInvocable bool     `json:"for_model"`  // the model may call it
+	UserInvocable  bool     `json:"for_people"` // /name works
+	Shadowed       string   `json:"shadowed_by,omitempty"`
 
 	body string
 	raw  []byte
@@ -59,7 +59,7 @@ type Problem struct {
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty"` // from 1; 0: of the whole file
 	Column int    `json:"column,omitempty"`
-	What   string `json:"what"`
+	Detail string `json:"what"`
 	Hint   string `json:"hint,omitempty"`
 	Source Source `json:"source"`
 }

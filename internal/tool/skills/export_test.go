@@ -10,9 +10,9 @@ const MaxBody = maxBody
 // Parse reads a SKILL.md. The name must be that of its folder. The error is a [Problem]
 // when the file cannot be used.
 func Parse(path string, b []byte) (*Skill, error) {
-	sk, err := parse(Place{Dir: filepath.Dir(filepath.Dir(path)), Source: User}, path, b)
-	if e, ok := errors.AsType[*flaw](err); ok {
-		return nil, Problem{File: path, Line: e.line, Column: e.column, What: e.what, Hint: e.hint, Source: User}
+	sk, err := parse(Location{Dir: filepath.Dir(filepath.Dir(path)), Source: User}, path, b)
+	if e, ok := errors.AsType[*problem](err); ok {
+		return nil, Problem{File: path, Line: e.line, Column: e.column, Detail: e.what, Hint: e.hint, Source: User}
 	}
 	return sk, err
 }

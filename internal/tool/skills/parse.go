@@ -16,20 +16,20 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// flaw is what is wrong with a file, and where.
-type flaw struct {
+// problem is what is wrong with a file, and where.
+type problem struct {
 	line, column int
 	what, hint   string
 }
 
-func (f *flaw) Error() string { return f.what }
+func (f *problem) Error() string { return f.what }
 
 // Error says what is wrong, and where.
 func (p Problem) Error() string {
 	if p.Line == 0 {
-		return p.File + ": " + p.What
+		return p.File + ": " + p.Detail
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.What)
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Detail)
 }
 
 // parser reads one file. It keeps the first thing that is wrong.
@@ -43,14 +43,14 @@ func (p *parser) wrong(at int, hint, format string, args ...any) {
 	if p.err != nil {
 		return
 	}
-	f := &flaw{what: fmt.Sprintf(format, args...), hint: hint}
-	f.line, f.column = yamltree.Place(p.b, at)
+	f := &problem{what: fmt.Sprintf(format, args...), hint: hint}
+	f.line, f.column = yamltree.Position(p.b, at)
 	p.err = f
 }
 
-func parse(place Place, path string, b []byte) (*Skill, error) {
+func parse(place Location, path string, b []byte) (*Skill, error) {
 	p := &parser{b: b, sk: &Skill{
-		Source: place.Source, Command: place.Commands, File: path, Line: 1, ForModel: !place.Commands, ForPeople: true, raw: b,
+		Source: place.Source, Command: place.Commands, File: path, Line: 1, ModelInvocable: !place.Commands, UserInvocable: true, raw: b,
 	}}
 	folder := filepath.Base(filepath.Dir(path))
 	if place.Commands {
@@ -60,10 +60,10 @@ func parse(place Place, path string, b []byte) (*Skill, error) {
 	}
 	t, err := yamltree.Split(b)
 	if e, ok := errors.AsType[*yamltree.Error](err); ok {
-		p.wrong(e.Offset, e.Hint, "%s", e.What)
+		p.wrong(e.Offset, e.Hint, "%s", e.Detail)
 		return nil, p.err
 	}
-	if !t.Has && !place.Commands {
+	if !t.HasFrontMatter && !place.Commands {
 		p.wrong(0, "begin with ---, name: "+folder+", description: …, ---", "there is no front matter")
 	}
 	for i := range t.Front.Members {
@@ -78,7 +78,7 @@ func parse(place Place, path string, b []byte) (*Skill, error) {
 		p.wrong(t.BodyAt, "", "it says nothing: there is no text behind the front matter")
 	case len(p.sk.body) > maxBody:
 		p.wrong(t.BodyAt, "put what is not always needed into files beside it", "the text is larger than %d KiB", maxBody>>10)
-	case !p.sk.ForModel && !p.sk.ForPeople:
+	case !p.sk.ModelInvocable && !p.sk.UserInvocable:
 		p.wrong(t.Front.At, "take one of them out", "neither the model nor a person may use it: disable-model-invocation and user-invocable: false")
 	}
 	if p.err != nil {
@@ -123,8 +123,8 @@ var refused = map[string]string{
 	"hooks": "hooks stand in settings",
 }
 
-// unheeded are keys whose lack takes nothing away that guards anything.
-var unheeded = map[string]string{
+// ignoredKeys are keys whose lack takes nothing away that guards anything.
+var ignoredKeys = map[string]string{
 	"context": "a skill runs in the agent that calls it: have its text ask for a sub-agent",
 	"agent":   "a skill runs in the agent that calls it: have its text ask for a sub-agent",
 	"effort":  "use --effort",
@@ -147,12 +147,12 @@ func (p *parser) member(m *jsontree.Member) {
 	case "description":
 		sk.Description = p.line(m, maxDescription)
 	case "when_to_use", "when-to-use":
-		sk.When = p.line(m, maxDescription)
+		sk.WhenToUse = p.line(m, maxDescription)
 	case "argument-hint":
 		sk.Hint = p.hint(m)
 	case "allowed-tools":
 		sk.Allow = p.tools(m)
-		sk.Line, _ = yamltree.Place(p.b, m.At)
+		sk.Line, _ = yamltree.Position(p.b, m.At)
 	case "aliases":
 		for _, a := range p.words(m) {
 			if !usable(a, true) {
@@ -162,10 +162,10 @@ func (p *parser) member(m *jsontree.Member) {
 		}
 	case "disable-model-invocation":
 		if p.flag(m) {
-			sk.ForModel = false
+			sk.ModelInvocable = false
 		}
 	case "user-invocable":
-		sk.ForPeople = p.flag(m)
+		sk.UserInvocable = p.flag(m)
 	case "model":
 		if name := p.text(m); name != "inherit" {
 			sk.Model = name
@@ -180,7 +180,7 @@ func (p *parser) unknown(m *jsontree.Member) {
 		p.wrong(m.At, "take the line out", "%s: %s", m.Key, why)
 		return
 	}
-	if why, ok := unheeded[m.Key]; ok {
+	if why, ok := ignoredKeys[m.Key]; ok {
 		p.sk.Notes = append(p.sk.Notes, m.Key+" has no effect: "+why)
 		return
 	}

@@ -60,7 +60,7 @@ func TestDiscover(t *testing.T) {
 		"w/s/c/SKILL.md": skill("other", ""), "w/s/out/SKILL.md": "link:../../../user/a/SKILL.md", "w/s/away": "link:../../user/a",
 		"w/c/deploy.md": "Deploy $1 to $2.", "w/c/a.txt": "no command",
 	})
-	places := []skills.Place{
+	places := []skills.Location{
 		{Dir: dir + "/none", Source: skills.User},
 		{Dir: dir + "/user", Source: skills.User},
 		{Dir: dir + "/w/s", Source: skills.Project, Root: dir + "/w"},
@@ -80,7 +80,7 @@ func TestDiscover(t *testing.T) {
 	var problems []string
 	for _, p := range set.Problems {
 		rel, _ := filepath.Rel(dir, p.File)
-		problems = append(problems, fmt.Sprintf("%s:%d: %s", rel, p.Line, p.What))
+		problems = append(problems, fmt.Sprintf("%s:%d: %s", rel, p.Line, p.Detail))
 	}
 	want := []string{
 		"w/s/away/SKILL.md:0: path escapes from parent",
@@ -105,25 +105,25 @@ func TestDiscover(t *testing.T) {
 
 func TestCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "skills", "plugins"), map[string]func(*testing.T, corpus.Case){
-		"ak-tool-010": corpus.Plays(`{"given": {"state":"no skills"}, "when": ["list tools"], "expect": {"activate tool":"hidden"}}`, func(t *testing.T, _ corpus.Case) {
+		"ak-tool-010": corpus.Test(`{"given": {"state":"no skills"}, "when": ["list tools"], "expect": {"activate tool":"hidden"}}`, func(t *testing.T, _ corpus.Case) {
 			for _, text := range []string{"", skill("a", "disable-model-invocation: true\n")} {
 				dir := world(t, map[string]string{"a/SKILL.md": text})
-				s, err := skills.New(skills.Discover([]skills.Place{{Dir: dir}}), nil)
+				s, err := skills.New(skills.Discover([]skills.Location{{Dir: dir}}), nil)
 				if err != nil || len(s.Tools()) != 0 {
 					t.Errorf("%v, %v", s.Tools(), err)
 				}
 			}
 		}),
-		"ak-tool-011": corpus.Plays(`{"given": {"state":"invalid SKILL.md next to a valid one"}, "when": ["discover"], "expect": {"valid":"found","invalid":"skipped (report it)"}}`, func(t *testing.T, _ corpus.Case) {
+		"ak-tool-011": corpus.Test(`{"given": {"state":"invalid SKILL.md next to a valid one"}, "when": ["discover"], "expect": {"valid":"found","invalid":"skipped (report it)"}}`, func(t *testing.T, _ corpus.Case) {
 			dir := world(t, map[string]string{"good/SKILL.md": skill("good", ""), "bad/SKILL.md": "---\nname: bad\n---\nx"})
-			set := skills.Discover([]skills.Place{{Dir: dir}})
+			set := skills.Discover([]skills.Location{{Dir: dir}})
 			if got := names(set.Skills); !slices.Equal(got, []string{"good"}) || len(set.Problems) != 1 || set.Problems[0].File != dir+"/bad/SKILL.md" {
 				t.Errorf("%q, %+v", got, set.Problems)
 			}
 		}),
-		"ak-tool-013": corpus.Plays(`{"given": {"state":"plugin with a skill symlink escaping its root"}, "when": ["load"], "expect": {"skill":"skipped"}}`, func(t *testing.T, _ corpus.Case) {
+		"ak-tool-013": corpus.Test(`{"given": {"state":"plugin with a skill symlink escaping its root"}, "when": ["load"], "expect": {"skill":"skipped"}}`, func(t *testing.T, _ corpus.Case) {
 			dir := world(t, map[string]string{"out/evil/SKILL.md": skill("evil", ""), "p/skills/evil": "link:../../out/evil", "p/skills/ok/SKILL.md": skill("ok", "")})
-			set := skills.Discover([]skills.Place{{Dir: dir + "/p/skills", Root: dir + "/p"}})
+			set := skills.Discover([]skills.Location{{Dir: dir + "/p/skills", Root: dir + "/p"}})
 			if got := names(set.Skills); !slices.Equal(got, []string{"ok"}) || len(set.Problems) != 1 {
 				t.Errorf("%q, %+v", got, set.Problems)
 			}
@@ -189,7 +189,7 @@ func TestFolders(t *testing.T) {
 		"c/a/b/c/d/e/far.md": "Far.",
 	})
 	for _, root := range []string{"", dir} {
-		places := []skills.Place{{Dir: dir + "/c", Root: root, Commands: true, Source: skills.Project}}
+		places := []skills.Location{{Dir: dir + "/c", Root: root, Commands: true, Source: skills.Project}}
 		set := skills.Discover(places)
 		if got := names(set.Skills); !slices.Equal(got, []string{"front:component", "front:deep:x", "plain"}) || len(set.Problems) != 0 {
 			t.Errorf("%q %+v", got, set.Problems)
@@ -236,7 +236,7 @@ func text(r tool.Result) string { return transcript.Item{Parts: r.Content}.Text(
 // transcript may have lost it.
 func TestASkillIsGivenOnceInATurn(t *testing.T) {
 	dir := world(t, map[string]string{"a/SKILL.md": skill("a", ""), "b/SKILL.md": skill("b", "")})
-	s, err := skills.New(skills.Discover([]skills.Place{{Dir: dir}}), nil)
+	s, err := skills.New(skills.Discover([]skills.Location{{Dir: dir}}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestTheTool(t *testing.T) {
 	}
 	dir := world(t, files)
 	var entered []string
-	s, err := skills.New(skills.Discover([]skills.Place{{Dir: dir}}), &skills.Options{Enter: func(_ context.Context, c *tool.Call, sk *skills.Skill) error {
+	s, err := skills.New(skills.Discover([]skills.Location{{Dir: dir}}), &skills.Options{Enter: func(_ context.Context, c *tool.Call, sk *skills.Skill) error {
 		entered = append(entered, c.ID+" "+sk.Name)
 		if sk.Name == "s5" {
 			return fmt.Errorf("no")
@@ -316,7 +316,7 @@ func TestTheTool(t *testing.T) {
 	if want := []string{"1 s0", "1 s5", "1 s0", "1 s1", "1 s2", "1 s3", "1 s4"}; !slices.Equal(entered, want) {
 		t.Errorf("%q", entered)
 	}
-	bare, err := skills.New(skills.Discover([]skills.Place{{Dir: dir}}), nil)
+	bare, err := skills.New(skills.Discover([]skills.Location{{Dir: dir}}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestTheDescriptionIsBounded(t *testing.T) {
 		name := fmt.Sprintf("skill-%d", i)
 		files[name+"/SKILL.md"] = "---\nname: " + name + "\ndescription: " + strings.Repeat("äx ", 300) + "\n---\nx"
 	}
-	s, err := skills.New(skills.Discover([]skills.Place{{Dir: world(t, files)}}), nil)
+	s, err := skills.New(skills.Discover([]skills.Location{{Dir: world(t, files)}}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestExpand(t *testing.T) {
 		"s/auto/SKILL.md":   skill("auto", "user-invocable: false\n"), "s/bad/SKILL.md": "---\nname: bad\n---\n",
 		"c/Deploy_it.md": "---\nallowed-tools: Bash(make:*)\n---\nDeploy $1 to $2 and not $3: $ARGUMENTS.",
 	})
-	set := skills.Discover([]skills.Place{{Dir: dir + "/s"}, {Dir: dir + "/c", Commands: true}})
+	set := skills.Discover([]skills.Location{{Dir: dir + "/s"}, {Dir: dir + "/c", Commands: true}})
 	for prompt, want := range map[string]string{
 		"/commit fix it":    "With fix it in " + dir + "/s/commit, first fix, $1.",
 		"/ci":               "With  in",
@@ -372,7 +372,7 @@ func TestExpand(t *testing.T) {
 	}
 	sk, _ := set.Find("Deploy_it")
 	l := sk.Limit()
-	if l == nil || l.Name != "skill Deploy_it" || !slices.Equal(l.Allow, []string{"Bash(make:*)"}) || l.Only != nil || l.Origin.File != dir+"/c/Deploy_it.md" || l.Origin.Line != 2 {
+	if l == nil || l.Name != "skill Deploy_it" || !slices.Equal(l.Allow, []string{"Bash(make:*)"}) || l.Rules != nil || l.Origin.File != dir+"/c/Deploy_it.md" || l.Origin.Line != 2 {
 		t.Errorf("%+v", l)
 	}
 	if sk, _ := set.Find("commit"); sk.Limit() != nil || sk.Reads() != "Read(/"+dir+"/s/commit/**)" {
@@ -408,7 +408,7 @@ func ExampleNew() {
 	if err := os.WriteFile(filepath.Join(dir, "greet", "SKILL.md"), []byte(body), 0o600); err != nil {
 		panic(err)
 	}
-	set := skills.Discover([]skills.Place{{Dir: dir, Source: skills.User}})
+	set := skills.Discover([]skills.Location{{Dir: dir, Source: skills.User}})
 	s, err := skills.New(set, nil)
 	if err != nil {
 		panic(err)

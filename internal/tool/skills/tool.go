@@ -88,8 +88,8 @@ func (s *Skills) Forget() {
 	clear(s.given)
 }
 
-// again reports whether the turn has called the skill so before.
-func (s *Skills) again(call *tool.Call, sk *Skill, args string) bool {
+// calledThisTurn reports whether the turn has called the skill so before.
+func (s *Skills) calledThisTurn(call *tool.Call, sk *Skill, args string) bool {
 	key := call.Session + "\x00" + sk.Name + "\x00" + args
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *Skills) again(call *tool.Call, sk *Skill, args string) bool {
 func (s *Skills) offered() []*Skill {
 	var list []*Skill
 	for _, sk := range s.set.Skills {
-		if sk.ForModel {
+		if sk.ModelInvocable {
 			list = append(list, sk)
 		}
 	}
@@ -119,8 +119,8 @@ func describe(list []*Skill) string {
 	var b strings.Builder
 	for _, sk := range list {
 		text := sk.Description
-		if sk.When != "" {
-			text += " Use it when: " + sk.When
+		if sk.WhenToUse != "" {
+			text += " Use it when: " + sk.WhenToUse
 		}
 		if over := len(text) > each; over && size+total(list) > maxListed {
 			text = strings.ToValidUTF8(text[:each], "") + "…"
@@ -132,14 +132,14 @@ func describe(list []*Skill) string {
 
 func total(list []*Skill) (n int) {
 	for _, sk := range list {
-		n += len(sk.Description) + len(sk.When) + len(" Use it when: ")
+		n += len(sk.Description) + len(sk.WhenToUse) + len(" Use it when: ")
 	}
 	return n
 }
 
 func (s *Skills) find(name string) (*Skill, error) {
 	sk, ok := s.set.Find(strings.TrimPrefix(name, "/"))
-	if ok && sk.ForModel {
+	if ok && sk.ModelInvocable {
 		return sk, nil
 	}
 	var names []string
@@ -174,7 +174,7 @@ func (s *Skills) run(ctx context.Context, call *tool.Call, in input) (tool.Resul
 	if err := s.enter(ctx, call, sk); err != nil {
 		return tool.Failure("the skill " + sk.Name + " cannot be used: " + err.Error()), nil //nolint:nilerr // the model is told
 	}
-	if s.again(call, sk, in.Args) {
+	if s.calledThisTurn(call, sk, in.Args) {
 		return tool.Text("Skill already read."), nil
 	}
 	return tool.Text(sk.Text(in.Args)), nil
@@ -312,9 +312,9 @@ func (s *Set) Expand(prompt string) (*Skill, string, error) {
 	if !ok {
 		return nil, "", nil
 	}
-	sk, ok := s.ForPerson(name)
+	sk, ok := s.UserSkill(name)
 	switch {
-	case ok && !sk.ForPeople:
+	case ok && !sk.UserInvocable:
 		return nil, "", fmt.Errorf("the skill %s is for the model: its user-invocable is false", name)
 	case ok:
 		return sk, sk.Text(args), nil

@@ -50,8 +50,8 @@ type Task struct {
 
 // Change is the payload of a task.changed record: the task as it is from there on.
 type Change struct {
-	Task Task   `json:"task"`
-	By   string `json:"by,omitempty"` // the agent; "" is the main one
+	Task  Task   `json:"task"`
+	Agent string `json:"by,omitempty"` // the agent; "" is the main one
 }
 
 // The contracts of this package's errors.
@@ -59,7 +59,7 @@ var (
 	ErrNoTask  = errors.New("no such task")
 	ErrInvalid = errors.New("not a task")
 	ErrBlocked = errors.New("the task is blocked")
-	ErrTaken   = errors.New("somebody else does it")
+	ErrOwned   = errors.New("somebody else does it")
 )
 
 // Error refuses a change of the list. Its text is for models and people.
@@ -89,15 +89,15 @@ type Options struct {
 	// done: an error keeps it from happening. by is the agent; "" is the main one. They
 	// may be called more than once for one change, when somebody else was faster.
 	Created, Completed func(ctx context.Context, t Task, by string) error
-	// Where finds the session, when the list is used first, in place of what [Open] was given.
-	Where func(ctx context.Context) (*session.Sessions, string, error)
+	// FindSession finds the session, when the list is used first, in place of what [Open] was given.
+	FindSession func(ctx context.Context) (*session.Sessions, string, error)
 	// Changed is called when a change of the list is on record.
 	Changed func(ctx context.Context)
 }
 
-// Board is the list of one session. It is safe for concurrent use, and other programs
+// List is the list of one session. It is safe for concurrent use, and other programs
 // may change the same list.
-type Board struct {
+type List struct {
 	sessions *session.Sessions
 	id       string
 	o        Options
@@ -108,8 +108,8 @@ type Board struct {
 }
 
 // Open returns the list of a session. It does no I/O.
-func Open(s *session.Sessions, id string, o *Options) *Board {
-	b := &Board{sessions: s, id: id}
+func Open(s *session.Sessions, id string, o *Options) *List {
+	b := &List{sessions: s, id: id}
 	if o != nil {
 		b.o = *o
 	}
@@ -117,7 +117,7 @@ func Open(s *session.Sessions, id string, o *Options) *Board {
 }
 
 // List returns the tasks in the order in which they were made, without deleted ones.
-func (b *Board) List(ctx context.Context) ([]Task, error) {
+func (b *List) List(ctx context.Context) ([]Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := b.read(ctx); err != nil {
@@ -133,7 +133,7 @@ func (b *Board) List(ctx context.Context) ([]Task, error) {
 }
 
 // Get returns a task, or [ErrNoTask].
-func (b *Board) Get(ctx context.Context, id string) (Task, error) {
+func (b *List) Get(ctx context.Context, id string) (Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := b.read(ctx); err != nil {
@@ -147,7 +147,7 @@ func (b *Board) Get(ctx context.Context, id string) (Task, error) {
 }
 
 // Create adds tasks, whose ids and status it fills in, all or none.
-func (b *Board) Create(ctx context.Context, by string, list ...Task) ([]Task, error) {
+func (b *List) Create(ctx context.Context, by string, list ...Task) ([]Task, error) {
 	return b.change(ctx, by, func(now []Task) ([]Task, error) {
 		var made []Task
 		for _, t := range list {
@@ -169,7 +169,7 @@ func (b *Board) Create(ctx context.Context, by string, list ...Task) ([]Task, er
 
 // Update changes a task as change wants it, which is called anew when somebody else was
 // faster.
-func (b *Board) Update(ctx context.Context, by, id string, change func(*Task) error) (Task, error) {
+func (b *List) Update(ctx context.Context, by, id string, change func(*Task) error) (Task, error) {
 	list, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
 		t, err := find(now, id)
 		if err != nil {
@@ -190,7 +190,7 @@ func (b *Board) Update(ctx context.Context, by, id string, change func(*Task) er
 
 // change records what next makes of the list: tasks that are new, or as they are from
 // now on.
-func (b *Board) change(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
+func (b *List) change(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
 	list, err := b.write(ctx, by, next)
 	if err == nil && len(list) > 0 && b.o.Changed != nil {
 		b.o.Changed(ctx)
@@ -198,7 +198,7 @@ func (b *Board) change(ctx context.Context, by string, next func(now []Task) ([]
 	return list, err
 }
 
-func (b *Board) write(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
+func (b *List) write(ctx context.Context, by string, next func(now []Task) ([]Task, error)) ([]Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var asked []Task // what hooks have let pass: their records may be why it is tried again
@@ -222,7 +222,7 @@ func (b *Board) write(ctx context.Context, by string, next func(now []Task) ([]T
 		}
 		drafts := []session.Draft{}
 		for _, t := range changed {
-			d, err := session.NewDraft(record.KindTaskChanged, Change{Task: t, By: by})
+			d, err := session.NewDraft(record.KindTaskChanged, Change{Task: t, Agent: by})
 			if err != nil {
 				return nil, err
 			}
@@ -243,10 +243,10 @@ func (b *Board) write(ctx context.Context, by string, next func(now []Task) ([]T
 }
 
 // read takes in what was recorded since, and returns the log's head.
-func (b *Board) read(ctx context.Context) (int64, error) {
-	if b.sessions == nil && b.o.Where != nil {
+func (b *List) read(ctx context.Context) (int64, error) {
+	if b.sessions == nil && b.o.FindSession != nil {
 		var err error
-		if b.sessions, b.id, err = b.o.Where(ctx); err != nil {
+		if b.sessions, b.id, err = b.o.FindSession(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -299,8 +299,8 @@ func find(list []Task, id string) (Task, error) {
 	return list[i], nil
 }
 
-// Waits lists the ids of what a task of a list still waits for.
-func Waits(list []Task, t Task) []string {
+// IsBlocked lists the ids of what a task of a list still waits for.
+func IsBlocked(list []Task, t Task) []string {
 	var open []string
 	for _, id := range t.BlockedBy {
 		if other, err := find(list, id); err == nil && other.Status != Completed {
@@ -322,7 +322,7 @@ const (
 )
 
 // check refuses changes that would leave a list that makes no sense.
-func (b *Board) check(changed []Task) error {
+func (b *List) check(changed []Task) error {
 	next := slices.Clone(b.list)
 	for _, t := range changed {
 		next = put(next, t)
@@ -340,7 +340,7 @@ func (b *Board) check(changed []Task) error {
 }
 
 // ask asks the hooks about tasks that come, and such as count as done.
-func (b *Board) ask(ctx context.Context, by string, changed []Task) error {
+func (b *List) ask(ctx context.Context, by string, changed []Task) error {
 	for _, t := range changed {
 		before, err := find(b.list, t.ID)
 		isNew := err != nil
@@ -382,7 +382,7 @@ func (t *Task) check(all []Task, moved bool) error {
 			}
 			return bad("it waits for task %s, which is not there", id)
 		}
-		if reaches(all, other, t.ID, map[string]bool{}) {
+		if dependsOn(all, other, t.ID, map[string]bool{}) {
 			return bad("it and task %s would wait for each other", id)
 		}
 		if moved && other.Status != Completed && (t.Status == InProgress || t.Status == Completed) {
@@ -392,8 +392,8 @@ func (t *Task) check(all []Task, moved bool) error {
 	return nil
 }
 
-// reaches reports whether a task waits for the one with this id, by way of others.
-func reaches(all []Task, from Task, id string, seen map[string]bool) bool {
+// dependsOn reports whether a task waits for the one with this id, by way of others.
+func dependsOn(all []Task, from Task, id string, seen map[string]bool) bool {
 	if from.ID == id {
 		return true
 	}
@@ -402,7 +402,7 @@ func reaches(all []Task, from Task, id string, seen map[string]bool) bool {
 	}
 	seen[from.ID] = true
 	for _, next := range from.BlockedBy {
-		if t, err := find(all, next); err == nil && reaches(all, t, id, seen) {
+		if t, err := find(all, next); err == nil && dependsOn(all, t, id, seen) {
 			return true
 		}
 	}

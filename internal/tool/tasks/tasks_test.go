@@ -31,7 +31,7 @@ func newSession(t testing.TB) *session.Sessions {
 }
 
 // run calls a tool of a board.
-func run(t testing.TB, b *tasks.Board, name, input string) (string, bool) {
+func run(t testing.TB, b *tasks.List, name, input string) (string, bool) {
 	t.Helper()
 	list, err := b.Tools("")
 	if err != nil {

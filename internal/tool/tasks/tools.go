@@ -49,8 +49,8 @@ type todo struct {
 
 // Tools are TaskCreate, TaskGet, TaskList and TaskUpdate, for the agent that is called
 // so; "" is the main one.
-func (b *Board) Tools(by string) ([]tool.Tool, error) {
-	m := maker{}
+func (b *List) Tools(by string) ([]tool.Tool, error) {
+	m := toolMaker{}
 	add(&m, tool.Spec{Name: "TaskCreate", Description: "Adds a task to the list of what is to be done. Use it for work of three steps or more."},
 		func(ctx context.Context, in createInput) (string, error) {
 			list, err := b.Create(ctx, by, Task{Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Owner: in.Owner, BlockedBy: in.BlockedBy})
@@ -80,8 +80,8 @@ func (b *Board) Tools(by string) ([]tool.Tool, error) {
 
 // TodoTool is TodoWrite: a list that is replaced as a whole, for agents without tasks
 // that depend on each other.
-func (b *Board) TodoTool(by string) (tool.Tool, error) {
-	m := maker{}
+func (b *List) TodoTool(by string) (tool.Tool, error) {
+	m := toolMaker{}
 	add(&m, tool.Spec{Name: "TodoWrite", Description: "Replaces the list of what is to be done. Keep it up to date: one thing in_progress at a time, completed at once when it is done."},
 		func(ctx context.Context, in todoInput) (string, error) { return b.replace(ctx, by, in.Todos) })
 	if m.err != nil {
@@ -90,15 +90,15 @@ func (b *Board) TodoTool(by string) (tool.Tool, error) {
 	return m.tools[0], nil
 }
 
-// maker collects tools that only change the list.
-type maker struct {
+// toolMaker collects tools that only change the list.
+type toolMaker struct {
 	tools []tool.Tool
 	err   error
 }
 
 // add makes a tool that answers with a text. None of them asks anybody: they touch
 // nothing but the session itself.
-func add[In any](m *maker, spec tool.Spec, run func(context.Context, In) (string, error)) {
+func add[In any](m *toolMaker, spec tool.Spec, run func(context.Context, In) (string, error)) {
 	t, err := tool.New(spec, func(ctx context.Context, _ *tool.Call, in In) (tool.Result, error) {
 		text, err := run(ctx, in)
 		if _, ours := errors.AsType[*Error](err); ours {
@@ -111,7 +111,7 @@ func add[In any](m *maker, spec tool.Spec, run func(context.Context, In) (string
 	m.tools, m.err = append(m.tools, t), errors.Join(m.err, err)
 }
 
-func (b *Board) update(ctx context.Context, by string, in updateInput) (string, error) {
+func (b *List) update(ctx context.Context, by string, in updateInput) (string, error) {
 	list, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
 		t, err := find(now, in.ID)
 		if err != nil {
@@ -168,13 +168,13 @@ func (t *Task) claimed(before *Task, by string) error {
 		return nil
 	}
 	if before.Status == InProgress && before.Owner != "" && before.Owner != by {
-		return &Error{Task: t.ID, Err: ErrTaken, Detail: before.Owner}
+		return &Error{Task: t.ID, Err: ErrOwned, Detail: before.Owner}
 	}
 	if t.Status == InProgress && t.Owner == "" {
 		t.Owner = by
 	}
 	if t.Status == InProgress && before.Status != InProgress && t.Owner != by {
-		return &Error{Task: t.ID, Err: ErrTaken, Detail: "it is " + t.Owner + "'s"}
+		return &Error{Task: t.ID, Err: ErrOwned, Detail: "it is " + t.Owner + "'s"}
 	}
 	if before.Status == Completed && t.Status != Completed {
 		return &Error{Task: t.ID, Err: ErrInvalid, Detail: "it is completed: only the main agent takes that back"}
@@ -191,7 +191,7 @@ func (t *Task) wait(id string) {
 
 // replace makes the list of todos what it is to be: those of the same words stay the
 // same task.
-func (b *Board) replace(ctx context.Context, by string, todos []todo) (string, error) {
+func (b *List) replace(ctx context.Context, by string, todos []todo) (string, error) {
 	_, err := b.change(ctx, by, func(now []Task) ([]Task, error) {
 		var changed []Task
 		kept := map[string]bool{}

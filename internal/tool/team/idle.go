@@ -20,7 +20,7 @@ const maxWords = 4000
 
 // idle is called when a teammate has nothing to do: what it says is what the teammate
 // does next.
-func (t *Team) idle(ctx context.Context, m *mate, last *event.Result) (next string) {
+func (t *Team) idle(ctx context.Context, m *teammate, last *event.Result) (next string) {
 	if told, err := t.readyFor(ctx, m); told || err != nil {
 		return "" // it has something to do, or cannot be told
 	}
@@ -31,7 +31,7 @@ func (t *Team) idle(ctx context.Context, m *mate, last *event.Result) (next stri
 	}
 	turn, why, text := ended(ctx, m, last)
 	if turn != "" {
-		t.tellLead(ctx, "idle-"+m.Session()+"-"+turn, fmt.Sprintf("The teammate %s has nothing to do (%s). It said last:\n%s", m.name, why, words(text)))
+		t.notifyLead(ctx, "idle-"+m.Session()+"-"+turn, fmt.Sprintf("The teammate %s has nothing to do (%s). It said last:\n%s", m.name, why, words(text)))
 	}
 	t.mu.Lock()
 	leaves := m.ending
@@ -44,20 +44,20 @@ func (t *Team) idle(ctx context.Context, m *mate, last *event.Result) (next stri
 }
 
 // askHooks fires TeammateIdle: a hook that blocks has the teammate go on.
-func (t *Team) askHooks(ctx context.Context, m *mate) (next string) {
+func (t *Team) askHooks(ctx context.Context, m *teammate) (next string) {
 	out, err := m.Agent().Fire(ctx, hook.Input{Event: hook.TeammateIdle, Task: hook.Task{Teammate: m.name, Team: m.team}})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil || out.Block == nil || m.kept >= maxKept {
-		m.kept = 0
+	if err != nil || out.Block == nil || m.keptWorking >= maxKeepWorking {
+		m.keptWorking = 0
 		return ""
 	}
-	m.kept++
-	return "TeammateIdle hook: " + cmp.Or(out.Block.What, "go on")
+	m.keptWorking++
+	return "TeammateIdle hook: " + cmp.Or(out.Block.Text, "go on")
 }
 
 // ended is the teammate's last turn: its id, why it ended and what was said last.
-func ended(ctx context.Context, m *mate, last *event.Result) (turn, why, text string) {
+func ended(ctx context.Context, m *teammate, last *event.Result) (turn, why, text string) {
 	for _, e := range slices.Backward(m.Agent().Snapshot().Items) {
 		if text = e.Text(); e.Role() == transcript.RoleAssistant && text != "" {
 			break
@@ -97,10 +97,10 @@ func words(text string) string {
 }
 
 // retire has it on record that a teammate has left.
-func (t *Team) retire(ctx context.Context, m *mate) {
+func (t *Team) retire(ctx context.Context, m *teammate) {
 	t.forget(m)
 	if s := m.Agent().Sessions(); s != nil {
 		_ = s.Tag(ctx, m.Session(), m.tag(retired)) // else it is there again after a restart
 	}
-	t.tellLead(ctx, "left-"+m.Session(), "The teammate "+m.name+" has left the team.")
+	t.notifyLead(ctx, "left-"+m.Session(), "The teammate "+m.name+" has left the team.")
 }

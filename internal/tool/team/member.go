@@ -12,8 +12,8 @@ import (
 // leadName is what the agent that leads a team is called in it.
 const leadName = "team-lead"
 
-// everybody is to whom a message goes that is for all the others.
-const everybody = "*"
+// broadcastName is to whom a message goes that is for all the others.
+const broadcastName = "*"
 
 // actorPrefix is what the tags of the sessions of teammates begin with.
 const actorPrefix = "teammate:"

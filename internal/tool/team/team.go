@@ -18,9 +18,9 @@ import (
 
 // Options adjust [New].
 type Options struct {
-	// Board is the list of tasks that the team shares, asked for when it is needed; nil:
+	// Tasks is the list of tasks that the team shares, asked for when it is needed; nil:
 	// nobody is told that a task is free to begin.
-	Board func() *tasks.Board
+	Tasks func() *tasks.List
 	// Max is how many teammates there may be; default 16.
 	Max int
 }
@@ -33,24 +33,24 @@ type Team struct {
 	subs    *agent.Subagents // once there is a teammate
 	name    string           // "" while there is no team
 	about   string
-	members map[string]*mate         // by name
+	members map[string]*teammate     // by name
 	joining map[string]chan struct{} // who is about to be a member; closed when that is settled
 }
 
-// mate is a teammate.
-type mate struct {
+// teammate is a teammate.
+type teammate struct {
 	*agent.Teammate
 	member
-	ending bool // it leaves when it has nothing to do
-	kept   int  // how often in a row hooks have kept it at work
+	ending      bool // it leaves when it has nothing to do
+	keptWorking int  // how often in a row hooks have kept it at work
 }
 
-// maxKept is how often in a row hooks may keep a teammate at work.
-const maxKept = 8
+// maxKeepWorking is how often in a row hooks may keep a teammate at work.
+const maxKeepWorking = 8
 
 // New returns a team without anybody.
 func New(o *Options) *Team {
-	t := &Team{members: map[string]*mate{}, joining: map[string]chan struct{}{}}
+	t := &Team{members: map[string]*teammate{}, joining: map[string]chan struct{}{}}
 	if o != nil {
 		t.o = *o
 	}
@@ -67,8 +67,8 @@ func (t *Team) Name() string {
 	return t.name
 }
 
-// Of is who works in a session: "team-lead", the name of a teammate, or "".
-func (t *Team) Of(sessionID string) string {
+// MemberOf is who works in a session: "team-lead", the name of a teammate, or "".
+func (t *Team) MemberOf(sessionID string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.subs == nil {
@@ -92,15 +92,15 @@ func (t *Team) lead() *agent.Agent {
 	return t.subs.Agent()
 }
 
-// roster lists the teammates by name.
-func (t *Team) roster() []*mate {
+// memberList lists the teammates by name.
+func (t *Team) memberList() []*teammate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var list []*mate
+	var list []*teammate
 	for _, m := range t.members {
 		list = append(list, m)
 	}
-	slices.SortFunc(list, func(a, b *mate) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(list, func(a, b *teammate) int { return strings.Compare(a.name, b.name) })
 	return list
 }
 
@@ -115,13 +115,13 @@ func (t *Team) Join(ctx context.Context, s *agent.Subagents, c *tool.Call, o age
 	if err := t.admit(s, &who); err != nil {
 		return tool.Failure(err.Error()), nil
 	}
-	defer t.settled(who.name)
+	defer t.joinDone(who.name)
 	text := "Message from " + leadName + ":\n" + prompt
 	if about := t.purpose(); about != "" {
 		text = "What the team is for: " + about + "\n\n" + text
 	}
-	m, err := t.hire(ctx, s, agent.TeammateOptions{Title: o.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
-		_, err := m.TellOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
+	m, err := t.startTeammate(ctx, s, agent.TeammateOptions{Title: o.Title, Use: c.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
+		_, err := m.QueueNotificationOnce(ctx, "task-of-"+m.Session(), transcript.Text{Text: text}) // the first that it hears
 		return err
 	}}, who, o.Kind)
 	if err != nil {
@@ -171,8 +171,8 @@ func (t *Team) admit(s *agent.Subagents, who *member) error {
 	return nil
 }
 
-// settled says that somebody is a member now, or will not be.
-func (t *Team) settled(name string) {
+// joinDone says that somebody is a member now, or will not be.
+func (t *Team) joinDone(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	close(t.joining[name])
@@ -200,8 +200,8 @@ func (t *Team) settle(ctx context.Context) error {
 	}
 }
 
-// hire starts a teammate.
-func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.TeammateOptions, who member, kind agent.Definition) (*mate, error) {
+// startTeammate starts a teammate.
+func (t *Team) startTeammate(ctx context.Context, s *agent.Subagents, h agent.TeammateOptions, who member, kind agent.Definition) (*teammate, error) {
 	if h.Session == "" {
 		kind = who.briefed(kind)
 	}
@@ -209,15 +209,15 @@ func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.TeammateOpt
 	if err != nil {
 		return nil, err
 	}
-	m := &mate{member: who}
+	m := &teammate{member: who}
 	h.Name, h.Kind, h.Mode, h.Tag = who.name, kind, who.mode, who.tag(actorPrefix)
 	h.Tools = []tool.Tool{send}
-	h.Idle = func(ctx context.Context, _ *agent.Teammate, last *event.Result) string {
+	h.OnIdle = func(ctx context.Context, _ *agent.Teammate, last *event.Result) string {
 		return t.idle(ctx, m, last)
 	}
-	h.Broken = func(_ *agent.Teammate, err error) {
+	h.OnError = func(_ *agent.Teammate, err error) {
 		t.forget(m)
-		t.tellLead(context.Background(), "broken-"+m.Session(), fmt.Sprintf("The teammate %s has stopped: %v", who.name, err))
+		t.notifyLead(context.Background(), "broken-"+m.Session(), fmt.Sprintf("The teammate %s has stopped: %v", who.name, err))
 	}
 	before := h.Before
 	h.Before = func(ctx context.Context, a *agent.Teammate) error {
@@ -237,7 +237,7 @@ func (t *Team) hire(ctx context.Context, s *agent.Subagents, h agent.TeammateOpt
 	return m, nil
 }
 
-func (t *Team) forget(m *mate) {
+func (t *Team) forget(m *teammate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.members[m.name] == m {
@@ -252,7 +252,7 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 	if lead == nil || lead.Sessions() == nil {
 		return nil
 	}
-	begun, err := lead.Sessions().Begun(ctx, lead.SessionID())
+	begun, err := lead.Sessions().Children(ctx, lead.SessionID())
 	if err != nil {
 		return []string{"the teammates of this session are not there: " + err.Error()}
 	}
@@ -266,7 +266,7 @@ func (t *Team) Resume(ctx context.Context, s *agent.Subagents) []string {
 		return nil
 	}
 	var notices []string
-	if err := t.doubts(ctx, lead, names); err != nil {
+	if err := t.unknownCalls(ctx, lead, names); err != nil {
 		notices = append(notices, "it is not known what became of messages: "+err.Error())
 	}
 	for _, at := range begun {
@@ -291,14 +291,14 @@ func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, 
 	if err != nil {
 		return err
 	}
-	m, err := t.hire(ctx, s, agent.TeammateOptions{Title: at.Title, Session: at.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
-		return t.doubts(ctx, m.Agent(), names)
+	m, err := t.startTeammate(ctx, s, agent.TeammateOptions{Title: at.Title, Session: at.ID, Before: func(ctx context.Context, m *agent.Teammate) error {
+		return t.unknownCalls(ctx, m.Agent(), names)
 	}}, who, kind)
 	if err != nil {
 		return err
 	}
 	if snap := m.Agent().Snapshot(); len(snap.Items) == 0 && len(snap.Pending) == 0 {
-		t.tellLead(ctx, "untold-"+m.Session(), fmt.Sprintf("The teammate %s was started and has not been told its task: tell it with SendMessage.", who.name))
+		t.notifyLead(ctx, "untold-"+m.Session(), fmt.Sprintf("The teammate %s was started and has not been told its task: tell it with SendMessage.", who.name))
 	}
 	return nil
 }
@@ -307,7 +307,7 @@ func (t *Team) resume(ctx context.Context, s *agent.Subagents, at session.Meta, 
 // called when the list of tasks has changed.
 func (t *Team) Ready(ctx context.Context) error {
 	var err error
-	for _, m := range t.roster() {
+	for _, m := range t.memberList() {
 		_, one := t.readyFor(ctx, m)
 		err = errors.Join(err, one)
 	}
@@ -315,11 +315,11 @@ func (t *Team) Ready(ctx context.Context) error {
 }
 
 // readyFor tells a teammate of its tasks that are free to begin.
-func (t *Team) readyFor(ctx context.Context, m *mate) (told bool, err error) {
-	if t.o.Board == nil {
+func (t *Team) readyFor(ctx context.Context, m *teammate) (told bool, err error) {
+	if t.o.Tasks == nil {
 		return false, nil
 	}
-	board := t.o.Board()
+	board := t.o.Tasks()
 	if board == nil {
 		return false, nil
 	}
@@ -328,14 +328,14 @@ func (t *Team) readyFor(ctx context.Context, m *mate) (told bool, err error) {
 		return false, err
 	}
 	for _, task := range list {
-		if task.Owner != m.name || task.Status != tasks.Pending || len(tasks.Waits(list, task)) > 0 {
+		if task.Owner != m.name || task.Status != tasks.Pending || len(tasks.IsBlocked(list, task)) > 0 {
 			continue
 		}
 		text := fmt.Sprintf("Task %s is yours, and free to begin: %s", task.ID, task.Subject)
 		if task.Description != "" {
 			text += "\n" + task.Description
 		}
-		one, err := m.TellOnce(ctx, "task-"+task.ID+"-is-free", transcript.Text{Text: text})
+		one, err := m.QueueNotificationOnce(ctx, "task-"+task.ID+"-is-free", transcript.Text{Text: text})
 		if err != nil && !errors.Is(err, agent.ErrClosed) {
 			return told, err
 		}
@@ -344,14 +344,14 @@ func (t *Team) readyFor(ctx context.Context, m *mate) (told bool, err error) {
 	return told, nil
 }
 
-// tellLead tells the lead something once. While the lead ends nobody hears it: then it is
+// notifyLead tells the lead something once. While the lead ends nobody hears it: then it is
 // told when the session is gone on with.
-func (t *Team) tellLead(ctx context.Context, id, text string) {
+func (t *Team) notifyLead(ctx context.Context, id, text string) {
 	t.mu.Lock()
 	subs := t.subs
 	t.mu.Unlock()
 	if subs == nil || subs.Agent() == nil {
 		return
 	}
-	_, _ = subs.Agent().TellOnce(ctx, id, transcript.Text{Text: text})
+	_, _ = subs.Agent().QueueNotificationOnce(ctx, id, transcript.Text{Text: text})
 }

@@ -22,14 +22,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// crew is a lead with a team, all of whom play.
-type crew struct {
+// teamEnv is a lead with a team, all of whom play.
+type teamEnv struct {
 	t        testing.TB
 	sessions *session.Sessions
 	team     *team.Team
 	subs     *agent.Subagents
 	lead     *agent.Agent
-	board    *tasks.Board
+	board    *tasks.List
 	notices  []string
 }
 
@@ -44,10 +44,10 @@ func actor(t testing.TB, play string) model.Model {
 
 // newCrew makes a lead that goes on with a session, or begins one when id is "". kinds are
 // plays by kind of teammate.
-func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[string]string, hooks *hook.Registry) *crew {
+func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[string]string, hooks *hook.Registry) *teamEnv {
 	t.Helper()
-	c := &crew{t: t, sessions: s}
-	c.team = team.New(&team.Options{Max: 3, Board: func() *tasks.Board { return c.board }})
+	c := &teamEnv{t: t, sessions: s}
+	c.team = team.New(&team.Options{Max: 3, Tasks: func() *tasks.List { return c.board }})
 	var definitions []agent.Definition
 	for _, k := range slices.Sorted(maps.Keys(kinds)) {
 		definitions = append(definitions, agent.Definition{Name: k, Description: "does " + k, Prompt: "you are " + k, Model: k})
@@ -84,7 +84,7 @@ func newCrew(t testing.TB, s *session.Sessions, id, play string, kinds map[strin
 }
 
 // work runs the lead until nobody has anything to do.
-func (c *crew) work(input string) {
+func (c *teamEnv) work(input string) {
 	c.t.Helper()
 	var parts []transcript.Part
 	if input != "" {
@@ -129,7 +129,7 @@ func said(t testing.TB, s *session.Sessions, id string) string {
 }
 
 // member is the session of a teammate.
-func (c *crew) member(name string) session.Meta {
+func (c *teamEnv) member(name string) session.Meta {
 	c.t.Helper()
 	page, err := c.sessions.List(c.t.Context(), session.Query{Owner: c.lead.SessionID()})
 	if err != nil {
@@ -165,7 +165,7 @@ steps:
   - {when: {any: true}, text: noted}
 `
 
-var gardeners = map[string]string{
+var scriptedTeam = map[string]string{
 	"digger": `
 steps:
   - {when: {told: dig the bed}, tool_uses: [{tool: SendMessage, input: {to: bob, message: the bed is dug}}]}
@@ -181,7 +181,7 @@ steps:
 
 func TestATeamTalks(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	c := newCrew(t, s, "", begin, gardeners, nil)
+	c := newCrew(t, s, "", begin, scriptedTeam, nil)
 	c.work("grow beans")
 	ann, bob := said(t, s, c.member("ann").ID), said(t, s, c.member("bob").ID)
 	has(t, ann, "What the team is for: beans |  | Message from team-lead: | dig the bed", "It is sent to bob.", "assistant: dug")
@@ -195,7 +195,7 @@ func TestATeamTalks(t *testing.T) {
 
 func TestATeamIsThereAgainAfterARestart(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	c := newCrew(t, s, "lead", begin, gardeners, nil)
+	c := newCrew(t, s, "lead", begin, scriptedTeam, nil)
 	c.work("grow beans")
 	before := said(t, s, "lead")
 	if err := c.lead.Close(); err != nil {
@@ -208,7 +208,7 @@ func TestATeamIsThereAgainAfterARestart(t *testing.T) {
 steps:
   - {when: {user: once more}, tool_uses: [{tool: SendMessage, input: {to: "*", message: "all well?"}}]}
   - {when: {any: true}, text: good}
-`, gardeners, nil)
+`, scriptedTeam, nil)
 	again.work("once more")
 	if slices.Sort(again.notices); len(again.notices) != 2 || !strings.Contains(again.notices[0], "the teammate ann goes on in session") {
 		t.Errorf("%q", again.notices)
@@ -223,7 +223,7 @@ steps:
 
 func TestTheEndOfATeam(t *testing.T) {
 	s := session.New(memory.New(), nil)
-	c := newCrew(t, s, "", begin, gardeners, nil)
+	c := newCrew(t, s, "", begin, scriptedTeam, nil)
 	c.work("grow beans")
 	call := func(session, name, input string) string {
 		t.Helper()
@@ -270,7 +270,7 @@ func TestTheEndOfATeam(t *testing.T) {
 	if got := call(lead, "TeamDelete", `{}`); !strings.Contains(got, "The team garden has ended. It was: bob (session "+bob) {
 		t.Error(got)
 	}
-	if held, err := s.Held(t.Context(), bob); err != nil || held != nil {
+	if held, err := s.Lease(t.Context(), bob); err != nil || held != nil {
 		t.Errorf("bob's session is held: %+v %v", held, err)
 	}
 	if got := call(lead, "TeamCreate", `{"team_name":"other"}`); !strings.Contains(got, "The team other is there") {
@@ -351,7 +351,7 @@ func TestAHookKeepsATeammateAtWork(t *testing.T) {
 	hooks := hook.New(nil)
 	var mu sync.Mutex
 	var heard []string
-	err := hooks.On(hook.TeammateIdle, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
+	err := hooks.HandleFunc(hook.TeammateIdle, "", func(_ context.Context, in hook.Input) (*hook.Output, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		heard = append(heard, in.Task.Team+" "+in.Task.Teammate)

@@ -33,7 +33,7 @@ func (t *Team) Tools() ([]tool.Tool, error) {
 		func(_ context.Context, c *tool.Call, in createInput) (tool.Result, error) {
 			return t.create(c, in), nil
 		},
-		harmless[createInput]("TeamCreate"))
+		escapeText[createInput]("TeamCreate"))
 	if err != nil {
 		return nil, err
 	}
@@ -44,18 +44,18 @@ func (t *Team) Tools() ([]tool.Tool, error) {
 	end, err := tool.New(
 		tool.Spec{Name: "TeamDelete", Description: "Ends the team: the teammates leave, their sessions stay. Not while one of them works."},
 		func(ctx context.Context, c *tool.Call, _ deleteInput) (tool.Result, error) { return t.end(ctx, c), nil },
-		harmless[deleteInput]("TeamDelete"))
+		escapeText[deleteInput]("TeamDelete"))
 	return []tool.Tool{create, send, end}, err
 }
 
 func (t *Team) sendTool() (tool.Tool, error) {
 	return tool.New(
 		tool.Spec{Name: "SendMessage", Description: "Sends a message to a teammate, to team-lead, or with * to everybody else in the team. It is kept until it is read."},
-		t.send, harmless[sendInput]("SendMessage"))
+		t.send, escapeText[sendInput]("SendMessage"))
 }
 
-// harmless are the requests of tools that touch nothing but sessions of the run.
-func harmless[In any](name string) func(*tool.Call, In) ([]policy.Request, error) {
+// escapeText are the requests of tools that touch nothing but sessions of the run.
+func escapeText[In any](name string) func(*tool.Call, In) ([]policy.Request, error) {
 	return func(*tool.Call, In) ([]policy.Request, error) {
 		return []policy.Request{{Resource: name, ReadOnly: true}}, nil
 	}
@@ -63,7 +63,7 @@ func harmless[In any](name string) func(*tool.Call, In) ([]policy.Request, error
 
 // create begins a team.
 func (t *Team) create(c *tool.Call, in createInput) tool.Result {
-	if who := t.Of(c.Session); who != "" && who != leadName {
+	if who := t.MemberOf(c.Session); who != "" && who != leadName {
 		return tool.Failure("only " + leadName + " can begin a team")
 	}
 	if err := checkName(in.Name); err != nil {
@@ -80,7 +80,7 @@ func (t *Team) create(c *tool.Call, in createInput) tool.Result {
 
 // end ends the team.
 func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
-	if who := t.Of(c.Session); who != "" && who != leadName {
+	if who := t.MemberOf(c.Session); who != "" && who != leadName {
 		return tool.Failure("only " + leadName + " can end the team")
 	}
 	name := t.Name()
@@ -88,7 +88,7 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 		return tool.Failure("there is no team")
 	}
 	var busy, left []string
-	for _, m := range t.roster() {
+	for _, m := range t.memberList() {
 		if m.Working() {
 			busy = append(busy, m.name)
 		}
@@ -96,7 +96,7 @@ func (t *Team) end(ctx context.Context, c *tool.Call) tool.Result {
 	if len(busy) > 0 {
 		return tool.Failure(strings.Join(busy, ", ") + " still works. You are told when that has ended; a message with type shutdown_request asks to leave then.")
 	}
-	for _, m := range t.roster() {
+	for _, m := range t.memberList() {
 		if err := m.Dismiss(ctx); err != nil {
 			return tool.Failure(fmt.Sprintf("%s: %v", m.name, err))
 		}
@@ -128,7 +128,7 @@ type protocol struct {
 
 // send sends a message.
 func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Result, error) {
-	from := t.Of(c.Session)
+	from := t.MemberOf(c.Session)
 	if from == "" {
 		return tool.Failure("you are in no team: Agent with a name begins one"), nil
 	}
@@ -147,9 +147,9 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 	id := messageID(c.Session, c.ID)
 	var got []string
 	for _, r := range to {
-		tell := t.lead().TellOnce
+		tell := t.lead().QueueNotificationOnce
 		if r != nil {
-			tell = r.TellOnce
+			tell = r.QueueNotificationOnce
 		}
 		if _, err := tell(ctx, id, parts); err != nil {
 			return tool.Failure(fmt.Sprintf("%s could not be told: %v. Told were: %s.", named(r), err, strings.Join(append(got, "nobody else"), ", "))), nil
@@ -159,7 +159,7 @@ func (t *Team) send(ctx context.Context, c *tool.Call, in sendInput) (tool.Resul
 	return tool.Text("It is sent to " + strings.Join(got, ", ") + "."), nil
 }
 
-func named(m *mate) string {
+func named(m *teammate) string {
 	if m == nil {
 		return leadName
 	}
@@ -167,22 +167,22 @@ func named(m *mate) string {
 }
 
 // recipients are to whom a message goes; nil is the lead.
-func (t *Team) recipients(from, to string) ([]*mate, error) {
-	var list []*mate
+func (t *Team) recipients(from, to string) ([]*teammate, error) {
+	var list []*teammate
 	names := []string{leadName}
-	if from != leadName && (to == leadName || to == everybody) {
+	if from != leadName && (to == leadName || to == broadcastName) {
 		list = append(list, nil)
 	}
-	for _, m := range t.roster() {
+	for _, m := range t.memberList() {
 		names = append(names, m.name)
-		if m.name != from && (m.name == to || to == everybody) {
+		if m.name != from && (m.name == to || to == broadcastName) {
 			list = append(list, m)
 		}
 	}
 	switch {
 	case to == from:
 		return nil, errors.New("a message to yourself")
-	case len(list) == 0 && to == everybody:
+	case len(list) == 0 && to == broadcastName:
 		return nil, errors.New("there is nobody else in the team")
 	case len(list) == 0:
 		return nil, fmt.Errorf("there is no %q in the team: there are %s", to, strings.Join(names, ", "))
@@ -191,7 +191,7 @@ func (t *Team) recipients(from, to string) ([]*mate, error) {
 }
 
 // word is the text of a message, and what it does besides.
-func (t *Team) word(from string, to []*mate, in sendInput) (string, error) {
+func (t *Team) word(from string, to []*teammate, in sendInput) (string, error) {
 	if s, ok := in.Message.(string); ok {
 		if strings.TrimSpace(s) == "" {
 			return "", errors.New("the message is empty")

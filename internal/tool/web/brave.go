@@ -40,8 +40,8 @@ func NewBrave(key, base string) (*Brave, error) {
 	return &Brave{base: u, key: key}, nil
 }
 
-// At is the address of the service.
-func (b *Brave) At() *url.URL { return b.base }
+// Endpoint is the address of the service.
+func (b *Brave) Endpoint() *url.URL { return b.base }
 
 // String does not tell the key.
 func (b *Brave) String() string { return "Brave Search at " + b.base.String() }
@@ -53,7 +53,7 @@ func (b *Brave) GoString() string { return b.String() }
 const maxAnswer = 2 << 20
 
 // Search asks the service.
-func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Found, error) {
+func (b *Brave) Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Result, error) {
 	text := q.Text + sites(q)
 	if len(text) > maxQuery { // the service takes no more; results are picked anyway
 		text = q.Text
@@ -113,7 +113,7 @@ func refusal(resp *http.Response) error {
 	return fmt.Errorf("the engine answers HTTP %d", resp.StatusCode)
 }
 
-func readBrave(body []byte) ([]Found, error) {
+func readBrave(body []byte) ([]Result, error) {
 	var in struct {
 		Web struct {
 			Results []struct {
@@ -128,10 +128,10 @@ func readBrave(body []byte) ([]Found, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, errors.New("the engine's answer is no JSON that can be read")
 	}
-	var list []Found
+	var list []Result
 	for _, r := range in.Web.Results {
 		text := plain(strings.Join(append([]string{r.Description}, r.Extra...), " … "))
-		list = append(list, Found{Title: plain(r.Title), URL: r.URL, Text: text, Age: r.Age})
+		list = append(list, Result{Title: plain(r.Title), URL: r.URL, Text: text, Age: r.Age})
 	}
 	return list, nil
 }

@@ -51,11 +51,11 @@ func (w *Web) mayFetch(_ *tool.Call, in fetchInput) ([]policy.Request, error) {
 	if len(in.Prompt) > maxPrompt {
 		return nil, fmt.Errorf("prompt: at most %d bytes", maxPrompt)
 	}
-	return []policy.Request{{Operation: policy.OpConnect, Resource: hostPort(u), Shown: u.String(), ReadOnly: true}}, nil
+	return []policy.Request{{Operation: policy.OpConnect, Resource: hostPort(u), Display: u.String(), ReadOnly: true}}, nil
 }
 
-// Connects is what WebFetch connects to for a URL, host:port, as it puts it before the guard.
-func Connects(text string) (string, error) {
+// TargetOf is what WebFetch connects to for a URL, host:port, as it puts it before the guard.
+func TargetOf(text string) (string, error) {
 	u, err := pageURL(text)
 	if err != nil {
 		return "", err
@@ -131,8 +131,8 @@ func (w *Web) fetch(ctx context.Context, _ *tool.Call, in fetchInput) (tool.Resu
 		}
 		w.cache.put(u.String(), p)
 	}
-	if p.elsewhere != "" {
-		return tool.Text(fmt.Sprintf("%s redirects to another host (HTTP %d): %s\nTo follow it, fetch that URL.", u, p.status, p.elsewhere)), nil
+	if p.redirectTo != "" {
+		return tool.Text(fmt.Sprintf("%s redirects to another host (HTTP %d): %s\nTo follow it, fetch that URL.", u, p.status, p.redirectTo)), nil
 	}
 	return w.answer(ctx, in.Prompt, u, p)
 }
@@ -164,11 +164,11 @@ func (w *Web) answer(ctx context.Context, prompt string, u *url.URL, p *page) (t
 
 // page is what a fetch came to.
 type page struct {
-	url       string // where it was in the end
-	status    int
-	kind      string // media type
-	text      string
-	elsewhere string // the other host's URL, of a redirect
+	url        string // where it was in the end
+	status     int
+	kind       string // media type
+	text       string
+	redirectTo string // the other host's URL, of a redirect
 }
 
 // get fetches a page, on its own host.
@@ -188,7 +188,7 @@ func (w *Web) get(ctx context.Context, first *url.URL) (*page, error) {
 			return nil, errors.New(why)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s could not be fetched: %w", u, tidy(err))
+			return nil, fmt.Errorf("%s could not be fetched: %w", u, cleanError(err))
 		}
 		next, err := redirect(resp, u)
 		if err != nil || next == nil {
@@ -198,7 +198,7 @@ func (w *Web) get(ctx context.Context, first *url.URL) (*page, error) {
 		}
 		resp.Body.Close()
 		if hostPort(next) != hostPort(first) {
-			return &page{url: u.String(), status: resp.StatusCode, elsewhere: next.String()}, nil
+			return &page{url: u.String(), status: resp.StatusCode, redirectTo: next.String()}, nil
 		}
 		u = next
 	}
@@ -241,7 +241,7 @@ func (w *Web) read(ctx context.Context, resp *http.Response, u *url.URL) (*page,
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s could not be read: %w", u, tidy(err))
+		return nil, fmt.Errorf("%s could not be read: %w", u, cleanError(err))
 	case len(body) > maxBody:
 		return nil, fmt.Errorf("%s has more than %d MB", u, maxBody>>20)
 	}
@@ -253,8 +253,8 @@ func (w *Web) read(ctx context.Context, resp *http.Response, u *url.URL) (*page,
 	return p, nil
 }
 
-// tidy takes the proxy of this process out of an error.
-func tidy(err error) error {
+// cleanError takes the proxy of this process out of an error.
+func cleanError(err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -268,9 +268,9 @@ func tidy(err error) error {
 // refuser is WebFetch, whose refusals name the rule to add.
 type refuser struct{ tool.Tool }
 
-// Refusal words a no of a mode.
-func (r refuser) Refusal(call *tool.Call, d policy.Decision) string {
-	if d.Asked || !strings.HasPrefix(d.By, "mode ") && d.By != "nobody" {
+// Denial words a no of a mode.
+func (r refuser) Denial(call *tool.Call, d policy.Decision) string {
+	if d.PersonAsked || !strings.HasPrefix(d.By, "mode ") && d.By != "nobody" {
 		return ""
 	}
 	reqs, err := r.Requests(call)

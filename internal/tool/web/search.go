@@ -25,8 +25,8 @@ type Query struct {
 	Blocked []string // not from these
 }
 
-// Found is a page that was found.
-type Found struct {
+// Result is a page that was found.
+type Result struct {
 	Title, URL, Text string
 	Age              string // when it was written, in the engine's words, or ""
 }
@@ -35,9 +35,9 @@ type Found struct {
 type Searcher interface {
 	// Search finds pages, the best first, with do sending its requests to the host that
 	// At names. Errors are for the model and never hold the key.
-	Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Found, error)
-	// At is the address that is asked.
-	At() *url.URL
+	Search(ctx context.Context, q Query, do func(*http.Request) (*http.Response, error)) ([]Result, error)
+	// Endpoint is the address that is asked.
+	Endpoint() *url.URL
 }
 
 const (
@@ -77,13 +77,13 @@ func (w *Web) maySearch(_ *tool.Call, in searchInput) ([]policy.Request, error) 
 			return nil, fmt.Errorf("%q is no domain: want example.com", d)
 		}
 	}
-	return []policy.Request{{Operation: policy.OpConnect, Resource: hostPort(w.o.Searcher.At()), Shown: in.Query, ReadOnly: true}}, nil
+	return []policy.Request{{Operation: policy.OpConnect, Resource: hostPort(w.o.Searcher.Endpoint()), Display: in.Query, ReadOnly: true}}, nil
 }
 
 func (w *Web) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	at := w.o.Searcher.At()
+	at := w.o.Searcher.Endpoint()
 	t, refused, done, err := w.way.transport(ctx, at)
 	if err != nil {
 		return tool.Failure(err.Error()), nil
@@ -96,7 +96,7 @@ func (w *Web) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Re
 		r.Header.Set("User-Agent", w.o.UserAgent)
 		resp, err := t.RoundTrip(r)
 		if err != nil {
-			err = tidy(err)
+			err = cleanError(err)
 		}
 		return resp, err
 	})
@@ -106,12 +106,12 @@ func (w *Web) search(ctx context.Context, _ *tool.Call, in searchInput) (tool.Re
 	if err != nil {
 		return tool.Failure("the search failed: " + err.Error()), nil
 	}
-	list = slices.DeleteFunc(list, func(f Found) bool { return !wanted(f, in) })
+	list = slices.DeleteFunc(list, func(f Result) bool { return !matchesDomains(f, in) })
 	return tool.Text(results(in.Query, list[:min(len(list), maxFound)])), nil
 }
 
-// wanted reports whether a page is from where the model wants it.
-func wanted(f Found, in searchInput) bool {
+// matchesDomains reports whether a page is from where the model wants it.
+func matchesDomains(f Result, in searchInput) bool {
 	u, err := url.Parse(f.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return false
@@ -127,7 +127,7 @@ func wanted(f Found, in searchInput) bool {
 	return !slices.ContainsFunc(in.Blocked, below)
 }
 
-func results(query string, list []Found) string {
+func results(query string, list []Result) string {
 	if len(list) == 0 {
 		return fmt.Sprintf("Nothing was found for %q.", query)
 	}

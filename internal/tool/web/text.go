@@ -64,7 +64,7 @@ func decoded(body []byte, contentType string) ([]byte, error) {
 }
 
 // markdown converts HTML, in a time that grows with its size: the parser bounds how deep
-// elements lie in each other, [tame] what they make of it, and no letter is escaped, which
+// elements lie in each other, [limitNesting] what they make of it, and no letter is escaped, which
 // is for those who show Markdown and would look at all that follows each time.
 func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err error) {
 	defer func() {
@@ -76,7 +76,7 @@ func markdown(ctx context.Context, body []byte, u *url.URL) (text string, err er
 	if err != nil {
 		return "", fmt.Errorf("its HTML could not be converted: %w", err)
 	}
-	tame(doc, 0)
+	limitNesting(doc, 0)
 	c := converter.NewConverter(
 		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))),
 		converter.WithEscapeMode(converter.EscapeModeDisabled),

@@ -43,7 +43,7 @@ type Options struct {
 // for one session, and safe for concurrent use.
 type Web struct {
 	o     Options
-	way   *way
+	way   *transport
 	cache cache
 	tools []tool.Tool
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
-	"github.com/holdfast-dev/holdfast/internal/tool/optional"
+	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
 	"github.com/holdfast-dev/holdfast/internal/tool/web"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -284,7 +284,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.input, reqs, err)
 		}
 	}
-	refused := w.Tools()[0].(optional.Refuser).Refusal(&tool.Call{Input: json.RawMessage(fetch("https://example.com"))}, policy.Decision{By: "mode silent", Reason: "no"})
+	refused := w.Tools()[0].(toolext.DenialWriter).Denial(&tool.Call{Input: json.RawMessage(fetch("https://example.com"))}, policy.Decision{By: "mode silent", Reason: "no"})
 	if !strings.Contains(refused, "WebFetch(domain:example.com), in permissions.allow") {
 		t.Error(refused)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // When we are killed, git goes on, and keeps others from the worktree that it makes.
-func TestWorktreeIsMadeAlone(t *testing.T) {
+func TestCreateExclusive(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *'worktree add'*) { readlink /proc/$$/fd/3; cut -d' ' -f6 /proc/$$/stat; } > " + dir + "/seen ;; esac\nexec git \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
@@ -23,7 +23,7 @@ func TestWorktreeIsMadeAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock, session, _ := strings.Cut(strings.TrimSpace(string(seen)), "\n")
-	if lock != filepath.Join(h.repo, worktree.Place, ".lock") {
+	if lock != filepath.Join(h.repo, worktree.Dir, ".lock") {
 		t.Errorf("git holds %q", lock)
 	}
 	own, err := os.ReadFile("/proc/self/stat")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 )
 
@@ -15,7 +15,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	folders, err := folder.Open(dir)
+	folders, err := workdir.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,35 +14,35 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
 )
 
-// quiet takes away what the repository's own configuration has git run.
-var quiet = []string{
+// safeConfig takes away what the repository's own configuration has git run.
+var safeConfig = []string{
 	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "log.showSignature=false",
 }
 
-// site is a folder in which git is run several times, as one deed: what its configuration
+// gitDir is a folder in which git is run several times, as one deed: what its configuration
 // names was looked up once.
-type site struct {
+type gitDir struct {
 	w   *Worktree
 	dir string
 	env []string // see without
 }
 
-func (w *Worktree) at(ctx context.Context, dir string) (*site, error) {
+func (w *Worktree) at(ctx context.Context, dir string) (*gitDir, error) {
 	list, err := w.run(ctx, dir, nil, "config", "--list", "--show-scope", "--name-only", "-z")
 	if err != nil {
 		return nil, err
 	}
-	return &site{w, dir, without(list)}, nil
+	return &gitDir{w, dir, without(list)}, nil
 }
 
 // git runs git in the folder, with nothing of the repository's that would run programs, and
 // without a network. It ends what it has begun when we are killed, and whoever comes next
 // waits for that.
-func (s *site) git(ctx context.Context, args ...string) (string, error) {
+func (s *gitDir) git(ctx context.Context, args ...string) (string, error) {
 	return s.w.run(ctx, s.dir, s.env, args...)
 }
 
-// git is [site.git] for who runs it once.
+// git is [gitDir.git] for who runs it once.
 func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string, error) {
 	s, err := w.at(ctx, dir)
 	if err != nil {
@@ -54,8 +54,8 @@ func (w *Worktree) git(ctx context.Context, dir string, args ...string) (string,
 func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...string) (string, error) {
 	ctx, done := context.WithTimeout(ctx, w.o.Timeout)
 	defer done()
-	cmd := exec.CommandContext(ctx, w.o.Git, slices.Concat(quiet, args)...)
-	cmd.Dir, cmd.SysProcAttr = dir, procgroup.Own()
+	cmd := exec.CommandContext(ctx, w.o.Git, slices.Concat(safeConfig, args)...)
+	cmd.Dir, cmd.SysProcAttr = dir, procgroup.NewGroup()
 	cmd.Cancel = func() error { return procgroup.Signal(cmd.Process, syscall.SIGKILL) }
 	if w.alone != nil && runtime.GOOS != "windows" {
 		cmd.ExtraFiles = []*os.File{w.alone}

@@ -32,8 +32,8 @@ func (w *Worktree) make(ctx context.Context, name string) (*checkout, error) {
 	if _, err := w.folders.Locate(repo); err != nil {
 		return nil, refuse("the repository's folder is not one of the session's: %v", err)
 	}
-	at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: back, ours: true}
-	if err := w.aside(repo); err != nil {
+	at := &checkout{path: filepath.Join(repo, Dir, name), branch: branchOf(name), repo: repo, back: back, created: true}
+	if err := w.excludeFromStatus(repo); err != nil {
 		return nil, err
 	}
 	if err := w.lock(ctx, repo); err != nil {
@@ -53,7 +53,7 @@ func (w *Worktree) add(ctx context.Context, at *checkout) error {
 	if err != nil {
 		return err
 	}
-	if err := w.mend(at, common); err != nil {
+	if err := w.repair(at, common); err != nil {
 		return err
 	}
 	switch known, whole, err := repo.known(ctx, at); {
@@ -79,10 +79,10 @@ func (w *Worktree) add(ctx context.Context, at *checkout) error {
 	return err
 }
 
-// mend takes away what keeps git from listing worktrees: one of ours that git has begun and
+// repair takes away what keeps git from listing worktrees: one of ours that git has begun and
 // was killed over when the file that says where its repository is was empty. A whole one
 // that has lost that file's text stays, with all that is in it.
-func (w *Worktree) mend(at *checkout, common string) error {
+func (w *Worktree) repair(at *checkout, common string) error {
 	dir := filepath.Join(common, "worktrees")
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +97,7 @@ func (w *Worktree) mend(at *checkout, common string) error {
 		of, no := os.ReadFile(filepath.Join(one, "gitdir"))
 		path := filepath.Dir(strings.TrimSpace(string(of)))
 		locked, _ := os.ReadFile(filepath.Join(one, "locked")) // none, of a whole one
-		if no != nil || strings.TrimSpace(string(locked)) != "initializing" || filepath.Dir(path) != filepath.Join(at.repo, Place) {
+		if no != nil || strings.TrimSpace(string(locked)) != "initializing" || filepath.Dir(path) != filepath.Join(at.repo, Dir) {
 			continue // git says what is wrong
 		}
 		p, no := w.folders.Locate(path)
@@ -111,7 +111,7 @@ func (w *Worktree) mend(at *checkout, common string) error {
 
 // known reports whether git has the worktree, and whether it was made to the end: until
 // then git keeps it locked.
-func (s *site) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
+func (s *gitDir) known(ctx context.Context, at *checkout) (known, whole bool, err error) {
 	list, err := s.git(ctx, "worktree", "list", "--porcelain")
 	for one := range strings.SplitSeq(list, "\n\n") {
 		if lines := strings.Split(one, "\n"); slices.Contains(lines, "worktree "+at.path) {
@@ -122,7 +122,7 @@ func (s *site) known(ctx context.Context, at *checkout) (known, whole bool, err 
 }
 
 // clear takes away a worktree that was left half made: nobody was ever in it.
-func (s *site) clear(ctx context.Context, at *checkout) error {
+func (s *gitDir) clear(ctx context.Context, at *checkout) error {
 	p, err := s.w.folders.Locate(at.path)
 	if err != nil {
 		return refuse("%v", err)
@@ -153,7 +153,7 @@ func (w *Worktree) free(path string) error {
 // lock waits until nobody else makes a worktree in the repository: what is half made is
 // nobody's then.
 func (w *Worktree) lock(ctx context.Context, repo string) error {
-	p, err := w.folders.Locate(filepath.Join(repo, Place, ".lock"))
+	p, err := w.folders.Locate(filepath.Join(repo, Dir, ".lock"))
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -185,13 +185,13 @@ func (w *Worktree) unlock() {
 	w.alone = nil
 }
 
-// aside keeps the worktrees out of what the repository's own status shows.
-func (w *Worktree) aside(repo string) error {
-	p, err := w.folders.Locate(filepath.Join(repo, Place))
+// excludeFromStatus keeps the worktrees out of what the repository's own status shows.
+func (w *Worktree) excludeFromStatus(repo string) error {
+	p, err := w.folders.Locate(filepath.Join(repo, Dir))
 	if err != nil {
 		return refuse("%v", err)
 	}
-	return w.folders.Keep(p.Abs, func() error {
+	return w.folders.MarkOwn(p.Abs, func() error {
 		if err := p.Root.MkdirAll(p.Rel, 0o755); err != nil {
 			return err
 		}

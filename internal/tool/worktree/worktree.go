@@ -26,13 +26,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Place is where worktrees are, below the repository's folder.
-const Place = ".holdfast/worktrees"
+// Dir is where worktrees are, below the repository's folder.
+const Dir = ".holdfast/worktrees"
 
 // Options adjust [New].
 type Options struct {
@@ -51,20 +51,20 @@ type Options struct {
 
 // Worktree is the two tools of one session. It is safe for concurrent use.
 type Worktree struct {
-	folders *folder.Folders
+	folders *workdir.Folders
 	o       Options
 	tools   []tool.Tool
 
-	mu    sync.Mutex
-	in    *checkout // or nil
-	alone *os.File  // while git makes a worktree
+	mu      sync.Mutex
+	current *checkout // or nil
+	alone   *os.File  // while git makes a worktree
 }
 
 // checkout is the worktree that the session is in.
 type checkout struct {
 	path, branch string
 	repo, back   string // the repository's folder, and where the session was
-	ours         bool   // git made it for us
+	created      bool   // git made it for us
 	made         bool   // now
 }
 
@@ -78,7 +78,7 @@ type exitInput struct {
 }
 
 // New makes the tools for a session's folders, which stay the caller's.
-func New(folders *folder.Folders, o *Options) (*Worktree, error) {
+func New(folders *workdir.Folders, o *Options) (*Worktree, error) {
 	w := &Worktree{folders: folders}
 	if o != nil {
 		w.o = *o
@@ -111,17 +111,17 @@ func New(folders *folder.Folders, o *Options) (*Worktree, error) {
 // Tools are EnterWorktree and ExitWorktree.
 func (w *Worktree) Tools() []tool.Tool { return slices.Clone(w.tools) }
 
-// refused is what the model can do something about.
-type refused struct{ text string }
+// toolError is what the model can do something about.
+type toolError struct{ text string }
 
-func (r refused) Error() string { return r.text }
+func (r toolError) Error() string { return r.text }
 
-func refuse(format string, args ...any) error { return refused{fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) error { return toolError{fmt.Sprintf(format, args...)} }
 
 // answer is the result of a call, with where it has left the session.
 func (w *Worktree) answer(text string, err error) (tool.Result, error) {
 	res := tool.Text(text)
-	if r, ok := errors.AsType[refused](err); ok {
+	if r, ok := errors.AsType[toolError](err); ok {
 		res, err = tool.Failure(r.text), nil
 	}
 	res.Cwd = w.folders.Cwd()
@@ -137,18 +137,18 @@ func (w *Worktree) Return(dir string) error {
 	if err := w.folders.SetCwd(dir); err != nil {
 		return err
 	}
-	w.in = around(w.folders.Cwd())
+	w.current = around(w.folders.Cwd())
 	return nil
 }
 
 // around is the worktree that git has made for us, and that a folder is in; or nil.
 func around(dir string) *checkout {
-	repo, rest, ok := strings.Cut(dir, "/"+Place+"/")
+	repo, rest, ok := strings.Cut(dir, "/"+Dir+"/")
 	name, _, _ := strings.Cut(rest, "/")
 	if !ok || checkName(name) != nil {
 		return nil
 	}
-	at := &checkout{path: filepath.Join(repo, Place, name), branch: branchOf(name), repo: repo, back: repo, ours: true}
+	at := &checkout{path: filepath.Join(repo, Dir, name), branch: branchOf(name), repo: repo, back: repo, created: true}
 	if _, err := os.Lstat(filepath.Join(at.path, ".git")); err != nil {
 		return nil
 	}
@@ -183,7 +183,7 @@ func EnterRequest(cwd, name string) (policy.Request, error) {
 	if err := checkName(name); err != nil {
 		return policy.Request{}, err
 	}
-	return policy.Request{Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Place, name), branchOf(name))), Cwd: cwd}, nil
+	return policy.Request{Operation: policy.OpCommand, Resource: line(addArgs(filepath.Join(Dir, name), branchOf(name))), Cwd: cwd}, nil
 }
 
 // ExitRequest is what ExitWorktree puts before the guard in a folder that a worktree of ours
@@ -199,7 +199,7 @@ func (w *Worktree) enterRequests(_ *tool.Call, in enterInput) ([]policy.Request,
 
 func (w *Worktree) exitRequests(_ *tool.Call, in exitInput) ([]policy.Request, error) {
 	w.mu.Lock()
-	at := w.in
+	at := w.current
 	w.mu.Unlock()
 	r, err := exitRequest(at, in)
 	return []policy.Request{r}, err
@@ -230,7 +230,7 @@ func removeArgs(path string, discard bool) []string {
 func (w *Worktree) enter(ctx context.Context, name string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at, err := w.goInto(ctx, name)
+	at, err := w.enterDir(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -242,12 +242,12 @@ func (c *checkout) told() string {
 	return fmt.Sprintf("You are in %s, on the branch %s.", c.path, c.branch)
 }
 
-func (w *Worktree) goInto(ctx context.Context, name string) (*checkout, error) {
+func (w *Worktree) enterDir(ctx context.Context, name string) (*checkout, error) {
 	if err := checkName(name); err != nil {
 		return nil, refuse("%v", err)
 	}
-	if w.in != nil {
-		return nil, refuse("you are in the worktree %s: leave it first, with ExitWorktree", w.in.path)
+	if w.current != nil {
+		return nil, refuse("you are in the worktree %s: leave it first, with ExitWorktree", w.current.path)
 	}
 	at, err := w.make(ctx, name)
 	if err != nil {
@@ -256,7 +256,7 @@ func (w *Worktree) goInto(ctx context.Context, name string) (*checkout, error) {
 	if err := w.folders.SetCwd(at.path); err != nil {
 		return nil, refuse("%v", err)
 	}
-	w.in = at
+	w.current = at
 	return at, nil
 }
 
@@ -264,12 +264,12 @@ func (w *Worktree) goInto(ctx context.Context, name string) (*checkout, error) {
 func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := w.in
+	at := w.current
 	if at == nil {
 		return "", refuse("you are in no worktree")
 	}
-	if in.Action == "remove" && at.ours && !in.Discard {
-		if err := w.lossless(ctx, at); err != nil {
+	if in.Action == "remove" && at.created && !in.Discard {
+		if err := w.checkClean(ctx, at); err != nil {
 			return "", err
 		}
 	}
@@ -277,9 +277,9 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	if err := w.folders.SetCwd(at.back); err != nil {
 		return "", refuse("%v", err)
 	}
-	w.in = nil
+	w.current = nil
 	w.moved(ctx, from, w.folders.Cwd())
-	if in.Action == "keep" || !at.ours {
+	if in.Action == "keep" || !at.created {
 		return fmt.Sprintf("You are back in %s. The worktree %s stays.", w.folders.Cwd(), at.path), nil
 	}
 	if err := w.remove(ctx, at, in.Discard); err != nil {
@@ -288,8 +288,8 @@ func (w *Worktree) exit(ctx context.Context, in exitInput) (string, error) {
 	return fmt.Sprintf("You are back in %s. The worktree %s and its branch are gone.", w.folders.Cwd(), at.path), nil
 }
 
-// lossless refuses to remove what is nowhere else.
-func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
+// checkClean refuses to remove what is nowhere else.
+func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 	changes, err := w.changes(ctx, at)
 	if err != nil {
 		return err
@@ -317,13 +317,13 @@ func (w *Worktree) lossless(ctx context.Context, at *checkout) error {
 // inner is a worktree that lies in this one, as that of an agent that works for the one here,
 // or "". What is in it git ignores here.
 func inner(at *checkout) (string, error) {
-	list, err := os.ReadDir(filepath.Join(at.path, Place))
+	list, err := os.ReadDir(filepath.Join(at.path, Dir))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // what keeps the name free in the sandbox may be a file
 		return "", nil
 	}
 	for _, e := range list {
 		if e.IsDir() {
-			return filepath.Join(Place, e.Name()), nil
+			return filepath.Join(Dir, e.Name()), nil
 		}
 	}
 	return "", err

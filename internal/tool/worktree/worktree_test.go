@@ -12,34 +12,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
-	"github.com/holdfast-dev/holdfast/internal/tool/folder"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// house is a session in a repository with one commit.
-type house struct {
+// repoEnv is a session in a repository with one commit.
+type repoEnv struct {
 	t       testing.TB
 	repo    string
-	folders *folder.Folders
+	folders *workdir.Folders
 	w       *worktree.Worktree
 	tools   map[string]tool.Tool
 	moves   []string
 	removed []string
 }
 
-func newHouse(t testing.TB, o *worktree.Options) *house {
+func newHouse(t testing.TB, o *worktree.Options) *repoEnv {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		missing.Skip(t, "git is not installed: apt-get install git")
+		testneed.Need(t, "git is not installed: apt-get install git")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, repo: dir, tools: map[string]tool.Tool{}}
+	h := &repoEnv{t: t, repo: dir, tools: map[string]tool.Tool{}}
 	h.git("init", "--quiet", "--initial-branch=main")
 	h.write("a.txt", "one")
 	// A hook of the repository that no tool may run.
@@ -49,7 +49,7 @@ func newHouse(t testing.TB, o *worktree.Options) *house {
 	}
 	h.git("add", "a.txt")
 	h.git("commit", "--quiet", "-m", "first")
-	if h.folders, err = folder.Open(dir); err != nil {
+	if h.folders, err = workdir.Open(dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.folders.Close() })
@@ -67,7 +67,7 @@ func newHouse(t testing.TB, o *worktree.Options) *house {
 	return h
 }
 
-func (h *house) git(args ...string) string {
+func (h *repoEnv) git(args ...string) string {
 	h.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = h.repo
@@ -79,7 +79,7 @@ func (h *house) git(args ...string) string {
 	return string(out)
 }
 
-func (h *house) write(name, text string) {
+func (h *repoEnv) write(name, text string) {
 	h.t.Helper()
 	if err := os.WriteFile(filepath.Join(h.repo, name), []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
@@ -87,7 +87,7 @@ func (h *house) write(name, text string) {
 }
 
 // call calls a tool, and expects an answer with these words.
-func (h *house) call(name, input string, fails bool, words string) {
+func (h *repoEnv) call(name, input string, fails bool, words string) {
 	h.t.Helper()
 	r, err := h.tools[name].Run(h.t.Context(), &tool.Call{Tool: name, Input: json.RawMessage(input)})
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *house) call(name, input string, fails bool, words string) {
 
 func TestWorktree(t *testing.T) {
 	h := newHouse(t, nil)
-	place := filepath.Join(h.repo, worktree.Place, "fix-it")
+	place := filepath.Join(h.repo, worktree.Dir, "fix-it")
 	h.call("ExitWorktree", `{"action":"keep"}`, true, "you are in no worktree")
 	h.call("EnterWorktree", `{"name":"fix-it"}`, false, "on the branch worktree-fix-it")
 	if h.folders.Cwd() != place {
@@ -140,7 +140,7 @@ func TestWorktree(t *testing.T) {
 
 // What the configuration of a repository has git run is not run: it came with the folder,
 // and git is not in the sandbox here.
-func TestProgramsOfTheRepository(t *testing.T) {
+func TestRepositoryProgramsNotRun(t *testing.T) {
 	h := newHouse(t, nil)
 	ran := filepath.Join(h.repo, "ran")
 	run := "touch " + ran + "; cat"
@@ -172,11 +172,11 @@ func TestProgramsOfTheRepository(t *testing.T) {
 // Nor is what a repository names that lies in the worktree: its submodule, as far as git
 // knows.
 func TestProgramsOfASubmodule(t *testing.T) {
-	for name, leave := range map[string]func(h *house, at worktree.Checkout){
-		"the tool": func(h *house, _ worktree.Checkout) {
+	for name, leave := range map[string]func(h *repoEnv, at worktree.Checkout){
+		"the tool": func(h *repoEnv, _ worktree.Checkout) {
 			h.call("ExitWorktree", `{"action":"remove"}`, true, "submodules")
 		},
-		"the host": func(h *house, at worktree.Checkout) {
+		"the host": func(h *repoEnv, at worktree.Checkout) {
 			if _, why, err := h.w.Leave(t.Context(), at, true); why != "" || err == nil || !strings.Contains(err.Error(), "submodules") {
 				t.Errorf("%q %v", why, err)
 			}
@@ -190,13 +190,13 @@ func TestProgramsOfASubmodule(t *testing.T) {
 			}
 			sub, ran := filepath.Join(at.Path, "sub"), filepath.Join(h.repo, "ran")
 			h.git("init", "--quiet", sub)
-			h.write(worktree.Place+"/x/sub/a.txt", "one")
+			h.write(worktree.Dir+"/x/sub/a.txt", "one")
 			for _, dir := range []string{sub, at.Path} {
 				h.git("-C", dir, "add", ".")
 				h.git("-C", dir, "commit", "--quiet", "-m", "sub")
 			}
 			h.git("merge", "--quiet", at.Branch)
-			h.write(worktree.Place+"/x/sub/.git/info/attributes", "* filter=f\n")
+			h.write(worktree.Dir+"/x/sub/.git/info/attributes", "* filter=f\n")
 			h.git("-C", sub, "config", "filter.f.clean", "touch "+ran+"; cat")
 			later := time.Now().Add(time.Hour) // git looks into it again
 			if err := os.Chtimes(sub+"/a.txt", later, later); err != nil {
@@ -238,7 +238,7 @@ func TestWorktreeInAWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := folder.Open(h.repo)
+	folders, err := workdir.Open(h.repo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,12 +251,12 @@ func TestWorktreeInAWorktree(t *testing.T) {
 		t.Fatal(err)
 	}
 	in, err := other.Enter(t.Context(), "y", "")
-	if err != nil || filepath.Dir(in.Path) != filepath.Join(at.Path, worktree.Place) {
+	if err != nil || filepath.Dir(in.Path) != filepath.Join(at.Path, worktree.Dir) {
 		t.Fatalf("%+v %v", in, err)
 	}
-	h.write(worktree.Place+"/x/"+worktree.Place+"/y/mine.txt", "mine")
-	h.call("ExitWorktree", `{"action":"remove"}`, true, worktree.Place+"/y")
-	if gone, why, err := h.w.Leave(t.Context(), at, true); gone || err != nil || !strings.Contains(why, worktree.Place+"/y") {
+	h.write(worktree.Dir+"/x/"+worktree.Dir+"/y/mine.txt", "mine")
+	h.call("ExitWorktree", `{"action":"remove"}`, true, worktree.Dir+"/y")
+	if gone, why, err := h.w.Leave(t.Context(), at, true); gone || err != nil || !strings.Contains(why, worktree.Dir+"/y") {
 		t.Errorf("%v %q %v", gone, why, err)
 	}
 	if err := os.Remove(filepath.Join(in.Path, "mine.txt")); err != nil {
@@ -340,10 +340,10 @@ func TestWorktreeRequests(t *testing.T) {
 
 func TestWorktreeInTheWay(t *testing.T) {
 	h := newHouse(t, nil)
-	if err := os.MkdirAll(filepath.Join(h.repo, worktree.Place, "taken"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(h.repo, worktree.Dir, "taken"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h.write(worktree.Place+"/taken/mine.txt", "mine")
+	h.write(worktree.Dir+"/taken/mine.txt", "mine")
 	h.call("EnterWorktree", `{"name":"taken"}`, true, "is no worktree of this repository")
 	if err := os.RemoveAll(filepath.Join(h.repo, ".holdfast")); err != nil {
 		t.Fatal(err)
@@ -360,18 +360,18 @@ func TestWorktreeInTheWay(t *testing.T) {
 
 // A git that was killed leaves one of these behind.
 func TestWorktreeThatIsHalfMade(t *testing.T) {
-	for name, spoil := range map[string]func(h *house, place, admin string){
-		"nothing but its folder": func(h *house, place, _ string) {
+	for name, spoil := range map[string]func(h *repoEnv, place, admin string){
+		"nothing but its folder": func(h *repoEnv, place, _ string) {
 			h.git("worktree", "remove", place)
 			if err := os.Mkdir(place, 0o755); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"no branch yet": func(h *house, _, admin string) {
+		"no branch yet": func(h *repoEnv, _, admin string) {
 			h.write(admin+"/HEAD", "0000000000000000000000000000000000000000\n")
 			h.write(admin+"/locked", "initializing")
 		},
-		"no files yet": func(h *house, place, admin string) {
+		"no files yet": func(h *repoEnv, place, admin string) {
 			h.write(admin+"/locked", "initializing")
 			h.write(admin+"/index.lock", "")
 			for _, name := range []string{".git", "a.txt"} {
@@ -380,21 +380,21 @@ func TestWorktreeThatIsHalfMade(t *testing.T) {
 				}
 			}
 		},
-		"nothing of where its repository is": func(h *house, _, admin string) {
+		"nothing of where its repository is": func(h *repoEnv, _, admin string) {
 			h.write(admin+"/locked", "initializing")
 			h.write(admin+"/commondir", "")
 		},
-		"another, with nothing of where its repository is": func(h *house, place, _ string) {
+		"another, with nothing of where its repository is": func(h *repoEnv, place, _ string) {
 			h.git("worktree", "add", "-b", "worktree-y", filepath.Join(filepath.Dir(place), "y"))
 			h.write(".git/worktrees/y/locked", "initializing")
 			h.write(".git/worktrees/y/commondir", "")
 		},
-		"the lock of its branch": func(h *house, place, _ string) {
+		"the lock of its branch": func(h *repoEnv, place, _ string) {
 			h.git("worktree", "remove", place)
 			h.git("branch", "-D", "worktree-x")
 			h.write(".git/refs/heads/worktree-x.lock", "")
 		},
-		"no folder": func(h *house, place, admin string) {
+		"no folder": func(h *repoEnv, place, admin string) {
 			h.write(admin+"/locked", "initializing")
 			if err := os.RemoveAll(place); err != nil {
 				t.Fatal(err)
@@ -403,7 +403,7 @@ func TestWorktreeThatIsHalfMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t, nil)
-			place := filepath.Join(h.repo, worktree.Place, "x")
+			place := filepath.Join(h.repo, worktree.Dir, "x")
 			h.git("worktree", "add", "-b", "worktree-x", place)
 			spoil(h, place, ".git/worktrees/x")
 			h.call("EnterWorktree", `{"name":"x"}`, false, "on the branch worktree-x")
@@ -420,9 +420,9 @@ func TestWorktreeThatIsHalfMade(t *testing.T) {
 // A whole one is never taken away, also when git cannot read it any more.
 func TestWorktreeThatGitCannotRead(t *testing.T) {
 	h := newHouse(t, nil)
-	place := filepath.Join(h.repo, worktree.Place, "x")
+	place := filepath.Join(h.repo, worktree.Dir, "x")
 	h.git("worktree", "add", "-b", "worktree-x", place)
-	h.write(worktree.Place+"/x/mine.txt", "mine")
+	h.write(worktree.Dir+"/x/mine.txt", "mine")
 	h.write(".git/worktrees/x/commondir", "")
 	for _, name := range []string{"x", "y"} {
 		h.call("EnterWorktree", `{"name":"`+name+`"}`, true, "commondir")
@@ -435,10 +435,10 @@ func TestWorktreeThatGitCannotRead(t *testing.T) {
 // What a person has locked is whole.
 func TestWorktreeThatIsLocked(t *testing.T) {
 	h := newHouse(t, nil)
-	place := filepath.Join(h.repo, worktree.Place, "x")
+	place := filepath.Join(h.repo, worktree.Dir, "x")
 	h.git("worktree", "add", "-b", "worktree-x", place)
 	h.git("worktree", "lock", "--reason", "on a stick", place)
-	h.write(worktree.Place+"/x/mine.txt", "mine")
+	h.write(worktree.Dir+"/x/mine.txt", "mine")
 	h.call("EnterWorktree", `{"name":"x"}`, false, "on the branch worktree-x")
 	if _, err := os.Stat(filepath.Join(place, "mine.txt")); err != nil {
 		t.Error(err)

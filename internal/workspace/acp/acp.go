@@ -28,5 +28,5 @@ func (Driver) Transcript(string, string) string { return "" }
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	r := newRun(ctx, t, p, s)
 	defer r.close()
-	return r.lead()
+	return r.serve()
 }

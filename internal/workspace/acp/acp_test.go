@@ -191,11 +191,11 @@ func TestWire(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := vendortest.Listen(t)
 			n.Decide = func(context.Context, vendor.Permission) (vendor.Answer, error) { return c.decide, nil }
-			end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, c.wire), n)
+			end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, c.wire), n)
 			if end != c.end || !errors.Is(err, c.err) {
 				t.Errorf("ended %+v, %v", end, err)
 			}
-			n.Want(append([]string{"began s1"}, c.want...)...)
+			n.Expect(append([]string{"began s1"}, c.want...)...)
 		})
 	}
 }
@@ -274,11 +274,11 @@ func TestBegin(t *testing.T) {
 				tu.Session = "s1"
 			}
 			n := vendortest.Listen(t)
-			end, err := acp.Driver{}.Run(t.Context(), tu, vendortest.PlayText(t, c.wire), n)
+			end, err := acp.Driver{}.Run(t.Context(), tu, vendortest.ReplayText(t, c.wire), n)
 			if end != c.end || err != nil {
 				t.Errorf("ended %+v, %v", end, err)
 			}
-			n.Want(c.want...)
+			n.Expect(c.want...)
 		})
 	}
 }
@@ -286,7 +286,7 @@ func TestBegin(t *testing.T) {
 // An id that cannot be kept is none.
 func TestImproperSession(t *testing.T) {
 	for _, id := range []string{"", "a\nb", strings.Repeat("x", 513)} {
-		_, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, hello+
+		_, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, hello+
 			`> {"id":2,"method":"session/new"}`+"\n"+fmt.Sprintf(`< {"id":2,"result":{"sessionId":%q}}`, id)+"\n"), vendortest.Listen(t))
 		if err == nil {
 			t.Errorf("the id %.20q was taken", id)
@@ -296,7 +296,7 @@ func TestImproperSession(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
-	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, fresh+says(long)+through), vendortest.Listen(t))
+	end, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, fresh+says(long)+through), vendortest.Listen(t))
 	if err != nil || end.Text != long {
 		t.Errorf("a text of %d bytes, %v", len(end.Text), err)
 	}
@@ -311,6 +311,6 @@ func FuzzWire(f *testing.F) {
 	}
 	f.Add(said.String())
 	f.Fuzz(func(t *testing.T, said string) {
-		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Say(said), vendortest.Listen(t))
+		_, _ = acp.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(said), vendortest.Listen(t))
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/toolqueue"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -84,17 +84,17 @@ func (c *call) use() (name string, input any) {
 			return name, input
 		}
 	case sdk.ToolKindRead, sdk.ToolKindSearch:
-		return c.look(args)
+		return c.isReadOnly(args)
 	case sdk.ToolKindFetch:
 		if u := address(args.text("url", "uri"), c.Title); u != "" {
 			return "WebFetch", map[string]any{"url": u}
 		}
 	}
-	return c.vague()
+	return c.byKind()
 }
 
-// vague is a call that says too little to be judged by more than its kind.
-func (c *call) vague() (name string, input any) {
+// byKind is a call that says too little to be judged by more than its kind.
+func (c *call) byKind() (name string, input any) {
 	in := map[string]any{"title": c.Title}
 	if len(c.Input) > 0 {
 		in["input"] = c.Input
@@ -212,25 +212,25 @@ func difference(d content) string {
 	return b.String()
 }
 
-// look is a call that reads files or looks for them.
-func (c *call) look(args arguments) (name string, input any) {
+// isReadOnly is a call that reads files or looks for them.
+func (c *call) isReadOnly(args arguments) (name string, input any) {
 	paths := c.paths(args)
 	pattern := args.text("pattern", "query", "regex", "glob")
 	switch {
 	case c.ToolKind == string(sdk.ToolKindRead) && len(paths) == 1:
 		return "Read", map[string]any{"file_path": paths[0]}
 	case c.ToolKind == string(sdk.ToolKindRead) && len(paths) == 0:
-		return c.vague()
+		return c.byKind()
 	}
 	in := map[string]any{"pattern": pattern, "title": c.Title}
 	if len(paths) > 0 {
-		in["path"] = above(paths)
+		in["path"] = commonDir(paths)
 	}
 	return "Grep", in
 }
 
-// above is the deepest folder that has all paths in it; of one path it is that.
-func above(paths []string) string {
+// commonDir is the deepest folder that has all paths in it; of one path it is that.
+func commonDir(paths []string) string {
 	common := path.Clean(paths[0])
 	for _, p := range paths[1:] {
 		for p = path.Clean(p); common != "/" && common != "." && p != common && !strings.HasPrefix(p, common+"/"); {
@@ -258,21 +258,21 @@ func (c *call) result() (parts []transcript.Part, isError bool) {
 	for _, p := range c.content {
 		switch p.Type {
 		case "content":
-			parts = append(parts, stage.Block(p.Content))
+			parts = append(parts, toolqueue.Block(p.Content))
 		case "diff":
-			parts = append(parts, stage.Text("changed "+p.Path)...)
+			parts = append(parts, toolqueue.Text("changed "+p.Path)...)
 		}
 	}
 	if len(parts) == 0 && len(c.Output) > 0 {
 		var text string
 		if json.Unmarshal(c.Output, &text) == nil {
-			parts = stage.Text(text)
-		} else if parts = stage.Content(c.Output); len(parts) == 0 {
+			parts = toolqueue.Text(text)
+		} else if parts = toolqueue.Content(c.Output); len(parts) == 0 {
 			parts = []transcript.Part{transcript.Structured{Value: c.Output}}
 		}
 	}
 	if len(parts) == 0 {
-		parts = stage.Text(c.Status)
+		parts = toolqueue.Text(c.Status)
 	}
 	return parts, c.Status == string(sdk.ToolCallStatusFailed)
 }

@@ -58,7 +58,7 @@ func TestAbove(t *testing.T) {
 	for want, paths := range map[string][]string{
 		"/a/b": {"/a/b/c", "/a/b/d"}, "/": {"/a", "/b"}, "/x": {"/x", "/x/y"}, "/a": {"/a/bc", "/a/b"}, ".": {"a", "b/c"},
 	} {
-		if got := above(paths); got != want {
+		if got := commonDir(paths); got != want {
 			t.Errorf("above %q is %q", paths, got)
 		}
 	}

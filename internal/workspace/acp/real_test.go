@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/aimock"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/acp"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendortest"
@@ -24,7 +24,7 @@ type agent struct {
 }
 
 // run has one turn.
-func (a *agent) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.Notes, vendor.End, string) {
+func (a *agent) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.RecordingSink, vendor.End, string) {
 	t.Helper()
 	tu := turn(text)
 	tu.Session, tu.Resume, tu.Dir, tu.Home = session, session != "", a.dir, a.home
@@ -47,11 +47,11 @@ func claude(t *testing.T) *agent {
 	t.Helper()
 	script := os.Getenv("HOLDFAST_TEST_ACP")
 	if script == "" {
-		missing.Heavy(t, `there is no agent that speaks ACP; to run this test: eval "$(scripts/services env acp)"`)
+		testneed.Heavy(t, `there is no agent that speaks ACP; to run this test: eval "$(scripts/services env acp)"`)
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		missing.Skip(t, `node is missing; to run this test: eval "$(scripts/services env acp)"`)
+		testneed.Need(t, `node is missing; to run this test: eval "$(scripts/services env acp)"`)
 	}
 	a := &agent{home: t.TempDir(), dir: t.TempDir(), driver: acp.Driver{Start: []string{node, script}}}
 	if a.dir, err = filepath.EvalSymlinks(a.dir); err != nil {

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
-	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/toolqueue"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -22,7 +22,7 @@ import (
 type run struct {
 	turn  vendor.Turn
 	sink  vendor.Sink
-	stage *stage.Stage
+	stage *toolqueue.Turn
 	conn  *jsonrpc.Conn
 
 	initialize, open, mode, model, prompt string // ids of our calls
@@ -40,7 +40,7 @@ type run struct {
 
 func newRun(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) *run {
 	return &run{
-		turn: t, sink: s, stage: stage.New(ctx, s), calls: map[string]*call{},
+		turn: t, sink: s, stage: toolqueue.New(ctx, s), calls: map[string]*call{},
 		conn: jsonrpc.New(p.Stdout(), p.Stdin(), jsonrpc.Options{Version: true}),
 	}
 }
@@ -50,8 +50,8 @@ func (r *run) close() {
 	r.conn.Close()
 }
 
-// lead takes what the agent says until the turn is over.
-func (r *run) lead() (vendor.End, error) {
+// serve takes what the agent says until the turn is over.
+func (r *run) serve() (vendor.End, error) {
 	r.initialize = r.conn.Call(sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		ClientInfo:      &sdk.Implementation{Name: "holdfast", Version: "1"},
@@ -64,7 +64,7 @@ func (r *run) lead() (vendor.End, error) {
 			err = r.stage.Notice(broken.Error())
 		case err != nil:
 			return vendor.End{}, errors.Join(err, r.finish())
-		case m.Asks():
+		case m.IsRequest():
 			err = r.request(m)
 		case m.Method != "":
 			err = r.notification(m)
@@ -100,17 +100,17 @@ func (r *run) fail(format string, args ...any) *vendor.End {
 // answer takes the answer to one of our calls and makes the next.
 func (r *run) answer(m *jsonrpc.Message) error {
 	switch {
-	case m.Answers(r.prompt):
+	case m.IsResponse(r.prompt):
 		return r.prompted(m)
-	case m.Answers(r.open):
+	case m.IsResponse(r.open):
 		return r.began(m)
-	case m.Error != nil && m.Answers(r.model):
+	case m.Error != nil && m.IsResponse(r.model):
 		r.fail("the agent does not take the model %s: %v", r.turn.Model, m.Error)
-	case m.Error != nil && m.Answers(r.mode):
+	case m.Error != nil && m.IsResponse(r.mode):
 		r.fail("the agent does not go into its mode in which it asks: %v", m.Error)
-	case m.Error != nil && m.Answers(r.initialize):
+	case m.Error != nil && m.IsResponse(r.initialize):
 		r.fail("%v", m.Error)
-	case m.Answers(r.initialize):
+	case m.IsResponse(r.initialize):
 		if err := json.Unmarshal(m.Result, &r.hello); err != nil {
 			return fmt.Errorf("the agent's answer to initialize cannot be read: %w", err)
 		}
@@ -119,9 +119,9 @@ func (r *run) answer(m *jsonrpc.Message) error {
 			return nil
 		}
 		r.begin()
-	case m.Answers(r.mode):
+	case m.IsResponse(r.mode):
 		r.choose()
-	case m.Answers(r.model):
+	case m.IsResponse(r.model):
 		r.ask()
 	}
 	return nil
@@ -163,15 +163,15 @@ func (r *run) began(m *jsonrpc.Message) error {
 	if !r.turn.Resume {
 		r.session = r.opened.ID
 	}
-	if !proper(r.session) {
+	if !isValidID(r.session) {
 		return errors.New("the agent began a session without saying what it is called")
 	}
-	if err := r.sink.Began(r.session); err != nil {
+	if err := r.sink.SessionStarted(r.session); err != nil {
 		return err
 	}
-	if r.asksNot() {
+	if r.neverAsks() {
 		r.mode = r.conn.Call(sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{
-			SessionId: sdk.SessionId(r.session), ModeId: askingMode,
+			SessionId: sdk.SessionId(r.session), ModeId: askModeID,
 		})
 		return nil
 	}
@@ -193,22 +193,22 @@ func (r *run) unopened(why *jsonrpc.Error) error {
 	return nil
 }
 
-// proper reports whether a session's id is one that can be kept and shown.
-func proper(id string) bool {
+// isValidID reports whether a session's id is one that can be kept and shown.
+func isValidID(id string) bool {
 	return id != "" && len(id) <= 512 && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// askingMode is what agents call the mode in which they ask before they act. Their own
+// askModeID is what agents call the mode in which they ask before they act. Their own
 // configuration, which they can write, may have chosen another.
-const askingMode = "default"
+const askModeID = "default"
 
-func (r *run) asksNot() bool {
+func (r *run) neverAsks() bool {
 	m := r.opened.Modes
-	if m == nil || m.Current == askingMode {
+	if m == nil || m.Current == askModeID {
 		return false
 	}
 	for _, a := range m.Available {
-		if a.ID == askingMode {
+		if a.ID == askModeID {
 			return true
 		}
 	}

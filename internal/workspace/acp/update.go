@@ -9,14 +9,14 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
-	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
-	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
+	"github.com/holdfast-dev/holdfast/internal/workspace/toolqueue"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// quiet are updates that nobody needs to hear of.
-var quiet = []string{
+// ignoredUpdates are updates that nobody needs to hear of.
+var ignoredUpdates = []string{
 	"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
 	"session_info_update", "usage_update",
 }
@@ -34,7 +34,7 @@ func (r *run) notification(m *jsonrpc.Message) error {
 		}
 		return nil
 	default:
-		return r.stage.Once("an event of an unknown kind: " + lines.Cut(m.Method, 80))
+		return r.stage.NoticeOnce("an event of an unknown kind: " + lineio.Truncate(m.Method, 80))
 	}
 	var e updateEvent
 	if err := m.Decode(&e); err != nil {
@@ -51,10 +51,10 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	case "plan":
 		return r.planned(u.Entries)
 	default:
-		if slices.Contains(quiet, u.Kind) {
+		if slices.Contains(ignoredUpdates, u.Kind) {
 			return nil
 		}
-		return r.stage.Once("an update of an unknown kind: " + lines.Cut(u.Kind, 80))
+		return r.stage.NoticeOnce("an update of an unknown kind: " + lineio.Truncate(u.Kind, 80))
 	}
 }
 
@@ -64,7 +64,7 @@ func (r *run) chunk(u *update) error {
 	if u.Message == "" || u.Message != r.message {
 		r.stage.Settle()
 	}
-	if err := r.stage.Advance(func(*stage.Use) string { return "" }); err != nil {
+	if err := r.stage.Advance(func(*toolqueue.Use) string { return "" }); err != nil {
 		return err
 	}
 	thinks := u.Kind == "agent_thought_chunk"
@@ -74,14 +74,14 @@ func (r *run) chunk(u *update) error {
 		}
 	}
 	r.message = u.Message
-	part := stage.Block(u.Content)
+	part := toolqueue.Block(u.Content)
 	text, ok := part.(transcript.Text)
 	switch {
 	case !ok:
 		if err := r.flush(); err != nil {
 			return err
 		}
-		return r.stage.Say(part)
+		return r.stage.Emit(part)
 	case text.Text == "":
 		return nil
 	case thinks:
@@ -101,13 +101,13 @@ func (r *run) flush() error {
 	}
 	r.said = r.text.String()
 	r.text.Reset()
-	return r.stage.Say(transcript.Text{Text: r.said})
+	return r.stage.Emit(transcript.Text{Text: r.said})
 }
 
 // called takes what the agent tells of a tool call.
 func (r *run) called(f *callFields, list json.RawMessage) error {
 	if f.ID == "" {
-		return r.stage.Notice("a tool call without an id: " + lines.Cut(f.Title, 80))
+		return r.stage.Notice("a tool call without an id: " + lineio.Truncate(f.Title, 80))
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -120,13 +120,13 @@ func (r *run) called(f *callFields, list json.RawMessage) error {
 	switch sdk.ToolCallStatus(c.Status) {
 	case sdk.ToolCallStatusCompleted, sdk.ToolCallStatusFailed:
 		if u.Detached() {
-			return r.stage.Once(fmt.Sprintf("what ran in the background has ended (%s): %s", c.ID, c.Status))
+			return r.stage.NoticeOnce(fmt.Sprintf("what ran in the background has ended (%s): %s", c.ID, c.Status))
 		}
 		parts, isError := c.result()
 		return r.stage.Result(c.ID, parts, isError)
 	case sdk.ToolCallStatusInProgress:
 		// Some say so and ask then. What has something to show runs.
-		if len(list) > 0 && u.Held() && f.Title == "" {
+		if len(list) > 0 && u.IsPending() && f.Title == "" {
 			return r.stage.Run(c.ID)
 		}
 	}
@@ -146,7 +146,7 @@ func (r *run) hold(f *callFields, list json.RawMessage) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.stage.Hold(&stage.Use{ID: c.ID, Name: name, Input: raw, Sub: c.Meta.Claude.Parent != "", Parent: c.Meta.Claude.Parent})
+	r.stage.AddUse(&toolqueue.Use{ID: c.ID, Name: name, Input: raw, Sub: c.Meta.Claude.Parent != "", Parent: c.Meta.Claude.Parent})
 	return c, nil
 }
 
@@ -165,8 +165,8 @@ func (r *run) planned(entries []planEntry) error {
 	}
 	r.plans++
 	id := "plan-" + strconv.Itoa(r.plans)
-	r.stage.Hold(&stage.Use{ID: id, Name: "TodoWrite", Input: raw})
-	return r.stage.Result(id, stage.Text("noted"), false)
+	r.stage.AddUse(&toolqueue.Use{ID: id, Name: "TodoWrite", Input: raw})
+	return r.stage.Result(id, toolqueue.Text("noted"), false)
 }
 
 // request answers what the agent asks of its client. It is inside: there are no files
@@ -174,7 +174,7 @@ func (r *run) planned(entries []planEntry) error {
 func (r *run) request(m *jsonrpc.Message) error {
 	if m.Method != sdk.ClientMethodSessionRequestPermission {
 		r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-		return r.stage.Once("a request that is not supported: " + lines.Cut(m.Method, 80))
+		return r.stage.NoticeOnce("a request that is not supported: " + lineio.Truncate(m.Method, 80))
 	}
 	var q permission
 	if err := m.Decode(&q); err != nil || q.Call.ID == "" || q.Session != r.session || r.prompt == "" {
@@ -188,7 +188,7 @@ func (r *run) request(m *jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	if u := r.stage.Use(c.ID); u.Held() && r.delegated() {
+	if u := r.stage.Use(c.ID); u.IsPending() && r.delegated() {
 		u.Sub = true
 	}
 	name, input := c.use()
@@ -204,7 +204,7 @@ func (r *run) request(m *jsonrpc.Message) error {
 func (r *run) delegated() bool {
 	for id, c := range r.calls {
 		u := r.stage.Use(id)
-		if u == nil || u.Held() || u.Ended() {
+		if u == nil || u.IsPending() || u.Ended() {
 			continue
 		}
 		if c.ToolKind == string(sdk.ToolKindThink) || u.Name == "Task" || u.Name == "Agent" {
@@ -219,7 +219,7 @@ func (r *run) permit(m *jsonrpc.Message, q *permission, p vendor.Permission) err
 	id := slices.Clone(m.ID)
 	yes, no := q.choose(sdk.PermissionOptionKindAllowOnce), q.choose(sdk.PermissionOptionKindRejectOnce)
 	if yes == "" {
-		if err := r.stage.Once("the agent offers no permission for one time: " + lines.Cut(q.Call.Title, 80)); err != nil {
+		if err := r.stage.NoticeOnce("the agent offers no permission for one time: " + lineio.Truncate(q.Call.Title, 80)); err != nil {
 			return err
 		}
 	}

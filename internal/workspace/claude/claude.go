@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
-	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -21,7 +21,7 @@ type Driver struct {
 // Name is "claude".
 func (Driver) Name() string { return "claude" }
 
-// ReportsCost implements [vendor.Reporter].
+// ReportsCost implements [vendor.CostReporter].
 func (Driver) ReportsCost() {}
 
 // Command never names a session's id twice: the program refuses an id that it is to make
@@ -51,7 +51,7 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	}}
 }
 
-var notPlain = lazyregexp.Must(`[^a-zA-Z0-9]`)
+var nonNameChars = lazyregexp.Must(`[^a-zA-Z0-9]`)
 
 // longestFolder is how long a folder's name in ~/.claude/projects gets before it ends in
 // a hash.
@@ -60,7 +60,7 @@ const longestFolder = 200
 // Transcript is where Claude Code keeps a session that was begun in dir; "" when the name
 // of its folder cannot be known.
 func (Driver) Transcript(session, dir string) string {
-	folder := notPlain().ReplaceAllString(dir, "-")
+	folder := nonNameChars().ReplaceAllString(dir, "-")
 	if len(folder) > longestFolder {
 		return ""
 	}
@@ -70,7 +70,7 @@ func (Driver) Transcript(session, dir string) string {
 // Run leads the process through one turn.
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	ctx, stop := context.WithCancel(ctx)
-	w := lines.NewWriter(p.Stdin())
+	w := lineio.NewWriter(p.Stdin())
 	r := &run{ctx: ctx, turn: t, sink: s, out: w, permits: map[string]context.CancelFunc{}, told: map[string]bool{}}
 	defer func() {
 		stop()
@@ -79,7 +79,7 @@ func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor
 	}()
 	r.send(initialize())
 	r.send(userMessage(t.Input))
-	in := lines.NewReader(p.Stdout())
+	in := lineio.NewReader(p.Stdout())
 	for {
 		line, err := in.Next()
 		if err != nil {
@@ -91,7 +91,7 @@ func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor
 			}
 			return vendor.End{}, err
 		}
-		if err := r.take(line); err != nil {
+		if err := r.handle(line); err != nil {
 			return vendor.End{}, err
 		}
 		if r.end != nil {
@@ -106,8 +106,8 @@ var resumeTrouble = []string{
 	"tool_use", "tool_result", "invalid_request_error", "messages.",
 }
 
-// blamesResume reports whether a failure is about the session that was resumed.
-func blamesResume(failure string) bool {
+// isResumeError reports whether a failure is about the session that was resumed.
+func isResumeError(failure string) bool {
 	failure = strings.ToLower(failure)
 	return slices.ContainsFunc(resumeTrouble, func(w string) bool { return strings.Contains(failure, w) })
 }

@@ -67,10 +67,10 @@ func (n *notes) tell(format string, args ...any) error {
 	return nil
 }
 
-func (n *notes) Began(id string) error      { return n.tell("began %s", id[max(len(id)-4, 0):]) }
-func (n *notes) Delta(d vendor.Delta) error { return n.tell("delta %s%s", d.Text, d.Thinking) }
-func (n *notes) Running(use string) error   { return n.tell("running %s", use) }
-func (n *notes) Notice(text string) error   { return n.tell("notice %s", text) }
+func (n *notes) SessionStarted(id string) error { return n.tell("began %s", id[max(len(id)-4, 0):]) }
+func (n *notes) Delta(d vendor.Delta) error     { return n.tell("delta %s%s", d.Text, d.Thinking) }
+func (n *notes) Running(use string) error       { return n.tell("running %s", use) }
+func (n *notes) Notice(text string) error       { return n.tell("notice %s", text) }
 
 func (n *notes) Item(it transcript.Item) error {
 	n.items = append(n.items, it)

@@ -30,16 +30,16 @@ func blocksOf(t *testing.T, content any) []transcript.Part {
 func TestCorpusTranscripts(t *testing.T) {
 	links := "package workspace looks at files that a container writes"
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "trn"), map[string]func(*testing.T, corpus.Case){
-		"pa-trn-001": corpus.Plays(`{"given": {"content":"hello world"}, "when": ["blocks"], "expect": {"blocks":[{"type":"text","text":"hello world"}]}}`, func(t *testing.T, c corpus.Case) {
+		"pa-trn-001": corpus.Test(`{"given": {"content":"hello world"}, "when": ["blocks"], "expect": {"blocks":[{"type":"text","text":"hello world"}]}}`, func(t *testing.T, c corpus.Case) {
 			var in struct{ Content any }
-			c.Decode(t, c.Given(), &in)
+			c.Decode(t, c.Setup(), &in)
 			if got := blocksOf(t, in.Content); len(got) != 1 || got[0].(transcript.Text).Text != "hello world" {
 				t.Errorf("%+v", got)
 			}
 		}),
-		"pa-trn-003": corpus.Plays(`{"given": {"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}},{"type":"tool_result","toolUseId":"t1","content":"file.txt","isError":false}]}, "when": ["blocks"], "expect": {"blocks":"one tool_use with result file.txt, isError false"}}`, func(t *testing.T, c corpus.Case) {
+		"pa-trn-003": corpus.Test(`{"given": {"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}},{"type":"tool_result","toolUseId":"t1","content":"file.txt","isError":false}]}, "when": ["blocks"], "expect": {"blocks":"one tool_use with result file.txt, isError false"}}`, func(t *testing.T, c corpus.Case) {
 			var in struct{ Content any }
-			c.Decode(t, c.Given(), &in)
+			c.Decode(t, c.Setup(), &in)
 			got := blocksOf(t, in.Content)
 			if len(got) != 2 {
 				t.Fatalf("%+v", got)
@@ -49,13 +49,13 @@ func TestCorpusTranscripts(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		}),
-		"pa-trn-009": corpus.Plays(`{"given": {"content":"tool_use only"}, "when": ["plain text"], "expect": {"text":null}}`, func(t *testing.T, _ corpus.Case) {
+		"pa-trn-009": corpus.Test(`{"given": {"content":"tool_use only"}, "when": ["plain text"], "expect": {"text":null}}`, func(t *testing.T, _ corpus.Case) {
 			got := blocksOf(t, []any{map[string]any{"type": "tool_use", "id": "t1", "name": "Bash", "input": map[string]any{}}})
 			if text := (transcript.Item{Parts: got}).Text(); text != "" {
 				t.Errorf("%q", text)
 			}
 		}),
-		"pa-trn-011": corpus.Plays(`{"given": {"transcript in":"any encoded-cwd directory"}, "when": ["find"], "expect": {"found":true}}`, func(t *testing.T, _ corpus.Case) {
+		"pa-trn-011": corpus.Test(`{"given": {"transcript in":"any encoded-cwd directory"}, "when": ["find"], "expect": {"found":true}}`, func(t *testing.T, _ corpus.Case) {
 			for _, dir := range []string{"/work", "/work/a.b c", "/home/agent/é"} {
 				home := t.TempDir()
 				file := filepath.Join(home, claude.Driver{}.Transcript("S", dir))
@@ -67,8 +67,8 @@ func TestCorpusTranscripts(t *testing.T) {
 				}
 			}
 		}),
-		"pa-trn-019": corpus.Plays(`{"given": {"state":"streamed text blocks 'Hello' then 'Bye' with no tool between"}, "when": ["deltas"], "expect": {"delta 2":"Bye"}}`, func(t *testing.T, _ corpus.Case) { deltas(t, "Hello", "Bye") }),
-		"pa-trn-020": corpus.Plays(`{"given": {"state":"text then tool_use then text"}, "when": ["deltas"], "expect": {"second text":"starts from empty"}}`, func(t *testing.T, _ corpus.Case) { deltas(t, "Hello", "", "Hello there") }),
+		"pa-trn-019": corpus.Test(`{"given": {"state":"streamed text blocks 'Hello' then 'Bye' with no tool between"}, "when": ["deltas"], "expect": {"delta 2":"Bye"}}`, func(t *testing.T, _ corpus.Case) { deltas(t, "Hello", "Bye") }),
+		"pa-trn-020": corpus.Test(`{"given": {"state":"text then tool_use then text"}, "when": ["deltas"], "expect": {"second text":"starts from empty"}}`, func(t *testing.T, _ corpus.Case) { deltas(t, "Hello", "", "Hello there") }),
 	}, map[string]string{
 		"pa-trn-013": "package guest tells the history from the host's log where the file is missing",
 		"pa-trn-015": links, "pa-trn-016": links, "pa-trn-017": links,

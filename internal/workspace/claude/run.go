@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/session/convert"
-	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -21,7 +21,7 @@ type run struct {
 	ctx  context.Context
 	turn vendor.Turn
 	sink vendor.Sink
-	out  *lines.Writer
+	out  *lineio.Writer
 	end  *vendor.End
 
 	open    *transcript.Item // of the message whose blocks are coming
@@ -45,15 +45,15 @@ func (r *run) send(v any) {
 	r.out.Send(b)
 }
 
-// take takes one line. What makes no sense is told, and passed over.
-func (r *run) take(line []byte) error {
+// handle takes one line. What makes no sense is told, and passed over.
+func (r *run) handle(line []byte) error {
 	var e event
 	err := json.Unmarshal(line, &e)
 	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd && e.Type == "result" {
 		err = nil // a number of another kind is no reason to miss the end
 	}
 	if err != nil || e.Type == "" {
-		return r.sink.Notice("a line that is no event: " + lines.Cut(string(line), 200))
+		return r.sink.Notice("a line that is no event: " + lineio.Truncate(string(line), 200))
 	}
 	switch e.Type {
 	case "system":
@@ -81,11 +81,11 @@ func (r *run) take(line []byte) error {
 		}
 		return nil
 	case "rate_limit_event":
-		return r.sink.Notice("rate limit: " + lines.Cut(string(e.Info), 300))
+		return r.sink.Notice("rate limit: " + lineio.Truncate(string(e.Info), 300))
 	case "keep_alive", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "transcript_mirror":
 		return nil
 	}
-	return r.unknown("an event of an unknown kind: " + lines.Cut(e.Type, 80))
+	return r.unknown("an event of an unknown kind: " + lineio.Truncate(e.Type, 80))
 }
 
 // unknown tells of something once.
@@ -101,7 +101,7 @@ func (r *run) system(e *event) error {
 	switch e.Subtype {
 	case "init":
 		r.began = true
-		return r.sink.Began(e.Session)
+		return r.sink.SessionStarted(e.Session)
 	case "compact_boundary":
 		return r.sink.Notice("the agent has compacted its own transcript")
 	}
@@ -276,7 +276,7 @@ func (r *run) result(e *event) error {
 	if e.IsError || e.Subtype != "success" && e.Subtype != "" {
 		end.Text = ""
 		end.Failure = cmp.Or(strings.Join(e.Errors, "; "), r.trouble, e.Result, e.Subtype, "error")
-		end.ResumeFailed = r.turn.Resume && (!r.began || blamesResume(end.Failure))
+		end.ResumeFailed = r.turn.Resume && (!r.began || isResumeError(end.Failure))
 	}
 	r.end = end
 	return nil
@@ -298,12 +298,12 @@ func (r *run) request(e *event) error {
 			return err
 		}
 		r.permit(e.RequestID, vendor.Permission{
-			Use: q.Use, Parent: e.Parent, Tool: q.Tool, Input: slices.Clone(q.Input), Detail: q.Why,
+			Use: q.Use, Parent: e.Parent, Tool: q.Tool, Input: slices.Clone(q.Input), Detail: q.Reason,
 		})
 		return nil
 	}
 	r.send(refusal(e.RequestID, "not supported: "+q.Subtype))
-	return r.unknown("a request of an unknown kind: " + lines.Cut(q.Subtype, 80))
+	return r.unknown("a request of an unknown kind: " + lineio.Truncate(q.Subtype, 80))
 }
 
 // permit has a use decided while the wire is read on.

@@ -102,7 +102,7 @@ type request struct {
 	Tool     string          `json:"tool_name"`
 	Use      string          `json:"tool_use_id"`
 	Input    json.RawMessage `json:"input"`
-	Why      string          `json:"decision_reason"`
+	Reason   string          `json:"decision_reason"`
 	Blocked  string          `json:"blocked_path"`
 	Callback string          `json:"callback_id"`
 }

@@ -91,5 +91,5 @@ func (Driver) Transcript(session, _ string) string {
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	r := newRun(ctx, t, p, s)
 	defer r.close()
-	return r.lead()
+	return r.serve()
 }

@@ -122,7 +122,7 @@ func TestRecorded(t *testing.T) {
 			tu.Resume = c.resume != ""
 			n := vendortest.Listen(t)
 			n.Decide = deny(c.decide)
-			end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Play(t, "testdata/"+c.file+".wire"), n)
+			end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Replay(t, "testdata/"+c.file+".wire"), n)
 			if err != nil || end != c.end {
 				t.Errorf("ended %+v, %v\nwant %+v", end, err, c.end)
 			}
@@ -130,7 +130,7 @@ func TestRecorded(t *testing.T) {
 			if len(lines) == 0 || !strings.HasPrefix(lines[0], "began 01a20200-") {
 				t.Fatalf("told %q", lines)
 			}
-			n.Want(append([]string{lines[0], unknownModel}, c.want...)...)
+			n.Expect(append([]string{lines[0], unknownModel}, c.want...)...)
 		})
 	}
 }
@@ -139,11 +139,11 @@ func TestResumeMissing(t *testing.T) {
 	tu := turn("x")
 	tu.Session, tu.Resume = "99999999-2222-7333-8444-555555555555", true
 	n := vendortest.Listen(t)
-	end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Play(t, "testdata/resume-missing.wire"), n)
+	end, err := codex.Driver{}.Run(t.Context(), tu, vendortest.Replay(t, "testdata/resume-missing.wire"), n)
 	if err != nil || !end.ResumeFailed || !strings.Contains(end.Failure, "no rollout found") {
 		t.Errorf("ended %+v, %v", end, err)
 	}
-	n.Want()
+	n.Expect()
 }
 
 func TestTranscript(t *testing.T) {
@@ -323,11 +323,11 @@ func TestWire(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := vendortest.Listen(t)
-			end, err := codex.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, greeting+c.wire), n)
+			end, err := codex.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, greeting+c.wire), n)
 			if c.end.Text = c.text; end != c.end || !errors.Is(err, c.err) {
 				t.Errorf("ended %+v, %v", end, err)
 			}
-			n.Want(append([]string{began}, c.want...)...)
+			n.Expect(append([]string{began}, c.want...)...)
 		})
 	}
 }
@@ -337,7 +337,7 @@ func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
 	n := vendortest.Listen(t)
 	end, err := codex.Driver{}.Run(t.Context(), turn("x"),
-		vendortest.PlayText(t, greeting+whole(mine, `{"type":"agentMessage","id":"m","text":"`+long+`"}`)+through), n)
+		vendortest.ReplayText(t, greeting+whole(mine, `{"type":"agentMessage","id":"m","text":"`+long+`"}`)+through), n)
 	if err != nil || end.Text != long {
 		t.Errorf("a text of %d bytes, %v", len(end.Text), err)
 	}
@@ -352,7 +352,7 @@ func TestWithdrawn(t *testing.T) {
 		close(withdrawn)
 		return vendor.Answer{}, ctx.Err()
 	}
-	_, err := codex.Driver{}.Run(t.Context(), turn("x"), vendortest.PlayText(t, greeting+
+	_, err := codex.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, greeting+
 		begun(mine, `{"type":"commandExecution","id":"c1","command":"make"}`)+
 		`< {"id":7,"method":"item/commandExecution/requestApproval","params":{`+mine+`,"itemId":"c1","command":"make"}}`+"\n"+
 		event("serverRequest/resolved", mine, `"requestId":7`)+
@@ -378,6 +378,6 @@ func FuzzWire(f *testing.F) {
 		f.Add(said.String())
 	}
 	f.Fuzz(func(t *testing.T, said string) {
-		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Say(said), vendortest.Listen(t))
+		_, _ = codex.Driver{}.Run(t.Context(), turn("x"), vendortest.Output(said), vendortest.Listen(t))
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
-	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
+	"github.com/holdfast-dev/holdfast/internal/workspace/toolqueue"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -36,15 +36,15 @@ func (r *run) item(it *item, mine, whole bool) error {
 	switch it.Type {
 	case "agentMessage", "plan":
 		r.said = it.Text
-		return r.stage.Say(stage.Text(it.Text)...)
+		return r.stage.Emit(toolqueue.Text(it.Text)...)
 	case "reasoning":
 		r.stage.Think(strings.Join(append(it.Summary, texts(it.Content)...), "\n\n"))
 	case "contextCompaction":
 		return r.stage.Notice("the agent has compacted its own transcript")
 	case "enteredReviewMode", "exitedReviewMode":
-		return r.stage.Say(stage.Text(it.Review)...)
+		return r.stage.Emit(toolqueue.Text(it.Review)...)
 	default:
-		return r.stage.Once("an item of an unknown kind: " + lines.Cut(it.Type, 80))
+		return r.stage.NoticeOnce("an item of an unknown kind: " + lineio.Truncate(it.Type, 80))
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func texts(raw json.RawMessage) []string {
 	return out
 }
 
-func (r *run) printedBy(u *stage.Use) string {
+func (r *run) printedBy(u *toolqueue.Use) string {
 	if t := r.output[u.ID]; t != nil {
 		return t.text
 	}
@@ -79,7 +79,7 @@ func (r *run) used(it *item, name string, input any, mine, whole bool) error {
 	if err != nil {
 		return r.stage.Notice("a tool use that cannot be read: " + err.Error())
 	}
-	r.stage.Hold(&stage.Use{ID: it.ID, Name: name, Input: raw, Sub: !mine})
+	r.stage.AddUse(&toolqueue.Use{ID: it.ID, Name: name, Input: raw, Sub: !mine})
 	if !whole {
 		return nil
 	}
@@ -159,24 +159,24 @@ func result(it *item) (content []transcript.Part, isError bool) {
 		if it.Exit != nil && *it.Exit != 0 {
 			text = strings.TrimSuffix(text, "\n") + fmt.Sprintf("\nexit code %d", *it.Exit)
 		}
-		return stage.Text(strings.TrimPrefix(cmp.Or(text, outcome(it)), "\n")), isError
+		return toolqueue.Text(strings.TrimPrefix(cmp.Or(text, outcome(it)), "\n")), isError
 	case "mcpToolCall", "dynamicToolCall":
 		if it.Error != nil {
-			return stage.Text(it.Error.text()), true
+			return toolqueue.Text(it.Error.text()), true
 		}
 		var r struct {
 			Content json.RawMessage `json:"content"`
 		}
 		if json.Unmarshal(it.Result, &r) == nil {
-			content = stage.Content(r.Content)
+			content = toolqueue.Content(r.Content)
 		}
 		return content, isError
 	case "collabAgentToolCall":
 		if len(it.States) > 0 {
-			return stage.Text(string(it.States)), isError
+			return toolqueue.Text(string(it.States)), isError
 		}
 	}
-	return stage.Text(outcome(it)), isError
+	return toolqueue.Text(outcome(it)), isError
 }
 
 // outcome is how a use ended, in a word.

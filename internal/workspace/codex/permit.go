@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
-	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
-	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
+	"github.com/holdfast-dev/holdfast/internal/workspace/toolqueue"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 )
 
@@ -25,10 +25,10 @@ func (r *run) request(m *jsonrpc.Message) error {
 		return nil
 	case "item/tool/requestUserInput":
 		r.conn.Reply(m.ID, map[string]any{"answers": map[string]any{}})
-		return r.stage.Once("the agent asked questions that nobody sees here")
+		return r.stage.NoticeOnce("the agent asked questions that nobody sees here")
 	}
 	r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-	return r.stage.Once("a request of an unknown kind: " + lines.Cut(m.Method, 80))
+	return r.stage.NoticeOnce("a request of an unknown kind: " + lineio.Truncate(m.Method, 80))
 }
 
 // unreadable refuses a question that makes no sense.
@@ -74,10 +74,10 @@ func (r *run) askCommand(m *jsonrpc.Message) error {
 		besides = true
 	}
 	u := r.stage.Use(q.Item)
-	if u != nil && u.Held() && !besides && u.Name == p.Tool && q.Command != "" {
+	if u != nil && u.IsPending() && !besides && u.Name == p.Tool && q.Command != "" {
 		u.Input = p.Input // what is asked about is what is judged
 	}
-	if u != nil && u.Held() && besides {
+	if u != nil && u.IsPending() && besides {
 		// The use itself runs; what is asked about is wanted besides.
 		if err := r.stage.Run(q.Item); err != nil {
 			return err
@@ -122,12 +122,12 @@ func (r *run) askServer(m *jsonrpc.Message) error {
 		}
 		return a
 	}
-	use := r.stage.Find(func(u *stage.Use) bool {
+	use := r.stage.Find(func(u *toolqueue.Use) bool {
 		return u.Name == "mcp__"+q.Server+"__"+q.Meta.Tool && same(u.Input, q.Meta.Params)
 	})
 	if q.Meta.Kind != "mcp_tool_call" || use == nil {
 		r.conn.Reply(m.ID, answer("decline"))
-		return r.stage.Notice("the server " + q.Server + " asked something that nobody sees here: " + lines.Cut(q.Message, 200))
+		return r.stage.Notice("the server " + q.Server + " asked something that nobody sees here: " + lineio.Truncate(q.Message, 200))
 	}
 	id := slices.Clone(m.ID)
 	return r.stage.Ask(string(id), vendor.Permission{Use: use.ID, Tool: use.Name, Input: use.Input, Detail: q.Message}, func(a vendor.Answer) {

@@ -16,14 +16,14 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/aimock"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/codex"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendortest"
 )
 
-// house is where the real Codex runs, with a model server of others.
-type house struct {
+// codexEnv is where the real Codex runs, with a model server of others.
+type codexEnv struct {
 	program   string
 	home, dir string
 	env       []string
@@ -31,9 +31,9 @@ type house struct {
 
 const madeUpKey = "sk-" + "made-up-for-a-test"
 
-func newHouse(t *testing.T) *house {
+func newHouse(t *testing.T) *codexEnv {
 	t.Helper()
-	r := &house{program: unpack(t), home: t.TempDir(), dir: t.TempDir()}
+	r := &codexEnv{program: unpack(t), home: t.TempDir(), dir: t.TempDir()}
 	url := aimock.Start(t, "testdata/aimock.json")
 	r.env = []string{"PATH=/usr/bin:/bin", "HOME=" + r.home, "OPENAI_API_KEY=" + madeUpKey, "OPENAI_BASE_URL=" + url + "/v1"}
 	if err := os.Mkdir(filepath.Join(r.home, ".codex"), 0o700); err != nil {
@@ -47,7 +47,7 @@ func unpack(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_VENDORS")
 	if dir == "" {
-		missing.Heavy(t, `Codex is not there; to run this test: eval "$(scripts/services env vendors)"`)
+		testneed.Heavy(t, `Codex is not there; to run this test: eval "$(scripts/services env vendors)"`)
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "codex-*.tgz"))
 	if err != nil || len(found) == 0 {
@@ -83,7 +83,7 @@ func unpack(t *testing.T) string {
 }
 
 // run has one turn.
-func (r *house) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.Notes, vendor.End, string) {
+func (r *codexEnv) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.RecordingSink, vendor.End, string) {
 	t.Helper()
 	tu := turn(text)
 	tu.Session, tu.Resume, tu.Dir, tu.Home, tu.Env = session, session != "", r.dir, r.home, r.env
@@ -113,7 +113,7 @@ func TestReal(t *testing.T) {
 
 // A session is begun and gone on with; its file is where it is looked for; the key is in
 // no file.
-func (r *house) resumes(t *testing.T) {
+func (r *codexEnv) resumes(t *testing.T) {
 	_, end, id := r.run(t, "", "first turn", vendor.Answer{})
 	if end.Text != "First answer." || end.Failure != "" || end.Usage.Input != 100 {
 		t.Errorf("the first turn: %+v", end)
@@ -151,7 +151,7 @@ func (r *house) resumes(t *testing.T) {
 }
 
 // A command and a change of files are asked about; what is refused does not happen.
-func (r *house) asks(t *testing.T) {
+func (r *codexEnv) asks(t *testing.T) {
 	made := func(name string) bool {
 		_, err := os.Stat(filepath.Join(r.dir, name))
 		return err == nil

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
-	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
-	"github.com/holdfast-dev/holdfast/internal/workspace/stage"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
+	"github.com/holdfast-dev/holdfast/internal/workspace/toolqueue"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -20,7 +20,7 @@ import (
 type run struct {
 	turn  vendor.Turn
 	sink  vendor.Sink
-	stage *stage.Stage
+	stage *toolqueue.Turn
 	conn  *jsonrpc.Conn
 
 	initialize, login, begin, start string // ids of our calls
@@ -37,7 +37,7 @@ type run struct {
 
 func newRun(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) *run {
 	return &run{
-		turn: t, sink: s, stage: stage.New(ctx, s), output: map[string]*tail{},
+		turn: t, sink: s, stage: toolqueue.New(ctx, s), output: map[string]*tail{},
 		conn: jsonrpc.New(p.Stdout(), p.Stdin(), jsonrpc.Options{}),
 	}
 }
@@ -47,8 +47,8 @@ func (r *run) close() {
 	r.conn.Close()
 }
 
-// lead takes what Codex says until the turn is over.
-func (r *run) lead() (vendor.End, error) {
+// serve takes what Codex says until the turn is over.
+func (r *run) serve() (vendor.End, error) {
 	r.initialize = r.conn.Call("initialize", map[string]any{
 		"clientInfo": map[string]any{"name": "holdfast", "title": "Holdfast", "version": "1"},
 	})
@@ -60,7 +60,7 @@ func (r *run) lead() (vendor.End, error) {
 			err = r.stage.Notice(broken.Error())
 		case err != nil:
 			return vendor.End{}, errors.Join(err, r.stage.Finish())
-		case m.Asks():
+		case m.IsRequest():
 			err = r.request(m)
 		case m.Method != "":
 			err = r.notification(m)
@@ -79,18 +79,18 @@ func (r *run) answer(m *jsonrpc.Message) error {
 	switch {
 	case m.Error != nil:
 		return r.refused(m)
-	case m.Answers(r.initialize):
+	case m.IsResponse(r.initialize):
 		r.conn.Notify("initialized", nil)
 		if k := key(r.turn.Env); k != "" {
 			r.login = r.conn.Call("account/login/start", map[string]any{"type": "apiKey", "apiKey": k})
 			return nil
 		}
 		r.open()
-	case m.Answers(r.login):
+	case m.IsResponse(r.login):
 		r.open()
-	case m.Answers(r.begin):
+	case m.IsResponse(r.begin):
 		return r.began(m)
-	case m.Answers(r.start):
+	case m.IsResponse(r.start):
 		var t struct {
 			Turn turn `json:"turn"`
 		}
@@ -105,10 +105,10 @@ func (r *run) answer(m *jsonrpc.Message) error {
 func (r *run) refused(m *jsonrpc.Message) error {
 	end := &vendor.End{Failure: m.Error.Error()}
 	switch {
-	case m.Answers(r.begin):
+	case m.IsResponse(r.begin):
 		end.ResumeFailed = r.turn.Resume
-	case m.Answers(r.initialize), m.Answers(r.start):
-	case m.Answers(r.login):
+	case m.IsResponse(r.initialize), m.IsResponse(r.start):
+	case m.IsResponse(r.login):
 		end.Failure = "the key was not accepted: " + end.Failure
 	default:
 		return nil
@@ -146,7 +146,7 @@ func (r *run) began(m *jsonrpc.Message) error {
 		return errors.New("codex began a session without saying what it is called")
 	}
 	r.thread = t.Thread.ID
-	if err := r.sink.Began(r.thread); err != nil {
+	if err := r.sink.SessionStarted(r.thread); err != nil {
 		return err
 	}
 	r.start = r.conn.Call("turn/start", map[string]any{"threadId": r.thread, "input": input(r.turn.Input)})
@@ -182,8 +182,8 @@ func input(parts []transcript.Part) []map[string]any {
 	return out
 }
 
-// quiet are notifications that nobody needs to hear of.
-var quiet = []string{
+// ignoredNotifications are notifications that nobody needs to hear of.
+var ignoredNotifications = []string{
 	"account/", "app/", "attestation/", "fs/", "fuzzyFileSearch/", "hook/", "externalAgentConfig/", "item/plan/delta",
 	"item/autoApprovalReview/", "item/commandExecution/terminalInteraction", "item/fileChange/", "item/mcpToolCall/",
 	"item/reasoning/summaryPartAdded", "mcpServer/", "model/", "modelProvider/", "process/", "project/", "rawResponse",
@@ -194,7 +194,7 @@ var quiet = []string{
 func (r *run) notification(m *jsonrpc.Message) error {
 	var e event
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("what " + lines.Cut(m.Method, 80) + " says cannot be read")
+		return r.stage.Notice("what " + lineio.Truncate(m.Method, 80) + " says cannot be read")
 	}
 	mine := e.Thread == "" || e.Thread == r.thread
 	switch m.Method {
@@ -226,10 +226,10 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	case "thread/compacted":
 		return r.stage.Notice("the agent has compacted its own transcript")
 	}
-	if slices.ContainsFunc(quiet, func(p string) bool { return strings.HasPrefix(m.Method, p) }) {
+	if slices.ContainsFunc(ignoredNotifications, func(p string) bool { return strings.HasPrefix(m.Method, p) }) {
 		return nil
 	}
-	return r.stage.Once("an event of an unknown kind: " + lines.Cut(m.Method, 80))
+	return r.stage.NoticeOnce("an event of an unknown kind: " + lineio.Truncate(m.Method, 80))
 }
 
 // resolved takes a question back that was answered, by us or because it does not matter
@@ -288,7 +288,7 @@ func (r *run) spent(m *jsonrpc.Message, id string) error {
 		return nil
 	}
 	if r.base == nil {
-		b := u.Usage.Total.less(u.Usage.Last)
+		b := u.Usage.Total.minus(u.Usage.Last)
 		r.base = &b
 	}
 	r.calls++
@@ -302,7 +302,7 @@ func (r *run) spent(m *jsonrpc.Message, id string) error {
 func (r *run) usage() transcript.Usage {
 	c := r.total
 	if r.base != nil {
-		c = c.less(*r.base)
+		c = c.minus(*r.base)
 	}
 	return transcript.Usage{
 		Input: max(c.Input-c.Cached-c.CacheWrite, 0), CacheRead: max(c.Cached, 0), CacheWrite: max(c.CacheWrite, 0),
@@ -337,7 +337,7 @@ func (r *run) warned(m *jsonrpc.Message) error {
 	if w.Details != "" {
 		text += ": " + w.Details
 	}
-	return r.stage.Once(text)
+	return r.stage.NoticeOnce(text)
 }
 
 // completed ends the turn.
@@ -360,15 +360,15 @@ func (r *run) completed(m *jsonrpc.Message) error {
 	default:
 		end.Failure = cmp.Or(e.Turn.Error.text(), r.trouble, "the turn "+e.Turn.Status)
 		if e.Turn.Error != nil {
-			end.ResumeFailed = r.turn.Resume && blamesResume(string(e.Turn.Error.Info))
+			end.ResumeFailed = r.turn.Resume && isResumeError(string(e.Turn.Error.Info))
 		}
 	}
 	r.end = end
 	return nil
 }
 
-// blamesResume reports whether a new session may do better than the resumed one.
-func blamesResume(info string) bool {
+// isResumeError reports whether a new session may do better than the resumed one.
+func isResumeError(info string) bool {
 	return strings.Contains(info, "contextWindowExceeded") || strings.Contains(info, "badRequest")
 }
 

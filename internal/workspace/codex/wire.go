@@ -127,7 +127,7 @@ type counts struct {
 	Reasoning  int64 `json:"reasoningOutputTokens"`
 }
 
-func (c counts) less(d counts) counts {
+func (c counts) minus(d counts) counts {
 	return counts{
 		c.Input - d.Input, c.Cached - d.Cached, c.CacheWrite - d.CacheWrite,
 		c.Output - d.Output, c.Reasoning - d.Reasoning,

@@ -24,7 +24,7 @@ func newClient(scheme, rest string, env func(string) string) (*client, error) {
 		scheme:    "http",
 		host:      "localhost", // HTTP wants a name, and a socket has none
 	}
-	dialer := &net.Dialer{Timeout: quick}
+	dialer := &net.Dialer{Timeout: shortTimeout}
 	switch scheme {
 	case "unix":
 		if longest := len(syscall.RawSockaddrUnix{}.Path); len(rest) > longest {

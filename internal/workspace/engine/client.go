@@ -70,7 +70,7 @@ func (c *client) roundTrip(ctx context.Context, method, path string, query url.V
 	if header != nil {
 		req.Header = header
 	}
-	req.Header.Set("User-Agent", "holdfast/"+version.Of().Version)
+	req.Header.Set("User-Agent", "holdfast/"+version.Current().Version)
 	res, err := c.transport.RoundTrip(req)
 	switch {
 	case err == nil:

@@ -15,9 +15,9 @@ import (
 
 // How long calls may take, besides their context.
 const (
-	quick    = 10 * time.Second // what only looks
-	slow     = time.Minute      // what makes, starts and removes
-	dialTime = 3 * time.Second  // a socket at which somebody may answer
+	shortTimeout = 10 * time.Second // what only looks
+	longTimeout  = time.Minute      // what makes, starts and removes
+	dialTime     = 3 * time.Second  // a socket at which somebody may answer
 )
 
 // Engine is a container engine that answered.

@@ -45,7 +45,7 @@ type Container struct {
 // Create makes a container, and does not start it. It pulls no image: one that is not
 // there is [ErrNoImage]. A name that is taken is [ErrConflict].
 func (e *Engine) Create(ctx context.Context, s Spec) (id string, err error) {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	if s.Image == "" {
 		return "", &Error{Op: "create container", Name: s.Name, Err: ErrRefused, Detail: "no image is named"}
@@ -65,7 +65,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (id string, err error) {
 
 // Inspect looks at the container of a name or id.
 func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
-	limited, cancel := context.WithTimeout(ctx, quick)
+	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	var r struct {
 		ID          string `json:"Id"`
@@ -94,7 +94,7 @@ func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 
 // InspectRaw is the engine's whole answer, in JSON: what everybody reads who may ask.
 func (e *Engine) InspectRaw(ctx context.Context, name string) ([]byte, error) {
-	limited, cancel := context.WithTimeout(ctx, quick)
+	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	var raw json.RawMessage
 	if err := e.api.get(limited, "/containers/"+name+"/json", nil, &raw); err != nil {
@@ -116,7 +116,7 @@ func sources(mounts []mountPoint) []string {
 // List finds the containers that have all the labels, running or not, by name. Only
 // ID, Name, State, Image, Labels and Mounts are filled.
 func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Container, error) {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	query := filters{}.labels(labels).query()
 	query.Set("all", "1")
@@ -156,14 +156,14 @@ func has(all, wanted map[string]string) bool {
 
 // Start runs a container that is not running. One that runs stays as it is.
 func (e *Engine) Start(ctx context.Context, id string) error {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	return e.fail(ctx, "start container", id, e.api.post(limited, "/containers/"+id+"/start", nil, nil, nil))
 }
 
 // Unpause lets a container go on.
 func (e *Engine) Unpause(ctx context.Context, id string) error {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	return e.fail(ctx, "unpause container", id, e.api.post(limited, "/containers/"+id+"/unpause", nil, nil, nil))
 }
@@ -171,7 +171,7 @@ func (e *Engine) Unpause(ctx context.Context, id string) error {
 // Stop asks the first process to end and kills the container after a grace, which is
 // rounded up to seconds. One that does not run stays as it is.
 func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error {
-	limited, cancel := context.WithTimeout(ctx, grace+slow)
+	limited, cancel := context.WithTimeout(ctx, grace+longTimeout)
 	defer cancel()
 	query := url.Values{"t": {strconv.Itoa(int((grace + time.Second - 1) / time.Second))}}
 	return e.fail(ctx, "stop container", id, e.api.post(limited, "/containers/"+id+"/stop", query, nil, nil))
@@ -180,20 +180,20 @@ func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error
 // Remove takes a container away, with what runs in it and the volumes that its image
 // asked for, and returns when it is gone. One that is not there is gone already.
 func (e *Engine) Remove(ctx context.Context, id string) error {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	err := e.api.delete(limited, "/containers/"+id, url.Values{"force": {"1"}, "v": {"1"}})
 	switch status(err) {
 	case http.StatusNotFound:
 		return nil
 	case http.StatusConflict: // somebody else removes it
-		return e.gone(ctx, limited, id)
+		return e.awaitRemoved(ctx, limited, id)
 	}
 	return e.fail(ctx, "remove container", id, err)
 }
 
-// gone waits until a container that is being removed is.
-func (e *Engine) gone(ctx, limited context.Context, id string) error {
+// awaitRemoved waits until a container that is being removed is.
+func (e *Engine) awaitRemoved(ctx, limited context.Context, id string) error {
 	var ended struct{ StatusCode int } // of its first process
 	err := e.api.post(limited, "/containers/"+id+"/wait", url.Values{"condition": {"removed"}}, nil, &ended)
 	if status(err) == http.StatusNotFound {
@@ -205,7 +205,7 @@ func (e *Engine) gone(ctx, limited context.Context, id string) error {
 // Logs is the end of what a container's first process has written, at most so many
 // lines.
 func (e *Engine) Logs(ctx context.Context, id string, lines int) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, quick)
+	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	query := url.Values{"stdout": {"1"}, "stderr": {"1"}, "tail": {strconv.Itoa(lines)}}
 	res, err := e.api.send(limited, http.MethodGet, "/containers/"+id+"/logs", query, nil, nil)

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // machine is the engine that the machine has for tests.
@@ -23,8 +23,8 @@ func machine(t testing.TB) *Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
-		missing.Root(t, "starting a container engine")
-		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+		testneed.Root(t, "starting a container engine")
+		testneed.Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	e, err := Connect(t.Context(), host)
 	if err != nil {

@@ -34,7 +34,7 @@ func (e *Engine) Exec(ctx context.Context, id string, s ExecSpec) (*Stream, erro
 	if s.User == "" {
 		return nil, &Error{Op: "exec in container", Name: id, Err: ErrRefused, Detail: "no user is named"}
 	}
-	limited, cancel := context.WithTimeout(ctx, quick)
+	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	process := struct {
 		User, WorkingDir                        string

@@ -28,7 +28,7 @@ type Image struct {
 
 // Image looks at the image of a name or id. One that is not there is [ErrNoImage].
 func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
-	limited, cancel := context.WithTimeout(ctx, quick)
+	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	var r struct {
 		ID               string `json:"Id"`
@@ -57,7 +57,7 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 
 // Images lists the images that have all the labels.
 func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image, error) {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	var r []struct {
 		ID       string `json:"Id"`
@@ -80,7 +80,7 @@ func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image,
 
 // RemoveImage takes an image away, or one name of it when it has more.
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	return e.failImage(ctx, "remove image", ref, e.api.delete(limited, "/images/"+ref, nil))
 }
@@ -177,7 +177,7 @@ func (e *Engine) failImage(ctx context.Context, op, name string, err error) erro
 	if err == nil {
 		return nil
 	}
-	var said *saidError
+	var said *streamError
 	if errors.As(err, &said) && ctx.Err() == nil {
 		out := &Error{Op: op, Name: name, Err: ErrRefused, Detail: said.Error()}
 		if low := strings.ToLower(said.text); strings.Contains(low, "pull access denied") || strings.Contains(low, "no such image") || strings.Contains(low, "manifest unknown") {
@@ -192,10 +192,10 @@ func (e *Engine) failImage(ctx context.Context, op, name string, err error) erro
 	return out
 }
 
-// saidError is what the engine says in the middle of an answer that began well.
-type saidError struct{ text string }
+// streamError is what the engine says in the middle of an answer that began well.
+type streamError struct{ text string }
 
-func (e *saidError) Error() string { return strings.TrimSpace(e.text) }
+func (e *streamError) Error() string { return strings.TrimSpace(e.text) }
 
 // result is what the last messages of a stream said.
 type result struct{ status, id string }
@@ -220,10 +220,10 @@ func messages(r io.Reader, progress func(string)) (result, error) {
 			return last, fmt.Errorf("read the engine's answer: %w", err)
 		}
 		if m.Detail != nil {
-			return last, &saidError{m.Detail.Message}
+			return last, &streamError{m.Detail.Message}
 		}
 		if m.Error != "" { // an engine that does not send the detail
-			return last, &saidError{m.Error}
+			return last, &streamError{m.Error}
 		}
 		var aux struct{ ID string } // other messages have something else here
 		if m.Aux != nil && json.Unmarshal(m.Aux, &aux) == nil && aux.ID != "" {

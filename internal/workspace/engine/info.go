@@ -33,7 +33,7 @@ type Info struct {
 
 // Info asks the engine.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	var v serverVersion
 	if err := e.api.get(limited, "/version", nil, &v); err != nil {

@@ -22,7 +22,7 @@ func (e *Engine) Load(ctx context.Context, tar io.Reader, progress func(line str
 
 // Tag gives an image a further name, which another may have had.
 func (e *Engine) Tag(ctx context.Context, ref, name string) error {
-	limited, cancel := context.WithTimeout(ctx, quick)
+	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	return e.failImage(ctx, "name image", name, e.tag(limited, ref, name))
 }
@@ -46,7 +46,7 @@ func (e *Engine) tag(ctx context.Context, ref, name string) error {
 // PruneImages removes the images that have all the labels and no name, that no other is
 // made of and no container uses.
 func (e *Engine) PruneImages(ctx context.Context, labels map[string]string) error {
-	limited, cancel := context.WithTimeout(ctx, slow)
+	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	query := filters{}.add("dangling", "true").labels(labels).query()
 	return e.failImage(ctx, "remove unused images", "", e.api.post(limited, "/images/prune", query, nil, nil))
@@ -54,7 +54,7 @@ func (e *Engine) PruneImages(ctx context.Context, labels map[string]string) erro
 
 // Platform is what the engine's containers run on: "linux/amd64".
 func (e *Engine) Platform(ctx context.Context) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, quick)
+	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	var v serverVersion
 	if err := e.api.get(limited, "/version", nil, &v); err != nil {

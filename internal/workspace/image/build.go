@@ -38,7 +38,7 @@ func Build(ctx context.Context, e *engine.Engine, s Spec, progress func(Progress
 	if b.spec, err = s.complete(); err != nil {
 		return "", err
 	}
-	if b.tools, err = parseTools(b.spec.With); err != nil {
+	if b.tools, err = parseTools(b.spec.Agents); err != nil {
 		return "", err
 	}
 	if b.arch, err = platform(ctx, e); err != nil {
@@ -85,19 +85,19 @@ type build struct {
 	spec         Spec
 	arch         string
 	program      *binary
-	tools        []tool
+	tools        []npmAgent
 	certificates []byte
-	lock         *held
+	lock         *buildLock
 	progress     func(Progress)
 }
 
 // scratch makes an image of our program alone.
 func (b *build) scratch(ctx context.Context) (string, error) {
 	labels := b.labels("")
-	if id, err := b.same(ctx, labels); id != "" || err != nil {
+	if id, err := b.existingImage(ctx, labels); id != "" || err != nil {
 		return id, err
 	}
-	files := append(b.ours(), folder("tmp", 0o1777), folder("var/tmp", 0o1777), folder("run/holdfast", 0o755),
+	files := append(b.ownFiles(), folder("tmp", 0o1777), folder("var/tmp", 0o1777), folder("run/holdfast", 0o755),
 		text("etc/passwd", passwd), text("etc/group", group))
 	c := config{Architecture: b.arch, OS: "linux", Created: b.program.made, Config: run{
 		User: fmt.Sprintf("%d:%[1]d", UID), Env: b.env(), Entrypoint: []string{Program}, Cmd: []string{"supervise"},
@@ -113,8 +113,8 @@ const (
 	group  = "root:x:0:\nagent:x:4711:\nnogroup:x:65534:\n"
 )
 
-// ours are the files that every image gets.
-func (b *build) ours() []file {
+// ownFiles are the files that every image gets.
+func (b *build) ownFiles() []file {
 	home := folder(strings.TrimPrefix(Home, "/"), 0o700)
 	home.uid, home.gid = UID, UID
 	out := []file{
@@ -141,7 +141,7 @@ func (b *build) env() []string {
 // labels say what the image is and what it was made of.
 func (b *build) labels(base string) map[string]string {
 	out := map[string]string{
-		labelImage: b.spec.tags()[0], labelVariant: b.spec.Variant, labelVersion: version.Of().Version,
+		labelImage: b.spec.tags()[0], labelVariant: b.spec.Variant, labelVersion: version.Current().Version,
 		labelBinary: b.program.sum, labelProtocol: strconv.Itoa(supervisor.Protocol), labelBase: base,
 	}
 	var with []string
@@ -158,9 +158,9 @@ func (b *build) labels(base string) map[string]string {
 	return out
 }
 
-// same finds the image that the build would make, or "". It gets its names again.
-func (b *build) same(ctx context.Context, labels map[string]string) (string, error) {
-	if b.spec.Fresh {
+// existingImage finds the image that the build would make, or "". It gets its names again.
+func (b *build) existingImage(ctx context.Context, labels map[string]string) (string, error) {
+	if b.spec.NoCache {
 		return "", nil
 	}
 	img, err := b.engine.Image(ctx, labels[labelImage])
@@ -192,11 +192,11 @@ func (b *build) load(ctx context.Context, files layer, c config, tags []string) 
 		return err
 	}
 	return b.send(ctx, total, func(w io.Writer) error { return archive(w, files, c, tags) },
-		func(r io.Reader) error { return b.engine.Load(ctx, r, b.said) })
+		func(r io.Reader) error { return b.engine.Load(ctx, r, b.engineMessages) })
 }
 
-// said tells what the engine says, without the ids of what it makes in between.
-func (b *build) said(line string) {
+// engineMessages tells what the engine says, without the ids of what it makes in between.
+func (b *build) engineMessages(line string) {
 	if !strings.HasPrefix(line, " --->") && !strings.HasPrefix(line, "Removing intermediate") {
 		b.progress(Progress{Stage: Make, Text: line})
 	}
@@ -285,7 +285,7 @@ func (b *build) context(w io.Writer, base string, labels map[string]string) erro
 		fmt.Fprintf(&doc, " %s=%q", name, labels[name])
 	}
 	doc.WriteString("\n")
-	if err := put("program", sorted(b.ours()...)); err != nil {
+	if err := put("program", sorted(b.ownFiles()...)); err != nil {
 		return err
 	}
 	if err := put("", layer{text("Dockerfile", doc.String())}); err != nil {

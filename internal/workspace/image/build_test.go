@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/version"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
@@ -27,8 +27,8 @@ func machine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
-		missing.Root(t, "starting a container engine")
-		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+		testneed.Root(t, "starting a container engine")
+		testneed.Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	e, err := engine.Connect(t.Context(), host)
 	if err != nil {
@@ -118,8 +118,8 @@ func TestScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img.ID != id || img.Variant != Scratch || img.Version != version.Of().Version || img.Binary != b.sum ||
-		img.Protocol != supervisor.Protocol || len(img.With) != 0 || img.Base != "" || img.Size != b.size+int64(len(passwd+group)) {
+	if img.ID != id || img.Variant != Scratch || img.Version != version.Current().Version || img.Binary != b.sum ||
+		img.Protocol != supervisor.Protocol || len(img.Agents) != 0 || img.Base != "" || img.Size != b.size+int64(len(passwd+group)) {
 		t.Errorf("%+v", img)
 	}
 	h = heard{}
@@ -127,7 +127,7 @@ func TestScratch(t *testing.T) {
 		t.Errorf("%s, %v, %+v", again, err, h.all)
 	}
 	// Built anew, by another with another folder, it is the same image.
-	s.Fresh, s.Folder = true, t.TempDir()
+	s.NoCache, s.Folder = true, t.TempDir()
 	h = heard{}
 	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || !h.has(Send) {
 		t.Errorf("%s, %v", again, err)
@@ -164,7 +164,7 @@ func TestScratchRuns(t *testing.T) {
 	for _, uid := range []int{UID, 1000} {
 		work := t.TempDir()
 		if err := os.Chown(work, uid, uid); err != nil {
-			missing.Root(t, "giving a folder to another user")
+			testneed.Root(t, "giving a folder to another user")
 			t.Fatal(err)
 		}
 		if err := os.Chmod(filepath.Dir(work), 0o711); err != nil {

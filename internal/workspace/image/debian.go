@@ -28,7 +28,7 @@ func (b *build) debian(ctx context.Context) (string, error) {
 		return "", &Error{Op: "build image", Name: b.spec.Base, Err: ErrInvalid, Detail: "the base is for " + base.Platform + ", the engine for linux/" + b.arch}
 	}
 	labels := b.labels(base.ID)
-	if id, err := b.same(ctx, labels); id != "" || err != nil {
+	if id, err := b.existingImage(ctx, labels); id != "" || err != nil {
 		return id, err
 	}
 	if err := b.getTools(ctx); err != nil {
@@ -36,7 +36,7 @@ func (b *build) debian(ctx context.Context) (string, error) {
 	}
 	err = b.send(ctx, 0, func(w io.Writer) error { return b.context(w, base.ID, labels) }, func(r io.Reader) error {
 		_, err := b.engine.Build(ctx, r, engine.BuildOptions{
-			Ref: labels[labelImage], Fresh: b.spec.Fresh, Progress: b.said,
+			Ref: labels[labelImage], Fresh: b.spec.NoCache, Progress: b.engineMessages,
 		})
 		return err
 	})
@@ -58,7 +58,7 @@ func (b *build) base(ctx context.Context) (engine.Image, error) {
 	ref := Bases + ":" + b.spec.Suite
 	recipe := strconv.Itoa(recipe) + " " + b.arch + " " + b.spec.Mirror + " " + strings.Join(packages, ",")
 	img, err := b.engine.Image(ctx, ref)
-	if err == nil && !b.spec.Fresh && img.Labels[labelInput] == recipe {
+	if err == nil && !b.spec.NoCache && img.Labels[labelInput] == recipe {
 		return img, nil
 	}
 	if err != nil && !errors.Is(err, ErrNoImage) {

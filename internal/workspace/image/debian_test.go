@@ -18,7 +18,7 @@ import (
 func TestDebian(t *testing.T) {
 	e := machine(t)
 	s := specOf(t, e, Debian)
-	s.Base, s.With, s.Packages = tiny(t, e), []string{"claude@9.9.9", "codex@9.9.9"}, t.TempDir()
+	s.Base, s.Agents, s.Packages = tiny(t, e), []string{"claude@9.9.9", "codex@9.9.9"}, t.TempDir()
 	agents(t, s.Packages, runtime.GOARCH)
 	var h heard
 	id, err := Build(t.Context(), e, s, h.tell)
@@ -30,7 +30,7 @@ func TestDebian(t *testing.T) {
 		t.Fatal(err)
 	}
 	img, err := Find(t.Context(), e, id)
-	if err != nil || img.Variant != Debian || img.Base != base.ID || !slices.Equal(img.With, []string{"claude@9.9.9", "codex@9.9.9"}) {
+	if err != nil || img.Variant != Debian || img.Base != base.ID || !slices.Equal(img.Agents, []string{"claude@9.9.9", "codex@9.9.9"}) {
 		t.Fatalf("%+v, %v", img, err)
 	}
 	var got struct{ Config run }
@@ -43,14 +43,14 @@ func TestDebian(t *testing.T) {
 		t.Errorf("%s, %v", again, err)
 	}
 	was := layers(t, id)
-	s.Fresh = true
+	s.NoCache = true
 	if id, err = Build(t.Context(), e, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if is := layers(t, id); !slices.Equal(is, was) {
 		t.Errorf("%q, and then %q", was, is)
 	}
-	s.Fresh = false
+	s.NoCache = false
 	s.Binary = other(t, s.Binary)
 	if id, err = Build(t.Context(), e, s, nil); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestDebianRefused(t *testing.T) {
 	if f, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrNoImage) || f.Hint() != "docker pull holdfast-test/none:1" {
 		t.Errorf("%v", err)
 	}
-	s.Base, s.With = "", []string{"gemini"}
+	s.Base, s.Agents = "", []string{"gemini"}
 	if _, err := Build(t.Context(), e, s, nil); !errors.Is(err, ErrInvalid) {
 		t.Errorf("%v", err)
 	}

@@ -141,9 +141,9 @@ func aptMirror(ctx context.Context, suite string) string {
 	return debian
 }
 
-// leftOut are files of a new Debian that are this machine's, or another each time: lists
+// excludedFiles are files of a new Debian that are this machine's, or another each time: lists
 // and logs, who the machine is, what apt can get again.
-var leftOut = lazyregexp.Must(`^(dev|proc|sys|run|tmp|debootstrap)/.|^etc/(machine-id|hostname|resolv\.conf|(passwd|group|shadow|gshadow|subuid|subgid)-)\z|` +
+var excludedFiles = lazyregexp.Must(`^(dev|proc|sys|run|tmp|debootstrap)/.|^etc/(machine-id|hostname|resolv\.conf|(passwd|group|shadow|gshadow|subuid|subgid)-)\z|` +
 	`^var/(lib/dbus/machine-id|cache/ldconfig/aux-cache|cache/apt/[^/]*\.bin|cache/debconf/.*-old|lib/dpkg/.*-old)\z|` +
 	`^var/(lib/apt/lists|cache/apt/archives)/.|^var/log/.*\.log|\.pyc\z`)
 
@@ -157,7 +157,7 @@ func tree(root string) (layer, error) {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
-		if err != nil || leftOut().MatchString(name) {
+		if err != nil || excludedFiles().MatchString(name) {
 			return err
 		}
 		info, err := d.Info()

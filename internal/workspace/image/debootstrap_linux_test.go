@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"golang.org/x/sys/unix"
 )
@@ -45,7 +45,7 @@ echo "what" >"$root/var/log/dpkg.log"
 // bootstrap is a build that makes its base of a mirror.
 func bootstrap(t *testing.T, mirror string) *build {
 	t.Helper()
-	missing.Root(t, "debootstrap")
+	testneed.Root(t, "debootstrap")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "debootstrap"), []byte(debootstrap), 0o700); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func bootstrap(t *testing.T, mirror string) *build {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return &build{
 		arch: runtime.GOARCH, spec: Spec{Variant: Debian, Tag: "a:1", Suite: "bookworm", Mirror: mirror},
-		lock: &held{dir: t.TempDir()}, progress: func(Progress) {},
+		lock: &buildLock{dir: t.TempDir()}, progress: func(Progress) {},
 	}
 }
 

@@ -36,5 +36,5 @@ func (e *Error) Outcome() outcome.Outcome {
 	case errors.Is(e.Err, engine.ErrNoEngine), errors.Is(e.Err, ErrNoImage):
 		return outcome.NoEngine
 	}
-	return outcome.Of(e.Err)
+	return outcome.FromError(e.Err)
 }

@@ -31,7 +31,7 @@ type Image struct {
 	Version  string    `json:"version"`          // of holdfast that built it
 	Binary   string    `json:"binary"`           // sha256 of the program in it, hexadecimal
 	Protocol int       `json:"protocol"`         // of its supervisor
-	With     []string  `json:"with,omitempty"`   // agents, with their versions
+	Agents   []string  `json:"with,omitempty"`   // agents, with their versions
 	Base     string    `json:"base,omitempty"`   // id of the base
 	Size     int64     `json:"size"`             // bytes
 	Created  time.Time `json:"created,omitzero"` // of a scratch image: of its program
@@ -50,7 +50,7 @@ func Find(ctx context.Context, e *engine.Engine, ref string) (*Image, error) {
 			Advice: "holdfast workspace image build",
 		}
 	}
-	out := of(img)
+	out := newImage(img)
 	return &out, nil
 }
 
@@ -64,7 +64,7 @@ func List(ctx context.Context, e *engine.Engine) ([]Image, error) {
 		}
 		for _, img := range list {
 			if slices.Sort(img.Tags); len(img.Tags) > 0 && img.Tags[0] != "<none>:<none>" {
-				out = append(out, of(img))
+				out = append(out, newImage(img))
 			}
 		}
 	}
@@ -72,10 +72,10 @@ func List(ctx context.Context, e *engine.Engine) ([]Image, error) {
 	return out, nil
 }
 
-func of(img engine.Image) Image {
+func newImage(img engine.Image) Image {
 	out := Image{
 		ID: img.ID, Tags: img.Tags, Variant: img.Labels[labelVariant], Version: img.Labels[labelVersion],
-		Binary: img.Labels[labelBinary], Base: img.Labels[labelBase], With: strings.Fields(img.Labels[labelWith]),
+		Binary: img.Labels[labelBinary], Base: img.Labels[labelBase], Agents: strings.Fields(img.Labels[labelWith]),
 		Size: img.Size, Created: img.Created,
 	}
 	out.Protocol, _ = strconv.Atoi(img.Labels[labelProtocol]) // 0 where somebody changed it

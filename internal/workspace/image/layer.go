@@ -99,7 +99,7 @@ func (f *file) write(t *tar.Writer, below string, content bool) error {
 	if f.size == 0 {
 		return nil
 	}
-	body := io.NopCloser(io.LimitReader(zeros{}, f.size))
+	body := io.NopCloser(io.LimitReader(zeroReader{}, f.size))
 	if content {
 		var err error
 		if body, err = f.open(); err != nil {
@@ -127,10 +127,10 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// zeros never end.
-type zeros struct{}
+// zeroReader never end.
+type zeroReader struct{}
 
-func (zeros) Read(b []byte) (int, error) {
+func (zeroReader) Read(b []byte) (int, error) {
 	clear(b)
 	return len(b), nil
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// held is the right to build an image of a name in an engine, and a folder for it.
-type held struct {
+// buildLock is the right to build an image of a name in an engine, and a folder for it.
+type buildLock struct {
 	file *os.File
 	dir  string
 }
 
 // lock waits until nobody else of this user builds the image.
-func lock(ctx context.Context, folder, key string, wait func()) (*held, error) {
+func lock(ctx context.Context, folder, key string, wait func()) (*buildLock, error) {
 	sum := sha256.Sum256([]byte(key))
 	base := filepath.Join(folder, hex.EncodeToString(sum[:8]))
 	f, err := os.OpenFile(base+".lock", os.O_CREATE|os.O_RDWR, 0o600)
@@ -45,7 +45,7 @@ func lock(ctx context.Context, folder, key string, wait func()) (*held, error) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	h := &held{file: f, dir: base + ".tmp"}
+	h := &buildLock{file: f, dir: base + ".tmp"}
 	err = os.RemoveAll(h.dir) // what a build left that was killed
 	if err == nil {
 		err = os.Mkdir(h.dir, 0o700)
@@ -59,7 +59,7 @@ func lock(ctx context.Context, folder, key string, wait func()) (*held, error) {
 
 // release removes the folder and lets the next one build. The lock's file stays: to
 // remove it would let two have it.
-func (h *held) release() error {
+func (h *buildLock) release() error {
 	err := os.RemoveAll(h.dir)
 	diskfile.Unlock(h.file)
 	_ = h.file.Close()

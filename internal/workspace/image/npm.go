@@ -13,7 +13,7 @@ import (
 
 // download gets a package with npm, by npm's settings of this user: its registry, its
 // proxy. No script of the package runs, and none of a folder's settings count.
-func (b *build) download(ctx context.Context, t *tool, file string) error {
+func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 	spec := t.spec(t.version, nodeCPU[b.arch])
 	fail := func(why, hint string) error {
 		return &Error{Op: "get package", Name: spec, Err: ErrPackage, Detail: why, Advice: hint}

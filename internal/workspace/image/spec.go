@@ -45,18 +45,18 @@ type Spec struct {
 	// Base is an image that the engine has, for [Debian]. "" is one that debootstrap
 	// makes, which needs root, Linux and a mirror of Debian; it is kept and taken again.
 	Base string `json:"base,omitempty"`
-	// With are agents for [Debian], "claude" and "codex", each with "@" and a version or
+	// Agents are agents for [Debian], "claude" and "codex", each with "@" and a version or
 	// in the version that holdfast was tested with. Npm gets them, unless they are kept
 	// from an earlier time.
-	With []string `json:"with,omitempty"`
+	Agents []string `json:"with,omitempty"`
 	// Certificates is a PEM file of certificate authorities to trust inside. "" is what
 	// the base has, which is nothing in [Scratch].
 	Certificates string `json:"certificates,omitempty"`
 	// Suite and Mirror are debootstrap's: "" is bookworm, and the mirror that apt uses.
 	Suite  string `json:"suite,omitempty"`
 	Mirror string `json:"mirror,omitempty"`
-	// Fresh builds anew what is there, the Debian too.
-	Fresh bool `json:"fresh,omitempty"`
+	// NoCache builds anew what is there, the Debian too.
+	NoCache bool `json:"fresh,omitempty"`
 	// Folder is where a build has its lock and what it needs on the disk; "" is one in
 	// the user's cache. It is made when it is not there.
 	Folder string `json:"-"`
@@ -133,7 +133,7 @@ func (s Spec) complete() (Spec, error) {
 		return s, bad("%q is no name for an image, such as my/workspace:1", s.Tag)
 	case s.Variant == Scratch && s.Base != "":
 		return s, bad("the scratch variant has no base: did you mean the debian variant?")
-	case s.Variant == Scratch && len(s.With) > 0:
+	case s.Variant == Scratch && len(s.Agents) > 0:
 		return s, bad("agents need a system around them: use the debian variant")
 	case s.Variant == Scratch && (s.Suite != "" || s.Mirror != ""):
 		return s, bad("a suite and a mirror are for the debian variant")
@@ -152,7 +152,7 @@ func (s Spec) complete() (Spec, error) {
 	if s.Suite == "" {
 		s.Suite = "bookworm"
 	}
-	s.With = slices.Clone(s.With)
+	s.Agents = slices.Clone(s.Agents)
 	return s, s.folders()
 }
 

@@ -17,7 +17,7 @@ func TestSpec(t *testing.T) {
 		bad  string
 	}{
 		"nothing":           {Spec{}, "holdfast/workspace:scratch holdfast/workspace:latest", ""},
-		"debian":            {Spec{Variant: Debian, With: []string{"claude"}}, "holdfast/workspace:debian holdfast/workspace:latest", ""},
+		"debian":            {Spec{Variant: Debian, Agents: []string{"claude"}}, "holdfast/workspace:debian holdfast/workspace:latest", ""},
 		"base":              {Spec{Variant: Debian, Base: "debian@sha256:abc", Tag: "a:1"}, "a:1", ""},
 		"no tag in tag":     {Spec{Tag: "localhost:5000/a/b"}, "localhost:5000/a/b:latest", ""},
 		"variant":           {Spec{Variant: "alpine"}, "", "there is no variant"},
@@ -27,7 +27,7 @@ func TestSpec(t *testing.T) {
 		"dots":              {Spec{Tag: "../a"}, "", "is no name"},
 		"digest":            {Spec{Tag: "a@sha256:abc"}, "", "is no name"},
 		"scratch base":      {Spec{Base: "debian"}, "", "has no base"},
-		"scratch with":      {Spec{With: []string{"claude"}}, "", "agents need a system"},
+		"scratch with":      {Spec{Agents: []string{"claude"}}, "", "agents need a system"},
 		"scratch suite":     {Spec{Suite: "trixie"}, "", "are for the debian variant"},
 		"base and suite":    {Spec{Variant: Debian, Base: "a", Suite: "trixie"}, "", "name them or a base"},
 		"base of two lines": {Spec{Variant: Debian, Base: "a\nRUN b"}, "", "is no name"},

@@ -19,9 +19,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// tool is an agent that a package of npm brings, as a program of its own that needs no
+// npmAgent is an agent that a package of npm brings, as a program of its own that needs no
 // Node.
-type tool struct {
+type npmAgent struct {
 	name    string
 	version string
 	// spec is the package of a version for a processor as Node names it.
@@ -35,9 +35,9 @@ type tool struct {
 	env     []string
 }
 
-// known are the agents. Their versions are raised together with the digests, which are
+// npmAgents are the agents. Their versions are raised together with the digests, which are
 // those of `npm view PACKAGE dist.integrity`, and with the recorded wires of the drivers.
-var known = []tool{{
+var npmAgents = []npmAgent{{
 	name:    "claude",
 	version: "2.1.197",
 	spec: func(version, cpu string) string {
@@ -83,12 +83,12 @@ var nodeCPU = map[string]string{"amd64": "x64", "arm64": "arm64"}
 var versionPattern = lazyregexp.Must(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?\z`)
 
 // parseTools finds the agents of a [Spec], sorted by name.
-func parseTools(with []string) ([]tool, error) {
-	var out []tool
+func parseTools(with []string) ([]npmAgent, error) {
+	var out []npmAgent
 	for _, text := range with {
 		name, version, named := strings.Cut(text, "@")
-		i := slices.IndexFunc(known, func(t tool) bool { return t.name == name })
-		bad := func(why string) ([]tool, error) {
+		i := slices.IndexFunc(npmAgents, func(t npmAgent) bool { return t.name == name })
+		bad := func(why string) ([]npmAgent, error) {
 			return nil, &Error{Op: "build image with", Name: text, Err: ErrInvalid, Detail: why}
 		}
 		switch {
@@ -96,16 +96,16 @@ func parseTools(with []string) ([]tool, error) {
 			return bad("the agents are claude and codex")
 		case named && !versionPattern().MatchString(version):
 			return bad("its version is no version, such as 1.2.3")
-		case slices.ContainsFunc(out, func(t tool) bool { return t.name == name }):
+		case slices.ContainsFunc(out, func(t npmAgent) bool { return t.name == name }):
 			return bad("it is named twice")
 		}
-		t := known[i]
+		t := npmAgents[i]
 		if named && version != t.version {
 			t.version, t.pinned = version, nil
 		}
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b tool) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out, func(a, b npmAgent) int { return strings.Compare(a.name, b.name) })
 	return out, nil
 }
 
@@ -115,7 +115,7 @@ func PackageFile(name, version, arch string) string {
 	return name + "-" + version + "-linux-" + arch + ".tgz"
 }
 
-func (b *build) packageFile(t *tool) string {
+func (b *build) packageFile(t *npmAgent) string {
 	return filepath.Join(b.spec.Packages, PackageFile(t.name, t.version, b.arch))
 }
 
@@ -139,7 +139,7 @@ func (b *build) getTools(ctx context.Context) error {
 }
 
 // check compares a package with its digest.
-func (t *tool) check(file, arch string) error {
+func (t *npmAgent) check(file, arch string) error {
 	want := t.pinned[arch]
 	if want == "" {
 		return nil
@@ -187,7 +187,7 @@ func (b *build) putTools(t *tar.Writer, below string) error {
 	return nil
 }
 
-func (b *build) putTool(t *tar.Writer, l *tool, below string) error {
+func (b *build) putTool(t *tar.Writer, l *npmAgent, below string) error {
 	name := b.packageFile(l)
 	f, err := os.Open(name)
 	if err != nil {

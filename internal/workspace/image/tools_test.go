@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 func TestParseTools(t *testing.T) {
@@ -253,7 +253,7 @@ func TestNpm(t *testing.T) {
 			t.Setenv("PATH", t.TempDir())
 		} else {
 			if err := os.WriteFile(filepath.Join(dir, "npm"), []byte(npm), 0o700); err != nil {
-				missing.Skip(t, "no folder of programs: %v", err)
+				testneed.Need(t, "no folder of programs: %v", err)
 			}
 			t.Setenv("PATH", dir+":"+path)
 		}
@@ -262,7 +262,7 @@ func TestNpm(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		b := &build{arch: "amd64", tools: list, spec: Spec{Packages: t.TempDir()}, lock: &held{dir: t.TempDir()}, progress: func(Progress) {}}
+		b := &build{arch: "amd64", tools: list, spec: Spec{Packages: t.TempDir()}, lock: &buildLock{dir: t.TempDir()}, progress: func(Progress) {}}
 		if version == "9.9.7" {
 			go func() {
 				for ctx.Err() == nil {

@@ -27,7 +27,7 @@ func TestAgents(t *testing.T) {
 			t.Errorf("%q is missing: %s", want, out)
 		}
 	}
-	if img, err := image.Find(t.Context(), e, id); err != nil || strings.Join(img.With, " ") != "claude@2.1.197 codex@0.169.0" {
+	if img, err := image.Find(t.Context(), e, id); err != nil || strings.Join(img.Agents, " ") != "claude@2.1.197 codex@0.169.0" {
 		t.Errorf("%+v, %v", img, err)
 	}
 }

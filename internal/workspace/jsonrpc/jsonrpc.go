@@ -21,7 +21,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-dev/holdfast/internal/workspace/lines"
+	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
 )
 
 // The codes of errors that the standard names.
@@ -67,11 +67,11 @@ type BrokenError struct {
 
 func (e *BrokenError) Error() string { return "a line that is no message: " + e.Line }
 
-// Answers reports whether the message is the answer to the call with this id.
-func (m *Message) Answers(id string) bool { return m.Method == "" && id != "" && string(m.ID) == id }
+// IsResponse reports whether the message is the answer to the call with this id.
+func (m *Message) IsResponse(id string) bool { return m.Method == "" && id != "" && string(m.ID) == id }
 
-// Asks reports whether the message is a request, which wants an answer.
-func (m *Message) Asks() bool { return m.Method != "" && len(m.ID) > 0 }
+// IsRequest reports whether the message is a request, which wants an answer.
+func (m *Message) IsRequest() bool { return m.Method != "" && len(m.ID) > 0 }
 
 // Decode reads the parameters of a request or notification.
 func (m *Message) Decode(v any) error {
@@ -89,8 +89,8 @@ type Options struct {
 // Conn is a connection to a process. Next is for one goroutine; the other methods may be
 // called from any.
 type Conn struct {
-	in  *lines.Reader
-	out *lines.Writer
+	in  *lineio.Reader
+	out *lineio.Writer
 	opt Options
 
 	mu   sync.Mutex
@@ -100,7 +100,7 @@ type Conn struct {
 
 // New returns a connection that reads from r and writes to w, which Close closes.
 func New(r io.Reader, w io.WriteCloser, o Options) *Conn {
-	return &Conn{in: lines.NewReader(r), out: lines.NewWriter(w), opt: o, open: map[string]bool{}}
+	return &Conn{in: lineio.NewReader(r), out: lineio.NewWriter(w), opt: o, open: map[string]bool{}}
 }
 
 // Next returns the next message. A line that is none is a [*BrokenError], and so is an
@@ -116,13 +116,13 @@ func (c *Conn) Next() (*Message, error) {
 	}
 	var m Message
 	if line[0] != '{' || json.Unmarshal(line, &m) != nil {
-		return nil, &BrokenError{lines.Cut(string(line), 200)}
+		return nil, &BrokenError{lineio.Truncate(string(line), 200)}
 	}
 	if m.ID = bytes.TrimSpace(m.ID); string(m.ID) == "null" {
 		m.ID = nil
 	}
 	if m.Method == "" && !c.answered(string(m.ID)) {
-		return nil, &BrokenError{lines.Cut(string(line), 200)}
+		return nil, &BrokenError{lineio.Truncate(string(line), 200)}
 	}
 	return &m, nil
 }

@@ -45,8 +45,8 @@ func TestNext(t *testing.T) {
 		switch {
 		case errors.As(err, &b) != c.broken, err != nil && !c.broken:
 			t.Errorf("%s: %v", c.line, err)
-		case err == nil && (m.Asks() != c.asks || m.Answers("1") != c.answers || m.Answers("")):
-			t.Errorf("%s: asks %v, answers %v", c.line, m.Asks(), m.Answers("1"))
+		case err == nil && (m.IsRequest() != c.asks || m.IsResponse("1") != c.answers || m.IsResponse("")):
+			t.Errorf("%s: asks %v, answers %v", c.line, m.IsRequest(), m.IsResponse("1"))
 		}
 		if _, err := conn.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: at the end: %v", c.line, err)
@@ -60,7 +60,7 @@ func TestSecondAnswer(t *testing.T) {
 	conn := jsonrpc.New(strings.NewReader(strings.Repeat(`{"id":1,"result":{}}`+"\n", 2)), nowhere{}, jsonrpc.Options{})
 	defer conn.Close()
 	id := conn.Call("x", nil)
-	if m, err := conn.Next(); err != nil || !m.Answers(id) {
+	if m, err := conn.Next(); err != nil || !m.IsResponse(id) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	var b *jsonrpc.BrokenError
@@ -129,6 +129,6 @@ func ExampleNew() {
 	defer conn.Close()
 	id := conn.Call("greet", nil)
 	m, err := conn.Next()
-	fmt.Println(m.Answers(id), string(m.Result), err)
+	fmt.Println(m.IsResponse(id), string(m.Result), err)
 	// Output: true "hello" <nil>
 }

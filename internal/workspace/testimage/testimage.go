@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 	"github.com/holdfast-dev/holdfast/internal/testprogram"
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
@@ -38,8 +38,8 @@ func Engine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
-		missing.Root(t, "starting a container engine")
-		missing.Skip(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
+		testneed.Root(t, "starting a container engine")
+		testneed.Need(t, `no container engine: eval "$(scripts/services start docker)" makes this run`)
 	}
 	e, err := engine.Connect(t.Context(), host)
 	if err != nil {
@@ -63,15 +63,15 @@ func Debian(t testing.TB, with ...string) string {
 	e := Engine(t)
 	packages := os.Getenv("HOLDFAST_TEST_VENDORS")
 	if packages == "" && len(with) > 0 {
-		missing.Heavy(t, `no packages of agents: eval "$(scripts/services env vendors)" makes this run`)
+		testneed.Heavy(t, `no packages of agents: eval "$(scripts/services env vendors)" makes this run`)
 	}
-	return build(t, e, image.Spec{Variant: image.Debian, Base: Base(t, e), With: with, Packages: packages})
+	return build(t, e, image.Spec{Variant: image.Debian, Base: Base(t, e), Agents: with, Packages: packages})
 }
 
 func build(t testing.TB, e *engine.Engine, s image.Spec) string {
 	t.Helper()
 	s.Binary, s.Folder = testprogram.Linux(t), cache(t)
-	s.Tag = fmt.Sprintf("holdfast-test/workspace:%s-%s", strings.Join(append([]string{s.Variant}, s.With...), "-"), digest(t, s.Binary))
+	s.Tag = fmt.Sprintf("holdfast-test/workspace:%s-%s", strings.Join(append([]string{s.Variant}, s.Agents...), "-"), digest(t, s.Binary))
 	id, err := image.Build(t.Context(), e, s, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -84,8 +84,8 @@ func Base(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	tar := os.Getenv("HOLDFAST_TEST_DEBIAN")
 	if tar == "" {
-		missing.Root(t, "making a Debian")
-		missing.Heavy(t, `no Debian: eval "$(scripts/services env debian)" makes this run`)
+		testneed.Root(t, "making a Debian")
+		testneed.Heavy(t, `no Debian: eval "$(scripts/services env debian)" makes this run`)
 	}
 	f, err := os.Open(tar)
 	if err != nil {

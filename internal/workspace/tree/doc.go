@@ -34,13 +34,13 @@ type Removed struct {
 	Entries int64 // files, folders and all else
 }
 
-// LeftError says what could not be removed, or measured.
-type LeftError struct {
+// RemainingError says what could not be removed, or measured.
+type RemainingError struct {
 	Count int     // of what is left
 	Paths []error // the first ones, *fs.PathError with paths below the parent
 }
 
-func (e *LeftError) Error() string {
+func (e *RemainingError) Error() string {
 	texts := make([]string, len(e.Paths))
 	for i, p := range e.Paths {
 		texts[i] = p.Error()
@@ -53,7 +53,7 @@ func (e *LeftError) Error() string {
 }
 
 // Unwrap returns the first errors.
-func (e *LeftError) Unwrap() []error { return e.Paths }
+func (e *RemainingError) Unwrap() []error { return e.Paths }
 
 // maxPaths is how many of the errors are kept.
 const maxPaths = 5
@@ -65,8 +65,8 @@ type Size struct {
 	Bytes   int64
 	Files   int64 // all that are no folders; one with several names counts once
 	Folders int64 // below the first
-	// Unread are folders that could not be looked into, or changed their place meanwhile.
-	Unread int64
+	// Unreadable are folders that could not be looked into, or changed their place meanwhile.
+	Unreadable int64
 	// Mounted are folders that something is mounted on; nothing of that is counted.
 	Mounted int64
 }
@@ -79,7 +79,7 @@ func (s *Size) Add(o Size) {
 	s.Bytes += o.Bytes
 	s.Files += o.Files
 	s.Folders += o.Folders
-	s.Unread += o.Unread
+	s.Unreadable += o.Unreadable
 	s.Mounted += o.Mounted
 }
 
@@ -87,9 +87,9 @@ func (s *Size) Add(o Size) {
 type Options struct {
 	// Unlock makes folders readable for their owner that are not, where that is allowed.
 	Unlock bool
-	// Most ends the measuring soon after more than so many bytes were found, which is no
+	// MaxBytes ends the measuring soon after more than so many bytes were found, which is no
 	// error; 0 does not. It ends then even where somebody writes faster than it reads.
-	Most int64
+	MaxBytes int64
 }
 
 // quote makes a path printable: names may hold anything. Of a long one it is the end.

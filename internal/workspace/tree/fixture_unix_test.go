@@ -18,18 +18,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scene is where a test works: hostile/ is what is measured and removed, outside/ is
+// treeEnv is where a test works: hostile/ is what is measured and removed, outside/ is
 // what nobody may touch.
-type scene struct {
+type treeEnv struct {
 	t       *testing.T
 	dir     string
 	parent  *os.File
 	outside map[string]string
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T) *treeEnv {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir()}
+	s := &treeEnv{t: t, dir: t.TempDir()}
 	out := filepath.Join(s.dir, "outside")
 	for _, name := range []string{"file", "sub/file", "locked/file"} {
 		path := filepath.Join(out, name)
@@ -55,16 +55,16 @@ func must(t testing.TB, err error) {
 }
 
 // path is a place below the hostile folder.
-func (s *scene) path(names ...string) string {
+func (s *treeEnv) path(names ...string) string {
 	return filepath.Join(append([]string{s.dir, "hostile"}, names...)...)
 }
 
-func (s *scene) out(names ...string) string {
+func (s *treeEnv) out(names ...string) string {
 	return filepath.Join(append([]string{s.dir, "outside"}, names...)...)
 }
 
 // snapshot is what lies outside, with modes.
-func (s *scene) snapshot() map[string]string {
+func (s *treeEnv) snapshot() map[string]string {
 	s.t.Helper()
 	all := map[string]string{}
 	must(s.t, filepath.WalkDir(s.out(), func(path string, e os.DirEntry, err error) error {
@@ -90,7 +90,7 @@ func (s *scene) snapshot() map[string]string {
 }
 
 // unharmed checks that nothing outside was touched.
-func (s *scene) unharmed() {
+func (s *treeEnv) unharmed() {
 	s.t.Helper()
 	if now := s.snapshot(); fmt.Sprint(now) != fmt.Sprint(s.outside) {
 		s.t.Errorf("outside was %v, and is %v", s.outside, now)
@@ -98,7 +98,7 @@ func (s *scene) unharmed() {
 }
 
 // gone checks that the hostile folder is no more, and that nothing else went.
-func (s *scene) gone() {
+func (s *treeEnv) gone() {
 	s.t.Helper()
 	if _, err := os.Lstat(s.path()); !errors.Is(err, os.ErrNotExist) {
 		s.t.Errorf("the folder is still there: %v", err)
@@ -107,7 +107,7 @@ func (s *scene) gone() {
 }
 
 // fill makes everything that a program can make in its folder.
-func (s *scene) fill() {
+func (s *treeEnv) fill() {
 	s.t.Helper()
 	t, at := s.t, s.path()
 	for name, to := range map[string]string{
@@ -140,7 +140,7 @@ func (s *scene) fill() {
 }
 
 // modes makes folders without rights, in one another.
-func (s *scene) modes(at string) {
+func (s *treeEnv) modes(at string) {
 	var folders []string
 	for _, mode := range []os.FileMode{0, 0o100, 0o200, 0o400, 0o500, 0o300} {
 		sub := filepath.Join(at, fmt.Sprintf("%o", mode), "in", "it")
@@ -169,7 +169,7 @@ func depth() int {
 	return 10_000
 }
 
-func (s *scene) deep(at string, n int) {
+func (s *treeEnv) deep(at string, n int) {
 	must(s.t, os.Mkdir(at, 0o700))
 	dir, err := unix.Open(at, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	must(s.t, err)
@@ -192,7 +192,7 @@ func many() int {
 	return 2000
 }
 
-func (s *scene) many(at string, n int) {
+func (s *treeEnv) many(at string, n int) {
 	must(s.t, os.Mkdir(at, 0o700))
 	dir, err := unix.Open(at, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	must(s.t, err)
@@ -204,7 +204,7 @@ func (s *scene) many(at string, n int) {
 	}
 }
 
-func (s *scene) socket(path string) {
+func (s *treeEnv) socket(path string) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	must(s.t, err)
 	defer unix.Close(fd)

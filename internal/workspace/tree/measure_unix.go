@@ -18,7 +18,7 @@ import (
 func Measure(ctx context.Context, parent *os.File, name string, o *Options) (Size, error) {
 	m := &meter{seen: map[inode]bool{}}
 	if o != nil {
-		m.unlock, m.most = o.Unlock, o.Most
+		m.unlock, m.maxBytes = o.Unlock, o.MaxBytes
 	}
 	enough, stop := context.WithCancel(ctx)
 	defer stop()
@@ -39,11 +39,11 @@ func Measure(ctx context.Context, parent *os.File, name string, o *Options) (Siz
 
 // meter adds up what a walk visits.
 type meter struct {
-	size   Size
-	seen   map[inode]bool // files with several names
-	unlock bool
-	most   int64
-	stop   func() // ends the walk
+	size     Size
+	seen     map[inode]bool // files with several names
+	unlock   bool
+	maxBytes int64
+	stop     func() // ends the walk
 }
 
 type inode struct{ dev, ino uint64 }
@@ -69,7 +69,7 @@ func (m *meter) entry(dir int, name string) (folder bool, err error) {
 		}
 		m.size.Files++
 	}
-	if m.size.Bytes += max(512*st.Blocks, MinBytes); m.most > 0 && m.size.Bytes > m.most {
+	if m.size.Bytes += max(512*st.Blocks, MinBytes); m.maxBytes > 0 && m.size.Bytes > m.maxBytes {
 		m.stop()
 	}
 	return folder, nil
@@ -90,12 +90,12 @@ func (m *meter) entered(dir int) {
 	}
 }
 
-func (m *meter) left(int, string) error { return nil }
+func (m *meter) exitDir(int, string) error { return nil }
 
 func (m *meter) failed(_ string, err error) {
 	if errors.Is(err, ErrMounted) {
 		m.size.Mounted++
 	} else {
-		m.size.Unread++
+		m.size.Unreadable++
 	}
 }

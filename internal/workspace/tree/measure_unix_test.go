@@ -29,7 +29,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Files != 5 || got.Folders != 2 || got.Unread != 0 || got.Mounted != 0 {
+	if got.Files != 5 || got.Folders != 2 || got.Unreadable != 0 || got.Mounted != 0 {
 		t.Errorf("%+v", got)
 	}
 	if got.Bytes < 100_000+6*MinBytes || got.Bytes > 300_000 {
@@ -38,9 +38,9 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestMeasureNoFolder(t *testing.T) {
-	for name, put := range map[string]func(path string, s *scene) error{
-		"link": func(path string, s *scene) error { return os.Symlink(s.out(), path) },
-		"file": func(path string, _ *scene) error { return os.WriteFile(path, nil, 0o600) },
+	for name, put := range map[string]func(path string, s *treeEnv) error{
+		"link": func(path string, s *treeEnv) error { return os.Symlink(s.out(), path) },
+		"file": func(path string, _ *treeEnv) error { return os.WriteFile(path, nil, 0o600) },
 	} {
 		s := newScene(t)
 		must(t, put(filepath.Join(s.dir, "other"), s))
@@ -96,7 +96,7 @@ func TestMeasureMost(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	for most, all := range map[int64]bool{0: true, 5000 * MinBytes: true, 10 * MinBytes: false} {
-		size, err := Measure(t.Context(), f, filepath.Base(dir), &Options{Most: most})
+		size, err := Measure(t.Context(), f, filepath.Base(dir), &Options{MaxBytes: most})
 		if err != nil || (size.Files == 5000) != all || size.Bytes <= most && !all {
 			t.Errorf("%d: %+v, %v", most, size, err)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // What is mounted below a folder is neither measured nor removed, be it another file
@@ -20,7 +20,7 @@ func TestMounts(t *testing.T) {
 		mounts(t)
 		return
 	}
-	missing.Root(t, "mounting")
+	testneed.Root(t, "mounting")
 	self, err := os.Executable()
 	must(t, err)
 	cmd := exec.Command(self, "-test.run", "^TestMounts$", "-test.v")
@@ -28,7 +28,7 @@ func TestMounts(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, unix.EPERM) {
-		missing.Skip(t, "no mount namespaces here: run the tests with CAP_SYS_ADMIN")
+		testneed.Need(t, "no mount namespaces here: run the tests with CAP_SYS_ADMIN")
 	}
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -53,7 +53,7 @@ func mounts(t *testing.T) {
 		t.Errorf("%+v, %v", size, err)
 	}
 	_, err = Remove(t.Context(), s.parent, "hostile")
-	left, ok := errors.AsType[*LeftError](err)
+	left, ok := errors.AsType[*RemainingError](err)
 	if !ok || left.Count != 3 || !errors.Is(err, ErrMounted) || !strings.Contains(err.Error(), "tmp/deep") {
 		t.Errorf("%v", err)
 	}
@@ -104,12 +104,12 @@ func TestImmutable(t *testing.T) {
 	defer f.Close()
 	set := func(flags int) error { return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags) }
 	if err := set(immutable); err != nil {
-		missing.Root(t, "making a file immutable")
-		missing.Skip(t, "no immutable files here (%v): run the tests on ext4, xfs or btrfs", err)
+		testneed.Root(t, "making a file immutable")
+		testneed.Need(t, "no immutable files here (%v): run the tests on ext4, xfs or btrfs", err)
 	}
 	_, err = Remove(t.Context(), s.parent, "hostile")
 	must(t, set(0))
-	if left, ok := errors.AsType[*LeftError](err); !ok || left.Count != 1 || !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "sub/file") {
+	if left, ok := errors.AsType[*RemainingError](err); !ok || left.Count != 1 || !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "sub/file") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Lstat(s.path("other")); !errors.Is(err, os.ErrNotExist) {

@@ -17,7 +17,7 @@ const maxRounds = 100
 // Remove removes name, one component, from an open folder, with everything below it.
 // Links are removed and never followed, nothing but folders is opened, and where
 // something is mounted it stops ([ErrMounted]). Folders without rights are given them.
-// What cannot be removed is a [*LeftError]; everything else is gone then. It is no
+// What cannot be removed is a [*RemainingError]; everything else is gone then. It is no
 // error when there is nothing of that name. When entries appear as fast as they are
 // removed the error is [ErrWriting].
 func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) {
@@ -70,7 +70,7 @@ func (r *remover) round(ctx context.Context, dir int, name string) (bool, error)
 	if err := errors.Join(err, top.Close()); err != nil {
 		return false, err
 	}
-	if err := r.left(dir, name); err != nil {
+	if err := r.exitDir(dir, name); err != nil {
 		r.failed(name, err)
 	}
 	_, err = lstat(dir, name)
@@ -113,8 +113,8 @@ func (r *remover) entered(dir int) {
 	}
 }
 
-// left removes a folder that should be empty by now.
-func (r *remover) left(dir int, name string) error {
+// exitDir removes a folder that should be empty by now.
+func (r *remover) exitDir(dir int, name string) error {
 	err := unlinkat(dir, name, unix.AT_REMOVEDIR)
 	switch {
 	case err == nil:

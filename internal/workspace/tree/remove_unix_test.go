@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-dev/holdfast/internal/missing"
+	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
 // Everything at once is measured, and then removed.
@@ -38,7 +38,7 @@ func TestRemoveHostile(t *testing.T) {
 }
 
 // measured checks what is measured of everything.
-func (s *scene) measured() {
+func (s *treeEnv) measured() {
 	t, began := s.t, time.Now()
 	got, err := Measure(t.Context(), s.parent, "hostile", nil)
 	if err != nil {
@@ -48,10 +48,10 @@ func (s *scene) measured() {
 	if got.Folders < int64(depth()) || got.Files < int64(many()) {
 		t.Errorf("%+v", got)
 	}
-	if locked := got.Unread > 0; locked != (os.Getuid() != 0) {
-		t.Errorf("%d folders could not be read as user %d", got.Unread, os.Getuid())
+	if locked := got.Unreadable > 0; locked != (os.Getuid() != 0) {
+		t.Errorf("%d folders could not be read as user %d", got.Unreadable, os.Getuid())
 	}
-	if all, err := Measure(t.Context(), s.parent, "hostile", &Options{Unlock: true}); err != nil || all.Unread > 0 {
+	if all, err := Measure(t.Context(), s.parent, "hostile", &Options{Unlock: true}); err != nil || all.Unreadable > 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	s.unharmed()
@@ -72,14 +72,14 @@ func TestAsUser(t *testing.T) {
 }
 
 func TestRemoveKinds(t *testing.T) {
-	for name, put := range map[string]func(s *scene) error{
-		"link to a folder": func(s *scene) error { return os.Symlink(s.out("sub"), s.path()) },
-		"link to a file":   func(s *scene) error { return os.Symlink(s.out("file"), s.path()) },
-		"link to nothing":  func(s *scene) error { return os.Symlink("/no/such", s.path()) },
-		"file":             func(s *scene) error { return os.WriteFile(s.path(), nil, 0) },
-		"hard link":        func(s *scene) error { return os.Link(s.out("file"), s.path()) },
-		"empty folder":     func(s *scene) error { return os.Mkdir(s.path(), 0) },
-		"nothing":          func(*scene) error { return nil },
+	for name, put := range map[string]func(s *treeEnv) error{
+		"link to a folder": func(s *treeEnv) error { return os.Symlink(s.out("sub"), s.path()) },
+		"link to a file":   func(s *treeEnv) error { return os.Symlink(s.out("file"), s.path()) },
+		"link to nothing":  func(s *treeEnv) error { return os.Symlink("/no/such", s.path()) },
+		"file":             func(s *treeEnv) error { return os.WriteFile(s.path(), nil, 0) },
+		"hard link":        func(s *treeEnv) error { return os.Link(s.out("file"), s.path()) },
+		"empty folder":     func(s *treeEnv) error { return os.Mkdir(s.path(), 0) },
+		"nothing":          func(*treeEnv) error { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -123,7 +123,7 @@ func TestRemoveEndsWithContext(t *testing.T) {
 
 // What belongs to somebody else stays and is told, and all else goes.
 func TestRemoveWithoutRights(t *testing.T) {
-	missing.Root(t, "making files of another user")
+	testneed.Root(t, "making files of another user")
 	dir, err := os.MkdirTemp("", "holdfast-rights-")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -149,7 +149,7 @@ func TestForeign(t *testing.T) {
 	must(t, err)
 	defer parent.Close()
 	_, err = Remove(t.Context(), parent, "hostile")
-	left, ok := errors.AsType[*LeftError](err)
+	left, ok := errors.AsType[*RemainingError](err)
 	if !ok || left.Count != 8 || len(left.Paths) != maxPaths || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "foreign/") || !strings.Contains(err.Error(), "(and 3 more)") {
 		t.Errorf("%+v", err)
 	}
@@ -177,7 +177,7 @@ func TestRemoveRacing(t *testing.T) {
 		close(stop)
 		<-ended
 		if err != nil && !errors.Is(err, ErrWriting) {
-			if _, ok := errors.AsType[*LeftError](err); !ok {
+			if _, ok := errors.AsType[*RemainingError](err); !ok {
 				t.Error(err)
 			}
 		}
@@ -190,7 +190,7 @@ func TestRemoveRacing(t *testing.T) {
 }
 
 // disturb does what a process can do to a folder that is being removed.
-func (s *scene) disturb(stop chan struct{}) {
+func (s *treeEnv) disturb(stop chan struct{}) {
 	for n := 0; ; n++ {
 		select {
 		case <-stop:

@@ -20,7 +20,7 @@ func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) 
 		return Removed{}, errors.Join(err, root.Close())
 	}
 	if err := errors.Join(root.RemoveAll(name), root.Close()); err != nil {
-		return Removed{}, &LeftError{Count: 1, Paths: []error{err}}
+		return Removed{}, &RemainingError{Count: 1, Paths: []error{err}}
 	}
 	return Removed{Entries: 1}, nil
 }
@@ -38,7 +38,7 @@ func Measure(ctx context.Context, parent *os.File, name string, _ *Options) (Siz
 		case err != nil && path == name:
 			return err
 		case err != nil:
-			s.Unread++
+			s.Unreadable++
 			return ctx.Err()
 		case path == name:
 			return nil

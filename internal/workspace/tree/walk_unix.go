@@ -22,8 +22,8 @@ type visitor interface {
 	locked(dir int, name string) bool
 	// entered is told of a folder before its entries are read.
 	entered(dir int)
-	// left is told of a folder whose entries have all been visited.
-	left(dir int, name string) error
+	// exitDir is told of a folder whose entries have all been visited.
+	exitDir(dir int, name string) error
 	// failed is told of what could not be visited, with the path below the top.
 	failed(path string, err error)
 }
@@ -173,12 +173,12 @@ func (w *walker) up() error {
 		}
 		if err != nil {
 			w.v.failed(w.path("."), errMoved)
-			return w.again()
+			return w.reopen()
 		}
 		above.file, w.open = f, last-1
 	}
 	w.cut(last)
-	if err := w.v.left(int(w.now().Fd()), name); err != nil {
+	if err := w.v.exitDir(int(w.now().Fd()), name); err != nil {
 		w.v.failed(w.path(name), err)
 	}
 	return nil
@@ -186,8 +186,8 @@ func (w *walker) up() error {
 
 var errMoved = errors.New("it was moved while it was looked at")
 
-// again finds the way back from the top by the names, as far as it is as it was.
-func (w *walker) again() error {
+// reopen finds the way back from the top by the names, as far as it is as it was.
+func (w *walker) reopen() error {
 	way := slices.Clone(w.stack[1 : len(w.stack)-1])
 	w.cut(1)
 	for _, f := range way {
@@ -260,5 +260,5 @@ func (f *failures) error() error {
 	if f.count == 0 {
 		return nil
 	}
-	return &LeftError{Count: f.count, Paths: f.first}
+	return &RemainingError{Count: f.count, Paths: f.first}
 }

@@ -35,8 +35,8 @@ type Driver interface {
 	Transcript(session, dir string) string
 }
 
-// Reporter is a driver whose vendor says what a turn cost ([End].Cost).
-type Reporter interface{ ReportsCost() }
+// CostReporter is a driver whose vendor says what a turn cost ([End].Cost).
+type CostReporter interface{ ReportsCost() }
 
 // Turn is what a vendor is asked to do.
 type Turn struct {
@@ -72,8 +72,8 @@ type Process interface {
 // Sink takes what a turn yields. All methods but Permit are called by one goroutine, in
 // the vendor's order, and return at once; an error ends the turn.
 type Sink interface {
-	// Began is told the vendor's id of the session once the vendor has confirmed it.
-	Began(session string) error
+	// SessionStarted is told the vendor's id of the session once the vendor has confirmed it.
+	SessionStarted(session string) error
 	// Delta is a piece of text or thinking that is still coming. Each is what was added,
 	// never a repetition of what was there.
 	Delta(d Delta) error

@@ -32,9 +32,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Notes is a sink that writes down what it is told, a line each, and checks that the
+// RecordingSink is a sink that writes down what it is told, a line each, and checks that the
 // rules of [vendor.Sink] are kept.
-type Notes struct {
+type RecordingSink struct {
 	t testing.TB
 	// Decide decides about uses; nil allows all.
 	Decide func(ctx context.Context, p vendor.Permission) (vendor.Answer, error)
@@ -47,26 +47,26 @@ type Notes struct {
 }
 
 // Listen returns a sink that has heard nothing yet.
-func Listen(t testing.TB) *Notes {
-	return &Notes{t: t, uses: map[string]bool{}, running: map[string]bool{}}
+func Listen(t testing.TB) *RecordingSink {
+	return &RecordingSink{t: t, uses: map[string]bool{}, running: map[string]bool{}}
 }
 
 // Asked are the questions so far.
-func (n *Notes) Asked() []vendor.Permission {
+func (n *RecordingSink) Asked() []vendor.Permission {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.asked)
 }
 
 // Lines are what was told so far.
-func (n *Notes) Lines() []string {
+func (n *RecordingSink) Lines() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.lines)
 }
 
-// Want fails the test when other things were told, deltas aside.
-func (n *Notes) Want(lines ...string) {
+// Expect fails the test when other things were told, deltas aside.
+func (n *RecordingSink) Expect(lines ...string) {
 	n.t.Helper()
 	got := slices.DeleteFunc(n.Lines(), func(l string) bool { return strings.HasPrefix(l, "delta ") })
 	if !slices.Equal(got, lines) {
@@ -74,12 +74,12 @@ func (n *Notes) Want(lines ...string) {
 	}
 }
 
-func (n *Notes) note(format string, args ...any) {
+func (n *RecordingSink) note(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-// Began is of [vendor.Sink].
-func (n *Notes) Began(session string) error {
+// SessionStarted is of [vendor.Sink].
+func (n *RecordingSink) SessionStarted(session string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.note("began %s", session)
@@ -87,7 +87,7 @@ func (n *Notes) Began(session string) error {
 }
 
 // Delta is of [vendor.Sink].
-func (n *Notes) Delta(d vendor.Delta) error {
+func (n *RecordingSink) Delta(d vendor.Delta) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.note("delta %s%s", d.Text, d.Thinking)
@@ -95,7 +95,7 @@ func (n *Notes) Delta(d vendor.Delta) error {
 }
 
 // Running is of [vendor.Sink].
-func (n *Notes) Running(use string) error {
+func (n *RecordingSink) Running(use string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, told := n.uses[use]; told || n.running[use] {
@@ -107,7 +107,7 @@ func (n *Notes) Running(use string) error {
 }
 
 // Notice is of [vendor.Sink].
-func (n *Notes) Notice(text string) error {
+func (n *RecordingSink) Notice(text string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.note("notice %s", cut(text))
@@ -115,7 +115,7 @@ func (n *Notes) Notice(text string) error {
 }
 
 // Item is of [vendor.Sink].
-func (n *Notes) Item(it transcript.Item) error {
+func (n *RecordingSink) Item(it transcript.Item) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, err := it.Encode(); err != nil {
@@ -154,7 +154,7 @@ func (n *Notes) Item(it transcript.Item) error {
 }
 
 // Permit is of [vendor.Sink].
-func (n *Notes) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
+func (n *RecordingSink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
 	n.mu.Lock()
 	n.asked = append(n.asked, p)
 	if _, told := n.uses[p.Use]; told && n.running[p.Use] {
@@ -202,19 +202,19 @@ func (p *Process) Stdout() io.Reader { return p.out }
 // Stderr is of [vendor.Process].
 func (p *Process) Stderr() string { return p.err.String() }
 
-// Play is a process that says what was recorded in a wire file, and checks what it is
+// Replay is a process that says what was recorded in a wire file, and checks what it is
 // told. After the last line its output ends.
-func Play(t testing.TB, file string) *Process {
+func Replay(t testing.TB, file string) *Process {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return PlayText(t, string(b))
+	return ReplayText(t, string(b))
 }
 
-// PlayText is [Play] of a wire in the test itself.
-func PlayText(t testing.TB, wire string) *Process {
+// ReplayText is [Replay] of a wire in the test itself.
+func ReplayText(t testing.TB, wire string) *Process {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan struct{})
@@ -231,15 +231,15 @@ func PlayText(t testing.TB, wire string) *Process {
 	return &Process{in: inW, out: outR, err: &tail{}}
 }
 
-// Say is a process that says what it says and does not listen.
-func Say(text string) *Process {
-	return &Process{in: nowhere{}, out: strings.NewReader(text), err: &tail{}}
+// Output is a process that says what it says and does not listen.
+func Output(text string) *Process {
+	return &Process{in: discard{}, out: strings.NewReader(text), err: &tail{}}
 }
 
-type nowhere struct{}
+type discard struct{}
 
-func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
-func (nowhere) Close() error                { return nil }
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) Close() error                { return nil }
 
 type message struct {
 	ID     json.RawMessage `json:"id"`
@@ -338,8 +338,8 @@ func (t *tail) String() string {
 	return string(t.b)
 }
 
-// goodbye is how long a program may take to end by itself.
-const goodbye = 10 * time.Second
+// exitTimeout is how long a program may take to end by itself.
+const exitTimeout = 10 * time.Second
 
 // Start starts a real program and kills it, with what it started, when the test ends.
 func Start(t testing.TB, dir string, env []string, args ...string) *Process {
@@ -363,7 +363,7 @@ func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 		t.Fatal(err)
 	}
 	p.end = sync.OnceFunc(func() {
-		patience := time.AfterFunc(goodbye, func() { kill(cmd) })
+		patience := time.AfterFunc(exitTimeout, func() { kill(cmd) })
 		defer patience.Stop()
 		_ = cmd.Wait()
 		kill(cmd) // what it has left behind

@@ -196,7 +196,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestHidden(t *testing.T) {
-	e := Provider{Name: "p", Secrets: Secrets{"the-key"}}.Broken(t.Context(), &url.Error{Op: "Post", URL: "http://x/?k=the-key", Err: io.ErrUnexpectedEOF})
+	e := Provider{Name: "p", Secrets: Secrets{"the-key"}}.StreamBroken(t.Context(), &url.Error{Op: "Post", URL: "http://x/?k=the-key", Err: io.ErrUnexpectedEOF})
 	if e.Kind != model.ErrorNetwork || !errors.Is(e, io.ErrUnexpectedEOF) {
 		t.Errorf("%+v", e)
 	}
@@ -210,16 +210,16 @@ func TestHidden(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if e := (Provider{}).Broken(ctx, io.EOF); e.Kind != model.ErrorCancelled || !errors.Is(e, context.Canceled) || e.Retryable() {
+	if e := (Provider{}).StreamBroken(ctx, io.EOF); e.Kind != model.ErrorCancelled || !errors.Is(e, context.Canceled) || e.Retryable() {
 		t.Errorf("%+v", e)
 	}
 }
 
 func TestHeads(t *testing.T) {
-	var h Heads
+	var h HeadCache
 	encoded := 0
 	of := func(system, schema string) string {
-		return string(h.Of(&model.Request{System: system, Tools: []model.ToolSpec{{Name: "t", Input: json.RawMessage(schema)}}},
+		return string(h.Get(&model.Request{System: system, Tools: []model.ToolSpec{{Name: "t", Input: json.RawMessage(schema)}}},
 			func(r *model.Request) []byte { encoded++; return []byte(r.System + string(r.Tools[0].Input)) }))
 	}
 	for range 3 {
@@ -237,9 +237,9 @@ func TestHeads(t *testing.T) {
 		t.Errorf("%d kept", len(h.kept))
 	}
 	schema := []byte(`{"y":1}`)
-	h.Of(&model.Request{Tools: []model.ToolSpec{{Input: schema}}}, func(*model.Request) []byte { return []byte("old") })
+	h.Get(&model.Request{Tools: []model.ToolSpec{{Input: schema}}}, func(*model.Request) []byte { return []byte("old") })
 	copy(schema, `{"z":2}`) // the caller's own bytes
-	got := h.Of(&model.Request{Tools: []model.ToolSpec{{Input: schema}}}, func(*model.Request) []byte { return []byte("new") })
+	got := h.Get(&model.Request{Tools: []model.ToolSpec{{Input: schema}}}, func(*model.Request) []byte { return []byte("new") })
 	if string(got) != "new" {
 		t.Error("a head of other tools was taken")
 	}

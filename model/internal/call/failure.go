@@ -36,11 +36,11 @@ func (p Provider) Failure(ctx context.Context, x *Exchange, err error) *model.Er
 	case x.Failed():
 		return p.status(x)
 	}
-	return p.Broken(ctx, err)
+	return p.StreamBroken(ctx, err)
 }
 
-// Broken makes the error of a connection that could not be made or broke off.
-func (p Provider) Broken(ctx context.Context, err error) *model.Error {
+// StreamBroken makes the error of a connection that could not be made or broke off.
+func (p Provider) StreamBroken(ctx context.Context, err error) *model.Error {
 	if ctx.Err() != nil {
 		return p.cancelled(ctx)
 	}
@@ -51,7 +51,7 @@ func (p Provider) Broken(ctx context.Context, err error) *model.Error {
 	if todo := p.remedy(err); todo != "" {
 		text += "; hint: " + todo
 	}
-	return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: text, Err: &hidden{text, err}}
+	return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: text, Err: &maskedError{text, err}}
 }
 
 // remedy says what to do about a connection that could not be made, by its cause; "" where that
@@ -97,7 +97,7 @@ func (p Provider) remedy(err error) string {
 // Malformed makes the error of an answer that is not what the wire promises.
 func (p Provider) Malformed(err error) *model.Error {
 	text := p.Secrets.Mask(err.Error())
-	return &model.Error{Kind: model.ErrorMalformed, Provider: p.Name, Message: text, Err: &hidden{text, err}}
+	return &model.Error{Kind: model.ErrorMalformed, Provider: p.Name, Message: text, Err: &maskedError{text, err}}
 }
 
 // WebPage makes the error of a page for people that was sent in place of an answer.
@@ -183,8 +183,8 @@ func wait(seconds float64) time.Duration {
 	return time.Duration(math.Min(seconds, day) * float64(time.Second))
 }
 
-// complaint is what a provider says went wrong.
-type complaint struct {
+// apiError is what a provider says went wrong.
+type apiError struct {
 	message, code string
 	status        int // when the document names one
 }
@@ -192,7 +192,7 @@ type complaint struct {
 // readComplaint understands the error documents of Anthropic, OpenAI, OpenRouter
 // (a number as code), Ollama (a string as error), vLLM and FastAPI. The message
 // of anything else is its text.
-func readComplaint(document []byte) complaint {
+func readComplaint(document []byte) apiError {
 	var doc struct {
 		Error   json.RawMessage `json:"error"`
 		Detail  json.RawMessage `json:"detail"`
@@ -201,12 +201,12 @@ func readComplaint(document []byte) complaint {
 		Code    json.RawMessage `json:"code"`
 	}
 	if json.Unmarshal(document, &doc) != nil {
-		return complaint{message: string(document)}
+		return apiError{message: string(document)}
 	}
 	if len(doc.Error) > 0 && doc.Error[0] == '{' {
 		return readComplaint(doc.Error)
 	}
-	c := complaint{message: doc.Message, code: doc.Type}
+	c := apiError{message: doc.Message, code: doc.Type}
 	for _, alternative := range []json.RawMessage{doc.Error, doc.Detail} {
 		var s string
 		if c.message == "" && json.Unmarshal(alternative, &s) == nil {
@@ -226,7 +226,7 @@ func readComplaint(document []byte) complaint {
 
 // kind sorts a complaint by its code first, which says more than the status:
 // 400 and 429 each stand for two things.
-func (c complaint) kind(status int) model.ErrorKind {
+func (c apiError) kind(status int) model.ErrorKind {
 	if status == 0 {
 		status = c.status
 	}
@@ -273,15 +273,15 @@ func (c complaint) kind(status int) model.ErrorKind {
 	return model.ErrorOverloaded
 }
 
-// hidden is an error whose text has been masked. What it hides can be tested
+// maskedError is an error whose text has been masked. What it hides can be tested
 // for with [errors.Is] but not taken out: it may hold the key.
-type hidden struct {
+type maskedError struct {
 	text string
 	err  error
 }
 
-func (h *hidden) Error() string        { return h.text }
-func (h *hidden) Is(target error) bool { return errors.Is(h.err, target) }
+func (h *maskedError) Error() string        { return h.text }
+func (h *maskedError) Is(target error) bool { return errors.Is(h.err, target) }
 
 // KeyFault says what is wrong with a key that cannot be sent, without the key.
 func KeyFault(key string) error {

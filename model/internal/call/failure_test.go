@@ -36,7 +36,7 @@ func TestRemedies(t *testing.T) {
 		{"openai", x509.UnknownAuthorityError{}, "SSL_CERT_FILE"},
 		{"openai", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, "for another name"},
 	} {
-		e := Provider{Name: tt.provider, Now: clock}.Broken(t.Context(), fmt.Errorf("call: %w", tt.err))
+		e := Provider{Name: tt.provider, Now: clock}.StreamBroken(t.Context(), fmt.Errorf("call: %w", tt.err))
 		_, hint, _ := strings.Cut(e.Message, "; hint: ")
 		if e.Kind != model.ErrorNetwork || !strings.Contains(hint, tt.want) || (hint == "") != (tt.want == "") {
 			t.Errorf("%v: %q, want %q", tt.err, hint, tt.want)

@@ -15,14 +15,14 @@ import (
 func (p Provider) Get(ctx context.Context, c *http.Client, address string, header http.Header) ([]byte, *model.Error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, p.Broken(ctx, err)
+		return nil, p.StreamBroken(ctx, err)
 	}
 	req.Header = header.Clone()
 	req.Header.Set("Accept", "application/json")
 	req.Header.Del("Content-Type")
 	res, err := c.Do(req)
 	if err != nil {
-		return nil, p.Broken(ctx, err)
+		return nil, p.StreamBroken(ctx, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 {
@@ -36,7 +36,7 @@ func (p Provider) Get(ctx context.Context, c *http.Client, address string, heade
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
 	switch {
 	case err != nil:
-		return nil, p.Broken(ctx, err)
+		return nil, p.StreamBroken(ctx, err)
 	case len(text) > maxDocument:
 		return nil, p.Malformed(errors.New("the list is too long"))
 	}

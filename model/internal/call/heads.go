@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// Heads keeps the encoded system texts and tool lists that a model was last
+// HeadCache keeps the encoded system texts and tool lists that a model was last
 // asked with: the main loop's and those of a few sub-agents. The zero value is
 // ready; it is safe for concurrent use.
-type Heads struct {
+type HeadCache struct {
 	mu   sync.Mutex
 	kept []head // the latest first
 }
@@ -24,9 +24,9 @@ type head struct {
 
 const maxHeads = 8
 
-// Of returns what encode makes of the request's system text and tools, from
+// Get returns what encode makes of the request's system text and tools, from
 // memory if it is there. Do not change it.
-func (h *Heads) Of(req *model.Request, encode func(*model.Request) []byte) []byte {
+func (h *HeadCache) Get(req *model.Request, encode func(*model.Request) []byte) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.kept, func(k head) bool { return k.fits(req) })

@@ -6,9 +6,9 @@ import (
 	"iter"
 )
 
-// Inner returns what is between the quotes of a JSON string literal, or nil for
+// LiteralText returns what is between the quotes of a JSON string literal, or nil for
 // anything else.
-func Inner(lit []byte) []byte {
+func LiteralText(lit []byte) []byte {
 	if len(lit) < 2 || lit[0] != '"' || lit[len(lit)-1] != '"' {
 		return nil
 	}
@@ -117,9 +117,9 @@ func CutLiteral(raw []byte, prefix string) (inner, rest []byte, ok bool) {
 	return raw[len(prefix):end], raw[end+1:], true
 }
 
-// PlainText returns the inside of a text part's literal, when the part is
+// TextLiteral returns the inside of a text part's literal, when the part is
 // nothing but text.
-func PlainText(part []byte) ([]byte, bool) {
+func TextLiteral(part []byte) ([]byte, bool) {
 	inner, rest, ok := CutLiteral(part, `{"type":"text","text":"`)
 	return inner, ok && string(rest) == "}"
 }

@@ -33,7 +33,7 @@ func (x *Exchange) Post(ctx context.Context, c *http.Client, address string, hea
 
 // Header returns the headers that every request to a provider has, and more.
 func Header(accept string, more http.Header) http.Header {
-	h := http.Header{"User-Agent": {"holdfast/" + version.Of().Version}}
+	h := http.Header{"User-Agent": {"holdfast/" + version.Current().Version}}
 	for name, values := range more {
 		h[http.CanonicalHeaderKey(name)] = values
 	}

@@ -29,8 +29,8 @@ type Stream struct {
 // Answer puts an answer together.
 type Answer interface {
 	Reader
-	// Whole is the complete answer.
-	Whole() model.Answer
+	// Complete is the complete answer.
+	Complete() model.Answer
 	// Partial is what there is of an answer that broke off, with what it has cost.
 	Partial(cancelled bool) (item *transcript.Item, usage transcript.Usage, cost *float64)
 }
@@ -49,20 +49,20 @@ type Reader interface {
 
 // Output passes events on to the caller.
 type Output struct {
-	wait  *Wait
+	wait  *Timeout
 	yield func(model.Event, error) bool
 	done  bool // the caller wants no more
 }
 
-// Heard notes an event of the answer, other than a ping.
-func (o *Output) Heard() { o.wait.Heard() }
+// Activity notes an event of the answer, other than a ping.
+func (o *Output) Activity() { o.wait.Activity() }
 
 // Emit yields an event and reports whether the caller wants another. The time that the caller
 // takes does not count as the provider's.
 func (o *Output) Emit(e model.Event) bool {
 	o.wait.Pause()
 	o.done = o.done || !o.yield(e, nil)
-	o.wait.Heard()
+	o.wait.Activity()
 	return !o.done
 }
 
@@ -70,7 +70,7 @@ func (o *Output) Emit(e model.Event) bool {
 // call.
 func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		inner, wait := Begin(ctx, s.Provider.Name, s.Timeouts)
+		inner, wait := Start(ctx, s.Provider.Name, s.Timeouts)
 		defer wait.Stop()
 		x := &Exchange{Body: s.Body}
 		res, err := x.Post(inner, s.Client, s.Address, s.Header)
@@ -93,7 +93,7 @@ func (s *Stream) All(ctx context.Context) iter.Seq2[model.Event, error] {
 			wait.Stop()
 			yield(nil, failure)
 		default:
-			out.Emit(s.Answer.Whole())
+			out.Emit(s.Answer.Complete())
 		}
 	}
 }
@@ -107,14 +107,14 @@ func (s *Stream) read(ctx context.Context, res *http.Response, out *Output) *mod
 	case "application/json": // from a server that does not stream
 		text, err := io.ReadAll(io.LimitReader(out.wait.Reader(res.Body), maxDocument))
 		if err != nil {
-			return s.Provider.Broken(ctx, out.wait.Err(err))
+			return s.Provider.StreamBroken(ctx, out.wait.Err(err))
 		}
 		return s.Answer.Document(text, out)
 	}
 	events := NewEvents(res.Body)
 	for events.Next() {
 		if ctx.Err() != nil {
-			return s.Provider.Broken(ctx, ctx.Err())
+			return s.Provider.StreamBroken(ctx, ctx.Err())
 		}
 		data := bytes.TrimSpace(events.Data())
 		if len(data) == 0 {
@@ -127,7 +127,7 @@ func (s *Stream) read(ctx context.Context, res *http.Response, out *Output) *mod
 	if s.Answer.Ended() && events.Err() == nil {
 		return nil
 	}
-	return s.Provider.Broken(ctx, out.wait.Err(events.Err()))
+	return s.Provider.StreamBroken(ctx, out.wait.Err(events.Err()))
 }
 
 // NoKey is the stream of a provider that wants a key where there is none; name is that of

@@ -11,12 +11,12 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// Wait ends a call whose provider says nothing for too long.
+// Timeout ends a call whose provider says nothing for too long.
 //
 //	Begin ─connect─► connection ─firstByte─► Answered ─idle─► Heard ─idle─► Heard … Stop
 //
 // It is one timer, which is set anew with each step. Its methods may be called from any goroutine.
-type Wait struct {
+type Timeout struct {
 	provider string
 	timeouts model.Timeouts
 	cancel   context.CancelCauseFunc
@@ -35,9 +35,9 @@ type phase struct {
 	after   time.Duration
 }
 
-// Begin bounds a call that is to begin with the context it returns. The caller stops it.
-func Begin(ctx context.Context, provider string, timeouts model.Timeouts) (context.Context, *Wait) {
-	w := &Wait{provider: provider, timeouts: timeouts.Fill()}
+// Start bounds a call that is to begin with the context it returns. The caller stops it.
+func Start(ctx context.Context, provider string, timeouts model.Timeouts) (context.Context, *Timeout) {
+	w := &Timeout{provider: provider, timeouts: timeouts.Fill()}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.enter(phase{"connectTimeout", "no connection", w.timeouts.Connect})
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
@@ -46,30 +46,30 @@ func Begin(ctx context.Context, provider string, timeouts model.Timeouts) (conte
 }
 
 // Answered notes that the answer has begun.
-func (w *Wait) Answered() {
+func (w *Timeout) Answered() {
 	w.enter(phase{"idleTimeout", "nothing more of the answer", w.timeouts.Idle})
 }
 
-// Heard notes an event of the answer, other than a ping.
-func (w *Wait) Heard() { w.Answered() }
+// Activity notes an event of the answer, other than a ping.
+func (w *Timeout) Activity() { w.Answered() }
 
 // Reader reads an answer that comes in one piece: every byte counts as an event.
-func (w *Wait) Reader(r io.Reader) io.Reader { return heardReader{r, w} }
+func (w *Timeout) Reader(r io.Reader) io.Reader { return heardReader{r, w} }
 
 type heardReader struct {
 	io.Reader
-	w *Wait
+	w *Timeout
 }
 
 func (h heardReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	if n > 0 {
-		h.w.Heard()
+		h.w.Activity()
 	}
 	return n, err
 }
 
-func (w *Wait) enter(p phase) {
+func (w *Timeout) enter(p phase) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
@@ -88,7 +88,7 @@ func (w *Wait) enter(p phase) {
 }
 
 // Pause keeps the time until the next step from counting: the caller is busy.
-func (w *Wait) Pause() {
+func (w *Timeout) Pause() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer != nil {
@@ -96,7 +96,7 @@ func (w *Wait) Pause() {
 	}
 }
 
-func (w *Wait) expire() {
+func (w *Timeout) expire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
@@ -108,7 +108,7 @@ func (w *Wait) expire() {
 }
 
 // Err is why the call ended: that nothing came in time, or else err.
-func (w *Wait) Err(err error) error {
+func (w *Timeout) Err(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fault != nil {
@@ -118,7 +118,7 @@ func (w *Wait) Err(err error) error {
 }
 
 // Stop ends the call.
-func (w *Wait) Stop() {
+func (w *Timeout) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true

@@ -20,10 +20,10 @@ import (
 
 // Adapter is what [Run] tests.
 type Adapter struct {
-	Open  func(url, key string) (model.Model, error)
-	First string // events that bring the text "Half"
-	Rest  string // events that complete the answer to "Half done"
-	Ping  string // what the provider sends to keep a connection open
+	Open      func(url, key string) (model.Model, error)
+	First     string // events that bring the text "Half"
+	Remaining string // events that complete the answer to "Half done"
+	Ping      string // what the provider sends to keep a connection open
 
 	OpenWith func(url string, client *http.Client, timeouts model.Timeouts) (model.Model, error)
 }
@@ -183,7 +183,7 @@ func (a Adapter) hold(t *testing.T, seen <-chan struct{}) string {
 		w.(http.Flusher).Flush()
 		select {
 		case <-seen:
-			_, _ = io.WriteString(w, a.Rest)
+			_, _ = io.WriteString(w, a.Remaining)
 		case <-r.Context().Done():
 		}
 	})
@@ -307,7 +307,7 @@ func (a Adapter) connections(t *testing.T) {
 	var opened atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, a.First+a.Rest)
+		_, _ = io.WriteString(w, a.First+a.Remaining)
 	}))
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {

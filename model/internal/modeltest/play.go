@@ -15,9 +15,9 @@ func Ask(t testing.TB, m model.Model, items ...transcript.Item) ([]model.Event, 
 }
 
 // Wires are items in the form in which m sends them.
-func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.Wire {
+func Wires(t testing.TB, m model.Model, items ...transcript.Item) []model.EncodedItem {
 	t.Helper()
-	var out []model.Wire
+	var out []model.EncodedItem
 	for _, it := range items {
 		w, err := m.Encode(it.MustEncode())
 		if err != nil {

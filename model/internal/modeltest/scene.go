@@ -16,20 +16,20 @@ var contentTypes = map[string]string{
 
 var outcomes = []string{"deltas", "answer", "error"}
 
-// scene is one file of testdata/stream, in the txtar format: a comment, and
+// recording is one file of testdata/stream, in the txtar format: a comment, and
 // sections that begin with a line "-- name --".
-type scene struct {
+type recording struct {
 	comment  string
 	names    []string // in order
 	sections map[string]string
 }
 
-func readScene(file string) (*scene, error) {
+func readScene(file string) (*recording, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{sections: map[string]string{}}
+	s := &recording{sections: map[string]string{}}
 	name := ""
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, "-- "); ok {
@@ -44,7 +44,7 @@ func readScene(file string) (*scene, error) {
 	return s, nil
 }
 
-func (s *scene) serve(t testing.TB) string {
+func (s *recording) serve(t testing.TB) string {
 	t.Helper()
 	status := 200
 	if text, ok := s.sections["status"]; ok {
@@ -64,7 +64,7 @@ func (s *scene) serve(t testing.TB) string {
 }
 
 // with returns the file with the outcome of r in it.
-func (s *scene) with(r result) []byte {
+func (s *recording) with(r result) []byte {
 	text := s.comment
 	add := func(name, section string) { text += "-- " + name + " --\n" + section }
 	for _, name := range s.names {

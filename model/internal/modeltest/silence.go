@@ -33,13 +33,13 @@ func (a Adapter) silence(t *testing.T) {
 			name: "pings for ever", server: silentServer{says: []string{a.First}, then: a.Ping, every: 10 * time.Second},
 			says: "within 1m30s", partial: "Half", after: 100 * time.Second,
 		},
-		{name: "a slow answer", server: silentServer{says: []string{a.First, a.Rest}, every: 80 * time.Second}},
-		{name: "a slow reader", server: silentServer{says: []string{a.First, a.Rest}}, busy: time.Hour},
+		{name: "a slow answer", server: silentServer{says: []string{a.First, a.Remaining}, every: 80 * time.Second}},
+		{name: "a slow reader", server: silentServer{says: []string{a.First, a.Remaining}}, busy: time.Hour},
 		{
 			name: "shorter", server: silentServer{stops: beforeAnswer}, timeouts: model.Timeouts{FirstByte: time.Second},
 			says: "no answer within 1s; hint: if it needs longer, set providers.", after: time.Second,
 		},
-		{name: "no bound", server: silentServer{says: []string{a.First, a.Rest}, every: 24 * time.Hour}, timeouts: model.Timeouts{Idle: -1}},
+		{name: "no bound", server: silentServer{says: []string{a.First, a.Remaining}, every: 24 * time.Hour}, timeouts: model.Timeouts{Idle: -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

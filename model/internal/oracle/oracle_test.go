@@ -71,9 +71,9 @@ func (s *server) sent(t *testing.T, headers ...string) sent {
 }
 
 // conversation is the session that both clients tell, encoded by the model.
-func conversation(t *testing.T, m model.Model, items ...transcript.Item) []model.Wire {
+func conversation(t *testing.T, m model.Model, items ...transcript.Item) []model.EncodedItem {
 	t.Helper()
-	var all []model.Wire
+	var all []model.EncodedItem
 	for _, it := range items {
 		wire, err := m.Encode(it.MustEncode())
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // to run before other packages start is what it is for
-	if reaper.Asked(os.Args[1:]) {
+	if reaper.IsInvocation(os.Args[1:]) {
 		reaper.Main()
 	}
 }

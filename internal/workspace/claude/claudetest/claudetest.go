@@ -48,8 +48,8 @@ import (
 // Variable has a program that calls [Main] be the stand-in.
 const Variable = "HOLDFAST_TEST_CLAUDE=1"
 
-// Wanted reports whether this process is to be the stand-in.
-func Wanted() bool { return os.Getenv("HOLDFAST_TEST_CLAUDE") == "1" }
+// IsStandIn reports whether this process is to be the stand-in.
+func IsStandIn() bool { return os.Getenv("HOLDFAST_TEST_CLAUDE") == "1" }
 
 // Call is one start, as calls.jsonl has it.
 type Call struct {
@@ -288,7 +288,7 @@ func (p *program) do(word, rest string) int {
 		p.text("done")
 		return p.result("done")
 	case "sub":
-		return p.sub(rest)
+		return p.subagent(rest)
 	case "die-saying":
 		p.delta(rest)
 		fmt.Fprintln(os.Stderr, "out of luck")
@@ -340,8 +340,8 @@ func (p *program) use(tool string, input any) string {
 	return id
 }
 
-// may asks whether a use may run, and returns what it may run with.
-func (p *program) may(id, tool string, input any) (in map[string]string, refusal string) {
+// askPermission asks whether a use may run, and returns what it may run with.
+func (p *program) askPermission(id, tool string, input any) (in map[string]string, refusal string) {
 	h := "hook-" + id
 	p.say(map[string]any{"type": "control_request", "request_id": h, "request": map[string]any{"subtype": "hook_callback", "callback_id": "ask", "tool_use_id": id}})
 	if hook := <-p.answer(h); !bytes.Contains(hook, []byte(`"ask"`)) {
@@ -389,7 +389,7 @@ func (p *program) tool(word, rest string) int {
 		name, input = "Read", map[string]string{"file_path": rest}
 	}
 	id := p.use(name, input)
-	in, refused := p.may(id, name, input)
+	in, refused := p.askPermission(id, name, input)
 	switch {
 	case refused != "":
 		p.returns(id, refused, true)
@@ -420,7 +420,7 @@ func (p *program) both(rest string) int {
 		input := map[string]string{"command": cmd}
 		p.part(msg, map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": input})
 		wg.Go(func() { // both are asked about before one has run
-			in, refused := p.may(id, "Bash", input)
+			in, refused := p.askPermission(id, "Bash", input)
 			out := refused
 			if refused == "" {
 				out = shell(in["command"])
@@ -436,10 +436,10 @@ func (p *program) both(rest string) int {
 	return p.result("done")
 }
 
-// sub has a sub-agent's use asked about while the use runs that it belongs to.
-func (p *program) sub(rest string) int {
+// subagent has a sub-agent's use asked about while the use runs that it belongs to.
+func (p *program) subagent(rest string) int {
 	id := p.use("Task", map[string]string{"prompt": "do it"})
-	if _, refused := p.may(id, "Task", map[string]string{"prompt": "do it"}); refused != "" {
+	if _, refused := p.askPermission(id, "Task", map[string]string{"prompt": "do it"}); refused != "" {
 		p.returns(id, refused, true)
 		p.text("no")
 		return p.result("no")
@@ -447,7 +447,7 @@ func (p *program) sub(rest string) int {
 	p.say(map[string]any{"type": "assistant", "parent_tool_use_id": id, "message": map[string]any{"id": "msg_sub", "content": []any{
 		map[string]any{"type": "tool_use", "id": "toolu_sub", "name": "Bash", "input": map[string]string{"command": rest}},
 	}}})
-	in, refused := p.may("toolu_sub", "Bash", map[string]string{"command": rest})
+	in, refused := p.askPermission("toolu_sub", "Bash", map[string]string{"command": rest})
 	out := refused
 	if refused == "" {
 		out = shell(in["command"])

@@ -1,0 +1,259 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/audit/secret"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// CompactionStep is a step that a compaction can be made of, see [Compact].Steps, and a [Mutator]
+// by itself. Its names are those of settings (docs/sessions.md):
+//
+//	dropThinking  takes the model's thinking out of answers before the last prompt
+//	dropFailed    takes out tool uses that failed, with their results, once the model has seen them
+//	keepRecent    keeps the newest items, the last prompt, and what is no part of the conversation
+//	redact        masks secrets in items that were written down without a mask; what was there
+//	              before stays in the log: [session.Sessions.Redact] erases it
+//	summarise     has the model tell the older items in a few words; the prompt of the turn stays
+type CompactionStep struct {
+	Step   string
+	Items  int            // that keepRecent keeps
+	Tokens int            // of the newest items that summarise leaves; default a fifth of the context
+	Mask   *secret.Masker // of redact
+}
+
+func (r CompactionStep) mutator() Mutator {
+	switch r.Step {
+	case "dropThinking":
+		return dropThinking()
+	case "dropFailed":
+		return dropFailed()
+	case "keepRecent":
+		return keepRecent(r.Items)
+	case "redact":
+		return redact(r.Mask)
+	case "summarise":
+		return summary{r.Tokens}
+	}
+	return step{name: r.Step, do: func(context.Context, MutatorContext) ([]transcript.Encoded, error) {
+		return nil, fmt.Errorf("unknown step %q of a compaction", r.Step)
+	}}
+}
+
+// Name is what the step is called in events and records.
+func (r CompactionStep) Name() string { return r.mutator().Name() }
+
+// Mutate takes the step.
+func (r CompactionStep) Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+	return r.mutator().Mutate(ctx, c)
+}
+
+func (r CompactionStep) mayDo(c MutatorContext) bool {
+	d, knows := r.mutator().(conditionalMutator)
+	return !knows || d.mayDo(c)
+}
+
+// step is a mutator made of a function.
+type step struct {
+	name string
+	do   func(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error)
+	may  func(c MutatorContext) bool // nil: nobody knows beforehand
+}
+
+func (s step) Name() string { return s.name }
+
+func (s step) mayDo(c MutatorContext) bool { return s.may == nil || s.may(c) }
+
+func (s step) Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+	return s.do(ctx, c)
+}
+
+// lastPrompt is the index of the last user item, or -1.
+func lastPrompt(items []transcript.Encoded) int {
+	for i, item := range slices.Backward(items) {
+		if item.Role() == transcript.RoleUser {
+			return i
+		}
+	}
+	return -1
+}
+
+// dropThinking takes the model's thinking out of answers before the last prompt. Those
+// after it a provider wants to see again, and that of the calls that it answers next.
+func dropThinking() Mutator {
+	return step{name: "drop thinking", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+		stays := min(lastPrompt(c.Items), lastAnswer(c.Items))
+		return edit(c.Items, func(i int, it *transcript.Item) bool {
+			if i >= stays || it.Role != transcript.RoleAssistant {
+				return false
+			}
+			return drop(it, func(p transcript.Part) bool { _, is := p.(transcript.Thinking); return is })
+		})
+	}}
+}
+
+// lastAnswer is the index of the last answer when tools were called in it, else the number
+// of items: a provider may want the thinking that led to the calls, also when a prompt came
+// in behind their results.
+func lastAnswer(items []transcript.Encoded) int {
+	for i, item := range slices.Backward(items) {
+		if item.Role() == transcript.RoleAssistant {
+			if len(item.UseIDs()) > 0 {
+				return i
+			}
+			break
+		}
+	}
+	return len(items)
+}
+
+// dropFailed takes out tool uses that failed, with their results, once the model has
+// seen them.
+func dropFailed() Mutator {
+	return step{name: "drop failed results", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+		failed, err := failures(c.Items)
+		if err != nil || len(failed) == 0 {
+			return nil, err
+		}
+		return edit(c.Items, func(_ int, it *transcript.Item) bool {
+			return drop(it, func(p transcript.Part) bool {
+				switch p := p.(type) {
+				case transcript.ToolUse:
+					return failed[p.ID]
+				case transcript.ToolResult:
+					return failed[p.UseID]
+				}
+				return false
+			})
+		})
+	}}
+}
+
+// failures are the uses whose results are errors, with something other than results
+// behind them.
+func failures(items []transcript.Encoded) (map[string]bool, error) {
+	end := len(items)
+	for end > 0 && items[end-1].Role() == transcript.RoleTool {
+		end--
+	}
+	failed := map[string]bool{}
+	for _, e := range items[:end] {
+		if e.Role() != transcript.RoleTool {
+			continue
+		}
+		it, err := e.Decode()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range it.Parts {
+			if r, ok := p.(transcript.ToolResult); ok && r.IsError {
+				failed[r.UseID] = true
+			}
+		}
+	}
+	return failed, nil
+}
+
+// isFixed reports whether an item is what a host has laid down for the whole session, and no
+// part of the conversation: no step takes it away.
+func isFixed(e transcript.Encoded) bool {
+	return e.Role() == transcript.RoleSystem || e.Role() == transcript.RoleDeveloper
+}
+
+// keepRecent keeps the newest items, those that a tool pair needs to be whole, the last
+// prompt, and what is no part of the conversation: system, developer and context items, such
+// as a summary. The last do not count.
+func keepRecent(items int) Mutator {
+	return step{name: "keep recent", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+		if kept := recent(c.Items, items); len(kept) < len(c.Items) {
+			return kept, nil
+		}
+		return nil, nil
+	}, may: func(c MutatorContext) bool { return len(recent(c.Items, items)) < len(c.Items) }}
+}
+
+// recent is what of a list keepRecent leaves.
+func recent(list []transcript.Encoded, items int) []transcript.Encoded {
+	aside := func(e transcript.Encoded) bool { return isFixed(e) || e.Role() == transcript.RoleContext }
+	from := len(list)
+	for left := max(items, 1); from > 0 && left > 0; {
+		if from--; !aside(list[from]) {
+			left--
+		}
+	}
+	for from > 0 && list[from].Role() == transcript.RoleTool {
+		from--
+	}
+	prompt := lastPrompt(list)
+	var kept []transcript.Encoded
+	for i, e := range list {
+		if i >= from || i == prompt || aside(e) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// redact masks secrets in items that were written down without a mask. What was there
+// before stays in the log: session.Sessions.Redact erases it.
+func redact(m *secret.Masker) Mutator {
+	return step{name: "redaction", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
+		out := slices.Clone(c.Items)
+		for i, e := range out {
+			masked, err := maskItem(m, e)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = masked
+		}
+		return out, nil
+	}}
+}
+
+// edit changes items; one that has no parts left is gone. What a provider has signed
+// does not fit an item any more that was changed.
+func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bool) ([]transcript.Encoded, error) {
+	out := make([]transcript.Encoded, 0, len(items))
+	for i, e := range items {
+		it, err := e.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if !change(i, &it) {
+			out = append(out, e)
+			continue
+		}
+		if !hasContent(it.Parts) {
+			continue
+		}
+		it.Native = nil
+		if e, err = it.Encode(); err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// hasContent reports whether parts are worth an item: nobody takes one of nothing but thinking.
+func hasContent(parts []transcript.Part) bool {
+	return slices.ContainsFunc(parts, func(p transcript.Part) bool {
+		switch p := p.(type) {
+		case transcript.Thinking:
+			return false
+		case transcript.Text:
+			return p.Text != ""
+		}
+		return true
+	})
+}
+
+// drop takes parts out of an item, and reports whether there were any.
+func drop(it *transcript.Item, gone func(transcript.Part) bool) bool {
+	n := len(it.Parts)
+	it.Parts = slices.DeleteFunc(slices.Clone(it.Parts), gone)
+	return len(it.Parts) < n
+}

@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// endTimeout is how long the store has, from the end of a context on, for what has happened to
+// be put on record: an interrupt must not tear an append, and a store that is away must not
+// keep an agent from ending.
+const endTimeout = 5 * time.Second
+
+var errEndTimeout = errors.New("there was no more time for it")
+
+// detachedContext returns a context for the store that outlives ctx by endTimeout, and what words the
+// error that came of it.
+func detachedContext(ctx context.Context) (_ context.Context, done func(error) error) {
+	ends := ctx
+	if e, ok := ctx.Value(endContextKey{}).(context.Context); ok {
+		ends = e
+	}
+	if ends.Done() == nil {
+		return context.WithoutCancel(ctx), func(err error) error { return err }
+	}
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ends, func() { time.AfterFunc(endTimeout, func() { cancel(errEndTimeout) }) })
+	return out, func(err error) error {
+		stop()
+		late := errors.Is(context.Cause(out), errEndTimeout)
+		cancel(nil)
+		if err != nil && late {
+			return fmt.Errorf("what was done last may not be on record, as the store did not answer within %v: %w", endTimeout, err)
+		}
+		return err
+	}
+}
+
+type endContextKey struct{}
+
+// agentContext returns a context that does not end, for the store, but for [detachedContext] does with
+// another one.
+func agentContext(ends context.Context) context.Context {
+	return context.WithValue(context.Background(), endContextKey{}, ends)
+}
+
+// endContext returns such a context for what ends now.
+func endContext() context.Context {
+	over, end := context.WithCancel(context.Background())
+	end()
+	return agentContext(over)
+}
+
+// ctxMutex is a lock that may be held over the store's work: for who has the loop.
+type ctxMutex chan struct{}
+
+func (t ctxMutex) Lock()   { t <- struct{}{} }
+func (t ctxMutex) Unlock() { <-t }
+
+func (t ctxMutex) TryLock() bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}

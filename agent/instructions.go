@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Instructions are what people have written down for agents, as the model is told: an
+// item before the first input. That item stays as it is over the session's life, so that the
+// provider need not read everything again; what has changed when the session goes on is told
+// behind it. When a compaction has taken the item away, it is told again.
+type Instructions struct {
+	Text string
+	// Loaded are the files: InstructionsLoaded is fired for each when the session is
+	// opened, and when they are told again.
+	Loaded []hook.Input
+}
+
+// instructedKey marks the items that tell a model of instructions, by their digest.
+const instructedKey = "instructions"
+
+const (
+	instructionsChanged = "The instruction files have changed since you were told of them. What counts from here on:\n\n"
+	instructionsGone    = "The instruction files that you were told of do not count any more: there are none now."
+)
+
+// instructionsTracker is how far the transcript was looked through for what the model knows of
+// instructions, as a reminder is.
+type instructionsTracker struct {
+	of   *transcript.Transcript
+	seen int
+	told string // the digest, or ""
+	once bool   // they were told, or were there, since the agent began
+}
+
+func (r *instructionsTracker) remember(t *transcript.Transcript) {
+	if r.of != t {
+		*r = instructionsTracker{of: t, once: r.once}
+	}
+	for ; r.seen < t.Len(); r.seen++ {
+		e := t.At(r.seen)
+		if e.Role() != transcript.RoleNotification {
+			continue
+		}
+		if it, err := e.Decode(); err == nil && it.Metadata[instructedKey] != nil {
+			_ = json.Unmarshal(it.Metadata[instructedKey], &r.told) // what is not ours tells nothing
+			r.once = true
+		}
+	}
+}
+
+func (i *Instructions) digest() string {
+	if i.Text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(i.Text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// instructionsItem tells the model of the instructions, unless it knows. again says that
+// it did, and that a compaction has taken that away.
+func (l *loop) instructionsItem() (e transcript.Encoded, ok, again bool, err error) {
+	in, known := &l.a.opt.Instructions, &l.instructed
+	if in.Text == "" && l.t.Len() == 0 {
+		return e, false, false, nil
+	}
+	again = known.once
+	known.remember(l.t)
+	digest := in.digest()
+	if digest == known.told {
+		return e, false, false, nil
+	}
+	text := in.Text
+	if known.told != "" {
+		text, again = cmp.Or(text, instructionsGone), false
+		if in.Text != "" {
+			text = instructionsChanged + text
+		}
+	}
+	mark, err := json.Marshal(digest)
+	if err != nil {
+		return e, false, false, err
+	}
+	e, err = l.a.encode(transcript.Item{
+		ID: l.a.opt.NewID(), Time: l.a.opt.Clock(), Role: transcript.RoleNotification,
+		Parts:    []transcript.Part{transcript.Text{Text: text}},
+		Metadata: map[string]json.RawMessage{instructedKey: mark},
+	})
+	return e, err == nil, again, err
+}
+
+// instructionItems is instructionsItem as a list of it or nothing.
+func (l *loop) instructionItems() (items []transcript.Encoded, again bool, err error) {
+	e, ok, again, err := l.instructionsItem()
+	if ok {
+		items = []transcript.Encoded{e}
+	}
+	return items, again && ok, err
+}
+
+// instruct tells the model of the instructions in the middle of a turn.
+func (l *loop) instruct(ctx context.Context) error {
+	if !l.t.Dispatchable() {
+		return nil
+	}
+	e, ok, again, err := l.instructionsItem()
+	if err != nil || !ok {
+		return err
+	}
+	entries := []entry{itemEntry(e, nil)}
+	if again {
+		entries = append(l.loaded(ctx, "compact"), entries...)
+	}
+	return l.write(ctx, entries...)
+}
+
+// loaded fires InstructionsLoaded for each file; reason, when not "", is why all of them.
+func (l *loop) loaded(ctx context.Context, reason string) []entry {
+	if l.a.opt.parent != nil || !l.a.opt.Hooks.Registry.Has(hook.InstructionsLoaded) {
+		return nil
+	}
+	var entries []entry
+	for _, in := range l.a.opt.Instructions.Loaded {
+		in.Event, in.File.LoadReason = hook.InstructionsLoaded, cmp.Or(reason, in.File.LoadReason)
+		_, more := l.fireForContext(ctx, in)
+		entries = append(entries, more...)
+	}
+	return entries
+}

@@ -1,0 +1,241 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/forms"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// nestedRequest is something that a call wants while it runs: a host that no list of its
+// sandbox names. It is judged as a call is, and put to a person as a call is.
+type nestedRequest struct {
+	of      *call // that runs
+	request policy.Request
+	ctx     context.Context  // ends when nobody waits for the answer any more
+	reply   chan nestedReply // takes one
+}
+
+// nestedReply is what came of a wish: the input that was allowed, or why not.
+type nestedReply struct {
+	input json.RawMessage
+	err   error
+}
+
+// ask hands a wish to the loop and waits; it returns the input that was allowed. The call
+// that asks ends with ctx.
+func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) (json.RawMessage, error) {
+	asker, done := context.WithCancelCause(asker)
+	defer done(nil)
+	defer context.AfterFunc(ctx, func() { done(errors.New("the call has ended")) })()
+	wish := &nestedRequest{of: c, request: r, ctx: asker, reply: make(chan nestedReply, 1)}
+	select {
+	case w.requests <- wish:
+	case <-asker.Done():
+		return nil, context.Cause(asker)
+	}
+	select {
+	case g := <-wish.reply:
+		return g.input, g.err
+	case <-asker.Done():
+	}
+	select {
+	case g := <-wish.reply: // it came first, and may be why the call ends
+		return g.input, g.err
+	default:
+		return nil, context.Cause(asker)
+	}
+}
+
+// abandoned reports whether nobody waits for the answer any more.
+func (w *nestedRequest) abandoned() bool { return w.ctx.Err() != nil }
+
+// judgeNested has a wish judged by the guard of the tool that it names, and asks
+// about it where the guard says so.
+func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
+	if err := l.a.shared.readNew(ctx); err != nil {
+		return err
+	}
+	l.emitChanges()
+	c, err := l.nestedCall(w)
+	if err != nil {
+		w.reply <- nestedReply{err: err}
+		return nil //nolint:nilerr // it is the caller's error, who has it
+	}
+	c.judged = l.a.policyVersion()
+	c.decision = l.decide(ctx, c, c.requests, c.call.Input)
+	err = l.consultHooks(ctx, c)
+	if ctx.Err() != nil { // what was said may be because of this
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		w.reply <- nestedReply{err: err}
+		return l.write(ctx, c.hooks.takeEntries()...)
+	}
+	d := &c.decision
+	switch {
+	case d.Effect == policy.Ask && !l.alone:
+		entries, err := l.putQuestion(c)
+		if err != nil {
+			return err
+		}
+		return l.write(ctx, entries...)
+	case d.Effect == policy.Ask:
+		d.Effect, d.By = policy.Deny, byNobody
+	}
+	draft, err := session.NewDraft(record.KindDecision, *d)
+	if err != nil {
+		return err
+	}
+	if err := l.write(ctx, append(c.hooks.takeEntries(), entry{draft: draft, event: event.DecisionMade{Decision: *d}})...); err != nil {
+		return err
+	}
+	l.round.stop = l.round.stop || d.Stop
+	c.replyNested()
+	return nil
+}
+
+// nestedCall is a wish in the form in which calls are judged and asked about.
+func (l *loop) nestedCall(w *nestedRequest) (*call, error) {
+	c := &call{use: w.of.use, nested: w}
+	c.use.Name = w.request.Tool
+	c.use.Input = compact(w.request.Input)
+	c.tool = requestTool{w.request}
+	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
+	var err error
+	c.requests, err = l.requests(c, c.use.Input)
+	return c, err
+}
+
+// replyNested tells whoever waits what was decided.
+func (c *call) replyNested() {
+	d := c.decision
+	switch {
+	case d.Effect == policy.Allow:
+		c.nested.reply <- nestedReply{input: c.call.Input}
+	case d.PersonAsked:
+		c.nested.reply <- nestedReply{err: denied(d, denial(d))}
+	default:
+		c.nested.reply <- nestedReply{err: denied(d, refusal(d))}
+	}
+}
+
+// denied is the error of a no, which says so when it is nobody's.
+func denied(d policy.Decision, text string) error {
+	switch d.By {
+	case byNobody, byTimeout, byInterrupt:
+		return errUndecided(text)
+	}
+	return errors.New(text)
+}
+
+// errUndecided is a no that nobody has said, in the words of one.
+type errUndecided string
+
+func (u errUndecided) Error() string { return string(u) }
+
+func (errUndecided) Is(target error) bool { return target == tool.ErrUndecided }
+
+// withdrawNested answers the question about a wish that nobody waits for any more.
+func (l *loop) withdrawNested(ctx context.Context) error {
+	c := l.round.asked
+	err := l.resolve(ctx, c.question.ID, &approval.Answer{
+		Decision: approval.Deny, Actor: byInterrupt, Message: fmt.Sprintf("withdrawn: %v", context.Cause(c.nested.ctx)),
+	})
+	if errors.Is(err, approval.ErrAnswered) {
+		return nil
+	}
+	return err
+}
+
+// untilAbandoned ends ctx when the question that waits is about a wish or a call that nobody
+// waits for any more.
+func (l *loop) untilAbandoned(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	r := l.round
+	if r == nil || r.asked == nil {
+		return ctx, stop
+	}
+	if r.asked.nested != nil {
+		release := context.AfterFunc(r.asked.nested.ctx, stop)
+		return ctx, func() { release(); stop() }
+	}
+	if lapsed, _ := r.asked.void(); lapsed != nil {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			select {
+			case <-lapsed:
+				stop()
+			case <-ctx.Done():
+			}
+		}()
+		return ctx, func() { stop(); <-done }
+	}
+	return ctx, stop
+}
+
+// void is the channel that is closed when a call cannot run any more, or nil.
+func (c *call) void() (<-chan struct{}, func() string) {
+	if t, ok := c.tool.(toolext.Voidable); ok && c.call != nil {
+		return t.Void(c.call)
+	}
+	return nil, nil
+}
+
+// voidReason says why a call cannot run any more, or "".
+func (c *call) voidReason() string {
+	if lapsed, why := c.void(); lapsed != nil {
+		select {
+		case <-lapsed:
+			return cmp.Or(why(), "whoever asked for it has ended")
+		default:
+		}
+	}
+	return ""
+}
+
+// withdrawVoid answers the question about a call that cannot run any more.
+func (l *loop) withdrawVoid(ctx context.Context, why string) error {
+	err := l.resolve(ctx, l.round.asked.question.ID, &approval.Answer{Decision: approval.Deny, Actor: byExpiredCaller, Message: why})
+	if errors.Is(err, approval.ErrAnswered) {
+		return nil
+	}
+	return err
+}
+
+// requestTool is the tool of a wish: it stands for exactly one request.
+type requestTool struct{ request policy.Request }
+
+func (d requestTool) Spec() tool.Spec { return tool.Spec{Name: d.request.Tool} }
+
+// Requests are the one that it stands for. Only a form can be given another input, and only
+// by the person who was asked.
+func (d requestTool) Requests(c *tool.Call) ([]policy.Request, error) {
+	r := d.request
+	if string(compact(c.Input)) == string(compact(r.Input)) {
+		return []policy.Request{r}, nil
+	}
+	if !r.Form || c.OriginalInput == nil {
+		return nil, errors.New("what a running call asks for cannot be changed")
+	}
+	if _, err := forms.ReadForm(r.Input, c.Input); err != nil {
+		return nil, err
+	}
+	r.Input = c.Input
+	return []policy.Request{r}, nil
+}
+
+func (d requestTool) Run(context.Context, *tool.Call) (tool.Result, error) {
+	return tool.Result{}, errors.New("it is part of a call that runs")
+}

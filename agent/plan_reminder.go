@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// exitPlanMode is the tool that ends plan mode, where there is one.
+const exitPlanMode = "ExitPlanMode"
+
+// planKey marks the items that tell a model of plan mode: "on" or "off".
+const planKey = "plan_mode"
+
+const (
+	planBegins = "Plan mode is on: nothing is changed. Read, search and think; what would change anything is refused, or a person must allow it first. "
+	planByTool = "When you know what is to be done, call " + exitPlanMode + " with the whole plan: a person reads it and decides whether you go on."
+	planByText = "When you know what is to be done, answer with the plan."
+	planEnds   = "Plan mode is off; the permission mode is "
+)
+
+// planTracker is how far the transcript was looked through for what the model knows of
+// plan mode. That it is in the transcript, and nowhere else, keeps it right over a
+// restart and a compaction.
+type planTracker struct {
+	of   *transcript.Transcript
+	seen int
+	told string // "on", "off" or ""
+}
+
+// remember looks through the items that are new.
+func (r *planTracker) remember(t *transcript.Transcript) {
+	if r.of != t {
+		*r = planTracker{of: t}
+	}
+	for ; r.seen < t.Len(); r.seen++ {
+		e := t.At(r.seen)
+		if e.Role() != transcript.RoleNotification {
+			continue
+		}
+		if it, err := e.Decode(); err == nil && it.Metadata[planKey] != nil {
+			_ = json.Unmarshal(it.Metadata[planKey], &r.told) // what is not ours tells nothing
+		}
+	}
+}
+
+// planItem tells the model that plan mode has begun or ended, unless it knows. It comes
+// behind all that the provider has read, whose cache stays good.
+func (l *loop) planItem() (transcript.Encoded, bool, error) {
+	l.planned.remember(l.t)
+	plans := l.a.guards.Plans()
+	if plans == (l.planned.told == "on") {
+		return transcript.Encoded{}, false, nil
+	}
+	state, text := `"off"`, planEnds+string(l.a.guards.Mode())+"."
+	if plans {
+		state, text = `"on"`, planBegins+planByText
+		if _, ok := l.a.toolNow(exitPlanMode); ok {
+			text = planBegins + planByTool
+		}
+	}
+	e, err := l.a.encode(transcript.Item{
+		ID: l.a.opt.NewID(), Time: l.a.opt.Clock(), Role: transcript.RoleNotification,
+		Parts:    []transcript.Part{transcript.Text{Text: text}},
+		Metadata: map[string]json.RawMessage{planKey: json.RawMessage(state)},
+	})
+	return e, err == nil, err
+}
+
+// remind tells the model of plan mode in the middle of a turn.
+func (l *loop) remind(ctx context.Context) error {
+	e, ok, err := l.planItem()
+	if err != nil || !ok {
+		return err
+	}
+	return l.write(ctx, itemEntry(e, nil))
+}
+
+// isPlanMode reports whether the session goes on in plan mode although that does not
+// outlive its process: a question that was asked in it waits, or was answered meanwhile,
+// and an answer to a plan must find what it ends. Nobody has changed the mode since. The
+// question of a sub-agent says nothing: it may plan where the session does not.
+func isPlanMode(st *session.State) bool {
+	asked := slices.Clone(st.OpenQuestions)
+	for _, a := range st.Answered {
+		asked = append(asked, a.Asked)
+	}
+	return slices.ContainsFunc(asked, func(r session.Record) bool {
+		var q approval.Question
+		planned := json.Unmarshal(r.Payload, &q) == nil && q.Mode == policy.ModePlan && q.Asker == ""
+		return planned && (st.ModeSeq < r.Seq || policy.Mode(st.Mode) == policy.ModePlan)
+	})
+}

@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// SideCall asks a model something beside the transcript, for a tool, and returns its text. The
+// usage counts for the run and for those that the agent works for; nothing of it is put on
+// record but what it cost and what the tool makes of it. It may be called from any goroutine.
+// Errors: ErrBudget, [model.Info.Unpriced], those of the store, and the model's when that was tried as often as [ModelOptions].Retry wants; the
+// fallback model answers where it can.
+func (a *Agent) SideCall(ctx context.Context, m model.Model, system, text string) (string, error) {
+	e, err := a.encode(transcript.UserText(text))
+	if err != nil {
+		return "", err
+	}
+	out, err := a.sideCall(ctx, m, system, e)
+	second := a.opt.Model.Fallback
+	if err != nil && ctx.Err() == nil && second != nil && second.Info().String() != m.Info().String() && fallsBack(err) {
+		return a.sideCall(ctx, second, system, e)
+	}
+	return out, err
+}
+
+// sideCall asks one model, again after errors that may pass.
+func (a *Agent) sideCall(ctx context.Context, m model.Model, system string, e transcript.Encoded) (string, error) {
+	w, err := m.Encode(e)
+	if err != nil {
+		return "", err
+	}
+	req := &model.Request{System: system, MaxTokens: a.opt.Model.MaxTokens, Messages: []model.EncodedItem{w}}
+	for attempt := 0; ; attempt++ {
+		began := a.opt.Clock()
+		answer, paid, err := a.attempt(ctx, m, req, true, nil)
+		if failed := a.recordPaid(ctx, paid, forTool); failed != nil {
+			return "", failed
+		}
+		a.reportSideCall(m.Info().Provider, paid, a.opt.Clock().Sub(began))
+		if err == nil {
+			return answer.Item.Text(), nil
+		}
+		me, ok := errors.AsType[*model.Error](err)
+		if !ok || !me.Retryable() || attempt >= a.opt.Model.Retry.Max || me.RetryAfter > a.opt.Model.Retry.After || ctx.Err() != nil {
+			return "", err
+		}
+		if err := a.opt.Sleep(ctx, a.opt.Model.Retry.delay(attempt, me.RetryAfter, a.opt.Rand())); err != nil {
+			return "", err
+		}
+	}
+}
+
+// reportSideCall has the loop tell what a call has used that is no answer of the agent.
+func (a *Agent) reportSideCall(provider string, p *callUsage, took time.Duration) {
+	if p == nil {
+		return
+	}
+	var r event.Result
+	a.total.count(&r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pendingEvents = append(a.pendingEvents, event.UsageUpdated{
+		Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost, Purpose: forTool, Provider: provider, Duration: took,
+	})
+}

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// askedInRun lists the questions that a sub-agent's session has asked in the log of the run that
+// it works for, oldest first: open ones, and those that were answered.
+func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []session.Record, answered []session.AnsweredQuestion, err error) {
+	m, err := sessions.Get(ctx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	var ids []string // of open
+	answers := map[string]session.Record{}
+	for r, err := range sessions.Effective(ctx, run, session.Range{After: m.ParentSeq, Until: m.Head}) {
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case r.Payload == nil:
+		case r.Kind == record.KindApprovalAsked:
+			var q approval.Question
+			if err := readPayload(run, r, &q); err != nil {
+				return nil, nil, err
+			}
+			if q.Asker == asker {
+				r.Seq = 0 // it is that of another log
+				open, ids = append(open, r), append(ids, q.ID)
+			}
+		case r.Kind == record.KindApprovalResolved && len(open) > 0:
+			var a approval.Answer
+			if err := readPayload(run, r, &a); err != nil {
+				return nil, nil, err
+			}
+			if _, late := answers[a.Question]; !late {
+				answers[a.Question] = r
+			}
+		}
+	}
+	asked := open
+	open = nil
+	for i, q := range asked {
+		if a, ok := answers[ids[i]]; ok {
+			answered = append(answered, session.AnsweredQuestion{Asked: q, Answer: a})
+		} else {
+			open = append(open, q)
+		}
+	}
+	return open, answered, nil
+}
+
+func readPayload(id string, r session.Record, into any) error {
+	if err := json.Unmarshal(r.Payload, into); err != nil {
+		return &session.Error{
+			Op: "read " + string(r.Kind), Session: id, Seq: r.Seq, Err: session.ErrCorrupt,
+			Detail: err.Error(), Hint: "holdfast sessions verify " + id,
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package agentdef
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+)
+
+// Options say where definitions lie.
+type Options struct {
+	Project string // folder whose .holdfast/agents and .claude/agents are read; "" for none
+	Trusted bool   // a person trusts what it has for agents to read; else it is told, and not read
+	Home    string // HOLDFAST_HOME: its agents; "" for none
+	User    string // the user's home folder: its .claude/agents; "" for none
+	// JSON is an object of definitions by name, stronger than all files; "" for none.
+	JSON string
+}
+
+// Set is what was found.
+type Set struct {
+	Definitions []agent.Definition // by name
+	// Servers are MCP servers that definitions bring along for their sub-agents. Whether
+	// one is started is not said before [settings.Settings.JudgeServers].
+	Servers  []settings.MCPServer
+	Problems []Problem
+}
+
+// maxFiles bounds how many files of a folder are read, and maxDepth how deep they lie.
+const (
+	maxFiles = 200
+	maxDepth = 4
+)
+
+// place is a folder of definitions below another one, which none of them leaves.
+type place struct {
+	root, below string
+	layer       string
+}
+
+// Load reads all definitions: of JSON, of the project, of the user; of two of one name the
+// first counts, and of each .holdfast before .claude.
+func Load(o *Options) *Set {
+	s := &Set{}
+	if o.JSON != "" {
+		s.json(o.JSON)
+	}
+	var places []place
+	if o.Project != "" {
+		own := []place{{o.Project, ".holdfast/agents", layernames.Project}, {o.Project, ".claude/agents", layernames.Project}}
+		if o.Trusted {
+			places = own
+		} else {
+			s.untrusted(own)
+		}
+	}
+	if o.Home != "" {
+		places = append(places, place{o.Home, "agents", layernames.User})
+	}
+	if o.User != "" {
+		places = append(places, place{o.User, ".claude/agents", layernames.User})
+	}
+	for _, p := range places {
+		s.read(p)
+	}
+	for i := range s.Servers {
+		s.Servers[i].Folder = o.Project
+	}
+	slices.SortStableFunc(s.Definitions, func(a, b agent.Definition) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// untrusted tells of definitions that are there and not read.
+func (s *Set) untrusted(places []place) {
+	for _, p := range places {
+		dir := filepath.Join(p.root, filepath.FromSlash(p.below))
+		if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
+			s.Problems = append(s.Problems, Problem{
+				File: dir, Detail: "the definitions of sub-agents in it are not used: the folder is not trusted",
+				Hint: "read them, and then: holdfast trust " + p.root,
+			})
+		}
+	}
+}
+
+// read takes in the files of a place. No link leads out of it.
+func (s *Set) read(p place) {
+	dir := filepath.Join(p.root, filepath.FromSlash(p.below))
+	if _, err := os.Lstat(dir); err != nil {
+		return
+	}
+	root, err := os.OpenRoot(p.root)
+	if err != nil {
+		s.unread(dir, err)
+		return
+	}
+	defer func() { _ = root.Close() }()
+	n := 0
+	err = fs.WalkDir(root.FS(), p.below, func(name string, e fs.DirEntry, err error) error {
+		switch full := filepath.Join(p.root, filepath.FromSlash(name)); {
+		case err != nil:
+			s.unread(full, err)
+			if e != nil && e.IsDir() {
+				return fs.SkipDir
+			}
+		case e.IsDir() && strings.Count(name, "/")-strings.Count(p.below, "/") > maxDepth:
+			return fs.SkipDir
+		case e.IsDir() || path.Ext(name) != ".md" || strings.EqualFold(path.Base(name), "readme.md"):
+		case n == maxFiles:
+			s.Problems = append(s.Problems, Problem{File: dir, Detail: fmt.Sprintf("there are more than %d files: the rest is not read", maxFiles)})
+			return fs.SkipAll
+		default:
+			n++
+			s.file(root, name, full, p.layer)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.unread(dir, err)
+	}
+}
+
+func (s *Set) unread(file string, err error) {
+	s.Problems = append(s.Problems, Problem{File: file, Detail: "it cannot be read: " + err.Error(), Fatal: true})
+}
+
+func (s *Set) file(root *os.Root, name, full string, layer string) {
+	info, err := root.Stat(name)
+	switch {
+	case err != nil:
+		s.unread(full, err)
+		return
+	case !info.Mode().IsRegular():
+		s.unread(full, errors.New("it is no file"))
+		return
+	case info.Size() > maxFile:
+		s.unread(full, errors.New("it is larger than 256 KiB"))
+		return
+	}
+	b, err := root.ReadFile(name)
+	if err != nil {
+		s.unread(full, err)
+		return
+	}
+	s.add(parse(full, b), layer)
+}
+
+// add takes in a definition, unless it cannot be used or there is a stronger one of its name.
+func (s *Set) add(r *reader, layer string) {
+	d, problems, ok := r.done()
+	s.Problems = append(s.Problems, problems...)
+	if !ok || slices.ContainsFunc(s.Definitions, func(e agent.Definition) bool { return e.Name == d.Name }) {
+		return
+	}
+	s.Definitions = append(s.Definitions, d)
+	for _, srv := range r.servers {
+		srv.Kind, srv.Origin.Layer = d.Name, layer
+		s.Servers = append(s.Servers, srv)
+	}
+}
+
+// flag is what problems call the JSON.
+const flag = "--agents"
+
+// json reads definitions by name: {"reviewer": {"description": "…", "prompt": "…"}}.
+func (s *Set) json(source string) {
+	n, err := jsontree.Parse([]byte(source))
+	if err == nil && n.Kind != jsontree.Object {
+		err = fmt.Errorf("it must be an object of definitions by name, not %s", n.Show())
+	}
+	if err != nil {
+		s.Problems = append(s.Problems, Problem{File: flag, Detail: err.Error(), Fatal: true, Hint: `write {"NAME": {"description": "…", "prompt": "…"}}`})
+		return
+	}
+	for i := range n.Members {
+		m := &n.Members[i]
+		r := &reader{file: flag, source: []byte(source), d: agent.Definition{Name: m.Key, Origin: flag}}
+		if m.Value.Kind != jsontree.Object {
+			r.refuse(m.Value.At, "", "%s must be an object, not %s", m.Key, m.Value.Show())
+		} else {
+			r.fields(&m.Value)
+			if r.d.Name != m.Key {
+				r.refuse(m.At, "leave name out", "it is called %s and %s", m.Key, r.d.Name)
+			}
+			r.complete(m.At)
+		}
+		s.add(r, layernames.Flag)
+	}
+}

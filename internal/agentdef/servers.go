@@ -1,0 +1,50 @@
+package agentdef
+
+import (
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+)
+
+// maxServers bounds the MCP servers of one definition.
+const maxServers = 32
+
+// mcpServers reads the list of MCP servers: names of those that the run has, and definitions
+// as in .mcp.json, which are the sub-agents' own.
+func (r *reader) mcpServers(m *jsontree.Member) {
+	const form = "write a list: names of servers, or NAME: and its definition"
+	if m.Value.Kind != jsontree.List {
+		r.refuse(m.Value.At, form, "%s must be a list, not %s", m.Key, m.Value.Show())
+		return
+	}
+	for i := range m.Value.Items {
+		item := &m.Value.Items[i]
+		switch item.Kind {
+		case jsontree.Text:
+			r.server(item.At, item.Text)
+		case jsontree.Object:
+			for _, one := range item.Members {
+				r.server(one.At, one.Key)
+			}
+			own, notes := settings.KindServers(r.file, r.source, item)
+			r.servers = append(r.servers, own...)
+			for _, n := range notes {
+				r.problems = append(r.problems, Problem{File: n.File, Line: n.Line, Column: n.Col, Detail: n.Detail, Hint: n.Hint})
+			}
+		default:
+			r.refuse(item.At, form, "%s: %s is no server", m.Key, item.Show())
+		}
+	}
+}
+
+func (r *reader) server(at int, name string) {
+	switch {
+	case slices.Contains(r.d.Servers, name):
+		r.refuse(at, "", "mcpServers: %.80q stands there twice", name)
+	case len(r.d.Servers) == maxServers:
+		r.refuse(at, "", "mcpServers: there are more than %d", maxServers)
+	default:
+		r.d.Servers = append(r.d.Servers, name)
+	}
+}

@@ -1,0 +1,208 @@
+// Package containeragent is `holdfast inside`, which the supervisor in a container starts: one turn of
+// an agent whose log, models and people are on the host.
+package containeragent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/compose"
+	"github.com/holdfast-dev/holdfast/internal/hostpipe"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// Run is `holdfast inside`: one turn of an agent in a container, whose log, models
+// and people are the host's. What to do comes on standard input, the host is behind
+// descriptor 3. No person calls it.
+func Run(ctx context.Context, p *command.Program) error {
+	stream, err := hostStream()
+	if err != nil {
+		return outcome.Invalid("holdfast inside is for a workspace's container: "+err.Error(), "holdfast run --workspace SLUG PROMPT")
+	}
+	steer := &Steering{Ready: make(chan struct{})}
+	host := hostpipe.Dial(stream, steer)
+	defer host.Close()
+	defer steer.set(nil)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() { // ends with Close
+		<-host.Lost()
+		stop(hostpipe.ErrLost)
+	}()
+	out, err := RunTurn(ctx, p, host, steer)
+	if err != nil {
+		err = permissionHint(err)
+		_ = host.Fail(err) // a host that is gone knows by itself
+		return command.CauseOf(ctx, err)
+	}
+	return command.End(out)
+}
+
+// permissionHint says what to do about a file of the project that the user in here may not read:
+// what root wrote there on the machine.
+func permissionHint(err error) error {
+	if !errors.Is(err, fs.ErrPermission) || outcome.Hint(err) != "" {
+		return err
+	}
+	hint := fmt.Sprintf("in the container the agent is user %d; make the project theirs, as root and on the machine: chown -R %[1]d:%d FOLDER", os.Getuid(), os.Getgid())
+	return &outcome.Failure{Message: err.Error(), Advice: hint, Result: outcome.FromError(err), Cause: err}
+}
+
+// RunTurn makes the agent and has it do what it is told.
+func RunTurn(ctx context.Context, p *command.Program, host *hostpipe.Client, steer *Steering) (outcome.Outcome, error) {
+	spec, err := hostpipe.ReadSpec(p.Stdin)
+	if err != nil {
+		return outcome.Usage, outcome.Invalid(err.Error(), outcome.Hint(err))
+	}
+	var input []transcript.Part
+	if len(spec.Input) > 0 {
+		if input, err = hostpipe.DecodeParts(spec.Input); err != nil {
+			return outcome.Usage, err
+		}
+	}
+	cwd, err := p.Folder(spec.Run.Cwd)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	p.Getwd = func() (string, error) { return cwd, nil }
+	m, err := compose.Make(ctx, insideRequest(p, host, spec, cwd))
+	if err != nil {
+		return outcome.FromError(err), err
+	}
+	defer m.Close()
+	sessions := session.New(host, &session.Options{Clock: p.Clock})
+	o := m.Options
+	o.Sessions, o.AgentName = sessions, spec.Name
+	o.Session = session.RestoreOptions{SessionID: spec.Session, MustExist: true}
+	if spec.Interactive {
+		o.Permissions.Ask = askHost(host, sessions, spec.Session)
+	}
+	a, err := agent.New(m.Models.Primary, &o)
+	if err != nil {
+		return outcome.Usage, err
+	}
+	m.Attach(a)
+	steer.set(a)
+	return runTurn(ctx, host, a, input)
+}
+
+// runTurn runs one turn, and what follows of it in the background. Its result is told when the session is closed again: then nothing
+// follows it.
+func runTurn(ctx context.Context, host *hostpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
+	var res *event.Result
+	err := func() error {
+		for e, err := range a.Work(ctx, input...) {
+			if err != nil {
+				return err
+			}
+			if r, ok := e.(event.Result); ok {
+				res = &r
+				break
+			}
+			if err := host.SendEvent(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}()
+	if left := a.Suspend(); err == nil {
+		err = left
+	}
+	if err == nil && res == nil {
+		err = errors.New("the run ended without a result")
+	}
+	if err != nil {
+		return outcome.FromError(err), err
+	}
+	return command.ExitWith(ctx, res), host.SendEvent(*res)
+}
+
+// insideRequest is the agent that the host describes.
+func insideRequest(p *command.Program, host *hostpipe.Client, spec *hostpipe.Spec, cwd string) *compose.Request {
+	r := &compose.Request{
+		Env: p.Environment(), Spec: &spec.Run, Cwd: cwd, Preloaded: spec.Settings, Model: host.Model(0, spec.Models[0]), InContainer: true, NoShell: !hasShell(),
+	}
+	if len(spec.Models) > 1 {
+		r.Fallback = host.Model(1, spec.Models[1])
+	}
+	return r
+}
+
+// hasShell reports whether the image has what Bash needs.
+func hasShell() bool {
+	for _, name := range []string{"/bin/bash", "/bin/sh"} {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// askHost puts questions to the person at the host. The answer is read from the log,
+// where the host has written it.
+func askHost(host *hostpipe.Client, sessions *session.Sessions, id string) func(context.Context, approval.Question) (approval.Answer, error) {
+	return func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+		if err := host.Ask(ctx, q.ID); err != nil {
+			return approval.Answer{}, err
+		}
+		return approval.Wait(ctx, sessions, id, q)
+	}
+}
+
+// Steering passes on what the host wants of an agent, once there is one.
+type Steering struct {
+	once  sync.Once
+	Ready chan struct{}
+	agent *agent.Agent // nil: there will be none
+}
+
+func (s *Steering) set(a *agent.Agent) {
+	s.once.Do(func() {
+		s.agent = a
+		close(s.Ready)
+	})
+}
+
+// Interrupt implements [logpipe.Handler].
+func (s *Steering) Interrupt() {
+	if <-s.Ready; s.agent != nil {
+		s.agent.Interrupt()
+	}
+}
+
+// Submit implements [logpipe.Handler].
+func (s *Steering) Submit(b []byte) error {
+	input, err := hostpipe.DecodeParts(b)
+	if err != nil {
+		return err
+	}
+	if <-s.Ready; s.agent == nil {
+		return agent.ErrClosed
+	}
+	return s.agent.Submit(context.Background(), input...)
+}
+
+// hostFD is where the host is.
+const hostFD = 3
+
+// openStream opens a descriptor that this process was given.
+func openStream(fd uintptr) (*os.File, error) {
+	f := os.NewFile(fd, "host")
+	if f == nil {
+		return nil, errors.New("there is no host")
+	}
+	if _, err := f.Stat(); err != nil {
+		return nil, errors.New("there is no host")
+	}
+	return f, nil
+}

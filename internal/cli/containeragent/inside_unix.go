@@ -1,0 +1,27 @@
+//go:build unix
+
+package containeragent
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// hostStream is the way to the host. What this process starts does not get it.
+func hostStream() (io.ReadWriteCloser, error) {
+	syscall.CloseOnExec(hostFD)
+	f, err := openStream(hostFD)
+	if err != nil {
+		return nil, err
+	}
+	c, err := net.FileConn(f)
+	if err == nil {
+		return c, f.Close()
+	}
+	if err := syscall.SetNonblock(hostFD, true); err != nil { // so that Close ends a Read
+		return nil, err
+	}
+	return os.NewFile(hostFD, "host"), nil
+}

@@ -1,0 +1,67 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/view"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/policycheck"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// verdictOutcome is the exit code of a command that says what would become of a call.
+func verdictOutcome(e policy.Effect) outcome.Outcome {
+	switch e {
+	case policy.Allow:
+		return outcome.OK
+	case policy.Ask:
+		return outcome.Approval
+	}
+	return outcome.Denied
+}
+
+// decision prints a decision: the verdict, why, and what each link said in order.
+func printDecision(p *term.Printer, v *policycheck.Explanation) {
+	t := p.Style
+	row := func(name, value string) {
+		if value != "" {
+			p.Line("%s %s", t.Dim(term.Column(name, 8)), value)
+		}
+	}
+	row("verdict", strings.TrimSpace(view.EffectText(t, v.Verdict))+" by "+term.Escape(v.By))
+	row("because", term.Escape(term.OneLine(v.Reason)))
+	if v.Rule != nil {
+		row("rule", term.Escape(v.Rule.Rule)+"  "+t.Dim(term.Escape(settings.OriginText(*v.Rule))))
+	}
+	row("tool", term.Escape(v.Tool))
+	for _, e := range v.Exact {
+		row("exact", term.Escape(term.OneLine(e)))
+	}
+	row("folder", term.Escape(v.CWD))
+	row("mode", string(v.Mode))
+	p.Line("")
+	printTrace(p, v, "")
+}
+
+// trace prints what each link said; the one that decided is marked.
+func printTrace(p *term.Printer, v *policycheck.Explanation, indent string) {
+	for i := range v.Trace {
+		said := &v.Trace[i]
+		mark := " "
+		if said.Policy == v.By && said.Effect == v.Verdict {
+			mark = "►"
+		}
+		why := term.Escape(term.OneLine(said.Reason))
+		if said.Rule != nil {
+			why += "  " + p.Dim(term.Escape(settings.OriginText(*said.Rule)))
+		}
+		if said.Resource != "" && len(v.Exact) > 1 {
+			why += "  " + p.Dim("("+term.Escape(said.Resource)+")")
+		}
+		line := fmt.Sprintf("%s%s %s %s %s", indent, mark, view.EffectText(p.Style, said.Effect), term.Column(term.Escape(said.Policy), 16), why)
+		p.Line("%s", strings.TrimRight(line, " "))
+	}
+}

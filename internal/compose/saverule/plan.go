@@ -1,0 +1,172 @@
+package saverule
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/savedrule"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Plan is what an answer that holds for good writes into the settings.
+type Plan struct {
+	env    *env.Env
+	place  Target
+	layer  string
+	effect policy.Effect
+	rule   string
+	tree   string   // instead of a rule: what commands may write
+	hosts  []string // instead of a rule: what commands may connect to
+}
+
+// NewPlan says what an answer with Always writes. It fills in the rule where the answer has no scope and one
+// says exactly what was asked. The error is why nothing can be written; nothing has happened then.
+func NewPlan(e *env.Env, p Target, q *approval.Question, a *approval.Answer) (*Plan, error) {
+	plan := &Plan{env: e, place: p, layer: a.SaveTo, effect: policy.Allow}
+	if !a.Decision.Allows() {
+		plan.effect = policy.Deny
+	}
+	hosts := Hosts(q)
+	if a.Scope != "" && hosts != nil {
+		return nil, outcome.Invalid("a rule cannot say at which address the host may be", "leave the scope out: the host and its address are written")
+	}
+	if a.Scope == "" && q.SandboxOpens() == nil && hosts == nil {
+		rules := q.Rules()
+		if len(rules) == 0 {
+			return nil, outcome.Invalid("no rule says exactly what was asked", "give one as the scope, such as "+q.Tool)
+		}
+		a.Scope = rules[0].Rule
+	}
+	if err := q.Check(*a); err != nil {
+		return nil, err
+	}
+	plan.hosts = hosts
+	if r := q.SandboxOpens(); r != nil || hosts != nil {
+		if why := notSavable(q, p, a.SaveTo); why != "" || plan.effect == policy.Deny {
+			return nil, outcome.Invalid(cmp.Or(why, "settings cannot say that this is denied for good"), "answer for the session")
+		}
+		if r != nil {
+			plan.tree = r.Resource
+		}
+	}
+	plan.rule = a.Scope
+	_, err := p.File(e, a.SaveTo)
+	return plan, err
+}
+
+// notSavable is why settings cannot say for good what a question would open in the sandbox; "" if they can.
+func notSavable(q *approval.Question, p Target, layer string) string {
+	switch r := q.SandboxOpens(); {
+	case r == nil:
+	case r.Operation != policy.OpWrite:
+		return "settings cannot open this for good"
+	case p.Inside && layer == layernames.User:
+		return "the path is one of the container, and your own settings are for this machine, too"
+	}
+	return ""
+}
+
+// Write writes it down.
+func (p *Plan) Write() (*savedrule.Result, error) {
+	if p.tree != "" {
+		w, err := WritePath(p.env, p.place, p.layer, p.tree)
+		if err != nil {
+			return nil, err
+		}
+		k := p.kept(&w, pathText(p.tree, &w))
+		k.Path = p.tree
+		return k, nil
+	}
+	if len(p.hosts) > 0 {
+		return p.writeHosts()
+	}
+	k, err := WriteRule(p.env, p.place, p.layer, p.effect, p.rule)
+	if err != nil {
+		return nil, err
+	}
+	out := p.kept(&k.Result, k.String())
+	out.Rule = p.rule
+	return out, nil
+}
+
+// writeHosts writes the host that commands may connect to, and the private address that it has.
+func (p *Plan) writeHosts() (*savedrule.Result, error) {
+	var w Result
+	for i, host := range p.hosts {
+		one, err := Text(p.env, p.place, p.layer, settings.AllowedDomains, host)
+		if err != nil {
+			return nil, err
+		}
+		one.Changed = one.Changed || i > 0 && w.Changed
+		w = one
+	}
+	k := p.kept(&w, "commands may connect to "+strings.Join(p.hosts, " at ")+" "+w.Location())
+	k.Hosts = p.hosts
+	return k, nil
+}
+
+func (p *Plan) kept(w *Result, text string) *savedrule.Result {
+	if !w.Counts {
+		text += "; " + NotTrusted
+	}
+	return &savedrule.Result{Effect: p.effect, Layer: w.Layer, File: w.File, Line: w.Line, Changed: w.Changed, Counts: w.Counts, Text: text}
+}
+
+// Hosts are what settings allow when a person lets commands connect to a host at a private address: the host
+// and the address, since a rule for the host alone would follow the name to any other one. Nil for other questions.
+func Hosts(q *approval.Question) []string {
+	if len(q.Requests) != 1 || q.Requests[0].Address == "" {
+		return nil
+	}
+	r := q.Requests[0]
+	host, port, err := net.SplitHostPort(r.Resource)
+	if err != nil {
+		host = r.Resource
+	}
+	address := r.Address
+	if port != "" {
+		address = net.JoinHostPort(address, port)
+	}
+	if n, err := strconv.Atoi(port); err == nil && n < 1024 && n != 80 && n != 443 { // an entry without one does not open it
+		host = r.Resource
+	}
+	return []string{host, address}
+}
+
+// Preview is what answers to a question could write, and where; nil when none can hold for longer than
+// the call.
+func Preview(e *env.Env, p Target, q *approval.Question) *savedrule.Preview {
+	if q.OnceOnly() {
+		return nil
+	}
+	out := &savedrule.Preview{Rules: q.Rules()}
+	if r := q.SandboxOpens(); r != nil {
+		out.Rules, out.Path = nil, r.Resource
+	}
+	if hosts := Hosts(q); hosts != nil {
+		out.Rules, out.Hosts = nil, hosts
+	}
+	var why []string
+	for _, layer := range Layers {
+		if no := notSavable(q, p, layer); no != "" {
+			why = append(why, no)
+			continue
+		}
+		file, err := p.File(e, layer)
+		if err != nil {
+			why = append(why, err.Error())
+			continue
+		}
+		out.Files = append(out.Files, savedrule.File{Layer: layer, File: file})
+	}
+	out.Refused = strings.Join(slices.Compact(why), "; ")
+	return out
+}

@@ -1,0 +1,139 @@
+// Package saverule writes what a person decides for good into a settings file.
+//
+//	question + answer ─► Plan ─► settings.json of a layer ─► file and line
+//
+// It asks nobody, and does not look who decides: whoever calls it has made sure that it is a person.
+package saverule
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/internal/compose/env"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
+	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// Result says what became of a text that a person wrote into a list of a settings file.
+type Result struct {
+	Layer   string `json:"layer"`
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"` // where it stands; 0 when it was taken out
+	Changed bool   `json:"changed"`
+	Counts  bool   `json:"counts"` // from the next run on
+}
+
+// NotTrusted is why something that was written does not count.
+const NotTrusted = "it does not count yet: other settings of this folder are not trusted; look at them and run: holdfast trust"
+
+// Text puts a text into a list of the settings of a layer (one of [Layers]) for runs in a place.
+func Text(e *env.Env, p Target, layer string, list []string, text string) (Result, error) {
+	w := Result{Layer: layer}
+	home, err := e.Home()
+	if err != nil {
+		return w, err
+	}
+	if w.File, err = p.File(e, layer); err != nil {
+		return w, err
+	}
+	before, err := e.SettingsFor(p.Folder)
+	if err != nil {
+		return w, err
+	}
+	err = quarantine.Open(home).MarkOwn(w.File, func() error {
+		w.Line, w.Changed, err = settings.AddText(layer, w.File, list, text)
+		return err
+	})
+	if err != nil {
+		return w, err
+	}
+	s, err := Reload(e, p.Folder, before, w.File)
+	if err != nil {
+		return w, err
+	}
+	w.Counts = !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == w.File && l.Untrusted })
+	return w, nil
+}
+
+// Reload loads the settings of a folder again after the person has changed a file of them, where
+// before is what they said until then. If all of that was trusted, or there was nothing, the change
+// is no reason to ask: see [settings.Trust.Update].
+func Reload(e *env.Env, folder string, before *settings.Settings, file string) (*settings.Settings, error) {
+	s, err := e.SettingsFor(folder)
+	if err != nil {
+		return nil, err
+	}
+	list, err := e.Trust()
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := list.Update(before, s, file, e.Now()); err != nil || !ok {
+		return s, err
+	}
+	return e.SettingsFor(folder)
+}
+
+// Location is where it stands, for a person: whom it is for, the file and the line.
+func (w *Result) Location() string {
+	of := map[string]string{layernames.User: "for you, in every project", layernames.Project: "in this project, for all", layernames.Local: "in this project, for you"}
+	if w.Line == 0 {
+		return fmt.Sprintf("%s: %s", of[w.Layer], w.File)
+	}
+	return fmt.Sprintf("%s: %s:%d", of[w.Layer], w.File, w.Line)
+}
+
+// Rule says what became of a rule in a settings file.
+type Rule struct {
+	Rule    string          `json:"rule"`
+	Effects []policy.Effect `json:"effects"`
+	Result
+}
+
+// WriteRule writes a rule into the settings of a layer, for runs in a place.
+func WriteRule(e *env.Env, p Target, layer string, effect policy.Effect, rule string) (*Rule, error) {
+	w, err := Text(e, p, layer, settings.RuleList(effect), rule)
+	w.Counts = w.Counts || effect != policy.Allow // nobody has to be trusted to forbid or to ask
+	return &Rule{rule, []policy.Effect{effect}, w}, err
+}
+
+// String is a sentence that names the file and the line.
+func (k *Rule) String() string {
+	is := map[policy.Effect]string{policy.Allow: "allowed", policy.Ask: "asked about", policy.Deny: "denied"}
+	words := ""
+	for i, e := range k.Effects {
+		if i > 0 {
+			words += " or "
+		}
+		words += is[e]
+	}
+	verb := "is"
+	switch {
+	case k.Line == 0:
+		verb = "is no longer"
+	case !k.Changed:
+		verb = "was there already:"
+	}
+	return fmt.Sprintf("%s %s %s %s", k.Rule, verb, words, k.Location())
+}
+
+// WritePath writes into the settings what the sandbox lets commands write.
+func WritePath(e *env.Env, p Target, layer, tree string) (Result, error) {
+	return Text(e, p, layer, settings.WritePaths, PathEntry(e, p, tree))
+}
+
+// PathEntry is how a path is written into settings: below the home as "~/…", so that it means the same
+// for everybody who works on the project.
+func PathEntry(e *env.Env, p Target, path string) string {
+	if rel, err := filepath.Rel(e.UserHome(), path); !p.Inside && e.UserHome() != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
+		return "~/" + filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// pathText tells what WritePath has done.
+func pathText(tree string, w *Result) string {
+	return "commands may write " + tree + " " + w.Location()
+}

@@ -1,0 +1,98 @@
+package auth
+
+import (
+	"sync"
+	"time"
+)
+
+// credential is what a connection lives by.
+type credential struct{ via, id string }
+
+// watchEvery is how soon a connection hears that another program revoked its token,
+// or that it expired.
+const watchEvery = 500 * time.Millisecond
+
+// credentialWatch closes a channel for each credential that lets in nobody any more. It looks
+// as long as somebody has a channel that is open, in one goroutine.
+type credentialWatch struct {
+	valid func(credential) bool
+
+	mu     sync.Mutex
+	open   map[credential]chan struct{}
+	stop   chan struct{} // nil: nobody looks
+	done   chan struct{}
+	closed bool
+}
+
+func (w *credentialWatch) gone(c credential) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ch, ok := w.open[c]; ok {
+		return ch
+	}
+	ch := make(chan struct{})
+	if !w.valid(c) {
+		close(ch)
+		return ch
+	}
+	if w.open == nil {
+		w.open = map[credential]chan struct{}{}
+	}
+	w.open[c] = ch
+	if w.stop == nil && !w.closed {
+		w.stop, w.done = make(chan struct{}), make(chan struct{})
+		go w.run(w.stop, w.done)
+	}
+	return ch
+}
+
+func (w *credentialWatch) run(stop <-chan struct{}, done chan<- struct{}) {
+	defer close(done)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			if w.check(); w.idle() {
+				return
+			}
+		}
+	}
+}
+
+// idle reports that nobody has an open channel, and that the next who asks is to
+// start another goroutine.
+func (w *credentialWatch) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.open) > 0 || w.closed {
+		return false
+	}
+	w.stop = nil
+	return true
+}
+
+// check closes the channels of what lets in nobody any more.
+func (w *credentialWatch) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c, ch := range w.open {
+		if !w.valid(c) {
+			close(ch)
+			delete(w.open, c)
+		}
+	}
+}
+
+func (w *credentialWatch) close() {
+	w.mu.Lock()
+	stop, done := w.stop, w.done
+	w.stop, w.closed = nil, true
+	w.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		<-done
+	}
+}

@@ -1,0 +1,186 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/session/retry"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// lookEvery is how often the board looks for what other programs asked or answered.
+const lookEvery = 250 * time.Millisecond
+
+// approvalBoard is the list of pending questions as its watchers see it. One goroutine looks
+// after it as long as somebody watches, for all of them.
+type approvalBoard struct {
+	mu       sync.Mutex
+	watchers int
+	unwatch  context.CancelFunc
+	frame    []byte        // the list as an event; nil: not looked yet
+	changed  chan struct{} // closed when there is another frame, or a failure that lasts
+	failing  time.Time     // since when looking fails; zero: it does not
+	err      error         // why
+	patience time.Duration // how long looking may fail before who watches is told
+}
+
+// boardTimeout is the patience of a board.
+const boardTimeout = 10 * time.Second
+
+// failed notes that the questions could not be looked at; nil that they could.
+func (b *approvalBoard) failed(ctx context.Context, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		b.failing, b.err = time.Time{}, nil
+	case b.err == nil:
+		b.failing, b.err = time.Now(), err
+	case time.Since(b.failing) >= b.patience:
+		close(b.changed)
+		b.changed = make(chan struct{})
+	}
+}
+
+// staleReason is why what the board shows may be old; lasting: it has been for a while.
+func (b *approvalBoard) staleReason() (err error, lasting bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err, b.err != nil && time.Since(b.failing) >= b.patience
+}
+
+// join begins to watch; done ends it.
+func (a *service) join() (done func()) {
+	b := &a.board
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watchers++; b.watchers == 1 && a.live.Err() == nil {
+		ctx, cancel := context.WithCancel(retry.Within(a.live, storeTime))
+		b.unwatch, b.frame, b.changed, b.failing, b.err = cancel, nil, make(chan struct{}), time.Time{}, nil
+		a.looking.Go(func() { a.watchApprovals(ctx) })
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.watchers--; b.watchers == 0 && b.unwatch != nil {
+			b.unwatch()
+		}
+	}
+}
+
+// put shows another frame; one of a watch that is over is dropped.
+func (b *approvalBoard) put(ctx context.Context, frame []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ctx.Err() != nil || slices.Equal(b.frame, frame) {
+		return
+	}
+	b.frame = frame
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (b *approvalBoard) reload() (frame []byte, changed <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.frame, b.changed
+}
+
+// watchApprovals puts the list on the board whenever it is another one. It reads the
+// questions only when a session with open ones has changed, or one has run out of time.
+func (a *service) watchApprovals(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	last, until := "-", time.Time{}
+	for {
+		mark, err := a.mark(ctx)
+		due := !until.IsZero() && !a.o.Sessions.Now().Before(until)
+		if err == nil && (mark != last || due) {
+			var list []api.Approval
+			if list, err = a.pending(ctx, ""); err == nil {
+				slices.SortStableFunc(list, func(x, y api.Approval) int { return x.AskedAt.Compare(y.AskedAt) })
+				last, until = mark, firstExpiry(list)
+				if data, err := marshal(api.Page[api.Approval]{Items: list}); err == nil {
+					a.board.put(ctx, message("approvals", "", data))
+				}
+			}
+		}
+		a.board.failed(ctx, err)
+		if err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "the pending questions cannot be listed", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// mark changes when the list of pending questions may have.
+func (a *service) mark(ctx context.Context) (string, error) {
+	page, err := a.o.Sessions.List(ctx, session.Query{WithQuestions: true, Worktrees: true})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, m := range page.Sessions {
+		fmt.Fprintf(&b, "%s %s\n", m.ID, m.HeadDigest)
+	}
+	return b.String(), nil
+}
+
+func firstExpiry(list []api.Approval) time.Time {
+	var first time.Time
+	for _, q := range list {
+		if q.Expires != nil && (first.IsZero() || q.Expires.Before(first)) {
+			first = *q.Expires
+		}
+	}
+	return first
+}
+
+// streamApprovals tells the pending questions, whole, whenever they change. When they
+// cannot be read for a while the stream ends.
+func (a *service) streamApprovals(c *call) error {
+	if _, err := a.mark(c.ctx()); err != nil {
+		return err
+	}
+	return a.startStream(c, func(ctx context.Context, s *sse) error {
+		defer a.join()()
+		beat := time.NewTicker(heartbeat)
+		defer beat.Stop()
+		for {
+			frame, changed := a.board.reload()
+			if err, lasting := a.board.staleReason(); lasting {
+				return err
+			}
+			if frame != nil {
+				if err := s.write(frame, true); err != nil {
+					return err
+				}
+			}
+			for again := true; again; {
+				select {
+				case <-changed:
+					again = false
+				case <-beat.C:
+					if err, _ := a.board.staleReason(); err != nil {
+						return err
+					}
+					if err := s.write([]byte(": \n\n"), true); err != nil {
+						return err
+					}
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// runHistory is what a run's log says about it, as far as going on needs it.
+type runHistory struct {
+	segment  int
+	started  *wire.RunEvent // the newest start, with its strategy
+	mode     policy.Mode    // that was set last, at a start or since, or ""
+	forked   bool           // that start was in the session that this one was forked from
+	begun    time.Time
+	status   api.RunStatus
+	steps    map[string]*stepRecord // of the newest segment, by path
+	inputs   map[string]*inputRecord
+	relayed  map[string]int64  // by session: the last record that the log names
+	names    map[string]string // of their agents, by session
+	steering []string          // that no step has begun after
+	changes  []policy.Change   // that agents which have not worked yet have to heed
+}
+
+// stepRecord is a step that was begun.
+type stepRecord struct {
+	began wire.RunEvent
+	seq   int64
+	ended *wire.RunEvent // nil: it was interrupted
+}
+
+// inputRecord is a question to a person.
+type inputRecord struct {
+	asked wire.RunEvent
+	at    time.Time
+	given *wire.RunEvent
+}
+
+// fold reads a run's log.
+func (r *Runs) fold(ctx context.Context, id string) (*runHistory, error) {
+	p := &runHistory{relayed: map[string]int64{}, names: map[string]string{}}
+	p.reset()
+	for rec, err := range r.o.Sessions.Effective(ctx, id, session.Range{}) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Kind == record.KindOpened && rec.Seq > 1 { // a fork: its parent's run is not its own
+			*p = runHistory{started: p.started, forked: p.started != nil, relayed: map[string]int64{}, names: map[string]string{}}
+			p.reset()
+		}
+		if rec.Kind == record.KindPolicyChanged && rec.Payload != nil {
+			var c policy.Change
+			if err := c.Parse(rec.Payload); err != nil {
+				return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
+			}
+			p.mode = cmp.Or(c.Mode, p.mode)
+		}
+		if rec.Kind != record.KindRunEvent || rec.Payload == nil {
+			continue
+		}
+		var e wire.RunEvent
+		if err := json.Unmarshal(rec.Payload, &e); err != nil {
+			return nil, fmt.Errorf("record %d of run %s: %w", rec.Seq, id, err)
+		}
+		p.apply(e, rec)
+	}
+	return p, nil
+}
+
+func (p *runHistory) reset() {
+	p.steps, p.inputs, p.steering = map[string]*stepRecord{}, map[string]*inputRecord{}, nil
+}
+
+func (p *runHistory) apply(e wire.RunEvent, rec session.Record) {
+	if e.Status != "" {
+		p.status = e.Status
+	}
+	switch e.Event {
+	case wire.RunStarted:
+		p.forked = false
+		if e.Strategy != nil {
+			p.mode = cmp.Or(policy.Mode(e.Strategy.Mode), p.mode)
+		}
+		if !e.Resumed {
+			p.reset()
+			p.begun = rec.Time
+		}
+		p.segment, p.started, p.changes = e.Segment, &e, e.Changes
+	case wire.RunPolicy:
+		p.changes = append(p.changes, e.Changes...)
+	case wire.RunStepStarted:
+		p.steps[e.Step] = &stepRecord{began: e, seq: rec.Seq}
+		p.steering = nil
+	case wire.RunStepCompleted, wire.RunStepFailed:
+		if s := p.steps[e.Step]; s != nil && e.Event == wire.RunStepCompleted {
+			s.ended = &e
+		}
+	case wire.RunInputAsked:
+		p.inputs[e.InputID] = &inputRecord{asked: e, at: rec.Time}
+	case wire.RunInputGiven:
+		if in := p.inputs[e.InputID]; in != nil && in.given == nil {
+			in.given = &e
+		}
+	case wire.RunRelayed:
+		p.relayed[e.Session] = max(p.relayed[e.Session], e.To)
+		p.names[e.Session] = e.Agent
+	case wire.RunSteered:
+		p.steering = append(p.steering, e.Text)
+	}
+}
+
+// input finds what was asked of a person at a step.
+func (p *runHistory) input(step string) *inputRecord {
+	if p == nil {
+		return nil
+	}
+	for _, in := range p.inputs {
+		if in.asked.Step == step {
+			return in
+		}
+	}
+	return nil
+}
+
+// step finds a step of the segment that goes on.
+func (p *runHistory) step(path string) *stepRecord {
+	if p == nil {
+		return nil
+	}
+	return p.steps[path]
+}

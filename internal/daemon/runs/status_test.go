@@ -1,0 +1,73 @@
+package runs_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
+	"github.com/holdfast-dev/holdfast/internal/daemon/strategy"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+)
+
+// stand is where a run stands, as a list of sessions says.
+func (w *runsEnv) stand(in *runs.Runs, id string) runs.RunStatus {
+	w.t.Helper()
+	m, err := w.sessions.Get(w.t.Context(), id)
+	w.ok(err)
+	asking, err := w.sessions.OpenQuestions(w.t.Context())
+	w.ok(err)
+	s, err := in.StatusOf(w.t.Context(), m, asking)
+	w.ok(err)
+	return s
+}
+
+// A run waits when somebody who works for it asks, or a person is asked for input; also as
+// another daemon sees it. Nobody waits in one whose daemon has ended, whatever is open.
+func TestStand(t *testing.T) {
+	for name, s := range map[string]*strategy.Strategy{"a sub-agent asks": single(), "an agent of several asks": strategies(t, sideBySide)} {
+		t.Run(name, func(t *testing.T) {
+			w := helping(t, delegating, pushing)
+			id, v := w.begun(s, "go")
+			asked := []approval.Question{v.question()}
+			if s.Name == "both" {
+				asked = append(asked, v.question())
+			}
+			want := runs.RunStatus{Status: api.StatusWaiting, Questions: len(asked)}
+			other, err := runs.New(&runs.Options{Sessions: w.sessions, Hub: w.hub, Make: w.make})
+			w.ok(err)
+			defer func() { w.ok(other.Close()) }()
+			for _, in := range []*runs.Runs{w.runs, other} {
+				if got := w.stand(in, id); got != want {
+					t.Errorf("%+v, want %+v", got, want)
+				}
+				if info, err := in.Get(t.Context(), id); err != nil || info.Status != api.StatusWaiting || info.Questions != len(asked) {
+					t.Errorf("%+v, %v", info, err)
+				}
+			}
+			w.again()
+			want.Status = api.StatusInterrupted
+			if got := w.stand(w.runs, id); got != want {
+				t.Errorf("left behind: %+v, want %+v", got, want)
+			}
+			w.ok(w.runs.Stop(t.Context(), id, "", ann))
+			if got := w.stand(w.runs, id); got != (runs.RunStatus{Status: api.StatusCancelled}) {
+				t.Errorf("stopped: %+v", got)
+			}
+		})
+	}
+	t.Run("a person is asked for input", func(t *testing.T) {
+		w := begin(t, map[string]string{"writer": "steps: [{text: a draft}]", "checker": "steps: [{text: ok}]"})
+		id, v := w.begun(w.parse(reviewing), "go")
+		v.event(wire.RunInputAsked)
+		if got := w.stand(w.runs, id); got != (runs.RunStatus{Status: api.StatusWaiting}) {
+			t.Errorf("%+v", got)
+		}
+		w.ok(w.runs.Input(t.Context(), id, "person", "", "yes", ann))
+		v.event(wire.RunCompleted)
+		w.ended(id)
+		if got := w.stand(w.runs, id); got != (runs.RunStatus{Status: api.StatusCompleted}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}

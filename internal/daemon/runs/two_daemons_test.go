@@ -1,0 +1,80 @@
+package runs_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// The session of a run that runs is not deleted; that of one which has ended can be,
+// and nothing of the run is left.
+func TestDeletedSession(t *testing.T) {
+	w := begin(t, map[string]string{"writer": pushing})
+	id, v := w.begun(single(), "go")
+	v.question()
+	if err := w.sessions.Delete(t.Context(), id); !errors.Is(err, session.ErrBusy) {
+		t.Errorf("deleted while it runs: %v", err)
+	}
+	w.ok(w.runs.Stop(t.Context(), id, "", ann))
+	w.ok(w.sessions.Delete(t.Context(), id))
+	_, err := w.runs.Get(t.Context(), id)
+	w.code(err, wire.CodeRunNotFound)
+	w.code(w.runs.Continue(t.Context(), id, "more", "", ann), wire.CodeContinueFailed)
+	w.code(w.runs.Stop(t.Context(), id, "", ann), wire.CodeRunNotFound)
+}
+
+// Two daemons on one store: what one runs the other neither takes over nor calls
+// interrupted, and when the first has ended the other goes on with it.
+func TestTwoDaemons(t *testing.T) {
+	w := begin(t, map[string]string{"writer": pushing, "left": pushing, "right": pushing})
+	other := &runsEnv{t: t, store: w.store, plays: w.plays}
+	other.open()
+	t.Cleanup(other.stop)
+	single, v := w.begun(single(), "go")
+	v.question()
+	both, v := w.begun(w.parse(sideBySide), "go")
+	v.question()
+	v.question()
+	list, err := other.runs.Recover(t.Context())
+	if err != nil || len(list) != 0 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for _, id := range []string{single, both} {
+		info, err := other.runs.Get(t.Context(), id)
+		w.ok(err)
+		if info.Status != api.StatusRunning && info.Status != api.StatusWaiting {
+			t.Errorf("%+v", info)
+		}
+		w.code(other.runs.Continue(t.Context(), id, "", "", ann), wire.CodeContinueFailed)
+		w.code(other.runs.Stop(t.Context(), id, "", ann), wire.CodeRunNotFound)
+	}
+	w.stop()
+	for _, id := range []string{single, both} {
+		w.ok(other.runs.Continue(t.Context(), id, "", "", ann))
+		if n := len(w.terminal(id)); n != 1 {
+			t.Errorf("%d ends", n)
+		}
+	}
+}
+
+// A run of ten megabytes is as any other.
+func TestLargeRun(t *testing.T) {
+	w := begin(t, map[string]string{"writer": "steps: [{text: done}]"})
+	size := 10 << 20
+	if testing.Short() {
+		size = 1 << 20
+	}
+	text := make([]byte, size)
+	for i := range text {
+		text[i] = "abcdefg \n"[i%9]
+	}
+	id, v := w.begun(single(), string(text))
+	if e := v.event(wire.RunStarted); e.Input != string(text) {
+		t.Errorf("%d bytes", len(e.Input))
+	}
+	v.event(wire.RunCompleted)
+	w.ended(id)
+}

@@ -1,0 +1,28 @@
+//go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
+
+package diskfile
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// HasContent reports whether a file is as [WriteUnsynced] would leave it: with this text, and with
+// no other mode and no other name. Whoever may change the folder cannot make it wait or
+// read anything else.
+func HasContent(path string, text []byte) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &st) != nil || st.Mode != unix.S_IFREG|0o600 || st.Nlink != 1 || st.Size != int64(len(text)) {
+		return false
+	}
+	b := make([]byte, len(text)+1)
+	n, err := io.ReadFull(f, b)
+	return n == len(text) && err != nil && string(b[:n]) == string(text)
+}

@@ -1,0 +1,198 @@
+package forms
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// AskTool is the tool whose calls are questions of the model to the user: the yes to one
+// brings the answers, as [AnswersInput] writes them.
+const AskTool = "AskUserQuestion"
+
+// Choice is one question of the model, with the answers that it offers. The person may
+// give another one in his own words. The jsonschema tags are what a model is told.
+type Choice struct {
+	Question string   `json:"question" jsonschema:"The whole question"`
+	Header   string   `json:"header" jsonschema:"What it is about, in a word or two"`
+	Options  []Option `json:"options" jsonschema:"2 to 4 answers to choose from"`
+	Multi    bool     `json:"multiSelect,omitempty" jsonschema:"Whether several answers can be chosen"`
+}
+
+// Option is one answer that is offered.
+type Option struct {
+	Label       string `json:"label" jsonschema:"The answer in one to five words"`
+	Description string `json:"description" jsonschema:"What it means, or leads to"`
+	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like: code, a sketch in text"`
+}
+
+// Bounds of questions, and of an answer in the person's own words.
+const (
+	maxChoices    = 4
+	minOptions    = 2
+	maxOptions    = 4
+	maxHeader     = 40 // letters
+	maxLabel      = 200
+	maxChoiceText = 4 << 10  // bytes of a question, a description, an answer
+	maxPreview    = 16 << 10 // bytes
+)
+
+// CheckChoices says what is wrong with questions, and "" of those that can be asked.
+func CheckChoices(list []Choice) string {
+	if n := len(list); n == 0 || n > maxChoices {
+		return fmt.Sprintf("questions: want 1 to %d, got %d", maxChoices, n)
+	}
+	for i, c := range list {
+		at := fmt.Sprintf("questions[%d]", i)
+		if wrong := checkText(at+".question", c.Question, maxChoiceText); wrong != "" {
+			return wrong
+		}
+		if wrong := checkText(at+".header", c.Header, 4*maxHeader); wrong != "" {
+			return wrong
+		}
+		switch n := len(c.Options); {
+		case utf8.RuneCountInString(c.Header) > maxHeader:
+			return fmt.Sprintf("%s.header: at most %d letters", at, maxHeader)
+		case slices.ContainsFunc(list[:i], func(d Choice) bool { return d.Question == c.Question }):
+			return at + ": this question is there twice"
+		case n < minOptions || n > maxOptions:
+			return fmt.Sprintf("%s.options: want %d to %d, got %d", at, minOptions, maxOptions, n)
+		}
+		if wrong := checkOptions(at, c.Options); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+func checkOptions(at string, list []Option) string {
+	for i, o := range list {
+		at := fmt.Sprintf("%s.options[%d]", at, i)
+		if wrong := checkText(at+".label", o.Label, maxLabel); wrong != "" {
+			return wrong
+		}
+		switch {
+		case slices.ContainsFunc(list[:i], func(p Option) bool { return p.Label == o.Label }):
+			return at + ": this label is there twice"
+		case len(o.Description) > maxChoiceText:
+			return fmt.Sprintf("%s.description: at most %d bytes", at, maxChoiceText)
+		case len(o.Preview) > maxPreview:
+			return fmt.Sprintf("%s.preview: at most %d bytes", at, maxPreview)
+		}
+	}
+	return ""
+}
+
+func checkText(at, text string, most int) string {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return at + ": must not be empty"
+	case len(text) > most:
+		return fmt.Sprintf("%s: at most %d bytes", at, most)
+	}
+	return ""
+}
+
+// Choices are the questions to the user in the input of a call of [AskTool]; nil when it has
+// none.
+func Choices(input json.RawMessage) []Choice {
+	var in struct {
+		Questions []Choice `json:"questions"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return nil
+	}
+	return in.Questions
+}
+
+// AnswersInput is the input of a yes to questions of the model: the person's answers, by
+// question, which are the labels of options or other words.
+func AnswersInput(answers map[string][]string) (json.RawMessage, error) {
+	said := map[string]any{}
+	for question, list := range answers {
+		if said[question] = list; len(list) == 1 {
+			said[question] = list[0]
+		}
+	}
+	return json.Marshal(struct {
+		Answers map[string]any `json:"answers"`
+	}{said})
+}
+
+// ReadAnswers reads the answers to questions out of the input that a person has given: a
+// text, or a list of texts, for each question. The error says what does not fit.
+func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, error) {
+	var in struct {
+		Questions []Choice `json:"questions"`
+	}
+	if err := json.Unmarshal(asked, &in); err != nil {
+		return nil, nil, err
+	}
+	if len(given) == 0 {
+		given = json.RawMessage("{}")
+	}
+	raw, err := personInput(asked, given, "answers")
+	if err != nil {
+		return nil, nil, err
+	}
+	var said map[string]any
+	if raw == nil || json.Unmarshal(raw, &said) != nil || said == nil {
+		return nil, nil, errors.New(`the answers are missing: {"answers": {"the question": "the label of an option, or other words"}}`)
+	}
+	answers := map[string][]string{}
+	for _, c := range in.Questions {
+		v, there := said[c.Question]
+		if !there {
+			return nil, nil, fmt.Errorf("there is no answer to %q", c.Question)
+		}
+		list, err := c.read(v)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the answer to %q: %w", c.Question, err)
+		}
+		answers[c.Question] = list
+	}
+	for question := range said {
+		if answers[question] == nil {
+			return nil, nil, fmt.Errorf("%q was not asked", question)
+		}
+	}
+	return in.Questions, answers, nil
+}
+
+// read reads the answer to one question.
+func (c *Choice) read(v any) (list []string, err error) {
+	switch v := v.(type) {
+	case string:
+		list = []string{v}
+	case []any:
+		for _, one := range v {
+			text, ok := one.(string)
+			if !ok {
+				return nil, errors.New("want texts")
+			}
+			list = append(list, text)
+		}
+	default:
+		return nil, errors.New("want a text or a list of texts")
+	}
+	switch {
+	case len(list) == 0:
+		return nil, errors.New("nothing is chosen")
+	case len(list) > 1 && !c.Multi:
+		return nil, errors.New("only one can be chosen")
+	case len(list) > maxOptions+1:
+		return nil, fmt.Errorf("at most %d can be chosen", maxOptions+1)
+	}
+	for i, text := range list {
+		if wrong := checkText("a text", text, maxChoiceText); wrong != "" {
+			return nil, errors.New(wrong)
+		}
+		if slices.Contains(list[:i], text) {
+			return nil, fmt.Errorf("%q is chosen twice", text)
+		}
+	}
+	return list, nil
+}

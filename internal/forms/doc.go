@@ -1,0 +1,8 @@
+// Package forms reads the inputs of calls that ask a person, and the inputs that answer them:
+//
+//	AskUserQuestion   {"questions": [...]}                ─► {"answers": {...}}
+//	ExitPlanMode      {"plan": "..."}                     ─► {"mode": "acceptEdits"}
+//	an MCP server     {"requestedSchema": {...}, ...}     ─► {"content": {...}}
+//
+// docs/plan-mode.md and docs/approvals.md describe them.
+package forms

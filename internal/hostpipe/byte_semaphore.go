@@ -1,0 +1,52 @@
+package hostpipe
+
+import (
+	"context"
+	"sync"
+)
+
+// byteSemaphore bounds the bytes of the requests that are under way. One that is larger than all
+// of it has to be alone.
+type byteSemaphore struct {
+	mu    sync.Mutex
+	used  int
+	freed chan struct{} // closed, and replaced, when something is given back
+}
+
+// maxRoom is how much of what was sent is held at a time.
+const maxRoom = 256 << 20
+
+// take waits until n more bytes fit.
+func (r *byteSemaphore) take(ctx context.Context, n int) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		if r.used == 0 || r.used+n <= maxRoom {
+			r.used += n
+			r.mu.Unlock()
+			return nil
+		}
+		if r.freed == nil {
+			r.freed = make(chan struct{})
+		}
+		freed := r.freed
+		r.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (r *byteSemaphore) release(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used -= n
+	if r.freed != nil {
+		close(r.freed)
+		r.freed = nil
+	}
+}

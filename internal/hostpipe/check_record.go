@@ -1,0 +1,239 @@
+package hostpipe
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// What one process may write, far more than a turn needs: the log is on the host's disk,
+// which no quota of the container covers.
+const (
+	maxRecords   = 1 << 20
+	maxBytes     = 2 << 30
+	maxChildren  = 256
+	maxQuestions = 4096
+)
+
+// maxID bounds the ids of records and questions, in bytes.
+const maxID = 256
+
+// drift is how far the clock inside may be from the host's. Lists, retention and what
+// "the last session" is go by the time of records.
+const drift = time.Hour
+
+// checkRecord refuses a record that none of us would write, whatever its kind: what stands for
+// something else, what no reader could read, and what would misplace the session.
+func (b *limits) checkRecord(id string, r *session.Record) error {
+	bad := func(format string, args ...any) *session.Error {
+		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}
+	}
+	now := b.sessions.Now()
+	switch p := r.Payload; {
+	case p == nil || r.Masked:
+		return bad("what is written anew is whole")
+	case record.IsSealed(p):
+		return bad("what is written anew is neither sealed nor masked")
+	case len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' || bytes.IndexByte(p, '\n') >= 0 || !jsonscan.Valid(p):
+		return bad("the payload is not one JSON object on one line")
+	case !isID(r.ID):
+		return bad("the id is empty, too long, or no plain text")
+	case r.Time.Before(now.Add(-drift)) || r.Time.After(now.Add(drift)):
+		e := bad("its time is %s, and here it is %s", r.Time.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		e.Hint = "set the clock of the machine on which containers run"
+		return e
+	}
+	return nil
+}
+
+func isID(s string) bool {
+	return s != "" && len(s) <= maxID && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// uniqueKeys refuses a payload in which a key stands twice: what one reader takes from it,
+// another may not.
+func uniqueKeys(r *session.Record) error {
+	root, err := jsontree.Parse(r.Payload)
+	if err == nil {
+		err = uniqueKeysIn(&root)
+	}
+	if err != nil {
+		return &session.Error{Op: "append", Seq: r.Seq, Err: session.ErrInvalid, Detail: string(r.Kind) + ": " + err.Error()}
+	}
+	return nil
+}
+
+// uniqueKeysIn compares keys as encoding/json does: in any case.
+func uniqueKeysIn(n *jsontree.Node) error {
+	seen := map[string]bool{}
+	for i := range n.Members {
+		m := &n.Members[i]
+		if key := folded(m.Key); seen[key] {
+			return fmt.Errorf("the key %.60q stands twice", m.Key)
+		} else {
+			seen[key] = true
+		}
+		if err := uniqueKeysIn(&m.Value); err != nil {
+			return err
+		}
+	}
+	for i := range n.Items {
+		if err := uniqueKeysIn(&n.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folded is the same for all keys that encoding/json takes for one.
+func folded(key string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, key)
+}
+
+// spend counts a batch against what one process may write.
+func (b *limits) spend(id string, records []session.Record) error {
+	size := int64(0)
+	for i := range records {
+		size += int64(len(records[i].Payload))
+	}
+	opens := records[0].Kind == record.KindOpened
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	over := func(what string) error {
+		return &session.Error{
+			Op: "append", Session: id, Seq: records[0].Seq, Err: ErrRefused, Detail: "one turn does not write " + what, Hint: "begin another turn",
+		}
+	}
+	switch {
+	case b.records+len(records) > maxRecords:
+		return over(fmt.Sprintf("more than %d records", maxRecords))
+	case b.bytes+size > maxBytes:
+		return over(fmt.Sprintf("more than %d GiB", maxBytes>>30))
+	case opens && b.children >= maxChildren:
+		return over(fmt.Sprintf("more than %d sessions", maxChildren))
+	}
+	b.records, b.bytes = b.records+len(records), b.bytes+size
+	if opens {
+		b.children++
+	}
+	return nil
+}
+
+// mayAsk refuses a question that is not what it says, and one whose id another has: its
+// answer would count for both.
+func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no func(string) error) error {
+	q, err := readPayload[approval.Question](r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !isID(q.ID):
+		return no("its id is empty, too long, or no plain text")
+	case q.Session != "" && q.Session != id:
+		return no("it says that it is of another session")
+	case !q.Matches(q.Requests):
+		return no("its digest is not that of what it asks about")
+	}
+	known, err := b.questions(ctx, id)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch seq := known[q.ID]; {
+	case seq == r.Seq:
+		return nil // once more: the store compares
+	case seq != 0:
+		return no("a question with this id was asked before")
+	case b.asked >= maxQuestions:
+		return no(fmt.Sprintf("one turn does not ask more than %d questions", maxQuestions))
+	}
+	b.asked++
+	known[q.ID] = r.Seq
+	return nil
+}
+
+// mayAnswer refuses an answer that only the host gives: one that allows, one that says
+// that a person gave it, and one to no question.
+func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no func(string) error) error {
+	a, err := readPayload[approval.Answer](r)
+	switch {
+	case err != nil:
+		return err
+	case a.Decision.Allows():
+		return no("an answer that allows is recorded by the host")
+	case a.Via != "" || !unasked(a.Actor):
+		return no("an answer of a person is recorded by the host")
+	}
+	known, err := b.questions(ctx, id)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if known[a.Question] == 0 {
+		return no("there is no question that it answers")
+	}
+	return nil
+}
+
+// unasked reports whether a name is one of those that the loop answers by itself under.
+func unasked(by string) bool {
+	switch by {
+	case "nobody", "timeout", "interrupt", "restart":
+		return true
+	}
+	return false
+}
+
+// questions are those that a session's log has, and the seq of each, by id. They are read
+// once: nobody else asks in it meanwhile.
+func (b *limits) questions(ctx context.Context, id string) (map[string]int64, error) {
+	b.mu.Lock()
+	known := b.ids[id]
+	b.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	known = map[string]int64{}
+	m, err := b.meta(ctx, id)
+	if err != nil || m == nil { // it is being opened
+		return known, err
+	}
+	for r, err := range b.sessions.Records(ctx, id, session.Range{Until: m.Head}) {
+		if err != nil {
+			return nil, err
+		}
+		if r.Kind != record.KindApprovalAsked || r.Payload == nil {
+			continue
+		}
+		if q, err := readPayload[approval.Question](&r); err == nil {
+			known[q.ID] = r.Seq
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ids[id] == nil {
+		if len(b.ids) > maxLeases {
+			clear(b.ids)
+		}
+		b.ids[id] = known
+	}
+	return b.ids[id], nil
+}

@@ -1,0 +1,141 @@
+package hostpipe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/terminalseq"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// SendEvent passes an event on to the host, in the order of the calls.
+func (c *Client) SendEvent(e event.Event) error {
+	r, err := packEvent(e)
+	if err != nil {
+		return err
+	}
+	return c.f.write(r, nil)
+}
+
+// packEvent makes a request of an event. Its error is beside it, where errors keep their
+// contracts. Of an item only the number of its record is sent: the host has the record.
+func packEvent(e event.Event) (*request, error) {
+	b, err := event.Marshal(withoutItem(event.WithErr(e, nil)))
+	if err != nil {
+		return nil, err
+	}
+	return &request{Op: opEvent, Event: b, Error: toWire(event.Err(e))}, nil
+}
+
+func withoutItem(e event.Event) event.Event {
+	switch e := e.(type) {
+	case event.ItemAppended:
+		return event.ItemAppended{Seq: e.Seq}
+	case event.SubagentEvent:
+		e.Event = withoutItem(e.Event)
+		return e
+	}
+	return e
+}
+
+// unpackEvent returns the event of a request. What hooks may not have a terminal do is left out.
+func unpackEvent(r *request) (event.Event, error) {
+	if r.Event == nil {
+		return nil, fmt.Errorf("%w: an event without one", errFrame)
+	}
+	e, err := event.Unmarshal(r.Event)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errFrame, err)
+	}
+	return safe(event.WithErr(e, r.Error.err())), nil
+}
+
+func safe(e event.Event) event.Event {
+	switch e := e.(type) {
+	case event.TerminalSequences:
+		e.Sequences = slices.DeleteFunc(e.Sequences, func(seq string) bool { return !terminalseq.Safe(seq) })
+		return e
+	case event.SubagentEvent:
+		e.Event = safe(e.Event)
+		return e
+	}
+	return e
+}
+
+// pass passes on what the agent tells. Of an item the host's own record is passed on.
+func (s *Server) pass(ctx context.Context, r *request) error {
+	e, err := unpackEvent(r)
+	if err != nil {
+		return err
+	}
+	e, size, err := s.recorded(ctx, s.o.Session, e)
+	if err != nil {
+		return err
+	}
+	if s.o.Event != nil {
+		s.o.Event(e, max(size, len(r.Event)))
+	}
+	return nil
+}
+
+// recorded is an event with the item that the host has on record, and its size.
+func (s *Server) recorded(ctx context.Context, id string, e event.Event) (_ event.Event, size int, err error) {
+	switch of := e.(type) {
+	case event.ItemAppended:
+		if of.Item, err = s.item(ctx, id, of.Seq); err != nil {
+			return nil, 0, err
+		}
+		return of, len(of.Item.JSON), nil
+	case event.SubagentEvent:
+		if err := s.bounds.writable(ctx, of.Session); err != nil {
+			return nil, 0, err
+		}
+		of.Event, size, err = s.recorded(ctx, of.Session, of.Event)
+		return of, size, err
+	}
+	return e, 0, nil
+}
+
+// item is an item of a session, by its record.
+func (s *Server) item(ctx context.Context, id string, seq int64) (transcript.Encoded, error) {
+	for r, err := range s.sessions.Store().Read(ctx, id, session.Range{After: seq - 1, Until: seq}) {
+		if err != nil {
+			return transcript.Encoded{}, err
+		}
+		if r.Kind != session.KindItem || r.Payload == nil {
+			break
+		}
+		it, err := record.ReadItem(r.Payload)
+		return it.Item, err
+	}
+	return transcript.Encoded{}, fmt.Errorf("%w: record %d is no item", errFrame, seq)
+}
+
+// Fail tells the host what has stopped the agent.
+func (c *Client) Fail(err error) error {
+	return c.f.write(&request{Op: opFailed, Error: toWire(err)}, nil)
+}
+
+// EncodeParts makes JSON of input.
+func EncodeParts(parts []transcript.Part) (json.RawMessage, error) {
+	it := transcript.Item{ID: "input", Role: transcript.RoleUser, Parts: parts}
+	return it.MarshalJSON()
+}
+
+// DecodeParts reads what [EncodeParts] wrote.
+func DecodeParts(b []byte) ([]transcript.Part, error) {
+	var it transcript.Item
+	if err := it.UnmarshalJSON(b); err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	if len(it.Parts) == 0 {
+		return nil, errors.New("input: there is none")
+	}
+	return it.Parts, nil
+}

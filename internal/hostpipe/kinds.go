@@ -1,0 +1,170 @@
+package hostpipe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/tasks"
+	"github.com/holdfast-dev/holdfast/policy"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// A log outlives the container, and may be gone on with outside of it: what permits
+// something there is not to come from inside.
+
+// mayWrite refuses a record of a kind, or with a content, that is the host's to write.
+func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) error {
+	no := func(why string) error {
+		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: ErrRefused, Detail: string(r.Kind) + ": " + why}
+	}
+	switch r.Kind {
+	case session.KindItem, record.KindRewrite: // they are read when the list is told of them
+		return nil
+	case record.KindTurnOpened:
+		return readable[record.TurnOpened](r)
+	case record.KindTurnClosed:
+		return readable[record.TurnClosed](r)
+	case record.KindModelCalled:
+		return readable[record.ModelCalled](r)
+	case record.KindToolStarted:
+		return readable[record.ToolStarted](r)
+	case record.KindToolFinished:
+		return readable[record.ToolFinished](r)
+	case record.KindDecision:
+		return readable[policy.Decision](r)
+	case record.KindHookRan:
+		return readable[record.HookRan](r)
+	case record.KindFileSaved:
+		return maySave(r, no)
+	case record.KindTaskChanged: // the host shows tasks and does nothing with them
+		return readable[tasks.Change](r)
+	case record.KindApprovalAsked, record.KindMetaChanged, record.KindApprovalResolved, record.KindPolicyChanged:
+	default:
+		return no("records of this kind are the host's")
+	}
+	if err := uniqueKeys(r); err != nil {
+		return err
+	}
+	switch r.Kind {
+	case record.KindApprovalAsked:
+		return b.mayAsk(ctx, id, r, no)
+	case record.KindApprovalResolved:
+		return b.mayAnswer(ctx, id, r, no)
+	case record.KindPolicyChanged:
+		return b.mayChange(ctx, id, r, no)
+	}
+	p, err := readPayload[session.MetaPatch](r)
+	title := session.MetaPatch{Title: p.Title, By: p.By}
+	if err == nil && p != title {
+		err = no("it changes more than the title")
+	}
+	return err
+}
+
+// maxSavedRecord bounds a record with a file in it: the content, and what is said of it.
+const maxSavedRecord = record.MaxSaved + 64<<10
+
+// maySave lets pass what a file in the container was. The host never writes it to its own
+// files; it is bounded all the same, and a rewind is the host's.
+func maySave(r *session.Record, no func(string) error) error {
+	if len(r.Payload) > maxSavedRecord {
+		return no(fmt.Sprintf("it has more than %d MiB", maxSavedRecord>>20))
+	}
+	f, err := readPayload[record.FileSaved](r)
+	switch {
+	case err != nil:
+		return err
+	case f.Rewind != nil:
+		return no("files are put back by the host")
+	case f.SameAs >= r.Seq || f.SameAs < 0:
+		return no("it names a record that is not before it")
+	}
+	return uniqueKeys(r)
+}
+
+// mayChange lets pass what ends a run, what is stricter, and the grant that a person's
+// answer on record gives.
+func (b *limits) mayChange(ctx context.Context, id string, r *session.Record, no func(string) error) error {
+	var c policy.Change
+	if err := c.Parse(r.Payload); err != nil { // nobody could go on with the session
+		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: err.Error()}
+	}
+	switch {
+	case c.Revoke != "":
+		return no("a grant is revoked by the host")
+	case c.Patch != nil && (len(c.Patch.Allow) > 0 || c.Patch.Default == policy.Allow):
+		return no("it allows something")
+	case c.Grant != nil && c.Grant.Effect != policy.Deny:
+		granted, err := b.granted(ctx, id, c.Grant)
+		if err == nil && !granted {
+			err = no("nobody has granted it")
+		}
+		return err
+	}
+	if c.Mode != "" && !AllowedFromContainer(c.Mode) {
+		return no("mode " + string(c.Mode) + " is set by the host")
+	}
+	return nil
+}
+
+// AllowedFromContainer reports whether the process inside may set a mode: one that permits
+// nothing by itself.
+func AllowedFromContainer(m policy.Mode) bool {
+	switch m {
+	case policy.ModeDefault, policy.ModePlan, policy.ModeDontAsk, policy.ModeRestricted, policy.ModeSilent:
+		return true
+	}
+	return false
+}
+
+// granted reports whether an answer on record is what a grant says.
+func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool, error) {
+	if g.Question == "" {
+		return false, nil
+	}
+	m, err := b.meta(ctx, id)
+	if err != nil || m == nil {
+		return false, err
+	}
+	var answer *approval.Answer
+	for r, err := range b.sessions.Store().Read(ctx, id, session.Range{Reverse: true}) {
+		if err != nil {
+			return false, err
+		}
+		switch r.Kind {
+		case record.KindApprovalResolved:
+			if a, err := readPayload[approval.Answer](&r); err == nil && a.Question == g.Question {
+				answer = &a // the first one counts
+			}
+		case record.KindApprovalAsked:
+			if q, err := readPayload[approval.Question](&r); err == nil && q.ID == g.Question {
+				return answer != nil && sameGrant(q, *answer, g), nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// sameGrant reports whether a grant is what an answer to a question gives.
+func sameGrant(q approval.Question, a approval.Answer, g *policy.Grant) bool {
+	want, err := q.Grant(a)
+	return err == nil && want.Effect == g.Effect && want.Tool == g.Tool && want.Operation == g.Operation &&
+		want.Resource == g.Resource && want.Cwd == g.Cwd && want.Address == g.Address && want.Scope == g.Scope && want.Weak == g.Weak &&
+		(want.Confined == g.Confined || g.Confined) && (want.Dir == g.Dir || want.Dir == "")
+}
+
+// readable refuses a payload that is not what its kind says.
+func readable[T any](r *session.Record) error {
+	_, err := readPayload[T](r)
+	return err
+}
+
+func readPayload[T any](r *session.Record) (v T, err error) {
+	if r.Payload == nil || json.Unmarshal(r.Payload, &v) != nil {
+		return v, &session.Error{Op: "append", Seq: r.Seq, Err: session.ErrInvalid, Detail: string(r.Kind) + ": its payload cannot be read"}
+	}
+	return v, nil
+}

@@ -1,0 +1,179 @@
+package hostpipe
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// The operations. Those of the process inside, asked of the host:
+const (
+	opAppend  = "append"
+	opRead    = "read"
+	opList    = "list"
+	opAcquire = "acquire"
+	opRenew   = "renew"
+	opRelease = "release"
+	opHeld    = "held"
+	opWatch   = "watch"
+	opRecover = "recover"
+	opStream  = "stream" // of a model
+	opAsk     = "ask"    // a person
+	opCancel  = "cancel" // the request with this ID
+	opEvent   = "event"  // without an answer
+	opFailed  = "failed" // without an answer: what stopped the agent
+	opReply   = "reply"  // to what the host asked
+)
+
+// Those of the host, asked of the process inside:
+const (
+	opInterrupt = "interrupt" // without an answer
+	opSubmit    = "submit"
+)
+
+// request is the head of a frame that asks for something.
+type request struct {
+	ID      uint64 `json:"id,omitempty"`
+	Op      string `json:"op"`
+	Session string `json:"session,omitempty"`
+
+	Expect  int64        `json:"expect,omitempty"`
+	Epoch   int64        `json:"epoch,omitempty"`
+	Records []wireRecord `json:"records,omitempty"`
+
+	Range *wireRange     `json:"range,omitempty"`
+	Query *session.Query `json:"query,omitempty"`
+	After int64          `json:"after,omitempty"`
+
+	Lease *session.Lease `json:"lease,omitempty"`
+	Steal int64          `json:"steal,omitempty"` // the epoch of the lease that may be taken away
+
+	Stream   *wireRequest `json:"stream,omitempty"`
+	Question string       `json:"question,omitempty"`
+
+	Event json.RawMessage `json:"event,omitempty"` // its form in package event
+	Error *wireError      `json:"error,omitempty"`
+
+	Parts json.RawMessage `json:"parts,omitempty"`
+}
+
+// reply is the head of a frame that answers. Each request gets one that is not More.
+type reply struct {
+	ID    uint64     `json:"id"`
+	Op    string     `json:"op,omitempty"` // opInterrupt and opSubmit are no answers
+	More  bool       `json:"more,omitempty"`
+	Error *wireError `json:"error,omitempty"`
+
+	Records  []wireRecord      `json:"records,omitempty"`
+	Rest     bool              `json:"rest,omitempty"` // there is more to read
+	Page     *session.Page     `json:"page,omitempty"`
+	Lease    *session.Lease    `json:"lease,omitempty"`
+	Recovery *session.Recovery `json:"recovery,omitempty"`
+	Head     int64             `json:"head,omitempty"`
+	Model    *wireDelta        `json:"model,omitempty"`
+
+	Parts json.RawMessage `json:"parts,omitempty"` // of opSubmit
+}
+
+type wireRange struct {
+	After   int64 `json:"after,omitempty"`
+	Until   int64 `json:"until,omitempty"`
+	Reverse bool  `json:"reverse,omitempty"`
+	Limit   int   `json:"limit,omitempty"`
+}
+
+// wireRecord is a record whose payload is in the frame's blob, or what is wrong with it.
+type wireRecord struct {
+	Seq    int64          `json:"seq"`
+	ID     string         `json:"id,omitempty"`
+	Time   int64          `json:"time,omitempty"` // milliseconds since 1970
+	Kind   session.Kind   `json:"kind,omitempty"`
+	Size   int            `json:"size"` // of the payload; -1 when it is erased
+	Prev   session.Digest `json:"prev"`
+	Body   session.Digest `json:"body"`
+	Digest session.Digest `json:"digest"`
+	Masked bool           `json:"masked,omitempty"`
+	Error  *wireError     `json:"error,omitempty"`
+}
+
+// pack puts records into the form of a frame.
+func pack(recs []session.Record) (heads []wireRecord, blob []byte) {
+	size := 0
+	for i := range recs {
+		size += len(recs[i].Payload)
+	}
+	heads, blob = make([]wireRecord, len(recs)), make([]byte, 0, size)
+	for i := range recs {
+		heads[i] = packed(&recs[i])
+		blob = append(blob, recs[i].Payload...)
+	}
+	return heads, blob
+}
+
+func packed(r *session.Record) wireRecord {
+	w := wireRecord{
+		Seq: r.Seq, ID: r.ID, Time: r.Time.UnixMilli(), Kind: r.Kind, Size: len(r.Payload),
+		Prev: r.Prev, Body: r.Body, Digest: r.Digest, Masked: r.Masked,
+	}
+	if r.Payload == nil {
+		w.Size = -1
+	}
+	return w
+}
+
+// unpack is what pack was given. Payloads share the blob's memory.
+func unpack(heads []wireRecord, blob []byte) ([]session.Record, error) {
+	recs := make([]session.Record, len(heads))
+	for i, w := range heads {
+		r, rest, err := w.record(blob)
+		if err != nil {
+			return nil, err
+		}
+		recs[i], blob = r, rest
+	}
+	if len(blob) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes of its blob are no record's", errFrame, len(blob))
+	}
+	return recs, nil
+}
+
+func (w *wireRecord) record(blob []byte) (session.Record, []byte, error) {
+	r := session.Record{
+		Seq: w.Seq, ID: w.ID, Time: time.UnixMilli(w.Time).UTC(), Kind: w.Kind,
+		Prev: w.Prev, Body: w.Body, Digest: w.Digest, Masked: w.Masked,
+	}
+	if w.Size < -1 || w.Size > len(blob) {
+		return r, nil, fmt.Errorf("%w: record %d has %d bytes, and %d are left", errFrame, w.Seq, w.Size, len(blob))
+	}
+	if w.Size >= 0 {
+		r.Payload, blob = json.RawMessage(blob[:w.Size:w.Size]), blob[w.Size:]
+	}
+	return r, blob, nil
+}
+
+// wireRequest asks a model. The first Keep messages are those of the request before.
+// The others are items: Sizes says how many bytes of the blob each has.
+type wireRequest struct {
+	Model     int              `json:"model"` // 0 is the primary one, 1 the fallback
+	System    string           `json:"system,omitempty"`
+	Tools     []model.ToolSpec `json:"tools,omitempty"`
+	Keep      int              `json:"keep,omitempty"`
+	Sizes     []int            `json:"sizes,omitempty"`
+	MaxTokens int              `json:"max_tokens,omitempty"`
+	Effort    string           `json:"effort,omitempty"`
+}
+
+// wireDelta is what a model has said: one of the fields is set, besides those that an
+// answer has.
+type wireDelta struct {
+	Text      string                `json:"text,omitempty"`
+	Thinking  string                `json:"thinking,omitempty"`
+	Input     *model.ToolInputDelta `json:"input,omitempty"`
+	Answer    json.RawMessage       `json:"answer,omitempty"` // an item
+	Continues bool                  `json:"goes_on,omitempty"`
+	Cost      *float64              `json:"cost,omitempty"`
+	Notice    string                `json:"notice,omitempty"`
+}

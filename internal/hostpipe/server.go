@@ -1,0 +1,309 @@
+package hostpipe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// ServeOptions say what the process inside gets to use.
+type ServeOptions struct {
+	// Session is the one session that may be read and written, besides those that it
+	// owns. It exists, and whoever serves holds its lease: Lease, zero in a store without
+	// leases. What the process inside opens is written under that lease.
+	Session string
+	Lease   session.Lease
+	// Models are what it may ask: the primary one, and the fallback.
+	Models []model.Model
+	// Budget bounds what they are asked.
+	Budget Budget
+	// Ask puts a question that is on record to a person, as [agent.Options].Ask does.
+	// Its answers are recorded here. Nil: nobody is there.
+	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	// Event is given what the agent tells, in order, when what it tells of is durable, and
+	// about how many bytes it has. It is called on the goroutine that reads: nothing else
+	// is read meanwhile.
+	Event func(e event.Event, size int)
+}
+
+// Server is the host's side of a connection. Create one with [NewServer].
+type Server struct {
+	f        frames
+	sessions *session.Sessions
+	o        ServeOptions
+	free     bool // any session, and leases as they are asked for: for tests of the store
+	models   []*hostedModel
+	bounds   *limits
+	meter    *meter
+
+	appending sync.Mutex // one batch at a time
+	room      byteSemaphore
+	pages     chan struct{} // a token for each answer that may be large
+
+	work sync.WaitGroup
+	told sync.WaitGroup // what is sent to the process inside by itself
+
+	mu     sync.Mutex
+	cancel map[uint64]context.CancelFunc // requests under way
+	leases map[string]session.Lease      // of sessions that the one owns
+	asked  map[uint64]chan error         // what was asked of the process inside
+	put    map[string]bool               // questions that were put to the person
+	// How much is under way of what is bounded:
+	waiting, watches int
+	next             uint64
+	ended            bool
+	failed           error
+}
+
+// NewServer returns the server of a connection with one process. [Server.Serve] does
+// the work.
+func NewServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions) (*Server, error) {
+	if sessions == nil {
+		return nil, errors.New("logpipe: there are no sessions")
+	}
+	if err := session.CheckID(o.Session); err != nil {
+		return nil, err
+	}
+	return newServer(rw, sessions, o), nil
+}
+
+func newServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions) *Server {
+	s := &Server{
+		f: frames{rw: rw, in: hostOps, out: containerOps}, sessions: sessions, o: o, pages: make(chan struct{}, maxPages), put: map[string]bool{},
+		cancel: map[uint64]context.CancelFunc{}, leases: map[string]session.Lease{}, asked: map[uint64]chan error{},
+	}
+	s.bounds, s.meter = newBounds(sessions, o.Session), newMeter(o.Budget)
+	for _, m := range o.Models {
+		s.models = append(s.models, &hostedModel{m: m})
+	}
+	return s
+}
+
+// Serve answers until the connection or ctx ends, and closes it. When it returns
+// nothing is under way any more, and the leases that were given are taken back. The
+// error says what was wrong with the other side; an end in order is none.
+func (s *Server) Serve(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	unhook := context.AfterFunc(ctx, func() { _ = s.f.rw.Close() })
+	defer unhook()
+	err := s.read(ctx)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	stop()
+	_ = s.f.rw.Close() // whoever writes must not wait for a reader any more
+	s.work.Wait()
+	s.end()
+	return err
+}
+
+// end takes back what was given.
+func (s *Server) end() {
+	s.mu.Lock()
+	s.ended = true
+	leases := s.leases
+	s.leases = nil
+	for id, ch := range s.asked {
+		delete(s.asked, id)
+		ch <- ErrLost
+	}
+	s.mu.Unlock()
+	s.told.Wait()
+	leaser, ok := session.As[session.Leaser](s.sessions.Store())
+	for id, l := range leases {
+		if ok {
+			_ = leaser.Release(context.Background(), id, l) // it expires otherwise
+		}
+	}
+}
+
+// Failed is what the agent says that stopped it, or nil.
+func (s *Server) Failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// What is under way for one connection at a time:
+const (
+	maxCalls   = 256 // requests
+	maxPages   = 4   // of them, those whose answer may be large
+	maxWatches = 16
+	maxPending = 16 // questions that a person is asked
+)
+
+func (s *Server) read(ctx context.Context) error {
+	for {
+		var r request
+		blob, err := s.f.read(&r)
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the agent's connection: %w", err)
+		}
+		if err := s.take(ctx, &r, blob); err != nil {
+			return fmt.Errorf("the agent's connection: %w", err)
+		}
+	}
+}
+
+// take begins what a frame asks for. What has no answer, and what depends on what came
+// before, is done at once.
+func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
+	switch r.Op {
+	case opEvent:
+		return s.pass(ctx, r)
+	case opFailed:
+		s.mu.Lock()
+		s.failed = r.Error.err()
+		s.mu.Unlock()
+		return nil
+	case opCancel:
+		s.mu.Lock()
+		stop := s.cancel[r.ID]
+		s.mu.Unlock()
+		if stop != nil {
+			stop()
+		}
+		return nil
+	case opReply:
+		s.replied(r)
+		return nil
+	}
+	var do func(context.Context) (reply, []byte, error)
+	if r.Op == opStream {
+		do = s.stream(r, blob)
+	} else {
+		do = func(ctx context.Context) (reply, []byte, error) { return s.answer(ctx, r, blob) }
+	}
+	n := len(blob)
+	if err := s.room.take(ctx, n); err != nil {
+		return err
+	}
+	err := s.begin(ctx, r, func(ctx context.Context) (reply, []byte, error) {
+		defer s.room.release(n)
+		return do(ctx)
+	})
+	if err != nil {
+		s.room.release(n)
+	}
+	return err
+}
+
+// begin answers a request on a goroutine of its own.
+func (s *Server) begin(ctx context.Context, r *request, do func(context.Context) (reply, []byte, error)) error {
+	ctx, stop := context.WithCancel(ctx)
+	s.mu.Lock()
+	_, again := s.cancel[r.ID]
+	full := len(s.cancel) >= maxCalls
+	if !again && !full {
+		s.cancel[r.ID] = stop
+	}
+	s.mu.Unlock()
+	if again || full || r.ID == 0 {
+		stop()
+		return fmt.Errorf("%w: request %d, and %d are under way", errFrame, r.ID, maxCalls)
+	}
+	s.work.Go(func() {
+		defer stop()
+		if r.Op == opRead || r.Op == opList {
+			s.pages <- struct{}{} // who holds one is done when the connection is
+			defer func() { <-s.pages }()
+		}
+		a, blob, err := do(ctx)
+		a.ID, a.Error = r.ID, toWire(err)
+		s.mu.Lock()
+		delete(s.cancel, r.ID)
+		s.mu.Unlock()
+		s.send(&a, blob)
+	})
+	return nil
+}
+
+// send writes an answer. When that fails the connection is at its end, which whoever
+// reads will notice.
+func (s *Server) send(a *reply, blob []byte) {
+	if err := s.f.write(a, blob); err != nil {
+		_ = s.f.rw.Close()
+	}
+}
+
+func (s *Server) answer(ctx context.Context, r *request, blob []byte) (a reply, out []byte, err error) {
+	switch r.Op {
+	case opAppend:
+		return a, nil, s.append(ctx, r, blob)
+	case opRead:
+		return s.page(ctx, r)
+	case opList:
+		a.Page, err = s.list(ctx, r)
+	case opAcquire:
+		a.Lease, err = s.acquire(ctx, r)
+	case opRenew:
+		err = s.renew(ctx, r)
+	case opRelease:
+		err = s.release(ctx, r)
+	case opHeld:
+		a.Lease, err = s.held(ctx, r)
+	case opRecover:
+		a.Recovery, err = s.recover(ctx, r)
+	case opWatch:
+		err = s.watch(ctx, r)
+	case opAsk:
+		err = s.ask(ctx, r.Question)
+	default:
+		err = refused(r.Op, r.Session, "there is no such operation")
+	}
+	return a, nil, err
+}
+
+// Interrupt asks the agent to stop, as [agent.Agent.Interrupt] does.
+func (s *Server) Interrupt() { s.send(&reply{Op: opInterrupt}, nil) }
+
+// Submit gives the agent input besides, as [agent.Agent.Submit] does. [ErrLost] when the
+// agent has ended: whether it has taken it then, the log says.
+func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
+	ch := make(chan error, 1)
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return ErrLost
+	}
+	s.next++
+	id := s.next
+	s.asked[id] = ch
+	s.told.Add(1)
+	s.mu.Unlock()
+	go func() { // it may not listen: then this ends with the connection
+		defer s.told.Done()
+		s.send(&reply{ID: id, Op: opSubmit, Parts: parts}, nil)
+	}()
+	select {
+	case err := <-ch:
+		return err
+	case <-ctx.Done():
+		s.mu.Lock()
+		delete(s.asked, id)
+		s.mu.Unlock()
+		return ctx.Err()
+	}
+}
+
+func (s *Server) replied(r *request) {
+	s.mu.Lock()
+	ch := s.asked[r.ID]
+	delete(s.asked, r.ID)
+	s.mu.Unlock()
+	if ch != nil {
+		ch <- r.Error.err()
+	}
+}

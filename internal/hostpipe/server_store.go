@@ -1,0 +1,325 @@
+package hostpipe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
+	recs, err := unpack(r.Records, blob)
+	if err != nil {
+		return &session.Error{Op: "append", Session: r.Session, Err: session.ErrInvalid, Detail: err.Error()}
+	}
+	b := session.Batch{Expect: r.Expect, Epoch: r.Epoch, Records: recs}
+	if s.free {
+		return s.sessions.Relay(ctx, r.Session, b)
+	}
+	if err := s.bounds.writable(ctx, r.Session); err != nil {
+		return err
+	}
+	if b.Epoch, err = s.epoch(r); err != nil {
+		return err
+	}
+	s.appending.Lock() // what is admitted must not change before it is written
+	defer s.appending.Unlock()
+	err = s.bounds.admit(ctx, r.Session, b)
+	if err == nil {
+		err = s.sessions.Relay(ctx, r.Session, b)
+	}
+	if err != nil {
+		s.bounds.unconfirmed(r.Session)
+		return err
+	}
+	s.bounds.appended(r.Session, recs[len(recs)-1])
+	return nil
+}
+
+// epoch is that of the lease under which a session is written: of the one, the host's,
+// so that it is not written once the host has lost it; of another, what was given here.
+func (s *Server) epoch(r *request) (int64, error) {
+	own := s.o.Lease.Epoch
+	if _, ok := session.As[session.Leaser](s.sessions.Store()); !ok {
+		return r.Epoch, nil // nobody has leases
+	}
+	if r.Session != s.o.Session {
+		s.mu.Lock()
+		l, held := s.leases[r.Session]
+		s.mu.Unlock()
+		if own = l.Epoch; !held {
+			return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced, Detail: "it is not open here"}
+		}
+	}
+	if r.Epoch != 0 && r.Epoch != own {
+		return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced}
+	}
+	return own, nil
+}
+
+// The size of a page of records.
+const (
+	pageRecords = 1024
+	pageBytes   = 1 << 20
+)
+
+func (s *Server) page(ctx context.Context, r *request) (a reply, blob []byte, err error) {
+	if r.Range == nil {
+		return a, nil, refused(opRead, r.Session, "it says no range")
+	}
+	want := session.Range{After: r.Range.After, Until: r.Range.Until, Reverse: r.Range.Reverse, Limit: r.Range.Limit}
+	if !s.free {
+		if want, err = s.bounds.readable(ctx, r.Session, want); err != nil {
+			return a, nil, err
+		}
+	}
+	for rec, err := range s.sessions.Store().Read(ctx, r.Session, want) {
+		if len(a.Records) >= pageRecords || len(blob) >= pageBytes {
+			a.Rest = true
+			break
+		}
+		if err != nil {
+			e, ok := errors.AsType[*session.Error](err)
+			if !ok || e.Seq == 0 { // it is about all of it
+				return reply{}, nil, err
+			}
+			a.Records = append(a.Records, wireRecord{Seq: e.Seq, Error: toWire(err)})
+			continue
+		}
+		a.Records = append(a.Records, packed(&rec))
+		blob = append(blob, rec.Payload...)
+	}
+	return a, blob, nil
+}
+
+func (s *Server) list(ctx context.Context, r *request) (*session.Page, error) {
+	if r.Query == nil {
+		return nil, refused(opList, "", "it asks for nothing")
+	}
+	if !s.free {
+		if err := s.bounds.listable(ctx, r.Query); err != nil {
+			return nil, err
+		}
+	}
+	p, err := s.sessions.List(ctx, *r.Query)
+	return &p, err
+}
+
+// maxLeases bounds the sessions that one process may hold besides its own.
+const maxLeases = 64
+
+func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error) {
+	leaser, ok := session.As[session.Leaser](s.sessions.Store())
+	if !ok || r.Lease == nil {
+		return nil, &session.Error{Op: "acquire", Session: r.Session, Err: session.ErrUnsupported}
+	}
+	if s.free {
+		l, err := leaser.Acquire(ctx, r.Session, *r.Lease, func(held session.Lease) bool { return held.Epoch == r.Steal })
+		return &l, err
+	}
+	if r.Session == s.o.Session {
+		return s.ownLease()
+	}
+	if err := s.bounds.writable(ctx, r.Session); err != nil {
+		return nil, err
+	}
+	now := s.sessions.Now().UTC()
+	me := s.o.Lease.Holder
+	want := session.Lease{Holder: me, Since: now, TTL: min(max(r.Lease.TTL, 0), time.Minute)}
+	want.Expires = now.Add(want.TTL)
+	s.mu.Lock()
+	full := len(s.leases) >= maxLeases
+	s.mu.Unlock()
+	if full {
+		return nil, refused("acquire", r.Session, fmt.Sprintf("%d sessions are open already", maxLeases))
+	}
+	l, err := leaser.Acquire(ctx, r.Session, want, func(held session.Lease) bool {
+		return held.Remaining != nil && *held.Remaining <= 0 || held.Holder.ID != me.ID && held.Holder.HasEnded(me)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.leases[r.Session] = l
+	s.mu.Unlock()
+	return &l, nil
+}
+
+// ownLease is that of the session itself, which the host holds for the process inside.
+func (s *Server) ownLease() (*session.Lease, error) {
+	if s.o.Lease.Epoch == 0 {
+		return nil, &session.Error{Op: "acquire", Session: s.o.Session, Err: session.ErrUnsupported}
+	}
+	l := s.o.Lease
+	return &l, nil
+}
+
+func (s *Server) renew(ctx context.Context, r *request) error {
+	leaser, ok := session.As[session.Leaser](s.sessions.Store())
+	if !ok || r.Lease == nil {
+		return &session.Error{Op: "renew", Session: r.Session, Err: session.ErrUnsupported}
+	}
+	if s.free {
+		return leaser.Renew(ctx, r.Session, *r.Lease)
+	}
+	fenced := &session.Error{Op: "renew", Session: r.Session, Err: session.ErrFenced}
+	if r.Session == s.o.Session { // the host renews; it is only asked whether it still has it
+		held, err := s.held(ctx, r)
+		if err == nil && (held == nil || held.Epoch != r.Lease.Epoch) {
+			err = fenced
+		}
+		return err
+	}
+	s.mu.Lock()
+	l, ours := s.leases[r.Session]
+	s.mu.Unlock()
+	if !ours || l.Epoch != r.Lease.Epoch {
+		return fenced
+	}
+	l.Expires = s.sessions.Now().UTC().Add(l.TTL)
+	return leaser.Renew(ctx, r.Session, l)
+}
+
+func (s *Server) release(ctx context.Context, r *request) error {
+	leaser, ok := session.As[session.Leaser](s.sessions.Store())
+	if !ok || r.Lease == nil {
+		return &session.Error{Op: "release", Session: r.Session, Err: session.ErrUnsupported}
+	}
+	if s.free {
+		return leaser.Release(ctx, r.Session, *r.Lease)
+	}
+	s.mu.Lock()
+	l, ours := s.leases[r.Session]
+	ours = ours && l.Epoch == r.Lease.Epoch
+	if ours {
+		delete(s.leases, r.Session)
+	}
+	s.mu.Unlock()
+	if !ours { // that of the session itself stays the host's
+		return nil
+	}
+	return leaser.Release(ctx, r.Session, l)
+}
+
+func (s *Server) held(ctx context.Context, r *request) (*session.Lease, error) {
+	reader, ok := session.As[session.Leaser](s.sessions.Store())
+	if !ok {
+		return nil, &session.Error{Op: "held", Session: r.Session, Err: session.ErrUnsupported}
+	}
+	if !s.free {
+		if err := s.bounds.writable(ctx, r.Session); err != nil {
+			return nil, err
+		}
+	}
+	return reader.Held(ctx, r.Session)
+}
+
+// recover mends a session that the one owns. The one itself was mended by the host.
+func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, error) {
+	if !s.free {
+		if err := s.bounds.writable(ctx, r.Session); err != nil || r.Session == s.o.Session {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	_, held := s.leases[r.Session]
+	s.mu.Unlock()
+	if !s.free && !held {
+		return nil, &session.Error{Op: opRecover, Session: r.Session, Err: session.ErrFenced, Detail: "it is not open here"}
+	}
+	if recoverer, ok := session.As[session.Recoverer](s.sessions.Store()); ok {
+		return recoverer.Recover(ctx, r.Session)
+	}
+	return nil, nil
+}
+
+func (s *Server) watch(ctx context.Context, r *request) error {
+	if !s.free {
+		if err := s.bounds.writable(ctx, r.Session); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		full := s.watches >= maxWatches
+		if !full {
+			s.watches++
+		}
+		s.mu.Unlock()
+		if full {
+			return refused(opWatch, r.Session, fmt.Sprintf("%d logs are watched already", maxWatches))
+		}
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.watches--
+		}()
+	}
+	for head, err := range s.sessions.Watch(ctx, r.Session, r.After) {
+		if err != nil {
+			return err
+		}
+		s.send(&reply{ID: r.ID, More: true, Head: head}, nil)
+	}
+	return nil
+}
+
+// putting refuses a question that a person was asked by this process already, and one
+// that comes while too many wait. The caller calls done.
+func (s *Server) putting(id string) (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.put[id]:
+		return nil, refused(opAsk, s.o.Session, "question "+id+" was put already")
+	case s.waiting >= maxPending:
+		return nil, refused(opAsk, s.o.Session, fmt.Sprintf("%d questions wait for an answer", maxPending))
+	case len(s.put) >= 2*maxQuestions:
+		return nil, refused(opAsk, s.o.Session, "too many questions were put")
+	}
+	s.put[id] = true
+	s.waiting++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting--
+	}, nil
+}
+
+// ask puts a question to the person here. It is read from the log, whatever the process
+// inside says of it, and so is the answer.
+func (s *Server) ask(ctx context.Context, id string) error {
+	if s.o.Ask == nil {
+		return errors.New("nobody is there to ask")
+	}
+	done, err := s.putting(id)
+	if err != nil {
+		return err
+	}
+	defer done()
+	open, err := approval.Pending(ctx, s.sessions, s.o.Session)
+	if err != nil {
+		return err
+	}
+	for _, q := range open {
+		if q.ID != id {
+			continue
+		}
+		ans, err := s.o.Ask(ctx, q)
+		if err == nil {
+			err = q.Check(ans)
+		}
+		if err != nil {
+			return err
+		}
+		ans.Question, ans.Actor = id, cmp.Or(ans.Actor, "person")
+		_, err = approval.Resolve(context.WithoutCancel(ctx), s.sessions, s.o.Session, ans)
+		if errors.Is(err, approval.ErrAnswered) || errors.Is(err, approval.ErrExpired) {
+			return nil // the log has it, or will
+		}
+		return err
+	}
+	return nil // it has its answer already
+}

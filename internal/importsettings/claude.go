@@ -1,0 +1,140 @@
+package importsettings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// claudeSame are keys of Claude Code's settings that mean the same here.
+var claudeSame = []string{
+	"permissions", "hooks", "disableAllHooks", "allowedHttpHookUrls", "httpHookAllowedEnvVars",
+	"mcpServers", "disabledMcpjsonServers", "deniedMcpServers", "claudeMdExcludes", "autoCompactEnabled", "env", "outputStyle",
+}
+
+// samePermissions are those of its permissions.
+var samePermissions = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"}
+
+// managedOnly are keys that mean the same here, and that only an administrator may say.
+var managedOnly = []string{"allowManagedHooksOnly", "allowedMcpServers", "allowManagedMcpServersOnly"}
+
+// claudeUnsupported are keys that have another meaning here, or none, and what to do instead.
+var claudeUnsupported = map[string]string{
+	"apiKeyHelper":                      "name the key of a provider in Holdfast's own settings",
+	"awsAuthRefresh":                    "Bedrock is not spoken here",
+	"awsCredentialExport":               "Bedrock is not spoken here",
+	"enableAllProjectMcpServers":        "a server is approved by what it is: holdfast mcp approve NAME",
+	"enabledMcpjsonServers":             "a server is approved by what it is: holdfast mcp approve NAME",
+	"enabledPlugins":                    "plugins are not installed here: copy their skills, commands, agents and hooks into the project or your home folder",
+	"extraKnownMarketplaces":            "plugins are not installed here",
+	"strictKnownMarketplaces":           "plugins are not installed here",
+	"blockedMarketplaces":               "plugins are not installed here",
+	"forceLoginMethod":                  "there is no login at claude.ai",
+	"forceLoginOrgUUID":                 "there is no login at claude.ai",
+	"cleanupPeriodDays":                 "it would move sessions to the trash: write it into Holdfast's own settings if you want that",
+	"skipDangerousModePermissionPrompt": "a mode is chosen by --permission-mode or permissions.defaultMode",
+	"useAutoModeDuringPlan":             "plan mode changes nothing until the plan is approved",
+	"disableAutoMode":                   "deny what auto mode may not do",
+	"autoMode":                          "what auto mode refuses is listed by: holdfast policy show",
+	"allowManagedPermissionRulesOnly":   "allow rules of all layers count here; a managed deny beats each of them",
+	"allowedTools":                      "write permissions.allow",
+	"disallowedTools":                   "write permissions.deny",
+	"availableModels":                   "models are not restricted by settings here",
+	"effortLevel":                       "use --effort",
+}
+
+// claudeConvenience are those of left that only spare questions or time.
+var claudeConvenience = []string{"enableAllProjectMcpServers", "enabledMcpjsonServers", "cleanupPeriodDays", "skipDangerousModePermissionPrompt", "useAutoModeDuringPlan", "effortLevel"}
+
+// claudeDisplay are keys about the looks and the comfort of Claude Code alone.
+var claudeDisplay = []string{
+	"$schema", "includeCoAuthoredBy", "attribution", "statusLine", "spinnerTipsEnabled", "spinnerTipsOverride", "spinnerVerbs", "autoUpdatesChannel",
+	"language", "theme", "verbose", "preferredNotifChannel", "alwaysThinkingEnabled", "showThinkingSummaries", "fileSuggestion", "respectGitignore",
+	"companyAnnouncements", "terminalProgressBarEnabled", "prefersReducedMotion", "editorMode", "feedbackSurveyState", "feedbackSurveyRate", "plansDirectory",
+	"teammateMode", "autoUpdates", "autoConnectIde", "autoInstallIdeExtension", "fastMode", "promptSuggestionEnabled", "voiceEnabled", "tui", "viewMode",
+	"includeGitInstructions", "otelHeadersHelper", "minimumVersion", "remoteControlAtStartup", "remote", "skipWebFetchPreflight",
+}
+
+// claude translates a settings file of Claude Code.
+func (t *translation) claude(root jsontree.Node, k Kind) {
+	for _, m := range root.Members {
+		switch why, known := claudeUnsupported[m.Key]; {
+		case m.Key == "permissions":
+			t.claudePermissions(m)
+		case m.Key == "sandbox":
+			t.claudeSandbox(m)
+		case m.Key == "model":
+			t.claudeModel(m)
+		case slices.Contains(claudeSame, m.Key), k == Managed && slices.Contains(managedOnly, m.Key):
+			t.put(m.Key, m.Value)
+		case slices.Contains(managedOnly, m.Key):
+			t.unsupportedSilent(m.Key, m.At, "only managed settings may say it, there and here")
+		case known && slices.Contains(claudeConvenience, m.Key):
+			t.unsupportedSilent(m.Key, m.At, why)
+		case known:
+			t.unsupported(m.Key, m.At, why)
+		case slices.Contains(claudeDisplay, m.Key):
+			t.unsupportedSilent(m.Key, m.At, "it is about Claude Code's own looks or comfort")
+		default:
+			t.unsupported(m.Key, m.At, "it is not known here")
+		}
+	}
+}
+
+func (t *translation) claudePermissions(m jsontree.Member) {
+	if m.Value.Kind != jsontree.Object {
+		t.refuse(m.Value.At, "permissions is %s, want an object", m.Value.Show())
+		return
+	}
+	t.put("permissions", jsontree.Node{Kind: jsontree.Object, At: m.Value.At})
+	for _, p := range m.Value.Members {
+		key := "permissions." + p.Key
+		switch why, known := claudeUnsupported[p.Key]; {
+		case slices.Contains(samePermissions, p.Key):
+			t.put(key, p.Value)
+		case known:
+			t.unsupported(key, p.At, why)
+		default:
+			t.unsupported(key, p.At, "it is not known here")
+		}
+	}
+}
+
+// claudeSandbox takes the block over where it is in force there. Ours holds commands anyway.
+func (t *translation) claudeSandbox(m jsontree.Member) {
+	if m.Value.Kind != jsontree.Object {
+		t.refuse(m.Value.At, "sandbox is %s, want an object", m.Value.Show())
+		return
+	}
+	on := field(&m.Value, "enabled")
+	if on == nil || on.Text != "true" {
+		t.unsupportedSilent("sandbox", m.At, "it is not enabled there; commands run in Holdfast's own sandbox")
+		return
+	}
+	t.put("sandbox", m.Value)
+}
+
+// ruleOf is a rule in the form Tool(what).
+func ruleOf(tool, what string) string {
+	if strings.TrimSpace(what) == "" || what == "*" {
+		return tool
+	}
+	return tool + "(" + what + ")"
+}
+
+// claudeModels are the models that Claude Code's short names stand for.
+var claudeModels = map[string]string{"opus": "claude-opus-4-6", "sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5", "opusplan": "claude-opus-4-6"}
+
+// claudeModel names the provider, too.
+func (t *translation) claudeModel(m jsontree.Member) {
+	name := strings.TrimSuffix(m.Value.Text, "[1m]")
+	if full, ok := claudeModels[name]; ok {
+		name = full
+	}
+	if m.Value.Kind != jsontree.Text || !strings.HasPrefix(name, "claude-") {
+		t.unsupportedSilent(m.Key, m.At, "it names no model of Anthropic's API: write model PROVIDER/MODEL into Holdfast's own settings")
+		return
+	}
+	t.put("model", text("anthropic/"+name, m.Value.At))
+}

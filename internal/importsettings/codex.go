@@ -1,0 +1,300 @@
+package importsettings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// codexUnsupported are keys of Codex's config.toml without an equal, and what to do instead.
+var codexUnsupported = map[string]string{
+	"projects":               "a folder is trusted by: holdfast trust",
+	"profiles":               "profiles are not read; --settings FILE gives more settings for one run",
+	"profile":                "profiles are not read; --settings FILE gives more settings for one run",
+	"notify":                 "write a hook of the event Notification or Stop",
+	"model_providers":        "name providers in Holdfast's own settings",
+	"model_reasoning_effort": "use --effort",
+	"web_search":             "WebSearch has a key of its own: webSearch in Holdfast's own settings",
+	"tools":                  "which tools there are is said by --tools and by rules",
+	"otel":                   "telemetry is set by OTEL_ variables",
+	"features":               "features of Codex are not those of Holdfast",
+	"auto_review":            "a person answers questions",
+	"approvals_reviewer":     "a person answers questions",
+	"plugins":                "plugins are not installed here",
+	"marketplaces":           "plugins are not installed here",
+	"apps":                   "there are no connectors of ChatGPT",
+	"agents":                 "kinds of sub-agents are Markdown files: .claude/agents or .holdfast/agents",
+	"skills":                 "skills are found in .claude/skills and .holdfast/skills",
+	"instructions":           "write AGENTS.md",
+	"developer_instructions": "write AGENTS.md, or use --append-system-prompt",
+	"experimental_network":   "hosts are opened by sandbox.network.allowedDomains",
+	"openai_base_url":        "name providers in Holdfast's own settings",
+	"chatgpt_base_url":       "there is no login at ChatGPT",
+}
+
+// codexDisplay are keys about Codex's own looks and comfort.
+var codexDisplay = []string{
+	"tui", "history", "file_opener", "hide_agent_reasoning", "show_raw_agent_reasoning", "model_reasoning_summary", "model_verbosity",
+	"check_for_update_on_startup", "notice", "disable_paste_burst", "personality", "analytics", "feedback", "cli_auth_credentials_store",
+	"project_doc_max_bytes", "project_doc_fallback_filenames", "project_root_markers", "suppress_unstable_features_warning", "log_dir", "sqlite_home",
+	"preferred_auth_method", "model_context_window", "model_auto_compact_token_limit", "tool_output_token_limit", "windows", "windows_wsl_setup_acknowledged",
+	"oss_provider", "review_model", "service_tier", "plan_mode_reasoning_effort", "commit_attribution", "background_terminal_max_timeout", "desktop",
+}
+
+// codex translates Codex's config.toml.
+func (t *translation) codex(root jsontree.Node) {
+	t.codexMode(&root)
+	for _, m := range root.Members {
+		switch why, known := codexUnsupported[m.Key]; {
+		case m.Key == "approval_policy", m.Key == "sandbox_mode", m.Key == "default_permissions", m.Key == "permissions":
+			// codexMode has them
+		case m.Key == "model":
+			t.codexModel(m, field(&root, "model_provider"))
+		case m.Key == "model_provider":
+			// codexModel has it
+		case m.Key == "shell_environment_policy":
+			if set := field(&m.Value, "set"); set != nil {
+				t.put("env", *set)
+			}
+			if len(m.Value.Members) > 1 || field(&m.Value, "set") == nil {
+				t.unsupportedSilent(m.Key, m.At, "commands get no variables but a few that are known to hold no secret, and those of env")
+			}
+		case m.Key == "sandbox_workspace_write":
+			t.codexWorkspace(m)
+		case m.Key == "mcp_servers":
+			t.codexServers(m)
+		case m.Key == "hooks":
+			t.put("hooks", m.Value)
+		case known && slices.Contains([]string{"projects", "model_reasoning_effort", "features", "profiles"}, m.Key):
+			t.unsupportedSilent(m.Key, m.At, why)
+		case known:
+			t.unsupported(m.Key, m.At, why)
+		case slices.Contains(codexDisplay, m.Key):
+			t.unsupportedSilent(m.Key, m.At, "it is about Codex's own looks or comfort")
+		default:
+			t.unsupported(m.Key, m.At, "it is not known here")
+		}
+	}
+}
+
+// codexProviders are providers that have another name here.
+var codexProviders = map[string]string{"": "openai", "openai": "openai", "ollama": "ollama", "lmstudio": "lmstudio", "openrouter": "openrouter", "groq": "groq", "mistral": "mistral", "deepseek": "deepseek", "xai": "xai"}
+
+// codexModel names the provider, too.
+func (t *translation) codexModel(m jsontree.Member, provider *jsontree.Node) {
+	name := ""
+	if provider != nil {
+		name = provider.Text
+	}
+	known, ok := codexProviders[name]
+	if !ok || m.Value.Kind != jsontree.Text {
+		t.unsupportedSilent(m.Key, m.At, "its provider is not known here: name it in providers of Holdfast's own settings")
+		return
+	}
+	t.put("model", text(known+"/"+m.Value.Text, m.Value.At))
+}
+
+// codexMode makes a mode of the approval policy and the sandbox's mode, which are one thing here.
+func (t *translation) codexMode(root *jsontree.Node) {
+	approval, box := field(root, "approval_policy"), field(root, "sandbox_mode")
+	profile := field(root, "default_permissions")
+	name := func(n *jsontree.Node) string {
+		if n == nil {
+			return ""
+		}
+		return n.Text
+	}
+	if box == nil && profile != nil {
+		box = profile // ":read-only" and its like say the same
+	}
+	what := strings.TrimPrefix(name(box), ":")
+	at := 0
+	if approval != nil {
+		at = approval.At
+	} else if box != nil {
+		at = box.At
+	}
+	mode := ""
+	switch {
+	case approval != nil && approval.Kind != jsontree.Text:
+		t.unsupported("approval_policy", approval.At, "a question is asked by rules: permissions.ask")
+	case what == "danger-full-access":
+		t.unsupported("sandbox_mode", box.At, "commands always run in the sandbox; --no-sandbox does without it for one run")
+	case name(approval) == "never":
+		t.unsupportedSilent("approval_policy", approval.At, "what rules and the mode do not allow is a question here; --permission-mode dontAsk denies it instead")
+	case name(approval) == "untrusted" || what == "read-only":
+		mode = "default"
+	case approval != nil && (what == "workspace-write" || what == "workspace"), approval == nil && what == "workspace-write":
+		mode = "acceptEdits"
+	case approval != nil:
+		mode = "default"
+	}
+	if mode != "" {
+		t.put("permissions.defaultMode", text(mode, at))
+	}
+	t.codexProfile(root, profile)
+}
+
+// codexProfile takes what the profile of permissions closes and opens. Only the one that is in force
+// counts there.
+func (t *translation) codexProfile(root, name *jsontree.Node) {
+	all := field(root, "permissions")
+	if all == nil {
+		return
+	}
+	if all.Kind != jsontree.Object {
+		t.refuse(all.At, "permissions is %s, want a table", all.Show())
+		return
+	}
+	for _, p := range all.Members {
+		key := dotted("permissions", p.Key)
+		if name == nil || p.Key != name.Text {
+			t.unsupportedSilent(key, p.At, "default_permissions does not name this profile")
+			continue
+		}
+		for _, m := range p.Value.Members {
+			switch m.Key {
+			case "filesystem":
+				t.codexFiles(key+".filesystem", "", m.Value)
+			case "network":
+				t.codexNetwork(key+".network", m.Value)
+			default:
+				t.unsupported(key+"."+m.Key, m.At, "it is not known here")
+			}
+		}
+	}
+}
+
+// codexFiles takes the entries of a profile: what may not be read, may be read only, may be written.
+func (t *translation) codexFiles(key, root string, n jsontree.Node) {
+	if n.Kind != jsontree.Object {
+		t.refuse(n.At, "%s is %s, want a table", key, n.Show())
+		return
+	}
+	for _, m := range n.Members {
+		path := m.Key
+		if strings.HasPrefix(path, ":") && m.Value.Kind == jsontree.Object {
+			if path != ":workspace_roots" && path != ":project_roots" {
+				t.unsupported(dotted(key, path), m.At, "it is not known here")
+				continue
+			}
+			t.codexFiles(key+"."+dotted(path), ".", m.Value)
+			continue
+		}
+		at := key + "." + dotted(path)
+		switch access := m.Value.Text; {
+		case (access == "deny" || access == "none") && !strings.HasPrefix(path, ":"):
+			t.forbid(path, m.Value.At)
+		case access == "deny" || access == "none":
+			t.refuse(m.Value.At, "%s: it cannot be told which files these are", at)
+		case access == "write" && !strings.HasPrefix(path, ":") && root == "" && !strings.ContainsAny(path, "*?["):
+			t.add("permissions.additionalDirectories", path, m.Value.At)
+		default:
+			t.unsupportedSilent(at, m.At, "what may be read and written is said by sandbox.additionalWritePaths and sandbox.protectedPaths")
+		}
+	}
+}
+
+// forbid closes a file, or what is below a folder.
+func (t *translation) forbid(path string, at int) {
+	path = strings.TrimSuffix(strings.TrimPrefix(path, "./"), "/")
+	if path == "" {
+		path = "**"
+	}
+	t.add("permissions.forbidden", path, at)
+	if !strings.HasSuffix(path, "**") {
+		t.add("permissions.forbidden", path+"/**", at)
+	}
+}
+
+func (t *translation) codexNetwork(key string, n jsontree.Node) {
+	domains := field(&n, "domains")
+	if domains == nil {
+		t.unsupportedSilent(key, n.At, "hosts are opened by sandbox.network.allowedDomains")
+		return
+	}
+	for _, m := range domains.Members {
+		switch m.Value.Text {
+		case "deny", "none":
+			t.add("permissions.deny", ruleOf("WebFetch", "domain:"+m.Key), m.Value.At)
+		default:
+			t.unsupportedSilent(key+".domains."+dotted(m.Key), m.At, "hosts are opened by sandbox.network.allowedDomains")
+		}
+	}
+}
+
+func (t *translation) codexWorkspace(m jsontree.Member) {
+	for _, w := range m.Value.Members {
+		key := m.Key + "." + w.Key
+		switch w.Key {
+		case "writable_roots":
+			list, ok := texts(&w.Value)
+			if !ok {
+				t.unsupported(key, w.At, "it is no list of folders")
+			}
+			for _, dir := range list {
+				t.add("permissions.additionalDirectories", dir.Text, dir.At)
+			}
+		case "network_access":
+			if w.Value.Text == "true" {
+				t.unsupported(key, w.At, "hosts are opened one by one: holdfast sandbox allow --host HOST")
+			} else {
+				t.unsupportedSilent(key, w.At, "no host is open here that no settings name")
+			}
+		default:
+			t.unsupportedSilent(key, w.At, "each command has a /tmp of its own")
+		}
+	}
+}
+
+// codexServers translates MCP servers.
+func (t *translation) codexServers(m jsontree.Member) {
+	for _, s := range m.Value.Members {
+		key := dotted(m.Key, s.Key)
+		if s.Value.Kind != jsontree.Object {
+			t.unsupported(key, s.At, "it is no table")
+			continue
+		}
+		out := jsontree.Node{Kind: jsontree.Object, At: s.At}
+		set := func(name string, v jsontree.Node, at int) {
+			out.Members = append(out.Members, jsontree.Member{Key: name, At: at, Value: v})
+		}
+		headers := jsontree.Node{Kind: jsontree.Object, At: s.At}
+		for _, f := range s.Value.Members {
+			switch f.Key {
+			case "command", "args", "env", "cwd":
+				set(f.Key, f.Value, f.At)
+			case "url":
+				set("type", text("http", f.At), f.At)
+				set("url", f.Value, f.At)
+			case "enabled":
+				if f.Value.Text == "false" {
+					set("disabled", jsontree.Node{Kind: jsontree.Bool, Text: "true", At: f.At}, f.At)
+				}
+			case "enabled_tools":
+				set("includeTools", f.Value, f.At)
+			case "disabled_tools":
+				set("excludeTools", f.Value, f.At)
+			case "bearer_token_env_var":
+				headers.Members = append(headers.Members, jsontree.Member{Key: "Authorization", At: f.At, Value: text("Bearer ${"+f.Value.Text+"}", f.Value.At)})
+			case "http_headers":
+				headers.Members = append(headers.Members, f.Value.Members...)
+			case "env_http_headers":
+				for _, h := range f.Value.Members {
+					headers.Members = append(headers.Members, jsontree.Member{Key: h.Key, At: h.At, Value: text("${"+h.Value.Text+"}", h.Value.At)})
+				}
+			default:
+				t.unsupportedSilent(key+"."+f.Key, f.At, "there is nothing like it for a server here")
+			}
+		}
+		if len(headers.Members) > 0 {
+			set("headers", headers, s.At)
+		}
+		if find(&t.out, "mcpServers") == nil {
+			t.put("mcpServers", jsontree.Node{Kind: jsontree.Object, At: m.At})
+		}
+		servers := find(&t.out, "mcpServers")
+		servers.Members = append(servers.Members, jsontree.Member{Key: s.Key, At: s.At, Value: out})
+	}
+}

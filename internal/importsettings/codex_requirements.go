@@ -1,0 +1,182 @@
+package importsettings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// requirements translates Codex's requirements.toml, what an administrator demands. All of it restricts;
+// what has no equal is left, and told.
+func (t *translation) requirements(root jsontree.Node) {
+	for _, m := range root.Members {
+		switch m.Key {
+		case "rules":
+			t.prefixRules(m.Value)
+		case "allowed_approval_policies":
+			t.withoutBypass(m, "never")
+		case "allowed_sandbox_modes":
+			t.withoutBypass(m, "danger-full-access")
+		case "mcp_servers":
+			t.allowedServers(m)
+		case "permissions":
+			t.requiredPermissions(m.Value)
+		case "hooks":
+			t.requiredHooks(m.Value)
+		case "features", "enforce_residency":
+			t.unsupportedSilent(m.Key, m.At, "features of Codex are not those of Holdfast")
+		case "allowed_web_search_modes":
+			t.unsupported(m.Key, m.At, "to close it, write permissions.deny WebSearch")
+		default:
+			t.unsupported(m.Key, m.At, "it is not known here; see that nothing relies on it")
+		}
+	}
+}
+
+// withoutBypass disables the mode without questions where a list does not have the value that is as
+// wide there.
+func (t *translation) withoutBypass(m jsontree.Member, wide string) {
+	list, ok := texts(&m.Value)
+	if !ok {
+		t.refuse(m.Value.At, "%s is no list of texts", m.Key)
+		return
+	}
+	names := make([]string, len(list))
+	for i, n := range list {
+		names[i] = n.Text
+	}
+	if !slices.Contains(names, wide) {
+		t.put("permissions.disableBypassPermissionsMode", text("disable", m.Value.At))
+	}
+	if m.Key == "allowed_sandbox_modes" && !slices.Contains(names, "workspace-write") && !slices.Contains(names, wide) {
+		t.add("permissions.deny", "Edit", m.Value.At)
+		t.add("permissions.deny", "Write", m.Value.At)
+		t.unsupported(m.Key, m.At, "read-only closes Edit and Write here; a command that writes is a question of the mode")
+	}
+}
+
+// prefixRules makes deny and ask rules of rules for commands.
+func (t *translation) prefixRules(n jsontree.Node) {
+	list := field(&n, "prefix_rules")
+	if list == nil || list.Kind != jsontree.List {
+		t.refuse(n.At, "rules names no list prefix_rules")
+		return
+	}
+	for _, r := range list.Items {
+		key := ""
+		switch d := field(&r, "decision"); {
+		case d == nil:
+			t.refuse(r.At, "rules.prefix_rules: a rule without a decision")
+			return
+		case d.Text == "forbidden":
+			key = "permissions.deny"
+		case d.Text == "prompt":
+			key = "permissions.ask"
+		default:
+			t.refuse(d.At, "rules.prefix_rules: the decision %q is not known", d.Text)
+			return
+		}
+		lines, ok := prefixes(field(&r, "pattern"))
+		if !ok {
+			t.refuse(r.At, "rules.prefix_rules: the pattern cannot be read")
+			return
+		}
+		for _, line := range lines {
+			t.add(key, "Bash("+line+":*)", r.At)
+		}
+	}
+}
+
+// maxPrefixes bounds how many rules one rule becomes.
+const maxPrefixes = 256
+
+// prefixes are the beginnings of commands that a pattern names: a list of words, each one or several.
+func prefixes(n *jsontree.Node) ([]string, bool) {
+	if n == nil || n.Kind != jsontree.List || len(n.Items) == 0 {
+		return nil, false
+	}
+	lines := []string{""}
+	for i := range n.Items {
+		words, ok := alternatives(&n.Items[i])
+		if !ok || len(lines)*len(words) > maxPrefixes {
+			return nil, false
+		}
+		var longer []string
+		for _, line := range lines {
+			for _, w := range words {
+				longer = append(longer, strings.TrimPrefix(line+" "+w, " "))
+			}
+		}
+		lines = longer
+	}
+	return lines, true
+}
+
+// alternatives are the words that stand for one word of a pattern.
+func alternatives(n *jsontree.Node) (words []string, ok bool) {
+	if n.Kind == jsontree.Object {
+		if one := field(n, "token"); one != nil {
+			n = one
+		} else if n = field(n, "any_of"); n == nil {
+			return nil, false
+		}
+	}
+	list, ok := texts(n)
+	for _, w := range list {
+		if w.Text == "" || strings.ContainsAny(w.Text, " \t\n()*\\'\"") { // a word that a rule cannot name
+			return nil, false
+		}
+		words = append(words, w.Text)
+	}
+	return words, ok && len(words) > 0
+}
+
+// allowedServers are the only MCP servers that may be used.
+func (t *translation) allowedServers(m jsontree.Member) {
+	list := jsontree.Node{Kind: jsontree.List, At: m.Value.At}
+	for _, s := range m.Value.Members {
+		entry := jsontree.Member{Key: "serverName", At: s.At, Value: text(s.Key, s.At)}
+		if id := field(&s.Value, "identity"); id != nil {
+			if u := field(id, "url"); u != nil {
+				entry.Key, entry.Value = "serverUrl", *u
+			} else {
+				t.unsupported(dotted(m.Key, s.Key)+".identity.command", s.At, "the server's name counts here, and not its program")
+			}
+		}
+		list.Items = append(list.Items, jsontree.Node{Kind: jsontree.Object, At: s.At, Members: []jsontree.Member{entry}})
+	}
+	t.put("allowedMcpServers", list)
+}
+
+// requiredPermissions closes files.
+func (t *translation) requiredPermissions(n jsontree.Node) {
+	for _, m := range n.Members {
+		deny := field(&m.Value, "deny_read")
+		if m.Key != "filesystem" || deny == nil {
+			t.unsupported("permissions."+m.Key, m.At, "it is not known here; see that nothing relies on it")
+			continue
+		}
+		list, ok := texts(deny)
+		if !ok {
+			t.refuse(deny.At, "permissions.filesystem.deny_read is no list of paths")
+			return
+		}
+		for _, p := range list {
+			t.forbid(p.Text, p.At)
+		}
+	}
+}
+
+// requiredHooks takes hooks in Claude Code's form.
+func (t *translation) requiredHooks(n jsontree.Node) {
+	out := jsontree.Node{Kind: jsontree.Object, At: n.At}
+	for _, m := range n.Members {
+		if m.Value.Kind == jsontree.List {
+			out.Members = append(out.Members, m)
+			continue
+		}
+		t.unsupportedSilent("hooks."+m.Key, m.At, "a hook's command names its file")
+	}
+	t.put("hooks", out)
+}

@@ -1,0 +1,235 @@
+package importsettings
+
+import (
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// codexRules translates Codex's *.rules files: calls that forbid, ask about or allow commands by how they begin.
+// What forbids or asks and cannot be said here is an error, what allows is left.
+//
+//	prefix_rule(pattern = ["git", ["push", "fetch"]], decision = "prompt")
+func (t *translation) codexRules(calls jsontree.Node) {
+	for _, call := range calls.Members {
+		switch call.Key {
+		case "prefix_rule":
+			t.prefixRule(&call.Value)
+		case "network_rule":
+			t.networkRule(&call.Value)
+		case "host_executable":
+			t.unsupported(call.Key, call.At, "a rule is about a program by the name that a command uses")
+		default:
+			t.refuse(call.At, "%s is not known here", call.Key)
+		}
+	}
+}
+
+// decisions are what the words of Codex's rules are here.
+var decisions = map[string]string{"": "allow", "allow": "allow", "prompt": "ask", "forbidden": "deny", "deny": "deny"}
+
+// decision is the list of rules that a call is for.
+func (t *translation) decision(call *jsontree.Node) (string, bool) {
+	word := ""
+	if d := field(call, "decision"); d != nil {
+		word = d.Text
+	}
+	effect, ok := decisions[word]
+	if !ok {
+		t.refuse(call.At, "the decision %q is not known", word)
+	}
+	return effect, ok
+}
+
+func (t *translation) prefixRule(call *jsontree.Node) {
+	effect, ok := t.decision(call)
+	if !ok {
+		return
+	}
+	lines, ok := prefixes(field(call, "pattern"))
+	switch {
+	case !ok && effect == "allow":
+		t.unsupportedSilent("prefix_rule", call.At, "no rule can name these words")
+	case !ok:
+		t.refuse(call.At, "prefix_rule: the pattern cannot be read")
+	}
+	for _, line := range lines {
+		t.add("permissions."+effect, "Bash("+line+":*)", call.At)
+	}
+}
+
+func (t *translation) networkRule(call *jsontree.Node) {
+	effect, ok := t.decision(call)
+	if !ok {
+		return
+	}
+	host := field(call, "host")
+	switch {
+	case effect == "allow":
+		t.unsupported("network_rule", call.At, "hosts are opened by sandbox.network.allowedDomains")
+	case host == nil || host.Kind != jsontree.Text || host.Text == "":
+		t.refuse(call.At, "network_rule: it names no host")
+	case effect == "deny":
+		t.add("sandbox.network.deniedDomains", host.Text, call.At)
+	default:
+		t.add("permissions.ask", "WebFetch(domain:"+host.Text+")", call.At)
+	}
+}
+
+// parseRules reads calls with named arguments that are texts and lists, which is what rules of Codex are made of.
+// Anything else of their language is an error: what is not understood may forbid something. The calls are the
+// members of the node, by their names, in order.
+func parseRules(data []byte) (jsontree.Node, error) {
+	p := rulesParser{data: data}
+	root := jsontree.Node{Kind: jsontree.Object}
+	for p.space(); p.at < len(data) && p.err == nil; p.space() {
+		at := p.at
+		name := p.name()
+		call := p.call(at)
+		root.Members = append(root.Members, jsontree.Member{Key: name, At: at, Value: call})
+		for p.space(); p.at < len(data) && data[p.at] == ';'; p.space() {
+			p.at++
+		}
+	}
+	if p.err != nil {
+		return root, p.err
+	}
+	return root, nil
+}
+
+type rulesParser struct {
+	data []byte
+	at   int
+	err  *Error
+}
+
+func (p *rulesParser) fail(what string) {
+	if p.err == nil {
+		line, col := position(p.data, p.at)
+		p.err = &Error{Line: line, Col: col, Detail: what, Hint: "write calls of prefix_rule with texts and lists"}
+	}
+	p.at = len(p.data)
+}
+
+// space passes over spaces and comments.
+func (p *rulesParser) space() {
+	for p.at < len(p.data) {
+		switch p.data[p.at] {
+		case ' ', '\t', '\r', '\n':
+			p.at++
+		case '#':
+			for p.at < len(p.data) && p.data[p.at] != '\n' {
+				p.at++
+			}
+		default:
+			return
+		}
+	}
+}
+
+// is takes a character if it is the next one.
+func (p *rulesParser) is(c byte) bool {
+	p.space()
+	if p.at < len(p.data) && p.data[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *rulesParser) want(c byte) {
+	if !p.is(c) {
+		p.fail("there is no " + string(c))
+	}
+}
+
+func (p *rulesParser) name() string {
+	p.space()
+	from := p.at
+	for p.at < len(p.data) && (p.data[p.at] == '_' || p.data[p.at] >= 'a' && p.data[p.at] <= 'z') {
+		p.at++
+	}
+	if from == p.at {
+		p.fail("there is no name")
+		return ""
+	}
+	return string(p.data[from:p.at])
+}
+
+// call reads the arguments.
+func (p *rulesParser) call(at int) jsontree.Node {
+	n := jsontree.Node{Kind: jsontree.Object, At: at}
+	p.want('(')
+	for p.err == nil && !p.is(')') {
+		p.space()
+		at := p.at
+		name := p.name()
+		p.want('=')
+		if field(&n, name) != nil {
+			p.fail(name + " stands there twice")
+		}
+		n.Members = append(n.Members, jsontree.Member{Key: name, At: at, Value: p.value(0)})
+		if !p.is(',') {
+			p.want(')')
+			break
+		}
+	}
+	return n
+}
+
+// maxNesting bounds lists in lists.
+const maxNesting = 8
+
+func (p *rulesParser) value(depth int) jsontree.Node {
+	p.space()
+	n := jsontree.Node{Kind: jsontree.List, At: p.at}
+	if depth > maxNesting {
+		p.fail("lists are nested too deeply")
+		return n
+	}
+	if !p.is('[') {
+		return jsontree.Node{Kind: jsontree.Text, At: n.At, Text: p.text()}
+	}
+	for p.err == nil && !p.is(']') {
+		n.Items = append(n.Items, p.value(depth+1))
+		if !p.is(',') {
+			p.want(']')
+			break
+		}
+	}
+	return n
+}
+
+// text reads a text in single or double quotes, or in three of them.
+func (p *rulesParser) text() string {
+	rest := p.data[p.at:]
+	if len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
+		p.fail("there is neither a text nor a list")
+		return ""
+	}
+	quote := rest[:1]
+	if len(rest) >= 3 && rest[1] == rest[0] && rest[2] == rest[0] {
+		quote = rest[:3]
+	}
+	p.at += len(quote)
+	var out []byte
+	for p.at < len(p.data) {
+		switch c := p.data[p.at]; {
+		case string(p.data[p.at:min(p.at+len(quote), len(p.data))]) == string(quote):
+			p.at += len(quote)
+			return string(out)
+		case c == '\n' && len(quote) == 1:
+			p.fail("the text has no end")
+		case c == '\\' && p.at+1 < len(p.data):
+			plain, ok := map[byte]byte{'\\': '\\', '"': '"', '\'': '\'', 'n': '\n', 't': '\t', 'r': '\r'}[p.data[p.at+1]]
+			if !ok {
+				p.fail(`\` + string(p.data[p.at+1]) + " is not known in a text")
+			}
+			out = append(out, plain)
+			p.at += 2
+		default:
+			out = append(out, c)
+			p.at++
+		}
+	}
+	p.fail("the text has no end")
+	return ""
+}

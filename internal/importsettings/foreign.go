@@ -1,0 +1,293 @@
+package importsettings
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsontree"
+)
+
+// Program is whose file it is.
+type Program string
+
+// The programs.
+const (
+	Claude   Program = "claude"
+	Codex    Program = "codex"
+	OpenCode Program = "opencode"
+	Gemini   Program = "gemini"
+)
+
+// Programs are all of them.
+var Programs = []Program{Claude, Codex, OpenCode, Gemini}
+
+// String is the program's name, for people.
+func (p Program) String() string {
+	switch p {
+	case Claude:
+		return "Claude Code"
+	case Codex:
+		return "Codex"
+	case OpenCode:
+		return "opencode"
+	case Gemini:
+		return "Gemini CLI"
+	}
+	return string(p)
+}
+
+// Kind is which file of a program it is.
+type Kind string
+
+// The kinds.
+const (
+	Settings     Kind = "settings"     // of a person or a project
+	Managed      Kind = "managed"      // of an administrator, in the form of Settings
+	Requirements Kind = "requirements" // Codex's requirements.toml
+	Rules        Kind = "rules"        // Codex's rules for commands, *.rules
+)
+
+// File is what a file of another program says, in our form.
+type File struct {
+	JSON    []byte // a settings file of ours
+	NoEqual []Unsupported
+
+	source []byte
+	places []place // of values and keys in JSON, by offset
+}
+
+// Unsupported is a setting that has no equal here.
+type Unsupported struct {
+	Key       string // "permissions.disableAutoMode"
+	Line, Col int
+	Reason    string
+	// Silent: it changes nothing about what an agent may do, so nobody needs to be told at each run.
+	Silent bool
+}
+
+type place struct{ offset, at int }
+
+// Error says why a file cannot be read.
+type Error struct {
+	Line, Col int // from 1; 0 when unknown
+	Detail    string
+	Hint      string
+}
+
+func (e *Error) Error() string { return e.Detail }
+
+// Read reads a file. Comments and commas before a closing bracket are no errors in JSON, whoever's it
+// is: what a strict reader would leave out may be a deny rule. Errors are *[Error].
+func Read(p Program, k Kind, data []byte) (*File, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	t := &translation{source: data}
+	var root jsontree.Node
+	var err error
+	switch {
+	case p == Codex && k == Rules:
+		root, err = parseRules(data)
+	case p == Codex:
+		root, err = parseTOML(data)
+	default:
+		root, err = parseJSON(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if root.Kind != jsontree.Object {
+		return nil, t.invalid(root.At, "the file is "+root.Show()+", want an object")
+	}
+	switch p {
+	case Claude:
+		t.claude(root, k)
+	case Codex:
+		switch k {
+		case Requirements:
+			t.requirements(root)
+		case Rules:
+			t.codexRules(root)
+		case Settings, Managed:
+			t.codex(root)
+		}
+	case OpenCode:
+		t.openCode(root)
+	case Gemini:
+		t.gemini(root)
+	default:
+		return nil, fmt.Errorf("foreign: unknown program %q", p)
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	f := &File{NoEqual: t.left, source: data}
+	f.write(&t.out)
+	slices.SortStableFunc(f.NoEqual, func(a, b Unsupported) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return f, nil
+}
+
+// Position is where what stands at an offset of JSON was written: line and column from 1.
+func (f *File) Position(offset int) (line, col int) {
+	i, found := slices.BinarySearchFunc(f.places, offset, func(p place, at int) int { return cmp.Compare(p.offset, at) })
+	if !found {
+		i-- // inside of what begins before it
+	}
+	if i < 0 {
+		return 1, 1
+	}
+	return position(f.source, f.places[i].at)
+}
+
+// write writes a node of ours, and keeps where its values come from.
+func (f *File) write(n *jsontree.Node) {
+	f.places = append(f.places, place{len(f.JSON), n.At})
+	switch n.Kind {
+	case jsontree.Object:
+		f.JSON = append(f.JSON, '{')
+		for i := range n.Members {
+			m := &n.Members[i]
+			if i > 0 {
+				f.JSON = append(f.JSON, ',')
+			}
+			f.places = append(f.places, place{len(f.JSON), m.At})
+			f.JSON = append(append(f.JSON, quoted(m.Key)...), ':')
+			f.write(&m.Value)
+		}
+		f.JSON = append(f.JSON, '}')
+	case jsontree.List:
+		f.JSON = append(f.JSON, '[')
+		for i := range n.Items {
+			if i > 0 {
+				f.JSON = append(f.JSON, ',')
+			}
+			f.write(&n.Items[i])
+		}
+		f.JSON = append(f.JSON, ']')
+	case jsontree.Text:
+		f.JSON = append(f.JSON, quoted(n.Text)...)
+	case jsontree.Number, jsontree.Bool, jsontree.Null:
+		f.JSON = append(f.JSON, n.Text...)
+	}
+}
+
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic(err) // a string has a form in JSON
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// position turns an offset into a line and a column, both from 1, in bytes.
+func position(source []byte, at int) (line, col int) {
+	before := source[:min(max(at, 0), len(source))]
+	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// translation is a file while it is read.
+type translation struct {
+	source []byte
+	out    jsontree.Node // of ours
+	left   []Unsupported
+	err    error
+}
+
+func (t *translation) invalid(at int, what string) *Error {
+	line, col := position(t.source, at)
+	return &Error{Line: line, Col: col, Detail: what}
+}
+
+// refuse ends the reading: what stands there may forbid something.
+func (t *translation) refuse(at int, format string, args ...any) {
+	if t.err == nil {
+		t.err = t.invalid(at, fmt.Sprintf(format, args...))
+	}
+}
+
+// unsupported notes what has no equal.
+func (t *translation) unsupported(key string, at int, why string) {
+	line, col := position(t.source, at)
+	t.left = append(t.left, Unsupported{Key: key, Line: line, Col: col, Reason: why})
+}
+
+// unsupportedSilent notes what has no equal and matters to nobody's safety.
+func (t *translation) unsupportedSilent(key string, at int, why string) {
+	t.unsupported(key, at, why)
+	t.left[len(t.left)-1].Silent = true
+}
+
+// put sets a value in our tree by its dotted key.
+func (t *translation) put(key string, n jsontree.Node) {
+	at := &t.out
+	at.Kind = jsontree.Object
+	names := strings.Split(key, ".")
+	for i, name := range names {
+		j := slices.IndexFunc(at.Members, func(m jsontree.Member) bool { return m.Key == name })
+		if j < 0 {
+			at.Members = append(at.Members, jsontree.Member{Key: name, At: n.At, Value: jsontree.Node{Kind: jsontree.Object, At: n.At}})
+			j = len(at.Members) - 1
+		}
+		at = &at.Members[j].Value
+		if i == len(names)-1 {
+			*at = n
+		}
+	}
+}
+
+// add puts a text behind the others of a list in our tree, unless it is there.
+func (t *translation) add(key, text string, at int) {
+	list := find(&t.out, key)
+	if list == nil {
+		t.put(key, jsontree.Node{Kind: jsontree.List, At: at})
+		list = find(&t.out, key)
+	}
+	if !slices.ContainsFunc(list.Items, func(n jsontree.Node) bool { return n.Text == text }) {
+		list.Items = append(list.Items, jsontree.Node{Kind: jsontree.Text, Text: text, At: at})
+	}
+}
+
+// find returns the node of a dotted key, or nil.
+func find(n *jsontree.Node, key string) *jsontree.Node {
+	for name := range strings.SplitSeq(key, ".") {
+		if n = field(n, name); n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+func text(s string, at int) jsontree.Node {
+	return jsontree.Node{Kind: jsontree.Text, Text: s, At: at}
+}
+
+// texts are those of a list of texts, or the one text; false when it is neither.
+func texts(n *jsontree.Node) ([]jsontree.Node, bool) {
+	if n.Kind == jsontree.Text {
+		return []jsontree.Node{*n}, true
+	}
+	if n.Kind != jsontree.List || slices.ContainsFunc(n.Items, func(i jsontree.Node) bool { return i.Kind != jsontree.Text }) {
+		return nil, false
+	}
+	return n.Items, true
+}
+
+// isError makes an *[Error] of what a reader of JSON says.
+func isError(err error) (*jsontree.Error, bool) { return errors.AsType[*jsontree.Error](err) }
+
+// field is the value of a member, or nil.
+func field(n *jsontree.Node, key string) *jsontree.Node {
+	for i := range n.Members {
+		if n.Members[i].Key == key {
+			return &n.Members[i].Value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package caches
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Person is whose caches commands can read.
+type User struct {
+	Home string                   // "" is none
+	Get  func(name string) string // the person's environment; nil is none
+}
+
+// folder is a folder of the person: the one that a variable names, or one below the home.
+func (p *User) folder(variable, below string) string {
+	if p.Get != nil {
+		if dir := p.Get(variable); filepath.IsAbs(dir) {
+			return dir
+		}
+	}
+	return filepath.Join(p.Home, below)
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// goEnv are the values that `go env -w` has written.
+func goEnv(home string) map[string]string {
+	if home == "" {
+		return nil
+	}
+	b, err := os.ReadFile(filepath.Join(home, ".config", "go", "env"))
+	if err != nil {
+		return nil
+	}
+	values := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			values[name] = value
+		}
+	}
+	return values
+}

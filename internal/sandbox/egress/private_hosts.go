@@ -1,0 +1,93 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// privateAddress returns the private address that a name leads to before anybody has allowed the name, so
+// that one question is about both. It is "" where there is none that may be allowed, and where a lookup would
+// tell strangers something: a command chooses the names that it asks for, and could put into them what it has read.
+func (c *client) privateAddress(t target) string {
+	if kind, _ := c.upstream(); kind != upstreamNone || t.host.IsAddr() || isLocal(t.host.Name) {
+		return ""
+	}
+	list := c.p.fromFile(c.ctx, t.host.Name)
+	if len(list) == 0 && c.p.inside(t.host.Name) {
+		list, _ = c.addresses(t.host) // without one the name alone is asked about
+	}
+	if open, private, _ := c.judgeAddresses(t, list); len(open) == 0 && private.IsValid() {
+		return private.String()
+	}
+	return ""
+}
+
+// fromFile is what /etc/hosts says.
+func (p *Proxy) fromFile(ctx context.Context, name string) []netip.Addr {
+	if p.hosts == nil {
+		return nil
+	}
+	list, err := p.hosts(ctx, name)
+	if err != nil {
+		return nil
+	}
+	for i := range list {
+		list[i] = list[i].Unmap()
+	}
+	return list
+}
+
+// hostsFile asks /etc/hosts alone.
+func hostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
+	file := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }}
+	return file.LookupNetIP(ctx, "ip", host)
+}
+
+// unregistered are the last labels below which nobody outside can own a name (RFC 2606, 6762, 8375, and what ICANN
+// does not delegate).
+var unregistered = []string{"internal", "corp", "home", "mail", "lan", "intranet", "private", "local", "test", "example"}
+
+// inside says whether looking a name up tells nobody outside the person's network what the command has put into
+// it: a name without a dot, one that nobody can register, one below a domain that this machine searches, and one
+// that the person's configuration names.
+func (p *Proxy) inside(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	switch {
+	case slices.Contains(unregistered, last), last == name, strings.HasSuffix(name, ".home.arpa"):
+		return true
+	case slices.ContainsFunc(searched(), func(domain string) bool { return strings.HasSuffix(name, "."+domain) }):
+		return true
+	}
+	return p.o.KnownHosts != nil && slices.Contains(p.o.KnownHosts(), name)
+}
+
+// searched are the domains of /etc/resolv.conf that are this machine's own: those with a dot.
+var searched = sync.OnceValue(func() []string {
+	b, err := os.ReadFile("/etc/resolv.conf")
+	if err != nil {
+		return nil
+	}
+	return searchDomains(string(b))
+})
+
+func searchDomains(conf string) []string {
+	var out []string
+	for line := range strings.Lines(conf) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] != "search" && words[0] != "domain" {
+			continue
+		}
+		for _, domain := range words[1:] {
+			domain = strings.ToLower(strings.Trim(domain, "."))
+			if strings.Contains(domain, ".") {
+				out = append(out, domain)
+			}
+		}
+	}
+	return out
+}

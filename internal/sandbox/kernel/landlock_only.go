@@ -1,0 +1,89 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"os"
+	"path"
+	"slices"
+)
+
+// split lists the rights of a command without mounts of its own. Landlock cannot
+// take away from within a tree, so a tree that holds something hidden is granted
+// entry by entry: what is made beside these later is not granted.
+func (j *Jail) split() ([]grant, error) {
+	p := j.policy
+	temp := p.Temp
+	if temp == "" {
+		dir, err := os.MkdirTemp("", "holdfast-")
+		if err != nil {
+			return nil, err
+		}
+		j.temp, temp = dir, dir
+	}
+	list := j.named(nil, []string{temp}, p.List)
+	read := p.Read
+	if slices.Contains(read, "/") {
+		read = append(slices.Clone(j.top), slices.DeleteFunc(slices.Clone(read), func(r string) bool { return r == "/" })...)
+		list = append(list, grant{path: "/", rights: rightsList})
+	}
+	list = append(list, grant{path: "/proc", rights: rightsRead})
+	for _, kind := range []struct {
+		trees  []string
+		rights uint64
+	}{{read, rightsRead}, {p.Write, rightsWrite}} {
+		for _, tree := range kind.trees {
+			if err := j.without(tree, p.Hide, func(name string, dir bool) {
+				list = append(list, grant{path: name, rights: kind.rights, file: !dir, gone: name != tree})
+			}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// without tells of the largest trees below base that hold nothing hidden.
+func (j *Jail) without(base string, hidden []string, tell func(name string, dir bool)) error {
+	if anyContains(hidden, base) {
+		return nil
+	}
+	if !slices.ContainsFunc(hidden, func(h string) bool { return within(h, base) }) {
+		tell(base, j.isDir(base))
+		return nil
+	}
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink != 0 {
+			continue
+		}
+		if err := j.without(path.Join(base, e.Name()), hidden, tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TempDir is the folder for temporary files, as commands see it.
+func (j *Jail) TempDir() string {
+	switch {
+	case !j.weaker && anyContains(j.policy.Hide, "/tmp"):
+		return "/dev/shm"
+	case !j.weaker:
+		return "/tmp"
+	case j.temp != "":
+		return j.temp
+	}
+	return j.policy.Temp
+}
+
+// Caches is the folder of the caches, as commands see it; "" where there is none.
+func (j *Jail) Caches() string {
+	if j.weaker || j.policy.Caches == "" {
+		return ""
+	}
+	return CachesDir
+}

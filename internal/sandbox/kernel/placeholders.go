@@ -1,0 +1,241 @@
+//go:build linux && (amd64 || arm64)
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// placeholderTTL is how long placeholders stay after the last command: making them anew
+// for each of many quick commands would cost more than the commands.
+const placeholderTTL = time.Second
+
+// placeholders keeps names from being made: while commands run, each is taken by a
+// placeholder on which a read-only mount can lie. Other sandboxes of the same
+// folder share them; a lock on the folder tells.
+type placeholders struct {
+	names []Name
+
+	mu    sync.Mutex
+	there map[string]bool // made before a command began: not ours to bar
+	users int
+	locks map[string]*os.File // by folder
+	timer *time.Timer
+}
+
+// A placeholder is a socket that nobody can open: programs that read folders, git
+// among them, pass over sockets, and one costs next to nothing to make and remove.
+const placeholder = os.ModeSocket
+
+// dotMode is the mode of one that says ".".
+const dotMode = 0o440
+
+// IsPlaceholder says whether a name is only taken by a running sandbox, or was left
+// by one that was killed: nobody has made it.
+func IsPlaceholder(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && IsPlaceholderFile(name, info)
+}
+
+// IsPlaceholderFile is [IsPlaceholder] for who knows already what has the name, by [os.Lstat].
+func IsPlaceholderFile(name string, info os.FileInfo) bool {
+	if info.Mode() == dotMode && info.Size() == 1 {
+		b, err := os.ReadFile(name)
+		return err == nil && string(b) == "."
+	}
+	return info.Mode() == placeholder
+}
+
+// isPlaceholderAt is IsPlaceholder for a name in an open folder.
+func isPlaceholderAt(folder *os.File, base string) bool {
+	return IsPlaceholder(procFD(folder) + "/" + base)
+}
+
+func procFD(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+
+// sweep removes a placeholder that no sandbox uses any more: one that was killed, or of
+// an earlier version, left it. It reports whether the name is free.
+func (f *watched) sweep(base string) bool {
+	if !isPlaceholderAt(f.folder, base) {
+		return false
+	}
+	lock, err := os.Open(procFD(f.folder))
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return true // it is held, and not for long
+	}
+	return unix.Unlinkat(int(f.folder.Fd()), base, 0) == nil
+}
+
+// add makes sure that all names are taken.
+func (b *placeholders) add() error {
+	if len(b.names) == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.there == nil {
+		b.there, b.locks = map[string]bool{}, map[string]*os.File{}
+	}
+	locked := ""
+	for _, n := range b.names {
+		dir := filepath.Dir(n.Path)
+		var err error
+		if dir != locked { // names of one folder follow each other
+			err = b.lock(dir)
+		}
+		if err == nil {
+			locked = dir
+			b.there[n.Path], err = claimName(n)
+		}
+		if err != nil {
+			if b.users == 0 {
+				b.sweep()
+			}
+			return &StartError{"keep " + n.Path + " from being made", err}
+		}
+	}
+	b.users++
+	return nil
+}
+
+// lock holds the folder that has a name now.
+func (b *placeholders) lock(dir string) error {
+	if f := b.locks[dir]; f != nil {
+		if diskfile.IsSameFile(f, dir) {
+			return nil
+		}
+		f.Close()
+		delete(b.locks, dir)
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
+		f.Close()
+		return err
+	}
+	b.locks[dir] = f
+	return nil
+}
+
+// claimName takes a name that is free, and reports whether it is somebody else's.
+func claimName(n Name) (others bool, err error) {
+	if info, err := os.Lstat(n.Path); err == nil {
+		if info.Mode()&os.ModeSymlink != 0 {
+			return false, errors.New("it is a link now")
+		}
+		return !IsPlaceholderFile(n.Path, info), nil
+	}
+	if n.Dot {
+		err = createDotPlaceholder(n.Path)
+	} else {
+		err = unix.Mknod(n.Path, unix.S_IFSOCK, 0)
+	}
+	if errors.Is(err, unix.EEXIST) { // another sandbox was faster
+		return claimName(n)
+	}
+	if err != nil {
+		return false, fmt.Errorf("make a placeholder: %w", err)
+	}
+	return false, nil
+}
+
+// createDotPlaceholder makes it whole at once: a git that found it empty would fail.
+func createDotPlaceholder(name string) error {
+	f, err := os.OpenFile(filepath.Dir(name), os.O_WRONLY|unix.O_TMPFILE, dotMode)
+	if err != nil {
+		return createDotPlaceholderByRename(name)
+	}
+	_, err = f.WriteString(".")
+	if err = errors.Join(err, f.Chmod(dotMode)); err == nil {
+		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// createDotPlaceholderByRename is dot for file systems without files that have no name.
+func createDotPlaceholderByRename(name string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(".")
+	if err = errors.Join(err, f.Chmod(dotMode), f.Close()); err == nil {
+		err = os.Link(f.Name(), name)
+	}
+	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// done says that a command has ended. It returns the names that were made meanwhile:
+// when somebody outside removes a placeholder, nothing bars the name any more.
+func (b *placeholders) done() (appeared []string) {
+	if len(b.names) == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.names {
+		if info, err := os.Lstat(n.Path); err == nil && !b.there[n.Path] && !IsPlaceholderFile(n.Path, info) {
+			appeared = append(appeared, n.Path)
+		}
+	}
+	b.users--
+	if b.users > 0 {
+		return appeared
+	}
+	if b.timer == nil {
+		b.timer = time.AfterFunc(placeholderTTL, b.idle)
+	} else {
+		b.timer.Reset(placeholderTTL)
+	}
+	return appeared
+}
+
+func (b *placeholders) idle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.users == 0 {
+		b.sweep()
+	}
+}
+
+// remove ends the lingering.
+func (b *placeholders) remove() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.sweep()
+}
+
+// sweep removes the placeholders of folders that no other sandbox uses.
+func (b *placeholders) sweep() {
+	for _, n := range b.names {
+		f := b.locks[filepath.Dir(n.Path)]
+		if f == nil || unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+			continue
+		}
+		if IsPlaceholder(n.Path) {
+			_ = os.Remove(n.Path)
+		}
+	}
+	for _, f := range b.locks {
+		f.Close()
+	}
+	clear(b.locks)
+}

@@ -1,0 +1,215 @@
+// Package logwatch wakes those who watch sessions of a store.
+//
+//	Append, Delete ──► Watchers.Notify ──┐
+//	                                ├─► place of the session ─► every watcher of it looks
+//	Notifier (other programs) ──────┘
+//
+// A store has one [Watchers], however many watch. A watcher that is woken looks at the
+// store itself, so a wake-up too many does no harm; the board sees to it that there is
+// never one too few for what it is told.
+package logwatch
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// Notifier tells a board what other programs have appended.
+type Notifier interface {
+	// Run works until ctx ends.
+	Run(ctx context.Context, b *Watchers)
+	// Enter is called before the first watcher of a session looks, Leave after the
+	// last has gone. Neither may call the board.
+	Enter(id string)
+	Leave(id string)
+}
+
+// Watchers is who watches what in a store. It is safe for concurrent use. Whoever made it
+// closes it, unless it has no notifier.
+type Watchers struct {
+	store session.Store
+	start func() Notifier // nil: nobody but Tell changes anything
+
+	ctx   context.Context
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+	reads chan struct{} // one for each that looks
+
+	mu       sync.Mutex
+	notifier Notifier // once somebody watches
+	places   map[string]*watchedSession
+	closed   bool
+}
+
+// watchedSession is a session that is watched.
+type watchedSession struct {
+	watchers int
+	head     int64         // that somebody saw last; -1 when it is gone
+	wake     chan struct{} // closed when there is something to look at
+}
+
+// batchDelay is how many watchers look at once: as many connections they may take from
+// the store's other readers.
+const batchDelay = 2
+
+// New returns a board for a store. start makes the notifier when the first watcher
+// comes; it may be nil.
+func New(store session.Store, start func() Notifier) *Watchers {
+	b := &Watchers{store: store, start: start, places: map[string]*watchedSession{}, reads: make(chan struct{}, batchDelay)}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	return b
+}
+
+// Close ends all watchers with ErrClosed and waits for the notifier.
+func (b *Watchers) Close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.stop()
+	b.work.Wait()
+}
+
+// Notify wakes the watchers of a session.
+func (b *Watchers) Notify(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.places[id]; p != nil {
+		p.notify()
+	}
+}
+
+// Observed wakes the watchers of a session when its head is not the one that was seen last;
+// -1 is for a session that is gone.
+func (b *Watchers) Observed(id string, head int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.places[id]; p != nil && p.head != head {
+		p.head = head
+		p.notify()
+	}
+}
+
+// Watched lists the sessions that are watched.
+func (b *Watchers) Watched() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.places))
+}
+
+// notify wakes who waits. The board's mu is held.
+func (p *watchedSession) notify() {
+	close(p.wake)
+	p.wake = make(chan struct{})
+}
+
+// Watch implements [session.Watcher] for the store.
+func (b *Watchers) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		after := after // ranging again begins again
+		p, err := b.enter(id)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		defer b.remove(id, p)
+		var seen *session.Meta
+		for {
+			wake := b.next(p)
+			m, err := b.look(ctx, id, seen)
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			b.Observed(id, m.Head)
+			if seen = m; m.Head > after {
+				if after = m.Head; !yield(after, nil) {
+					return
+				}
+				continue
+			}
+			select {
+			case <-wake:
+			case <-ctx.Done():
+				yield(0, ctx.Err())
+				return
+			case <-b.ctx.Done():
+				yield(0, closed(id))
+				return
+			}
+		}
+	}
+}
+
+func (b *Watchers) enter(id string) (*watchedSession, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, closed(id)
+	}
+	if b.notifier == nil && b.start != nil {
+		b.notifier = b.start()
+		b.work.Go(func() { b.notifier.Run(b.ctx, b) })
+	}
+	p := b.places[id]
+	if p == nil {
+		p = &watchedSession{wake: make(chan struct{})}
+		b.places[id] = p
+		if b.notifier != nil {
+			b.notifier.Enter(id)
+		}
+	}
+	p.watchers++
+	return p, nil
+}
+
+func (b *Watchers) remove(id string, p *watchedSession) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.watchers--; p.watchers > 0 {
+		return
+	}
+	delete(b.places, id)
+	if b.notifier != nil {
+		b.notifier.Leave(id)
+	}
+}
+
+func (b *Watchers) next(p *watchedSession) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return p.wake
+}
+
+// look returns the meta of a session. One that is not what was seen before, but
+// another of the same id, is not found.
+func (b *Watchers) look(ctx context.Context, id string, seen *session.Meta) (*session.Meta, error) {
+	select {
+	case b.reads <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-b.ctx.Done():
+		return nil, closed(id)
+	}
+	p, err := b.store.List(ctx, session.Query{ID: id})
+	<-b.reads
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Sessions) > 0 {
+		m := &p.Sessions[0]
+		same := seen == nil || m.Head >= seen.Head && m.CreatedAt.Equal(seen.CreatedAt)
+		if !m.Deleted && same {
+			return m, nil
+		}
+	}
+	return nil, &session.Error{Op: "watch", Session: id, Err: session.ErrNotFound}
+}
+
+func closed(id string) error {
+	return &session.Error{Op: "watch", Session: id, Err: session.ErrClosed}
+}

@@ -1,0 +1,144 @@
+package shellparse
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// ofShell reports whether a command may be one of the shell's own: those have no
+// folder.
+func ofShell(c *command) bool { return strings.IndexByte(c.words[0].text, '/') < 0 }
+
+// builtin applies what the shell's own commands do to the shell.
+func (f *frame) builtin(s *scope, c *command, name string, e *effects) {
+	args := c.words[1:]
+	for variable, w := range e.sets {
+		if name == "unset" {
+			w = word{} // unset and empty are not the same
+		}
+		if syntax.ValidName(variable) {
+			f.assign(s, variable, w, name == "export")
+		}
+	}
+	if e.chdir != nil {
+		if last := len(args) - 1; last >= 0 && args[last].static && args[last].text == "" {
+			return // cd "" stays
+		}
+		f.chdir(s, e.chdir)
+		return
+	}
+	if slices.Contains(evaluators, name) {
+		for _, a := range args {
+			if i := strings.IndexByte(a.text, '['); a.static && i > 0 && syntax.ValidName(a.text[:i]) || name == "let" {
+				f.substituting(a.text)
+			}
+		}
+	}
+	switch name {
+	case "exit", "return", "break", "continue":
+		if _, ok := s.aliases[name]; !ok {
+			s.leave(name, len(args) > 0)
+		}
+	case "shift", "set":
+		if name == "shift" || len(args) > 0 {
+			s.params = shifted(s, name, args)
+			s.change()
+		}
+	case "alias":
+		for _, a := range args {
+			if n, text, ok := strings.Cut(a.text, "="); a.static && ok {
+				s.alias(n, text)
+			} else if !a.static {
+				f.unclear("what alias defines cannot be known: " + a.text)
+			}
+		}
+	case "source", ".": // may set any variable; where it would go is its own affair
+		for v := range s.vars {
+			s.forget(v)
+		}
+	case "exec":
+		if len(args) == 0 && c.in.kind != stdinNone {
+			s.fed = true
+		}
+	case "enable":
+		if slices.ContainsFunc(args, func(w word) bool { return !w.static || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "n") }) {
+			f.unclear("enable changes which commands are the shell's own")
+		}
+	}
+}
+
+// evaluators evaluate the subscript of a variable that they are given by name.
+var evaluators = []string{
+	"test", "[", "printf", "read", "unset", "declare", "typeset", "local", "export", "readonly", "wait", "mapfile", "readarray", "getopts", "let",
+}
+
+// leave ends a loop, a function or the shell at this point.
+func (s *scope) leave(name string, counted bool) {
+	s.settle()
+	at := s.loop
+	switch name {
+	case "return":
+		at = s.call
+	case "exit":
+		at = nil
+	}
+	if at == nil && name != "exit" {
+		return // nothing to leave: the shell complains and goes on
+	}
+	for ; at != nil; at = at.outer {
+		at.scopes = append(at.scopes, s.fork())
+		if !counted || name == "return" {
+			break
+		}
+	}
+	s.ended = true
+	s.dirs, s.fail = []string{}, []string{}
+}
+
+// shifted are the parameters after set and shift.
+func shifted(s *scope, name string, args []word) *[]word {
+	static := !slices.ContainsFunc(args, func(w word) bool { return !w.static || w.glob })
+	if name == "set" {
+		if static && len(args) > 0 && args[0].text == "--" {
+			params := append([]word{{}}, args[1:]...)
+			return &params
+		}
+		if static && len(args) == 1 && len(args[0].text) > 1 && strings.IndexByte("-+", args[0].text[0]) >= 0 && args[0].text != "--" {
+			return s.params
+		}
+		return nil
+	}
+	if s.params == nil || len(args) > 0 || len(*s.params) < 2 {
+		return nil
+	}
+	params := append([]word{(*s.params)[0]}, (*s.params)[2:]...)
+	return &params
+}
+
+// chdir moves the shell. It may fail, and then it stays.
+func (f *frame) chdir(s *scope, to *word) {
+	from := s.dirs
+	if _, ok := s.vars["CDPATH"]; (ok || s.lost) && to.static && to.text != "" && !path.IsAbs(to.text) && !strings.HasPrefix(to.text, ".") {
+		to = &word{}
+	}
+	switch {
+	case !to.static || to.glob || to.text == "-":
+		s.dirs = nil
+	case to.text == "":
+		s.dirs = nil
+		if home := f.lookup(s, "HOME"); home.known && path.IsAbs(home.text) {
+			s.dirs = []string{path.Clean(home.text)}
+		}
+	default:
+		s.dirs = moved(from, to)
+	}
+	s.fail, s.old = from, from
+	for _, name := range []string{"PWD", "OLDPWD"} {
+		if _, ok := s.vars[name]; ok {
+			s.forget(name)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package shellparse
+
+import (
+	"path"
+	"strings"
+)
+
+// openFile is the number of the open file that a path names: "0" of /dev/stdin, /dev/fd/0
+// and /proc/self/fd/0; "" of a file.
+func openFile(p string) string {
+	if !strings.HasPrefix(p, "/") {
+		return ""
+	}
+	p = path.Clean(p)
+	switch p {
+	case "/dev/stdin":
+		return "0"
+	case "/dev/stdout":
+		return "1"
+	case "/dev/stderr":
+		return "2"
+	}
+	n, ok := strings.CutPrefix(p, "/dev/fd/")
+	if !ok {
+		parts := strings.Split(p, "/") // /proc/PID/fd/N, /proc/PID/task/TID/fd/N
+		if len(parts) < 5 || parts[1] != "proc" || parts[len(parts)-2] != "fd" {
+			return ""
+		}
+		n = parts[len(parts)-1]
+	}
+	if !isNumber(n) {
+		return ""
+	}
+	if n = strings.TrimLeft(n, "0"); n == "" {
+		return "0"
+	}
+	return n
+}
+
+// namesInput reports whether a file of code is what stands on standard input.
+func namesInput(w word) bool { return w.static && (w.text == "-" || openFile(w.text) == "0") }
+
+// madeCode says that a file of code is none: what a program writes, or a file that the shell
+// has open.
+func (c *call) madeCode(w word) bool {
+	switch {
+	case !w.static && isProcess(w.text):
+		c.out.unclear = "the code that " + c.via + " runs is made by " + w.text
+	case w.static && openFile(w.text) != "":
+		c.out.unclear = "the code that " + c.via + " reads from " + w.text + " cannot be known"
+	default:
+		return false
+	}
+	return true
+}
+
+// mayBeCode is for a word that is code when the program takes it for a script.
+func (c *call) mayBeCode(w word) {
+	if w.text != "-" && namesInput(w) {
+		c.inputCode()
+	} else {
+		c.madeCode(w)
+	}
+}
+
+// inputCode reads the code on standard input in the language of the program.
+func (c *call) inputCode() {
+	switch in := c.inv.in; c.prog.special {
+	case "code", "bun", "deno", "rundeno":
+		c.stdinCode()
+		return
+	case "shell":
+		c.shellReads(c.inv.name)
+		return
+	case "awk":
+		if in.kind == stdinKnown {
+			c.awkCode(word{text: in.text, static: true})
+			return
+		}
+	case "sed":
+		if in.kind == stdinKnown {
+			c.sedCode(word{text: in.text, static: true})
+			return
+		}
+	case "sql":
+		if in.kind == stdinKnown {
+			c.sqlCode(word{text: in.text, static: true})
+			return
+		}
+	case "vim":
+		if in.kind == stdinKnown {
+			c.exCode(word{text: in.text, static: true}, 0)
+			return
+		}
+	case "at":
+		if in.kind == stdinKnown {
+			c.line(word{text: in.text, static: true}, c.inv.name, stdin{})
+			return
+		}
+	}
+	if c.inv.in.kind == stdinNone {
+		c.opaque("runs what a person types")
+		return
+	}
+	c.out.unclear = "the code that " + c.via + " reads from standard input cannot be known"
+	c.opaque("runs what standard input holds")
+}

@@ -1,0 +1,131 @@
+package shellparse
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// decl reads export, declare, local, readonly and typeset: they assign, and they
+// are commands as well.
+func (f *frame) decl(s *scope, c *syntax.DeclClause) {
+	slot := f.reserve()
+	name := c.Variant.Value
+	words := []word{{text: name, static: true}}
+	export, odd := name == "export", name == "readonly"
+	for _, a := range c.Args {
+		switch {
+		case a.Naked && a.Name == nil:
+			list := f.words(s, []*syntax.Word{a.Value})
+			words = append(words, list...)
+			for _, w := range list {
+				if !w.static || w.glob {
+					f.unclear("what " + name + " sets cannot be known: " + w.text)
+					continue
+				}
+				if at := strings.IndexByte(w.text, '['); at > 0 {
+					f.substituting(w.text[at:])
+				}
+				if flags, ok := strings.CutPrefix(w.text, "-"); ok {
+					export = export || strings.ContainsRune(flags, 'x')
+					odd = odd || strings.ContainsAny(flags, "ilucraA")
+					if strings.ContainsRune(flags, 'n') && name != "export" {
+						f.unclear("a name that refers to another variable")
+					}
+					s.exportFun = s.exportFun || export && strings.ContainsRune(flags, 'f')
+				} else if n, value, ok := strings.Cut(w.text, "="); ok {
+					f.attribute(s, name, strings.TrimSuffix(n, "+"), word{text: value, static: !strings.HasSuffix(n, "+")}, export, odd)
+				} else {
+					f.declareEmpty(s, name, w.text, export, odd)
+				}
+			}
+		case a.Naked:
+			words = append(words, word{text: f.written(a), static: true})
+			f.declareEmpty(s, name, a.Name.Value, export, odd)
+		default:
+			w := f.value(s, a)
+			words = append(words, word{text: a.Name.Value + "=" + w.text, static: w.static})
+			if odd && w.static {
+				f.substituting(w.text)
+			}
+			f.attribute(s, name, a.Name.Value, w, export, odd)
+		}
+	}
+	f.out.Commands[slot] = f.built(s, words, strings.TrimSuffix(f.written(c), ";"), nil, nil, &effects{safe: true})
+	f.out.Commands[slot].Safe = !tainting(c) && !prints(words[1:])
+}
+
+// prints reports whether a declaration shows the values of variables, tokens too:
+// it names none, or says so.
+func prints(args []word) bool {
+	names := false
+	for _, w := range args {
+		flag := strings.HasPrefix(w.text, "-")
+		if flag && strings.ContainsRune(w.text, 'p') {
+			return true
+		}
+		names = names || !flag
+	}
+	return !names
+}
+
+func tainting(c *syntax.DeclClause) bool {
+	for _, a := range c.Args {
+		if a.Name == nil && a.Value != nil && strings.IndexByte(a.Value.Lit(), '=') >= 0 || a.Name != nil && dangerous(a.Name.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// declareEmpty declares a variable without giving it a value.
+func (f *frame) declareEmpty(s *scope, decl, name string, export, odd bool) {
+	v := f.lookup(s, name)
+	f.attribute(s, decl, name, word{text: v.text, static: v.known, glob: v.glob}, export, odd)
+}
+
+// attribute gives a declared variable its value and attributes.
+func (f *frame) attribute(s *scope, decl, name string, w word, export, odd bool) {
+	if !syntax.ValidName(name) {
+		return
+	}
+	if decl == "local" && s.call == nil {
+		w = word{} // an error in bash, not everywhere
+	}
+	if s.call != nil && decl != "export" && decl != "readonly" {
+		s.call.locals = append(s.call.locals, name)
+	}
+	f.assign(s, name, w, export)
+	if odd {
+		v := s.vars[name]
+		v.odd, v.known = true, v.known && decl == "readonly"
+		s.set(name, v)
+	}
+}
+
+// value is what an assignment gives its variable.
+func (f *frame) value(s *scope, a *syntax.Assign) word {
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				f.arith(s, e.Index)
+			}
+			if e.Value != nil {
+				f.scan(s, e.Value)
+			}
+		}
+		return word{text: f.written(a.Array)}
+	}
+	w := f.one(s, a.Value, true)
+	if a.Index != nil {
+		f.arith(s, a.Index)
+		return word{text: w.text}
+	}
+	if a.Append {
+		v := f.lookup(s, a.Name.Value)
+		w.static = w.static && v.known && len(v.text)+len(w.text) <= MaxLine
+		w.text = v.text + w.text
+		f.spend(len(w.text))
+	}
+	return w
+}

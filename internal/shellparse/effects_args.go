@@ -1,0 +1,227 @@
+package shellparse
+
+import (
+	"slices"
+	"strings"
+)
+
+// call is one invocation while it is studied.
+type call struct {
+	inv       *invocation
+	prog      *program
+	via       string // how its runs name it
+	args      []word // of the program, or of the subcommand
+	given     []given
+	remaining []word // the operands; from the command on, all that follows
+	unknown   string // the first option that the table does not have
+	unclear   bool   // a word that cannot be known may be an option, or more than one word
+	dashes    bool   // there was a "--"
+	tree      bool
+	writes    bool
+	only      bool
+	unsafe    bool
+	instead   bool
+	handled   bool // a special did it all: operands and options have no more meaning
+	out       effects
+}
+
+// given is an option as it was written.
+type given struct {
+	*option
+	value word
+	has   bool
+	arg   string
+}
+
+// value returns the last value of an option by its first spelling.
+func (c *call) value(name string) (word, bool) {
+	for _, g := range slices.Backward(c.given) {
+		if g.name == name {
+			return g.value, true
+		}
+	}
+	return word{}, false
+}
+
+func (c *call) has(name string) bool {
+	_, ok := c.value(name)
+	return ok
+}
+
+// parse sorts the arguments into options and operands, as getopt does.
+func (c *call) parse() {
+	command := c.prog.command()
+	if c.remaining == nil && len(c.args) > 0 {
+		c.remaining = make([]word, 0, len(c.args))
+	}
+	for i := 0; i < len(c.args); {
+		w := unquoted(c.args[i])
+		option := !c.dashes && len(w.text) > 1 && w.text[0] == '-'
+		c.unclear = c.unclear || !c.dashes && mayBeOption(w) || !w.static && maySplit(w)
+		switch {
+		case option && w.static && w.text == "--":
+			c.dashes = true
+			i++
+		case option:
+			i += c.option(w, c.args[i+1:])
+		case c.prog.marks.early && len(c.remaining) == 0 && c.prog.special == "shell" && len(w.text) > 1 && w.text[0] == '+':
+			i++ // bash +x, bash +o posix
+			if strings.ContainsAny(w.text, "oO") {
+				i++
+			}
+		case c.prog.marks.early || command >= 0 && (len(c.remaining) >= command || !c.prog.marks.late):
+			c.remaining = append(c.remaining, c.args[i:]...)
+			return
+		case !c.dashes && len(w.text) > 1 && w.text[0] == '+' && c.prog.options["-#"] != nil:
+			i++ // tail +5, vim +5
+		default:
+			c.remaining = append(c.remaining, w)
+			i++
+		}
+	}
+}
+
+// option reads one word of options and says how many words it took.
+func (c *call) option(w word, next []word) int {
+	name, value, eq := strings.Cut(w.text, "=")
+	attached := word{text: value, static: w.static, glob: w.glob}
+	if c.prog.marks.once || strings.HasPrefix(name, "--") {
+		o := c.prog.long(name)
+		if o == nil && c.prog.marks.once && len(name) > 1 {
+			if name[1] == '-' {
+				o = c.prog.long(name[1:])
+			} else if o = c.prog.options[name[:2]]; o != nil && (o.value || o.attached) && len(name) > 2 {
+				attached, eq = word{text: w.text[2:], static: w.static, glob: w.glob}, true // gcc -Idir
+			} else {
+				o = nil
+			}
+		}
+		switch {
+		case o == nil:
+			c.missing(w, eq)
+			return 1
+		case eq || !o.value:
+			if eq && !o.value && !o.attached {
+				c.shape(w, false)
+			}
+			c.give(given{o, attached, eq, w.text})
+			return 1
+		}
+		return 1 + c.nextValue(o, w, next)
+	}
+	if c.prog.options["-#"] != nil && isNumber(w.text[1:]) {
+		return 1
+	}
+	for k := 1; k < len(w.text); k++ {
+		o := c.prog.options["-"+w.text[k:k+1]]
+		if o == nil {
+			c.missing(w, k > 1 || len(w.text) > 2)
+			return 1
+		}
+		rest := w.text[k+1:]
+		if o.number {
+			n := len(rest) - len(strings.TrimLeft(rest, "0123456789xX"))
+			c.give(given{o, word{text: rest[:n], static: w.static}, n > 0, w.text})
+			k += n
+			continue
+		}
+		if (o.value || o.attached) && rest != "" {
+			c.give(given{o, word{text: rest, static: w.static, glob: w.glob}, true, w.text})
+			return 1
+		}
+		if o.value {
+			return 1 + c.nextValue(o, w, next)
+		}
+		c.give(given{o, word{}, false, w.text})
+	}
+	return 1
+}
+
+func (c *call) nextValue(o *option, w word, next []word) int {
+	if len(next) == 0 {
+		c.give(given{o, word{}, false, w.text})
+		return 0
+	}
+	c.unclear = c.unclear || maySplit(next[0])
+	if o.two && len(next) > 1 {
+		c.give(given{o, next[1], true, next[1].text})
+		return 2
+	}
+	c.give(given{o, next[0], true, next[0].text})
+	return 1
+}
+
+func (c *call) give(g given) {
+	if c.given == nil {
+		c.given = make([]given, 0, 4)
+	}
+	c.given = append(c.given, g)
+	c.tree = c.tree || g.tree
+	c.writes = c.writes || g.writes
+	c.only = c.only || g.only
+	c.unsafe = c.unsafe || g.unsafe
+	c.instead = c.instead || g.instead
+	c.dashes = c.dashes || g.last
+}
+
+// missing notes an option that the table does not have. What it holds is looked
+// at by its shape.
+func (c *call) missing(w word, attached bool) {
+	if c.unknown == "" && (!c.prog.marks.any || !attached && len(w.text) > 2 && w.text[1] == '-') {
+		c.unknown = w.text
+	}
+	if c.prog.marks.any {
+		c.unsafe = true
+	}
+	c.shape(w, false)
+}
+
+// unquoted takes the double quotes off an option whose value is not known.
+func unquoted(w word) word {
+	if t := w.text; !w.static && len(t) > 3 && t[:2] == `"-` && strings.IndexByte(t[1:], '"') == len(t)-2 {
+		w.text = t[1 : len(t)-1]
+	}
+	return w
+}
+
+// mayBeOption reports whether a word that is not known as it stands may start with
+// a dash when the command runs.
+func mayBeOption(w word) bool {
+	if w.static {
+		return w.glob && w.text != "" && strings.IndexByte("*?[", w.text[0]) >= 0
+	}
+	t := strings.TrimLeft(w.text, `"`)
+	return maySplit(w) || t == "" || strings.IndexByte("$`-", t[0]) >= 0
+}
+
+// maySplit reports whether a word may be no word or several when the command runs:
+// it is not known, and something in it that is replaced stands outside of double
+// quotes.
+func maySplit(w word) bool {
+	if w.static {
+		return false
+	}
+	quoted := false
+	for i := 0; i < len(w.text); i++ {
+		switch w.text[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case '$', '`':
+			if !quoted || strings.HasPrefix(w.text[i:], "$@") || strings.Contains(w.text[i:], "[@]") || strings.HasPrefix(w.text[i:], "${@") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

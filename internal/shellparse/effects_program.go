@@ -1,0 +1,283 @@
+package shellparse
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxDepthEffects bounds how deep a program's arguments may hold another program's
+// that is studied with it (env -S, busybox env -S …).
+const maxDepthEffects = 8
+
+// effectsOf says what a command would do.
+func effectsOf(inv *invocation) effects { return nestedEffects(inv, 0) }
+
+func nestedEffects(inv *invocation, depth int) effects {
+	if inv.name == "" || !inv.program.static {
+		return effects{unclear: "which program runs cannot be known"}
+	}
+	if depth > maxDepthEffects {
+		return effects{unclear: inv.name + " is nested too deep"}
+	}
+	p := lookup(inv.name)
+	c := call{inv: inv, prog: p, via: inv.name, args: inv.args}
+	switch {
+	case p != nil:
+		c.known(depth)
+	case isLoader(inv.name):
+		c.prog = lookup("ld.so")
+		c.known(depth)
+	default:
+		c.guess()
+		if len(c.out.runs) == 0 {
+			c.afterExec("exec")
+		}
+		c.out.opaque = inv.name + " is not a known program"
+	}
+	if inv.program.text != inv.name && !inSystem(inv.program.text) {
+		c.out.opaque = "runs " + inv.program.text
+		c.out.safe, c.out.wrapper = false, false
+		c.addPath(inv.program, inv.program.text, Exec, FromArgument, false)
+	}
+	return c.out
+}
+
+// systemDirs are the folders whose programs are what their names say.
+var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"}
+
+func inSystem(program string) bool {
+	return slices.Contains(systemDirs, path.Dir(program)) && path.Clean(program) == program
+}
+
+// isLoader reports whether a name is that of a dynamic loader, which runs programs.
+func isLoader(name string) bool {
+	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld64")
+}
+
+// known studies a program that has a row, down through its subcommands.
+func (c *call) known(depth int) {
+	for {
+		c.parse()
+		at := c.prog.command()
+		if c.only || at < 0 || at >= len(c.remaining) || c.prog.before[at] != roleSub {
+			break
+		}
+		word := c.remaining[at]
+		if c.unclear || !word.static {
+			c.out.unclear = "which subcommand of " + c.prog.name + " runs cannot be known"
+			return
+		}
+		sub := lookupSub(c.prog.name, word.text)
+		if sub == nil {
+			c.apply(depth)
+			c.args = c.remaining[at+1:]
+			c.guess()
+			c.mayBeCode(word)
+			c.out.safe = false
+			if c.out.opaque == "" {
+				c.out.opaque = c.prog.name + " " + word.text + " is not a known subcommand"
+			}
+			return
+		}
+		top := *c
+		top.remaining = c.remaining[:at]
+		top.apply(depth)
+		*c = call{inv: c.inv, prog: sub, via: c.via + " " + word.text, args: c.remaining[at+1:], out: top.out, unsafe: top.unsafe, unknown: top.unknown}
+		c.out.safe = false
+		if top.handled {
+			return
+		}
+	}
+	if c.isVersion() {
+		c.out.safe = true
+		return
+	}
+	c.apply(depth)
+}
+
+// isVersion reports whether a program is only asked for its version or its help.
+func (c *call) isVersion() bool {
+	if len(c.inv.args) != 1 || c.prog.marks.wrapper || !c.inv.args[0].static {
+		return false
+	}
+	a := c.inv.args[0].text
+	return a == "--version" || a == "--help" && c.prog.options["--help"] == nil && !c.prog.marks.any
+}
+
+// apply turns options and operands into effects.
+func (c *call) apply(depth int) {
+	c.special(depth)
+	if c.handled {
+		return
+	}
+	m := &c.prog.marks
+	for i := range c.given {
+		if g := &c.given[i]; g.has {
+			c.as(g.value, g.arg, g.role)
+		} else if g.role == roleOpaque || g.role == roleUnclear {
+			c.as(word{text: g.name, static: true}, g.arg, g.role)
+		}
+	}
+	if c.only {
+		c.out.safe = len(c.out.runs) == 0 && c.unknown == "" && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
+		return
+	}
+	c.operands()
+	if m.runs || m.alters {
+		c.outputs()
+		if c.out.moveTo != nil {
+			c.addPath(here, c.prog.name, Read|Write, FromArgument, false)
+		}
+	}
+	if m.runs && c.out.opaque == "" {
+		c.out.opaque = "runs code that is not in the line"
+	}
+	if m.alters && c.out.opaque == "" {
+		c.out.opaque = "changes what is not in the line"
+	}
+	if c.unknown != "" {
+		switch {
+		case m.wrapper || c.prog.command() >= 0 && c.prog.before[c.prog.command()] == roleCommand:
+			c.out.unclear = c.prog.name + " does not have the flag " + c.unknown + ", so what it runs cannot be known"
+		case !m.safe && c.out.opaque == "":
+			c.out.opaque = c.prog.name + " does not have the flag " + c.unknown
+		}
+	}
+	if m.wrapper {
+		c.out.wrapper = len(c.out.runs) > 0
+	}
+	c.out.safe = m.safe && !c.unsafe && c.unknown == "" && c.out.opaque == "" && c.out.unclear == "" &&
+		!c.out.changes() && (m.wrapper || len(c.out.runs) == 0) && (!c.unclear || !c.prog.harms)
+}
+
+// changes reports whether a path is written or loaded.
+func (e *effects) changes() bool {
+	return slices.ContainsFunc(e.paths, func(u use) bool { return u.access != Read })
+}
+
+// operands gives the operands the roles of the row.
+func (c *call) operands() {
+	p := c.prog
+	before, after, rest := p.before, p.after, c.remaining
+	if p.marks.runs && p.command() < 0 {
+		for _, w := range rest {
+			c.mayBeCode(w)
+		}
+	}
+	if c.instead {
+		if p.repeat != 0 && len(after) > 0 {
+			after = after[:len(after)-1]
+		} else if len(before) > 0 {
+			before = before[1:]
+		}
+	}
+	for _, r := range before {
+		if len(rest) == 0 {
+			return
+		}
+		if r == roleCommand {
+			if rest[0].static && rest[0].text == "--" {
+				rest = rest[1:]
+			}
+			c.command(rest)
+			return
+		}
+		if r == roleSub {
+			return
+		}
+		c.as(rest[0], rest[0].text, c.touched(r))
+		rest = rest[1:]
+	}
+	tail := min(len(after), len(rest))
+	if p.repeat != 0 {
+		if len(rest) == tail && c.touched(p.repeat) == roleReadAll && c.inv.in.kind == stdinNone {
+			c.addPath(word{text: ".", static: true}, ".", Read, FromArgument, true) // rg x, du, grep -r x
+		}
+		for _, w := range rest[:len(rest)-tail] {
+			c.as(w, w.text, c.touched(p.repeat))
+		}
+		rest = rest[len(rest)-tail:]
+	}
+	for i, w := range rest {
+		if i < len(after) {
+			c.as(w, w.text, c.touched(after[len(after)-tail+i]))
+		} else {
+			c.as(w, w.text, roleShape)
+		}
+	}
+}
+
+// touched is a role after the options that change what operands are.
+func (c *call) touched(r role) role {
+	if c.writes {
+		switch r {
+		case roleRead:
+			r = roleEdit
+		case roleReadAll, roleShape:
+			r = roleEditAll
+		}
+	}
+	if c.tree {
+		switch r {
+		case roleRead:
+			r = roleReadAll
+		case roleWrite:
+			r = roleWipe
+		case roleEdit:
+			r = roleEditAll
+		}
+	}
+	return r
+}
+
+// command runs the words as a command.
+func (c *call) command(argv []word) {
+	if len(argv) == 0 {
+		return
+	}
+	if len(argv) == 1 && argv[0].text == "-" { // uv run -
+		c.inputCode()
+		return
+	}
+	if c.unclear && c.prog.command() >= 0 && c.vagueBefore(argv) {
+		c.out.unclear = "what " + c.prog.name + " runs cannot be known"
+	}
+	c.out.runs = append(c.out.runs, run{via: c.via, argv: argv, in: c.inv.in})
+}
+
+// vagueBefore reports whether a word in front of the command cannot be known.
+func (c *call) vagueBefore(argv []word) bool {
+	n := len(c.args) - len(argv)
+	for i := range max(0, n) {
+		if w := c.args[i]; mayBeOption(w) || maySplit(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// line runs a word as a line of a shell.
+func (c *call) line(w word, via string, in stdin) {
+	switch {
+	case !w.static:
+		c.out.unclear = "the line that " + via + " runs cannot be known"
+	case strings.TrimSpace(w.text) != "":
+		c.out.runs = append(c.out.runs, run{via: via, line: w.text, in: in})
+	}
+}
+
+// joined makes one word of several, as programs do that give their arguments to a shell.
+func joined(words []word) word {
+	out := word{static: true}
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.text)
+		out.static = out.static && w.static
+	}
+	out.text = b.String()
+	return out
+}

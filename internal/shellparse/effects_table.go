@@ -1,0 +1,280 @@
+package shellparse
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The tables are text, one row for each program, so that they can be read and
+// checked as data:
+//
+//	names | marks | operands | options
+//
+// Names are separated by commas; "git log" is a row for a subcommand. A line that
+// starts with a space continues the row above.
+//
+// Operands are roles in their order: "- r*" is one plain word, then files that are
+// read; "r* w" is files that are read, then one that is written. See [role].
+//
+// Options are spellings of one option with slashes between them, what its value is
+// and what it changes: "-o/--output:w", "-I?" (a value only when attached), "-abc"
+// (three options without value), "-#" (a number with a dash). What follows:
+//
+//	!  not safe            +  with everything below the operands
+//	^  takes the place of the operand that stands alone (grep -e, cp -t)
+//	>  the operands are written, too (sed -i)
+//	~  then it runs nothing and changes nothing (command -v)
+//	$  options end with it (python -c)
+//	#  its attached value is a number (perl -l0)
+//	2  it takes two words, and the second is the one (jq --slurpfile NAME FILE)
+//
+// Marks: safe (changes nothing, with these options), wrapper (does nothing but run
+// its operands), once (one dash in front of long options), late (options may stand
+// between the operands before the command), early (options end at the first
+// operand, though it is no command), any (options that are not listed do no
+// harm when they are attached), runs (runs code that is not in the line), alters
+// (changes things that are not in the line), and "=name" for the code that reads
+// what options and operands cannot say, see [call.special].
+
+// role is what a word means to a program.
+type role byte
+
+const (
+	roleData    role = '-'
+	roleRead    role = 'r'
+	roleReadAll role = 'R' // with everything below
+	roleWrite   role = 'w'
+	roleWipe    role = 'W' // written with everything below
+	roleEdit    role = 'm' // read and written
+	roleEditAll role = 'M'
+	roleCode    role = 'x' // a file that is run or loaded as code
+	roleDir     role = 'd' // it works in this folder
+	roleLine    role = 'l' // a line for a shell
+	roleCommand role = 'c' // this and all that follows is a command
+	roleSub     role = '@' // a subcommand with a row of its own
+	roleUnclear role = 'u' // something that runs what cannot be known
+	roleOpaque  role = 'o' // something with effects that are not in the line
+	roleRemote  role = 'h' // a file here, or host:file
+	roleRemoteW role = 'H'
+	roleMount   role = 'v' // host:container[:ro]
+	roleUpload  role = 'a' // text, or @file
+	roleShape   role = 's' // a file when it looks like one
+	roleSelf    role = 'i' // text in the program's own language; its special reads it
+)
+
+const roles = "-rRwWmMxdlc@uohHvasi"
+
+type program struct {
+	name    string
+	row     string
+	once    sync.Once
+	marks   programFlags
+	before  []role // operands in front of the repeated one
+	repeat  role   // 0: none
+	after   []role
+	options map[string]*option
+	harms   bool   // an option of it writes or runs something
+	special string // what reads its arguments, see [call.special]
+}
+
+type programFlags struct{ safe, wrapper, once, late, early, any, runs, alters bool }
+
+type option struct {
+	name                                                   string // the first spelling
+	value                                                  bool   // it needs one
+	attached                                               bool   // it may have one, attached
+	role                                                   role
+	unsafe, tree, instead, writes, only, two, last, number bool
+}
+
+// tables are all rows by name, not yet compiled.
+var tables = sync.OnceValue(func() map[string]*program {
+	out := make(map[string]*program, 1024)
+	for _, t := range [...]string{
+		wrapperRows, toolRows, shellRows, builtinRows, fileRows, textRows, archiveRows, netRows,
+		gitRows, buildRows, systemRows, containerRows, codeRows, machineRows, starterRows,
+	} {
+		for row := range strings.SplitSeq(strings.ReplaceAll(t, "\n ", " "), "\n") {
+			names, rest, ok := strings.Cut(row, "|")
+			if !ok {
+				continue
+			}
+			for name := range strings.SplitSeq(names, ",") {
+				name = strings.TrimSpace(name)
+				out[name] = &program{name: name, row: rest}
+			}
+		}
+	}
+	return out
+})
+
+// lookup finds a program's row: by its name, without its version ("python3.12"),
+// or without the g that GNU tools have elsewhere ("gtimeout").
+func lookup(name string) *program {
+	t := tables()
+	p := t[name]
+	if p == nil {
+		if bare := strings.TrimSuffix(strings.ToLower(name), ".exe"); len(bare) != len(name) {
+			return lookup(bare) // in the Linux of a Windows machine
+		}
+		if base := strings.TrimRight(name, "0123456789.-"); base != name && base != "" {
+			if p = t[base]; p != nil && strings.Contains(strings.SplitN(p.row, "|", 2)[0], "safe") {
+				p = nil // nobody knows a program ls2
+			}
+		}
+	}
+	if p == nil && len(name) > 2 && name[0] == 'g' && contains(gnuTools, name[1:]) {
+		p = t[name[1:]]
+	}
+	if p != nil {
+		p.once.Do(p.compile)
+	}
+	return p
+}
+
+// gnuTools are the GNU tools that have a g in front where the system has its own.
+const gnuTools = `awk base64 basename cat chgrp chmod chown chroot cksum comm cp csplit cut date dd df diff dirname du echo egrep env expand expr
+	factor false fgrep find fmt fold grep groups head hostid id install join kill link ln locate logname ls make md5sum mkdir mkfifo mknod mktemp mv nice nl
+	nohup nproc numfmt od paste patch pathchk pinky pr printenv printf ptx pwd readlink realpath rm rmdir sed seq sha1sum sha256sum sha512sum shred shuf
+	sleep sort split stat stdbuf stty sum sync tac tail tar tee test time timeout touch tr true truncate tsort tty uname unexpand uniq unlink uptime users
+	wc which who whoami xargs yes`
+
+func (p *program) compile() {
+	f := strings.SplitN(p.row, "|", 3)
+	for m := range strings.FieldsSeq(f[0]) {
+		if m[0] == '=' {
+			p.special = m[1:]
+			continue
+		}
+		switch m {
+		case "safe":
+			p.marks.safe = true
+		case "wrapper":
+			p.marks.wrapper = true
+		case "once":
+			p.marks.once = true
+		case "late":
+			p.marks.late = true
+		case "early":
+			p.marks.early = true
+		case "any":
+			p.marks.any = true
+		case "runs":
+			p.marks.runs = true
+		case "alters":
+			p.marks.alters = true
+		default:
+			panic("shellread: the row of " + p.name + " has the unknown mark " + m)
+		}
+	}
+	for r := range strings.FieldsSeq(f[1]) {
+		switch {
+		case strings.IndexByte(roles, r[0]) < 0 || len(r) > 2 || len(r) == 2 && r[1] != '*':
+			panic("shellread: the row of " + p.name + " has the unknown operand " + r)
+		case len(r) == 2:
+			p.repeat = role(r[0])
+		case p.repeat != 0:
+			p.after = append(p.after, role(r[0]))
+		default:
+			p.before = append(p.before, role(r[0]))
+		}
+	}
+	p.options = map[string]*option{}
+	for o := range strings.FieldsSeq(f[2]) {
+		p.addOption(o)
+	}
+}
+
+func (p *program) addOption(token string) {
+	end := strings.IndexAny(token[1:], ":?!+^>~$")
+	if end++; end == 0 {
+		end = len(token)
+	}
+	names, kind := token[:end], token[end:]
+	o := &option{role: roleData}
+	if kind != "" && (kind[0] == ':' || kind[0] == '?') {
+		o.value, o.attached = kind[0] == ':', kind[0] == '?'
+		kind = kind[1:]
+		if kind != "" && strings.IndexByte(roles, kind[0]) >= 0 {
+			o.role, kind = role(kind[0]), kind[1:]
+		}
+	}
+	for _, c := range kind {
+		switch c {
+		case '!':
+			o.unsafe = true
+		case '+':
+			o.tree = true
+		case '^':
+			o.instead = true
+		case '>':
+			o.writes = true
+		case '~':
+			o.only = true
+		case '2':
+			o.two = true
+		case '#':
+			o.number = true
+		case '$':
+			o.last = true
+		default:
+			panic("shellread: the row of " + p.name + " has the unknown option " + token)
+		}
+	}
+	o.unsafe = o.unsafe || o.writes || strings.IndexByte("wWmMxlcuoH", byte(o.role)) >= 0
+	p.harms = p.harms || o.unsafe
+	spellings := strings.Split(names, "/")
+	if !p.marks.once && len(spellings) == 1 && len(names) > 2 && names[1] != '-' {
+		if o.value || o.attached {
+			panic("shellread: the row of " + p.name + " gives a value to several options: " + token)
+		}
+		spellings = nil
+		for _, c := range names[1:] {
+			spellings = append(spellings, "-"+string(c))
+		}
+		for _, s := range spellings {
+			own := *o
+			own.name = s
+			p.options[s] = &own
+		}
+		return
+	}
+	o.name = spellings[0]
+	for _, s := range spellings {
+		p.options[s] = o
+	}
+}
+
+// long finds a long option by its name or by the start of it, when only one has it.
+func (p *program) long(name string) *option {
+	if o := p.options[name]; o != nil || len(name) < 3 {
+		return o
+	}
+	var found *option
+	for n, o := range p.options {
+		if strings.HasPrefix(n, name) {
+			if found != nil && found != o {
+				return nil
+			}
+			found = o
+		}
+	}
+	return found
+}
+
+// lookupSub finds the row of a subcommand.
+func lookupSub(name, sub string) *program { return lookupExact(name + " " + sub) }
+
+func lookupExact(name string) *program {
+	p := tables()[name]
+	if p != nil {
+		p.once.Do(p.compile)
+	}
+	return p
+}
+
+// command is the place of the command among the operands, or -1.
+func (p *program) command() int {
+	return slices.IndexFunc(p.before, func(r role) bool { return r == roleCommand || r == roleSub })
+}

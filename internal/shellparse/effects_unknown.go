@@ -1,0 +1,117 @@
+package shellparse
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// What a program that has no row does with its arguments is guessed from their
+// names and shapes: an option whose name means output is written, one whose name
+// means a command runs, and so does what stands behind "--".
+
+// outputNames are names of options whose value is a file or folder that is written.
+const outputNames = `o O output out outfile out-file output-file outputfile outdir out-dir output-dir output-directory output-path outputpath outpath dest destination
+	dest-dir dist-dir target-dir target-directory build-dir builddir prefix install-dir install-prefix destdir root-dir save save-to save-as save-dir write write-to writeto
+	log log-file logfile log-dir report report-file export export-to extract-to extract-dir dump dump-file cache-dir cachedir download-dir pidfile pid-file tee record directory-prefix export-filename export-file`
+
+// runNames are names of options whose value is a command.
+const runNames = `exec execute command cmd run shell run-command on-change onchange pre-invoke post-invoke pager editor browser hook script-shell startup-command init-command
+	pre-command post-command exec-command shell-command scripts`
+
+// guess looks for paths and commands in the arguments of a program that has no row.
+func (c *call) guess() {
+	for i, w := range c.args {
+		c.shape(w, true)
+		if len(w.text) < 2 || w.text[0] != '-' {
+			continue
+		}
+		if w.text == "--" && w.static {
+			c.guessCommand(c.args[i+1:])
+			return
+		}
+		name, value, attached := strings.Cut(w.text, "=")
+		long := strings.TrimLeft(name, "-")
+		v := word{text: value, static: w.static, glob: w.glob}
+		if !attached && i+1 < len(c.args) {
+			v = c.args[i+1]
+		}
+		switch {
+		case contains(outputNames, long) && (attached || writable(v)):
+			c.addPath(v, w.text, Write, FromSyntax, true)
+		case strings.HasPrefix(w.text, "-o") && w.static && looksLikePath(w.text[2:]) && w.text[2] != '=':
+			c.addPath(word{text: w.text[2:], static: true}, w.text, Write, FromSyntax, true)
+		case contains(runNames, long) && (attached || !v.static || !strings.HasPrefix(v.text, "-")):
+			c.guessLine(v, c.via+" "+name)
+		case long == "parameters" && strings.Contains(v.text, "command"): // aws ssm
+			_, line, _ := strings.Cut(v.text, "=")
+			c.codeLine(strings.Trim(line, `[]"' `), c.via+" "+name, !v.static)
+		case contains("c C e x", long) && v.static && strings.Contains(v.text, " "):
+			c.guessLine(v, c.via+" "+name)
+		}
+	}
+}
+
+// writable reports whether the word behind an option may be its value.
+func writable(v word) bool { return !v.static || v.text != "" && v.text[0] != '-' }
+
+func (c *call) guessLine(v word, via string) {
+	switch {
+	case !v.static:
+		c.out.unclear = "the command of " + via + " cannot be known"
+	case looksLikeCommand(v.text):
+		c.codeLine(v.text, via, false)
+	}
+}
+
+// guessCommand runs words behind "--" when the first can be a program's name.
+func (c *call) guessCommand(argv []word) {
+	for _, w := range argv {
+		c.shape(w, true)
+	}
+	if len(argv) == 0 || !argv[0].static || argv[0].glob {
+		return
+	}
+	name := argv[0].text
+	plain := name != "" && !strings.ContainsAny(name, "/.*?[]{}() \t\n\"'$=:,@\\") && name[0] != '-'
+	if plain || path.IsAbs(name) && slices.Contains(systemDirs, path.Dir(name)) {
+		c.out.runs = append(c.out.runs, run{via: c.via, argv: argv, in: c.inv.in})
+	}
+}
+
+// outputs finds what a known program writes by options that its row does not have,
+// or gives no meaning, but whose names say so; and folders for its work.
+func (c *call) outputs() {
+	for i, w := range c.args {
+		if len(w.text) < 2 || w.text[0] != '-' {
+			continue
+		}
+		name, value, attached := strings.Cut(w.text, "=")
+		if o := c.prog.options[name]; o != nil && o.role != roleData {
+			continue
+		}
+		v := word{text: value, static: w.static, glob: w.glob}
+		if !attached && i+1 < len(c.args) {
+			v = c.args[i+1]
+		}
+		long := strings.TrimLeft(name, "-")
+		switch {
+		case contains(outputNames, long) && len(long) > 1 && (attached || writable(v)), strings.HasSuffix(long, "_out") && writable(v),
+			contains("target pack-destination cwd Logfile", long) && looksLikePath(v.text),
+			contains("d t w D o O p", long) && writable(v) && looksLikePath(v.text) && !strings.HasPrefix(c.prog.name, "git "):
+			c.addPath(v, w.text, Write, FromSyntax, true)
+		}
+	}
+}
+
+// lastWritten notes that the last operand of a program that copies is written, when
+// a word says that it copies.
+func (c *call) lastWritten(verbs string) {
+	n := len(c.args)
+	if n < 2 || !slices.ContainsFunc(c.args[:n-1], func(w word) bool { return w.static && contains(verbs, w.text) }) {
+		return
+	}
+	if last := c.args[n-1]; last.text != "" && last.text[0] != '-' && !strings.Contains(last.text, ":") {
+		c.addPath(last, last.text, Write, FromSyntax, true)
+	}
+}

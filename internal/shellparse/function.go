@@ -1,0 +1,97 @@
+package shellparse
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// declare notes a function. Its body is read where it is called, or at the end.
+func (f *frame) declare(s *scope, d *syntax.FuncDecl) {
+	if d.Name == nil || d.Body == nil {
+		f.unclear("a function without a name")
+		return
+	}
+	s.define(d.Name.Value, function{bodies: []*syntax.Stmt{d.Body}})
+	if !slices.ContainsFunc(f.homes, func(h declaration) bool { return h.body == d.Body }) {
+		if len(f.homes) >= maxVars {
+			f.stop("the line defines more functions than are read")
+		}
+		f.homes = append(f.homes, declaration{body: d.Body, name: d.Name.Value, frame: f, scope: s.fork()})
+	}
+}
+
+// fixFuncDecl puts a function's declaration where it belongs: of f() { a; } && b the
+// parser makes all that follows the braces a part of the body.
+func fixFuncDecl(d *syntax.FuncDecl, body *syntax.Stmt) *syntax.Stmt {
+	list, _ := body.Cmd.(*syntax.BinaryCmd)
+	outer, inner := *body, *list
+	if _, ok := list.X.Cmd.(*syntax.BinaryCmd); ok {
+		inner.X = fixFuncDecl(d, list.X)
+	} else {
+		decl := *d
+		decl.Body = list.X
+		inner.X = &syntax.Stmt{Cmd: &decl, Position: d.Position}
+	}
+	outer.Cmd = &inner
+	return &outer
+}
+
+// body reads the body of a function that is called with params.
+func (f *frame) body(s *scope, name string, body *syntax.Stmt, params *[]word, in *stdin) output {
+	home := f
+	for _, h := range f.homes {
+		if h.body == body {
+			home = &frame{reader: f.reader, src: h.frame.src, via: f.via}
+		}
+	}
+	if slices.Contains(f.running, name) {
+		f.unclear("the function " + name + " calls itself")
+		return output{}
+	}
+	if f.depth++; f.depth > maxDepth {
+		f.stop("functions are nested too deeply")
+	}
+	defer func() { f.depth-- }()
+	if f.stopped {
+		return output{}
+	}
+	f.running = append(f.running, name)
+	defer func() { f.running = f.running[:len(f.running)-1] }()
+	if !slices.Contains(f.called, body) {
+		f.called = append(f.called, body)
+	}
+	loop, call, before := s.loop, s.call, s.params
+	inner := &jumps{}
+	s.loop, s.call, s.params = nil, inner, params
+	out := home.stmt(s, body, in)
+	for _, j := range inner.scopes {
+		s.settle()
+		s.join(s.fork(), j)
+	}
+	for _, local := range inner.locals {
+		s.forget(local)
+	}
+	s.loop, s.call, s.params = loop, call, before
+	if len(inner.scopes) > 0 {
+		out = output{}
+	}
+	return out
+}
+
+// callFunction reads a call. It reports whether the name can only be a function.
+func (f *frame) callFunction(s *scope, fn function, words []word, in *stdin) (out output, only bool) {
+	params := append([]word(nil), words...)
+	if len(fn.bodies) == 1 && !fn.maybe {
+		return f.body(s, words[0].text, fn.bodies[0], &params, in), true
+	}
+	all := s.fork()
+	for _, b := range fn.bodies {
+		turn := s.fork()
+		f.body(turn, words[0].text, b, &params, unknown(in))
+		turn.settle()
+		all.join(all.fork(), turn)
+	}
+	*s = *all
+	return output{}, !fn.maybe
+}

@@ -1,0 +1,258 @@
+package shellparse
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// command is a simple command after expansion.
+type command struct {
+	words  []word
+	set    []assignment
+	in     *stdin
+	paths  []Path // of its redirects
+	slot   int    // its place in the list of commands
+	source string // as it stands in the line; "" when it does not
+	shell  bool   // it stands in a line, so that a function may be meant
+}
+
+// invoke finds out what a command would do, and reads on where that leads.
+func (f *frame) invoke(s *scope, c *command) output {
+	program := c.words[0]
+	name := base(program.text)
+	switch {
+	case !program.static:
+		f.unclear("the program cannot be known: " + program.text)
+	case openFile(program.text) != "":
+		f.unclear("the program is what an open file holds: " + program.text)
+	case program.glob:
+		f.unclear("the program is a pattern: " + program.text)
+	case name == "" || name == "." && program.text != "." || name == "..":
+		f.unclear("not the name of a program: " + canonical([]string{program.text}))
+	default:
+		return f.invokeKnown(s, c, name)
+	}
+	s.fail = s.dirs
+	f.prefix(s, c)
+	f.out.Commands[c.slot] = f.built(s, c.words, c.source, c.set, c.paths, &effects{})
+	f.out.Commands[c.slot].Name = ""
+	return output{}
+}
+
+// invokeKnown is invoke for a program whose name is known.
+func (f *frame) invokeKnown(s *scope, c *command, name string) output {
+	if fn, ok := s.funcs[c.words[0].text]; ok && c.shell {
+		slot := len(f.out.Commands)
+		unset := f.withVariables(s, c.set)
+		out, only := f.callFunction(s, fn, c.words, c.in)
+		unset()
+		if only {
+			f.passRedirects(s, c, slot)
+			return out
+		}
+		s.settle()
+	}
+	inv := invocation{name: name, program: c.words[0], args: c.words[1:], in: *c.in}
+	if s.fed && inv.in.kind == stdinNone {
+		inv.in.kind = stdinUnknown
+	}
+	for _, a := range c.set {
+		inv.assigns = append(inv.assigns, a.name)
+	}
+	e := effectsOf(&inv)
+	if e.unclear != "" {
+		f.unclear(e.unclear)
+	}
+	if (len(c.set) > 0 || len(s.tainted) > 0) && !contains(stateless, name) {
+		f.varPaths(s, c.set, &e)
+	}
+	f.out.Commands[c.slot] = f.built(s, c.words, c.source, c.set, c.paths, &e)
+	scope := s
+	if len(c.set) > 0 {
+		scope = f.prefix(s, c)
+	}
+	f.follow(s, scope, c, name, &e)
+	out := output{}
+	if e.output != nil {
+		out = output{text: *e.output, known: true}
+	} else if e.names != nil {
+		out.below = e.names
+	} else if name == "pwd" && len(inv.args) == 0 && len(s.dirs) == 1 {
+		out = output{text: s.dirs[0] + "\n", known: true}
+	}
+	if ofShell(c) {
+		f.builtin(s, c, name, &e)
+	}
+	return out
+}
+
+// passRedirects gives the redirects of a function's call to its first command.
+func (f *frame) passRedirects(s *scope, c *command, slot int) {
+	if len(c.paths) > 0 && slot < len(f.out.Commands) {
+		first := &f.out.Commands[slot]
+		first.Paths = append(first.Paths, c.paths...)
+		first.Safe = first.Safe && !writes(c.paths)
+	} else if len(c.paths) > 0 {
+		f.out.Commands[c.slot] = Command{Name: ":", Program: ":", Line: ":", Source: c.source, Dir: likely(s), Wrappers: f.via, Paths: c.paths, Safe: !writes(c.paths)}
+		return
+	}
+	f.drop(c.slot)
+}
+
+// prefix is the scope of what a command runs: with the variables set for it.
+func (f *frame) prefix(s *scope, c *command) *scope {
+	inner := s.fork()
+	for _, a := range c.set {
+		f.assign(inner, a.name, a.word, true)
+	}
+	return inner
+}
+
+// withVariables sets variables in the shell itself while a function or an eval runs. After
+// that they are unknown: which shell takes them back differs.
+func (f *frame) withVariables(s *scope, set []assignment) (unset func()) {
+	for _, a := range set {
+		f.assign(s, a.name, a.word, true)
+	}
+	return func() {
+		for _, a := range set {
+			s.forget(a.name)
+		}
+	}
+}
+
+// built makes the command as it is reported.
+func (f *frame) built(s *scope, words []word, source string, set []assignment, redirects []Path, e *effects) Command {
+	program := words[0].text
+	c := Command{
+		Name: base(program), Program: program, Source: source, Dir: likely(s), Wrappers: f.via, Opaque: e.opaque, Wrapper: e.wrapper,
+	}
+	if len(words) > 1 {
+		c.Args = make([]Arg, len(words)-1)
+		for i, w := range words[1:] {
+			c.Args[i] = Arg{Text: w.text, Static: w.static && !w.glob}
+		}
+	}
+	c.Line = lineOf(words, source)
+	if source == "" {
+		c.Source = c.Line
+	}
+	for _, a := range set {
+		c.Assigns = append(c.Assigns, a.name)
+	}
+	for _, name := range s.tainted {
+		if !slices.Contains(c.Assigns, name) {
+			c.Assigns = append(c.Assigns, name)
+		}
+	}
+	dirs := moved(s.dirs, e.moveTo)
+	if n := len(e.paths) + len(redirects); n > 0 {
+		c.Paths = make([]Path, 0, n+1)
+	}
+	if strings.IndexByte(program, '/') >= 0 {
+		c.Paths = f.resolve(c.Paths, s.dirs, use{path: words[0], access: Exec, from: FromArgument})
+	}
+	for _, u := range e.paths {
+		c.Paths = f.resolve(c.Paths, dirs, u)
+	}
+	c.Paths = append(c.Paths, redirects...)
+	c.Safe = e.safe && len(s.tainted) == 0 && !writes(c.Paths) &&
+		!slices.ContainsFunc(set, func(a assignment) bool { return dangerous(a.name) })
+	return c
+}
+
+// base is a program's name without its folder.
+func base(program string) string { return program[strings.LastIndexByte(program, '/')+1:] }
+
+// moved is where a command that changes its own folder works.
+func moved(dirs []string, to *word) []string {
+	switch {
+	case to == nil || to.static && to.text == "":
+		return dirs
+	case !to.static || to.glob:
+		return nil
+	case path.IsAbs(to.text):
+		return []string{path.Clean(to.text)}
+	case dirs == nil:
+		return nil
+	}
+	out := make([]string, len(dirs))
+	for i, d := range dirs {
+		out[i] = join(d, to.text)
+	}
+	return out
+}
+
+// follow reads what a command runs.
+func (f *frame) follow(s, prefixed *scope, c *command, name string, e *effects) {
+	for i := range e.runs {
+		r := &e.runs[i]
+		if f.stopped {
+			return
+		}
+		var inner *scope
+		switch {
+		case name == "trap": // it runs later, and then everything may be different
+			inner = s.subshell()
+			inner.forgetAll()
+		case ofShell(c) && (r.here || name == "eval" || name == "command" || name == "builtin"):
+			inner = s
+		case r.argv != nil:
+			inner = prefixed.fork()
+		default:
+			inner = prefixed.child()
+		}
+		if e.moveTo != nil {
+			dirs := moved(inner.dirs, e.moveTo)
+			if inner == s {
+				inner = s.fork()
+			}
+			inner.dirs, inner.fail = dirs, dirs
+		}
+		unset := func() {}
+		if inner == s {
+			unset = f.withVariables(s, c.set)
+		}
+		switch {
+		case r.argv != nil:
+			f.runWords(inner, c, r)
+		case r.code && !looksLikeCommand(r.line):
+		default:
+			var params *[]word
+			if r.args != nil {
+				params = &r.args
+			} else if inner != s {
+				inner.params = nil
+			}
+			f.nested(inner, r.via, r.line, &r.in, params)
+		}
+		unset()
+		if inner == s && i < len(e.runs)-1 {
+			s.settle()
+		}
+	}
+}
+
+// runWords reads a command that another one runs.
+func (f *frame) runWords(s *scope, c *command, r *run) {
+	if f.depth++; f.depth > maxDepth {
+		f.stop("commands are nested too deeply")
+	}
+	defer func() { f.depth-- }()
+	if !f.step() || len(r.argv) == 0 {
+		return
+	}
+	slot := f.reserve()
+	if f.stopped {
+		return
+	}
+	f.under(r.via).invoke(s, &command{words: r.argv, in: &r.in, slot: slot, set: c.set})
+}
+
+// looksLikeCommand reports whether a literal of some language's code reads like a
+// command line.
+func looksLikeCommand(line string) bool {
+	first, _, _ := strings.Cut(strings.TrimLeft(line, " \t\n"), " ")
+	return first != "" && strings.Trim(first, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-;&|(){}'\"\\$`=<>\n\t") == ""
+}

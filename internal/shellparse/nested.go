@@ -1,0 +1,213 @@
+package shellparse
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// under is a frame for what is run through something.
+func (f *frame) under(via string) *frame {
+	return &frame{reader: f.reader, src: f.src, via: append(slices.Clip(f.via), via)}
+}
+
+// substitute reads $( ) or backquotes.
+func (f *frame) substitute(s *scope, c *syntax.CmdSubst) output {
+	return f.under("$()").stmts(s.subshell(), c.Stmts, &stdin{})
+}
+
+// process reads <( ) or >( ).
+func (f *frame) process(s *scope, p *syntax.ProcSubst) {
+	in, via := &stdin{}, "<()"
+	if p.Op != syntax.CmdIn {
+		in, via = &stdin{kind: stdinUnknown}, ">()"
+	}
+	f.under(via).stmts(s.subshell(), p.Stmts, in)
+}
+
+// nested reads a text as a line of its own.
+func (f *frame) nested(s *scope, via, line string, in *stdin, params *[]word) output {
+	if f.depth++; f.depth > maxDepth {
+		f.stop("shells are nested too deeply")
+	}
+	defer func() { f.depth-- }()
+	if f.stopped {
+		return output{}
+	}
+	if params != nil {
+		s.params = params
+	}
+	inner := f.under(via)
+	inner.src = line
+	return inner.line(s, in)
+}
+
+// scan reads the substitutions anywhere in a node whose own value does not matter
+// or cannot be known.
+func (f *frame) scan(s *scope, node syntax.Node) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		if f.stopped {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			f.substitute(s, n)
+			return false
+		case *syntax.ProcSubst:
+			f.process(s, n)
+			return false
+		case *syntax.ExtGlob:
+			if strings.ContainsAny(n.Pattern.Value, "$`<>") {
+				f.unclear("the pattern " + f.written(n) + " may run something")
+			}
+		case *syntax.ParamExp:
+			f.expansionEffects(s, n)
+		}
+		return true
+	})
+}
+
+// expansionEffects notes what a parameter expansion does besides giving a value.
+func (f *frame) expansionEffects(s *scope, p *syntax.ParamExp) {
+	if p.Exp != nil {
+		switch p.Exp.Op {
+		case syntax.OtherParamOps:
+			if p.Exp.Word == nil || p.Exp.Word.Lit() == "P" {
+				f.unclear("${…@P} runs what the value says")
+			}
+		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			if p.Param != nil && syntax.ValidName(p.Param.Value) {
+				f.assign(s, p.Param.Value, word{}, false)
+			}
+		}
+	}
+	if p.Param != nil && p.Excl {
+		f.subscript(s, p.Param.Value)
+	}
+	if p.Index != nil {
+		f.evaluate(s, p.Index)
+	}
+	if p.Slice != nil {
+		f.evaluate(s, p.Slice.Offset)
+		f.evaluate(s, p.Slice.Length)
+	}
+}
+
+// arith reads an arithmetic expression: what it substitutes runs, and what it
+// assigns is unknown afterwards.
+func (f *frame) arith(s *scope, x syntax.ArithmExpr) {
+	if x == nil {
+		return
+	}
+	f.scan(s, x)
+	f.evaluate(s, x)
+}
+
+// evaluate notes what evaluating an expression does besides substituting. The
+// shell evaluates the values of its variables as expressions again.
+func (f *frame) evaluate(s *scope, x syntax.Node) {
+	if x == nil {
+		return
+	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		case *syntax.BinaryArithm:
+			if w, ok := n.X.(*syntax.Word); ok && assigns(n.Op) {
+				f.target(s, w)
+			}
+		case *syntax.UnaryArithm:
+			if w, ok := n.X.(*syntax.Word); ok && (n.Op == syntax.Inc || n.Op == syntax.Dec) {
+				f.target(s, w)
+			}
+		case *syntax.ParamExp:
+			if n.Param != nil && syntax.ValidName(n.Param.Value) {
+				f.subscript(s, n.Param.Value)
+			}
+		case *syntax.Lit:
+			name, _, _ := strings.Cut(n.Value, "[")
+			if syntax.ValidName(name) {
+				f.subscript(s, name)
+			}
+		case *syntax.SglQuoted:
+			f.substituting(n.Value)
+		}
+		return true
+	})
+}
+
+func assigns(op syntax.BinAritOperator) bool {
+	switch op {
+	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn, syntax.AndAssgn,
+		syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn:
+		return true
+	}
+	return strings.HasSuffix(op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, op.String())
+}
+
+// target forgets the variable that an arithmetic word names.
+func (f *frame) target(s *scope, w *syntax.Word) {
+	if len(w.Parts) == 0 {
+		return
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		name, _, _ := strings.Cut(p.Value, "[")
+		if syntax.ValidName(name) {
+			f.assign(s, name, word{}, false)
+		}
+	case *syntax.ParamExp:
+		if p.Param != nil && syntax.ValidName(p.Param.Value) {
+			f.assign(s, p.Param.Value, word{}, false)
+		}
+	}
+}
+
+// subscript notes a variable whose value would run something when it is evaluated.
+func (f *frame) subscript(s *scope, name string) { f.substituting(f.lookup(s, name).text) }
+
+func (f *frame) substituting(text string) {
+	if strings.Contains(text, "$(") || strings.IndexByte(text, '`') >= 0 || strings.Contains(text, "${") {
+		f.unclear("a value that is evaluated again would run something: " + text)
+	}
+}
+
+// test reads [[ … ]].
+func (f *frame) test(s *scope, x syntax.TestExpr) {
+	f.scan(s, x)
+	var paths []Path
+	look := func(x syntax.TestExpr) {
+		if w, ok := x.(*syntax.Word); ok {
+			paths = f.resolve(paths, s.dirs, use{path: f.one(s, w, true), access: Read, from: FromArgument})
+		}
+	}
+	defer func() {
+		if len(paths) > 0 && !f.stopped {
+			f.out.Commands[f.reserve()] = Command{Name: ":", Program: ":", Line: ":", Source: f.written(x), Dir: likely(s), Wrappers: f.via, Paths: paths, Safe: true}
+		}
+	}()
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsNewer, syntax.TsOlder, syntax.TsDevIno:
+				look(n.X)
+				look(n.Y)
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				f.evaluate(s, n.X)
+				f.evaluate(s, n.Y)
+			case syntax.TsReMatch:
+				s.forget("BASH_REMATCH")
+			}
+		case *syntax.UnaryTest:
+			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+				f.evaluate(s, n.X)
+			} else if n.Op >= syntax.TsExists && n.Op <= syntax.TsUsrOwn || n.Op == syntax.TsModif {
+				look(n.X)
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,239 @@
+package shellparse
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// lookup says what is known of a variable.
+func (f *frame) lookup(s *scope, name string) value {
+	if v, ok := s.vars[name]; ok {
+		return v
+	}
+	if s.lost {
+		return value{}
+	}
+	switch name {
+	case "HOME":
+		if path.IsAbs(f.opts.Home) {
+			return value{text: f.opts.Home, known: true, exported: true}
+		}
+	case "PWD":
+		return single(s.dirs)
+	case "OLDPWD":
+		return single(s.old)
+	}
+	if text, ok := f.opts.Vars[name]; ok {
+		return value{text: text, known: true, exported: true}
+	}
+	return value{}
+}
+
+func single(dirs []string) value {
+	if len(dirs) == 1 {
+		return value{text: dirs[0], known: true, exported: true}
+	}
+	return value{exported: true}
+}
+
+// volatileVars variables change by themselves.
+var volatileVars = []string{
+	"_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID", "BASH_COMMAND",
+	"BASH_SUBSHELL", "BASH_REMATCH", "PIPESTATUS", "FUNCNAME", "DIRSTACK", "GROUPS", "HISTCMD", "UID", "EUID", "PPID",
+	"OPTIND", "OPTARG", "REPLY", "MAPFILE", "COPROC", "BASH_ARGV0", "SHLVL", "SHELLOPTS", "BASHOPTS", "COLUMNS", "LINES",
+}
+
+// assign gives a variable a value, or makes it unknown where that is not certain.
+func (f *frame) assign(s *scope, name string, w word, export bool) {
+	old := f.lookup(s, name)
+	if _, ok := s.vars[name]; !ok && len(s.vars) >= maxVars {
+		f.stop("the line sets more variables than are read")
+	}
+	v := value{text: w.text, known: w.static, glob: w.glob, exported: export || old.exported, odd: old.odd}
+	if !w.static || old.odd || slices.Contains(volatileVars, name) {
+		v.text, v.known, v.glob = "", false, false
+	}
+	s.set(name, v)
+	f.command(s, name, w)
+}
+
+// expansion adds what a part expands to that is neither text nor quotes.
+func (e *fields) expansion(p syntax.WordPart, quoted bool) {
+	switch p := p.(type) {
+	case *syntax.ParamExp:
+		e.param(p, quoted)
+	case *syntax.CmdSubst:
+		if out := e.substitute(e.s, p); out.known {
+			text := strings.TrimRight(out.text, "\n")
+			if quoted {
+				e.add(text)
+			} else {
+				e.split(text, false)
+			}
+			return
+		}
+		e.dynamic = true
+	case *syntax.ArithmExp:
+		e.arith(e.s, p.X)
+		e.dynamic = true
+	case *syntax.ProcSubst:
+		e.process(e.s, p)
+		e.dynamic = true
+	case *syntax.ExtGlob:
+		if strings.ContainsAny(p.Pattern.Value, "$`<>") {
+			e.unclear("the pattern " + e.written(p) + " may run something")
+		}
+		e.dynamic = true
+	default:
+		e.unclear("a word has a part that is not known")
+		e.dynamic = true
+	}
+}
+
+// param adds what a variable expands to.
+func (e *fields) param(p *syntax.ParamExp, quoted bool) {
+	if p.Param == nil || p.Flags != nil || p.NestedParam != nil || p.Excl || p.Length || p.Width || p.IsSet ||
+		p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || len(p.Modifiers) > 0 {
+		e.scan(e.s, p)
+		e.dynamic = true
+		return
+	}
+	name := p.Param.Value
+	if name == "@" || name == "*" {
+		e.all(p, quoted)
+		return
+	}
+	v := e.parameter(name)
+	if p.Exp != nil && !e.operator(p, name, &v, quoted) {
+		return
+	}
+	switch {
+	case !v.known:
+		e.dynamic = true
+	case quoted && !v.glob:
+		e.add(v.text)
+	case quoted:
+		e.buf, e.glob = append(e.buf, v.text...), true
+	default:
+		e.split(v.text, v.glob)
+	}
+}
+
+// operator applies ${x:-w} and the like to a value. It reports false when it has
+// added all there is to add.
+func (e *fields) operator(p *syntax.ParamExp, name string, v *value, quoted bool) bool {
+	colon, other := false, false
+	switch p.Exp.Op {
+	case syntax.DefaultUnsetOrNull, syntax.AssignUnsetOrNull, syntax.AlternateUnsetOrNull, syntax.ErrorUnsetOrNull:
+		colon = true
+	case syntax.DefaultUnset, syntax.AssignUnset, syntax.AlternateUnset, syntax.ErrorUnset:
+	default:
+		other = true
+	}
+	unset := !colon && name[0] <= '9' // ${1-w}: set or not is not kept
+	if other || !v.known || v.glob || unset {
+		e.scan(e.s, p)
+		e.dynamic = true
+		switch p.Exp.Op {
+		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			e.s.forget(name)
+		}
+		return false
+	}
+	empty := colon && v.text == ""
+	var use bool
+	switch p.Exp.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		if empty {
+			return false
+		}
+		use = true
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if empty {
+			*v = value{known: true}
+			if p.Exp.Word != nil {
+				w := e.one(e.s, p.Exp.Word, true)
+				*v = value{text: w.text, known: w.static}
+			}
+			e.assign(e.s, name, word{text: v.text, static: v.known}, false)
+		}
+		return true
+	default:
+		use = empty
+	}
+	if !use {
+		return true
+	}
+	switch {
+	case p.Exp.Word == nil:
+	case quoted:
+		e.within(p.Exp.Word.Parts, false)
+	case slices.ContainsFunc(p.Exp.Word.Parts, isBlankLit):
+		e.scan(e.s, p.Exp.Word)
+		e.dynamic = true
+	default:
+		e.parts(p.Exp.Word.Parts)
+	}
+	return false
+}
+
+func isBlankLit(p syntax.WordPart) bool {
+	l, ok := p.(*syntax.Lit)
+	return ok && strings.ContainsAny(l.Value, " \t\n~\\")
+}
+
+// parameter looks a variable or a positional parameter up.
+func (e *fields) parameter(name string) value {
+	if name[0] >= '0' && name[0] <= '9' {
+		n, _ := digits(name, 10, 4)
+		if e.s.params == nil {
+			return value{}
+		}
+		if params := *e.s.params; int(n) < len(params) {
+			w := params[n]
+			return value{text: w.text, known: w.static, glob: w.glob}
+		}
+		return value{known: true}
+	}
+	if !syntax.ValidName(name) {
+		return value{} // $? $# $$ $! $- are numbers and letters
+	}
+	return e.lookup(e.s, name)
+}
+
+// all adds "$@" and "$*".
+func (e *fields) all(p *syntax.ParamExp, quoted bool) {
+	if p.Exp != nil || e.s.params == nil || e.whole {
+		e.scan(e.s, p)
+		e.dynamic = true
+		return
+	}
+	params := *e.s.params
+	if len(params) > 0 {
+		params = params[1:]
+	}
+	for i, w := range params {
+		if i > 0 {
+			if quoted && p.Param.Value == "*" {
+				if _, changed := e.s.vars["IFS"]; changed || e.s.lost {
+					e.dynamic = true
+				}
+				e.add(" ")
+			} else {
+				e.flush()
+			}
+		}
+		switch {
+		case !w.static:
+			e.dynamic = true
+		case quoted && !w.glob:
+			e.any = true
+			e.add(w.text)
+		default:
+			e.split(w.text, w.glob)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package shellparse
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+func cleanPath(p string) string {
+	if path.IsAbs(p) {
+		return path.Clean(p)
+	}
+	return path.Clean("/" + p)
+}
+
+// join is path.Join for a clean folder, without a copy more than it takes.
+func join(dir, name string) string {
+	name = strings.TrimPrefix(name, "./")
+	if path.IsAbs(name) || dir == "/" || !isClean(name) {
+		return path.Join(dir, name)
+	}
+	return dir + "/" + name
+}
+
+// isClean reports whether a relative path has no parts to take away.
+func isClean(name string) bool {
+	start := true
+	for i := range len(name) {
+		c := name[i]
+		if start && (c == '/' || c == '.' && dotted(name[i:])) {
+			return false
+		}
+		start = c == '/'
+	}
+	return !start
+}
+
+// dotted reports whether the first part of a path is "." or "..".
+func dotted(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return first == "." || first == ".."
+}
+
+// hasDotDot reports whether one of the parts of a path is "..".
+func hasDotDot(name string) bool {
+	return strings.HasPrefix(name, "../") || strings.HasSuffix(name, "/..") || name == ".." || strings.Contains(name, "/../")
+}
+
+// likely is where a command would run: where it would be if all before it
+// succeeded.
+func likely(s *scope) string {
+	if len(s.dirs) == 0 {
+		return ""
+	}
+	return s.dirs[0]
+}
+
+// resolve adds a path that is used, once for every folder that it may be
+// relative to.
+func (f *frame) resolve(paths []Path, dirs []string, u use) []Path {
+	if u.access != Exec && u.path.static && !u.path.glob && device(u.path.text) {
+		return paths
+	}
+	if u.arg == "" {
+		u.arg = u.path.text
+	}
+	if u.path.below != nil && !u.path.static {
+		for _, root := range *u.path.below {
+			inner := u
+			inner.path, inner.tree = root, true
+			paths = f.resolve(paths, dirs, inner)
+		}
+		return paths
+	}
+	p := Path{Arg: u.arg, Access: u.access, Source: u.from, Tree: u.tree || u.path.glob}
+	text, pattern := u.path.text, ""
+	if u.path.glob {
+		if !u.tree && !strings.Contains(text, "..") {
+			pattern = text
+		}
+		text = globRoot(text)
+	}
+	dots := hasDotDot(text)
+	switch {
+	case !u.path.static && isProcess(text):
+		return paths
+	case !u.path.static || u.path.glob && text == unknownRoot:
+	case path.IsAbs(text):
+		p.Path, p.Pattern = path.Clean(text), pattern
+		if dots {
+			p.Raw = text
+		}
+	case dirs == nil:
+	default:
+		for _, d := range dirs {
+			p.Path = join(d, text)
+			if pattern != "" {
+				p.Pattern = d + "/" + pattern
+			}
+			if dots {
+				p.Raw = d + "/" + text
+			}
+			paths = addPath(paths, p)
+		}
+		return paths
+	}
+	return addPath(paths, p)
+}
+
+func addPath(paths []Path, p Path) []Path {
+	for i := range paths {
+		if q := &paths[i]; q.Path == p.Path && q.Access == p.Access && *q == p {
+			return paths
+		}
+	}
+	return append(paths, p)
+}
+
+// isProcess reports whether a word is <( ) or >( ): a pipe to what has been read,
+// not a file.
+func isProcess(source string) bool {
+	return len(source) > 2 && (source[0] == '<' || source[0] == '>') && source[1] == '(' && source[len(source)-1] == ')'
+}
+
+// device reports whether a name is no file: where output is thrown away or goes to
+// what is open already.
+func device(p string) bool {
+	if !strings.HasPrefix(p, "/dev/") {
+		return false
+	}
+	switch p {
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty":
+		return true
+	}
+	n, ok := strings.CutPrefix(p, "/dev/fd/")
+	return ok && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+// unknownRoot is what globRoot says when it cannot say.
+const unknownRoot = "\x00"
+
+// globRoot is the folder below which all matches of a pattern lie, or outside when
+// a ".." after the first pattern character, or one that it may match, leads out.
+func globRoot(pattern string) string {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; c {
+		case '\\':
+			if i++; i < len(pattern) {
+				b.WriteByte(pattern[i])
+			}
+		case '*', '?', '[':
+			if slices.Contains(strings.Split(pattern[i:], "/"), "..") || strings.Contains(pattern[i:], ".[") || strings.Contains(pattern[i:], ".?") {
+				return unknownRoot
+			}
+			root := b.String()
+			cut := strings.LastIndexByte(root, '/')
+			// "..*" and ".?" may match ".."
+			if last := root[cut+1:]; last == "." || last == ".." {
+				return unknownRoot
+			}
+			return root[:cut+1]
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func writes(paths []Path) bool {
+	return slices.ContainsFunc(paths, func(p Path) bool { return p.Access&Write != 0 })
+}

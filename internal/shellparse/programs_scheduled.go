@@ -1,0 +1,108 @@
+package shellparse
+
+import "strings"
+
+// crontab reads a table of commands that run later.
+func (c *call) crontab() {
+	c.handled = true
+	switch {
+	case c.unknown != "":
+		c.out.unclear = "crontab does not have the flag " + c.unknown
+	case c.has("-l"):
+		c.out.safe = true
+		return
+	case c.has("-r"), c.has("-e"):
+	case len(c.remaining) > 0 && !namesInput(c.remaining[0]):
+		c.as(c.remaining[0], c.remaining[0].text, roleCode)
+	case c.inv.in.kind == stdinKnown:
+		for line := range strings.SplitSeq(c.inv.in.text, "\n") {
+			c.cronLine(line)
+		}
+	default:
+		c.out.unclear = "the commands that crontab reads from standard input cannot be known"
+	}
+	c.opaque("runs commands later")
+}
+
+// cronLine reads "m h dom mon dow command", "@daily command" or NAME=value.
+func (c *call) cronLine(line string) {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return
+	}
+	if name, _, ok := strings.Cut(line, "="); ok && isName(strings.TrimSpace(name)) {
+		if dangerous(strings.TrimSpace(name)) {
+			c.out.unclear = "what crontab runs with " + line + " cannot be known"
+		}
+		return
+	}
+	fields := 5
+	if line[0] == '@' {
+		fields = 1
+	}
+	for range fields {
+		_, rest, ok := strings.Cut(line, " ")
+		if !ok {
+			return
+		}
+		line = strings.TrimSpace(rest)
+	}
+	line, _, _ = strings.Cut(line, "%")
+	c.codeLine(line, "crontab", false)
+}
+
+// at reads a line for a shell that runs later.
+func (c *call) at() {
+	c.handled = true
+	switch {
+	case c.unknown != "":
+		c.out.unclear = c.inv.name + " does not have the flag " + c.unknown
+	case c.has("-l"):
+		c.out.safe = true
+		return
+	case c.has("-f"):
+		f, _ := c.value("-f")
+		c.as(f, f.text, roleCode)
+	case c.has("-d"), c.has("-r"), c.has("-c"):
+	case c.inv.in.kind == stdinKnown:
+		c.line(word{text: c.inv.in.text, static: true}, c.inv.name, stdin{})
+	default:
+		c.out.unclear = "the commands that " + c.inv.name + " reads from standard input cannot be known"
+	}
+	c.opaque("runs commands later")
+}
+
+// opensslFiles are the options of openssl's subcommands whose value is a file.
+var opensslFiles = map[string]Access{
+	"-in": Read, "-out": Write, "-key": Read, "-inkey": Read, "-CA": Read, "-CAkey": Read, "-CAfile": Read, "-CApath": Read, "-cert": Read, "-config": Read,
+	"-extfile": Read, "-keyout": Write, "-pubin": 0, "-signature": Read, "-sign": Read, "-verify": Read, "-writerand": Write, "-rand": Read, "-outform": 0,
+	"-certfile": Read, "-CAserial": Read | Write, "-CRLfile": Read, "-untrusted": Read, "-kfile": Read, "-trusted": Read, "-sess_out": Write, "-sess_in": Read, "-keylogfile": Write,
+	"-outdir": Write, "-prverify": Read, "-hmacfile": Read,
+}
+
+func (c *call) openssl() {
+	c.handled = true
+	safe := len(c.args) > 0 && contains("version ciphers list help x509 dgst asn1parse rsa verify crl req pkey ec errstr prime", c.args[0].text)
+	for i, w := range c.args {
+		access := opensslFiles[w.text]
+		switch {
+		case access != 0 && i+1 < len(c.args):
+			c.addPath(c.args[i+1], c.args[i+1].text, access, FromArgument, false)
+		case w.text == "-engine" || w.text == "-provider" || w.text == "-provider-path":
+			if i+1 < len(c.args) {
+				c.as(c.args[i+1], c.args[i+1].text, roleCode)
+				c.out.unclear = "what openssl " + w.text + " loads cannot be known"
+			}
+		case strings.HasPrefix(w.text, "-pass") && i+1 < len(c.args):
+			if _, f, ok := strings.Cut(c.args[i+1].text, "file:"); ok {
+				c.addPath(word{text: f, static: c.args[i+1].static}, c.args[i+1].text, Read, FromArgument, false)
+			}
+		case !strings.HasPrefix(w.text, "-") && looksLikePath(w.text) && (i == 0 || opensslFiles[c.args[i-1].text] == 0):
+			c.addPath(w, w.text, Read, FromSyntax, false)
+		}
+		safe = safe && (w.static || !mayBeOption(w))
+	}
+	if c.out.safe = safe && !c.out.changes() && c.out.unclear == "" && c.out.opaque == ""; !c.out.safe {
+		c.opaque("works with keys")
+	}
+}

@@ -1,0 +1,100 @@
+package shellparse
+
+import "strings"
+
+// shellRows are the shells. What bash calls an option is read by [call.shell],
+// since "-c" may stand anywhere in a cluster and takes the first operand.
+const shellRows = `
+bash,rbash | early =shell | -* | -abefhiklmnprtuvxBCDEHPT -c -s -O: -o: --rcfile/--init-file:x --login --norc --noprofile --posix --restricted --verbose --noediting --debugger --dump-strings --dump-po-strings --pretty-print
+sh,dash,ash,ksh,ksh93,mksh,lksh,oksh,pdksh,yash,posh,hush,osh,loksh | early =shell | -* | -abefhiklmnprtuvxCDEGXV -c -s -o: -R:x --login --posix --rcfile:x --profile:x --norcfile --noprofile
+zsh,rzsh | early =shell | -* | -abefhiklmnprtuvwxyBCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -c -s -o: --login --no-rcs --no-globalrcs --emulate: --interactive
+fish | early =shell | -* | -c/--command:l -C/--init-command:l -d/--debug: -o/--debug-output:w -D: -i/--interactive -l/--login -N/--no-config -n/--no-execute -p/--profile:w -P/--private -f/--features: --profile-startup:w -h~ -v~ --print-rusage-self --print-debug-categories~
+tcsh,csh | early =shell | -* | -c -b -d -D: -e -f -i -l -m -n -q -s -t -v -V -x -X
+nu | early =shell | -* | -c/--commands:l -e/--execute:l -l/--login -i/--interactive -n/--no-config-file --stdin --config:x --env-config:x -m/--table-mode: --no-std-lib --no-history --no-newline --log-level: --plugins:x -I/--include-path:r
+pwsh,powershell | once early =shell | -* | -c/-Command/-command:l -f/-File/-file:x -NoProfile/-noprofile/-nop -NonInteractive/-noninteractive/-noni -NoLogo/-nologo -ExecutionPolicy/-executionpolicy/-ep/-ex: -EncodedCommand/-encodedcommand/-enc/-ec/-e:u
+ -Login/-l -NoExit/-noexit -WorkingDirectory/-wd/-wo:d -OutputFormat/-of/-o: -InputFormat/-if: -Sta -Mta -Version~ -CommandWithArgs/-cwa:l -SettingsFile:r
+elvish,xonsh,ion,oil,murex | early =shell | -* | -c -i -norc --no-rc
+`
+
+// shell: with -c the first operand is a line; else it is a file of commands; else
+// the commands come from standard input.
+func (c *call) shell() {
+	c.handled = true
+	for i := range c.given {
+		g := &c.given[i]
+		switch {
+		case g.role == roleLine && g.name == "-c" && c.prog.marks.once:
+			// pwsh takes all that follows as the line
+		case g.has && g.role != roleData:
+			c.as(g.value, g.arg, g.role)
+		}
+	}
+	via := c.inv.name
+	if c.only {
+		c.out.safe = len(c.out.runs) == 0 && c.out.unclear == "" && c.out.opaque == "" && !c.out.changes()
+		return
+	}
+	if c.unknown != "" {
+		c.out.unclear = via + " does not have the flag " + c.unknown + ", so what it runs cannot be known"
+	}
+	if c.unclear {
+		c.shellVague()
+	}
+	_, has := c.value("-c")
+	switch {
+	case has && c.prog.options["-c"].role == roleLine:
+		if c.prog.marks.once {
+			c.line(c.following("-c"), via+" -c", c.inv.in)
+		}
+		c.out.wrapper = len(c.out.runs) == 1
+	case has && len(c.remaining) == 0:
+	case has:
+		c.line(c.remaining[0], via+" -c", c.inv.in)
+		if c.out.wrapper = len(c.out.runs) > 0; c.out.wrapper {
+			c.out.runs[0].args = append([]word{}, c.remaining[1:]...)
+		}
+	case len(c.remaining) > 0 && !c.has("-s"):
+		c.script()
+	default:
+		c.shellReads(via)
+		c.out.wrapper = len(c.out.runs) > 0
+	}
+	c.out.safe = c.out.wrapper && c.out.unclear == "" && c.out.opaque == "" && len(c.out.paths) == 0 && !c.has("-i") && !c.has("-l") && !c.has("--login")
+}
+
+// shellVague: an option in front of the line or the script is not known.
+func (c *call) shellVague() {
+	for _, w := range c.args {
+		if len(c.remaining) > 0 && w == c.remaining[0] && w.static {
+			return
+		}
+		if mayBeOption(w) || maySplit(w) {
+			c.out.unclear = "what " + c.inv.name + " runs cannot be known"
+			return
+		}
+	}
+}
+
+// following are the words from the value of an option on, joined.
+func (c *call) following(name string) word {
+	for i, w := range c.args {
+		if o := c.prog.options[strings.ToLower(w.text)]; w.static && o != nil && o.name == name {
+			return joined(c.args[i+1:])
+		}
+	}
+	w, _ := c.value(name)
+	return w
+}
+
+func (c *call) script() {
+	w := c.remaining[0]
+	if namesInput(w) {
+		c.shellReads(c.inv.name)
+		return
+	}
+	if !w.static || openFile(w.text) != "" {
+		c.out.unclear = "the file of commands that " + c.inv.name + " runs cannot be known"
+		return
+	}
+	c.as(w, w.text, roleCode)
+}

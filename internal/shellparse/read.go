@@ -1,0 +1,245 @@
+package shellparse
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The limits of one reading. A line that needs more is unclear: no everyday line
+// comes near, and a line made to be slow must not be.
+const (
+	maxCommands = 4096
+	maxDepth    = 16      // shells in shells, functions in functions
+	maxNesting  = 100     // parentheses, braces and keywords in each other
+	maxSteps    = 20_000  // statements walked
+	maxText     = 4 << 20 // bytes that expansion makes
+	maxSource   = 1 << 20 // bytes of nested lines
+	maxVars     = 256     // variables, and functions
+)
+
+// reader is one reading while it is made.
+type reader struct {
+	opts *Options
+	out  *Reading
+
+	depth, nesting, steps, text, source int
+
+	stopped bool
+	running []string        // functions that are being read
+	called  []*syntax.Stmt  // those that were read in a call
+	homes   []declaration   // where each body was declared
+	seen    map[string]bool // what was said to be unclear
+}
+
+type declaration struct {
+	body  *syntax.Stmt
+	name  string
+	frame *frame
+	scope *scope
+}
+
+// frame is one text that is being read, and what runs it.
+type frame struct {
+	*reader
+	src string
+	via []string
+}
+
+// start is all that a reading begins with.
+type start struct {
+	reader reader
+	frame  frame
+	scope  scope
+	in     stdin
+	dirs   [1]string
+	clock  int
+}
+
+// failed is what a reading says that came upon a mistake of ours or the parser's.
+const failed = "reading the line failed: "
+
+func read(line string, o *Options) (r *Reading) {
+	b := begin(line, o)
+	defer func() {
+		if bug := recover(); bug != nil {
+			r = &Reading{Unclear: []string{fmt.Sprint(failed, bug)}}
+		}
+	}()
+	if !b.frame.parseSimple(&b.scope, &b.in) {
+		b.full()
+	}
+	return b.reader.out
+}
+
+func begin(line string, o *Options) *start {
+	b := &start{}
+	b.scope.clock = &b.clock
+	b.reader.opts, b.reader.out = o, &Reading{}
+	b.frame.reader, b.frame.src = &b.reader, line
+	if o.Dir != "" {
+		b.dirs[0] = cleanPath(o.Dir)
+		b.scope.dirs, b.scope.fail = b.dirs[:], b.dirs[:]
+	}
+	return b
+}
+
+// full reads the line with the parser.
+func (b *start) full() {
+	b.frame.line(&b.scope, &b.in)
+	b.frame.uncalled()
+	if b.reader.stopped { // some places were reserved and never filled
+		b.reader.out.Commands = slices.DeleteFunc(b.reader.out.Commands, func(c Command) bool { return c.Line == "" })
+	}
+}
+
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
+// parse reads the frame's text as statements, or says why it cannot.
+func (f *frame) parse() (stmts []*syntax.Stmt, why string) {
+	f.source += len(f.src)
+	switch {
+	case len(f.src) > MaxLine:
+		return nil, fmt.Sprintf("the line has %d bytes, at most %d are read", len(f.src), MaxLine)
+	case f.source > maxSource+MaxLine:
+		return nil, "the line holds too many lines to read again"
+	case strings.IndexByte(f.src, 0) >= 0:
+		return nil, "the line holds a NUL byte"
+	case tooNested(f.src):
+		return nil, "the line is nested too deeply"
+	}
+	p, _ := parsers.Get().(*syntax.Parser)
+	file, err := p.Parse(strings.NewReader(f.src), "")
+	for tries := 0; err != nil && tries < maxDepth; tries++ {
+		fixed, ok := literalParen(f.src, err)
+		if !ok {
+			break
+		}
+		f.src = fixed
+		file, err = p.Parse(strings.NewReader(f.src), "")
+	}
+	parsers.Put(p)
+	if err != nil {
+		return nil, "cannot be parsed: " + err.Error()
+	}
+	if strings.IndexByte(f.src, '\r') >= 0 {
+		f.unclear("the line holds a carriage return, which shells read differently")
+	}
+	return file.Stmts, ""
+}
+
+// literalParen puts a backslash before the parenthesis of \$( that a line cannot be
+// parsed for, and its partner's when it has none. Shells refuse such a line as a
+// whole; with the parenthesis as text everything that stands beside it is read.
+func literalParen(src string, err error) (string, bool) {
+	var parse syntax.ParseError
+	if !errors.As(err, &parse) {
+		return "", false
+	}
+	at := int(parse.Pos.Offset())
+	for _, from := range []int{at, strings.LastIndexByte(src[:min(at, len(src))], '(')} {
+		if from >= 2 && from < len(src) && src[from] == '(' && src[from-2:from] == `\$` && (from < 3 || src[from-3] != '\\') {
+			return src[:from] + `\` + src[from:], true
+		}
+	}
+	return "", false
+}
+
+// tooNested reports whether more brackets are open at one point than any line
+// needs. It does not know quotes and is on the safe side of them.
+func tooNested(src string) bool {
+	open := 0
+	for i := range len(src) {
+		switch src[i] {
+		case '(', '{', '[':
+			open++
+			if open > 4*maxNesting {
+				return true
+			}
+		case ')', '}', ']':
+			open = max(0, open-1)
+		}
+	}
+	return false
+}
+
+// line reads the frame's whole text in the scope, which is left as the last
+// command leaves it.
+func (f *frame) line(s *scope, in *stdin) output {
+	stmts, why := f.parse()
+	if why != "" {
+		f.unclear(why)
+		return output{}
+	}
+	return f.last(s, stmts, in)
+}
+
+// uncalled reads the bodies of functions that nothing in the line calls: their
+// parameters are unknown.
+func (f *frame) uncalled() {
+	next := 0
+	for next < len(f.homes) { // a body may declare more
+		d := f.homes[next]
+		next++
+		if slices.Contains(f.called, d.body) {
+			continue
+		}
+		d.frame.body(d.scope, d.name, d.body, nil, &stdin{kind: stdinUnknown})
+	}
+}
+
+// unclear notes why the reading is not static, once.
+func (r *reader) unclear(why string) {
+	if r.seen[why] {
+		return
+	}
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	r.seen[why] = true
+	r.out.Unclear = append(r.out.Unclear, why)
+}
+
+// stop ends the reading early.
+func (r *reader) stop(why string) {
+	r.unclear(why)
+	r.stopped = true
+}
+
+// step counts a statement and reports whether there is room for it.
+func (r *reader) step() bool {
+	r.steps++
+	if r.steps > maxSteps {
+		r.stop("the line does more than is read")
+	}
+	return !r.stopped
+}
+
+// spend counts bytes that expansion made.
+func (r *reader) spend(n int) {
+	r.text += n
+	if r.text > maxText {
+		r.stop("the line expands to more than is read")
+	}
+}
+
+// reserve makes room for a command at the end of the list.
+func (r *reader) reserve() int {
+	if len(r.out.Commands) >= maxCommands {
+		r.stop(fmt.Sprintf("the line runs more than %d commands", maxCommands))
+	}
+	r.out.Commands = append(r.out.Commands, Command{})
+	return len(r.out.Commands) - 1
+}
+
+// drop takes a reserved place away again.
+func (r *reader) drop(slot int) {
+	c := r.out.Commands
+	copy(c[slot:], c[slot+1:])
+	c[len(c)-1] = Command{}
+	r.out.Commands = c[:len(c)-1]
+}

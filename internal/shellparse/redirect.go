@@ -1,0 +1,144 @@
+package shellparse
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirection is what the redirects of a command amount to.
+type redirection struct {
+	in    *stdin
+	paths []Path
+	moved bool // standard output goes elsewhere than into the pipe
+}
+
+func (f *frame) redirects(s *scope, list []*syntax.Redirect, in *stdin) redirection {
+	io := redirection{in: in}
+	for _, r := range list {
+		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+			s.forget(strings.Trim(r.N.Value, "{}"))
+		}
+		var access Access
+		fd0, fd1 := r.N == nil || r.N.Value == "0", r.N == nil || r.N.Value == "1"
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if text := f.document(s, r); fd0 {
+				io.in = text
+			}
+			continue
+		case syntax.WordHdoc:
+			w := f.one(s, r.Word, true)
+			if fd0 && w.static {
+				io.in = &stdin{kind: stdinKnown, text: w.text + "\n", words: listed(w.text)}
+			} else if fd0 {
+				io.in = &stdin{kind: stdinUnknown}
+			}
+			continue
+		case syntax.RdrIn:
+			access = Read
+		case syntax.RdrInOut:
+			access = Read | Write
+		case syntax.DplIn, syntax.DplOut:
+			w := f.one(s, r.Word, false)
+			if r.Op == syntax.DplIn && fd0 {
+				io.in = &stdin{kind: stdinUnknown}
+			}
+			if r.Op == syntax.DplOut && fd1 {
+				io.moved = true
+			}
+			if w.static && descriptor(w.text) {
+				continue
+			}
+			access = Write
+			if r.Op == syntax.DplIn {
+				access = Read
+			}
+			io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.written(r.Word), access: access, from: FromRedirect})
+			continue
+		case syntax.RdrAll, syntax.AppAll:
+			access, io.moved = Write, true
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob:
+			access = Write
+		default:
+			f.unclear("a redirect that is not read: " + f.written(r))
+			continue
+		}
+		w := f.one(s, r.Word, false)
+		if access&Read != 0 && fd0 {
+			io.in = &stdin{kind: stdinUnknown}
+			if w.static && w.text == "/dev/null" {
+				io.in = &stdin{kind: stdinKnown}
+			}
+		}
+		if access&Write != 0 && fd1 {
+			io.moved = true
+		}
+		io.paths = f.resolve(io.paths, s.dirs, use{path: w, arg: f.written(r.Word), access: access, from: FromRedirect})
+	}
+	return io
+}
+
+// descriptor reports whether the target of a >& is an open file, not a name.
+func descriptor(s string) bool {
+	s = strings.TrimSuffix(s, "-")
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// document is the text of a here-document.
+func (f *frame) document(s *scope, r *syntax.Redirect) *stdin {
+	if r.Hdoc == nil {
+		return &stdin{kind: stdinKnown}
+	}
+	e := fields{frame: f, s: s, src: f.written(r.Hdoc), whole: true, raw: true, any: true}
+	if isQuoted(r.Word) {
+		for _, p := range r.Hdoc.Parts {
+			l, ok := p.(*syntax.Lit)
+			if !ok {
+				f.scan(s, p)
+				e.dynamic = true
+				continue
+			}
+			e.add(l.Value)
+		}
+	} else {
+		e.within(r.Hdoc.Parts, true)
+	}
+	e.flush()
+	w := e.out[0]
+	if !w.static {
+		return &stdin{kind: stdinUnknown}
+	}
+	if r.Op == syntax.DashHdoc {
+		lines := strings.SplitAfter(w.text, "\n")
+		for i := range lines {
+			lines[i] = strings.TrimLeft(lines[i], "\t")
+		}
+		w.text = strings.Join(lines, "")
+	}
+	return &stdin{kind: stdinKnown, text: w.text, words: listed(w.text)}
+}
+
+// isQuoted reports whether any part of a here-document's delimiter is quoted.
+func isQuoted(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		l, ok := p.(*syntax.Lit)
+		if !ok || strings.IndexByte(l.Value, '\\') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// listed are the words of a text as xargs splits it, nil where quotes or
+// backslashes make that another question.
+func listed(text string) []word {
+	if text == "" || strings.ContainsAny(text, `'"\`) {
+		return nil
+	}
+	var out []word
+	for w := range strings.FieldsSeq(text) {
+		out = append(out, word{text: w, static: true})
+	}
+	return out
+}

@@ -1,0 +1,275 @@
+package shellparse
+
+import (
+	"maps"
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// value is what is known of a variable.
+type value struct {
+	text     string
+	known    bool
+	glob     bool // text is a pattern, one of whose matches it is
+	exported bool
+	odd      bool // read-only, or changed by its attributes when set
+}
+
+// function is a function that is defined, or may be.
+type function struct {
+	bodies []*syntax.Stmt
+	maybe  bool // it may as well not be defined: then its name is a program
+}
+
+// scope is what a shell knows at one point of the line. Folders are tracked for
+// both ends of a command: where the shell is when it succeeded and when it failed.
+type scope struct {
+	dirs []string // where the shell may be, the likeliest first; nil: unknown; empty: it does not get here
+	fail []string // the same if the last command failed
+	old  []string // $OLDPWD
+
+	vars    map[string]value
+	funcs   map[string]function
+	aliases map[string]string
+	params  *[]word  // $0, $1 …; nil: unknown
+	tainted []string // names of variables assigned so far that change what programs do
+	loop    *jumps   // of the innermost loop
+	call    *jumps   // of the function that is being read
+
+	version    int  // of all but the folders; no two states of one reading have the same
+	clock      *int // the last version given out
+	sharedVars bool // copy vars before writing
+	sharedFun  bool // the same for funcs and aliases
+	lost       bool // no variable is known, not even the given ones
+	exportFun  bool // functions are exported
+	ended      bool // exit, return, break: what follows is not reached from here
+	fed        bool // standard input comes from somewhere in the line (exec <f)
+}
+
+// jumps collects the scopes in which a loop or a function is left early.
+type jumps struct {
+	scopes []*scope
+	outer  *jumps   // of a loop in a loop
+	locals []string // of a function
+}
+
+func (s *scope) fork() *scope {
+	s.sharedVars, s.sharedFun = true, true
+	c := *s
+	return &c
+}
+
+// subshell is the scope of a part that runs in a process of its own: whatever it
+// does stays there.
+func (s *scope) subshell() *scope {
+	c := s.fork()
+	c.loop, c.call = nil, nil
+	return c
+}
+
+func (s *scope) change() {
+	*s.clock++
+	s.version = *s.clock
+}
+
+func (s *scope) set(name string, v value) {
+	switch {
+	case s.vars == nil:
+		s.vars = map[string]value{}
+	case s.sharedVars:
+		s.vars = maps.Clone(s.vars)
+	}
+	s.sharedVars = false
+	s.vars[name] = v
+	s.change()
+	if dangerous(name) && !slices.Contains(s.tainted, name) {
+		s.tainted = append(slices.Clip(s.tainted), name)
+	}
+}
+
+// forget makes a variable unknown.
+func (s *scope) forget(name string) {
+	s.set(name, value{exported: s.vars[name].exported, odd: s.vars[name].odd})
+}
+
+// forgetAll makes every variable and the folder unknown.
+func (s *scope) forgetAll() {
+	s.vars, s.sharedVars, s.lost, s.params = nil, false, true, nil
+	s.dirs, s.fail, s.old = nil, nil, nil
+	s.change()
+}
+
+func (s *scope) define(name string, f function) {
+	if s.funcs == nil {
+		s.funcs = map[string]function{}
+	} else if s.sharedFun {
+		s.funcs = maps.Clone(s.funcs)
+		s.aliases = maps.Clone(s.aliases)
+	}
+	s.sharedFun = false
+	s.funcs[name] = f
+	s.change()
+}
+
+func (s *scope) alias(name, text string) {
+	if s.aliases == nil {
+		s.aliases = map[string]string{}
+	} else if s.sharedFun {
+		s.funcs = maps.Clone(s.funcs)
+		s.aliases = maps.Clone(s.aliases)
+	}
+	s.sharedFun = false
+	s.aliases[name] = text
+	s.change()
+}
+
+// settle forgets whether the last command succeeded.
+func (s *scope) settle() {
+	s.dirs = eitherDir(s.dirs, s.fail)
+	if s.dirs != nil && len(s.dirs) == 0 {
+		s.ended, s.dirs = true, nil
+	}
+	s.fail = s.dirs
+}
+
+// inFolder starts a command in one of the folders.
+func (s *scope) inFolder(dirs []string) *scope {
+	if dirs != nil && len(dirs) == 0 {
+		s.ended, dirs = true, nil
+	}
+	s.dirs, s.fail = dirs, dirs
+	return s
+}
+
+// join makes s what is known when either a or b came to pass. Both are settled.
+func (s *scope) join(a, b *scope) {
+	loop, call := s.loop, s.call
+	switch {
+	case a.ended:
+		*s = *b
+	case b.ended:
+		*s = *a
+	default:
+		dirs := eitherDir(a.dirs, b.dirs)
+		merged := *a
+		if a.version != b.version {
+			merged.merge(b)
+		}
+		*s = merged
+		s.dirs, s.fail = dirs, dirs
+		if !slices.Equal(a.old, b.old) {
+			s.old = nil
+		}
+	}
+	s.loop, s.call = loop, call
+}
+
+// merge keeps of the variables, functions and parameters what is the same in b.
+func (s *scope) merge(b *scope) {
+	s.change()
+	vars := map[string]value{}
+	for name, v := range s.vars {
+		if w, ok := b.vars[name]; !ok || v != w {
+			v = value{exported: v.exported || w.exported, odd: v.odd || w.odd}
+		}
+		vars[name] = v
+	}
+	for name, w := range b.vars {
+		if _, ok := s.vars[name]; !ok {
+			vars[name] = value{exported: w.exported, odd: w.odd}
+		}
+	}
+	s.vars, s.sharedVars = vars, false
+
+	funcs := map[string]function{}
+	for _, m := range []map[string]function{s.funcs, b.funcs} {
+		for name, f := range m {
+			g, ok := funcs[name]
+			if !ok {
+				_, inA := s.funcs[name]
+				_, inB := b.funcs[name]
+				g.maybe = !inA || !inB
+			}
+			for _, body := range f.bodies {
+				if !slices.Contains(g.bodies, body) {
+					g.bodies = append(slices.Clip(g.bodies), body)
+				}
+			}
+			g.maybe = g.maybe || f.maybe
+			funcs[name] = g
+		}
+	}
+	aliases := maps.Clone(s.aliases)
+	if aliases == nil {
+		aliases = map[string]string{}
+	}
+	for name, text := range b.aliases {
+		if have, ok := aliases[name]; ok && have != text {
+			text = aliasUnknown
+		}
+		aliases[name] = text
+	}
+	s.funcs, s.aliases, s.sharedFun = funcs, aliases, false
+	if s.params != b.params {
+		s.params = nil
+	}
+	for _, name := range b.tainted {
+		if !slices.Contains(s.tainted, name) {
+			s.tainted = append(slices.Clip(s.tainted), name)
+		}
+	}
+	s.lost = s.lost || b.lost
+	s.fed = s.fed || b.fed
+	s.exportFun = s.exportFun || b.exportFun
+}
+
+// sameAs reports whether s knows nothing that b does not know.
+func (s *scope) sameAs(b *scope) bool {
+	if s.version != b.version && (!maps.Equal(s.vars, b.vars) || !maps.Equal(s.aliases, b.aliases) ||
+		!maps.EqualFunc(s.funcs, b.funcs, func(f, g function) bool { return f.maybe == g.maybe && slices.Equal(f.bodies, g.bodies) }) ||
+		s.params != b.params || s.lost != b.lost || s.exportFun != b.exportFun || !slices.Equal(s.tainted, b.tainted)) {
+		return false
+	}
+	if !slices.Equal(s.old, b.old) {
+		return false
+	}
+	return (s.dirs == nil) == (b.dirs == nil) && len(s.dirs) == len(b.dirs) && !slices.ContainsFunc(s.dirs, func(d string) bool { return !slices.Contains(b.dirs, d) })
+}
+
+// child is the scope of a new shell: it has what is exported.
+func (s *scope) child() *scope {
+	c := &scope{clock: s.clock, version: s.version, dirs: s.dirs, fail: s.dirs, tainted: s.tainted, lost: s.lost, exportFun: s.exportFun, fed: s.fed}
+	for name, v := range s.vars {
+		if !v.exported {
+			v = value{}
+		}
+		c.set(name, v)
+	}
+	if s.exportFun {
+		for name, f := range s.funcs {
+			f.maybe = true
+			c.define(name, f)
+		}
+	}
+	return c
+}
+
+const maxDirs = 8
+
+// eitherDir is the union of two sets of folders; too many are unknown.
+func eitherDir(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	out := a
+	for _, d := range b {
+		if !slices.Contains(out, d) {
+			out = append(slices.Clip(out), d)
+		}
+	}
+	if len(out) > maxDirs {
+		return nil
+	}
+	return out
+}

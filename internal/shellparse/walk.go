@@ -1,0 +1,301 @@
+package shellparse
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// output is what a command certainly prints, when that is known.
+type output struct {
+	text  string
+	known bool
+	below *[]word // not known, but names of files below these, each ended by a NUL
+}
+
+// stmts reads a list of statements in order.
+func (f *frame) stmts(s *scope, list []*syntax.Stmt, in *stdin) output {
+	out := f.last(s, list, in)
+	s.settle()
+	return out
+}
+
+// last is stmts without settling whether the last one succeeded.
+func (f *frame) last(s *scope, list []*syntax.Stmt, in *stdin) output {
+	if len(list) > 1 && in.kind == stdinKnown {
+		in = &stdin{kind: stdinUnknown} // the first may take a part of it
+	}
+	all := output{known: true}
+	for i, st := range list {
+		if i > 0 {
+			s.settle()
+		}
+		out := f.stmt(s, st, in)
+		all.known = all.known && out.known && !st.Background
+		all.text += out.text
+		if f.stopped {
+			break
+		}
+	}
+	return all
+}
+
+// stmt reads one statement. s is settled before; after it s knows where the shell
+// is for success and for failure.
+func (f *frame) stmt(s *scope, st *syntax.Stmt, in *stdin) output {
+	if !f.step() {
+		return output{}
+	}
+	if f.nesting++; f.nesting > maxNesting {
+		f.stop("the line is nested too deeply")
+	}
+	defer func() { f.nesting-- }()
+	if st.Background || st.Coprocess || st.Disown {
+		s = s.subshell()
+	}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
+		out := f.simple(s, st, call, in)
+		f.negate(s, st)
+		return out
+	}
+	if st.Cmd == nil || len(st.Redirs) > 0 {
+		out := f.redirected(s, st, in)
+		f.negate(s, st)
+		return out
+	}
+	out := f.compound(s, st.Cmd, in)
+	f.negate(s, st)
+	return out
+}
+
+func (f *frame) negate(s *scope, st *syntax.Stmt) {
+	if st.Negated {
+		s.dirs, s.fail = s.fail, s.dirs
+	}
+}
+
+// compound reads a command that is not a simple one.
+func (f *frame) compound(s *scope, cmd syntax.Command, in *stdin) (out output) {
+	switch c := cmd.(type) {
+	case *syntax.BinaryCmd:
+		if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
+			return f.list(s, c, in)
+		}
+		return f.pipeline(s, c, in)
+	case *syntax.Subshell:
+		return f.stmts(s.subshell(), c.Stmts, in)
+	case *syntax.Block:
+		return f.last(s, c.Stmts, in)
+	case *syntax.IfClause:
+		f.ifClause(s, c, in)
+	case *syntax.WhileClause:
+		f.loop(s, func(s *scope) {
+			f.last(s, c.Cond, unknown(in))
+			if c.Until {
+				s.dirs, s.fail = s.fail, s.dirs
+			}
+			after := s.fork().inFolder(s.fail)
+			s.inFolder(s.dirs)
+			f.stmts(s, c.Do, unknown(in))
+			s.join(s.fork(), after)
+		})
+	case *syntax.ForClause:
+		f.forClause(s, c, in)
+	case *syntax.CaseClause:
+		f.caseClause(s, c, in)
+	case *syntax.FuncDecl:
+		if c.Body != nil {
+			if _, ok := c.Body.Cmd.(*syntax.BinaryCmd); ok {
+				return f.stmt(s, fixFuncDecl(c, c.Body), in)
+			}
+		}
+		f.declare(s, c)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			return f.stmt(s, c.Stmt, in)
+		}
+	case *syntax.CoprocClause:
+		f.stmt(s.subshell(), c.Stmt, &stdin{kind: stdinUnknown})
+		if c.Name != nil {
+			f.scan(s, c.Name)
+		}
+		s.forget("COPROC")
+	case *syntax.ArithmCmd:
+		f.arith(s, c.X)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			f.arith(s, x)
+		}
+	case *syntax.TestClause:
+		f.test(s, c.X)
+	case *syntax.DeclClause:
+		f.decl(s, c)
+	default:
+		f.unclear("a construct that is not read: " + f.written(cmd))
+	}
+	return output{}
+}
+
+// unknown is the input of something that shares it with others.
+func unknown(in *stdin) *stdin {
+	if in.kind == stdinNone {
+		return in
+	}
+	return &stdin{kind: stdinUnknown}
+}
+
+// flattenBinary unfolds a && b || c, which the parser nests to the left.
+func flattenBinary(c *syntax.BinaryCmd, same func(syntax.BinCmdOperator) bool) (elems []*syntax.Stmt, ops []syntax.BinCmdOperator) {
+	for {
+		elems, ops = append(elems, c.Y), append(ops, c.Op)
+		x, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		if !ok || !same(x.Op) || c.X.Negated || c.X.Background || len(c.X.Redirs) > 0 {
+			elems = append(elems, c.X)
+			break
+		}
+		c = x
+	}
+	slices.Reverse(elems)
+	slices.Reverse(ops)
+	return elems, ops
+}
+
+// list reads a && b || c.
+func (f *frame) list(s *scope, c *syntax.BinaryCmd, in *stdin) output {
+	elems, ops := flattenBinary(c, func(op syntax.BinCmdOperator) bool { return op == syntax.AndStmt || op == syntax.OrStmt })
+	if in.kind == stdinKnown {
+		in = &stdin{kind: stdinUnknown}
+	}
+	f.stmt(s, elems[0], in)
+	for i, op := range ops {
+		next := s.fork()
+		if op == syntax.AndStmt {
+			missed := s.fail
+			next.inFolder(s.dirs)
+			f.stmt(next, elems[i+1], in)
+			s.pass(next)
+			s.fail = eitherDir(next.fail, missed)
+			s.dirs = next.dirs
+		} else {
+			passed := s.dirs
+			next.inFolder(s.fail)
+			f.stmt(next, elems[i+1], in)
+			s.pass(next)
+			s.dirs = eitherDir(passed, next.dirs)
+			s.fail = next.fail
+		}
+	}
+	return output{}
+}
+
+// pass takes over what a command that may have run has changed, and leaves in
+// next's folders what they are when it ran at all.
+func (s *scope) pass(next *scope) {
+	if next.ended {
+		next.dirs, next.fail = []string{}, []string{}
+		return
+	}
+	if next.version != s.version {
+		s.merge(next)
+	}
+	if !slices.Equal(s.old, next.old) {
+		s.old = nil
+	}
+}
+
+// pipeline reads a | b; every part is a shell of its own.
+func (f *frame) pipeline(s *scope, c *syntax.BinaryCmd, in *stdin) output {
+	elems, _ := flattenBinary(c, func(op syntax.BinCmdOperator) bool { return op != syntax.AndStmt && op != syntax.OrStmt })
+	var out output
+	for i, st := range elems {
+		if i > 0 {
+			in = piped(out)
+		}
+		out = f.stmt(s.subshell(), st, in)
+		if f.stopped {
+			break
+		}
+	}
+	return out
+}
+
+// piped is what the right side of a pipe reads.
+func piped(out output) *stdin {
+	if !out.known {
+		return &stdin{kind: stdinUnknown, below: out.below}
+	}
+	return &stdin{kind: stdinKnown, text: out.text, words: listed(out.text)}
+}
+
+func (f *frame) ifClause(s *scope, c *syntax.IfClause, in *stdin) {
+	if len(c.Cond) == 0 { // else
+		f.stmts(s, c.Then, unknown(in))
+		return
+	}
+	f.last(s, c.Cond, unknown(in))
+	yes, no := s.fork(), s.fork()
+	f.stmts(yes.inFolder(s.dirs), c.Then, unknown(in))
+	no.inFolder(s.fail)
+	if c.Else != nil && !f.stopped {
+		f.ifClause(no, c.Else, in)
+	}
+	s.join(yes, no)
+}
+
+func (f *frame) caseClause(s *scope, c *syntax.CaseClause, in *stdin) {
+	f.one(s, c.Word, true)
+	all := s.fork()
+	var fall *scope
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			f.scan(s, p)
+		}
+		inner := s.fork()
+		if fall != nil {
+			inner.join(s.fork(), fall)
+			fall = nil
+		}
+		f.stmts(inner, item.Stmts, unknown(in))
+		if item.Op != syntax.Break {
+			fall = inner
+		}
+		all.join(all.fork(), inner)
+		if f.stopped {
+			break
+		}
+	}
+	*s = *all
+}
+
+// redirected reads a compound command with redirects, or redirects alone.
+func (f *frame) redirected(s *scope, st *syntax.Stmt, in *stdin) (out output) {
+	slot := len(f.out.Commands)
+	if st.Cmd == nil {
+		f.reserve()
+	}
+	io := f.redirects(s, st.Redirs, in)
+	if st.Cmd != nil {
+		out = f.compound(s, st.Cmd, io.in)
+	}
+	if io.moved {
+		out = output{}
+	}
+	switch {
+	case st.Cmd == nil:
+		f.out.Commands[slot] = f.null(s, st, io.paths)
+	case len(io.paths) > 0 && slot < len(f.out.Commands):
+		first := &f.out.Commands[slot]
+		first.Paths = append(first.Paths, io.paths...)
+		first.Safe = first.Safe && !writes(io.paths)
+	case len(io.paths) > 0:
+		f.out.Commands[f.reserve()] = f.null(s, st, io.paths)
+	}
+	return out
+}
+
+// null is the command ":", which stands for redirects that belong to no other.
+func (f *frame) null(s *scope, st *syntax.Stmt, paths []Path) Command {
+	return Command{
+		Name: ":", Program: ":", Line: ":", Source: f.written(st), Dir: likely(s), Wrappers: f.via, Paths: paths, Safe: !writes(paths),
+	}
+}

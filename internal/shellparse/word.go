@@ -1,0 +1,295 @@
+package shellparse
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// fields makes the words that a part of the line expands to.
+type fields struct {
+	*frame
+	s     *scope
+	out   []word
+	src   string // of the word that is being expanded
+	whole bool   // no splitting: an assignment, a redirect, a here-string
+	raw   bool   // of whole: patterns are nothing special
+
+	buf     []byte
+	quoted  []int // where buf has a pattern character that means itself
+	glob    bool
+	bracket bool // there was a [ without quotes
+	dynamic bool
+	any     bool // there is a word, even when it is empty
+}
+
+// words expands the arguments of a command.
+func (f *frame) words(s *scope, args []*syntax.Word) []word {
+	e := fields{frame: f, s: s, out: make([]word, 0, len(args))}
+	for _, w := range args {
+		if len(w.Parts) == 1 {
+			if l, ok := w.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(l.Value, `\*?[{~`) {
+				e.out = append(e.out, word{text: l.Value, static: true})
+				continue
+			}
+		}
+		e.src = f.written(w)
+		if !maybeBraces(w.Parts) {
+			e.parts(w.Parts)
+			e.flush()
+			continue
+		}
+		list, ok := braces(w)
+		if !ok {
+			f.scan(s, w)
+			e.out = append(e.out, word{text: e.src})
+			continue
+		}
+		for _, parts := range list {
+			e.parts(parts)
+			e.flush()
+		}
+		if f.stopped {
+			break
+		}
+	}
+	return e.out
+}
+
+// one expands a word that stays one: the value of an assignment, a redirect's
+// target, a here-string.
+func (f *frame) one(s *scope, w *syntax.Word, raw bool) word {
+	if w == nil {
+		return word{static: true}
+	}
+	e := fields{frame: f, s: s, src: f.written(w), whole: true, raw: raw, any: true}
+	e.parts(w.Parts)
+	e.flush()
+	return e.out[0]
+}
+
+// written is the text of a node in the line.
+func (f *frame) written(n syntax.Node) string { return f.between(n.Pos(), n.End()) }
+
+func (f *frame) between(from, to syntax.Pos) string {
+	a, b := min(int(from.Offset()), len(f.src)), min(int(to.Offset()), len(f.src))
+	if a >= b {
+		return ""
+	}
+	return f.src[a:b]
+}
+
+// flush ends a word.
+func (e *fields) flush() {
+	if !e.any && len(e.buf) == 0 && !e.dynamic {
+		return
+	}
+	w := word{static: !e.dynamic}
+	switch {
+	case e.dynamic || len(e.buf) > MaxLine:
+		w = word{text: e.src}
+	case e.glob && !e.raw:
+		w.glob, w.text = true, e.pattern()
+	default:
+		w.text = string(e.buf)
+	}
+	e.spend(len(w.text) + 16)
+	e.out = append(e.out, w)
+	e.buf, e.quoted = e.buf[:0], e.quoted[:0]
+	e.glob, e.bracket, e.dynamic, e.any = false, false, false, false
+}
+
+// pattern is the word with a backslash before what means itself.
+func (e *fields) pattern() string {
+	var b strings.Builder
+	for i, c := range e.buf {
+		if slices.Contains(e.quoted, i) {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// text adds characters that mean themselves.
+func (e *fields) add(s string) {
+	for i := range len(s) {
+		if strings.IndexByte(`*?[]\`, s[i]) >= 0 && len(e.quoted) < 64 {
+			e.quoted = append(e.quoted, len(e.buf)+i)
+		}
+	}
+	e.buf = append(e.buf, s...)
+	e.spend(len(s))
+}
+
+// active adds a character that may be one of a pattern.
+func (e *fields) active(c byte) {
+	switch c {
+	case '*', '?':
+		e.glob = true
+	case '[':
+		e.bracket = true
+	case ']':
+		e.glob = e.glob || e.bracket
+	}
+	e.buf = append(e.buf, c)
+}
+
+// parts adds the parts of a word that stand outside of quotes.
+func (e *fields) parts(parts []syntax.WordPart) {
+	for i, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			last := i == len(parts)-1
+			if !last && i == 0 { // {~,x}/y leaves two literals
+				next, ok := parts[1].(*syntax.Lit)
+				last = ok && strings.HasPrefix(next.Value, "/")
+			}
+			e.literal(p.Value, i == 0 && len(e.buf) == 0, last)
+		case *syntax.SglQuoted:
+			e.any = true
+			if p.Dollar {
+				e.add(ansi(p.Value))
+			} else {
+				e.add(p.Value)
+			}
+		case *syntax.DblQuoted:
+			if !onlyAll(p) {
+				e.any = true
+			}
+			e.within(p.Parts, false)
+		default:
+			e.expansion(p, false)
+		}
+		if e.stopped {
+			return
+		}
+	}
+}
+
+// within adds the parts of a text in double quotes or of a here-document.
+func (e *fields) within(parts []syntax.WordPart, document bool) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			e.add(doubled(p.Value, document))
+		case *syntax.SglQuoted: // in "${x:-'a'}" quotes are characters
+			e.add("'" + p.Value + "'")
+		case *syntax.DblQuoted:
+			e.within(p.Parts, document)
+		default:
+			e.expansion(p, true)
+		}
+	}
+}
+
+// onlyAll reports whether the text is "$@", which may be no word at all.
+func onlyAll(q *syntax.DblQuoted) bool {
+	if len(q.Parts) != 1 {
+		return false
+	}
+	p, ok := q.Parts[0].(*syntax.ParamExp)
+	return ok && p.Param != nil && p.Param.Value == "@"
+}
+
+// literal adds text outside of quotes.
+func (e *fields) literal(s string, first, last bool) {
+	if first && s != "" {
+		if s[0] == '~' && e.raw {
+			s = e.tildes(s, last)
+		} else if s[0] == '~' {
+			s = e.tilde(s, last)
+		} else if i := strings.IndexByte(s, '='); i > 0 && strings.IndexByte(s, '~') > i && syntax.ValidName(s[:i]) {
+			e.buf = append(e.buf, s[:i+1]...)
+			s = e.tildes(s[i+1:], last)
+		}
+	}
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			e.any = true
+			e.add(s[i : i+1])
+		case s[i] == '\\':
+			e.add(`\`)
+		default:
+			e.active(s[i])
+		}
+	}
+	e.spend(len(s))
+}
+
+// tilde expands "~" at the start of s and returns what is left to add.
+func (e *fields) tilde(s string, last bool) string {
+	end := strings.IndexAny(s, "/:")
+	if end < 0 || s[end] == ':' && !e.whole {
+		if end = strings.IndexByte(s, '/'); end < 0 {
+			end = len(s)
+		}
+	}
+	name := s[1:end]
+	if strings.IndexByte(name, '\\') >= 0 {
+		return s
+	}
+	if end == len(s) && !last {
+		e.dynamic = true // what follows belongs to the name
+		return ""
+	}
+	switch home := e.lookup(e.s, "HOME"); {
+	case name == "" && home.known && home.text != "":
+		e.add(home.text)
+	case name == "+" && len(e.s.dirs) == 1:
+		e.add(e.s.dirs[0])
+	default:
+		e.dynamic = true
+	}
+	e.any = true
+	return s[end:]
+}
+
+// tildes expands "~" in what is, or looks like, the value of an assignment: at the
+// start and after each colon.
+func (e *fields) tildes(s string, last bool) string {
+	for s != "" {
+		if s[0] == '~' {
+			whole := e.whole
+			e.whole = true
+			s = e.tilde(s, last)
+			e.whole = whole
+		}
+		i := strings.Index(s, ":~")
+		if i < 0 || strings.IndexByte(s[:i], '\\') >= 0 {
+			if i >= 0 {
+				e.dynamic = true
+			}
+			return s
+		}
+		for _, c := range []byte(s[:i+1]) {
+			e.active(c)
+		}
+		s = s[i+1:]
+	}
+	return s
+}
+
+// split adds a value outside of quotes, as several words where it has blanks.
+func (e *fields) split(v string, glob bool) {
+	if _, changed := e.s.vars["IFS"]; (changed || e.s.lost) && !e.whole && v != "" {
+		e.dynamic = true
+		return
+	}
+	e.spend(len(v))
+	for i := range len(v) {
+		c := v[i]
+		switch {
+		case !e.whole && !glob && (c == ' ' || c == '\t' || c == '\n'):
+			e.flush()
+		case e.whole:
+			e.buf = append(e.buf, c)
+		default:
+			e.active(c)
+		}
+	}
+	e.glob = e.glob || glob
+}

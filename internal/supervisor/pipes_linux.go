@@ -1,0 +1,148 @@
+package supervisor
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// streamEnds are the supervisor's ends of a process's streams.
+type streamEnds struct {
+	stdin, stdout, stderr *os.File // stderr is nil with a terminal, which the others are
+	channel               *os.File
+	terminal              bool
+}
+
+// open makes the streams. It returns the process's ends: three, and the channel.
+func (e *streamEnds) open(o *order) (theirs []*os.File, err error) {
+	if o.Terminal != nil {
+		slave, err := e.openTerminal(*o.Terminal)
+		if err != nil {
+			return nil, err
+		}
+		theirs = append(theirs, slave, slave, slave)
+	} else {
+		for _, p := range []struct {
+			ours  **os.File
+			reads bool // we do
+		}{{&e.stdin, false}, {&e.stdout, true}, {&e.stderr, true}} {
+			var fds [2]int
+			if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+				return theirs, err
+			}
+			ours, their := fds[1], fds[0]
+			if p.reads {
+				ours, their = their, ours
+			}
+			theirs = append(theirs, os.NewFile(uintptr(their), "stream"))
+			*p.ours = nonblocking(ours)
+		}
+	}
+	if o.Channel {
+		ours, their, err := socketPair()
+		if err != nil {
+			return theirs, err
+		}
+		e.channel, theirs = ours, append(theirs, their)
+	}
+	return theirs, nil
+}
+
+func (e *streamEnds) openTerminal(s Size) (*os.File, error) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+	}
+	e.stdin, e.terminal = nonblocking(fd), true
+	e.stdout = e.stdin
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, err
+	}
+	e.resize(s)
+	// Not by its name, which a container may not have.
+	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno != 0 {
+		return nil, errno
+	}
+	return os.NewFile(slave, "terminal"), nil
+}
+
+func (e *streamEnds) resize(s Size) {
+	if !e.terminal {
+		return
+	}
+	_ = control(e.stdin, func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: s.Rows, Col: s.Cols})
+	})
+}
+
+func (e *streamEnds) close() { closeAll([]*os.File{e.stdin, e.stdout, e.stderr, e.channel}) }
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // of nil and a second time, too
+	}
+}
+
+// nonblocking makes a file whose reads and writes end when it is closed.
+func nonblocking(fd int) *os.File {
+	_ = unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), "stream")
+}
+
+// socketPair makes a two-way stream: our end, and a process's.
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nonblocking(fds[0]), os.NewFile(uintptr(fds[1]), "stream"), nil
+}
+
+// control does something with a file's descriptor.
+func control(f *os.File, do func(fd int) error) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if e := raw.Control(func(fd uintptr) { err = do(int(fd)) }); e != nil {
+		return e
+	}
+	return err
+}
+
+func shutWrite(f *os.File) error {
+	return control(f, func(fd int) error { return unix.Shutdown(fd, unix.SHUT_WR) })
+}
+
+// feed gives the process what the host sends. When it reads no more, the host is told.
+func (t *task) feed() {
+	_, err := io.Copy(t.stdin, t.in)
+	switch {
+	case err != nil:
+		t.in.drop()
+	case t.terminal:
+		const end = 4 // as the key for it
+		_, _ = t.stdin.Write([]byte{end})
+		return
+	}
+	if !t.terminal {
+		_ = t.stdin.Close()
+	}
+}
+
+// drain sends all of a stream, and reads on when nobody takes it any more.
+func drain(to *outbox, from io.Reader) {
+	buf := make([]byte, maxData)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			_, _ = to.Write(buf[:n])
+		}
+		if err != nil { // with a terminal, its end is EIO
+			_ = to.Close()
+			return
+		}
+	}
+}

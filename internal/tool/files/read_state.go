@@ -1,0 +1,159 @@
+package files
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
+	"github.com/holdfast-dev/holdfast/tool"
+)
+
+// maxWhole is the largest file that is edited, or hashed to notice a change.
+const maxWhole = 16 << 20
+
+// absent stands for the digest of a file that is not there.
+const absent = "absent"
+
+// digest identifies the content of a file: its SHA-256, in hexadecimal. Of a file beyond
+// maxWhole, size and time stand for the content.
+func digest(info fs.FileInfo, sum []byte) string {
+	if info.Size() > maxWhole {
+		of := sha256.Sum256(fmt.Appendf(nil, "%d bytes at %d", info.Size(), info.ModTime().UnixNano()))
+		sum = of[:]
+	}
+	return hex.EncodeToString(sum)
+}
+
+// judgedContent identifies what lies at a place: the digest of a file, "absent" when there is
+// nothing, "" when there is no file that can be read.
+func judgedContent(p workdir.Path) string {
+	file, info, err := p.Open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return absent
+	}
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info.Size() > maxWhole {
+		return digest(info, nil)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(file, maxWhole+1)); err != nil {
+		return ""
+	}
+	return digest(info, h.Sum(nil))
+}
+
+// markShown notes that a result shows a file.
+func (f *Files) markShown(r *tool.Result, p workdir.Path, digest string) {
+	f.remember(p.Abs, digest)
+	r.FilesShown = []record.FileShown{{Path: p.Abs, Digest: digest}}
+}
+
+func (f *Files) remember(abs, digest string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen[abs] = digest
+}
+
+func (f *Files) restoreSeen(abs string) (digest string, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	digest, ok = f.seen[abs]
+	return digest, ok
+}
+
+// recallingTool is a tool of a session that may be gone on with.
+type recallingTool struct {
+	tool.Tool
+	f *Files
+}
+
+// RestoreFiles implements [optional.Recaller].
+func (t recallingTool) RestoreFiles(seen []record.FileShown) {
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	for _, s := range seen {
+		if _, since := t.f.seen[s.Path]; !since {
+			t.f.seen[s.Path] = s.Digest
+		}
+	}
+}
+
+// current reads a whole file for an edit and checks that the model knows it as
+// it is.
+func (f *Files) current(p workdir.Path) (originalFile, error) {
+	file, info, err := p.Open()
+	if err != nil {
+		return originalFile{}, err
+	}
+	defer file.Close()
+	if info.Size() > maxWhole {
+		return originalFile{}, &workdir.PathError{Path: p.Abs, Err: fmt.Errorf("is %d bytes; files beyond %d are not edited", info.Size(), maxWhole)}
+	}
+	was, ok := f.restoreSeen(p.Abs)
+	if !ok {
+		return originalFile{}, unread(p)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxWhole+1))
+	if err != nil {
+		return originalFile{}, &workdir.PathError{Path: p.Abs, Err: err}
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != was {
+		return originalFile{}, stale(p)
+	}
+	return originalFile{info, was, data}, nil
+}
+
+// checkOverwrite checks that a file may be replaced without being looked at again, and
+// reads what it is. An error that wraps fs.ErrNotExist: there is none.
+func (f *Files) checkOverwrite(p workdir.Path) (originalFile, error) {
+	file, info, err := p.Open()
+	if err != nil {
+		return originalFile{}, err
+	}
+	defer file.Close()
+	was, ok := f.restoreSeen(p.Abs)
+	if !ok {
+		return originalFile{}, unread(p)
+	}
+	large := info.Size() > maxWhole
+	if large && digest(info, nil) != was {
+		return originalFile{}, stale(p)
+	}
+	var held bytes.Buffer
+	h := sha256.New()
+	all := io.Writer(h)
+	if !large {
+		held.Grow(int(info.Size()))
+		all = io.MultiWriter(h, &held)
+	}
+	if _, err := io.Copy(all, io.LimitReader(file, info.Size()+1)); err != nil {
+		return originalFile{}, &workdir.PathError{Path: p.Abs, Err: err}
+	}
+	o := originalFile{info: info, sum: hex.EncodeToString(h.Sum(nil))}
+	if !large {
+		if o.sum != was {
+			return originalFile{}, stale(p)
+		}
+		if o.data = held.Bytes(); o.data == nil {
+			o.data = []byte{} // an empty file is held as well
+		}
+	}
+	return o, nil
+}
+
+func unread(p workdir.Path) error {
+	return &workdir.PathError{Path: p.Abs, Err: errors.New("exists and has not been read in this session: read it first")}
+}
+
+func stale(p workdir.Path) error {
+	return &workdir.PathError{Path: p.Abs, Err: errors.New("has changed since it was read: read it again")}
+}

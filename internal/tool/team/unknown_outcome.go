@@ -1,0 +1,98 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/agent"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// messageID is the item that a call of SendMessage is for its recipients.
+func messageID(sender, use string) string { return "message-" + sender + "-" + use }
+
+// unknownCalls tells somebody whose program was killed in the middle of SendMessage, of which
+// the log only says that its outcome is unknown, who has the message and who has not.
+func (t *Team) unknownCalls(ctx context.Context, of *agent.Agent, sessions map[string]string) error {
+	items := of.Snapshot().Items
+	lost := map[string]bool{}
+	for _, e := range items[max(0, len(items)-maxScanned):] {
+		it, err := e.Decode()
+		if err != nil {
+			return err
+		}
+		for _, p := range it.Parts {
+			if r, ok := p.(transcript.ToolResult); ok {
+				lost[r.UseID] = string(it.Metadata["outcome"]) == `"unknown"`
+			}
+		}
+	}
+	for _, e := range items {
+		if e.Role() != transcript.RoleAssistant {
+			continue
+		}
+		for _, u := range e.Uses() {
+			if !lost[u.ID] || u.Name != "SendMessage" {
+				continue
+			}
+			if err := t.settleUnknown(ctx, of, u, sessions); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxScanned is in how many items, from the end, calls of unknown outcome are looked for.
+const maxScanned = 100
+
+func (t *Team) settleUnknown(ctx context.Context, of *agent.Agent, u transcript.ToolUse, sessions map[string]string) error {
+	var in sendInput
+	if json.Unmarshal(u.Input, &in) != nil {
+		return nil //nolint:nilerr // it was never sent
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(sessions)) {
+		id := sessions[name]
+		if id == of.SessionID() || in.To != name && in.To != broadcastName {
+			continue
+		}
+		got, err := hasItem(ctx, of.Sessions(), id, messageID(of.SessionID(), u.ID))
+		if err != nil {
+			return err
+		}
+		if got {
+			fmt.Fprintf(&text, "\n%s has it: it was delivered.", name)
+		} else {
+			fmt.Fprintf(&text, "\n%s does not have it: it was not delivered. Send it again if it still matters.", name)
+		}
+	}
+	if text.Len() == 0 {
+		return nil
+	}
+	_, err := of.QueueNotificationOnce(ctx, "about-"+messageID(of.SessionID(), u.ID), transcript.Text{Text: "Your message of the call " + u.ID + ", which was interrupted:" + text.String()})
+	return err
+}
+
+// hasItem reports whether a session has, or ever had, an item of that id. It reads from
+// the end: what is asked about is new.
+func hasItem(ctx context.Context, s *session.Sessions, id, item string) (bool, error) {
+	for rec, err := range s.Records(ctx, id, session.Range{Reverse: true}) {
+		if err != nil {
+			return false, err
+		}
+		if rec.Kind != session.KindItem || rec.Payload == nil {
+			continue
+		}
+		if it, err := record.ReadItem(rec.Payload); err == nil && it.Item.ID() == item {
+			return true, nil
+		}
+	}
+	return false, nil
+}

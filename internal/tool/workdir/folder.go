@@ -1,0 +1,363 @@
+// Package workdir finds paths inside the directories that a session's tools may touch, and
+// reads and replaces files there. What leads outside is refused.
+//
+//	folders, err := folder.Open(cwd)
+//	place, err := folders.Locate("src/a.go")
+//	file, info, err := place.Open()
+package workdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Folders are the directories that a session's tools may touch, and the current
+// directory inside them.
+//
+//	"src/../a.txt" ──clean──► "/w/a.txt" ──which folder──► /w ──walk links──► Place{Root, "a.txt"}
+//
+// Every folder is opened once, as an [os.Root]: nothing a model chooses later
+// (a current directory, a link, a renamed parent) makes it wider. Safe for
+// concurrent use.
+type Folders struct {
+	list []folder // never changes
+	home string
+	keep func(path string, makes func() error) error // nil: nobody cares who makes files
+
+	mu       sync.RWMutex
+	cwd      string
+	readOnly []*folder // that are only read; without a root until they are
+}
+
+type folder struct {
+	given, real string // as it was named, and without links
+	root        *os.Root
+	unseal      *unsealer // nil: files are as they are
+}
+
+// Open opens the folders of a session: dir, which is also the first
+// current directory, and more. The caller closes it when the session's tools
+// have come to rest.
+func Open(dir string, more ...string) (*Folders, error) {
+	f := &Folders{}
+	f.home, _ = os.UserHomeDir()
+	for _, d := range append([]string{dir}, more...) {
+		opened, err := openFolder(d)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		f.list = append(f.list, opened)
+	}
+	f.cwd = f.list[0].real
+	return f, nil
+}
+
+func openFolder(dir string) (folder, error) {
+	given, err := filepath.Abs(dir)
+	if err != nil {
+		return folder{}, fmt.Errorf("open folder %s: %w", dir, err)
+	}
+	plain, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return folder{}, fmt.Errorf("open folder: %w", err)
+	}
+	root, err := os.OpenRoot(plain)
+	if err != nil {
+		return folder{}, fmt.Errorf("open folder: %w", err)
+	}
+	return folder{given: given, real: plain, root: root}, nil
+}
+
+// Close closes the folders. Places located before stop working.
+func (f *Folders) Close() error {
+	var errs []error
+	for _, d := range f.list {
+		errs = append(errs, d.root.Close())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.readOnly {
+		if d.root != nil {
+			errs = append(errs, d.root.Close())
+		}
+	}
+	f.readOnly = nil
+	return errors.Join(errs...)
+}
+
+// Roots lists the folders as absolute paths without links.
+func (f *Folders) Roots() []string {
+	var list []string
+	for _, d := range f.list {
+		list = append(list, d.real)
+	}
+	return list
+}
+
+// Cwd returns the current directory: absolute, without links, inside a folder.
+func (f *Folders) Cwd() string {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.cwd
+}
+
+// SetCwd changes the current directory. Leaving the folders is an [ErrOutside].
+func (f *Folders) SetCwd(path string) error {
+	p, err := f.Locate(path)
+	if err != nil {
+		return err
+	}
+	info, err := p.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &PathError{Path: path, Err: errors.New("not a directory")}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cwd = p.Abs
+	return nil
+}
+
+// The ways in which a path can be refused; see [PathError].
+var (
+	ErrOutside = errors.New("outside the session's folders")
+	ErrBadPath = errors.New("not a usable path")
+)
+
+// PathError refuses a path. Its text is meant for the model and for people.
+type PathError struct {
+	Path string // as it was given
+	Err  error  // ErrOutside, ErrBadPath, or what the system said
+	Help string // what to do about it, may be empty
+}
+
+func (e *PathError) Error() string {
+	s := fmt.Sprintf("%s: %v", clip(e.Path, 200), e.Err)
+	if e.Help != "" {
+		s += "\nhint: " + e.Help
+	}
+	return s
+}
+
+// Unwrap returns the reason.
+func (e *PathError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *PathError) Hint() string { return e.Help }
+
+// Locate finds the place that a path means: absolute, or relative to the current
+// directory, or "~/…" when that lies inside a folder. Dots are taken away first,
+// by the letters ("a/../b" is "b" whatever a is), then links are followed inside
+// the folder. A link that leaves its folder is refused, and so is every absolute
+// link, even when it points inside: that is how [os.Root] sees them. The last
+// parts of the path need not exist. Errors are *[PathError]: [ErrOutside],
+// [ErrBadPath], or the system's.
+func (f *Folders) Locate(path string) (Path, error) {
+	abs, err := f.absolute(path)
+	if err != nil {
+		return Path{}, err
+	}
+	at := f.find(abs)
+	if at == nil {
+		return Path{}, f.outside(path, abs)
+	}
+	given := at.rel(abs)
+	rel, err := walk(at.root, given)
+	if errors.Is(err, ErrOutside) {
+		return Path{}, &PathError{Path: path, Err: err, Help: "links must be relative and stay inside their folder"}
+	}
+	if err != nil {
+		return Path{}, &PathError{Path: path, Err: bare(err)}
+	}
+	p := Path{Root: at.root, Rel: rel, Abs: filepath.Join(at.real, rel), unseal: at.unseal}
+	if given != rel {
+		p.Named = filepath.Join(at.real, given)
+	}
+	return p, nil
+}
+
+func (f *Folders) absolute(path string) (string, error) {
+	bad := func(why string) (string, error) {
+		return "", &PathError{Path: fmt.Sprintf("%q", path), Err: fmt.Errorf("%w: %s", ErrBadPath, why)}
+	}
+	switch {
+	case path == "":
+		return bad("empty")
+	case strings.ContainsRune(path, 0):
+		return bad("it contains a NUL")
+	case len(path) > 4095:
+		return bad("longer than 4095 bytes")
+	case slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return len(part) > 255 }):
+		return bad("a name in it is longer than 255 bytes")
+	}
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		path = f.home + path[1:]
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.Cwd(), path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// find returns the outermost folder that holds an absolute path, or nil.
+func (f *Folders) find(abs string) *folder {
+	var best *folder
+	for i := range f.list {
+		d := &f.list[i]
+		if (within(d.real, abs) || within(d.given, abs)) && (best == nil || len(d.real) < len(best.real)) {
+			best = d
+		}
+	}
+	return best
+}
+
+func (f *Folders) outside(path, abs string) error {
+	return &PathError{
+		Path: path,
+		Err:  fmt.Errorf("%w (%s)", ErrOutside, strings.Join(f.Roots(), ", ")),
+		Help: "holdfast run --add-dir " + filepath.Dir(abs),
+	}
+}
+
+// rel makes an absolute path inside the folder relative to it.
+func (d *folder) rel(abs string) string {
+	base := d.real
+	if !within(base, abs) {
+		base = d.given
+	}
+	rel := strings.TrimPrefix(strings.TrimPrefix(abs, base), "/")
+	if rel == "" {
+		return "."
+	}
+	return rel
+}
+
+// within says whether a clean absolute path is dir or lies beneath it: /w/app
+// does not hold /w/app-evil.
+func within(dir, abs string) bool {
+	return abs == dir || dir == "/" || strings.HasPrefix(abs, dir+"/")
+}
+
+// bare drops the operation and path that the caller names itself.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// unsealer opens the content of files that may be sealed.
+type unsealer struct {
+	open func(path string, content []byte) ([]byte, error)
+}
+
+// SetMarkOwn has keep called around what makes a file in a folder whose name begins with a dot, so
+// that the sandbox of commands does not take it for theirs. It is called before the folders are used.
+func (f *Folders) SetMarkOwn(keep func(path string, makes func() error) error) { f.keep = keep }
+
+// MarkOwn runs makes, which makes what path names: see [Folders.SetMarkOwn].
+func (f *Folders) MarkOwn(path string, makes func() error) error {
+	if f.keep == nil || !strings.Contains(path, string(filepath.Separator)+".") {
+		return makes()
+	}
+	return f.keep(path, makes)
+}
+
+// Unseal has [Path.Open] open what is sealed in one of the folders: open returns the text of
+// a file by its path and content, and the same slice when it is not sealed. It is called
+// before the folders are used.
+func (f *Folders) Unseal(dir string, open func(path string, content []byte) ([]byte, error)) {
+	for i := range f.list {
+		if d := &f.list[i]; d.given == dir || d.real == dir {
+			d.unseal = &unsealer{open}
+		}
+	}
+}
+
+// AddReadOnly lets [Folders.LocateRead] find what lies in a folder besides. The folder is opened
+// when something in it is looked for first.
+func (f *Folders) AddReadOnly(dir string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readOnly = append(f.readOnly, &folder{given: filepath.Clean(dir)})
+}
+
+// LocateRead is Locate for what is only read: what [Folders.AddReadOnly] has named is found, too.
+func (f *Folders) LocateRead(path string) (Path, error) {
+	p, err := f.Locate(path)
+	if !errors.Is(err, ErrOutside) {
+		return p, err
+	}
+	abs, bad := f.absolute(path)
+	if bad != nil || f.find(abs) != nil {
+		return p, err
+	}
+	d := f.readOnlyFolder(abs)
+	if d == nil {
+		return p, err
+	}
+	given := d.rel(abs)
+	rel, wrong := walk(d.root, given)
+	if wrong != nil {
+		return p, &PathError{Path: path, Err: bare(wrong)}
+	}
+	p = Path{Root: d.root, Rel: rel, Abs: filepath.Join(d.real, rel)}
+	if named := filepath.Join(d.real, given); named != p.Abs {
+		p.Named = named
+	}
+	return p, nil
+}
+
+// readOnlyFolder opens the folder that is only read and that a path lies in, or is nil.
+func (f *Folders) readOnlyFolder(abs string) *folder {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.readOnly {
+		if !within(d.given, abs) && !within(d.resolved(), abs) {
+			continue
+		}
+		if d.root == nil {
+			opened, err := openFolder(d.given)
+			if err != nil {
+				continue
+			}
+			*d = opened
+		}
+		if within(d.given, abs) || within(d.real, abs) {
+			return d
+		}
+	}
+	return nil
+}
+
+// resolved is the folder's path without links, also before it is open; one that is not there
+// is the path that was given.
+func (d *folder) resolved() string {
+	if d.root != nil {
+		return d.real
+	}
+	if plain, err := filepath.EvalSymlinks(d.given); err == nil {
+		return plain
+	}
+	return d.given
+}
+
+// clip keeps the first n bytes of s, cut between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

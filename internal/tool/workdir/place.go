@@ -1,0 +1,177 @@
+package workdir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/internal/diskfile"
+)
+
+// Path is a path inside a folder, made by [Folders.Locate]. No part of Rel was
+// a link when it was located; whoever opens it goes through Root, so a link
+// that was put there since cannot lead outside. A hard link is a file like any
+// other: nothing tells that its content has another name outside.
+type Path struct {
+	Root *os.Root
+	Rel  string // relative to Root, with slashes, "." for the root itself
+	Abs  string // canonical: absolute and without links; what policies see
+
+	// Named is the same as it was named, when links inside the folder led to Abs;
+	// else "". What policies say about the link holds, too.
+	Named string
+
+	unseal *unsealer // what opens the files of the folder; nil: they are as they are
+}
+
+// maxLinks is how many links one path may pass, as in the kernel.
+const maxLinks = 40
+
+// Stat describes what is there, without following a link.
+func (p Path) Stat() (fs.FileInfo, error) {
+	info, err := p.Root.Lstat(p.Rel)
+	if err != nil {
+		return nil, &PathError{Path: p.Abs, Err: bare(err)}
+	}
+	return info, nil
+}
+
+// Open opens a regular file for reading and describes it. Directories, links,
+// FIFOs, sockets and devices are refused without waiting for anybody.
+func (p Path) Open() (*os.File, fs.FileInfo, error) {
+	before, err := p.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := Regular(before); err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: err}
+	}
+	f, err := openPlain(p.Root, p.Rel)
+	if err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: bare(err)}
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(before, info):
+		err = errors.New("changed while it was opened")
+	default:
+		err = Regular(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(&PathError{Path: p.Abs, Err: err}, f.Close())
+	}
+	if p.unseal != nil {
+		return p.unsealed(f, info)
+	}
+	return f, info, nil
+}
+
+// maxSealed bounds what of a sealed file is taken into memory.
+const maxSealed = 256 << 20
+
+// unsealed is a file in memory with the text of one that is sealed, or that file.
+func (p Path) unsealed(f *os.File, info fs.FileInfo) (*os.File, fs.FileInfo, error) {
+	text, plain, err := p.readSealed(f)
+	if err == nil && plain {
+		if _, err = f.Seek(0, io.SeekStart); err == nil {
+			return f, info, nil
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: err}
+	}
+	m, err := diskfile.MemFile(filepath.Base(p.Abs), text)
+	if err != nil {
+		return nil, nil, &PathError{Path: p.Abs, Err: err}
+	}
+	if info, err = m.Stat(); err != nil {
+		return nil, nil, errors.Join(&PathError{Path: p.Abs, Err: err}, m.Close())
+	}
+	return m, info, nil
+}
+
+func (p Path) readSealed(f *os.File) (text []byte, plain bool, err error) {
+	content, err := io.ReadAll(io.LimitReader(f, maxSealed+1))
+	if err != nil || len(content) > maxSealed || len(content) == 0 {
+		return nil, err == nil, err
+	}
+	if text, err = p.unseal.open(p.Abs, content); err != nil {
+		return nil, false, err
+	}
+	return text, len(text) > 0 && &text[0] == &content[0], nil
+}
+
+// Regular says in words why something is not a regular file, or nil.
+func Regular(info fs.FileInfo) error {
+	switch m := info.Mode(); {
+	case m.IsRegular():
+		return nil
+	case m.IsDir():
+		return errors.New("is a directory")
+	case m&fs.ModeSymlink != 0:
+		return errors.New("is a link")
+	case m&fs.ModeNamedPipe != 0:
+		return errors.New("is a named pipe, not a regular file")
+	case m&fs.ModeSocket != 0:
+		return errors.New("is a socket, not a regular file")
+	}
+	return errors.New("is a device, not a regular file")
+}
+
+// walk follows the links of a relative path inside root and returns the path
+// without them. What does not exist is kept as it is.
+func walk(root *os.Root, rel string) (string, error) {
+	todo := strings.Split(rel, "/")
+	var done []string
+	links := 0
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..": // only links bring these
+			if len(done) == 0 {
+				return "", fmt.Errorf("%w: a link leads out", ErrOutside)
+			}
+			done = done[:len(done)-1]
+			continue
+		}
+		here := strings.Join(append(slices.Clip(done), name), "/")
+		info, err := root.Lstat(here)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if slices.Contains(todo, "..") {
+				return "", fs.ErrNotExist
+			}
+			return filepath.Join(here, filepath.Join(todo...)), nil
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			done = append(done, name)
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", syscall.ELOOP
+		}
+		target, err := root.Readlink(here)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			return "", fmt.Errorf("%w: a link on the way is absolute", ErrOutside)
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	if len(done) == 0 {
+		return ".", nil
+	}
+	return strings.Join(done, "/"), nil
+}

@@ -1,0 +1,332 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/hostpipe"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/supervisor"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// agentProcess is a process in a container: a [supervisor.Process], by shape.
+type agentProcess interface {
+	Stdin() io.WriteCloser
+	Stdout() io.Reader
+	Stderr() string
+	Channel() io.ReadWriteCloser
+	Wait(ctx context.Context) (supervisor.Exit, error)
+	Kill(ctx context.Context) error
+	Close() error
+}
+
+// turn starts a process for one turn and follows it to its end.
+func (a *builtinAgent) turn(ctx context.Context, stop context.CancelCauseFunc, emit func(event.Event), input []transcript.Part) (*event.Result, error) {
+	release, err := a.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	opened, err := a.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !a.emitted {
+		a.emitted = true
+		emit(opened)
+	}
+	a.emitChanges(emit)
+	spec, err := a.spec(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	p, err := a.o.Start(ctx, supervisor.Spec{
+		ID: processID(opened.ID), Args: []string{a.o.Program, "inside"}, Dir: a.o.Spec.Run.Cwd, Channel: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &builtinTurn{a: a, p: p, emit: emit, wake: make(chan struct{}, 1)}
+	t.res = event.Result{SessionID: opened.ID, ByModel: map[string]event.ModelUsage{}}
+	res, err := t.run(ctx, stop, spec)
+	if res != nil && t.died {
+		res.Duration = time.Since(began)
+	}
+	return res, err
+}
+
+// ready has the container there, unless the session is open already.
+func (a *builtinAgent) ready(ctx context.Context) (release func(), err error) {
+	a.mu.Lock()
+	open := a.log != nil || a.closed
+	a.mu.Unlock()
+	if open || a.o.Ready == nil {
+		return func() {}, nil
+	}
+	return a.o.Ready(ctx)
+}
+
+// processID names the one process that a session has in its container.
+func processID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return "own-" + hex.EncodeToString(sum[:12])
+}
+
+// emitChanges tells of what was changed while no turn was under way.
+func (a *builtinAgent) emitChanges(emit func(event.Event)) {
+	a.mu.Lock()
+	changes := a.changes
+	a.changes = nil
+	a.mu.Unlock()
+	for _, c := range changes {
+		emit(event.PolicyChanged{Change: c})
+	}
+}
+
+// spec is what the process is told.
+func (a *builtinAgent) spec(ctx context.Context, input []transcript.Part) ([]byte, error) {
+	mode, err := a.modeNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := a.o.Spec
+	s.Run.Permissions.Mode = mode
+	s.Version, s.Session, s.Interactive = hostpipe.SpecVersion, a.SessionID(), a.o.Ask != nil
+	s.Models = nil
+	for _, m := range a.o.Models {
+		if m != nil {
+			s.Models = append(s.Models, m.Info())
+		}
+	}
+	if len(input) > 0 {
+		if s.Input, err = hostpipe.EncodeParts(input); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(s)
+}
+
+// builtinTurn is a turn under way.
+type builtinTurn struct {
+	a      *builtinAgent
+	p      agentProcess
+	server *hostpipe.Server
+	emit   func(event.Event)
+	work   sync.WaitGroup
+
+	mu    sync.Mutex
+	queue []event.Event
+	size  int  // of what is queued, in bytes
+	over  bool // nothing is queued any more: there was too much
+	wake  chan struct{}
+
+	res  event.Result // as far as the events say
+	died bool         // the process ended without a result
+}
+
+// run leads the process through the turn. Everything that it starts has ended when it
+// returns.
+func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []byte) (*event.Result, error) {
+	a := t.a
+	var models []model.Model
+	for _, m := range a.o.Models {
+		if m != nil {
+			models = append(models, m)
+		}
+	}
+	// The process ends before the session may be somebody else's.
+	ctx, ended := a.log.LeaseContext(ctx)
+	defer ended()
+	defer t.work.Wait()
+	defer t.p.Close()
+	server, err := hostpipe.NewServer(t.p.Channel(), a.o.Sessions, hostpipe.ServeOptions{
+		Session: a.SessionID(), Lease: a.log.Lease(), Models: models, Ask: a.o.Ask, Event: t.push,
+		Budget: hostpipe.Budget{
+			Calls: a.o.Spec.Run.Limits.MaxTurns, USD: max(a.o.Spec.Run.Limits.MaxBudgetUSD, 0), Spent: a.spent, MaxTokens: a.o.Spec.Run.ModelOptions.MaxTokens, Effort: a.o.Spec.Run.ModelOptions.Effort,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.server = server
+	a.attach(server, stop)
+	defer a.attach(nil, nil)
+	defer func() { a.spent = server.SpentUSD() }()
+	t.work.Go(func() {
+		_, _ = t.p.Stdin().Write(spec) // one that does not read it ends without a result
+		_ = t.p.Stdin().Close()
+	})
+	t.work.Go(func() { _, _ = io.Copy(io.Discard, t.p.Stdout()) })
+	// What is under way at the host is the turn's, and ends with the process.
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	served := make(chan error, 1)
+	t.work.Go(func() { served <- server.Serve(serving) })
+	err = t.follow(ctx, server, served)
+	t.drain()
+	if t.over { // nothing is pushed any more
+		return t.dead(ctx, errFlood)
+	}
+	if t.res.Reason != "" {
+		t.judge(ctx)
+		return &t.res, nil
+	}
+	if failed := server.Failed(); failed != nil {
+		_, _ = t.settle(ctx) // how the turn ended is known
+		return nil, failed
+	}
+	return t.dead(ctx, err)
+}
+
+// attach makes a server the one of the turn under way.
+func (a *builtinAgent) attach(s *hostpipe.Server, stop context.CancelCauseFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.server, a.stop = s, stop
+	if a.closed && stop != nil {
+		stop(errInterrupted)
+	}
+}
+
+// follow shows what happens until the process has ended. The end of ctx interrupts it,
+// and after a while kills it.
+func (t *builtinTurn) follow(ctx context.Context, server *hostpipe.Server, served <-chan error) error {
+	done := ctx.Done()
+	var patience <-chan time.Time
+	for {
+		select {
+		case <-t.wake:
+			t.drain()
+		case err := <-served:
+			return err
+		case <-done:
+			done = nil
+			t.work.Go(server.Interrupt) // it ends with the connection
+			grace := t.a.o.Grace
+			if cause := context.Cause(ctx); errors.Is(cause, session.ErrFenced) || errors.Is(cause, session.ErrLeaseLost) {
+				grace = min(grace, leaseGrace)
+			}
+			timer := time.NewTimer(grace)
+			defer timer.Stop()
+			patience = timer.C
+		case <-patience:
+			patience = nil
+			t.work.Go(func() { _ = t.p.Kill(context.WithoutCancel(ctx)) })
+		}
+	}
+}
+
+// leaseGrace is how long a turn whose lease is over may take at most to end.
+const leaseGrace = 3 * time.Second
+
+// exitTime bounds how long a process that has closed its log may take to end.
+const exitTime = 10 * time.Second
+
+// settle waits for the process, so that the next turn finds it gone.
+func (t *builtinTurn) settle(ctx context.Context) (supervisor.Exit, error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), exitTime)
+	defer stop()
+	exit, err := t.p.Wait(ctx)
+	if ctx.Err() != nil {
+		err = t.p.Kill(context.WithoutCancel(ctx))
+	}
+	return exit, err
+}
+
+// judge waits for the end of a process that has told its result. One that was interrupted
+// by nobody here has failed: its container was stopped, or the engine was.
+func (t *builtinTurn) judge(ctx context.Context) {
+	exit, waited := t.settle(ctx)
+	ended := waited != nil || exit.Signal != "" || exit.Code == outcome.Terminated.Exit
+	if t.res.Reason != event.ReasonInterrupted || ctx.Err() != nil || !ended {
+		return
+	}
+	t.res.Reason = event.ReasonFailed
+	if t.res.Err = waited; errors.Is(waited, ErrQuota) {
+		return
+	}
+	t.res.Err = &Error{Op: "run the agent in its container", Err: ErrStopped, Advice: "what was said is saved; go on with the session"}
+}
+
+// dead is the end of a turn whose process has ended without a result. The session is
+// mended at once: what ran is on record as of unknown outcome.
+func (t *builtinTurn) dead(ctx context.Context, served error) (*event.Result, error) {
+	t.died = true
+	exit, waited := t.settle(ctx)
+	if err := t.a.repairSession(context.WithoutCancel(ctx), t.emit); err != nil {
+		return nil, errors.Join(t.cause(exit, served, waited), err)
+	}
+	t.res.Reason, t.res.Err = event.ReasonFailed, t.cause(exit, served, waited)
+	if ctx.Err() != nil {
+		t.res.Reason, t.res.Err = event.ReasonInterrupted, nil
+	}
+	if t.res.Turn != "" {
+		t.emit(event.TurnFinished{Turn: t.res.Turn, Reason: t.res.Reason, Err: t.res.Err})
+	}
+	return &t.res, nil
+}
+
+// cause says why the process ended.
+func (t *builtinTurn) cause(exit supervisor.Exit, served, waited error) error {
+	e := &Error{Op: "run the agent in its container"}
+	tail := strings.TrimSpace(exit.Stderr)
+	if tail == "" {
+		tail = strings.TrimSpace(t.p.Stderr())
+	}
+	switch {
+	case exit.OOM:
+		e.Err = &ExitError{exit}
+		e.Advice = "give the workspace more memory: holdfast workspace set NAME --memory 4g"
+	case errors.Is(served, errFlood):
+		e.Err = served
+	case errors.Is(waited, ErrQuota):
+		return waited
+	case waited != nil:
+		e.Err = fmt.Errorf("it was lost: %w", waited)
+	case exit.Signal != "":
+		e.Err = fmt.Errorf("it was ended by %s", exit.Signal)
+	case served != nil:
+		e.Err = served
+	default:
+		e.Err = fmt.Errorf("it ended with code %d and without a result", exit.Code)
+	}
+	if tail != "" {
+		e.Err = fmt.Errorf("%w; it said: %s", e.Err, tail)
+	}
+	return e
+}
+
+// repairSession opens the session anew, which mends it.
+func (a *builtinAgent) repairSession(ctx context.Context, emit func(event.Event)) error {
+	a.mu.Lock()
+	log := a.log
+	a.log = nil
+	a.mu.Unlock()
+	if err := log.Close(); err != nil {
+		return err
+	}
+	r, err := a.o.Sessions.Restore(ctx, session.RestoreOptions{SessionID: log.ID(), MustExist: true})
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.log = r.Log
+	a.mu.Unlock()
+	for _, n := range r.Notices {
+		emit(event.Notice{Text: n})
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+// Package lineio reads and writes the lines that programs of other makes speak in.
+//
+//	process ──stdout──► Reader ──► driver ──► Writer (a goroutine) ──stdin──► process
+//
+//	in, out := lines.NewReader(p.Stdout()), lines.NewWriter(p.Stdin())
+//	defer out.Close()
+//	out.Send(message)
+//	line, err := in.Next()
+//
+// It knows nothing of what the lines say.
+package lineio
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// Max bounds one line, in bytes. The longest that make sense hold an image or a file.
+const Max = 256 << 20
+
+// Truncate shortens a line, or a text in one, to about n bytes for a person.
+func Truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// Reader reads lines of up to [Max] bytes. It is for one goroutine.
+type Reader struct{ r *bufio.Reader }
+
+// NewReader returns a reader of r.
+func NewReader(r io.Reader) *Reader { return &Reader{bufio.NewReaderSize(r, 64<<10)} }
+
+// Next returns the next line that is not empty, without white space around it. The bytes
+// are the caller's. After the last line it returns [io.EOF]; a last line without an end is
+// a line.
+func (r *Reader) Next() ([]byte, error) {
+	var line []byte
+	for {
+		b, err := r.r.ReadSlice('\n')
+		if len(line)+len(b) > Max {
+			return nil, fmt.Errorf("a line of more than %d MB", Max>>20)
+		}
+		line = append(line, b...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if trimmed := bytes.TrimSpace(line); len(trimmed) > 0 {
+			return trimmed, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		line = line[:0]
+	}
+}
+
+// Writer writes lines on a goroutine of its own, so that a program that does not read for
+// a while stops nobody who reads from it. Its methods may be called from any goroutine.
+type Writer struct {
+	to   io.WriteCloser
+	done chan struct{}
+
+	mu    sync.Mutex
+	more  *sync.Cond
+	queue [][]byte
+	size  int // of the queue
+	ended bool
+}
+
+// NewWriter returns a writer to to, which [Writer.Close] closes.
+func NewWriter(to io.WriteCloser) *Writer {
+	w := &Writer{to: to, done: make(chan struct{})}
+	w.more = sync.NewCond(&w.mu)
+	go w.run()
+	return w
+}
+
+func (w *Writer) run() {
+	defer close(w.done)
+	for {
+		line, ok := w.next()
+		if !ok {
+			return
+		}
+		if _, err := w.to.Write(line); err != nil {
+			return // the process is gone, which its output tells
+		}
+	}
+}
+
+func (w *Writer) next() ([]byte, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.queue) == 0 && !w.ended {
+		w.more.Wait()
+	}
+	if len(w.queue) == 0 {
+		return nil, false
+	}
+	line := w.queue[0]
+	w.queue, w.size = w.queue[1:], w.size-len(line)
+	return line, true
+}
+
+// Send queues a line, to which it adds the end. After [Writer.Close] it does nothing, and
+// neither when [Max] bytes and this line wait for a program that does not read.
+func (w *Writer) Send(line []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended || w.size > Max {
+		return
+	}
+	w.queue = append(w.queue, append(bytes.Clone(line), '\n'))
+	w.size += len(line) + 1
+	w.more.Signal()
+}
+
+// Close closes the program's input, drops what was not written yet and waits for the
+// goroutine.
+func (w *Writer) Close() {
+	w.mu.Lock()
+	w.ended, w.queue = true, nil
+	w.more.Signal()
+	w.mu.Unlock()
+	_ = w.to.Close() // the program may be gone already
+	<-w.done
+}

@@ -1,0 +1,215 @@
+package workspace
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+)
+
+// ErrUnreachable: the agent's model is at an address that its container does not reach.
+var ErrUnreachable = errors.New("the agent cannot reach its model")
+
+// reachWait bounds how long it takes to find that out.
+const reachWait = 8 * time.Second
+
+// modelAddress is where an agent of another make asks its model.
+type modelAddress struct {
+	variable string // that says so; "" for the vendor's own address
+	url      string
+	host     string
+	port     int
+}
+
+// vendorModels are the addresses that agents ask when no variable names another, by the key
+// that they show there. A caller without that key has another way to a model.
+var vendorModels = map[string]struct{ key, url string }{
+	KindClaude: {"ANTHROPIC_API_KEY", "https://api.anthropic.com"},
+	KindCodex:  {"OPENAI_API_KEY", "https://api.openai.com"},
+}
+
+// modelAddresses are those that the variables of an agent name, else its vendor's.
+func modelAddresses(s *Settings, env []string) (list []modelAddress, err error) {
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if !strings.HasSuffix(name, "_BASE_URL") {
+			continue
+		}
+		a, err := parseModelAddress(value)
+		if err != nil {
+			return nil, &Error{
+				Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: name + " is no address of a model: " + err.Error(),
+				Advice: "set it to http://HOST:PORT or https://HOST",
+			}
+		}
+		a.variable = name
+		list = append(list, a)
+	}
+	vendor, known := vendorModels[s.Agent.Kind]
+	if len(list) == 0 && known && len(s.Agent.Command) == 0 && slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, vendor.key+"=") }) {
+		a, err := parseModelAddress(vendor.url)
+		return []modelAddress{a}, err
+	}
+	return list, nil
+}
+
+func parseModelAddress(text string) (modelAddress, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return modelAddress{}, errors.New("it cannot be read") // the text may hold a password
+	}
+	a := modelAddress{url: u.Redacted(), host: u.Hostname()}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	if a.port, err = strconv.Atoi(port); err != nil || a.host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return modelAddress{}, fmt.Errorf("%q has no scheme http or https and a host", a.url)
+	}
+	return a, nil
+}
+
+// loopback reports whether inside a container the address is the container itself.
+func (a *modelAddress) loopback() bool {
+	h, err := egress.ParseHost(a.host)
+	if err != nil {
+		return false
+	}
+	return h.Name == "localhost" || strings.HasSuffix(h.Name, ".localhost") || h.IsAddr() && (h.Addr.IsLoopback() || h.Addr.IsUnspecified())
+}
+
+func (a *modelAddress) String() string {
+	if a.variable == "" {
+		return a.url
+	}
+	return a.variable + ", which is " + a.url + ","
+}
+
+// unreachable is the error about an address.
+func (a *modelAddress) unreachable(slug, why, advice string) error {
+	return &Error{Op: "run an agent in", Slug: slug, Err: ErrUnreachable, Detail: fmt.Sprintf("%s %s", a, why), Advice: advice}
+}
+
+// checkModel refuses at once what no container of the workspace can reach.
+func checkModel(s *Settings, list []modelAddress) error {
+	for i := range list {
+		a := &list[i]
+		target := net.JoinHostPort(a.host, strconv.Itoa(a.port))
+		switch {
+		case a.loopback():
+			return a.unreachable(s.Slug, "is the container itself there, not this host", fmt.Sprintf(
+				"have the server listen at an address of this host that is not its loopback, name that in %s, and let it out: %s",
+				a.variable, allowCommand(s, fmt.Sprintf("ADDRESS:%d", a.port))))
+		case s.Network.Mode == NetworkNone:
+			return a.unreachable(s.Slug, "is out of reach: the workspace has no network", allowCommand(s, target))
+		}
+	}
+	return nil
+}
+
+// allowCommand is the command that lets a workspace out to one more address.
+func allowCommand(s *Settings, target string) string {
+	return "holdfast workspace set " + s.Slug + " --allow-domain " + strings.Join(append(slices.Clone(s.Network.Domains), target), " --allow-domain ")
+}
+
+// reach finds out whether the container's way to the network leads to the models: it asks
+// for a connection as the agent does, under the rules of the workspace.
+func (w *Workspaces) reach(ctx context.Context, slug string, list []modelAddress) error {
+	if len(list) == 0 {
+		return nil
+	}
+	s, err := w.Get(ctx, slug) // they may have changed since the agent was made
+	if err == nil {
+		err = checkModel(s, list)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if err := list[i].checkReachable(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *modelAddress) checkReachable(ctx context.Context, s *Settings) error {
+	rules, err := egress.Compile(egress.Layer{Allow: s.Network.Domains})
+	if err != nil {
+		return err
+	}
+	proxy, err := egress.New(rules, &egress.Options{Limits: egress.Limits{ConnectTime: reachWait}})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachWait)
+	defer cancel()
+	here, there := net.Pipe()
+	var seen egress.Session
+	served := make(chan error, 1)
+	go func() { served <- proxy.Serve(ctx, &oneConn{conn: there, done: ctx.Done()}, &seen) }()
+	status, err := connect(ctx, here, net.JoinHostPort(a.host, strconv.Itoa(a.port)))
+	cancel()
+	<-served
+	if err == nil && status == http.StatusOK {
+		return nil
+	}
+	if list := seen.Refusals(); len(list) > 0 {
+		return a.unreachable(s.Slug, "is not let out: "+list[0].Text(), allowCommand(s, list[0].Target()))
+	}
+	why := "does not answer"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why += " within " + reachWait.String()
+	}
+	return a.unreachable(s.Slug, why, "see whether a server listens there, and that its name and port are right")
+}
+
+// connect asks a proxy for a tunnel and returns its answer.
+func connect(ctx context.Context, c net.Conn, target string) (int, error) {
+	defer c.Close()
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	r := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target, Header: http.Header{}}
+	if err := r.Write(c); err != nil {
+		return 0, err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(c), r)
+	if err != nil {
+		return 0, err
+	}
+	return answer.StatusCode, answer.Body.Close()
+}
+
+// oneConn is a listener to which one client has come.
+type oneConn struct {
+	mu   sync.Mutex
+	conn net.Conn
+	done <-chan struct{}
+}
+
+// Accept implements [net.Listener].
+func (l *oneConn) Accept() (net.Conn, error) {
+	l.mu.Lock()
+	c := l.conn
+	l.conn = nil
+	l.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	<-l.done
+	return nil, net.ErrClosed
+}
+
+// Close implements [net.Listener].
+func (l *oneConn) Close() error { return nil }
+
+// Addr implements [net.Listener].
+func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Net: "unix", Name: "probe"} }

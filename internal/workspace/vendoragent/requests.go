@@ -1,0 +1,236 @@
+package vendoragent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// fields are a tool's arguments by their exact names: a decoder that takes "Command" for
+// "command" would judge another call than the guest makes.
+type fields map[string]json.RawMessage
+
+func readFields(input json.RawMessage) (fields, error) {
+	f := fields{}
+	if len(input) == 0 {
+		return f, nil
+	}
+	if err := json.Unmarshal(input, &f); err != nil {
+		return nil, errors.New("the arguments are no JSON object")
+	}
+	return f, nil
+}
+
+// text returns an argument that has to be a string; "" when it is not given.
+func (f fields) text(name string) (string, error) {
+	raw, ok := f[name]
+	if !ok || string(raw) == "null" {
+		return "", nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", fmt.Errorf("%s: want a string", name)
+	}
+	return s, nil
+}
+
+// display returns an argument for the person, whatever it is.
+func (f fields) display(name string) string {
+	if s, err := f.text(name); err == nil {
+		return s
+	}
+	return string(f[name])
+}
+
+// readOnly are tools that change nothing and touch nothing that has a name.
+var readOnly = map[string]bool{
+	"TodoWrite": true, "TodoRead": true, "WebSearch": true, "ToolSearch": true,
+	"TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
+	"ListMcpResourcesTool": true, "ReadMcpResourceTool": true, "ExitPlanMode": true, "EnterPlanMode": true,
+	"AskUserQuestion": true,
+}
+
+// sideBySide are tools whose calls a guest may run at the same time.
+var sideBySide = map[string]bool{
+	"Read": true, "Glob": true, "Grep": true, "LS": true, "NotebookRead": true, "WebFetch": true, "WebSearch": true,
+	"Task": true, "Agent": true, "TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
+}
+
+// requests says, in the host's terms, what a use of a guest's tool would touch. An error
+// means that the arguments make no sense; it is told to the guest.
+func (p PathMap) requests(tool string, input json.RawMessage) ([]policy.Request, error) {
+	f, err := readFields(input)
+	if err != nil {
+		return nil, err
+	}
+	switch tool {
+	case "Bash", "PowerShell":
+		return p.command(f)
+	case "Write":
+		return p.file(policy.OpWrite, f, "file_path", added(f.display("content")))
+	case "Edit":
+		return p.file(policy.OpWrite, f, "file_path", removed(f.display("old_string"))+added(f.display("new_string")))
+	case "apply_patch":
+		return p.patch(f)
+	case "MultiEdit":
+		return p.file(policy.OpWrite, f, "file_path", f.display("edits"))
+	case "NotebookEdit":
+		return p.file(policy.OpWrite, f, "notebook_path", added(f.display("new_source")))
+	case "Read":
+		return p.file(policy.OpRead, f, "file_path", "")
+	case "NotebookRead":
+		return p.file(policy.OpRead, f, "notebook_path", "")
+	case "Glob":
+		return p.glob(f)
+	case "Grep", "LS":
+		return p.file(policy.OpRead, f, "path", "")
+	case "WebFetch":
+		return connect(f)
+	}
+	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
+		return []policy.Request{{Operation: policy.OpMCP, Resource: strings.Replace(rest, "__", "/", 1)}}, nil
+	}
+	return []policy.Request{{Resource: tool, ReadOnly: readOnly[tool]}}, nil
+}
+
+func (p PathMap) command(f fields) ([]policy.Request, error) {
+	line, err := f.text("command")
+	switch {
+	case err != nil:
+		return nil, err
+	case strings.TrimSpace(line) == "":
+		return nil, errors.New("command must not be empty")
+	case strings.ContainsRune(line, 0):
+		return nil, errors.New("command must not contain a NUL")
+	}
+	folder, err := p.folder(f)
+	if err != nil {
+		return nil, err
+	}
+	cwd, _ := p.Host(folder)
+	return []policy.Request{{Operation: policy.OpCommand, Resource: p.Command(line), Cwd: cwd}}, nil
+}
+
+func (p PathMap) file(op policy.Operation, f fields, field, shown string) ([]policy.Request, error) {
+	name, err := f.text(field)
+	switch {
+	case err != nil:
+		return nil, err
+	case name == "" && field == "path":
+		name = p.Work
+	case name == "":
+		return nil, fmt.Errorf("%s must not be empty", field)
+	case strings.ContainsRune(name, 0):
+		return nil, fmt.Errorf("%s must not contain a NUL", field)
+	}
+	r := policy.Request{Operation: op, ReadOnly: op == policy.OpRead, Display: shown}
+	var named string
+	if r.Resource, named = p.Locate(name); named != r.Resource {
+		r.NamedPath = named
+	}
+	return []policy.Request{r}, nil
+}
+
+// glob judges the folder that a pattern begins in: "/etc/*.conf" is about /etc, whatever
+// path is.
+func (p PathMap) glob(f fields) ([]policy.Request, error) {
+	pattern, err := f.text("pattern")
+	if err != nil {
+		return nil, err
+	}
+	folder, err := f.text("path")
+	if err != nil {
+		return nil, err
+	}
+	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {
+		if strings.Contains(pattern[i:], "..") { // it may lead anywhere
+			pattern = "/"
+		} else {
+			pattern = pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
+		}
+	}
+	if !path.IsAbs(pattern) {
+		pattern = folder + "/" + pattern
+		if folder == "" {
+			pattern = p.Work + pattern
+		}
+	}
+	b, err := json.Marshal(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return p.file(policy.OpRead, fields{"path": b}, "path", "")
+}
+
+func connect(f fields) ([]policy.Request, error) {
+	address, err := f.text("url")
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return nil, errors.New("url: want one with a host")
+	}
+	return []policy.Request{{Operation: policy.OpConnect, Resource: u.Hostname(), ReadOnly: true}}, nil
+}
+
+// shownLines bounds what a person is shown of a change.
+const shownLines = 200
+
+func added(text string) string   { return prefixed("+ ", text) }
+func removed(text string) string { return prefixed("- ", text) }
+
+func prefixed(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	more := len(lines) - shownLines
+	if more > 0 {
+		lines = lines[:shownLines]
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(mark + l + "\n")
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "… %d more lines\n", more)
+	}
+	return b.String()
+}
+
+// unseen says why a use cannot work although it may: it names a path of the host that
+// the guest sees under another name, or not at all.
+func (p PathMap) unseen(tool string, input json.RawMessage) string {
+	var field string
+	switch tool {
+	case "NotebookEdit", "NotebookRead":
+		field = "notebook_path"
+	case "Glob", "Grep", "LS":
+		field = "path"
+	case "Read", "Write", "Edit", "MultiEdit":
+		field = "file_path"
+	default:
+		return ""
+	}
+	f, err := readFields(input)
+	if err != nil {
+		return ""
+	}
+	name, err := f.text(field)
+	if err != nil || name == "" || name[0] != '/' {
+		return ""
+	}
+	if _, mine := p.Host(name); mine {
+		return ""
+	}
+	if at, ok := p.Inside(name); ok {
+		return fmt.Sprintf("%s is not visible in the sandbox under this name: here it is %s", name, at)
+	}
+	return ""
+}

@@ -1,0 +1,330 @@
+package vendoragent
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+	"github.com/holdfast-dev/holdfast/session"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// begin begins a turn of the guest on the first rung that holds, and returns it once it
+// has said something, or has ended on the last rung.
+func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, system string, told func(string) bool) (*vendorTurn, error) {
+	if x := g.current(); x != nil {
+		select {
+		case <-x.gone: // two processes never write to one session
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if err := g.learn(ctx); err != nil {
+		return nil, err
+	}
+	before, input := g.split(items)
+	g.held, g.pendingText, g.thinking, g.turnUsage = nil, "", "", transcript.Usage{}
+	t := vendor.Turn{
+		Model: g.opt.Model, System: system, Dir: g.opt.Places.Work, Home: g.opt.Places.Home, Env: g.opt.Env,
+		Input: inputOf(input),
+	}
+	if len(t.Input) == 0 {
+		t.Input = []transcript.Part{transcript.Text{Text: continueText}}
+	}
+	taken := usesOf(items)
+	why := g.stale(before)
+	if why == "" {
+		t.Session, t.Resume = g.known.last.Session, true
+		x, failed, err := g.attempt(ctx, t, taken)
+		if err != nil || failed == "" {
+			return x, err
+		}
+		why = failed
+	}
+	if g.known.last != nil && !g.opt.Ephemeral {
+		if err := g.stepDown(ctx, why, told); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.renew(ctx, &t, why); err != nil {
+		return nil, err
+	}
+	if text, ok := historyText(before, g.opt.History); ok {
+		t.Input = append([]transcript.Part{transcript.Text{Text: text}}, t.Input...)
+	}
+	x, _, err := g.attempt(ctx, t, taken)
+	return x, err
+}
+
+// continueText is what a guest is told that is to go on without anybody saying anything.
+const continueText = "Go on where you were interrupted."
+
+// learn reads, once, what the log says about the vendor's sessions.
+func (g *VendorAgent) learn(ctx context.Context) error {
+	if g.known != nil {
+		return nil
+	}
+	id := ""
+	if g.agent != nil {
+		id = g.agent.SessionID()
+	}
+	k, err := readKnown(ctx, g.opt.Sessions, id, g.opt.Vendor.Name(), g.opt.WorkspaceID)
+	if err != nil {
+		return fmt.Errorf("what the log says about the agent's session: %w", err)
+	}
+	g.known = &k
+	return nil
+}
+
+// split parts a transcript into what the guest was there for, or is told as history, and
+// what it is to answer now.
+func (g *VendorAgent) split(items []transcript.Encoded) (before, input []transcript.Encoded) {
+	at := len(items)
+	for at > 0 && asks(items[at-1]) {
+		at--
+	}
+	for _, e := range g.late {
+		if !slices.ContainsFunc(items[at:], func(other transcript.Encoded) bool { return other.ID() == e.ID() }) {
+			input = append(input, e)
+		}
+	}
+	g.late = nil
+	return items[:at:at], append(input, items[at:]...)
+}
+
+// sessionName is what a vendor's session may be called.
+var sessionName = lazyregexp.Must(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// stale says why the vendor's session cannot be resumed, or "".
+func (g *VendorAgent) stale(before []transcript.Encoded) string {
+	last := g.known.last
+	switch {
+	case g.opt.Ephemeral:
+		return "ephemeral"
+	case last == nil:
+		return "new"
+	case !sessionName().MatchString(last.Session): // the agent chose it, and it is to be an argument and a path
+		return "the agent gave its session a name that cannot be one"
+	case g.known.changed:
+		return "the transcript was rewritten since"
+	}
+	newest := newestMark(before)
+	if newest.Session != last.Session {
+		return "the agent's session does not have the end of the transcript"
+	}
+	switch size, err := g.sessionFileSize(last.Session); {
+	case err != nil:
+		return err.Error()
+	case size < newest.FileBytes: // the agent would know the rest of it only, and say nothing
+		return fmt.Sprintf("the file of the agent's session has %d bytes, and had %d", size, newest.FileBytes)
+	}
+	return ""
+}
+
+// sessionFileSize looks at the file of a vendor's session, and returns how many bytes it has: as
+// many as there can be where there is no file, or nobody looks.
+func (g *VendorAgent) sessionFileSize(session string) (int64, error) {
+	file := g.opt.Vendor.Transcript(session, g.opt.Places.Work)
+	if file == "" || g.opt.Ready == nil {
+		return math.MaxInt64, nil
+	}
+	return g.opt.Ready(file)
+}
+
+// newestMark is the mark of the last answer in a transcript.
+func newestMark(items []transcript.Encoded) vendorMark {
+	for _, e := range slices.Backward(items) {
+		if e.Role() == transcript.RoleAssistant {
+			return markOf(e)
+		}
+	}
+	return vendorMark{}
+}
+
+// stepDown records why the vendor's session is not gone on with.
+func (g *VendorAgent) stepDown(ctx context.Context, why string, told func(string) bool) error {
+	if err := g.note(ctx, record.KindWorkspaceEvent, Event{
+		Event: EventResumeFailed, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID,
+		Vendor: g.opt.Vendor.Name(), Session: g.known.last.Session, Reason: why,
+	}); err != nil {
+		return err
+	}
+	if !told("the agent's own session could not be resumed (" + why + "): a new one is told the history") {
+		return errInterrupted
+	}
+	return nil
+}
+
+// renew gives the turn a session of the vendor's that there never was, on record before
+// the vendor hears of it.
+func (g *VendorAgent) renew(ctx context.Context, t *vendor.Turn, why string) error {
+	id := g.opt.NewID()
+	for g.known.sessions[id] {
+		id = g.opt.NewID()
+	}
+	t.Session, t.Resume = id, false
+	return g.remap(ctx, id, why, g.known.newest+1)
+}
+
+func (g *VendorAgent) remap(ctx context.Context, id, why string, generation int) error {
+	m := Mapping{
+		Vendor: g.opt.Vendor.Name(), Session: id, Generation: generation,
+		Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Reason: why,
+	}
+	if err := g.note(ctx, record.KindVendorMapped, m); err != nil {
+		return err
+	}
+	g.known.last, g.known.changed, g.known.newest = &m, false, generation
+	g.known.sessions[id] = true
+	return nil
+}
+
+func (g *VendorAgent) note(ctx context.Context, k session.Kind, payload any) error {
+	d, err := session.NewDraft(k, payload)
+	if err != nil || g.agent == nil {
+		return err
+	}
+	return g.agent.Note(ctx, d)
+}
+
+// attempt starts the guest and waits until it says something or ends. failed says why it
+// ended before it had said or done anything in a way that another session may mend; it
+// is "" otherwise, also when the turn failed.
+func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[string]bool) (x *vendorTurn, failed string, err error) {
+	c := g.opt.Vendor.Command(t)
+	p, err := g.opt.Start(ctx, Spec{ID: t.Session, Args: c.Args, Env: append(c.Env, t.Env...), Dir: t.Dir})
+	if err != nil {
+		return nil, "", err
+	}
+	x = newPlay(g.opt.Vendor, t, p, taken, g.opt.NewID)
+	x.silence = g.opt.Silence // before anybody listens
+	g.replace(x)
+	patience := g.opt.Silence
+	if t.Resume {
+		patience = g.opt.Patience
+	}
+	switch err := x.awaitFirst(ctx, patience); {
+	case err != nil:
+		x.kill(errInterrupted)
+		return nil, "", err
+	case !x.ended():
+		return x, "", nil
+	}
+	end, _, active, wire := x.outcome()
+	switch {
+	case active || wire == nil && end.Failure == "":
+		return x, "", nil
+	case t.Resume && (wire != nil || end.ResumeFailed || !x.began()):
+		why := x.failure()
+		select {
+		case <-x.gone:
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		}
+		return x, why, nil
+	}
+	return x, "", nil
+}
+
+// confirm notes the id that the vendor has given its session, when it is another than
+// the one it was asked to use.
+func (g *VendorAgent) confirm(ctx context.Context, x *vendorTurn) error {
+	id := x.sessionID()
+	if id == "" || g.known.last == nil || id == g.known.last.Session {
+		return nil
+	}
+	generation := g.known.newest
+	if x.turn.Resume {
+		generation++
+	}
+	return g.remap(ctx, id, "the agent calls it so", generation)
+}
+
+// sessionOf is the vendor's id of the session that a play belongs to.
+func (g *VendorAgent) sessionOf(x *vendorTurn) string {
+	if id := x.sessionID(); id != "" {
+		return id
+	}
+	return x.turn.Session
+}
+
+// recordCrash records that the guest's process ended in the middle of a turn.
+func (g *VendorAgent) recordCrash(x *vendorTurn) {
+	_, exit, _, wire := x.outcome()
+	if wire == nil {
+		return
+	}
+	// The turn fails with the same words; a log that cannot be written to says so itself.
+	_ = g.note(context.Background(), record.KindWorkspaceEvent, Event{
+		Event: EventVendorEnded, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Vendor: g.opt.Vendor.Name(),
+		Session: g.sessionOf(x), Reason: x.failure(), OOM: exit.OOM, Stderr: x.proc.Stderr(),
+	})
+}
+
+func usesOf(items []transcript.Encoded) map[string]bool {
+	taken := map[string]bool{}
+	for _, e := range items {
+		for _, id := range e.UseIDs() {
+			taken[id] = true
+		}
+	}
+	return taken
+}
+
+// awaitFirst waits until the play has said something, or is over. One that has not even
+// begun after patience is ended; one that has may be silent for longer.
+func (x *vendorTurn) awaitFirst(ctx context.Context, patience time.Duration) error {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		x.mu.Lock()
+		active := x.active
+		x.mu.Unlock()
+		if active {
+			return nil
+		}
+		select {
+		case <-x.changed:
+		case <-late.C:
+			switch {
+			case !x.began():
+				x.kill(fmt.Errorf("it did not begin within %v", patience))
+			case patience < x.silence:
+				late.Reset(x.silence - patience)
+				patience = x.silence
+			default:
+				x.kill(x.isSilent())
+			}
+		case <-x.over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (x *vendorTurn) began() bool { return x.sessionID() != "" }
+
+func (x *vendorTurn) sessionID() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.session
+}
+
+// conclude notes that the loop knows how the play ended, or does not ask any more.
+func (x *vendorTurn) conclude() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.told = true
+}
+
+func (x *vendorTurn) concluded() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.told
+}

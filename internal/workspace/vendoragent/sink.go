@@ -1,0 +1,284 @@
+package vendoragent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// use is a guest's tool use on its way.
+type use struct {
+	id, name string // the vendor's; ours is another when the transcript has it
+	ours     string
+	input    []byte
+
+	asked  chan *request // takes the vendor's question whether it may run
+	nested chan *request // and what runs below it wants
+	denied chan struct{} // closed when ours was refused
+	done   chan struct{} // closed when there is a result
+
+	running bool   // the vendor runs it without asking
+	asking  bool   // the vendor has asked
+	allowed bool   // and was told that it may
+	begun   bool   // ours has started
+	refusal string // set before denied is closed
+	result  transcript.ToolResult
+}
+
+// request is a vendor's question. Its context ends when nobody waits any more.
+type request struct {
+	ctx    context.Context
+	p      vendor.Permission
+	answer chan vendor.Answer // takes one
+}
+
+func newUse(id string) *use {
+	return &use{
+		id: id, asked: make(chan *request, 1), nested: make(chan *request),
+		denied: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// The bounds of what a vendor may have others keep of it.
+const (
+	maxName      = 512     // of a session, in bytes
+	maxNotices   = 100     // of a turn
+	maxQuestions = 1000    // that wait at once
+	useSize      = 1 << 10 // of a tool use, about, besides its arguments
+)
+
+// errSink is what a driver gets that says what makes no sense.
+var errSink = errors.New("the agent spoke against the rules of its wire")
+
+// sink is what a driver tells a play.
+type sink struct{ x *vendorTurn }
+
+func (s sink) SessionStarted(session string) error {
+	if len(session) > maxName || strings.ContainsFunc(session, unicode.IsControl) {
+		return fmt.Errorf("%w: a session with a name that is none", errSink)
+	}
+	s.x.mu.Lock()
+	defer s.x.mu.Unlock()
+	s.x.session = session
+	return nil
+}
+
+func (s sink) Delta(d vendor.Delta) error {
+	return s.x.put(message{delta: &d, size: len(d.Text) + len(d.Thinking) + 64})
+}
+
+// Notice passes on so many that nobody is flooded by a wire full of strange things.
+func (s sink) Notice(text string) error {
+	s.x.mu.Lock()
+	s.x.notices++
+	n := s.x.notices
+	s.x.mu.Unlock()
+	switch {
+	case text == "" || n > maxNotices:
+		return nil
+	case n == maxNotices:
+		text = "there is more that is not told"
+	}
+	return s.x.put(message{notice: text, size: len(text) + 64})
+}
+
+func (s sink) Running(id string) error {
+	s.x.mu.Lock()
+	defer s.x.mu.Unlock()
+	s.x.newUse(id).running = true
+	return nil
+}
+
+// newUse returns the use with an id of the vendor's, a new one when the last of this id
+// has its result. x.mu is held.
+func (x *vendorTurn) newUse(id string) *use {
+	u := x.uses[id]
+	if u != nil {
+		select {
+		case <-u.done:
+			u = nil
+		default:
+		}
+	}
+	if u == nil {
+		u = newUse(id)
+		x.uses[id] = u
+	}
+	return u
+}
+
+// Item takes the results out of an item and queues what is left.
+func (s sink) Item(it transcript.Item) error {
+	var parts []transcript.Part
+	size := 64
+	for _, p := range it.Parts {
+		switch p := p.(type) {
+		case transcript.ToolResult:
+			if why := s.x.resulted(p); why != "" {
+				if err := s.Notice(why); err != nil {
+					return err
+				}
+			}
+			continue
+		case transcript.ToolUse:
+			ours, err := s.x.used(p)
+			if err != nil {
+				return err
+			}
+			p.ID = ours
+			parts = append(parts, p)
+			size += len(p.Input) + useSize
+			continue
+		case transcript.Text:
+			size += len(p.Text)
+		case transcript.Thinking:
+			size += len(p.Text) + len(p.Data)
+		}
+		parts = append(parts, p)
+	}
+	if it.Role != transcript.RoleAssistant || len(parts) == 0 {
+		return nil
+	}
+	it.Parts = parts
+	return s.x.put(message{item: &it, size: size})
+}
+
+// used notes a tool use and returns the id that it has for us.
+func (x *vendorTurn) used(p transcript.ToolUse) (ours string, err error) {
+	if p.ID == "" {
+		return "", fmt.Errorf("%w: a tool use without an id", errSink)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	u := x.newUse(p.ID)
+	if u.ours != "" {
+		return "", fmt.Errorf("%w: the tool use %s appears twice", errSink, p.ID)
+	}
+	u.name, u.input, u.ours = p.Name, slices.Clone(p.Input), p.ID
+	if x.taken[u.ours] {
+		u.ours = p.ID + "-" + x.newID()
+	}
+	x.taken[u.ours] = true
+	x.byID[u.ours] = u
+	return u.ours, nil
+}
+
+// resulted notes the result of a tool use. why says what is odd about it.
+func (x *vendorTurn) resulted(r transcript.ToolResult) (why string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	u := x.uses[r.UseID]
+	if u == nil || u.ours == "" {
+		return "a result came for a tool use that was not announced: " + r.UseID
+	}
+	select {
+	case <-u.done:
+		return "a second result came for the tool use " + r.UseID
+	default:
+	}
+	x.active = true
+	u.result = r
+	close(u.done)
+	early := u.asking && !u.allowed && u.refusal == "" && !r.IsError // it did not wait for the answer
+	if !u.asking || early {
+		u.running = true
+		x.abortRefused(u)
+	}
+	return ""
+}
+
+var ended = vendor.Answer{Message: "not allowed: the tool use that this belongs to has ended"}
+
+// Permit waits for the decision about a use, or about what runs below one.
+func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
+	x := s.x
+	q := &request{ctx: ctx, p: p, answer: make(chan vendor.Answer, 1)}
+	x.mu.Lock()
+	x.active = true
+	x.questions++
+	defer x.answered()
+	u := x.uses[p.Use]
+	below := u == nil || u.ours == ""
+	other := !below && p.Tool != "" && p.Tool != u.name
+	if below {
+		u = x.parent(p.Parent)
+	} else {
+		u.asking = true
+	}
+	many := x.questions > maxQuestions
+	x.mu.Unlock()
+	switch {
+	case u == nil:
+		return vendor.Answer{Message: "not allowed: nothing is known of the tool use that this belongs to"}, nil
+	case other:
+		return vendor.Answer{Message: "not allowed: the tool use was announced as one of " + u.name}, nil
+	case many:
+		return vendor.Answer{Message: "not allowed: too many questions wait already"}, nil
+	}
+	to := u.asked
+	if below {
+		to = u.nested
+	}
+	select {
+	case to <- q:
+	case <-u.denied:
+		return x.denial(u), nil
+	case <-u.done:
+		return ended, nil
+	case <-ctx.Done():
+		return vendor.Answer{}, context.Cause(ctx)
+	case <-x.ctx.Done():
+		return vendor.Answer{}, context.Cause(x.ctx)
+	}
+	select {
+	case a := <-q.answer:
+		return a, nil
+	case <-u.denied:
+		return x.denial(u), nil
+	case <-u.done: // nobody takes the question any more
+		return ended, nil
+	case <-ctx.Done():
+		return vendor.Answer{}, context.Cause(ctx)
+	case <-x.ctx.Done():
+		return vendor.Answer{}, context.Cause(x.ctx)
+	}
+}
+
+func (x *vendorTurn) answered() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.questions--
+}
+
+func (x *vendorTurn) denial(u *use) vendor.Answer {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return vendor.Answer{Message: u.refusal}
+}
+
+// parent finds the use that a question belongs to: the one it names, or the only one
+// that runs. x.mu is held.
+func (x *vendorTurn) parent(id string) *use {
+	if u := x.uses[id]; id != "" && u != nil && u.ours != "" {
+		return u
+	}
+	var only *use
+	for _, u := range x.byID {
+		select {
+		case <-u.done:
+			continue
+		default:
+		}
+		if only != nil {
+			return nil
+		}
+		only = u
+	}
+	return only
+}

@@ -1,0 +1,269 @@
+package vendoragent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// How long a process may take to end by itself: one whose turn is over, and one that
+// fell silent and whose end says why.
+const (
+	exitTimeout  = 2 * time.Second // it may take longer over what it is told to end by
+	drainTimeout = 3 * time.Second
+	killTimeout  = 10 * time.Second // and then until nothing of it is left
+)
+
+// maxQueued bounds what a guest says while nobody takes it in, because a tool runs or a
+// person is asked.
+const maxQueued = 256 << 20
+
+// message is one thing that a guest said: one field is set.
+type message struct {
+	delta  *vendor.Delta
+	item   *transcript.Item
+	notice string
+	size   int
+}
+
+// vendorTurn is one turn of a guest: its process, and what it has said that nobody has taken
+// in yet.
+//
+//	driver ─► Sink ─► queue ─► Stream
+//	             └──► uses ─► Run
+type vendorTurn struct {
+	driver vendor.Driver
+	turn   vendor.Turn
+	proc   Process
+	newID  func() string
+	ctx    context.Context
+	stop   context.CancelCauseFunc
+
+	silence time.Duration // that is too long
+
+	changed chan struct{} // has one element when the queue has changed
+	over    chan struct{} // closed when the vendor has said that the turn is over, or the wire broke
+	gone    chan struct{} // closed when the process has ended besides
+
+	mu          sync.Mutex // guards what follows
+	queue       []message
+	queued      int
+	notices     int
+	questions   int             // that wait
+	uses        map[string]*use // by the vendor's id
+	byID        map[string]*use // by ours
+	taken       map[string]bool // ids that the transcript has
+	session     string          // as the vendor has confirmed it
+	active      bool            // it has said or done something
+	end         vendor.End
+	err         error // of the wire; nil when the vendor has ended the turn
+	killed      error // why the process was killed, or nil
+	abortReason error // it did what it must not, or nil
+	exit        Exit
+	waited      bool // exit is known
+	told        bool // the loop knows how it ended, or does not ask
+}
+
+// newPlay leads a started process through a turn. taken are the ids of tool uses that
+// the transcript has.
+func newPlay(d vendor.Driver, t vendor.Turn, p Process, taken map[string]bool, newID func() string) *vendorTurn {
+	x := &vendorTurn{
+		driver: d, turn: t, proc: p, newID: newID, taken: taken,
+		changed: make(chan struct{}, 1), over: make(chan struct{}), gone: make(chan struct{}),
+		uses: map[string]*use{}, byID: map[string]*use{},
+	}
+	x.ctx, x.stop = context.WithCancelCause(context.Background())
+	go x.runDriver()
+	return x
+}
+
+// runDriver runs the driver and sees the process off. It owns the play's end.
+func (x *vendorTurn) runDriver() {
+	defer close(x.gone)
+	end, err := x.drive()
+	_ = x.proc.Stdin().Close()
+	if err != nil {
+		x.await(drainTimeout) // how it ended says more than the wire
+	}
+	x.mu.Lock()
+	x.end, x.err = end, err
+	x.mu.Unlock()
+	close(x.over)
+	x.await(exitTimeout)
+	_ = x.proc.Close()
+	x.stop(nil)
+}
+
+func (x *vendorTurn) drive() (end vendor.End, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the driver of %s failed: panic: %v", x.driver.Name(), p)
+		}
+	}()
+	return x.driver.Run(x.ctx, x.turn, x.proc, sink{x})
+}
+
+// await waits for the process to end, and kills it when it does not.
+func (x *vendorTurn) await(patience time.Duration) {
+	x.mu.Lock()
+	waited := x.waited
+	x.mu.Unlock()
+	if waited {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	exit, err := x.proc.Wait(ctx)
+	stop()
+	if err != nil {
+		ctx, stop := context.WithTimeout(context.Background(), killTimeout)
+		defer stop()
+		_ = x.proc.Kill(ctx)
+		if exit, err = x.proc.Wait(ctx); err != nil {
+			return
+		}
+	}
+	x.mu.Lock()
+	x.exit, x.waited = exit, true
+	x.mu.Unlock()
+}
+
+// errEnded says that a process was ended because nobody needs it any more.
+var errEnded = errors.New("the turn is over")
+
+// kill ends the process, and with it the play, and returns when that is done.
+func (x *vendorTurn) kill(why error) {
+	x.mu.Lock()
+	if x.killed == nil {
+		x.killed = why
+	}
+	x.mu.Unlock()
+	x.stop(why)
+	select {
+	case <-x.gone:
+		return
+	default:
+	}
+	ctx, stop := context.WithTimeout(context.Background(), killTimeout)
+	defer stop()
+	_ = x.proc.Kill(ctx)
+	<-x.gone
+}
+
+// abortRefused ends the play when a use was refused that the guest runs without asking.
+// x.mu is held.
+func (x *vendorTurn) abortRefused(u *use) {
+	if u.running && u.refusal != "" && x.abortReason == nil {
+		x.abortReason = fmt.Errorf("it was stopped: %s was not allowed, and it ran that without asking", u.name)
+		go x.kill(x.abortReason)
+	}
+}
+
+// put queues a message.
+func (x *vendorTurn) put(m message) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.queued += m.size; x.queued > maxQueued {
+		return fmt.Errorf("it said more than %d MB while nobody could take it in", maxQueued>>20)
+	}
+	if m.notice == "" {
+		x.active = true
+	}
+	x.queue = append(x.queue, m)
+	select {
+	case x.changed <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// isSilent says why a play was ended that waits for nobody.
+func (x *vendorTurn) isSilent() error { return fmt.Errorf("it said nothing for %v", x.silence) }
+
+// peek waits for a message. ok is false when the play is over and all was taken.
+func (x *vendorTurn) peek(ctx context.Context) (m message, ok bool, err error) {
+	late := time.NewTimer(x.silence)
+	defer late.Stop()
+	for {
+		x.mu.Lock()
+		if len(x.queue) > 0 {
+			m = x.queue[0]
+			x.mu.Unlock()
+			return m, true, nil
+		}
+		x.mu.Unlock()
+		select {
+		case <-x.changed:
+		case <-late.C:
+			x.kill(x.isSilent())
+		case <-ctx.Done():
+			return m, false, ctx.Err()
+		case <-x.over:
+			x.mu.Lock()
+			left := len(x.queue)
+			x.mu.Unlock()
+			if left == 0 {
+				return m, false, nil
+			}
+		}
+	}
+}
+
+func (x *vendorTurn) take() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.queued -= x.queue[0].size
+	x.queue[0] = message{}
+	x.queue = x.queue[1:]
+}
+
+// ended reports whether the vendor's turn is over.
+func (x *vendorTurn) ended() bool {
+	select {
+	case <-x.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// outcome says how a play that is over ended.
+func (x *vendorTurn) outcome() (end vendor.End, exit Exit, active bool, wire error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.abortReason != nil {
+		return x.end, x.exit, true, x.abortReason
+	}
+	return x.end, x.exit, x.active, x.err
+}
+
+// failure says in words why a play is over that did not complete, or "".
+func (x *vendorTurn) failure() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	silent := errors.Is(x.err, io.ErrUnexpectedEOF) // then how it ended says why
+	switch {
+	case x.abortReason != nil:
+		return x.abortReason.Error()
+	case x.err == nil:
+		return x.end.Failure
+	case x.killed != nil && !errors.Is(x.killed, errEnded):
+		return x.killed.Error()
+	case x.waited && (x.exit.OOM || silent && x.exit.Detail != ""):
+		return x.exit.String()
+	}
+	what := x.err.Error()
+	if x.waited && silent {
+		what = x.exit.String()
+	}
+	if tail := strings.TrimSpace(x.proc.Stderr()); tail != "" {
+		what += "; it wrote last: " + tail
+	}
+	return what
+}

@@ -1,0 +1,157 @@
+package scripted
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
+	"github.com/holdfast-dev/holdfast/model"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// requestView is what a request holds, as far as a play can ask for it.
+type requestView struct {
+	system  string
+	items   int
+	bytes   int      // of all items, the system prompt and the tools
+	after   string   // mark of the newest answer that carries one
+	without int      // answers since then that carry none
+	user    string   // the newest user item's text, when it came since the newest answer
+	told    string   // the notifications that came since then, one a line
+	results []result // what came since the newest answer
+}
+
+type result struct {
+	tool, text string
+	isError    bool
+}
+
+// newScene reads a request and refuses one that a provider would refuse.
+func newScene(req *model.Request) (*requestView, error) {
+	s := &requestView{system: req.System, bytes: len(req.System)}
+	for _, t := range req.Tools {
+		s.bytes += len(t.Name) + len(t.Description) + len(t.Input)
+	}
+	items := make([]transcript.Encoded, 0, len(req.Messages))
+	newest := -1 // the newest answer
+	for i, w := range req.Messages {
+		if w.Role == "" {
+			continue
+		}
+		var e transcript.Encoded
+		if err := e.IndexTrusted(w.JSON); err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		s.bytes += len(w.JSON)
+		if e.Role() == transcript.RoleAssistant {
+			newest = len(items)
+			if mark := stepOf(w.JSON); mark != "" {
+				s.after, s.without = mark, 0
+			} else {
+				s.without++
+			}
+		}
+		items = append(items, e)
+	}
+	s.items = len(items)
+	if err := transcript.Validate(items); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(items) == 0:
+		return nil, errors.New("the request has no messages")
+	case newest == len(items)-1:
+		return nil, errors.New("the last message is an assistant's: there is nothing to answer")
+	}
+	var uses []transcript.ToolUse
+	if newest >= 0 {
+		uses = items[newest].Uses()
+	}
+	for _, e := range items[newest+1:] {
+		if err := s.take(e, uses); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// take notes what an item after the newest answer says.
+func (s *requestView) take(e transcript.Encoded, uses []transcript.ToolUse) error {
+	if e.Role() == transcript.RoleUser {
+		s.user = e.Text()
+	}
+	if e.Role() == transcript.RoleNotification {
+		s.told = strings.TrimPrefix(s.told+"\n"+e.Text(), "\n")
+	}
+	if len(e.ResultIDs()) == 0 {
+		return nil
+	}
+	it, err := e.Decode()
+	if err != nil {
+		return err
+	}
+	for _, p := range it.Parts {
+		r, ok := p.(transcript.ToolResult)
+		if !ok {
+			continue
+		}
+		got := result{text: r.Text(), isError: r.IsError}
+		if i := slices.IndexFunc(uses, func(u transcript.ToolUse) bool { return u.ID == r.UseID }); i >= 0 {
+			got.tool = uses[i].Name
+		}
+		s.results = append(s.results, got)
+	}
+	return nil
+}
+
+func (s *requestView) lastResult() string {
+	if len(s.results) == 0 {
+		return ""
+	}
+	return s.results[len(s.results)-1].text
+}
+
+// String says what came, for a person who writes a play.
+func (s *requestView) String() string {
+	var said []string
+	if s.user != "" {
+		said = append(said, fmt.Sprintf("user said %s", quote(s.user)))
+	}
+	if s.told != "" {
+		said = append(said, fmt.Sprintf("it was told %s", quote(s.told)))
+	}
+	for _, r := range s.results {
+		verb := "answered"
+		if r.isError {
+			verb = "failed with"
+		}
+		said = append(said, fmt.Sprintf("%s %s %s", r.tool, verb, quote(r.text)))
+	}
+	if len(said) == 0 {
+		said = append(said, "nothing from the user or a tool")
+	}
+	if s.after != "" {
+		said = append(said, "after step "+s.after)
+	}
+	return strings.Join(said, ", ")
+}
+
+func quote(s string) string {
+	const most = 80
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// stepOf reads the mark that [Model.Stream] put into an answer.
+func stepOf(wire []byte) string {
+	var s string
+	if json.Unmarshal(jsonscan.Object(wire).Field("step"), &s) != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,261 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
+)
+
+// environment is what is known about where requests would take effect.
+type environment struct {
+	folders []string // of the session; none: every path counts as inside
+	home    string
+	resolve func(string) string
+}
+
+func (w *environment) subject(r Request) *requestView { return newSubject(r, w.home, w.resolve) }
+
+// cwd is the folder that the session was started in; "" when it is not known.
+func (w *environment) cwd() string {
+	if len(w.folders) == 0 {
+		return ""
+	}
+	return w.folders[0]
+}
+
+// kindReason is a request's kind with what it was told by, for people.
+type kindReason struct {
+	kind actionKind
+	why  string
+}
+
+// kind says what sort of thing a request would do.
+func (w *environment) kind(s *requestView) kindReason {
+	if s.Opens() {
+		return kindReason{kindReach, ""}
+	}
+	switch s.Operation {
+	case OpCommand:
+		return w.commandKind(s)
+	case OpExec:
+		if s.reading != nil {
+			if k := w.commandKind(s); k.kind != kindSafe && k.kind != kindReadOutside {
+				return k
+			}
+		}
+		return kindReason{kindCommand, ""}
+	case OpSecret:
+		return kindReason{kindSecret, ""}
+	case OpWrite:
+		if out := w.outside(s, shellparse.Write); out != "" {
+			return kindReason{kindEditOutside, out}
+		}
+		return kindReason{kindEdit, ""}
+	case OpRead:
+		return w.readKind(s)
+	case OpConnect:
+		if s.Confined {
+			return kindReason{kindReach, ""}
+		}
+		if s.ReadOnly {
+			return kindReason{kindFetch, ""}
+		}
+		return kindReason{kindNetwork, ""}
+	}
+	switch {
+	case s.ReadOnly:
+		return kindReason{kindRead, ""}
+	case s.Operation == OpMCP:
+		return kindReason{kindMCP, ""}
+	}
+	return kindReason{kindOther, ""}
+}
+
+func (w *environment) readKind(s *requestView) kindReason {
+	if s.Resource == "" && s.ReadOnly && len(w.folders) == 0 {
+		return kindReason{kindRead, ""}
+	}
+	if p := secretPlace(s); p != "" {
+		return kindReason{kindSecret, p}
+	}
+	if out := w.outside(s, shellparse.Read); out != "" {
+		return kindReason{kindReadOutside, out}
+	}
+	return kindReason{kindRead, ""}
+}
+
+func (w *environment) commandKind(s *requestView) kindReason {
+	if d := loadDangers().find(w, s); d != nil {
+		return kindReason{kindDangerous, d.Why}
+	}
+	if p := secretPlace(s); p != "" {
+		return kindReason{kindSecret, p}
+	}
+	switch {
+	case !s.reading.Static():
+		return kindReason{kindUnclear, s.reading.Unclear[0]}
+	case w.writesAnywhere(s):
+		return kindReason{kindUnclear, "it cannot be known what it writes"}
+	case !s.reading.Safe():
+		return kindReason{kindCommand, ""}
+	}
+	if out := w.outside(s, shellparse.Read|shellparse.Write|shellparse.Exec); out != "" {
+		return kindReason{kindReadOutside, out}
+	}
+	for i := range s.reading.Commands {
+		if dir := s.reading.Commands[i].Dir; !w.inside(w.resolveLinks(dir)) {
+			return kindReason{kindReadOutside, "in " + known(dir)}
+		}
+	}
+	return kindReason{kindSafe, ""}
+}
+
+// writesAnywhere reports whether a path that is certainly written cannot be known.
+func (w *environment) writesAnywhere(s *requestView) bool {
+	return len(w.folders) > 0 && slices.ContainsFunc(s.places, func(p requestPath) bool { return p.path == "" && p.written() })
+}
+
+// outside returns the first path with one of the accesses that is not inside the
+// session's folders; "" when there is none.
+func (w *environment) outside(s *requestView, access shellparse.Access) string {
+	if len(w.folders) == 0 {
+		return ""
+	}
+	for i := range s.places {
+		if p := &s.places[i]; p.access&access != 0 && !isHarmlessDevice(p.path) && !w.contains(p) {
+			return known(p.path)
+		}
+	}
+	return ""
+}
+
+// contains reports whether a place is inside, both as it is named and without links.
+func (w *environment) contains(p *requestPath) bool { return w.inside(p.path) && w.inside(p.real) }
+
+// inside reports whether a path is in one of the session's folders. An unknown
+// path is not.
+func (w *environment) inside(p string) bool {
+	if len(w.folders) == 0 {
+		return true
+	}
+	return p != "" && slices.ContainsFunc(w.folders, func(f string) bool { return inside(f, p) })
+}
+
+func (w *environment) resolveLinks(p string) string { return resolved(p, w.resolve) }
+
+func known(p string) string {
+	if p == "" {
+		return "a path that cannot be known"
+	}
+	return p
+}
+
+// isHarmlessDevice reports whether a path is one of the devices that everybody may use.
+func isHarmlessDevice(p string) bool {
+	if !strings.HasPrefix(p, "/dev/") {
+		return false
+	}
+	switch p[len("/dev/"):] {
+	case "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty":
+		return true
+	}
+	return strings.HasPrefix(p, "/dev/fd/")
+}
+
+// secretPlace returns the first path that would be read and is on the list of
+// secrets; "" when there is none.
+func secretPlace(s *requestView) string {
+	secrets := &loadProtected().secrets
+	for i := range s.places {
+		p := &s.places[i]
+		if p.access&shellparse.Read != 0 && (secrets.has(p.path) || p.real != p.path && secrets.has(p.real)) {
+			return p.path
+		}
+		if p.access&shellparse.Read != 0 && p.pattern != "" && secrets.aimsAt(p.pattern) {
+			return p.pattern
+		}
+	}
+	return ""
+}
+
+// touchesProtected returns the first path that would certainly be written and is
+// protected. What an unknown program might do with a word that looks like a path
+// is not certain.
+func (s *requestView) touchesProtected() (string, bool) {
+	for i := range s.places {
+		if p := &s.places[i]; p.written() && p.protected() {
+			return p.path, true
+		}
+	}
+	return "", false
+}
+
+func (p *requestPath) written() bool {
+	return p.access&shellparse.Write != 0 && p.from != shellparse.FromSyntax && p.from != shellparse.FromGuess
+}
+
+func (p *requestPath) protected() bool {
+	writes := &loadProtected().writes
+	return writes.has(p.path) || p.real != p.path && writes.has(p.real)
+}
+
+// is reports whether a path that would be written is of one of the classes of
+// [dangerPolicy.Paths].
+func (w *environment) is(p *requestPath, classes []string) bool {
+	if !p.written() {
+		return false
+	}
+	for _, class := range classes {
+		switch class {
+		case "unknown":
+			if p.path == "" {
+				return true
+			}
+		case "outside":
+			if len(w.folders) > 0 && p.path != "" && !isHarmlessDevice(p.path) && !w.contains(p) {
+				return true
+			}
+		case "protected":
+			if p.protected() {
+				return true
+			}
+		case "device":
+			if (strings.HasPrefix(p.path, "/dev/") || strings.HasPrefix(p.real, "/dev/")) && !isHarmlessDevice(p.path) && !strings.HasPrefix(p.path, "/dev/shm/") {
+				return true
+			}
+		case "above":
+			if p.tree && (w.isBroad(p.path) || w.isBroad(p.real)) {
+				return true
+			}
+		case "critical":
+			if p.tree && (w.isBroad(p.path) || w.isBroad(p.real) || slices.Contains(w.folders, p.real) && !p.some()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// some reports whether the place is some of what lies in a folder, by a pattern
+// such as "*.o", and not all of it.
+func (p *requestPath) some() bool {
+	last := p.arg[strings.LastIndexByte(p.arg, '/')+1:]
+	return strings.ContainsAny(last, "*?[") && strings.Trim(last, "*.") != ""
+}
+
+// isBroad reports whether a folder is more than the project: the root or what lies
+// directly in it, the home folder, or one that holds a folder of the session or
+// the home.
+func (w *environment) isBroad(p string) bool {
+	switch {
+	case p == "":
+		return false
+	case p == "/" || path.Dir(p) == "/":
+		return !slices.Contains(w.folders, p)
+	case w.home != "" && inside(p, w.home):
+		return !slices.Contains(w.folders, p)
+	}
+	return slices.ContainsFunc(w.folders, func(f string) bool { return f != p && inside(p, f) })
+}

@@ -1,0 +1,215 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
+)
+
+// precedence is how much an answer counts: the smallest wins, the first of equals.
+//
+//	deny of anybody > a question about overriding a session deny > a question that only a
+//	person answers (outside the sandbox, or by its nature) > session allow > ask of anybody > allow of the callback and policies > allow rules > the mode
+type precedence int
+
+const (
+	rankDeny precedence = iota
+	rankOverride
+	rankOutside
+	rankGrant
+	rankAsk
+	rankPolicy
+	rankRule
+	rankMode
+	rankNone
+)
+
+// verdictSet collects what the links say to one request.
+type verdictSet struct {
+	decision *Decision // whose Said is written
+	several  bool      // the call has more than one request
+	resource string
+	input    json.RawMessage // that the request was made from
+
+	rank     precedence
+	started  bool
+	by       string
+	deciding Verdict
+	grant    string
+	allowed  bool         // somebody allowed, whether or not it counted
+	limited  bool         // the answer that counts is of who only limits
+	mode     Contribution // what the mode says
+	next     replaced
+}
+
+// add takes an answer in. A rank is given to answers that have an effect.
+func (b *verdictSet) add(k precedence, by string, v Verdict, grant string) {
+	b.contribute(by, v)
+	if v.Effect == NoOpinion {
+		return
+	}
+	if v.Effect == Allow && k != rankMode {
+		b.allowed = true
+	}
+	if !b.started || k < b.rank {
+		b.started, b.rank, b.by, b.deciding, b.grant, b.limited = true, k, by, v, grant, false
+	}
+}
+
+func (b *verdictSet) contribute(by string, v Verdict) {
+	s := Contribution{Policy: by, Verdict: v}
+	if b.several {
+		s.Resource = b.resource
+	}
+	b.decision.Contributions = append(b.decision.Contributions, s)
+}
+
+// note says why a link was not asked.
+func (b *verdictSet) note(by, why string) { b.contribute(by, Verdict{Reason: why}) }
+
+func (b *verdictSet) denied() bool { return b.started && b.rank == rankDeny }
+
+// limit takes in what a hard limit says: its deny and its ask count, its allow is
+// no opinion, since a limit only limits.
+func (b *verdictSet) limit(by string, v Verdict) {
+	switch v.Effect {
+	case Deny:
+		b.add(rankDeny, by, v, "")
+	case Ask:
+		b.doubt(by, v)
+	case Allow, NoOpinion:
+		b.note(by, v.Reason)
+	}
+}
+
+// doubt takes in the ask of who only limits.
+func (b *verdictSet) doubt(by string, v Verdict) {
+	first := !b.started || rankAsk < b.rank
+	b.add(rankAsk, by, v, "")
+	b.limited = b.limited || first
+}
+
+// opinion takes in what the callback or a policy says.
+func (b *verdictSet) opinion(by string, v Verdict) {
+	switch v.Effect {
+	case Deny:
+		b.add(rankDeny, by, v, "")
+	case Ask:
+		b.add(rankAsk, by, v, "")
+	case Allow:
+		if v.Input != nil && sameInput(v.Input, b.input) {
+			v.Input = nil
+		}
+		if v.Input != nil && b.next.input == nil {
+			b.next = replaced{input: v.Input, by: by, said: Contribution{Policy: by, Verdict: v}}
+		}
+		b.add(rankPolicy, by, v, "")
+	case NoOpinion:
+		b.note(by, v.Reason)
+	}
+}
+
+// rules takes in what rules say. In plan mode they do not open what changes
+// something.
+func (b *verdictSet) rules(by string, v Verdict, in *decisionInput, k actionKind) {
+	switch {
+	case v.Effect == Deny:
+		b.add(rankDeny, by, v, "")
+	case v.Effect == Ask:
+		b.add(rankAsk, by, v, "")
+	case v.Effect == Allow && k.changes() && in.plans():
+		v.Effect, v.Reason = NoOpinion, v.Reason+"; it does not count in plan mode"
+		b.contribute(by, v)
+	default:
+		b.add(rankRule, by, v, "")
+	}
+}
+
+// hook takes in what a hook has said. Its allow passes the question of the mode,
+// and not what the mode denies; its ask limits.
+func (b *verdictSet) hook(h Contribution, in *decisionInput, k actionKind) {
+	switch h.Effect {
+	case Deny:
+		b.add(rankDeny, h.Policy, h.Verdict, "")
+	case Ask:
+		b.doubt(h.Policy, h.Verdict)
+	case Allow:
+		b.addWeakAllow(h, "", in, k)
+	case NoOpinion:
+		b.note(h.Policy, h.Reason)
+	}
+}
+
+// addWeakAllow takes in an allow that no person gave, as it is said or as a grant.
+func (b *verdictSet) addWeakAllow(h Contribution, grant string, in *decisionInput, k actionKind) {
+	effect, mode := in.decide(k)
+	if effect == Deny || k.changes() && in.plans() {
+		h.Effect, h.Reason = NoOpinion, strings.TrimPrefix(h.Reason+"; that does not open what "+mode.link()+" keeps shut", "; ")
+		b.contribute(h.Policy, h.Verdict)
+		return
+	}
+	b.add(rankPolicy, h.Policy, h.Verdict, grant)
+}
+
+// grants takes in what people decided for the run: denies first.
+func (b *verdictSet) grants(list []*grant, s *requestView, in *decisionInput, k actionKind) {
+	if len(list) == 0 {
+		return
+	}
+	var deny, allow *grant
+	for _, g := range list {
+		switch {
+		case g.Effect == Deny && deny == nil && g.covers(s):
+			deny = g
+		case g.Effect == Allow && (allow == nil || allow.Weak && !g.Weak) && g.covers(s):
+			allow = g
+		}
+	}
+	switch {
+	case deny != nil && s.Override:
+		b.add(rankOverride, grantsName, Verdict{Effect: Ask, Reason: deny.Name + " denies it; the tool asks for an exception, once"}, deny.ID)
+	case deny != nil:
+		b.add(rankDeny, grantsName, Verdict{Effect: Deny, Reason: deny.Name + deny.grantedBy()}, deny.ID)
+	case allow != nil && allow.Weak:
+		b.addWeakAllow(Contribution{Policy: grantsName, Verdict: Verdict{Effect: Allow, Reason: allow.Name + allow.grantedBy()}}, allow.ID, in, k)
+	case allow != nil:
+		b.add(rankGrant, grantsName, Verdict{Effect: Allow, Reason: allow.Name + allow.grantedBy()}, allow.ID)
+	default:
+		b.note(grantsName, "")
+	}
+}
+
+// close applies what modes do to questions. What a limit asks about stays denied
+// where the mode denies it and nobody allowed it: a limit only limits.
+func (b *verdictSet) close(v *decisionInput) {
+	if b.deciding.Effect != Ask {
+		return
+	}
+	if silent, ok := v.has(Mode.silences); ok {
+		b.deciding.Effect, b.deciding.Reason = Deny, b.deciding.Reason+" ("+silent.link()+" asks nobody)"
+		b.by, b.grant = silent.link(), ""
+		b.contribute(b.by, Verdict{Effect: Deny, Reason: b.deciding.Reason})
+		return
+	}
+	if b.limited && !b.allowed && b.mode.Effect == Deny {
+		b.by, b.deciding, b.grant = b.mode.Policy, b.mode.Verdict, ""
+	}
+}
+
+// decide makes the outcome the call's.
+func (b *verdictSet) decide() {
+	d := b.decision
+	d.Effect, d.By, d.Reason, d.Rule, d.Stop = b.deciding.Effect, b.by, b.deciding.Reason, b.deciding.Rule, false
+	d.AskReason, d.Grant = "", b.grant
+	switch d.Effect {
+	case Deny:
+		d.Stop, d.Input = b.deciding.Stop, nil
+	case Ask:
+		d.AskReason = record.ReasonAsk
+		if b.rank == rankOverride {
+			d.AskReason = record.ReasonOverride
+		}
+	case Allow, NoOpinion:
+	}
+}

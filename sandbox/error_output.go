@@ -1,0 +1,235 @@
+package sandbox
+
+import (
+	"slices"
+	"strings"
+)
+
+// errorKind is what a line of an error output complains of.
+type errorKind int
+
+const (
+	faultNone     errorKind = iota
+	faultReadOnly           // EROFS
+	faultDenied             // EACCES
+	faultPerm               // EPERM
+	faultBusy               // EBUSY: a name that is held in its place
+	faultLarge              // EFBIG
+	faultFork               // EAGAIN of fork and clone
+	faultMissing            // ENOENT, which is what some programs make of EROFS
+	faultHost               // a name that cannot be resolved, a network that is not there
+)
+
+// phrases are what strerror and others say, in lower case.
+var phrases = []struct {
+	text  string
+	fault errorKind
+}{
+	{"read-only file system", faultReadOnly},
+	{"permission denied", faultDenied},
+	{"access denied", faultDenied},
+	{"accessdeniedexception", faultDenied},
+	{"operation not permitted", faultPerm},
+	{"device or resource busy", faultBusy},
+	{"resource busy or locked", faultBusy},
+	{"file too large", faultLarge},
+	{"file size limit exceeded", faultLarge},
+	{"resource temporarily unavailable", faultFork},
+	{"cannot fork", faultFork},
+	{"enoent: no such file or directory", faultMissing},
+	{"could not resolve host", faultHost},
+	{"unable to resolve host", faultHost},
+	{"eai_again", faultHost},
+	{"enotfound", faultHost},
+	{"no such host", faultHost},
+	{"name resolution", faultHost},
+	{"name or service not known", faultHost},
+	{"network is unreachable", faultHost},
+}
+
+// errorLine is a line of an error output that names an error of the system, and
+// the words in it that may be what the error is about, the likelier first.
+type errorLine struct {
+	fault errorKind
+	names []string
+	makes bool // it says that a folder was to be made
+	write bool // it says that something was to be made, changed or removed
+	port  bool // it is about listening on a port
+}
+
+// maxComplaints is how many lines of an output are looked at closely.
+const maxComplaints = 64
+
+// complaints finds the errors that programs told of in their own words.
+func complaints(text string) []errorLine {
+	var out []errorLine
+	var above []string
+	for row := range strings.SplitSeq(text, "\n") {
+		row = strings.TrimRight(row, "\r")
+		at, phrase, f := findPhrase(row)
+		if f != faultNone {
+			c := errorLine{fault: f, makes: says(row, []string{"mkdir"}), write: says(row, writeWords), port: says(row, portWords)}
+			if f == faultHost {
+				c.names = hostNames(row)
+			} else {
+				c.names = pathNames(row, at, at+len(phrase))
+			}
+			if len(c.names) == 0 {
+				// The cause stands alone, and what it is about further up.
+				for _, up := range above {
+					c.names = append(c.names, quoted(up)...)
+					c.write = c.write || says(up, writeWords)
+				}
+			}
+			for _, up := range above {
+				c.port = c.port || says(up, portWords) // a traceback has the call further up
+			}
+			if out = append(out, c); len(out) > maxComplaints {
+				out = out[1:]
+			}
+		}
+		if above = append(above, row); len(above) > 3 {
+			above = above[1:]
+		}
+	}
+	return out
+}
+
+func findPhrase(row string) (at int, phrase string, f errorKind) {
+	lower := strings.ToLower(row)
+	if len(lower) != len(row) {
+		return 0, "", faultNone // letters whose case changes their length: no message that is known
+	}
+	for _, p := range phrases {
+		at := strings.LastIndex(lower, p.text)
+		if at >= 0 && (at == 0 || lower[at-1] < 'a' || lower[at-1] > 'z') { // not FileNotFoundError for ENOTFOUND
+			return at, p.text, p.fault
+		}
+	}
+	return 0, "", faultNone
+}
+
+// writeWords are in messages about what was to be written.
+var writeWords = []string{
+	"creat", "touch", "write", "writing", "remov", "delet", "unlink", "renam", "move", "mkdir", "rmdir", "lock", "sav", "append",
+	"truncat", "symlink", "symbolic", "copy", "mode of", "permissions of", "ownership", "times of", "install", "w+", "'w'",
+}
+
+// portWords are in messages about a port that was to be listened on.
+var portWords = []string{".bind(", "bind()", "bind:", "bind to", "listen eacces", "listen eperm", "listen tcp", "listen udp", "socket.__init__"}
+
+func says(row string, words []string) bool {
+	lower := strings.ToLower(row)
+	for _, w := range words {
+		if strings.Contains(lower, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathNames are the words around a message that may be a path: what is quoted, what
+// stands before it between colons, and what follows it.
+func pathNames(row string, from, to int) []string {
+	names := quoted(row)
+	before := strings.TrimRight(row[:from], " ([:")
+	if i := strings.LastIndex(before, " [Errno"); i >= 0 {
+		before = before[:i]
+	}
+	pieces := strings.Split(before, ": ")
+	for _, piece := range slices.Backward(pieces[max(0, len(pieces)-3):]) {
+		if strings.HasPrefix(piece, "/") {
+			names = add(names, piece)
+		}
+		if i := strings.Index(piece, " /"); i >= 0 {
+			names = add(names, piece[i+1:])
+		}
+		if i := strings.LastIndexByte(piece, ' '); i >= 0 {
+			names = add(names, piece[i+1:])
+		}
+		names = add(names, piece)
+	}
+	after := strings.TrimSuffix(row[to:], ")")
+	for _, mark := range []string{": ", " - "} { // the second is Ruby's
+		if _, rest, found := strings.Cut(after, mark); found {
+			name, _, _ := strings.Cut(rest, " (")
+			names = add(names, name)
+		}
+	}
+	return names
+}
+
+func add(names []string, name string) []string {
+	name = strings.Trim(name, " \t'\"`‘’“”")
+	if name == "" || len(name) > maxName || strings.ContainsRune(name, 0) || slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// maxName is the longest path that is looked at.
+const maxName = 4096
+
+// quotes open and close what a message quotes.
+var quotes = [][2]string{{"'", "'"}, {"\"", "\""}, {"‘", "’"}, {"“", "”"}, {"`", "'"}, {"`", "`"}}
+
+// quoted is what stands in quotes in a line. An apostrophe inside a word opens
+// nothing.
+func quoted(row string) []string {
+	var names []string
+	for i := 0; i < len(row); {
+		name, next := quotedAt(row, i)
+		if next > i {
+			names = add(names, name)
+			i = next
+			continue
+		}
+		i++
+	}
+	return names
+}
+
+func quotedAt(row string, i int) (name string, next int) {
+	if i > 0 && !strings.ContainsRune(" \t(=:,[", rune(row[i-1])) {
+		return "", i
+	}
+	for _, q := range quotes {
+		if !strings.HasPrefix(row[i:], q[0]) {
+			continue
+		}
+		start := i + len(q[0])
+		for at := start; ; {
+			n := strings.Index(row[at:], q[1])
+			if n < 0 {
+				break
+			}
+			end := at + n + len(q[1])
+			if end == len(row) || strings.ContainsRune(" \t):,;].", rune(row[end])) {
+				return row[start : at+n], end
+			}
+			at = end
+		}
+	}
+	return "", i
+}
+
+// hostNames is the host that a message about the network names, if it names one.
+func hostNames(row string) []string {
+	lower := strings.ToLower(row)
+	for _, before := range []string{
+		"resolve host address ", "resolve hostname ", "resolve host: ", "resolve host ", "eai_again ", "enotfound ", "lookup ", "host=", "://",
+	} {
+		i := strings.Index(lower, before)
+		if i < 0 || len(lower) != len(row) {
+			continue
+		}
+		name := strings.TrimLeft(row[i+len(before):], "'\"‘“")
+		if end := strings.IndexAny(name, " '\"’”/,;:)"); end >= 0 {
+			name = name[:end]
+		}
+		if name = strings.TrimSuffix(name, "."); name != "" {
+			return []string{name}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/shellparse"
+)
+
+// ignoreKinds are the keys of ignoreViolations that mean a kind, and not a command.
+// Seed 000 says file and network.
+var ignoreKinds = map[string]string{
+	"path": kindPath, "file": kindPath, "host": kindHost, "network": kindHost, "syscall": kindSyscall, "limit": kindLimit,
+}
+
+// limitNames are what a violation of a limit is about.
+var limitNames = []string{"cpu", "memory", "pids", "fileSize", "wallTime", "outputBytes"}
+
+// ignoreRule is an entry of ignoreViolations, compiled: of one kind, or of commands.
+type ignoreRule struct {
+	kind   string  // "" for every kind
+	prefix *prefix // nil for every command
+	values []muteValue
+}
+
+type muteValue struct {
+	text string
+	tree *tree    // when it can be a path
+	host *network // when it can be a host
+}
+
+func checkIgnoreKey(key string) (what, hint string) {
+	if key == "*" || ignoreKinds[key] != "" {
+		return "", ""
+	}
+	what, hint = checkPrefixEntry(key)
+	if what != "" {
+		hint = `write "*", path, host, syscall, limit, or the beginning of a command`
+	}
+	return what, hint
+}
+
+// checkIgnoreEntry judges a value of a key of ignoreViolations.
+func checkIgnoreEntry(key string) entry {
+	return func(text string) (what, hint string) {
+		if text == "*" {
+			return "", ""
+		}
+		switch ignoreKinds[key] {
+		case kindPath:
+			return checkPathEntry(text)
+		case kindHost:
+			return checkDomainEntry(text)
+		case kindSyscall:
+			if !isSyscall(text) {
+				return fmt.Sprintf("%q is not a system call", text), `write its name: "ptrace", "socket(AF_UNIX)"`
+			}
+		case kindLimit:
+			if !slices.Contains(limitNames, text) {
+				return fmt.Sprintf("%q is not a limit", text), "the limits are " + strings.Join(limitNames, ", ")
+			}
+		default:
+			if isSyscall(text) || slices.Contains(limitNames, text) {
+				return "", ""
+			}
+			if what, _ := checkDomainEntry(text); what == "" {
+				return "", ""
+			}
+			return checkPathEntry(text)
+		}
+		return "", ""
+	}
+}
+
+// isSyscall reports whether a text can be what a refused call is told as:
+// "ptrace", "ioctl(TIOCSTI)".
+func isSyscall(text string) bool {
+	name, arg, call := strings.Cut(text, "(")
+	if call {
+		inner, ok := strings.CutSuffix(arg, ")")
+		if !ok || inner == "" || strings.Trim(inner, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+			return false
+		}
+	}
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+func compileIgnores(s *Settings, dir, home string) ([]ignoreRule, error) {
+	var out []ignoreRule
+	for key, list := range s.IgnoreViolations {
+		field := fieldIgnore + "." + key
+		if what, hint := checkIgnoreKey(key); what != "" {
+			return nil, &Error{Field: field, Detail: what, hint: hint}
+		}
+		m := ignoreRule{kind: ignoreKinds[key]}
+		if key != "*" && m.kind == "" {
+			p, err := compilePrefixes(field, []string{key}, dir, home)
+			if err != nil {
+				return nil, err
+			}
+			m.prefix = &p[0]
+		}
+		for i, text := range list {
+			if what, hint := checkIgnoreEntry(key)(text); what != "" {
+				return nil, &Error{Field: fmt.Sprintf("%s[%d]", field, i), Detail: what, hint: hint}
+			}
+			m.values = append(m.values, compileMuteValue(text, dir, home))
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func compileMuteValue(text, dir, home string) muteValue {
+	v := muteValue{text: text}
+	if trees, err := compileTrees(fieldIgnore, []string{text}, dir, home); err == nil {
+		v.tree = &trees[0]
+	}
+	v.host, _ = compileNetwork(&Network{AllowedDomains: []string{text}}) // nil: it is no host
+	return v
+}
+
+// matches reports whether a violation that a command line caused is not to be told.
+func (m *ignoreRule) matches(v *Violation, r *shellparse.Reading) bool {
+	if m.kind != "" && m.kind != v.Kind {
+		return false
+	}
+	if m.prefix != nil && !slices.ContainsFunc(r.Commands, func(c shellparse.Command) bool { return m.prefix.matches(&c) }) {
+		return false
+	}
+	return slices.ContainsFunc(m.values, func(value muteValue) bool { return value.means(v) })
+}
+
+func (value *muteValue) means(v *Violation) bool {
+	if value.text == "*" {
+		return true
+	}
+	switch v.Kind {
+	case kindPath:
+		return value.tree != nil && value.tree.covers(v.Subject)
+	case kindHost:
+		host, port, ok := hostOf(v.Subject)
+		return ok && value.host != nil && value.host.allows(host, port, false)
+	case kindSyscall:
+		return value.text == v.Subject || strings.HasPrefix(v.Subject, value.text+"(")
+	}
+	return value.text == v.Subject
+}

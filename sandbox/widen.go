@@ -1,0 +1,182 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
+	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
+	"github.com/holdfast-dev/holdfast/policy"
+)
+
+// SettingFor returns the settings with which the sandbox would not refuse this again, for a person to add; nil
+// if there are none. Only the limits of the sandbox itself can be opened: what a layer of the settings refuses,
+// what decides about other programs, and secrets stay as they are.
+func (s *Sandbox) SettingFor(v *Violation) *Settings {
+	m := s.merged()
+	switch {
+	case s.compiler.unconfined:
+	case v.Kind == kindPath && v.Op == verb(policy.OpWrite) && v.Setting == fieldWritePaths && v.Origin == (policy.Origin{}):
+		if tree := s.compiler.openTree(v.Subject); tree != "" && len(m.remaining(tree)) > 0 {
+			return &Settings{AdditionalWritePaths: []string{tree}}
+		}
+	case v.Kind == kindSyscall && v.Setting == fieldUnixSockets && v.blamed && !s.weaker():
+		if !slices.ContainsFunc(m.layers, func(c *Checker) bool { return c.managed() && c.settings.Network != nil }) {
+			return &Settings{Network: &Network{AllowUnixSockets: true}}
+		}
+	}
+	return nil
+}
+
+// Widen returns a sandbox that differs from s in what a person opens: AdditionalWritePaths, absolute, and
+// Network.AllowUnixSockets; other fields do not count. It has the same localhost if the settings let
+// commands share one. s closes it. A path that is not there is made as a folder.
+func (s *Sandbox) Widen(open *Settings) (*Sandbox, error) {
+	trees, sockets := slices.Sorted(slices.Values(open.AdditionalWritePaths)), open.Network != nil && open.Network.AllowUnixSockets
+	if len(trees) == 0 && !sockets {
+		return s, nil
+	}
+	key := fmt.Sprintf("%q %v", trees, sockets)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if err := makeTrees(trees); err != nil {
+		return nil, err
+	}
+	if wide := s.widened[key]; wide != nil {
+		return wide, nil
+	}
+	wide, err := s.widen(trees, sockets)
+	if err != nil {
+		return nil, err
+	}
+	if s.widened == nil {
+		s.widened = map[string]*Sandbox{}
+	}
+	s.widened[key] = wide
+	return wide, nil
+}
+
+func (s *Sandbox) widen(trees []string, sockets bool) (*Sandbox, error) {
+	c := new(*s.compiler)
+	c.scanner, c.plan, c.merged = scanner{}, nil, new(*s.compiler.merged)
+	c.merged.AdditionalWritePaths = slices.Clone(c.merged.AdditionalWritePaths)
+	for _, tree := range trees {
+		full, err := realpath.Resolve(tree)
+		if err != nil {
+			return nil, cannotOpen(tree, err)
+		}
+		c.merged.open(full, tree)
+	}
+	if sockets {
+		c.merged.UnixSockets = loosened{Set: true}
+	}
+	wide := &Sandbox{compiler: c, ask: s.ask, log: s.log, running: map[*kernel.Process]*kernel.Jail{}, uses: map[*kernel.Jail]int{}}
+	if err := wide.renew(); err != nil {
+		return nil, err
+	}
+	wide.jail.TakeFrom(s.jail)
+	return wide, nil
+}
+
+// makeTrees makes the trees that are not there.
+func makeTrees(trees []string) error {
+	for _, tree := range trees {
+		_, err := os.Stat(tree)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = os.MkdirAll(tree, 0o755)
+		}
+		if err != nil {
+			return cannotOpen(tree, err)
+		}
+	}
+	return nil
+}
+
+func cannotOpen(tree string, err error) error {
+	return &Error{Detail: tree + " cannot be opened for commands", Err: err}
+}
+
+// open adds a tree that a person opens.
+func (m *merged) open(tree, entry string) {
+	for _, p := range m.remaining(tree) {
+		m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: entry})
+	}
+}
+
+// shared are folders that many programs have theirs in: a program's folder is below them.
+var shared = []string{".cache", ".config", ".local", ".local/share", ".local/state", ".local/lib", ".local/bin"}
+
+// openTree is the tree to open for a write that was refused, as narrow as it can be: the folder that
+// was to be written or made, or the folder of the file, or the file where its folder holds more than
+// that. "" is none.
+func (c *compiler) openTree(full string) string {
+	top, missing := full, false
+	for {
+		if _, err := os.Lstat(top); err == nil {
+			break
+		}
+		up := path.Dir(top)
+		if up == top {
+			return ""
+		}
+		if _, err := os.Lstat(up); err == nil {
+			missing = true
+			break
+		}
+		top = up
+	}
+	if missing { // top is the first that is not there
+		for rel, ok := strings.CutPrefix(full, top+"/"); ok && c.sharedFolder(top); rel, ok = strings.CutPrefix(full, top+"/") {
+			first, _, _ := strings.Cut(rel, "/")
+			top += "/" + first
+		}
+	} else if info, err := os.Stat(top); err == nil && !info.IsDir() && !c.wideFolder(path.Dir(top)) {
+		top = path.Dir(top)
+	}
+	if c.wideFolder(top) || c.decides(top) {
+		return ""
+	}
+	return top
+}
+
+func (c *compiler) sharedFolder(full string) bool {
+	rel, ok := strings.CutPrefix(full, c.home+"/")
+	return ok && c.home != "" && slices.Contains(shared, rel)
+}
+
+// wideFolder reports whether a folder holds more than what one program writes.
+func (c *compiler) wideFolder(full string) bool {
+	holds := func(a pathTree) bool { return within(a.path, full) || within(full, a.path) }
+	return full == "/" || full == c.home || c.sharedFolder(full) || notWorkspace(full, c.home) != "" ||
+		slices.ContainsFunc(c.folders, func(a pathTree) bool { return within(a.path, full) }) || slices.ContainsFunc(c.state, holds)
+}
+
+// decides reports whether a path is, or lies in, what decides about other programs.
+func (c *compiler) decides(full string) bool {
+	names := protectedNames()
+	for at := full; at != "/" && at != c.home; at = path.Dir(at) {
+		parent := path.Base(path.Dir(at))
+		if names.has(parent, path.Base(at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// closeWide closes the sandboxes that [Sandbox.Widen] has made.
+func (s *Sandbox) closeWide() error {
+	var errs []error
+	for _, wide := range s.widened {
+		errs = append(errs, wide.Close())
+	}
+	s.widened = nil
+	return errors.Join(errs...)
+}

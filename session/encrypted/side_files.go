@@ -1,0 +1,39 @@
+package encrypted
+
+import "context"
+
+// Seal seals what lies beside a session in files, with the session's data key.
+func (s *Store) Seal(ctx context.Context, id, name string, plain []byte) ([]byte, error) {
+	b, err := s.boxOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return b.seal([]byte("beside\n"+name), plain), nil
+}
+
+// Unseal returns what Seal was given.
+func (s *Store) Unseal(ctx context.Context, id, name string, sealed []byte) ([]byte, error) {
+	b, err := s.boxOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := b.open([]byte("beside\n"+name), sealed)
+	if err != nil {
+		return nil, damaged(id, 0, name+" does not open: "+err.Error())
+	}
+	return plain, nil
+}
+
+func (s *Store) boxOf(ctx context.Context, id string) (*sessionSealer, error) {
+	if s.life.Err() != nil {
+		return nil, closed("seal", id)
+	}
+	k, err := s.keyOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if k == nil {
+		return nil, damaged(id, 0, "it has no first record")
+	}
+	return k.box(id)
+}

@@ -1,0 +1,244 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+// diskOps does everything that changes the disk. Tests set fault to let the Nth
+// operation fail.
+type diskOps struct {
+	// fault is asked before each operation. For a write, n bytes are written
+	// before the error comes out.
+	fault func(op, name string) (n int, err error)
+}
+
+func (m diskOps) check(op, name string) (int, error) {
+	if m.fault == nil {
+		return 0, nil
+	}
+	return m.fault(op, name)
+}
+
+func (m diskOps) write(f *os.File, b []byte, off int64) error {
+	if n, err := m.check("write", f.Name()); err != nil {
+		_, _ = f.WriteAt(b[:min(n, len(b))], off)
+		return err
+	}
+	_, err := f.WriteAt(b, off)
+	return err
+}
+
+// sync makes a file's content durable, and its length.
+func (m diskOps) sync(f *os.File) error {
+	if _, err := m.check("sync", f.Name()); err != nil {
+		return err
+	}
+	return fdatasync(f)
+}
+
+func (m diskOps) truncate(f *os.File, size int64) error {
+	if _, err := m.check("truncate", f.Name()); err != nil {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+// syncDir makes the names in a directory durable.
+func (m diskOps) syncDir(r *os.Root) error {
+	if _, err := m.check("syncdir", r.Name()); err != nil {
+		return err
+	}
+	d, err := r.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+func (m diskOps) mkdir(r *os.Root, name string) error {
+	if _, err := m.check("mkdir", name); err != nil {
+		return err
+	}
+	return r.Mkdir(name, 0o700)
+}
+
+func (m diskOps) rename(r *os.Root, from, to string) error {
+	if _, err := m.check("rename", from); err != nil {
+		return err
+	}
+	return r.Rename(from, to)
+}
+
+func (m diskOps) remove(r *os.Root, name string) error {
+	if _, err := m.check("remove", name); err != nil {
+		return err
+	}
+	return r.Remove(name)
+}
+
+func (m diskOps) removeAll(r *os.Root, name string) error {
+	if _, err := m.check("removeall", name); err != nil {
+		return err
+	}
+	return r.RemoveAll(name)
+}
+
+// open opens a regular file, never through a link. A new one gets mode 0600, and others lose
+// what rights they have to one that is there.
+func (m diskOps) open(r *os.Root, name string, flag int) (*os.File, error) {
+	if flag&os.O_CREATE != 0 {
+		if _, err := m.check("create", name); err != nil {
+			return nil, err
+		}
+	}
+	before, err := r.Lstat(name)
+	switch {
+	case err == nil && !before.Mode().IsRegular():
+		return nil, &foreignError{name, before.Mode()}
+	case errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0:
+		f, err := r.OpenFile(name, flag|os.O_EXCL|openFlags, 0o600)
+		if errors.Is(err, fs.ErrExist) { // somebody else was first
+			return m.open(r, name, flag&^os.O_CREATE)
+		}
+		return f, err
+	case err != nil:
+		return nil, err
+	}
+	f, err := r.OpenFile(name, flag&^os.O_CREATE|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if !os.SameFile(before, after) { // somebody has replaced it meanwhile
+		f.Close()
+		return m.open(r, name, flag)
+	}
+	if mode := after.Mode().Perm(); mode&0o077 != 0 {
+		_ = f.Chmod(mode &^ 0o077) // a medium without modes, or of somebody else: it stays readable
+	}
+	return f, nil
+}
+
+// replace writes a small file so that its old content or the new one is there
+// at any time; durable says whether the new one must be there afterwards.
+func (m diskOps) replace(r *os.Root, name string, b []byte, durable bool) error {
+	tmp := name + ".new"
+	if err := r.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := m.open(r, tmp, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	err = m.write(f, b, 0)
+	if err == nil && durable {
+		err = m.sync(f)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = m.rename(r, tmp, name)
+	}
+	if err != nil {
+		_ = r.Remove(tmp)
+		return err
+	}
+	if durable {
+		return m.syncDir(r)
+	}
+	return nil
+}
+
+// openDir opens a directory of the store, never through a link, and takes away the rights of
+// others to it.
+func openDir(r *os.Root, name string) (*os.Root, error) {
+	before, err := r.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, &foreignError{name, before.Mode()}
+	}
+	d, err := r.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	after, err := d.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = &foreignError{name, fs.ModeSymlink}
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	if mode := after.Mode().Perm(); mode&0o077 != 0 {
+		_ = d.Chmod(".", mode&^0o077)
+	}
+	return d, nil
+}
+
+// foreignError is about something in the store's directory that the store
+// would never put there.
+type foreignError struct {
+	name string
+	mode fs.FileMode
+}
+
+func (e *foreignError) Error() string {
+	what := "something else"
+	switch {
+	case e.mode&fs.ModeSymlink != 0:
+		what = "a symbolic link"
+	case e.mode&fs.ModeNamedPipe != 0:
+		what = "a named pipe"
+	case e.mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case e.mode&fs.ModeDevice != 0:
+		what = "a device"
+	case e.mode.IsDir():
+		what = "a directory"
+	case e.mode.IsRegular():
+		what = "a file"
+	}
+	return fmt.Sprintf("%s is %s", e.name, what)
+}
+
+// explain turns an error of the operating system into one of this package's.
+func explain(op, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*session.Error](err); ok {
+		return err
+	}
+	e := &session.Error{Op: op, Session: id, Err: err}
+	foreign, isForeign := errors.AsType[*foreignError](err)
+	switch {
+	case isForeign:
+		e.Err, e.Detail = session.ErrInvalid, foreign.Error()
+		e.Hint = "look at it and remove it; the store does not follow it"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		e.Err, e.Detail = session.ErrFull, err.Error()
+		e.Hint = "make room on the disk and try again"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		e.Err, e.Detail = session.ErrReadOnly, err.Error()
+		e.Hint = "check the owner and mode of the store's directory"
+	case errors.Is(err, fs.ErrNotExist):
+		e.Err, e.Detail = session.ErrNotFound, err.Error()
+	case errors.Is(err, os.ErrClosed):
+		e.Err = session.ErrClosed
+	}
+	return e
+}

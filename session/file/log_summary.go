@@ -1,0 +1,199 @@
+package file
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/holdfast-dev/holdfast/session"
+)
+
+const (
+	logName  = "log.jsonl"
+	metaName = "meta.json"
+)
+
+// markFormat is the version of a mark. One of another version is folded anew:
+// its meta lacks what came later (2: open questions; 3: the status of a run, and whose
+// run a session works for).
+const markFormat = 4
+
+// logSummary is what a log amounts to up to some offset. It is a cache: what it says
+// follows from the log.
+type logSummary struct {
+	Format   int          `json:"format"`
+	Meta     session.Meta `json:"meta"`
+	Start    int64        `json:"start"` // of the head's line
+	End      int64        `json:"end"`   // behind it
+	Stamp    fileStamp    `json:"stamp"` // of the log when the mark was made
+	Verified bool         `json:"verified"`
+	Opened   bool         `json:"opened"` // the first record was readable, so the parent is known
+
+	lost bool // nothing of the session can be read; End is 0, and Meta is what its mark knew
+}
+
+// encode writes the mark with its checksum: it is renamed into place without a
+// sync, so a power cut may leave anything.
+func (m logSummary) encode() []byte {
+	m.Format = markFormat
+	body, _ := json.Marshal(m) // plain fields cannot fail
+	b := append(make([]byte, 8, len(body)+10), ' ')
+	putHex(b, checksum(body))
+	return append(append(b, body...), '\n')
+}
+
+func decodeMark(b []byte) (m logSummary, ok bool) {
+	if len(b) < 10 || b[8] != ' ' || b[len(b)-1] != '\n' {
+		return m, false
+	}
+	crc, ok := getHex(b)
+	body := b[9 : len(b)-1]
+	if !ok || checksum(body) != crc || json.Unmarshal(body, &m) != nil {
+		return logSummary{}, false
+	}
+	return m, true
+}
+
+// readMark reads a session's cached mark; the zero mark when there is none.
+func readMark(s *Store, dir *os.Root, name string) logSummary {
+	f, err := s.disk.open(dir, name, os.O_RDONLY)
+	if err != nil {
+		return logSummary{}
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return logSummary{}
+	}
+	m, _ := decodeMark(b)
+	return m
+}
+
+// fits reports whether the mark was made from this log, by this version: its
+// head's line is where the mark says.
+func (m logSummary) fits(f io.ReaderAt, size int64) bool {
+	n := m.End - m.Start
+	if m.Format != markFormat || m.End > size || n <= headLen || m.Start < 0 {
+		return false
+	}
+	b := make([]byte, n)
+	if _, err := f.ReadAt(b, m.Start); err != nil {
+		return false
+	}
+	r, _, ok := parseLine(b)
+	return ok && r.Seq == m.Meta.Head && r.Digest == m.Meta.HeadDigest
+}
+
+// foldResult is the outcome of folding a log.
+type foldResult struct {
+	logSummary
+	corrupt int64 // seq of the first damaged record that has valid ones behind it, or 0
+	detail  string
+}
+
+// fold goes on from m to limit. It takes in whole batches only; in a trimmed
+// log the last one need not be whole. What is behind End afterwards is a torn tail.
+func fold(id string, f io.ReaderAt, m logSummary, limit int64, trimmed bool) (foldResult, error) {
+	out := foldResult{logSummary: m}
+	out.Format = markFormat
+	s := scanner{f: f, off: m.End, limit: limit}
+	prev := chainState{seq: m.Meta.Head, digest: m.Meta.HeadDigest, known: m.End > 0}
+	var (
+		batch     []session.Record
+		start     int64
+		end       int64
+		damage    int64 // not yet known whether valid records follow
+		detail    string
+		takeBatch = func() {
+			d, err := session.Fold(batch)
+			if err != nil { // a payload that says nothing to a list
+				last := batch[len(batch)-1]
+				d = session.Delta{Head: last.Seq, Digest: last.Digest, Updated: last.Time}
+			}
+			out.Meta = out.Meta.Apply(d)
+			out.Opened = out.Opened || d.Opened != nil
+			out.Start, out.End = start, end
+			if damage != 0 && out.corrupt == 0 {
+				out.corrupt, out.detail = damage, detail
+			}
+			batch = batch[:0]
+		}
+	)
+	for {
+		l, err := s.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return out, err
+		}
+		again := prev.known && !l.bad && l.rec.Seq <= prev.seq
+		if why := prev.follow(l); why != "" && damage == 0 {
+			damage, detail = prev.lost, why
+		}
+		if l.bad || again {
+			continue
+		}
+		batch = append(batch, l.rec)
+		start, end = l.off, l.end
+		if l.left == 0 {
+			takeBatch()
+		}
+	}
+	if trimmed && len(batch) > 0 {
+		takeBatch()
+	}
+	out.Meta.ID = id // the directory's name is right, whatever a file says
+	return out, nil
+}
+
+// chainState follows the chain of a log from line to line.
+type chainState struct {
+	seq    int64
+	digest session.Digest
+	known  bool  // false before the first line
+	broken bool  // lines before this one were damaged
+	lost   int64 // the seq that the last fault is about
+}
+
+// follow reports why a line does not follow the one before it, or "".
+func (c *chainState) follow(l line) string {
+	if l.bad {
+		c.lost = c.seq + 1
+		c.broken = true
+		return "the line is damaged"
+	}
+	why := ""
+	switch {
+	case !c.known && !c.broken:
+	case l.rec.Seq <= c.seq && c.known:
+		c.lost = l.rec.Seq
+		return "a record is there a second time"
+	case c.known && l.rec.Seq > c.seq+1, c.broken && !c.known:
+		c.lost, why = c.seq+1, "the record is missing"
+	case l.rec.Prev != c.digest:
+		c.lost, why = l.rec.Seq, "the record does not follow the one before it"
+	}
+	c.seq, c.digest, c.known, c.broken = l.rec.Seq, l.rec.Digest, true, false
+	return why
+}
+
+// verify checks every line up to end. It returns the seq of the first damaged
+// record, or 0.
+func verify(f io.ReaderAt, end int64) (int64, string, error) {
+	s := scanner{f: f, limit: end}
+	var prev chainState
+	for {
+		l, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return 0, "", nil
+		}
+		if err != nil {
+			return 0, "", err
+		}
+		if why := prev.follow(l); why != "" {
+			return prev.lost, why, nil
+		}
+	}
+}

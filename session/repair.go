@@ -1,0 +1,289 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/history"
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// repair makes the session fit to go on after whatever ended its last run: every
+// tool that was running is finished, every tool use answered, every question
+// about one of them closed, the turn closed. While a question waits, its round
+// and the turn are left open. It is one batch, and nothing at all for a session
+// that ended well or has only to wait.
+func (r *Restored) repair(ctx context.Context, f *replayer) error {
+	told := len(r.Notices)
+	for {
+		m := repairBatch{
+			r: r, f: f,
+			workers: sync.OnceValues(func() (map[string]string, error) { return r.Log.s.workers(ctx, r.Log.Meta()) }),
+			since:   sync.OnceValues(func() (map[string]bool, error) { return r.Log.s.startedSince(ctx, r.Log.Meta()) }),
+		}
+		if err := m.plan(); err != nil {
+			return err
+		}
+		err := r.applyAt(ctx, f, m.drafts)
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+		// Somebody may have answered a question meanwhile.
+		news, takes := r.Log.Refresh(ctx)
+		if takes != nil {
+			return takes
+		}
+		if len(news) == 0 && r.Log.Head() == f.s.Head {
+			return err
+		}
+		if err := r.catchUp(ctx, f); err != nil {
+			return err
+		}
+		r.Notices = r.Notices[:told]
+	}
+}
+
+// repairBatch is the batch that mends a session.
+type repairBatch struct {
+	r       *Restored
+	f       *replayer
+	drafts  []Draft
+	workers func() (map[string]string, error) // sessions that worked on tool uses, by use
+	since   func() (map[string]bool, error)   // uses that were started after a fork, where it was forked from
+}
+
+// workers are the sessions that tool uses of this one have begun, by use, and those of the
+// sessions that it was forked from.
+func (s *Sessions) workers(ctx context.Context, m Meta) (map[string]string, error) {
+	list := map[string]string{}
+	for !m.Deleted { // with those that worked for it
+		begun, err := s.begun(ctx, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range begun {
+			if list[b.use] == "" {
+				list[b.use] = b.ID
+			}
+		}
+		if m.Parent == "" {
+			break
+		}
+		if m, err = s.lookup(ctx, m.Parent); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// startedSince are the uses that the sessions a fork comes from have started after it left
+// them.
+func (s *Sessions) startedSince(ctx context.Context, m Meta) (map[string]bool, error) {
+	started := map[string]bool{}
+	for m.Parent != "" {
+		left := m.ParentSeq
+		var err error
+		if m, err = s.lookup(ctx, m.Parent); err != nil {
+			return nil, err
+		}
+		for r, err := range s.records(ctx, m, Range{After: left}) {
+			if err != nil {
+				return nil, err
+			}
+			if r.Kind == record.KindToolStarted {
+				started[payloadText(r.Payload, "use_id")] = true
+			}
+		}
+	}
+	return started, nil
+}
+
+// kept tells whoever gave work to another session that this one is kept.
+func (m *repairBatch) kept(it transcript.Item, use string) (transcript.Item, error) {
+	workers, err := m.workers()
+	id := workers[use]
+	if id == "" || err != nil {
+		return it, err
+	}
+	text := transcript.Text{Text: "[sub-agent " + id + " worked on it, and what it did is kept: give this as resume to go on with it]"}
+	if r, ok := it.Parts[0].(transcript.ToolResult); ok {
+		r.Content = append(r.Content, text)
+		it.Parts[0] = r
+		return it, nil
+	}
+	it.Parts = append(it.Parts, text)
+	return it, nil
+}
+
+func (m *repairBatch) add(k Kind, payload any) error {
+	d, err := NewDraft(k, payload)
+	m.drafts = append(m.drafts, d)
+	return err
+}
+
+func (m *repairBatch) plan() error {
+	s := &m.f.s
+	for _, t := range s.Running {
+		if err := m.add(record.KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
+			return err
+		}
+		m.r.notice("tool %s (%s) was running when the session stopped: its outcome is unknown", t.Tool, t.Use)
+	}
+	if err := m.transcript(); err != nil {
+		return err
+	}
+	if err := m.closeQuestions(); err != nil {
+		return err
+	}
+	if s.OpenTurn == "" || m.r.Waiting {
+		return nil
+	}
+	m.r.notice("turn %s was interrupted", s.OpenTurn)
+	return m.add(record.KindTurnClosed, record.TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
+}
+
+// transcript answers tool uses that wait at the end, and rewrites a transcript
+// that breaks the pairing rule anywhere else. When one of the uses was asked
+// about, those that did not start stay as they are.
+func (m *repairBatch) transcript() error {
+	r, f := m.r, m.f
+	r.Waiting = false
+	t := &transcript.Transcript{}
+	if t.Append(f.s.Items...) != nil {
+		return m.repair()
+	}
+	open := t.OpenUses()
+	waiting := f.waiting()
+	r.Waiting = slices.ContainsFunc(open, func(u transcript.ToolUse) bool { return waiting[u.ID] })
+	if err := m.notifyBackground(open); err != nil {
+		return err
+	}
+	for _, use := range open {
+		if r.Waiting && !f.begun[use.ID] {
+			if waiting[use.ID] {
+				r.notice("tool use %s (%s) was asked about and waits", use.Name, use.ID)
+			}
+			continue
+		}
+		it, err := m.answer(use)
+		if err != nil {
+			return err
+		}
+		it.ID, it.Time = r.Log.s.NewID(), r.Log.s.opt.Clock()
+		e, err := it.Encode()
+		if err != nil {
+			return err
+		}
+		if err := t.Append(e); err != nil {
+			return err
+		}
+		m.drafts = append(m.drafts, ItemDraft(e, false, nil))
+	}
+	r.Transcript = t
+	return nil
+}
+
+// notifyBackground queues what the model is to know of calls that had gone on in the
+// background: their uses have results that say so.
+func (m *repairBatch) notifyBackground(open []transcript.ToolUse) error {
+	for _, t := range m.f.s.Running {
+		if slices.ContainsFunc(open, func(u transcript.ToolUse) bool { return u.ID == t.Use }) {
+			continue
+		}
+		if err := m.queue(history.LostTask(t.Use, t.Tool), t.Use); err != nil {
+			return err
+		}
+	}
+	for _, t := range m.f.there {
+		if err := m.add(record.KindToolFinished, record.ToolFinished{Use: t.Use, Tool: t.Tool, IsError: true, Outcome: record.OutcomeUnknown}); err != nil {
+			return err
+		}
+		if err := m.queue(history.TaskInParent(t.Use, t.Tool), t.Use); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queue queues an item about a tool use.
+func (m *repairBatch) queue(it transcript.Item, use string) error {
+	it, err := m.kept(it, use)
+	if err != nil {
+		return err
+	}
+	it.ID, it.Time = m.r.Log.s.NewID(), m.r.Log.s.opt.Clock()
+	e, err := it.Encode()
+	if err != nil {
+		return err
+	}
+	m.drafts = append(m.drafts, ItemDraft(e, true, nil))
+	return nil
+}
+
+// answer is the result of a use that has none.
+func (m *repairBatch) answer(use transcript.ToolUse) (transcript.Item, error) {
+	if m.f.begun[use.ID] {
+		return m.kept(history.UnknownOutcome(use.ID), use.ID)
+	}
+	since, err := m.since()
+	if err != nil {
+		return transcript.Item{}, err
+	}
+	if m.f.apart[use.ID] || since[use.ID] {
+		return m.kept(history.UnknownInFork(use.ID), use.ID)
+	}
+	m.r.notice("tool use %s (%s) had not started when the session stopped: it was not run", use.Name, use.ID)
+	return history.NotStarted(use.ID), nil
+}
+
+// cutAnswer is the payload of approval.resolved for a question whose tool use will
+// not run any more: a part of package approval's Answer.
+type cutAnswer struct {
+	ID       string    `json:"id"`
+	Decision string    `json:"decision"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+}
+
+// closeQuestions denies what nobody waits for. Those of a sub-agent are left: it may be gone
+// on with.
+func (m *repairBatch) closeQuestions() error {
+	for _, q := range m.f.s.OpenQuestions {
+		if q.text("asker") != "" || m.r.Waiting && m.f.waits(q) {
+			continue
+		}
+		a := cutAnswer{ID: q.text("id"), Decision: "deny", By: "restore", At: m.r.Log.s.opt.Clock().UTC()}
+		if m.f.moot[q.Seq] {
+			a.By = "cut"
+		}
+		if err := m.add(record.KindApprovalResolved, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *repairBatch) repair() error {
+	r, f := m.r, m.f
+	items, notes, err := history.Repair(f.s.Items, r.Log.s.NewID)
+	if err != nil {
+		return err
+	}
+	r.Transcript = &transcript.Transcript{}
+	if err := r.Transcript.Append(items...); err != nil {
+		return err
+	}
+	w := Rewrite{Reason: "repair", By: "restore", Messages: len(items)}
+	for _, n := range notes {
+		w.Notes = append(w.Notes, n.String())
+		r.notice("%s", n)
+	}
+	for _, e := range items {
+		w.Items = append(w.Items, e.JSON)
+	}
+	return m.add(record.KindRewrite, w)
+}

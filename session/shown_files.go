@@ -1,0 +1,81 @@
+package session
+
+import (
+	"bytes"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/transcript"
+)
+
+// shownIndex is what a [replayer] knows of the files that results show.
+type shownIndex struct {
+	pending map[string][]record.FileShown // by tool use: of calls that have ended and have no result yet
+	shown   map[string]shownFiles         // by item id
+}
+
+// shownFiles is an item with results, as it was appended, and the files that it shows.
+type shownFiles struct {
+	item  []byte
+	files []record.FileShown
+}
+
+// saw notes which files a call has shown or written.
+func (f *replayer) saw(t *record.ToolFinished) {
+	files := t.FilesShown
+	for _, c := range t.Changes {
+		files = append(files, record.FileShown{Path: c.Path, Digest: c.After})
+	}
+	if len(files) == 0 {
+		return
+	}
+	if f.pending == nil {
+		f.pending = map[string][]record.FileShown{}
+	}
+	f.pending[t.Use] = files
+}
+
+// shows notes that an item shows what its calls have seen; not when something else is
+// read in its place.
+func (f *replayer) shows(e transcript.Encoded, whole bool) {
+	if len(f.pending) == 0 {
+		return
+	}
+	var files []record.FileShown
+	for _, use := range e.ResultIDs() {
+		files = append(files, f.pending[use]...)
+		delete(f.pending, use)
+	}
+	if len(files) == 0 || !whole {
+		return
+	}
+	if f.shown == nil {
+		f.shown = map[string]shownFiles{}
+	}
+	f.shown[e.ID()] = shownFiles{e.JSON, files}
+}
+
+// seen lists what the transcript shows of files now. An item that is not what it was when
+// it was appended may have lost it.
+func (f *replayer) seen() []record.FileShown {
+	if len(f.shown) == 0 {
+		return nil
+	}
+	var list []record.FileShown
+	at := map[string]int{}
+	for _, e := range f.s.Items {
+		s, ok := f.shown[e.ID()]
+		if !ok || !bytes.Equal(s.item, e.JSON) {
+			continue
+		}
+		for _, file := range s.files {
+			i, again := at[file.Path]
+			if !again {
+				i = len(list)
+				at[file.Path] = i
+				list = append(list, record.FileShown{})
+			}
+			list[i] = file
+		}
+	}
+	return list
+}

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/wait"
+)
+
+// unknownAppend is a batch of a log whose append failed and left open whether it was written.
+//
+//	append fails ─► looked up ─► there: appended
+//	                    │  └───► not there: the error stands, and the batch may come late
+//	                    └──────► nobody can tell: the next use of the log begins with looking
+type unknownAppend struct {
+	open []Record // to be looked up
+	// late was looked up and is not there. A server may yet carry it out, until another
+	// record has its place.
+	late []Record
+}
+
+// How often, and how long, a batch is looked up whose append failed.
+const (
+	lookTries  = 6
+	lookPause  = 50 * time.Millisecond // before the second look, doubled each time
+	lookupTime = 5 * time.Second       // all of it
+)
+
+// contains reports whether r is of the batch that may come late.
+func (d *unknownAppend) contains(r Record) bool {
+	return slices.ContainsFunc(d.late, func(o Record) bool { return o.Digest == r.Digest })
+}
+
+// resolved forgets a batch whose place the log has passed.
+func (d *unknownAppend) resolved(head int64) {
+	if d.late != nil && head >= d.late[0].Seq {
+		d.late = nil
+	}
+}
+
+// resolve finds out whether recs, whose append failed with cause, were written. nil says
+// that they were. The log is locked.
+func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
+	l.doubt = unknownAppend{open: recs}
+	if !IsTransient(cause) {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTime)
+	defer cancel()
+	there, err := l.has(ctx, recs[0])
+	for n, pause := 1, lookPause; err != nil && n < lookTries && IsTransient(err) && wait.For(ctx, pause) == nil; n, pause = n+1, pause*2 {
+		there, err = l.has(ctx, recs[0])
+	}
+	switch {
+	case err != nil:
+		return &Error{
+			Op: "append", Session: l.id, Seq: recs[0].Seq, Err: cause, Hint: Hint(cause),
+			Detail: "whether it was written is not known yet, and looked up before anything else is",
+		}
+	case !there:
+		l.doubt = unknownAppend{late: recs}
+		return cause
+	}
+	l.doubt = unknownAppend{}
+	return nil
+}
+
+// has reports whether the store has a record, at its place.
+func (l *Log) has(ctx context.Context, want Record) (bool, error) {
+	for r, err := range l.s.store.Read(ctx, l.id, Range{After: want.Seq - 1, Until: want.Seq}) {
+		if errors.Is(err, ErrNotFound) && want.Kind == record.KindOpened {
+			return false, nil
+		}
+		return err == nil && r.Digest == want.Digest, err
+	}
+	return false, nil
+}
+
+// settle finds out what became of a batch of which that is not known yet. When it was
+// written and holds what drafts hold, these are its records; otherwise Refresh hands it
+// out. The log is locked.
+func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
+	recs := l.doubt.open
+	if recs == nil {
+		return nil, nil
+	}
+	there, err := l.has(ctx, recs[0])
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		l.doubt = unknownAppend{late: recs}
+		return nil, nil
+	}
+	if head := l.Head(); head != recs[0].Seq-1 {
+		return nil, &Error{Op: "append", Session: l.id, Seq: head, Err: ErrConflict}
+	}
+	delta, err := Fold(recs)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.s.witnessed(ctx, l.id, recs[len(recs)-1]); err != nil {
+		return nil, err
+	}
+	l.fold(delta)
+	l.doubt = unknownAppend{}
+	if !sameRecords(recs, drafts) {
+		l.news = append(l.news, recs...)
+		return nil, nil
+	}
+	return recs, nil
+}
+
+// sealAgain is seal that makes the records of drafts that may come late once more: the
+// store knows them again, whenever the first are carried out.
+func (l *Log) sealAgain(drafts []Draft) []Record {
+	if !sameRecords(l.doubt.late, drafts) {
+		return l.seal(drafts)
+	}
+	recs := slices.Clone(l.doubt.late)
+	l.reseal(recs)
+	return recs
+}
+
+// sameRecords reports whether records hold what drafts hold.
+func sameRecords(recs []Record, drafts []Draft) bool {
+	return slices.EqualFunc(recs, drafts, func(r Record, d Draft) bool {
+		return r.Kind == d.Kind && string(r.Payload) == string(d.Payload) && (d.ID == "" || d.ID == r.ID)
+	})
+}
+
+// isDefinite reports whether an error says that nothing was appended.
+func isDefinite(err error) bool {
+	return isAny(err, ErrConflict, ErrFenced, ErrExists, ErrNotFound, ErrFull, ErrReadOnly, ErrInvalid, ErrInvalidID, ErrClosed, ErrBusy, ErrUnsupported)
+}
+
+// IsTransient reports whether an error of a store may be gone when the same is tried again: a
+// lost connection, a server that is away, a lock that somebody has for too long. It is
+// false for what says something about the session or the store, and for a nil error.
+func IsTransient(err error) bool {
+	if _, held := errors.AsType[*BusyError](err); held || err == nil {
+		return false
+	}
+	return !isAny(err, ErrNotFound, ErrExists, ErrConflict, ErrFenced, ErrCorrupt, ErrNewer, ErrSealed, ErrTrashed,
+		ErrInvalidID, ErrInvalid, ErrFull, ErrReadOnly, ErrPoisoned, ErrClosed, ErrUnsupported)
+}
+
+func isAny(err error, list ...error) bool {
+	return slices.ContainsFunc(list, func(e error) bool { return errors.Is(err, e) })
+}
