@@ -147,7 +147,7 @@ var proofs = map[string]fieldCheck{
 	"Container.Ephemeral": {alone: inSpace(run.WorkspaceFlags{Workspace: "blog", Ephemeral: true}, func(m *compose.WorkspaceParts) bool { return m.Options.Ephemeral })},
 
 	"Session.ID":       {gone: true},
-	"Session.At":       {alone: goBack},
+	"Session.ForkAt":   {alone: goBack},
 	"Session.Takeover": {alone: takeOver},
 	"Session.Resume": {before: func(h *remoteEnv) { run1(h, "--name", "work", "first") }, gone: true, sent: "second", body: func(h *remoteEnv) *api.NewRun {
 		return &api.NewRun{Environ: h.env, Spec: runspec.Spec{Prompt: "second", Session: runspec.Session{Resume: "work"}}}
@@ -209,14 +209,14 @@ var proofs = map[string]fieldCheck{
 	"Permissions.Deny":       {args: []string{"--disallowed-tools", "Write"}, built: func(_ *remoteEnv, m *runs.AgentParts) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
 	"Permissions.Settings":   {args: []string{"--settings", `{"permissions": {"deny": ["Write"]}}`}, built: func(_ *remoteEnv, m *runs.AgentParts) bool { _, ok := m.Options.Tools.Lookup("Write"); return !ok }},
 	"Permissions.AskTimeout": {args: []string{"--ask-timeout", "7m"}, built: has(func(m *runs.AgentParts) time.Duration { return m.Options.Permissions.AskTimeout }, 7*time.Minute)},
-	"Permissions.OnAsk": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), saysDone}, check: func(h *remoteEnv, _, errs string, code int) {
+	"Permissions.Unattended": {args: []string{"--on-ask", "fail"}, answers: []string{calls("touch x"), saysDone}, check: func(h *remoteEnv, _, errs string, code int) {
 		if code != outcome.Approval.Exit {
 			h.t.Errorf("exit code %d: %s", code, errs)
 		}
 	}},
 
-	"Sandbox.Off": {args: []string{"--no-sandbox"}, built: has(func(m *runs.AgentParts) string { return m.Options.Permissions.Sandbox }, "")},
-	"Hooks.Off": {args: []string{"--no-hooks", "--settings", "hooks.json"}, before: func(h *remoteEnv) {
+	"Sandbox.Disabled": {args: []string{"--no-sandbox"}, built: has(func(m *runs.AgentParts) string { return m.Options.Permissions.Sandbox }, "")},
+	"Hooks.Disabled": {args: []string{"--no-hooks", "--settings", "hooks.json"}, before: func(h *remoteEnv) {
 		write(h.t, h.dir, "hooks.json", `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch fired"}]}]}}`)
 	}, check: func(h *remoteEnv, _, errs string, code int) {
 		if _, err := os.Stat(filepath.Join(h.dir, "fired")); err == nil || code != 0 {
@@ -257,12 +257,12 @@ var proofs = map[string]fieldCheck{
 			h.t.Errorf("without its variable: %v", err)
 		}
 	}},
-	"Environment.From": {before: func(h *remoteEnv) {
+	"Environment.References": {before: func(h *remoteEnv) {
 		h.env = slices.DeleteFunc(h.env, func(s string) bool { return strings.HasPrefix(s, "OPENAI_API_KEY=") })
 	},
 		args: []string{"--env-from", "OPENAI_API_KEY=command:echo from-a-helper"}, sent: "Bearer from-a-helper"},
 	"Limits.MaxTurns":     {args: []string{"--max-turns", "3"}, built: has(func(m *runs.AgentParts) int { return m.Options.Limits.MaxTurns }, 3)},
 	"Limits.MaxBudgetUSD": {args: []string{"--model", "scripted/play.yaml", "--max-budget-usd", "5"}, built: has(func(m *runs.AgentParts) float64 { return m.Options.Limits.MaxBudgetUSD }, 5)},
-	"Compaction.Off":      {args: []string{"--no-compact"}, built: has(func(m *runs.AgentParts) bool { return m.Options.Compact.Disabled }, true)},
+	"Compaction.Disabled": {args: []string{"--no-compact"}, built: has(func(m *runs.AgentParts) bool { return m.Options.Compact.Disabled }, true)},
 	"Compaction.Items":    {args: []string{"--compact-items", "9"}, built: has(func(m *runs.AgentParts) int { return m.Options.Compact.Items }, 9)},
 }

@@ -256,9 +256,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 	if got := h.recorded(); !reflect.DeepEqual(*got, want) || want.Limits.MaxTurns != 7 {
 		t.Errorf("it went on with\n%+v\nnot with\n%+v", *got, want)
 	}
-	if _, err := h.d.StopRun(t.Context(), "s"); err != nil {
-		t.Fatal(err)
-	}
+	_, _ = h.d.StopRun(t.Context(), "s") // fails if the run has ended by itself
 }
 
 // What would be a secret on record is refused, with what to do instead.

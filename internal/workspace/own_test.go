@@ -45,7 +45,7 @@ func TestOwnTurns(t *testing.T) {
 	}
 	got := strings.Join(names, " ")
 	for _, want := range []string{
-		"SessionOpened", "TurnStarted user", "TextDelta", "assistant", "Decided ToolStarted", "ToolFinished",
+		"SessionOpened", "TurnStarted user", "TextDelta", "assistant", "DecisionMade ToolStarted", "ToolFinished",
 		"UsageUpdated", "TurnFinished Result",
 	} {
 		if !strings.Contains(got, want) {
