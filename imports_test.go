@@ -252,6 +252,7 @@ var layers = map[string]int{
 	"internal/runmodel":       16, // tests only
 	"internal/sandbox/escape": 16, // tests only
 	"packaging/release":       16, // makes releases
+	"site/check":              16, // checks the built documentation
 	"site/record":             16, // makes the recordings of the documentation
 }
 
@@ -295,7 +296,7 @@ var heavyPackages = map[string][]string{
 	"github.com/Microsoft/go-winio":          {"internal/workspace/engine"}, // on Windows
 	"github.com/coder/acp-go-sdk":            {"internal/workspace/acp"},
 	"github.com/JohannesKaufmann":            {"internal/tool/web"},
-	"golang.org/x/net":                       {"internal/tool/web"},
+	"golang.org/x/net":                       {"internal/tool/web", "site/check"},
 }
 
 // sharedByGroups are the packages below internal/cli that the command groups share. A group

@@ -4,7 +4,10 @@ go 1.26.0
 
 tool github.com/gohugoio/hugo
 
-require golang.org/x/sys v0.47.0
+require (
+	golang.org/x/net v0.57.0
+	golang.org/x/sys v0.47.0
+)
 
 require (
 	cel.dev/expr v0.25.1 // indirect
@@ -168,7 +171,6 @@ require (
 	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/image v0.44.0 // indirect
 	golang.org/x/mod v0.38.0 // indirect
-	golang.org/x/net v0.57.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/text v0.40.0 // indirect
