@@ -244,8 +244,14 @@ var layers = map[string]int{
 	// programs; tests and measurements of whole programs
 	"bench":                   16,
 	"cmd/holdfast":            16,
+	"examples":                16, // tests only
 	"examples/agent":          16,
+	"examples/approver":       16,
+	"examples/daemon-client":  16,
+	"examples/events":         16,
+	"examples/hooks":          16,
 	"examples/persistence":    16,
+	"examples/tool":           16,
 	"internal/crashtest":      16,
 	"internal/erasetest":      16,
 	"internal/oracle":         16, // tests only

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The program is killed while a command runs, and finishes when it is started again: the command
-// that had begun is not run twice, and the model is told.
+// The program is killed while a command runs, and finishes when it is started again. The interrupted
+// command is not repeated, and the model is told.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "agent")
@@ -38,7 +38,7 @@ func TestKilled(t *testing.T) {
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ran() != "begun"; time.Sleep(10 * time.Millisecond) { // another process: only its file tells
+	for end := time.Now().Add(time.Minute); ran() != "begun"; time.Sleep(10 * time.Millisecond) { // another process: its file is the only sign
 		if time.Now().After(end) {
 			t.Fatal("the command did not run")
 		}
@@ -47,7 +47,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = first.Wait()
-	for range 2 { // finished, it only says so
+	for range 2 { // the second time it has finished already
 		out, err := program().CombinedOutput()
 		if err != nil || !strings.HasSuffix(string(out), "all done <nil>\n") || ran() != "begun it" {
 			t.Errorf("%v: %s, ran %q", err, out, ran())

@@ -1,4 +1,6 @@
-// Command agent works on a task under guard. Killed, it continues when it is started again.
+// Command agent works on a task in the sandbox. Start it again after a crash or kill -9, and it continues.
+//
+//	go run . SESSION "find out why the tests fail"
 package main
 
 import (

@@ -1,17 +1,17 @@
-// Command persistence keeps an agent's transcript in a database of the host's own, by the
-// three primitives of persistence (seed 001) and nothing else of package session.
+// Command persistence stores an agent's transcript in a database of the program, without package
+// session.
 //
-//	Options.Transcript          ◄── Store.Load      at the start
-//	TranscriptObserver          ──► Store.Append    each item, in order, before it counts
-//	MutationFinished, Snapshot  ──► Store.Replace   after a compaction or a repair
+//	Options.Transcript            ◄── Store.Load      at the start
+//	TranscriptObserver            ──► Store.Append    each item, in order, before the model sees it
+//	TranscriptRewritten, Snapshot ──► Store.Replace   after a compaction or a repair
 //
-// Run it twice: the second run goes on where the first one stopped.
+// Run it twice: the second run continues the session.
 //
 //	go run ./examples/persistence --session notes "remember the number 7"
 //	go run ./examples/persistence --session notes "which number was it?"
 //
-// A host that has no database of its own gives [agent.Options] Sessions instead, which
-// keep more: decisions, questions, and what a kill has interrupted.
+// A program without a database of its own sets Sessions in [agent.Options] instead. Sessions also
+// store decisions, approval requests and interrupted tool calls.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 )
 
 func main() {
-	session := flag.String("session", "default", "the session to begin or to go on with")
+	session := flag.String("session", "default", "the session to start or resume")
 	db := flag.String("db", "transcripts.db", "the database")
 	flag.Parse()
 	if err := run(context.Background(), *db, *session, flag.Arg(0)); err != nil {
@@ -38,14 +38,14 @@ func main() {
 	}
 }
 
-// run takes one turn of a session.
+// run runs one turn of a session.
 func run(ctx context.Context, db, session, prompt string) error {
 	store, err := NewStore(ctx, db)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	m, err := scripted.New([]byte(`steps: [{text: It is noted.}, {text: That is noted as well.}]`), nil) // a host has a real one here
+	m, err := scripted.New([]byte(`steps: [{text: It is noted.}, {text: That is noted as well.}]`), nil) // takes the place of a model
 	if err != nil {
 		return err
 	}
@@ -63,18 +63,18 @@ func run(ctx context.Context, db, session, prompt string) error {
 	return err
 }
 
-// PersistentAgent is an agent whose transcript a [Store] keeps.
+// PersistentAgent is an agent whose transcript is stored in a [Store].
 type PersistentAgent struct {
 	Agent    *agent.Agent
-	Restored int // items that the store had
+	Restored int // items that were loaded
 
 	store   *Store
 	session string
-	dirty   bool // the transcript was rewritten: what the store has is not it
+	dirty   bool // the transcript was rewritten and not yet stored
 }
 
-// NewPersistentAgent makes an agent that goes on with what the store has of a session. The caller closes
-// the agent. o may be nil; its Transcript, Sessions and observers are set here.
+// NewPersistentAgent returns an agent that resumes a stored session. The caller closes the agent. o may be nil;
+// NewPersistentAgent sets its Transcript and observers.
 func NewPersistentAgent(ctx context.Context, store *Store, session string, m model.Model, o *agent.Options) (*PersistentAgent, error) {
 	prior, err := store.Load(ctx, session)
 	if err != nil {
@@ -92,8 +92,7 @@ func NewPersistentAgent(ctx context.Context, store *Store, session string, m mod
 	return k, err
 }
 
-// ItemAppended implements [agent.TranscriptObserver]: an item is in the store before it
-// counts, behind all that the transcript has.
+// ItemAppended implements [agent.TranscriptObserver]: it stores an item before the model sees it.
 func (k *PersistentAgent) ItemAppended(_ string, item transcript.Encoded) error {
 	ctx := context.Background()
 	if err := k.resync(ctx); err != nil {
@@ -109,7 +108,7 @@ func (k *PersistentAgent) Observe(_ string, e event.Event) {
 	}
 }
 
-// Prompt takes one turn and returns what the model has said at its end.
+// Prompt runs one turn and returns the model's answer.
 func (k *PersistentAgent) Prompt(ctx context.Context, text string) (string, error) {
 	d := k.Agent.Driver(nil)
 	if err := d.Submit(ctx, transcript.Text{Text: text}); err != nil {
@@ -124,18 +123,18 @@ func (k *PersistentAgent) Prompt(ctx context.Context, text string) (string, erro
 		case step.Result != nil:
 			return step.Result.Text, nil
 		case len(step.Questions) > 0:
-			return "", fmt.Errorf("%s asks, and nobody is here to answer", step.Questions[0].Tool)
+			return "", fmt.Errorf("%s needs an approval, and the program has no approver", step.Questions[0].Tool)
 		}
 	}
 }
 
-// Next takes one step.
+// Next runs the driver to its next state and stores a rewritten transcript.
 func (k *PersistentAgent) Next(ctx context.Context, d *agent.Driver) (agent.DriverState, error) {
 	step, err := d.Next(ctx)
 	return step, errors.Join(err, k.resync(ctx))
 }
 
-// resync replaces what the store has after the transcript was rewritten.
+// resync replaces the stored transcript after a rewrite.
 func (k *PersistentAgent) resync(ctx context.Context) error {
 	if !k.dirty {
 		return nil

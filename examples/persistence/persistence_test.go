@@ -13,8 +13,6 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// These are the canonical tests of seed 001, on a real database.
-
 func openStore(t *testing.T) *Store {
 	t.Helper()
 	s, err := NewStore(t.Context(), filepath.Join(t.TempDir(), "transcripts.db"))
@@ -43,7 +41,7 @@ func open(t *testing.T, s *Store, play string, o *agent.Options) *PersistentAgen
 	return k
 }
 
-// stored is the session in the store: each item as JSON.
+// stored returns the stored items as JSON.
 func stored(t *testing.T, s *Store) []string {
 	t.Helper()
 	rows, err := s.db.QueryContext(t.Context(), `SELECT json FROM items WHERE session_id = 'one' ORDER BY seq`)
@@ -65,7 +63,7 @@ func stored(t *testing.T, s *Store) []string {
 	return list
 }
 
-// same checks that the store has the agent's transcript, byte for byte.
+// same checks that the stored transcript and the agent's are identical.
 func same(t *testing.T, s *Store, k *PersistentAgent) {
 	t.Helper()
 	var want []string
@@ -73,7 +71,7 @@ func same(t *testing.T, s *Store, k *PersistentAgent) {
 		want = append(want, string(e.JSON))
 	}
 	if got := stored(t, s); strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("the store has\n%s\nthe transcript is\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("stored:\n%s\ntranscript:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -86,7 +84,7 @@ func prompt(t *testing.T, k *PersistentAgent, text string) string {
 	return said
 }
 
-// look is a tool that changes nothing.
+// look returns options with a read-only tool.
 func look(t *testing.T) *agent.Options {
 	t.Helper()
 	l, err := tool.New(tool.Spec{Name: "Look", Description: "looks", ReadOnly: true},
@@ -103,7 +101,7 @@ func look(t *testing.T) *agent.Options {
 
 const lookTwice = `steps: [{tool_uses: [{tool: Look, input: {}}]}, {tool_uses: [{tool: Look, input: {}}]}, {text: done}]`
 
-// Every item is mirrored once, in transcript order.
+// Each item is stored once, in the order of the transcript.
 func TestObserverMirrorsEachItemInOrder(t *testing.T) {
 	s := openStore(t)
 	k := open(t, s, lookTwice, look(t))
@@ -116,8 +114,7 @@ func TestObserverMirrorsEachItemInOrder(t *testing.T) {
 	same(t, s, k)
 }
 
-// The observer round trip: what was mirrored restores the same transcript, the first step
-// awaits input, and the session goes on.
+// A stored transcript is restored unchanged, the first state awaits input, and the session continues.
 func TestRoundTrip(t *testing.T) {
 	s := openStore(t)
 	first := open(t, s, lookTwice, look(t))
@@ -133,8 +130,8 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil || !step.AwaitingInput {
 		t.Fatalf("the first step is %+v, %v", step, err)
 	}
-	same(t, s, second) // restoring has written nothing
-	if said := prompt(t, second, "go on"); said != "again" {
+	same(t, s, second) // restoring writes nothing
+	if said := prompt(t, second, "continue"); said != "again" {
 		t.Fatal(said)
 	}
 	after := stored(t, s)
@@ -144,7 +141,7 @@ func TestRoundTrip(t *testing.T) {
 	same(t, s, second)
 }
 
-// A snapshot is a view: it has the transcript and what waits, and changes nothing.
+// A snapshot has the transcript and the pending input, and changes nothing.
 func TestSnapshot(t *testing.T) {
 	s := openStore(t)
 	k := open(t, s, `steps: [{text: hello}]`, nil)
@@ -159,7 +156,7 @@ func TestSnapshot(t *testing.T) {
 	same(t, s, k)
 }
 
-// keepLast is a mutator: the transcript is its last two items.
+// keepLast is a mutator that keeps the last two items.
 type keepLast struct{}
 
 func (keepLast) Name() string { return "keep-last" }
@@ -171,8 +168,7 @@ func (keepLast) Mutate(_ context.Context, c agent.MutatorContext) ([]transcript.
 	return c.Items[len(c.Items)-2:], nil
 }
 
-// A rewrite is not mirrored as items: the store is replaced, and later items are added to
-// the new tail.
+// A rewrite replaces the stored transcript. Later items are added to it.
 func TestMutationReplacesWhatIsStored(t *testing.T) {
 	s := openStore(t)
 	k := open(t, s, `steps: [{text: a}, {text: b}, {text: c}]`, &agent.Options{Mutators: []agent.Mutator{keepLast{}}})
@@ -185,8 +181,7 @@ func TestMutationReplacesWhatIsStored(t *testing.T) {
 	}
 }
 
-// A transcript that was cut off in the middle of a call is repaired at the start, which is
-// a rewrite like any other.
+// A transcript that ends in an open tool call is repaired at the start. The repair is a rewrite.
 func TestRepairAtTheStartReachesTheStore(t *testing.T) {
 	s := openStore(t)
 	for _, it := range []transcript.Item{
@@ -198,19 +193,19 @@ func TestRepairAtTheStartReachesTheStore(t *testing.T) {
 		}
 	}
 	k := open(t, s, `steps: [{text: looked}, {text: done}]`, look(t))
-	prompt(t, k, "go on")
+	prompt(t, k, "continue")
 	same(t, s, k)
-	if list := stored(t, s); len(list) != 5 { // with the result that the call never had
+	if list := stored(t, s); len(list) != 5 { // including the missing result
 		t.Errorf("%d items:\n%s", len(list), strings.Join(list, "\n"))
 	}
 	again := open(t, s, `steps: [{text: done}]`, look(t))
 	if _, err := again.Next(t.Context(), again.Agent.Driver(nil)); err != nil {
 		t.Fatal(err)
 	}
-	same(t, s, again) // there is nothing left to repair
+	same(t, s, again) // nothing is left to repair
 }
 
-// The program itself, twice with one session.
+// The program runs twice with one session.
 func TestRunTwice(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "transcripts.db")
 	for range 2 {

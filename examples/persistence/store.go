@@ -25,10 +25,10 @@ CREATE TABLE IF NOT EXISTS items (
 	FOREIGN KEY (session_id) REFERENCES sessions(id)
 );`
 
-// Store keeps transcripts in a database of the host's own: the two tables of seed 001.
+// Store stores transcripts in two tables of a SQLite database.
 type Store struct{ db *sql.DB }
 
-// NewStore opens the database at path, which is made when there is none. The caller closes
+// NewStore opens the database at path and creates it if necessary. The caller closes
 // the store.
 func NewStore(ctx context.Context, path string) (*Store, error) {
 	db, err := sql.Open("sqlite", path+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
@@ -67,12 +67,12 @@ func (s *Store) Load(ctx context.Context, session string) ([]transcript.Item, er
 	return items, rows.Err()
 }
 
-// Append adds an item behind the last one.
+// Append adds an item at the end.
 func (s *Store) Append(ctx context.Context, session string, item transcript.Encoded) error {
 	return s.inTransaction(ctx, session, func(tx *sql.Tx) error { return add(ctx, tx, session, item) })
 }
 
-// Replace puts other items in place of all that a session has.
+// Replace replaces all items of a session.
 func (s *Store) Replace(ctx context.Context, session string, items []transcript.Encoded) error {
 	return s.inTransaction(ctx, session, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE session_id = ?`, session); err != nil {
