@@ -97,7 +97,7 @@ func autoAllowCase(t *testing.T, c corpus.Case) {
 		o.Permissions.Config.Mode = given.PermissionMode
 	}
 	if o.Permissions.Config.Mode == policy.ModePlan {
-		// What certainly changes nothing runs in plan mode here (docs/permissions.md):
+		// What certainly changes nothing runs in plan mode here (docs/reference/permissions.md):
 		// the case is about what the mode blocks.
 		in.Command += " > made"
 	}

@@ -4,5 +4,5 @@
 //	ExitPlanMode      {"plan": "..."}                     ─► {"mode": "acceptEdits"}
 //	an MCP server     {"requestedSchema": {...}, ...}     ─► {"content": {...}}
 //
-// docs/plan-mode.md and docs/approvals.md describe them.
+// docs/plan-mode.md and docs/reference/approvals.md describe them.
 package forms

@@ -13,6 +13,6 @@
 // input gives the same layers. An image that is there and was made of the same input is
 // taken as it is.
 //
-// docs/workspace-images.md says what is in the images and how to make one's own. The
+// docs/workspaces.md says what is in the images and how to make your own. The
 // package starts no containers; package workspace does.
 package image
