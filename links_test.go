@@ -33,6 +33,32 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Each recording and screenshot is shown by a page, and has no script.
+func TestPicturesAreShown(t *testing.T) {
+	var all strings.Builder
+	for _, page := range markdownPages(t) {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+	}
+	pictures, err := filepath.Glob("docs/*/*.[sp][vn]g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(pictures, "docs/demo.svg") {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Error(err)
+		} else if name := strings.TrimPrefix(filepath.ToSlash(p), "docs/"); name != "demo.svg" && !strings.Contains(all.String(), name+")") {
+			t.Errorf("no page shows docs/%s", name)
+		} else if strings.Contains(string(b), "<script") {
+			t.Errorf("docs/%s contains a script", name)
+		}
+	}
+}
+
 func TestLinkCheck(t *testing.T) {
 	c := newLinkCheck()
 	page := "# A `b`: c & d\n## Same\n## Same\n[x](y.md#z) `[no](code)`\n```\n[no](fence)\n# no\n```\n<img src=\"p.svg\"> [t](<u.md> \"title\") [f](g(1).md)\n"

@@ -1,6 +1,6 @@
-// Package demo holds what holdfast demo shows: a small shell project with a
-// fault in it, and the play of an agent that finds and mends it, is killed on
-// the way, and goes on.
+// Package demo contains the project and the model script of `holdfast demo`: a small
+// shell project with a bug, and an agent that finds and fixes it. The agent is killed
+// on the way, and resumed.
 //
 //	Unpack ──► calendar.sh test.sh walk.sh      Play ──► look, test, search, read, edit,
 //	             ▲                                       verify ✗ killed … check, verify, done
@@ -21,11 +21,11 @@ import (
 	"os"
 )
 
-// Prompt is what the person says.
-const Prompt = "One of the tests fails. Find out why, mend it, and make sure that all is well."
+// Prompt is the user's prompt.
+const Prompt = "One of the tests fails. Find out why, fix it, and make sure all tests pass."
 
 // KillAtUse is the id of the tool use during which the agent is to be killed. It
-// runs for about a second, and the project's fault is mended by then.
+// runs for about a second, and the project's bug is fixed by then.
 const KillAtUse = "verify"
 
 // ResumedUse is the id of the first tool use after the interruption.
@@ -40,8 +40,8 @@ var project embed.FS
 //go:embed script.yaml
 var script string
 
-// Unpack writes the project's files into a folder, which is made when it is not
-// there. Files that exist are an error.
+// Unpack writes the project's files into a folder, which is created if
+// necessary. Files that exist are an error.
 func Unpack(dir string) error {
 	files, err := fs.Sub(project, "project")
 	if err == nil {

@@ -12,6 +12,7 @@ const axe = createRequire(require.resolve('@axe-core/playwright'))('axe-core');
 
 // What a reader types, and a part of the title that must be among the first three results.
 const searches = {
+  'allow npm': 'Allow npm',
   openrouter: 'Use your model',
   'who approved this': 'Who approved this?',
   'move to postgresql': 'Move to PostgreSQL',

@@ -39,9 +39,9 @@ func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.cleanup(c.Rm)) }()
 	t := p.Out.Style
-	p.Out.Line("An agent is going to mend a small project. In the middle of it the agent is killed,")
-	p.Out.Line("and another process goes on with its session. The model is a written play; the tools,")
-	p.Out.Line("the tests, the log and the kill -9 are real.")
+	p.Out.Line("An agent fixes a bug in a small project. Halfway through, the agent is killed, and")
+	p.Out.Line("another process resumes its session. The model is scripted; the tools, the tests,")
+	p.Out.Line("the log and the kill -9 are real.")
 	p.Out.Line("%s", t.Dim("folder: "+s.dir))
 
 	s.title("1  The agent starts")
@@ -54,11 +54,11 @@ func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
 	if err := s.withLog(ctx, s.reportKilled); err != nil {
 		return err
 	}
-	s.title("3  Another process goes on")
+	s.title("3  Another process resumes the session")
 	if err := s.resume(ctx); err != nil {
 		return err
 	}
-	s.title("4  Was it worth it?")
+	s.title("4  The result")
 	if err := s.tests(ctx); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *demoCmd) Run(ctx context.Context, p *command.Program) (err error) {
 		return err
 	}
 	if !c.Rm {
-		s.waitStep()
+		s.nextSteps()
 	}
 	p.Out.Line("")
 	p.Out.Line("%s", t.Dim("done in "+term.Elapsed(p.Clock().Sub(s.startedAt))))
@@ -128,13 +128,13 @@ func (s *demoRun) reportKilled(ctx context.Context, sessions *session.Sessions) 
 	if err != nil {
 		return err
 	}
-	s.p.Out.Line("The process died while the tests ran. What it had said and done is on disk:")
-	s.p.Out.Line("%s, %s. The last one says that the tests were started; nothing says how they ended.",
+	s.p.Out.Line("The process died while the tests ran. Its log on disk has")
+	s.p.Out.Line("%s, %s. The last record says that the tests started; none says how they ended.",
 		term.Count(int(m.Head), "record"), term.Count(m.MessageCount, "item"))
 	return nil
 }
 
-// tests runs the project's tests, which the agent claims to have mended.
+// tests runs the project's tests, which the agent claims to have fixed.
 func (s *demoRun) tests(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", "sh test.sh && sh walk.sh")
 	cmd.Dir = s.project
@@ -146,7 +146,7 @@ func (s *demoRun) tests(ctx context.Context) error {
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	s.p.Out.Line("%s the project's tests, run once more by this command: %s", s.ok(), term.Escape(summary(lines)))
+	s.p.Out.Line("%s the project's tests, run again by this command: %s", s.ok(), term.Escape(summary(lines)))
 	return nil
 }
 
@@ -183,33 +183,33 @@ func (s *demoRun) reportLog(ctx context.Context, sessions *session.Sessions) err
 			}
 		}
 	}
-	s.p.Out.Line("%s %s, each started once; the one that was cut off was not repeated blindly", s.ok(), term.Count(len(started), "tool call"))
+	s.p.Out.Line("%s %s, each started once; the interrupted one was not repeated without a check", s.ok(), term.Count(len(started), "tool call"))
 	return nil
 }
 
-// waitStep prints commands that work as they stand.
-func (s *demoRun) waitStep() {
+// nextSteps prints commands that work as they stand.
+func (s *demoRun) nextSteps() {
 	t := s.p.Out.Style
 	self := s.executable()
 	store := "--store " + term.Quote("sqlite:"+s.db)
-	s.title("What was kept, and what to try next")
+	s.title("What is stored, and what to try next")
 	s.p.Out.Line("project   %s", s.project)
 	s.p.Out.Line("sessions  %s", s.db)
 	s.p.Out.Line("")
 	for _, c := range [][2]string{
 		{"read the session", "sessions show " + store + " " + demoSession},
-		{"every record of it", "sessions show " + store + " --records " + demoSession},
-		{"check it", "sessions verify " + store + " " + demoSession},
-		{"branch off it", "sessions fork " + store + " --id second-try " + demoSession},
-		{"what this machine offers", "doctor"},
+		{"show every record", "sessions show " + store + " --records " + demoSession},
+		{"verify it", "sessions verify " + store + " " + demoSession},
+		{"fork it", "sessions fork " + store + " --id second-try " + demoSession},
+		{"check this machine", "doctor"},
 	} {
 		s.p.Out.Line("  %s", t.Dim("# "+c[0]))
 		s.p.Out.Line("  %s %s", self, c[1])
 	}
 	s.p.Out.Line("")
-	s.p.Out.Line("With a model of your own, in a folder of your own:")
+	s.p.Out.Line("With a real model, in your project:")
 	s.p.Out.Line(`  %s run --model anthropic/claude-sonnet-4-6 "what does this project do?"`, self)
-	s.p.Out.Line("%s", t.Dim("The demo's folder can go when you are done: rm -r "+term.Quote(s.dir)))
+	s.p.Out.Line("%s", t.Dim("To remove the demo's folder: rm -r "+term.Quote(s.dir)))
 }
 
 // executable is how a person can call this program again.
