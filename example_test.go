@@ -27,7 +27,7 @@ func ExampleOpen() {
 	ctx := context.Background()
 	rt, err := holdfast.Open(ctx, &holdfast.Config{
 		Home: filepath.Join(dir, "home"), Dir: dir,
-		Approve: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		Approve: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 			fmt.Println("asked about", q.Tool)
 			return approval.Answer{Decision: approval.Allow}, nil
 		},

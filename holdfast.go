@@ -64,7 +64,7 @@ type Config struct {
 	// answered, time is up, or the run was interrupted. An error denies; [approval.ErrSuspend]
 	// leaves the question open and ends the run, which can be resumed. Nil: the settings decide
 	// (permissions.onAsk), and [Run.Answer], the console or `holdfast approvals` can answer.
-	Approve func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	Approve func(ctx context.Context, q approval.Request) (approval.Answer, error)
 	// Notify is told, by any goroutine, what a person should know and what does not stop a run: settings
 	// that do not count, a sandbox that lacks something. Nil drops it.
 	Notify func(text string)

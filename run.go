@@ -113,7 +113,7 @@ func (r *Run) requireLocal(what string) error {
 // first one, whoever gave it. A.By is the account of this process when it is empty. Errors are those of
 // [approval.Resolve].
 func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (approval.Answer, error) {
-	a.Question = question
+	a.RequestID = question
 	if a.Actor == "" {
 		a.Actor = env.Account()
 	}

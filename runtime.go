@@ -157,7 +157,7 @@ func (rt *Runtime) Attach(ctx context.Context, name string) (*Run, error) {
 
 // Approvals are the questions that wait for an answer, oldest first: of a run, by the id of
 // its session, and with "" of all runs.
-func (rt *Runtime) Approvals(ctx context.Context, id string) ([]approval.Question, error) {
+func (rt *Runtime) Approvals(ctx context.Context, id string) ([]approval.Request, error) {
 	return runlog.Pending(ctx, rt.Sessions(), id)
 }
 

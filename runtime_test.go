@@ -64,7 +64,7 @@ func (p *testEnv) open(c holdfast.Config) *holdfast.Runtime {
 // asks is a play in which a file is written, which is asked about.
 const asks = "  - tool_uses: [{tool: Write, input: {file_path: a.txt, content: it}}]\n  - text: done\n"
 
-func allow(context.Context, approval.Question) (approval.Answer, error) {
+func allow(context.Context, approval.Request) (approval.Answer, error) {
 	return approval.Answer{Decision: approval.Allow}, nil
 }
 
@@ -150,10 +150,10 @@ func TestAnswer(t *testing.T) {
 			}
 			open, err := by.Approvals(t.Context(), run.ID())
 			must(t, err)
-			if len(open) != 1 || open[0].ID != q.Question.ID {
+			if len(open) != 1 || open[0].ID != q.Request.ID {
 				t.Errorf("open are %+v", open)
 			}
-			_, err = seen.Answer(t.Context(), q.Question.ID, approval.Answer{Decision: approval.AllowSession})
+			_, err = seen.Answer(t.Context(), q.Request.ID, approval.Answer{Decision: approval.AllowSession})
 			must(t, err)
 			if by == other {
 				break // nobody ends it there
@@ -258,7 +258,7 @@ func TestResumeElsewhere(t *testing.T) {
 func TestCloseWhileAsked(t *testing.T) {
 	p := newPlace(t)
 	asked := make(chan struct{})
-	rt := p.open(holdfast.Config{Approve: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	rt := p.open(holdfast.Config{Approve: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		close(asked)
 		<-ctx.Done()
 		return approval.Answer{}, ctx.Err()

@@ -216,8 +216,8 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 			return step.Result, nil
 		case step.AwaitingInput:
 			return nil, ErrNoInput
-		case len(step.Questions) > 0:
-			if err := l.consult(ctx, step.Questions[0]); err != nil {
+		case len(step.Approvals) > 0:
+			if err := l.consult(ctx, step.Approvals[0]); err != nil {
 				return nil, errors.Join(err, l.halt(ctx))
 			}
 		}
@@ -399,13 +399,13 @@ type Snapshot struct {
 	Seq       int64 // of the last record, or 0 without a store
 	Items     []transcript.Encoded
 	Pending   []transcript.Encoded // input that waits for its turn
-	Questions []approval.Question  // that wait for an answer: its own, then those of its sub-agents
+	Approvals []approval.Request   // that wait for an answer: its own, then those of its sub-agents
 }
 
 // Snapshot returns the transcript and what is pending. It does not stop the loop.
 func (a *Agent) Snapshot() Snapshot {
 	s := a.ownSnapshot()
-	s.Questions = append(s.Questions, a.opt.Subagents.questions()...)
+	s.Approvals = append(s.Approvals, a.opt.Subagents.approvals()...)
 	return s
 }
 

@@ -34,18 +34,18 @@ type answerEffect struct {
 // else. own is nil when there is such an answer.
 func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) error {
 	r := l.round
-	if r == nil || r.asked == nil || r.asked.question.ID != id {
-		return approval.ErrNoQuestion
+	if r == nil || r.asked == nil || r.asked.approval.ID != id {
+		return approval.ErrNoRequest
 	}
 	c := r.asked
-	if err := l.announceOpenQuestion(c); err != nil {
+	if err := l.announceApproval(c); err != nil {
 		return err
 	}
 	if own != nil {
-		if err := c.question.Check(*own); err != nil {
+		if err := c.approval.Check(*own); err != nil {
 			return err
 		}
-		own = l.complete(c.question, *own)
+		own = l.complete(c.approval, *own)
 	}
 	ctx, kept := detachedContext(ctx)
 	for {
@@ -73,7 +73,7 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 
 // complete fills in what the record of an answer has. A yes that comes too late is
 // a no.
-func (l *loop) complete(q *approval.Question, ans approval.Answer) *approval.Answer {
+func (l *loop) complete(q *approval.Request, ans approval.Answer) *approval.Answer {
 	if ans.Decision.Allows() && l.late(q) {
 		ans = timedOut()
 	}
@@ -94,10 +94,10 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approva
 		s.answer = *own
 	}
 	ans, d := s.answer, c.decision
-	d.PersonAsked, d.AskReason, d.By, d.Reason = true, c.question.Reason, cmp.Or(ans.Actor, "person"), ans.Message
+	d.PersonAsked, d.AskReason, d.By, d.Reason = true, c.approval.Reason, cmp.Or(ans.Actor, "person"), ans.Message
 	d.Effect, d.Stop, d.Rule = policy.Deny, ans.Stop, nil
 	if d.By == byNobody && d.Reason == "" {
-		d.Reason = c.question.ReasonText
+		d.Reason = c.approval.ReasonText
 	}
 	s.decision = d
 	switch {
@@ -112,8 +112,8 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approva
 		l.review(ctx, c, s)
 	}
 	refused := ans.Decision.Allows() && s.call == nil
-	switch granted := l.a.shared.grantOf(c.question.ID); {
-	case !ans.Decision.Session() || c.question.OnceOnly():
+	switch granted := l.a.shared.grantOf(c.approval.ID); {
+	case !ans.Decision.Session() || c.approval.OnceOnly():
 	case refused && granted != "": // what is not run is not remembered
 		s.change = &policy.Change{Revoke: granted, By: s.decision.By}
 	case !refused && granted == "":
@@ -141,7 +141,7 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	refuse := func(by, why, text string) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
 	}
-	if err := c.question.Check(s.answer); err != nil { // of a program that did not look
+	if err := c.approval.Check(s.answer); err != nil { // of a program that did not look
 		refuse("approval", err.Error(), "not run: the answer cannot be used: "+err.Error())
 		return
 	}
@@ -169,14 +169,14 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	if now := l.a.policyVersion(); s.answer.Input != nil || c.judged != now {
 		// By the policy as it is now, wherever the answer came from: what it grants for the
 		// session does not count for the call itself.
-		d := l.decideWithout(ctx, l.a.shared.grantOf(c.question.ID), c, reqs, input)
+		d := l.decideWithout(ctx, l.a.shared.grantOf(c.approval.ID), c, reqs, input)
 		switch {
 		case d.Effect == policy.Deny:
 			s.decision.Rule, s.decision.Contributions, s.decision.Stop = d.Rule, d.Contributions, d.Stop
 			s.decision.Version, s.decision.Mode = d.Version, d.Mode
 			refuse(d.By, d.Reason, refusal(d))
 			return
-		case d.AskReason == record.ReasonOverride && c.question.Reason != record.ReasonOverride:
+		case d.AskReason == record.ReasonOverride && c.approval.Reason != record.ReasonOverride:
 			refuse(d.By, "it was denied for the session while it was asked about", "not run: it was denied for the session while it was asked about")
 			return
 		case d.Input != nil && !bytes.Equal(compact(d.Input), input):
@@ -197,7 +197,7 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 // asShown asks the tool again what the call would touch. An error says what is
 // not as it was shown.
 func (l *loop) asShown(c *call) ([]policy.Request, error) {
-	q := c.question
+	q := c.approval
 	if c.tool == nil {
 		return nil, errors.New("there is no such tool any more")
 	}
@@ -232,7 +232,7 @@ func digests(reqs []policy.Request) []string {
 // rememberFor notes what a decision for the session leaves. When that cannot be
 // said, the answer is a no.
 func (l *loop) rememberFor(c *call, s *answerEffect) {
-	g, err := c.question.Grant(s.answer)
+	g, err := c.approval.Grant(s.answer)
 	if err != nil {
 		s.fail(err)
 		return
@@ -276,9 +276,9 @@ func (l *loop) commit(ctx context.Context, head int64, c *call, s *answerEffect)
 		}
 	}
 	if s.recorded {
-		l.publish(event.ApprovalResolved{ID: c.question.ID, Answer: s.answer, LateAnswer: s.late})
+		l.publish(event.ApprovalResolved{ID: c.approval.ID, Answer: s.answer, LateAnswer: s.late})
 	}
-	c.question = nil
+	c.approval = nil
 	if err := l.accept(entries, recs); err != nil {
 		return err
 	}
@@ -328,7 +328,7 @@ func (l *loop) settled(c *call, s *answerEffect) ([]entry, error) {
 		return err
 	}
 	if !s.recorded {
-		if err := add(record.KindApprovalResolved, s.answer, event.ApprovalResolved{ID: c.question.ID, Answer: s.answer}); err != nil {
+		if err := add(record.KindApprovalResolved, s.answer, event.ApprovalResolved{ID: c.approval.ID, Answer: s.answer}); err != nil {
 			return nil, err
 		}
 	}

@@ -79,13 +79,13 @@ func (w *answered) play(route string, child bool) {
 	}
 	elsewhere := func(id string) {
 		a := w.answer
-		a.Question = id
+		a.RequestID = id
 		if _, err := approval.Resolve(context.WithoutCancel(t.Context()), s, "lead", a); err != nil {
 			t.Error(err)
 		}
 	}
 	var left string
-	o := asking(agent.Options{Tools: registry(t, w.bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	o := asking(agent.Options{Tools: registry(t, w.bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 		switch route {
 		case "here":
 			meanwhile()

@@ -351,7 +351,7 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	step, err := d.Next(t.Context())
-	if err != nil || len(step.Questions) == 0 {
+	if err != nil || len(step.Approvals) == 0 {
 		t.Fatalf("%+v %v", step, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -359,7 +359,7 @@ func TestAQuestionKeepsACallInItsTurn(t *testing.T) {
 	if step, err = d.Next(ctx); err != nil || step.Result == nil || step.Result.Reason != event.ReasonInterrupted {
 		t.Fatalf("after the interrupt: %+v %v", step, err)
 	}
-	if q := a.Snapshot().Questions; len(q) != 0 || back.Running() != 0 {
+	if q := a.Snapshot().Approvals; len(q) != 0 || back.Running() != 0 {
 		t.Errorf("left: %+v, %+v", q, back.List())
 	}
 	if n, _ := answersOf(a.Snapshot().Items, "c1"); n != 1 {
@@ -384,7 +384,7 @@ func TestTaskTools(t *testing.T) {
 		step{text: "done"}, step{text: "done"})
 	o := agent.Options{Tools: registry(t, append(tools, work)...), Background: back}
 	o.Permissions.Config.Mode = policy.ModeDefault
-	o.Permissions.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		if q.Tool != "work" {
 			t.Errorf("asked about %s", q.Tool)
 		}

@@ -53,7 +53,7 @@ func approvalCase(t *testing.T, c corpus.Case) {
 	call := step{uses: []transcript.ToolUse{use("c1", "danger", push)}}
 	a = newAgent(t, play(t, call, step{text: "ok"}, call, step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, danger),
-		Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 			if asked++; asked == 1 && slices.Contains(kinds(t, s, "one"), record.KindToolStarted) {
 				t.Error("the tool has started before there is an answer")
 			}
@@ -167,14 +167,14 @@ func testAnswersGoByID(t *testing.T) {
 	}
 	for _, want := range []string{"c1", "c2"} {
 		st, err := d.Next(t.Context())
-		if err != nil || len(st.Questions) != 1 || st.Questions[0].Use != want {
+		if err != nil || len(st.Approvals) != 1 || st.Approvals[0].Use != want {
 			t.Fatalf("%+v, %v", st, err)
 		}
-		q := st.Questions[0]
-		if err := d.Resolve(t.Context(), "another", approval.Answer{Decision: approval.Allow}); !errors.Is(err, approval.ErrNoQuestion) {
+		q := st.Approvals[0]
+		if err := d.Resolve(t.Context(), "another", approval.Answer{Decision: approval.Allow}); !errors.Is(err, approval.ErrNoRequest) {
 			t.Errorf("an answer to another question: %v", err)
 		}
-		if st, err = d.Next(t.Context()); err != nil || st.Questions[0].ID != q.ID {
+		if st, err = d.Next(t.Context()); err != nil || st.Approvals[0].ID != q.ID {
 			t.Errorf("surfaced %+v, %v", st, err)
 		}
 		if err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: approval.Allow}); err != nil {

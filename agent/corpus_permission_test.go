@@ -60,7 +60,7 @@ func unansweredCase(t *testing.T, c corpus.Case) {
 	o := agent.Options{Tools: registry(t, bash)}
 	o.Permissions.Config.Policies = []policy.NamedPolicy{{Name: "own", Policy: always(policy.Effect(given.Policy))}}
 	if given.Handler != "" {
-		o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+		o.Permissions.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 			return approval.Answer{}, errors.New(given.Handler)
 		}
 	}

@@ -11,15 +11,15 @@ import (
 // DriverState is where the loop stands, and so why [Driver.Next] returned.
 type DriverState struct {
 	Turn          string
-	Result        *event.Result       // not nil: the turn is over
-	Questions     []approval.Question // not empty: answer them with [Driver.Resolve]
-	AwaitingInput bool                // there is nothing to do until [Driver.Submit]
+	Result        *event.Result      // not nil: the turn is over
+	Approvals     []approval.Request // not empty: answer them with [Driver.Resolve]
+	AwaitingInput bool               // there is nothing to do until [Driver.Submit]
 }
 
 // AfterToolResult reports whether a round of tools is done: the next call of [Driver.Next]
 // goes on.
 func (s DriverState) AfterToolResult() bool {
-	return s.Result == nil && len(s.Questions) == 0 && !s.AwaitingInput
+	return s.Result == nil && len(s.Approvals) == 0 && !s.AwaitingInput
 }
 
 // Driver steps an agent's loop for a host that wants to decide when it goes on.
@@ -43,7 +43,7 @@ func (d *Driver) Submit(ctx context.Context, input ...transcript.Part) error {
 	return d.a.Submit(ctx, input...)
 }
 
-// Resolve answers a question that Next returned. Errors: [approval.ErrNoQuestion]
+// Resolve answers a question that Next returned. Errors: [approval.ErrNoRequest]
 // when it does not wait, [approval.ErrInvalid], and an *[approval.AnsweredError]
 // when somebody else was faster and said something else, which counts.
 func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) error {
@@ -52,7 +52,7 @@ func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) er
 	}
 	defer d.a.running.Unlock()
 	if d.a.loop == nil {
-		return approval.ErrNoQuestion
+		return approval.ErrNoRequest
 	}
 	d.a.loop.emit = d.emit
 	defer d.a.loop.silence()

@@ -103,7 +103,7 @@ func TestCloseWithStoreDown(t *testing.T) {
 						switch at {
 						case "a question waits":
 							o.Permissions.Config.Mode = policy.ModeDefault
-							o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+							o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 								return approval.Answer{}, stuck(ctx)
 							}
 						case "a call goes on in the background":

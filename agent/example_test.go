@@ -139,8 +139,8 @@ func ExampleAgent_Driver() {
 			return
 		}
 		switch {
-		case len(step.Questions) > 0:
-			q := step.Questions[0]
+		case len(step.Approvals) > 0:
+			q := step.Approvals[0]
 			fmt.Println("asks about", q.Tool)
 			if err := d.Resolve(ctx, q.ID, approval.Answer{Decision: approval.Deny, Message: "rather not"}); err != nil {
 				fmt.Println(err)
@@ -173,7 +173,7 @@ func ExampleOptions_ask() {
 		m := playOf(`steps: [{tool_uses: [{tool: Write, input: {}}]}, {text: done}]`)
 		a, err := agent.New(m, &agent.Options{
 			Sessions: sessions, Session: session.RestoreOptions{SessionID: "notes"}, Tools: write,
-			Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+			Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 				return approval.Answer{}, approval.ErrSuspend
 			}},
 		})
@@ -200,7 +200,7 @@ func ExampleOptions_ask() {
 		fmt.Println(err)
 		return
 	}
-	won, err := approval.Resolve(ctx, sessions, "notes", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Actor: "ann"})
+	won, err := approval.Resolve(ctx, sessions, "notes", approval.Answer{RequestID: open[0].ID, Decision: approval.Allow, Actor: "ann"})
 	fmt.Println(won.Actor, won.Decision, err)
 	run()
 	// Output:

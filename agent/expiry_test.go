@@ -25,7 +25,7 @@ func TestQuestionTimeout(t *testing.T) {
 			o := asking(agent.Options{
 				Tools: registry(t, bash), Permissions: agent.Permissions{
 					AskTimeout: 5 * time.Minute,
-					Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+					Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 						<-ctx.Done()
 						return approval.Answer{}, context.Cause(ctx)
 					},
@@ -66,7 +66,7 @@ func TestLateAllowDenies(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(2 * time.Minute)
-	if err := d.Resolve(t.Context(), st.Questions[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
+	if err := d.Resolve(t.Context(), st.Approvals[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)
 	}
 	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "in time") {
@@ -81,7 +81,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 		var a *agent.Agent
 		a = newAgent(t, play(t, pushing(2), step{text: "later"}), asking(agent.Options{
 			Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-			Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+			Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 				if theirs != nil {
 					if _, err := elsewhere(t, s, "one", *theirs); err != nil {
 						t.Error(err)
@@ -165,7 +165,7 @@ func TestOpenQuestionAnnounced(t *testing.T) {
 			s := session.New(memory.New(), nil)
 			a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 				Tools: registry(t, command("Bash")), Hooks: agent.Hooks{Registry: hooks}, Sessions: s,
-				Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+				Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 					time.Sleep(tt.after)
 					return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
 				}},

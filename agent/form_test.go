@@ -146,7 +146,7 @@ func TestOthersDoNotFillInAForm(t *testing.T) {
 func TestAFormIsFilledInFromElsewhere(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	o := guarded(t, s, registry(t, filling(seatForm)), "allow mcp__asker__book")
-	o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		for _, wrong := range []string{"", `{"content":{}}`, `{"content":{"seat":"1A","more":1}}`} {
 			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Input: giving(wrong)}); !errors.Is(err, approval.ErrInvalid) {
 				t.Errorf("%q: %v", wrong, err)
@@ -197,7 +197,7 @@ func TestAFilledInFormDoesNotOutliveItsProcess(t *testing.T) {
 	}()
 	<-filled
 	killed(t, s, o.Session.SessionID)
-	o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		t.Error("it is asked again")
 		return approval.Answer{Decision: approval.Deny}, nil
 	}

@@ -94,8 +94,8 @@ func calls(t testing.TB, name, input string) *fake {
 	return play(t, step{uses: []transcript.ToolUse{use("c1", name, input)}}, step{text: "done"})
 }
 
-func answers(d approval.Decision) func(context.Context, approval.Question) (approval.Answer, error) {
-	return func(context.Context, approval.Question) (approval.Answer, error) {
+func answers(d approval.Decision) func(context.Context, approval.Request) (approval.Answer, error) {
+	return func(context.Context, approval.Request) (approval.Answer, error) {
 		return approval.Answer{Decision: d, Actor: "ann"}, nil
 	}
 }

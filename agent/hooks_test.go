@@ -274,7 +274,7 @@ func TestAPersonIsAskedWhenHooksSayNothing(t *testing.T) {
 	a := newAgent(t, calls(t, "Edit", `{}`), agent.Options{
 		Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{
 			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-			Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+			Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 				asked++
 				return approval.Answer{Decision: approval.Allow}, nil
 			},
@@ -303,7 +303,7 @@ func TestSecretsMaskedInRecords(t *testing.T) {
 		Sessions: sessions, Mask: m, Tools: registry(t, e.tool("Edit")),
 		Permissions: agent.Permissions{
 			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-			Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+			Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 				asked = q.Requests[0].Resource
 				return approval.Answer{Decision: approval.Allow}, nil
 			},
@@ -417,7 +417,7 @@ func TestAPersonsInputIsPutToHooks(t *testing.T) {
 			a := newAgent(t, calls(t, "Edit", `{"a":1}`), agent.Options{
 				Tools: registry(t, e.tool("Edit")), Permissions: agent.Permissions{
 					Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-					Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+					Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 						return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(c.input)}, nil
 					},
 				},

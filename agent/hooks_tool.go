@@ -210,7 +210,7 @@ func (l *loop) suggestions(c *call) json.RawMessage {
 		Destination string `json:"destination"`
 	}
 	var list []update
-	q := approval.Question{
+	q := approval.Request{
 		ID: "suggestions", Home: l.a.opt.Permissions.Config.Home, Cwd: l.a.cwd(), AskedAt: l.a.opt.Clock(),
 	}.ForRequests(c.requests, c.decision)
 	for _, s := range q.Scopes {
@@ -409,11 +409,11 @@ func (l *loop) deferCall() (DriverState, bool, error) {
 // resumeDeferred judges a call anew that was put off in an earlier run.
 func (l *loop) resumeDeferred(ctx context.Context) error {
 	r := l.round
-	if r == nil || r.asked == nil || r.asked.question.Reason != reasonDefer {
+	if r == nil || r.asked == nil || r.asked.approval.Reason != reasonDefer {
 		return nil
 	}
 	c := r.asked
-	if err := l.withdraw(ctx, *c.question); err != nil {
+	if err := l.withdraw(ctx, *c.approval); err != nil {
 		return err
 	}
 	*c = call{use: c.use}

@@ -50,8 +50,8 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 			return err
 		}
 	}
-	if u, ok := c.tool.(toolext.NoQuestion); ok && d.Effect != policy.Deny {
-		if by := u.RunsWithoutQuestion(c.call); by != "" {
+	if u, ok := c.tool.(toolext.NoApproval); ok && d.Effect != policy.Deny {
+		if by := u.RunsWithoutApproval(c.call); by != "" {
 			d.Effect, d.By, d.Reason, d.Rule, d.Input = policy.Allow, by, "it runs this without asking", nil, nil
 		}
 	}

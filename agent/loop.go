@@ -95,7 +95,7 @@ func (l *loop) publish(e event.Event) {
 func (l *loop) snapshotOf() Snapshot {
 	s := Snapshot{Items: append([]transcript.Encoded(nil), l.t.Items()...)}
 	if l.round != nil {
-		s.Questions = l.round.questions()
+		s.Approvals = l.round.approvals()
 	}
 	return s
 }

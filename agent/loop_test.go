@@ -218,7 +218,7 @@ func TestInterruptAnswersEveryOpenCall(t *testing.T) {
 
 func TestInterruptEndsAQuestion(t *testing.T) {
 	var a *agent.Agent
-	ask := func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	ask := func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		a.Interrupt()
 		<-ctx.Done()
 		return approval.Answer{}, ctx.Err()
@@ -229,8 +229,8 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 		t.Fatalf("ended by %s", res.Reason)
 	}
 	s := a.Snapshot()
-	if err := transcript.Validate(s.Items); err != nil || len(s.Questions) != 0 {
-		t.Errorf("%v, %d questions are open", err, len(s.Questions))
+	if err := transcript.Validate(s.Items); err != nil || len(s.Approvals) != 0 {
+		t.Errorf("%v, %d questions are open", err, len(s.Approvals))
 	}
 	if res := prompt(t, a, "go on"); res.Text != "later" {
 		t.Errorf("after the interrupt: %+v", res)
@@ -264,8 +264,8 @@ func TestPermission(t *testing.T) {
 		ran++
 		return tool.Text("edited"), nil
 	}}
-	answers := func(a approval.Answer) func(context.Context, approval.Question) (approval.Answer, error) {
-		return func(context.Context, approval.Question) (approval.Answer, error) { return a, nil }
+	answers := func(a approval.Answer) func(context.Context, approval.Request) (approval.Answer, error) {
+		return func(context.Context, approval.Request) (approval.Answer, error) { return a, nil }
 	}
 	for _, c := range []struct {
 		name    string
@@ -319,19 +319,19 @@ func TestDriverSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := next()
-	if len(s.Questions) != 1 {
+	if len(s.Approvals) != 1 {
 		t.Fatalf("second step %+v", s)
 	}
-	if again := next(); again.Questions[0].ID != s.Questions[0].ID {
+	if again := next(); again.Approvals[0].ID != s.Approvals[0].ID {
 		t.Error("an unanswered question was not asked again")
 	}
 	if err := d.Submit(t.Context(), transcript.Text{Text: "and"}); !errors.Is(err, agent.ErrApprovalPending) {
 		t.Errorf("submit while a question waits: %v", err)
 	}
-	if err := d.Resolve(t.Context(), "nonsense", approval.Answer{}); !errors.Is(err, approval.ErrNoQuestion) {
+	if err := d.Resolve(t.Context(), "nonsense", approval.Answer{}); !errors.Is(err, approval.ErrNoRequest) {
 		t.Errorf("resolve of an unknown question: %v", err)
 	}
-	if err := d.Resolve(t.Context(), s.Questions[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
+	if err := d.Resolve(t.Context(), s.Approvals[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)
 	}
 	if s = next(); !s.AfterToolResult() {

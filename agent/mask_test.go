@@ -67,7 +67,7 @@ func TestRemoteAllowCoversShown(t *testing.T) {
 			s, bash := sessions(t), command("Bash")
 			a := newAgent(t, play(t, step{uses: append(step{}.uses, use("c1", "Bash", c.input))}, step{text: "ok"}), asking(agent.Options{
 				Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash), Mask: masker(t),
-				Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+				Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 					if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.AllowSession, Actor: "bob"}); err != nil {
 						t.Error(err)
 					}

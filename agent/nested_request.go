@@ -85,7 +85,7 @@ func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 	d := &c.decision
 	switch {
 	case d.Effect == policy.Ask && !l.alone:
-		entries, err := l.putQuestion(c)
+		entries, err := l.requestApproval(c)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (errUndecided) Is(target error) bool { return target == tool.ErrUndecided }
 // withdrawNested answers the question about a wish that nobody waits for any more.
 func (l *loop) withdrawNested(ctx context.Context) error {
 	c := l.round.asked
-	err := l.resolve(ctx, c.question.ID, &approval.Answer{
+	err := l.resolve(ctx, c.approval.ID, &approval.Answer{
 		Decision: approval.Deny, Actor: byInterrupt, Message: fmt.Sprintf("withdrawn: %v", context.Cause(c.nested.ctx)),
 	})
 	if errors.Is(err, approval.ErrAnswered) {
@@ -207,7 +207,7 @@ func (c *call) voidReason() string {
 
 // withdrawVoid answers the question about a call that cannot run any more.
 func (l *loop) withdrawVoid(ctx context.Context, why string) error {
-	err := l.resolve(ctx, l.round.asked.question.ID, &approval.Answer{Decision: approval.Deny, Actor: byExpiredCaller, Message: why})
+	err := l.resolve(ctx, l.round.asked.approval.ID, &approval.Answer{Decision: approval.Deny, Actor: byExpiredCaller, Message: why})
 	if errors.Is(err, approval.ErrAnswered) {
 		return nil
 	}

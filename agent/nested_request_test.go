@@ -124,8 +124,8 @@ func TestARunningCallAsks(t *testing.T) {
 func TestWhatARunningCallAsksIsOnRecord(t *testing.T) {
 	s := sessions(t)
 	o := guarded(t, s, registry(t, reaching("a.org")))
-	var q approval.Question
-	o.Permissions.Ask = func(_ context.Context, asked approval.Question) (approval.Answer, error) {
+	var q approval.Request
+	o.Permissions.Ask = func(_ context.Context, asked approval.Request) (approval.Answer, error) {
 		q = asked
 		if ks := kinds(t, s, "one"); ks[len(ks)-1] != record.KindApprovalAsked {
 			t.Errorf("asked, and on record is %v", ks)
@@ -171,16 +171,16 @@ func TestADriverAnswersARunningCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	step, err := d.Next(t.Context())
-	if err != nil || len(step.Questions) == 0 || len(d.Snapshot().Questions) != 1 {
+	if err != nil || len(step.Approvals) == 0 || len(d.Snapshot().Approvals) != 1 {
 		t.Fatalf("%+v, %v", step, err)
 	}
-	if again, err := d.Next(t.Context()); err != nil || again.Questions[0].ID != step.Questions[0].ID {
+	if again, err := d.Next(t.Context()); err != nil || again.Approvals[0].ID != step.Approvals[0].ID {
 		t.Fatalf("asked again: %+v, %v", again, err)
 	}
 	if err := a.Submit(t.Context(), transcript.Text{Text: "more"}); !errors.Is(err, agent.ErrApprovalPending) {
 		t.Errorf("input while a question waits: %v", err)
 	}
-	if err := d.Resolve(t.Context(), step.Questions[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
+	if err := d.Resolve(t.Context(), step.Approvals[0].ID, approval.Answer{Decision: approval.Allow}); err != nil {
 		t.Fatal(err)
 	}
 	if step, err = d.Next(t.Context()); err != nil || !step.AfterToolResult() {
@@ -218,7 +218,7 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 				}}
 				o := guarded(t, s, registry(t, impatient))
 				var a *agent.Agent
-				o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+				o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 					c.end(a, giveUp)
 					<-ctx.Done()
 					return approval.Answer{}, context.Cause(ctx)
@@ -244,7 +244,7 @@ func TestARunningCallIsAnsweredFromElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		o := guarded(t, s, registry(t, reaching("a.org")))
-		o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 			if _, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Allow, Actor: "bob"}); err != nil {
 				t.Error(err)
 			}
@@ -265,7 +265,7 @@ func TestNobodyAnswersARunningCallInTime(t *testing.T) {
 		s := session.New(memory.New(), nil)
 		o := guarded(t, s, registry(t, reaching("a.org")))
 		o.Permissions.AskTimeout = time.Minute
-		o.Permissions.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		o.Permissions.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 			<-ctx.Done()
 			return approval.Answer{}, context.Cause(ctx)
 		}
@@ -308,7 +308,7 @@ func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
 	s := sessions(t)
 	asked, end := make(chan struct{}), make(chan struct{})
 	o := guarded(t, s, registry(t, reaching("a.org")))
-	o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		close(asked)
 		<-end // the process is gone
 		return approval.Answer{Decision: approval.Allow}, nil
@@ -320,7 +320,7 @@ func TestAQuestionOfARunningCallDoesNotOutliveItsProcess(t *testing.T) {
 	}()
 	<-asked
 	o.Session.Takeover = true
-	o.Permissions.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		t.Error("it is asked again")
 		return approval.Answer{Decision: approval.Allow}, nil
 	}
@@ -351,7 +351,7 @@ func TestCloseEndsARunningCall(t *testing.T) {
 	if err := d.Submit(t.Context(), transcript.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	if step, err := d.Next(t.Context()); err != nil || len(step.Questions) == 0 {
+	if step, err := d.Next(t.Context()); err != nil || len(step.Approvals) == 0 {
 		t.Fatalf("%+v, %v", step, err)
 	}
 	if err := a.Close(); err != nil {

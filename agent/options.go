@@ -149,7 +149,7 @@ type Permissions struct {
 	// but [approval.ErrSuspend] leaves the question open: the run ends with an error
 	// that wraps it, and goes on when the session is resumed. Sub-agents ask at the same
 	// time as each other.
-	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
 	// AskTimeout is how long a question waits before the answer is no; 0 is for ever.
 	AskTimeout time.Duration
 	// Sandbox says in questions and decisions what would hold a call; "" is nothing.

@@ -170,7 +170,7 @@ func abandon(t *testing.T, a *agent.Agent, text string) {
 			if err != nil || step.Result != nil {
 				return
 			}
-			if len(step.Questions) > 0 {
+			if len(step.Approvals) > 0 {
 				stop.once()
 				select {}
 			}

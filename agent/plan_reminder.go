@@ -86,12 +86,12 @@ func (l *loop) remind(ctx context.Context) error {
 // and an answer to a plan must find what it ends. Nobody has changed the mode since. The
 // question of a sub-agent says nothing: it may plan where the session does not.
 func isPlanMode(st *session.State) bool {
-	asked := slices.Clone(st.OpenQuestions)
+	asked := slices.Clone(st.OpenApprovals)
 	for _, a := range st.Answered {
 		asked = append(asked, a.Asked)
 	}
 	return slices.ContainsFunc(asked, func(r session.Record) bool {
-		var q approval.Question
+		var q approval.Request
 		planned := json.Unmarshal(r.Payload, &q) == nil && q.Mode == policy.ModePlan && q.Asker == ""
 		return planned && (st.ModeSeq < r.Seq || policy.Mode(st.Mode) == policy.ModePlan)
 	})

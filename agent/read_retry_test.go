@@ -60,12 +60,12 @@ func TestReadsThatFailWhileAQuestionWaits(t *testing.T) {
 				a := newAgent(t, play(t, step{uses: []transcript.ToolUse{use("c1", "Do", `{}`)}}, step{text: "done"}), agent.Options{
 					Sessions: s, Session: session.RestoreOptions{SessionID: "x"}, Permissions: agent.Permissions{
 						Config: policy.Config{Mode: policy.ModeDefault},
-						Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+						Ask: func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 							store.away.Store(true)
 							time.AfterFunc(c.away, func() {
 								store.away.Store(false)
 								if c.elsewhere {
-									if _, err := approval.Resolve(context.Background(), s, "x", approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "ann"}); err != nil {
+									if _, err := approval.Resolve(context.Background(), s, "x", approval.Answer{RequestID: q.ID, Decision: approval.Allow, Actor: "ann"}); err != nil {
 										t.Error(err)
 									}
 								}

@@ -26,7 +26,7 @@ func TestOpeningAWaitingSessionEndsNoRun(t *testing.T) {
 	if _, err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if q := a.Snapshot().Questions; len(q) != 1 || q[0].ID != l.question.ID {
+	if q := a.Snapshot().Approvals; len(q) != 1 || q[0].ID != l.question.ID {
 		t.Errorf("the question that waits is not in the snapshot: %+v", q)
 	}
 	if err := a.Close(); err != nil {

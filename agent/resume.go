@@ -179,13 +179,13 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	for _, u := range l.t.OpenUses() {
 		c := &call{use: u, openQuestion: true}
 		r.calls = append(r.calls, c)
-		if err := l.findQuestion(ctx, c, st); err != nil {
+		if err := l.findApproval(ctx, c, st); err != nil {
 			return err
 		}
 	}
 	l.a.mu.Lock()
 	l.round = r
-	if len(r.calls) > 0 && r.calls[0].question != nil {
+	if len(r.calls) > 0 && r.calls[0].approval != nil {
 		r.asked, l.a.asking = r.calls[0], true
 	}
 	l.a.mu.Unlock()
@@ -204,10 +204,10 @@ func (l *loop) askedAbout(r session.Record) string {
 	return q.Use
 }
 
-// findQuestion gives a call the question that was asked about it, if one was.
-func (l *loop) findQuestion(ctx context.Context, c *call, st *session.State) error {
+// findApproval gives a call the question that was asked about it, if one was.
+func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) error {
 	var asked session.Record
-	for _, r := range st.OpenQuestions {
+	for _, r := range st.OpenApprovals {
 		if l.askedAbout(r) == c.use.ID {
 			asked = r
 		}
@@ -231,16 +231,16 @@ func (l *loop) findQuestion(ctx context.Context, c *call, st *session.State) err
 	if asked.Payload == nil {
 		return nil
 	}
-	var q approval.Question
+	var q approval.Request
 	if err := json.Unmarshal(asked.Payload, &q); err != nil {
 		return fmt.Errorf("agent: question about %s: %w", c.use.ID, err)
 	}
 	_, answered := l.a.shared.answer(q.ID)
-	misplaced := !answered && l.questionLog(q) != l.runLog.ID()
+	misplaced := !answered && l.approvalLog(q) != l.runLog.ID()
 	if q.Digest == "" || q.Reason == reasonDefer || misplaced { // put off, or of a version that did not say what exactly was shown
 		return l.withdraw(ctx, q)
 	}
-	c.question, c.requests = &q, q.Requests
+	c.approval, c.requests = &q, q.Requests
 	c.judged = policyVersion{version: -1} // under what it was judged then is not known
 	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input, Resumed: true}
 	c.decision = policy.Decision{
@@ -252,24 +252,24 @@ func (l *loop) findQuestion(ctx context.Context, c *call, st *session.State) err
 
 // withdraw closes a question whose answer could not be held against what will run, or that
 // is in another log than it would be now. The call is judged anew, and asked about anew.
-func (l *loop) withdraw(ctx context.Context, q approval.Question) error {
+func (l *loop) withdraw(ctx context.Context, q approval.Request) error {
 	return l.close(ctx, q, "it is asked anew")
 }
 
 // close denies a question that nobody waits with any more, where it was asked.
-func (l *loop) close(ctx context.Context, q approval.Question, why string) error {
+func (l *loop) close(ctx context.Context, q approval.Request, why string) error {
 	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
 	}
 	ans := approval.Answer{Decision: approval.Deny, Actor: byRestart, At: l.a.opt.Clock(), Message: why}.Bind(q)
-	if l.questionLog(q) == l.runLog.ID() {
+	if l.approvalLog(q) == l.runLog.ID() {
 		d, err := session.NewDraft(record.KindApprovalResolved, ans)
 		if err != nil {
 			return err
 		}
 		return l.write(ctx, entry{draft: d})
 	}
-	_, err := approval.Resolve(ctx, l.log.Sessions(), l.questionLog(q), ans)
+	_, err := approval.Resolve(ctx, l.log.Sessions(), l.approvalLog(q), ans)
 	if errors.Is(err, approval.ErrAnswered) {
 		return nil
 	}
@@ -289,14 +289,14 @@ func closed(ans approval.Answer) bool {
 // program that ran them: sub-agents that this agent had begun and that do not work now.
 // Whoever goes on with one has it ask anew.
 func (l *loop) closeOrphans(ctx context.Context) error {
-	if l.a.opt.parent != nil || l.runLog.Meta().Questions == 0 {
+	if l.a.opt.parent != nil || l.runLog.Meta().OpenApprovals == 0 {
 		return nil
 	}
 	open, err := approval.Pending(ctx, l.runLog.Sessions(), l.runLog.ID())
 	if err != nil {
 		return err
 	}
-	open = slices.DeleteFunc(open, func(q approval.Question) bool {
+	open = slices.DeleteFunc(open, func(q approval.Request) bool {
 		return q.Asker == "" || q.Asker == l.opened.ID || l.a.opt.Subagents.works(q.Asker)
 	})
 	if l.runLog != l.log && len(open) > 0 { // others work for the run, too
@@ -304,7 +304,7 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		open = slices.DeleteFunc(open, func(q approval.Question) bool {
+		open = slices.DeleteFunc(open, func(q approval.Request) bool {
 			return !slices.ContainsFunc(begun, func(m session.Meta) bool { return m.ID == q.Asker })
 		})
 	}
@@ -316,18 +316,18 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 	return nil
 }
 
-// questionLog is the session whose log has a question.
-func (l *loop) questionLog(q approval.Question) string { return cmp.Or(q.Session, l.log.ID()) }
+// approvalLog is the session whose log has a question.
+func (l *loop) approvalLog(q approval.Request) string { return cmp.Or(q.Session, l.log.ID()) }
 
 // closeMoot denies the questions of this session in the log of its run that no call waits
 // with.
 func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
-	for _, r := range st.OpenQuestions {
-		var q approval.Question
+	for _, r := range st.OpenApprovals {
+		var q approval.Request
 		if json.Unmarshal(r.Payload, &q) != nil {
 			continue // it is not of this session, or could not have been read where it is
 		}
-		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.question != nil && c.question.ID == q.ID })
+		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.approval != nil && c.approval.ID == q.ID })
 		if q.Asker != l.opened.ID || waits {
 			continue
 		}
@@ -338,15 +338,15 @@ func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 	return nil
 }
 
-// questionsInRunLog looks in the log of the run that a session works for for the questions that
+// approvalsInRunLog looks in the log of the run that a session works for for the questions that
 // it has asked.
-func (a *Agent) questionsInRunLog(ctx context.Context, o *session.RestoreOptions) error {
+func (a *Agent) approvalsInRunLog(ctx context.Context, o *session.RestoreOptions) error {
 	if o.SessionID == "" || o.Fork {
 		return nil
 	}
 	m, err := a.opt.Sessions.Get(ctx, o.SessionID)
 	if err == nil && m.Owner != "" {
-		o.OpenQuestions, o.Answered, err = askedInRun(ctx, a.opt.Sessions, m.Owner, m.ID)
+		o.OpenApprovals, o.Answered, err = askedInRun(ctx, a.opt.Sessions, m.Owner, m.ID)
 	}
 	if errors.Is(err, session.ErrNotFound) { // it is new, or its owner was deleted
 		return nil

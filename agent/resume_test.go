@@ -27,7 +27,7 @@ import (
 // suspendedSession is a session "one" whose question was left open by the agent that asked.
 type suspendedSession struct {
 	*session.Sessions
-	question approval.Question
+	question approval.Request
 }
 
 // leave runs a first answer and leaves its first question open.
@@ -35,7 +35,7 @@ func leave(t testing.TB, o agent.Options, first step) suspendedSession {
 	t.Helper()
 	l := suspendedSession{Sessions: sessions(t)}
 	o.Sessions, o.Session.SessionID = l.Sessions, "one"
-	o.Permissions.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	o.Permissions.Ask = func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		l.question = q
 		return approval.Answer{}, approval.ErrSuspend
 	}
@@ -61,7 +61,7 @@ func (l suspendedSession) again(t testing.TB, m *fake, o agent.Options) *agent.A
 
 func (l suspendedSession) answer(t testing.TB, a approval.Answer) {
 	t.Helper()
-	a.Question = l.question.ID
+	a.RequestID = l.question.ID
 	if _, err := approval.Resolve(t.Context(), l.Sessions, "one", a); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestTheSameAgentMayAskAgain(t *testing.T) {
 	if _, err := a.Prompt(t.Context(), "go"); !errors.Is(err, approval.ErrSuspend) {
 		t.Fatal(err)
 	}
-	if q := a.Snapshot().Questions; len(q) != 1 || q[0].ID != person.asked[0].ID {
+	if q := a.Snapshot().Approvals; len(q) != 1 || q[0].ID != person.asked[0].ID {
 		t.Errorf("questions %+v", q)
 	}
 	person.err, person.answer = nil, approval.Answer{Decision: approval.Allow}
@@ -403,7 +403,7 @@ func TestADriverGoesOnWithAnOpenQuestion(t *testing.T) {
 	a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 	d := a.Driver(nil)
 	st, err := d.Next(t.Context())
-	if err != nil || len(st.Questions) == 0 || st.Questions[0].ID != l.question.ID || st.Turn != "turn-1" {
+	if err != nil || len(st.Approvals) == 0 || st.Approvals[0].ID != l.question.ID || st.Turn != "turn-1" {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	if err := d.Resolve(t.Context(), l.question.ID, approval.Answer{Decision: approval.Allow}); err != nil {
@@ -430,7 +430,7 @@ func TestResumeBadRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
-			ans.Question = l.question.ID
+			ans.RequestID = l.question.ID
 			d, err := session.NewDraft(record.KindApprovalResolved, ans)
 			if err != nil {
 				t.Fatal(err)

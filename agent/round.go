@@ -38,11 +38,11 @@ type call struct {
 	requests     []policy.Request
 	decision     policy.Decision
 	judged       policyVersion
-	question     *approval.Question // until it is settled
-	openQuestion bool               // from the log of before a restart
-	told         bool               // that it waits
-	note         string             // of whoever allowed it, for the model
-	notified     bool               // hooks know that it waits
+	approval     *approval.Request // until it is settled
+	openQuestion bool              // from the log of before a restart
+	told         bool              // that it waits
+	note         string            // of whoever allowed it, for the model
+	notified     bool              // hooks know that it waits
 	hooks        hookResults
 	nested       *nestedRequest // it is no call of its own: one that runs would do this, too
 	result       tool.Result
@@ -61,11 +61,11 @@ func (l *loop) openRound(uses []transcript.ToolUse) {
 	l.a.mu.Unlock()
 }
 
-func (r *round) questions() []approval.Question {
+func (r *round) approvals() []approval.Request {
 	if r.asked == nil {
 		return nil
 	}
-	return []approval.Question{*r.asked.question}
+	return []approval.Request{*r.asked.approval}
 }
 
 // plan decides about the calls that come next, up to something to run or to
@@ -83,7 +83,7 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	var entries []entry
 	for r.at < len(r.calls) && !r.stop {
 		c := r.calls[r.at]
-		if c.question != nil { // from before a restart
+		if c.approval != nil { // from before a restart
 			l.await(c)
 			return entries, nil
 		}
@@ -133,10 +133,10 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		return entries, true, err
 	case d.Effect == policy.Ask && c.hooks.defers && len(l.round.calls) == 1:
 		d.AskReason = reasonDefer
-		entries, err = l.putQuestion(c)
+		entries, err = l.requestApproval(c)
 		return entries, true, err
 	case d.Effect == policy.Ask && !l.alone:
-		entries, err = l.putQuestion(c)
+		entries, err = l.requestApproval(c)
 		return entries, true, err
 	case d.Effect == policy.Ask:
 		d.Effect, d.By = policy.Deny, byNobody
@@ -179,7 +179,7 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 	r.ready = []*call{c}
 	if c.tool.Spec().ReadOnly {
 		for _, next := range r.calls[r.at+1:] {
-			if len(r.ready) == maxParallel || next.question != nil {
+			if len(r.ready) == maxParallel || next.approval != nil {
 				break
 			}
 			if _, ok := l.lookup(next); !ok || !next.tool.Spec().ReadOnly {
@@ -260,7 +260,7 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 	case r.stop:
 		return l.abandon(ctx, "not run: the turn was stopped", event.ReasonInterrupted)
 	case r.asked != nil:
-		if err := l.announceOpenQuestion(r.asked); err != nil {
+		if err := l.announceApproval(r.asked); err != nil {
 			return DriverState{}, false, err
 		}
 		if settled, err := l.pollAnswer(ctx); settled || err != nil {
@@ -269,10 +269,10 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 		if why := r.asked.voidReason(); why != "" {
 			return DriverState{}, false, l.withdrawVoid(ctx, why)
 		}
-		if r.asked.question.Reason == reasonDefer {
+		if r.asked.approval.Reason == reasonDefer {
 			return l.deferCall()
 		}
-		return DriverState{Questions: r.questions()}, true, l.notifyAsked(ctx, r.asked)
+		return DriverState{Approvals: r.approvals()}, true, l.notifyAsked(ctx, r.asked)
 	}
 	if l.turn.stopped != nil && len(r.ready) == 0 && r.at < len(r.calls) {
 		return l.abandonBy(ctx, "not run: a hook has ended the turn", event.ReasonHook, l.turn.stopped)
@@ -344,7 +344,7 @@ func (l *loop) abandon(ctx context.Context, text string, why event.Reason) (Driv
 func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cause error) (DriverState, bool, error) {
 	r := l.round
 	if r.asked != nil {
-		if err := l.cancelQuestion(ctx); err != nil {
+		if err := l.cancelApproval(ctx); err != nil {
 			return DriverState{}, false, err
 		}
 	}
@@ -359,13 +359,13 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 	r.ready = nil
 	for r.at < len(r.calls) {
 		c := r.calls[r.at]
-		if c.question != nil { // from before a restart, behind others
+		if c.approval != nil { // from before a restart, behind others
 			if err := l.write(ctx, entries...); err != nil {
 				return DriverState{}, false, err
 			}
 			entries = nil
 			l.await(c)
-			if err := l.cancelQuestion(ctx); err != nil {
+			if err := l.cancelApproval(ctx); err != nil {
 				return DriverState{}, false, err
 			}
 			continue

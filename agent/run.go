@@ -318,8 +318,8 @@ func (r *Run) answered(ans approval.Answer) {
 	if r.answers == nil {
 		r.answers = map[string]approval.Answer{}
 	}
-	if _, late := r.answers[ans.Question]; !late {
-		r.answers[ans.Question] = ans
+	if _, late := r.answers[ans.RequestID]; !late {
+		r.answers[ans.RequestID] = ans
 	}
 }
 

@@ -152,7 +152,7 @@ func TestASubagentFindsItsAnswerInTheRunsLog(t *testing.T) {
 			asker, id := first.asked[0].Asker, first.asked[0].ID
 			s = session.New(disk, nil)
 			if c.answer != "" {
-				if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: id, Decision: c.answer, Actor: "ann"}); err != nil {
+				if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{RequestID: id, Decision: c.answer, Actor: "ann"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -200,8 +200,8 @@ func TestTheQuestionOfADeadSubagentIsClosed(t *testing.T) {
 			if open, err := approval.Pending(t.Context(), s, ""); err != nil || len(open) != 0 {
 				t.Errorf("open %+v %v", open, err)
 			}
-			if m, err := s.Get(t.Context(), "lead"); err != nil || m.Questions != 0 {
-				t.Errorf("%d questions, %v", m.Questions, err)
+			if m, err := s.Get(t.Context(), "lead"); err != nil || m.OpenApprovals != 0 {
+				t.Errorf("%d questions, %v", m.OpenApprovals, err)
 			}
 			prompt(t, b.parent, "never mind")
 			b.parent.Close()
@@ -225,7 +225,7 @@ func TestADenialOfADeadSubagentHolds(t *testing.T) {
 	a := leadOf(t, s, o, []step{{uses: []transcript.ToolUse{delegate("d1", "scout", "push", "")}}}, pushing(1))
 	_, _ = a.parent.Prompt(t.Context(), "go")
 	s = session.New(disk, nil)
-	if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{Question: first.asked[0].ID, Decision: approval.DenySession, Actor: "ann"}); err != nil {
+	if _, err := approval.Resolve(t.Context(), s, "lead", approval.Answer{RequestID: first.asked[0].ID, Decision: approval.DenySession, Actor: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	o.Permissions.Config.Mode = policy.ModeBypass
@@ -281,7 +281,7 @@ func TestAnOldLogOfASubagent(t *testing.T) {
 		transcript.ToolUse{ID: "c1", Name: "Bash", Input: json.RawMessage(push)},
 	}})
 	reqs := []policy.Request{{Session: "old", Agent: "scout", Tool: "Bash", Operation: policy.OpCommand, Resource: "git push", Input: json.RawMessage(push)}}
-	put(record.KindApprovalAsked, approval.Question{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: approval.Question{}.ForRequests(reqs, policy.Decision{}).Digest, Reason: record.ReasonAsk})
+	put(record.KindApprovalAsked, approval.Request{ID: "q1", Session: "old", Use: "c1", Tool: "Bash", Requests: reqs, Digest: approval.Request{}.ForRequests(reqs, policy.Decision{}).Digest, Reason: record.ReasonAsk})
 	old.Close()
 
 	bash, person := command("Bash"), &fixedAnswer{answer: approval.Answer{Decision: approval.Allow}}

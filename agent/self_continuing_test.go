@@ -64,7 +64,7 @@ func TestSelfContinuingModel(t *testing.T) {
 // externalTool is a tool whose calls another program has begun.
 type externalTool struct{ *runner }
 
-func (externalTool) RunsWithoutQuestion(*tool.Call) string { return "other" }
+func (externalTool) RunsWithoutApproval(*tool.Call) string { return "other" }
 
 // A call that runs without asking is on record as that, and nobody is asked; a deny is one.
 func TestCallWithoutQuestion(t *testing.T) {

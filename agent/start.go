@@ -113,7 +113,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if given := a.opt.Session.Opened; ro.ContinueRecent && ro.Project == "" && (given.CWD != "" || given.Project != "") {
 		ro.Project = ro.Opened.Project // of a folder that nobody named, the last one of any project is meant
 	}
-	if err := a.questionsInRunLog(ctx, &ro); err != nil {
+	if err := a.approvalsInRunLog(ctx, &ro); err != nil {
 		return nil, err
 	}
 	got, err := a.opt.Sessions.Restore(ctx, ro)

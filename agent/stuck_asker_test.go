@@ -45,7 +45,7 @@ func TestStuckAsker(t *testing.T) {
 				bash := command("Bash")
 				release := make(chan struct{})
 				asked := make(chan struct{})
-				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{AskTimeout: c.timeout, Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+				o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{AskTimeout: c.timeout, Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 					close(asked)
 					<-release
 					return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
@@ -86,7 +86,7 @@ func TestStuckAsker(t *testing.T) {
 func TestAnAskThatEndsItsGoroutine(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		bash := command("Bash")
-		o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		o := asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 			runtime.Goexit()
 			return approval.Answer{Decision: approval.Allow}, nil
 		}}})
@@ -108,7 +108,7 @@ func TestAllowIsNotOverride(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"git push","override":true}`)}}, step{text: "ok"})
-	a = newAgent(t, m, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	a = newAgent(t, m, asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 		if q.Reason != record.ReasonAsk {
 			t.Errorf("asked because of %s", q.Reason)
 		}
@@ -131,7 +131,7 @@ func TestInvalidRecordedAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leave(t, agent.Options{Tools: registry(t, command("Bash"))}, pushing(1))
-			ans.Question, ans.Actor = l.question.ID, "bob"
+			ans.RequestID, ans.Actor = l.question.ID, "bob"
 			share(t, l.Sessions, "one", record.KindApprovalResolved, ans)
 			bash := command("Bash")
 			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})

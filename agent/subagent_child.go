@@ -71,8 +71,8 @@ func (s *Subagents) works(session string) bool {
 	return slices.ContainsFunc(s.live, func(a *Agent) bool { return a.SessionID() == session })
 }
 
-// questions are what sub-agents ask and nobody has answered yet.
-func (s *Subagents) questions() (list []approval.Question) {
+// approvals are what sub-agents ask and nobody has answered yet.
+func (s *Subagents) approvals() (list []approval.Request) {
 	if s == nil {
 		return nil
 	}
@@ -80,19 +80,19 @@ func (s *Subagents) questions() (list []approval.Question) {
 	live := slices.Clone(s.live)
 	s.mu.Unlock()
 	for _, a := range live {
-		list = append(list, a.questions()...)
+		list = append(list, a.approvals()...)
 	}
 	return list
 }
 
-// questions are what the agent itself asks.
-func (a *Agent) questions() []approval.Question {
+// approvals are what the agent itself asks.
+func (a *Agent) approvals() []approval.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.loop == nil || a.loop.round == nil {
 		return nil
 	}
-	return a.loop.round.questions()
+	return a.loop.round.approvals()
 }
 
 // model is that of a kind, and what answers for the parent's when it is that.

@@ -189,8 +189,8 @@ func TestSubagentNeverWider(t *testing.T) {
 	}}
 	d := kind("bold")
 	d.Mode = policy.ModeBypass
-	var asked []approval.Question
-	o := agent.Options{Tools: registry(t, danger), Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	var asked []approval.Request
+	o := agent.Options{Tools: registry(t, danger), Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		asked = append(asked, q)
 		return approval.Answer{Decision: approval.Deny, Actor: "me"}, nil
 	}}}

@@ -38,7 +38,7 @@ func TestSuspendKeepsSubagentQuestion(t *testing.T) {
 		}
 		m, err := h.sessions.Get(t.Context(), h.parent.SessionID())
 		children := h.children()
-		if err != nil || m.Questions != questions || len(children) != 1 || children[0].Questions != 0 {
+		if err != nil || m.OpenApprovals != questions || len(children) != 1 || children[0].OpenApprovals != 0 {
 			t.Errorf("again %v: %+v, %+v, %v", again, m, children, err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestSuspendKeepsSubagentQuestion(t *testing.T) {
 func TestAwaitSuspendedQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := make(chan struct{})
-		person := func(context.Context, approval.Question) (approval.Answer, error) {
+		person := func(context.Context, approval.Request) (approval.Answer, error) {
 			<-gone
 			return approval.Answer{}, approval.ErrSuspend
 		}
@@ -74,9 +74,9 @@ func TestAwaitSuspendedQuestion(t *testing.T) {
 // A snapshot has what sub-agents ask, as it has what the agent itself asks.
 func TestASnapshotHasTheQuestionsOfSubagents(t *testing.T) {
 	var h *subagentEnv
-	seen := make(chan []approval.Question, 1)
-	person := func(_ context.Context, q approval.Question) (approval.Answer, error) {
-		seen <- h.parent.Snapshot().Questions
+	seen := make(chan []approval.Request, 1)
+	person := func(_ context.Context, q approval.Request) (approval.Answer, error) {
+		seen <- h.parent.Snapshot().Approvals
 		return approval.Answer{Decision: approval.Deny}, nil
 	}
 	h = newHouse(t, asking(agent.Options{Tools: registry(t, command("Bash")), Permissions: agent.Permissions{Ask: person}}),
@@ -86,7 +86,7 @@ func TestASnapshotHasTheQuestionsOfSubagents(t *testing.T) {
 	if open := <-seen; len(open) != 1 || open[0].Agent != "scout" || open[0].Session != h.parent.SessionID() || open[0].Asker != h.children()[0].ID {
 		t.Errorf("while it is asked: %+v", open)
 	}
-	if open := h.parent.Snapshot().Questions; len(open) != 0 {
+	if open := h.parent.Snapshot().Approvals; len(open) != 0 {
 		t.Errorf("afterwards: %+v", open)
 	}
 }

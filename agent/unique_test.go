@@ -89,7 +89,7 @@ func TestAnIDIsUniqueInItsLog(t *testing.T) {
 					Sessions: s, Session: ro, Tools: registry(t, e.tool("Edit")),
 					Permissions: agent.Permissions{
 						Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-						Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+						Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 							return approval.Answer{Decision: approval.Allow}, nil
 						},
 					},

@@ -36,7 +36,7 @@ func TestQuestionEndsWithCaller(t *testing.T) {
 	a := newAgent(t, m, agent.Options{
 		Sessions: s, Tools: registry(t, voidableTool{e.tool("Edit"), gone}), Permissions: agent.Permissions{
 			Config: policy.Config{Mode: policy.ModeDefault, Folders: []string{"/p"}},
-			Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+			Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 				asked++
 				close(gone) // while a person looks at the question
 				<-ctx.Done()

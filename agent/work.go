@@ -102,14 +102,14 @@ func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	if c := r.asked; c != nil {
 		switch {
 		case ctx.Err() != nil:
-			return DriverState{}, false, l.cancelQuestion(ctx)
+			return DriverState{}, false, l.cancelApproval(ctx)
 		case c.nested.abandoned():
 			return DriverState{}, false, l.withdrawNested(ctx)
 		}
 		if settled, err := l.pollAnswer(ctx); settled || err != nil {
 			return DriverState{}, false, err
 		}
-		return DriverState{Questions: r.questions()}, true, l.notifyAsked(ctx, c)
+		return DriverState{Approvals: r.approvals()}, true, l.notifyAsked(ctx, c)
 	}
 	if r.stop {
 		w.stop(errInterrupted)
@@ -154,7 +154,7 @@ func (l *loop) endEarly(ctx context.Context) error {
 		return nil //nolint:nilerr // it was told when it broke, and nothing can be recorded
 	}
 	if r.asked != nil {
-		if err := l.cancelQuestion(ctx); err != nil {
+		if err := l.cancelApproval(ctx); err != nil {
 			return err
 		}
 	}

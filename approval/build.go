@@ -15,8 +15,8 @@ import (
 // effect is ask. Of q are used: ID, Agent (default that of the decision), Cwd, Home, Sandbox
 // (default "none", but of words ""), AskedAt and Expires. It does no I/O. The digest covers
 // the requests as they are; what is shown of each is cut at maxShown.
-func (q Question) ForRequests(requests []policy.Request, d policy.Decision) Question {
-	q = Question{
+func (q Request) ForRequests(requests []policy.Request, d policy.Decision) Request {
+	q = Request{
 		ID: q.ID, Agent: q.Agent, Use: d.Use, Tool: d.Tool,
 		Requests: slices.Clone(requests), Digest: digest(requests),
 		Reason: d.AskReason, ReasonText: d.Reason, AskedBy: d.By, Rule: d.Rule, Mode: d.Mode,

@@ -34,7 +34,7 @@ func TestNew(t *testing.T) {
 	})
 	sum := sha256.Sum256([]byte(r.Digest() + "\n"))
 	expires := start.Add(10*time.Minute + time.Millisecond)
-	want := approval.Question{
+	want := approval.Request{
 		ID: "q", Session: "s", Agent: "main", Use: "u", Tool: "Bash", Requests: []policy.Request{r}, Digest: hex.EncodeToString(sum[:]),
 		Reason: record.ReasonAsk, ReasonText: "rule Bash(git push:*) asks", AskedBy: "rules", Rule: rule, Mode: policy.ModeAcceptEdits, Cwd: "/w",
 		Sandbox: "workspace only", AskedAt: start.Add(time.Millisecond), Expires: &expires,
@@ -45,7 +45,7 @@ func TestNew(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	var again approval.Question
+	var again approval.Request
 	if err := json.Unmarshal(must(json.Marshal(got))(t), &again); err != nil {
 		t.Fatal(err)
 	}

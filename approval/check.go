@@ -23,10 +23,10 @@ const (
 
 // Check says whether an answer fits the question; the error wraps ErrInvalid. It does
 // not look at the time, nor at whether somebody was faster.
-func (q *Question) Check(a Answer) error {
+func (q *Request) Check(a Answer) error {
 	switch {
-	case a.Question != "" && a.Question != q.ID:
-		return invalid("it answers question %s, not %s", a.Question, q.ID)
+	case a.RequestID != "" && a.RequestID != q.ID:
+		return invalid("it answers question %s, not %s", a.RequestID, q.ID)
 	case q.Reason == record.ReasonOverride && a.Decision == AllowSession:
 		return invalid("what was denied for the session can be allowed once only; hint: %s, or revoke the denial", Allow)
 	case q.Person() && a.Decision.Session():
@@ -86,7 +86,7 @@ func isObject(b json.RawMessage) bool {
 }
 
 // inTime refuses an allow that comes too late.
-func (a *Answer) inTime(q Question, now time.Time) error {
+func (a *Answer) inTime(q Request, now time.Time) error {
 	if !a.Decision.Allows() || q.Expires == nil || a.At.Before(*q.Expires) && now.Before(*q.Expires) {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (a *Answer) inTime(q Question, now time.Time) error {
 
 // checkScope refuses a rule that cannot be the scope of a question: it must be one
 // that can be read, is about the question's tool, and covers everything that was asked.
-func checkScope(q Question, g policy.Grant) error {
+func checkScope(q Request, g policy.Grant) error {
 	rule, effect := g.Scope, g.Effect
 	if name, _, _ := strings.Cut(rule, "("); !q.covers(name) {
 		return invalid("the scope %q is not about %s; hint: %s", rule, q.Tool, q.example())
@@ -133,7 +133,7 @@ func oneLine(r policy.Request) string {
 }
 
 // covers reports whether rules of this name are about the question's tool.
-func (q *Question) covers(name string) bool {
+func (q *Request) covers(name string) bool {
 	if name == q.Tool {
 		return true
 	}
@@ -146,7 +146,7 @@ func (q *Question) covers(name string) bool {
 }
 
 // example is a rule that would do.
-func (q *Question) example() string {
+func (q *Request) example() string {
 	for _, s := range q.Scopes {
 		if s.Rule != "" {
 			return s.Rule

@@ -22,14 +22,14 @@ func TestCheckRefuses(t *testing.T) {
 	words := approval.New([]policy.Request{{Tool: forms.AskTool, Resource: forms.AskTool, Person: true}}, asked("u", forms.AskTool), approval.QuestionOptions{ID: "q"})
 	plan := approval.New([]policy.Request{{Tool: forms.PlanTool, Resource: forms.PlanTool, Person: true}}, asked("u", forms.PlanTool), approval.QuestionOptions{ID: "q"})
 	for name, c := range map[string]struct {
-		q    approval.Question
+		q    approval.Request
 		a    approval.Answer
 		says string
 	}{
 		"no decision":                {q, approval.Answer{}, `unknown decision ""`},
 		"an unknown decision":        {q, approval.Answer{Decision: "maybe"}, `unknown decision "maybe"`},
 		"a decision in another case": {q, approval.Answer{Decision: "Allow"}, "unknown decision"},
-		"another question":           {q, approval.Answer{Question: "r", Decision: approval.Allow}, "it answers question r, not q"},
+		"another question":           {q, approval.Answer{RequestID: "r", Decision: approval.Allow}, "it answers question r, not q"},
 		"a scope for once":           {q, approval.Answer{Decision: approval.Allow, Scope: "Bash(npm run test:*)"}, "hint: allow-session"},
 		"a scope for a deny":         {q, approval.Answer{Decision: approval.Deny, Scope: "Bash"}, "hint: deny-session"},
 		"another tool's scope":       {q, approval.Answer{Decision: approval.AllowSession, Scope: "Edit(//w/**)"}, "hint: Bash(npm run test:*)"},
@@ -78,10 +78,10 @@ func TestCheckTakes(t *testing.T) {
 	several := approval.New([]policy.Request{command("a"), command("a b")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
 	home := approval.New([]policy.Request{{Tool: "Write", Operation: policy.OpWrite, Resource: "/h/x/a"}}, asked("u", "Write"), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: "/h"})
 	for name, c := range map[string]struct {
-		q approval.Question
+		q approval.Request
 		a approval.Answer
 	}{
-		"an allow":                  {q, approval.Answer{Question: "q", Decision: approval.Allow}},
+		"an allow":                  {q, approval.Answer{RequestID: "q", Decision: approval.Allow}},
 		"without the question's id": {q, approval.Answer{Decision: approval.Allow}},
 		"an allow with input":       {q, approval.Answer{Decision: approval.Allow, Input: json.RawMessage(` {"command":"ls"}`)}},
 		"a deny":                    {q, approval.Answer{Decision: approval.Deny, Message: strings.Repeat("m", approval.MaxMessage), Stop: true}},

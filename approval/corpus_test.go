@@ -113,7 +113,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 		must(l.Append(t.Context(), must(session.NewDraft(record.KindApprovalAsked, q))(t)))(t)
 	}
 	// Before it is answered, a call has not started.
-	if st := must(l.Snapshot(t.Context()))(t); len(st.Running) != 0 || len(st.OpenQuestions) != len(asked) {
+	if st := must(l.Snapshot(t.Context()))(t); len(st.Running) != 0 || len(st.OpenApprovals) != len(asked) {
 		t.Fatalf("%+v", st)
 	}
 	given := answerOf(sc.given + sc.when)
@@ -124,7 +124,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 	left := slices.Clone(asked)
 	for _, id := range order {
 		a := given
-		a.Question = "q-" + id
+		a.RequestID = "q-" + id
 		got := must(approval.Resolve(t.Context(), s, "s", a))(t)
 		left = slices.DeleteFunc(left, func(o string) bool { return o == id })
 		var want []string
@@ -137,7 +137,7 @@ func answerCase(t *testing.T, c corpus.Case) {
 		if got.Message != given.Message || string(got.Input) != string(given.Input) || got.Decision != given.Decision {
 			t.Errorf("the answer became %+v", got)
 		}
-		q, recorded, err := approval.Find(t.Context(), s, a.Question)
+		q, recorded, err := approval.Find(t.Context(), s, a.RequestID)
 		if err != nil || recorded == nil || string(q.Requests[0].Input) != string(original) || string(recorded.Input) != string(given.Input) {
 			t.Errorf("the record does not keep both inputs: %+v %+v %v", q, recorded, err)
 		}
@@ -200,7 +200,7 @@ func wireAsks(t *testing.T, c corpus.Case, sc approvalCase) bool {
 }
 
 // pending puts the question P1.
-func pending(t *testing.T) (*session.Sessions, *session.Log, approval.Question) {
+func pending(t *testing.T) (*session.Sessions, *session.Log, approval.Request) {
 	t.Helper()
 	s, _ := newSessions()
 	l := newLog(t, s, "s")
@@ -213,8 +213,8 @@ func wireNonePending(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	}
 	s, _ := newSessions()
 	newLog(t, s, "s")
-	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "perm-uuid-1234", Decision: approval.Allow})
-	wantErr(t, err, approval.ErrNoQuestion)
+	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "perm-uuid-1234", Decision: approval.Allow})
+	wantErr(t, err, approval.ErrNoRequest)
 	return true
 }
 
@@ -230,7 +230,7 @@ func wireDecides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 		decision = fields[2]
 	}
 	s, l, q := pending(t)
-	a, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Decision(decision)})
+	a, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: q.ID, Decision: approval.Decision(decision)})
 	open := must(approval.Pending(t.Context(), s, "s"))(t)
 	if strings.Contains(sc.expect, "VALIDATION_ERROR") {
 		wantErr(t, err, approval.ErrInvalid)
@@ -256,11 +256,11 @@ func wireStops(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 		return false
 	}
 	s, _, q := pending(t)
-	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Deny, Stop: true, Actor: "stop_run"}))(t)
+	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: q.ID, Decision: approval.Deny, Stop: true, Actor: "stop_run"}))(t)
 	if open := must(approval.Pending(t.Context(), s, ""))(t); len(open) != 0 {
 		t.Errorf("%v", ids(open))
 	}
-	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Allow})
+	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: q.ID, Decision: approval.Allow})
 	wantErr(t, err, approval.ErrAnswered)
 	return true
 }
@@ -295,7 +295,7 @@ func wireTellsOthers(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 			heard <- a
 		}()
 		synctest.Wait()
-		must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "A"}))(t)
+		must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: q.ID, Decision: approval.Deny, Actor: "A"}))(t)
 		if a := <-heard; a.Actor != "A" || a.Decision != approval.Deny {
 			t.Errorf("%+v", a)
 		}
@@ -347,9 +347,9 @@ func wireOverrides(t *testing.T, _ corpus.Case, sc approvalCase) bool {
 	if q.Reason != record.ReasonOverride || len(q.Scopes) != 0 {
 		t.Errorf("%+v", q)
 	}
-	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "P1", Decision: approval.AllowSession})
+	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "P1", Decision: approval.AllowSession})
 	wantErr(t, err, approval.ErrInvalid)
-	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "P1", Decision: approval.Allow}))(t)
+	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "P1", Decision: approval.Allow}))(t)
 	if _, err := q.Grant(a); err == nil {
 		t.Error("an override leaves a grant")
 	}
@@ -386,7 +386,7 @@ func restartCase(t *testing.T, _ corpus.Case) {
 	s := session.New(store, nil)
 	l := newLog(t, s, "s")
 	q := put(t, l, question("q", "npm run test"))
-	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.AllowSession}))(t)
+	a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.AllowSession}))(t)
 	g := must(q.Grant(a))(t)
 	c := must(must(policy.New(config()))(t).Check(policy.Change{Grant: &g}))(t)
 	must(l.Append(t.Context(), must(session.NewDraft(record.KindPolicyChanged, c))(t)))(t)

@@ -7,10 +7,10 @@ import (
 
 // The contracts of this package's errors.
 var (
-	ErrNoQuestion = errors.New("no such question is waiting")
-	ErrAnswered   = errors.New("the question was answered already")
-	ErrExpired    = errors.New("the question's time has run out")
-	ErrInvalid    = errors.New("not a usable answer")
+	ErrNoRequest = errors.New("no such question is waiting")
+	ErrAnswered  = errors.New("the question was answered already")
+	ErrExpired   = errors.New("the question's time has run out")
+	ErrInvalid   = errors.New("not a usable answer")
 	// ErrSuspend, returned by whoever is asked, leaves the question open: the run
 	// ends and can be resumed when somebody has answered.
 	ErrSuspend = errors.New("the question was left open")

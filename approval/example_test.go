@@ -15,14 +15,14 @@ import (
 )
 
 // exampleSession is a session in which an agent has asked about a command.
-func exampleSession() (*session.Sessions, approval.Question) {
+func exampleSession() (*session.Sessions, approval.Request) {
 	ctx := context.Background()
 	sessions := session.New(memory.New(), nil)
 	l, err := sessions.Create(ctx, session.Opened{SessionID: "fix"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	q := approval.Question{ID: "01JT", Cwd: "/w", AskedAt: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)}.ForRequests(
+	q := approval.Request{ID: "01JT", Cwd: "/w", AskedAt: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)}.ForRequests(
 		[]policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}},
 		policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"},
 	)
@@ -37,10 +37,10 @@ func exampleSession() (*session.Sessions, approval.Question) {
 	return sessions, q
 }
 
-func ExampleQuestion_ForRequests() {
+func ExampleRequest_ForRequests() {
 	requests := []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: "npm run test -- --watch", Cwd: "/w"}}
 	decision := policy.Decision{Use: "call-1", Tool: "Bash", Effect: policy.Ask, By: "mode default", Reason: "mode default asks about commands"}
-	q := approval.Question{ID: "01JT", Cwd: "/w"}.ForRequests(requests, decision)
+	q := approval.Request{ID: "01JT", Cwd: "/w"}.ForRequests(requests, decision)
 	fmt.Println(q.ReasonText)
 	for _, s := range q.Scopes {
 		fmt.Printf("%q: %s\n", s.Rule, s.Text)
@@ -54,9 +54,9 @@ func ExampleQuestion_ForRequests() {
 func ExampleResolve() {
 	ctx := context.Background()
 	sessions, q := exampleSession()
-	won, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "ann", Via: "cli"})
+	won, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{RequestID: q.ID, Decision: approval.Allow, Actor: "ann", Via: "cli"})
 	fmt.Println(won.Decision, won.Actor, err)
-	_, err = approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "bob"})
+	_, err = approval.Resolve(ctx, sessions, q.Session, approval.Answer{RequestID: q.ID, Decision: approval.Deny, Actor: "bob"})
 	fmt.Println(err, errors.Is(err, approval.ErrAnswered))
 	// Output:
 	// allow ann <nil>
@@ -90,13 +90,13 @@ func ExampleFind() {
 	// Output: 01JT true <nil>
 }
 
-func first(s *session.Sessions, _ approval.Question) *session.Sessions { return s }
+func first(s *session.Sessions, _ approval.Request) *session.Sessions { return s }
 
 func ExampleWait() {
 	ctx := context.Background()
 	sessions, q := exampleSession()
 	go func() {
-		_, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "ann", Message: "not today"})
+		_, err := approval.Resolve(ctx, sessions, q.Session, approval.Answer{RequestID: q.ID, Decision: approval.Deny, Actor: "ann", Message: "not today"})
 		if err != nil {
 			log.Print(err)
 		}
@@ -117,8 +117,8 @@ func ExampleGrant() {
 	// not a usable answer: allow is for once: it leaves no grant
 }
 
-func ExampleQuestion_CheckUnchanged() {
-	q := approval.Question{Requests: []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}}
+func ExampleRequest_CheckUnchanged() {
+	q := approval.Request{Requests: []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}}
 	fmt.Println(q.CheckUnchanged([]policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}))
 	// Output: it is not what was approved: the content of /app/a has changed meanwhile
 }

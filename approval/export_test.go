@@ -14,8 +14,8 @@ type QuestionOptions struct {
 }
 
 // New makes a test's question.
-func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Question {
-	q := Question{ID: o.ID, Agent: o.Agent, Cwd: o.Cwd, Home: o.Home, Sandbox: o.Sandbox, AskedAt: o.At}
+func New(requests []policy.Request, d policy.Decision, o QuestionOptions) Request {
+	q := Request{ID: o.ID, Agent: o.Agent, Cwd: o.Cwd, Home: o.Home, Sandbox: o.Sandbox, AskedAt: o.At}
 	if o.Timeout > 0 {
 		at := o.At.Add(o.Timeout)
 		q.Expires = &at

@@ -9,17 +9,17 @@ import (
 )
 
 // asksUser reports whether the question puts questions of the model to the user.
-func (q *Question) asksUser() bool {
+func (q *Request) asksUser() bool {
 	return q.Tool == forms.AskTool && q.Person() && forms.Choices(q.Requests[0].Input) != nil
 }
 
 // hasForm reports whether the question puts a form to a person.
-func (q *Question) hasForm() bool {
+func (q *Request) hasForm() bool {
 	return len(q.Requests) == 1 && q.Requests[0].Form && q.Requests[0].Person
 }
 
 // Plan is the plan that a question is about; "" when it is about something else.
-func (q *Question) Plan() string {
+func (q *Request) Plan() string {
 	if q.Tool != forms.PlanTool || !q.Person() {
 		return ""
 	}
@@ -28,7 +28,7 @@ func (q *Question) Plan() string {
 
 // PlanInput is the input of a yes to a plan, with the mode in which the person wants it
 // carried out.
-func (q *Question) PlanInput(mode policy.Mode) (json.RawMessage, error) {
+func (q *Request) PlanInput(mode policy.Mode) (json.RawMessage, error) {
 	if q.Plan() == "" {
 		return nil, errors.New("it puts no plan to a person")
 	}
@@ -37,7 +37,7 @@ func (q *Question) PlanInput(mode policy.Mode) (json.RawMessage, error) {
 
 // AnswersInput is the input of a yes to questions of the model: the person's answers, by
 // question, which are the labels of options or other words.
-func (q *Question) AnswersInput(answers map[string][]string) (json.RawMessage, error) {
+func (q *Request) AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	if !q.asksUser() {
 		return nil, errors.New("it asks the user nothing")
 	}
@@ -46,7 +46,7 @@ func (q *Question) AnswersInput(answers map[string][]string) (json.RawMessage, e
 
 // checkPerson looks whether a yes brings what the call that only a person decides about
 // needs.
-func (a *Answer) checkPerson(q Question) error {
+func (a *Answer) checkPerson(q Request) error {
 	if !a.Decision.Allows() {
 		return nil
 	}

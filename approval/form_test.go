@@ -22,7 +22,7 @@ const seatSchema = `{"type":"object","required":["seat","days"],"properties":{
 	"on":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"}}}`
 
 // seatForm is a question that is a form.
-func seatForm(t testing.TB, schema string) Question {
+func seatForm(t testing.TB, schema string) Request {
 	t.Helper()
 	f, err := newForm("asker", "Which seat?", json.RawMessage(schema))
 	if err != nil {

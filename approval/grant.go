@@ -14,7 +14,7 @@ import (
 // ErrInvalid for a decision that leaves nothing, for a scope that is no rule about
 // the question's tool or does not cover all that was asked, and for a call that asks for several things at once when no
 // scope says what is to be remembered.
-func (q *Question) Grant(a Answer) (policy.Grant, error) {
+func (q *Request) Grant(a Answer) (policy.Grant, error) {
 	g := policy.Grant{Effect: policy.Deny, Tool: q.Tool, Question: q.ID, By: a.Actor, At: a.At}
 	switch {
 	case !a.Decision.Session():
@@ -47,12 +47,12 @@ func (q *Question) Grant(a Answer) (policy.Grant, error) {
 }
 
 // confined reports whether a sandbox would hold all that was asked about.
-func (q *Question) confined() bool {
+func (q *Request) confined() bool {
 	return len(q.Requests) > 0 && !slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return !r.Confined })
 }
 
 // single reports whether one exact grant covers the whole call.
-func (q *Question) single() bool {
+func (q *Request) single() bool {
 	for _, r := range q.Requests {
 		first := q.Requests[0]
 		if r.Operation != first.Operation || r.Resource != first.Resource || r.Cwd != first.Cwd || r.Address != first.Address {

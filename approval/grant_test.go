@@ -17,7 +17,7 @@ func TestGrant(t *testing.T) {
 	twice := approval.New([]policy.Request{command("ls"), command("ls")}, asked("u", "Bash"), approval.QuestionOptions{ID: "q"})
 	bare := approval.New(nil, asked("u", "Todo"), approval.QuestionOptions{ID: "q"})
 	for name, c := range map[string]struct {
-		q    approval.Question
+		q    approval.Request
 		a    approval.Answer
 		want policy.Grant
 	}{
@@ -108,14 +108,14 @@ func TestSandboxGrantBound(t *testing.T) {
 
 // A scope covers everything that was asked, or it is not the scope of that question (A16).
 func TestAScopeCoversWhatWasAsked(t *testing.T) {
-	ask := func(tool string, home string, reqs ...policy.Request) approval.Question {
+	ask := func(tool string, home string, reqs ...policy.Request) approval.Request {
 		return approval.New(reqs, asked("u", tool), approval.QuestionOptions{ID: "q", Cwd: "/w", Home: home})
 	}
 	file := func(op policy.Operation, path string) policy.Request {
 		return policy.Request{Tool: "Write", Operation: op, Resource: path}
 	}
 	for name, c := range map[string]struct {
-		q     approval.Question
+		q     approval.Request
 		scope string
 		ok    bool
 	}{

@@ -23,7 +23,7 @@ type machine struct {
 	s     *session.Sessions
 	clock *clock
 	log   *session.Log
-	asked []approval.Question
+	asked []approval.Request
 	won   map[string]approval.Answer
 	next  int
 }
@@ -55,7 +55,7 @@ func (m *machine) Answer(t *rapid.T) {
 	}
 	q := rapid.SampledFrom(m.asked).Draw(t, "question")
 	a := approval.Answer{
-		Question: q.ID, Actor: rapid.SampledFrom([]string{"ann", "bob", "timeout"}).Draw(t, "by"),
+		RequestID: q.ID, Actor: rapid.SampledFrom([]string{"ann", "bob", "timeout"}).Draw(t, "by"),
 		Decision: rapid.SampledFrom([]approval.Decision{approval.Allow, approval.Deny, approval.AllowSession, approval.DenySession}).Draw(t, "decision"),
 	}
 	if a.Decision.Session() {
@@ -113,7 +113,7 @@ func (m *machine) Restart(t *rapid.T) {
 }
 
 func (m *machine) Check(t *rapid.T) {
-	want := slices.DeleteFunc(slices.Clone(m.asked), func(q approval.Question) bool { _, ok := m.won[q.ID]; return ok })
+	want := slices.DeleteFunc(slices.Clone(m.asked), func(q approval.Request) bool { _, ok := m.won[q.ID]; return ok })
 	for _, id := range []string{"s", ""} {
 		got, err := approval.Pending(context.Background(), m.s, id)
 		if err != nil {
@@ -124,8 +124,8 @@ func (m *machine) Check(t *rapid.T) {
 		}
 	}
 	meta, err := m.s.Get(context.Background(), "s")
-	if err != nil || meta.Questions != len(want) {
-		t.Fatalf("%d questions are counted, %d are open (%v)", meta.Questions, len(want), err)
+	if err != nil || meta.OpenApprovals != len(want) {
+		t.Fatalf("%d questions are counted, %d are open (%v)", meta.OpenApprovals, len(want), err)
 	}
 	for _, q := range m.asked {
 		found, a, err := approval.Find(context.Background(), m.s, q.ID)

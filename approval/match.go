@@ -15,7 +15,7 @@ var errChanged = errors.New("it is not what was approved")
 
 // Matches reports whether requests are those that the question is about: whether its digest is
 // theirs.
-func (q *Question) Matches(requests []policy.Request) bool { return q.Digest == digest(requests) }
+func (q *Request) Matches(requests []policy.Request) bool { return q.Digest == digest(requests) }
 
 // digest identifies what a whole call asks: all its requests, in order.
 func digest(requests []policy.Request) string {
@@ -29,7 +29,7 @@ func digest(requests []policy.Request) string {
 // CheckUnchanged compares the requests that somebody has approved with those of the
 // call that is about to run. Its error says what is different: an approval covers
 // exactly what was shown.
-func (q *Question) CheckUnchanged(now []policy.Request) error {
+func (q *Request) CheckUnchanged(now []policy.Request) error {
 	asked := q.Requests
 	if len(asked) != len(now) {
 		return fmt.Errorf("%w: it would touch %d things, not %d", errChanged, len(now), len(asked))

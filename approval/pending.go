@@ -15,7 +15,7 @@ import (
 // sessions, oldest first. A question whose time has run out is open until
 // somebody has written that down. Those that can be read are returned beside the
 // error for those that cannot.
-func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) ([]Question, error) {
+func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) ([]Request, error) {
 	var metas []session.Meta
 	if sessionID != "" {
 		m, err := sessions.Get(ctx, sessionID)
@@ -24,13 +24,13 @@ func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) 
 		}
 		metas = []session.Meta{m}
 	} else {
-		p, err := sessions.List(ctx, session.Query{WithQuestions: true, Worktrees: true})
+		p, err := sessions.List(ctx, session.Query{WithApprovals: true, Worktrees: true})
 		if err != nil {
 			return nil, err
 		}
 		metas = p.Sessions
 	}
-	var all []Question
+	var all []Request
 	var failed error
 	for _, m := range metas {
 		open, err := openOf(ctx, sessions, m)
@@ -40,17 +40,17 @@ func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) 
 		all = append(all, open...)
 		failed = errors.Join(failed, err)
 	}
-	slices.SortStableFunc(all, func(a, b Question) int { return a.AskedAt.Compare(b.AskedAt) })
+	slices.SortStableFunc(all, func(a, b Request) int { return a.AskedAt.Compare(b.AskedAt) })
 	return all, failed
 }
 
 // openOf reads a session's open questions, oldest first. The meta says how many
 // there are, so that it need not read further back than the first of them.
-func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]Question, error) {
-	if m.Questions <= 0 {
+func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]Request, error) {
+	if m.OpenApprovals <= 0 {
 		return nil, nil
 	}
-	var open []Question
+	var open []Request
 	answered := map[string]bool{}
 	for r, err := range newestFirst(ctx, sessions, m) {
 		if err != nil {
@@ -61,17 +61,17 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 			if err != nil {
 				return open, err
 			}
-			answered[a.Question] = true
+			answered[a.RequestID] = true
 			continue
 		}
-		q, err := readQuestion(m.ID, r)
+		q, err := readRequest(m.ID, r)
 		if err != nil {
 			return open, err
 		}
 		if answered[q.ID] {
 			continue
 		}
-		if open = append(open, q); len(open) == m.Questions {
+		if open = append(open, q); len(open) == m.OpenApprovals {
 			break
 		}
 	}
@@ -81,32 +81,32 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 
 // Find finds a question by its id or an unambiguous beginning of it, and its
 // answer when it has one. Open questions are looked through first; only when none
-// of them fits are all logs read. ErrNoQuestion when none does, or several do.
-func Find(ctx context.Context, sessions *session.Sessions, id string) (Question, *Answer, error) {
+// of them fits are all logs read. ErrNoRequest when none does, or several do.
+func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, *Answer, error) {
 	if strings.TrimSpace(id) == "" {
-		return Question{}, nil, fmt.Errorf("%w: the id is empty; hint: holdfast approvals list", ErrNoQuestion)
+		return Request{}, nil, fmt.Errorf("%w: the id is empty; hint: holdfast approvals list", ErrNoRequest)
 	}
 	open, err := Pending(ctx, sessions, "")
-	var all []questionState
+	var all []requestState
 	for _, q := range open {
-		all = append(all, questionState{question: q})
+		all = append(all, requestState{question: q})
 	}
 	if f, ok := choose(all, id); ok {
 		f, err := exact(ctx, sessions, f, id)
 		return f.question, f.answer, err
 	}
 	if err != nil {
-		return Question{}, nil, err
+		return Request{}, nil, err
 	}
 	p, err := sessions.List(ctx, session.Query{Worktrees: true})
 	if err != nil {
-		return Question{}, nil, err
+		return Request{}, nil, err
 	}
 	all = nil
 	for _, m := range p.Sessions {
 		some, err := history(ctx, sessions, m, id)
 		if err != nil && !errors.Is(err, session.ErrNotFound) {
-			return Question{}, nil, err
+			return Request{}, nil, err
 		}
 		all = append(all, some...)
 	}
@@ -117,41 +117,41 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Question,
 	if len(all) > 1 {
 		what = fmt.Sprintf("%d questions begin with %s", len(all), id)
 	}
-	return Question{}, nil, fmt.Errorf("%w: %s; hint: holdfast approvals list", ErrNoQuestion, what)
+	return Request{}, nil, fmt.Errorf("%w: %s; hint: holdfast approvals list", ErrNoRequest, what)
 }
 
 // choose takes the question with this id, else the only one that begins with it.
-func choose(all []questionState, id string) (questionState, bool) {
-	if i := slices.IndexFunc(all, func(f questionState) bool { return f.question.ID == id }); i >= 0 {
+func choose(all []requestState, id string) (requestState, bool) {
+	if i := slices.IndexFunc(all, func(f requestState) bool { return f.question.ID == id }); i >= 0 {
 		return all[i], true
 	}
-	fits := slices.DeleteFunc(slices.Clone(all), func(f questionState) bool { return !strings.HasPrefix(f.question.ID, id) })
+	fits := slices.DeleteFunc(slices.Clone(all), func(f requestState) bool { return !strings.HasPrefix(f.question.ID, id) })
 	if len(fits) != 1 {
-		return questionState{}, false
+		return requestState{}, false
 	}
 	return fits[0], true
 }
 
 // exact returns the question with exactly this id when the session of f, whose id
 // begins with it, has one: then it was no beginning.
-func exact(ctx context.Context, sessions *session.Sessions, f questionState, id string) (questionState, error) {
+func exact(ctx context.Context, sessions *session.Sessions, f requestState, id string) (requestState, error) {
 	if f.question.ID == id {
 		return f, nil
 	}
 	m, err := sessions.Get(ctx, f.question.Session)
 	if err != nil {
-		return questionState{}, err
+		return requestState{}, err
 	}
 	whole, err := look(ctx, sessions, m, id)
-	if errors.Is(err, ErrNoQuestion) {
+	if errors.Is(err, ErrNoRequest) {
 		return f, nil
 	}
 	return whole, err
 }
 
 // history reads all questions of a session whose id begins with prefix.
-func history(ctx context.Context, sessions *session.Sessions, m session.Meta, prefix string) ([]questionState, error) {
-	var all []questionState
+func history(ctx context.Context, sessions *session.Sessions, m session.Meta, prefix string) ([]requestState, error) {
+	var all []requestState
 	answers := map[string]Answer{}
 	for r, err := range newestFirst(ctx, sessions, m) {
 		if err != nil {
@@ -162,17 +162,17 @@ func history(ctx context.Context, sessions *session.Sessions, m session.Meta, pr
 			if err != nil {
 				return all, err
 			}
-			answers[a.Question] = a
+			answers[a.RequestID] = a
 			continue
 		}
-		q, err := readQuestion(m.ID, r)
+		q, err := readRequest(m.ID, r)
 		if err != nil {
 			return all, err
 		}
 		if !strings.HasPrefix(q.ID, prefix) {
 			continue
 		}
-		f := questionState{question: q}
+		f := requestState{question: q}
 		if a, ok := answers[q.ID]; ok {
 			f.answer = &a
 		}

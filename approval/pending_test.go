@@ -22,18 +22,18 @@ func TestPending(t *testing.T) {
 	wantErr(t, err, session.ErrNotFound)
 
 	a, b, tree := newLog(t, s, "a"), newLog(t, s, "b"), newLog(t, s, "wt-c")
-	ask := func(l *session.Log, id string, minutes int) approval.Question {
+	ask := func(l *session.Log, id string, minutes int) approval.Request {
 		q := question(id, "npm run "+id)
 		q.AskedAt = start.Add(time.Duration(minutes) * time.Minute)
 		return put(t, l, q)
 	}
 	q1 := ask(a, "q1", 1)
-	must(approval.Resolve(t.Context(), s, "a", approval.Answer{Question: "q1", Decision: approval.Deny}))(t)
+	must(approval.Resolve(t.Context(), s, "a", approval.Answer{RequestID: "q1", Decision: approval.Deny}))(t)
 	settle(t, a, q1)
 	q4 := ask(a, "q4", 4)
 	q2 := ask(tree, "q2", 2)
 	ask(b, "q3", 3)
-	must(approval.Resolve(t.Context(), s, "b", approval.Answer{Question: "q3", Decision: approval.Deny}))(t)
+	must(approval.Resolve(t.Context(), s, "b", approval.Answer{RequestID: "q3", Decision: approval.Deny}))(t)
 	for i := range 10 { // whatever comes behind it
 		if err := s.Rename(t.Context(), "a", fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestPending(t *testing.T) {
 		}
 	}
 	got := must(approval.Pending(t.Context(), s, ""))(t)
-	if d := cmp.Diff([]approval.Question{q2, q4}, got); d != "" {
+	if d := cmp.Diff([]approval.Request{q2, q4}, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	// One whose time has run out is open until that is written down.
@@ -71,7 +71,7 @@ func TestPendingInOneSession(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	// Each is tracked by its own id: the others stay.
-	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "a", Decision: approval.Allow}))(t)
+	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "a", Decision: approval.Allow}))(t)
 	if got := ids(must(approval.Pending(t.Context(), s, "s"))(t)); !slices.Equal(got, []string{"c", "b"}) {
 		t.Errorf("%v", got)
 	}
@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 	s, _ := newSessions()
 	a, b := newLog(t, s, "a"), newLog(t, s, "wt-b")
 	done := put(t, a, question("01AAA", "ls"))
-	answer := must(approval.Resolve(t.Context(), s, "a", approval.Answer{Question: "01AAA", Decision: approval.Deny, Actor: "ann"}))(t)
+	answer := must(approval.Resolve(t.Context(), s, "a", approval.Answer{RequestID: "01AAA", Decision: approval.Deny, Actor: "ann"}))(t)
 	settle(t, a, done)
 	put(t, a, question("01ABB", "ls"))
 	put(t, b, question("01ABBC", "ls"))
@@ -124,7 +124,7 @@ func TestFind(t *testing.T) {
 	} {
 		q, got, err := approval.Find(t.Context(), s, c.id)
 		if c.want == "" {
-			wantErr(t, err, approval.ErrNoQuestion)
+			wantErr(t, err, approval.ErrNoRequest)
 			continue
 		}
 		if err != nil || q.ID != c.want || q.Session != c.session || (got != nil) != c.answered {

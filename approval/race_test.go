@@ -56,7 +56,7 @@ func TestOneOfManyWins(t *testing.T) {
 				}
 				settle(t, l, q)
 			}
-			if r := must(there.Verify(t.Context(), "s"))(t); !r.OK() || r.Meta.Questions != 0 {
+			if r := must(there.Verify(t.Context(), "s"))(t); !r.OK() || r.Meta.OpenApprovals != 0 {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -64,7 +64,7 @@ func TestOneOfManyWins(t *testing.T) {
 }
 
 // contest lets many answer and many wait, and returns what each takes for the answer.
-func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q approval.Question) []approval.Answer {
+func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q approval.Request) []approval.Answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -89,7 +89,7 @@ func contest(t *testing.T, here, there *session.Sessions, l *session.Log, q appr
 	for i := range 8 {
 		s := []*session.Sessions{here, there}[i%2]
 		wg.Go(func() {
-			heard(approval.Resolve(ctx, s, "s", approval.Answer{Question: q.ID, Decision: decisions[i%4], Actor: fmt.Sprint("person ", i)}))
+			heard(approval.Resolve(ctx, s, "s", approval.Answer{RequestID: q.ID, Decision: decisions[i%4], Actor: fmt.Sprint("person ", i)}))
 		})
 	}
 	for _, s := range []*session.Sessions{here, there} {
@@ -121,13 +121,13 @@ func TestQuestionsOutliveTheirProcess(t *testing.T) {
 			l := newLog(t, here, "s")
 			q := put(t, l, question("q", "ls")) // and then it is gone, with its lease
 			open := must(approval.Pending(t.Context(), there, ""))(t)
-			if d := cmp.Diff([]approval.Question{q}, open); d != "" {
+			if d := cmp.Diff([]approval.Request{q}, open); d != "" {
 				t.Fatal(d)
 			}
-			answer := must(approval.Resolve(t.Context(), there, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann", Via: "cli"}))(t)
+			answer := must(approval.Resolve(t.Context(), there, "s", approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann", Via: "cli"}))(t)
 			r := must(there.Restore(t.Context(), session.RestoreOptions{SessionID: "s", Takeover: true}))(t)
 			defer r.Log.Close()
-			if !r.Waiting || len(r.State.OpenQuestions) != 0 || len(r.State.Answered) != 1 || !strings.Contains(string(r.State.Answered[0].Asked.Payload), `"use_id":"`+q.Use+`"`) {
+			if !r.Waiting || len(r.State.OpenApprovals) != 0 || len(r.State.Answered) != 1 || !strings.Contains(string(r.State.Answered[0].Asked.Payload), `"use_id":"`+q.Use+`"`) {
 				t.Fatalf("%+v", r.State)
 			}
 			if got := must(approval.Wait(t.Context(), here, "s", q))(t); cmp.Diff(answer, got) != "" {

@@ -26,8 +26,8 @@ func newestFirst(ctx context.Context, sessions *session.Sessions, m session.Meta
 	}
 }
 
-func readQuestion(id string, r session.Record) (Question, error) {
-	var q Question
+func readRequest(id string, r session.Record) (Request, error) {
+	var q Request
 	if err := json.Unmarshal(r.Payload, &q); err != nil {
 		return q, damaged(id, r, err)
 	}

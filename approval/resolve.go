@@ -21,13 +21,13 @@ import (
 //
 // The same answer again (decision, scope and input) is fine and returns the one
 // on record. Another one is an [*AnsweredError] that names the winner.
-// ErrNoQuestion when the session has no such question, ErrExpired when an allow
+// ErrNoRequest when the session has no such question, ErrExpired when an allow
 // comes too late, ErrInvalid when the answer cannot be used for the question.
 func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, a Answer) (Answer, error) {
 	if err := a.check(); err != nil {
 		return Answer{}, err
 	}
-	if a.Question == "" {
+	if a.RequestID == "" {
 		return Answer{}, invalid("it does not say which question it answers")
 	}
 	if a.At.IsZero() {
@@ -39,7 +39,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if err != nil {
 			return Answer{}, err
 		}
-		at, err := look(ctx, sessions, m, a.Question)
+		at, err := look(ctx, sessions, m, a.RequestID)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -78,7 +78,7 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 }
 
 // grantDraft is the record of what an answer for the session leaves.
-func grantDraft(sessions *session.Sessions, m session.Meta, q Question, a Answer) (session.Draft, error) {
+func grantDraft(sessions *session.Sessions, m session.Meta, q Request, a Answer) (session.Draft, error) {
 	c := &policy.Config{NewID: sessions.NewID, Now: func() time.Time { return a.At }}
 	if path.IsAbs(m.CWD) {
 		c.Folders = []string{path.Clean(m.CWD)}
@@ -115,16 +115,16 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// questionState is where a question of a session stands.
-type questionState struct {
-	question Question
+// requestState is where a question of a session stands.
+type requestState struct {
+	question Request
 	answer   *Answer // nil while it is open
 }
 
 // look finds a question in a session's own records, up to the head that m has. It
 // reads backwards: what is asked about is mostly near the end.
-func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id string) (questionState, error) {
-	var f questionState
+func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id string) (requestState, error) {
+	var f requestState
 	for r, err := range newestFirst(ctx, sessions, m) {
 		if err != nil {
 			return f, err
@@ -135,11 +135,11 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 			if err != nil {
 				return f, err
 			}
-			if a.Question == id { // an earlier one wins, should there be two
+			if a.RequestID == id { // an earlier one wins, should there be two
 				f.answer = &a
 			}
 		case record.KindApprovalAsked:
-			q, err := readQuestion(m.ID, r)
+			q, err := readRequest(m.ID, r)
 			if err != nil {
 				return f, err
 			}
@@ -149,5 +149,5 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 			}
 		}
 	}
-	return f, fmt.Errorf("%w: session %s has no question %s; hint: holdfast approvals list", ErrNoQuestion, m.ID, id)
+	return f, fmt.Errorf("%w: session %s has no question %s; hint: holdfast approvals list", ErrNoRequest, m.ID, id)
 }

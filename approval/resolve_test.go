@@ -34,15 +34,15 @@ func TestResolveRefuses(t *testing.T) {
 		now     time.Time
 		want    error
 	}{
-		"no such session":           {"none", approval.Answer{Question: "q1", Decision: approval.Deny}, start, session.ErrNotFound},
-		"no question":               {"empty", approval.Answer{Question: "q1", Decision: approval.Deny}, start, approval.ErrNoQuestion},
-		"another question":          {"s", approval.Answer{Question: "q", Decision: approval.Deny}, start, approval.ErrNoQuestion},
+		"no such session":           {"none", approval.Answer{RequestID: "q1", Decision: approval.Deny}, start, session.ErrNotFound},
+		"no question":               {"empty", approval.Answer{RequestID: "q1", Decision: approval.Deny}, start, approval.ErrNoRequest},
+		"another question":          {"s", approval.Answer{RequestID: "q", Decision: approval.Deny}, start, approval.ErrNoRequest},
 		"it does not say which":     {"s", approval.Answer{Decision: approval.Deny}, start, approval.ErrInvalid},
-		"no decision":               {"s", approval.Answer{Question: "q1"}, start, approval.ErrInvalid},
-		"a scope of another tool":   {"s", approval.Answer{Question: "q1", Decision: approval.AllowSession, Scope: "Edit"}, start, approval.ErrInvalid},
-		"too late by the clock":     {"s", approval.Answer{Question: "q2", Decision: approval.Allow, At: start}, expires, approval.ErrExpired},
-		"too late by its own time":  {"s", approval.Answer{Question: "q2", Decision: approval.Allow, At: expires}, start, approval.ErrExpired},
-		"too late, for the session": {"s", approval.Answer{Question: "q2", Decision: approval.AllowSession}, expires.Add(time.Hour), approval.ErrExpired},
+		"no decision":               {"s", approval.Answer{RequestID: "q1"}, start, approval.ErrInvalid},
+		"a scope of another tool":   {"s", approval.Answer{RequestID: "q1", Decision: approval.AllowSession, Scope: "Edit"}, start, approval.ErrInvalid},
+		"too late by the clock":     {"s", approval.Answer{RequestID: "q2", Decision: approval.Allow, At: start}, expires, approval.ErrExpired},
+		"too late by its own time":  {"s", approval.Answer{RequestID: "q2", Decision: approval.Allow, At: expires}, start, approval.ErrExpired},
+		"too late, for the session": {"s", approval.Answer{RequestID: "q2", Decision: approval.AllowSession}, expires.Add(time.Hour), approval.ErrExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.now = tt.now
@@ -53,7 +53,7 @@ func TestResolveRefuses(t *testing.T) {
 			}
 		})
 	}
-	if m := must(s.Get(t.Context(), "s"))(t); m.Head != head || m.Questions != 2 {
+	if m := must(s.Get(t.Context(), "s"))(t); m.Head != head || m.OpenApprovals != 2 {
 		t.Errorf("something was appended: %+v", m)
 	}
 }
@@ -63,14 +63,14 @@ func TestResolveOnce(t *testing.T) {
 	l := newLog(t, s, "s")
 	put(t, l, question("q", "npm run test"))
 	c.now = start.Add(90*time.Second + 1234*time.Microsecond)
-	first := approval.Answer{Question: "q", Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", Actor: "ann", Via: "cli"}
+	first := approval.Answer{RequestID: "q", Decision: approval.AllowSession, Scope: "Bash(npm run test:*)", Actor: "ann", Via: "cli"}
 	got := must(approval.Resolve(t.Context(), s, "s", first))(t)
 	want := first
 	want.At = start.Add(90*time.Second + time.Millisecond)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if m := must(s.Get(t.Context(), "s"))(t); m.Questions != 0 {
+	if m := must(s.Get(t.Context(), "s"))(t); m.OpenApprovals != 0 {
 		t.Errorf("%+v", m)
 	}
 	// The same again, by somebody else and later: the first one's.
@@ -82,12 +82,12 @@ func TestResolveOnce(t *testing.T) {
 	}
 	// Any other is told who won.
 	for name, other := range map[string]approval.Answer{
-		"another decision":    {Question: "q", Decision: approval.Deny},
-		"allowed once":        {Question: "q", Decision: approval.Allow},
-		"another scope":       {Question: "q", Decision: approval.AllowSession, Scope: "Bash(npm:*)"},
-		"exactly this":        {Question: "q", Decision: approval.AllowSession},
-		"a denial, too":       {Question: "q", Decision: approval.DenySession, Scope: "Bash(npm run test:*)"},
-		"an input of its own": {Question: "q", Decision: approval.Allow, Input: json.RawMessage(`{}`)},
+		"another decision":    {RequestID: "q", Decision: approval.Deny},
+		"allowed once":        {RequestID: "q", Decision: approval.Allow},
+		"another scope":       {RequestID: "q", Decision: approval.AllowSession, Scope: "Bash(npm:*)"},
+		"exactly this":        {RequestID: "q", Decision: approval.AllowSession},
+		"a denial, too":       {RequestID: "q", Decision: approval.DenySession, Scope: "Bash(npm run test:*)"},
+		"an input of its own": {RequestID: "q", Decision: approval.Allow, Input: json.RawMessage(`{}`)},
 	} {
 		_, err := approval.Resolve(t.Context(), s, "s", other)
 		wantErr(t, err, approval.ErrAnswered)
@@ -107,7 +107,7 @@ func TestResolveChangesNoPolicy(t *testing.T) {
 	l := newLog(t, s, "s")
 	put(t, l, question("q", "ls"))
 	head := l.Head()
-	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow}))(t)
+	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow}))(t)
 	recs := must(l.Refresh(t.Context()))(t)
 	if len(recs) != 1 || recs[0].Kind != record.KindApprovalResolved || recs[0].Seq != head+1 {
 		t.Errorf("%+v", recs)
@@ -118,7 +118,7 @@ func TestResolveComparesInputs(t *testing.T) {
 	s, _ := newSessions()
 	put(t, newLog(t, s, "s"), question("q", "ls"))
 	answer := func(input string) error {
-		a := approval.Answer{Question: "q", Decision: approval.Allow}
+		a := approval.Answer{RequestID: "q", Decision: approval.Allow}
 		if input != "" {
 			a.Input = json.RawMessage(input)
 		}
@@ -144,11 +144,11 @@ func TestResolveDeniesLate(t *testing.T) {
 		q.Expires = &expires
 		put(t, newLog(t, s, "s"), q)
 		c.now = start.Add(time.Hour)
-		a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: d}))(t)
+		a := must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: d}))(t)
 		if a.Decision != d || !a.At.Equal(c.now) {
 			t.Errorf("%+v", a)
 		}
-		_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow})
+		_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow})
 		wantErr(t, err, approval.ErrAnswered)
 	}
 }
@@ -160,9 +160,9 @@ func TestResolveOverride(t *testing.T) {
 	d.AskReason = "policy-deny-override"
 	q := approval.New(question("q", "ls").Requests, d, approval.QuestionOptions{ID: "q", At: start})
 	put(t, newLog(t, s, "s"), q)
-	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.AllowSession})
+	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.AllowSession})
 	wantErr(t, err, approval.ErrInvalid)
-	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow}))(t)
+	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow}))(t)
 }
 
 // contendedStore is a store in which others append before every append, a number of times.
@@ -198,7 +198,7 @@ func TestResolveTriesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Deny}))(t)
+	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Deny}))(t)
 	if got := answers(t, s, "s"); len(got) != 1 || store.others != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -209,9 +209,9 @@ func TestResolveLosesRace(t *testing.T) {
 	s := session.New(store, nil)
 	put(t, newLog(t, s, "s"), question("q", "ls"))
 	store.append = func() {
-		must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}))(t)
+		must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}))(t)
 	}
-	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Deny, Actor: "bob"})
+	_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "bob"})
 	if won, ok := errors.AsType[*approval.AnsweredError](err); !ok || won.First.Actor != "ann" {
 		t.Errorf("%v", err)
 	}
@@ -230,7 +230,7 @@ func TestResolveContext(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := approval.Resolve(ctx, s, "s", approval.Answer{Question: "q", Decision: approval.Deny})
+	_, err := approval.Resolve(ctx, s, "s", approval.Answer{RequestID: "q", Decision: approval.Deny})
 	wantErr(t, err, context.Canceled)
 	if got := answers(t, s, "s"); len(got) != 0 {
 		t.Errorf("%+v", got)
@@ -242,7 +242,7 @@ func TestResolveUnknownAppend(t *testing.T) {
 	store := &contendedStore{Store: memory.New()}
 	s := session.New(store, nil)
 	put(t, newLog(t, s, "s"), question("q", "ls"))
-	a := approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}
+	a := approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}
 	store.fail = errors.New("the connection broke")
 	_, _ = approval.Resolve(t.Context(), s, "s", a)
 	got := must(approval.Resolve(t.Context(), s, "s", a))(t)
@@ -258,7 +258,7 @@ func TestResolveOfDamagedRecords(t *testing.T) {
 		l := newLog(t, s, "s")
 		put(t, l, question("q", "ls"))
 		must(l.Append(t.Context(), session.Draft{Kind: kind, Payload: []byte(`{"id":7}`)}))(t)
-		_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow})
+		_, err := approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow})
 		wantErr(t, err, session.ErrCorrupt)
 		if session.Hint(err) != "holdfast sessions verify s" {
 			t.Errorf("hint %q", session.Hint(err))
@@ -276,7 +276,7 @@ func TestResolveInAFork(t *testing.T) {
 	l := newLog(t, s, "s")
 	put(t, l, question("q", "ls"))
 	id := must(s.Fork(t.Context(), "s", &session.ForkOptions{ID: "fork"}))(t)
-	_, err := approval.Resolve(t.Context(), s, id, approval.Answer{Question: "q", Decision: approval.Allow})
-	wantErr(t, err, approval.ErrNoQuestion)
-	must(approval.Resolve(t.Context(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow}))(t)
+	_, err := approval.Resolve(t.Context(), s, id, approval.Answer{RequestID: "q", Decision: approval.Allow})
+	wantErr(t, err, approval.ErrNoRequest)
+	must(approval.Resolve(t.Context(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow}))(t)
 }

@@ -12,7 +12,7 @@ import (
 // scopes are what "for this session" may cover: exactly what was asked, then what
 // is a step wider and can be said as one rule. Where the session has denied it
 // there are none: an override is for once, and so is a run outside of the sandbox.
-func scopes(q Question, home string) []Scope {
+func scopes(q Request, home string) []Scope {
 	if q.OnceOnly() {
 		return nil
 	}
@@ -38,7 +38,7 @@ func scopes(q Question, home string) []Scope {
 }
 
 // registryScope is a rule for all hosts of the package registry that a question is about.
-func registryScope(q Question) (Scope, bool) {
+func registryScope(q Request) (Scope, bool) {
 	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpConnect || q.Requests[0].Address != "" || q.Tool != "WebFetch" {
 		return Scope{}, false
 	}
@@ -50,7 +50,7 @@ func registryScope(q Question) (Scope, bool) {
 	return Scope{Rule: "WebFetch(domain:" + name + ")", Text: "the package registry: " + strings.Join(registries.Hosts(name), ", ")}, true
 }
 
-func exactScope(q Question) Scope {
+func exactScope(q Request) Scope {
 	if len(q.Requests) == 0 {
 		return Scope{Text: "every use of " + q.Tool}
 	}
@@ -93,7 +93,7 @@ func sandboxOpenText(r policy.Request) string {
 }
 
 // widerScope is a rule for requests like this one.
-func widerScope(q Question, r policy.Request, home string) (Scope, bool) {
+func widerScope(q Request, r policy.Request, home string) (Scope, bool) {
 	if r.Opens() || r.Address != "" { // a name alone must not lead to another private address
 		return Scope{}, false
 	}

@@ -64,12 +64,12 @@ func asked(use, tool string) policy.Decision {
 }
 
 // question makes a question about a command.
-func question(id, line string) approval.Question {
+func question(id, line string) approval.Request {
 	return approval.New([]policy.Request{command(line)}, asked("use-"+id, "Bash"), approval.QuestionOptions{ID: id, Cwd: "/w", Home: "/home/u", At: start})
 }
 
 // put appends a question to a log, with the tool use that it is about.
-func put(t testing.TB, l *session.Log, q approval.Question) approval.Question {
+func put(t testing.TB, l *session.Log, q approval.Request) approval.Request {
 	t.Helper()
 	use := transcript.Item{
 		ID: "item-" + q.ID, Role: transcript.RoleAssistant,
@@ -82,7 +82,7 @@ func put(t testing.TB, l *session.Log, q approval.Question) approval.Question {
 }
 
 // settle appends the result of a question's use, as the agent does.
-func settle(t testing.TB, l *session.Log, q approval.Question) {
+func settle(t testing.TB, l *session.Log, q approval.Request) {
 	t.Helper()
 	it := transcript.ToolResult{UseID: q.Use}.Item()
 	it.ID = "result-" + q.ID
@@ -109,7 +109,7 @@ func answers(t testing.TB, s *session.Sessions, id string) []approval.Answer {
 	return all
 }
 
-func ids(qs []approval.Question) []string {
+func ids(qs []approval.Request) []string {
 	out := []string{}
 	for _, q := range qs {
 		out = append(out, q.ID)

@@ -12,12 +12,12 @@ import (
 
 func TestUnchanged(t *testing.T) {
 	asked := policy.Request{Tool: "Edit", Operation: policy.OpWrite, Resource: "/p/a", Cwd: "/p", Base: "1", Input: json.RawMessage(`{"x":1}`)}
-	if err := (&Question{Requests: []policy.Request{asked}}).CheckUnchanged([]policy.Request{asked}); err != nil {
+	if err := (&Request{Requests: []policy.Request{asked}}).CheckUnchanged([]policy.Request{asked}); err != nil {
 		t.Error(err)
 	}
 	shown := asked
 	shown.Display, shown.Session, shown.Agent = "a diff", "s", "b"
-	if err := (&Question{Requests: []policy.Request{asked}}).CheckUnchanged([]policy.Request{shown}); err != nil {
+	if err := (&Request{Requests: []policy.Request{asked}}).CheckUnchanged([]policy.Request{shown}); err != nil {
 		t.Error(err)
 	}
 	for what, change := range map[string]func(*policy.Request){
@@ -27,13 +27,13 @@ func TestUnchanged(t *testing.T) {
 	} {
 		now := asked
 		change(&now)
-		err := (&Question{Requests: []policy.Request{asked}}).CheckUnchanged([]policy.Request{now})
+		err := (&Request{Requests: []policy.Request{asked}}).CheckUnchanged([]policy.Request{now})
 		if !errors.Is(err, errChanged) || !strings.Contains(fmt.Sprint(err), what) {
 			t.Errorf("another %s: %v", what, err)
 		}
 	}
 	for _, now := range [][]policy.Request{nil, {asked, asked}} {
-		if err := (&Question{Requests: []policy.Request{asked}}).CheckUnchanged(now); !errors.Is(err, errChanged) {
+		if err := (&Request{Requests: []policy.Request{asked}}).CheckUnchanged(now); !errors.Is(err, errChanged) {
 			t.Errorf("%d requests: %v", len(now), err)
 		}
 	}

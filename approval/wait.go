@@ -26,8 +26,8 @@ const (
 // A look that fails for now ([session.IsTransient]) is tried again, less and less often, for ten
 // minutes.
 //
-// Errors: that of ctx, ErrNoQuestion, and those of the store.
-func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Question) (Answer, error) {
+// Errors: that of ctx, ErrNoRequest, and those of the store.
+func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Request) (Answer, error) {
 	w := waiter{sessions: sessions, session: sessionID, question: q.ID}
 	well := time.Now()
 	for pause := retryPause; ; {
@@ -79,7 +79,7 @@ type waiter struct {
 	sessions          *session.Sessions
 	session, question string
 
-	found questionState
+	found requestState
 	known bool  // found is what the log says up to seen
 	seen  int64 // a head
 }
@@ -118,9 +118,9 @@ func (w *waiter) remaining() *time.Duration {
 }
 
 // timeout denies a question whose time has run out, unless somebody was faster.
-func timeout(ctx context.Context, sessions *session.Sessions, sessionID string, q Question) (Answer, error) {
+func timeout(ctx context.Context, sessions *session.Sessions, sessionID string, q Request) (Answer, error) {
 	a, err := Resolve(ctx, sessions, sessionID, Answer{
-		Question: q.ID, Decision: Deny, Actor: "timeout", Message: "nobody answered in time",
+		RequestID: q.ID, Decision: Deny, Actor: "timeout", Message: "nobody answered in time",
 	})
 	if won, ok := errors.AsType[*AnsweredError](err); ok {
 		return won.First, nil
@@ -141,7 +141,7 @@ func answerSince(ctx context.Context, sessions *session.Sessions, m session.Meta
 		if err != nil {
 			return nil, err
 		}
-		if a.Question == id {
+		if a.RequestID == id {
 			return &a, nil
 		}
 	}

@@ -39,7 +39,7 @@ func TestWait(t *testing.T) {
 				t.Error(err)
 			}
 			time.Sleep(20 * time.Second)
-			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -122,7 +122,7 @@ func TestWaitAndTheLastMoment(t *testing.T) {
 		q = put(t, newLog(t, s, "s"), q)
 		go func() {
 			time.Sleep(time.Minute - time.Millisecond)
-			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -148,7 +148,7 @@ func TestWaitEnds(t *testing.T) {
 		wantErr(t, err, session.ErrNotFound)
 		q.ID = "r"
 		_, err = approval.Wait(t.Context(), s, "s", q)
-		wantErr(t, err, approval.ErrNoQuestion)
+		wantErr(t, err, approval.ErrNoRequest)
 
 		q.ID = "q"
 		go func() {
@@ -178,7 +178,7 @@ func TestWaitIsWokenInAnyStore(t *testing.T) {
 		q := put(t, newLog(t, s, "s"), question("q", "ls"))
 		go func() {
 			time.Sleep(10*time.Second + time.Millisecond)
-			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
+			if _, err := approval.Resolve(context.Background(), s, "s", approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann"}); err != nil {
 				t.Error(err)
 			}
 		}()

@@ -83,7 +83,7 @@ type DecisionMade struct {
 
 // ApprovalAsked reports that a person is asked about a tool call.
 type ApprovalAsked struct {
-	Question approval.Question `json:"question"`
+	Request approval.Request `json:"question"`
 }
 
 // ApprovalResolved reports how the question with this ID was answered. Answer.By and

@@ -90,8 +90,8 @@ func TestPayloads(t *testing.T) {
 	at := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, e := range []Event{
 		DecisionMade{Decision: policy.Decision{Use: "u", Tool: "Bash", Effect: policy.Deny, Reason: "rule", Input: json.RawMessage(`{}`)}},
-		ApprovalAsked{Question: approval.Question{ID: "q", Use: "u", Tool: "Bash", AskedAt: at}},
-		ApprovalResolved{ID: "q", Answer: approval.Answer{Question: "q", Decision: approval.Allow, Actor: "ann", At: at}, LateAnswer: &approval.Answer{Question: "q", Decision: approval.Deny, At: at}},
+		ApprovalAsked{Request: approval.Request{ID: "q", Use: "u", Tool: "Bash", AskedAt: at}},
+		ApprovalResolved{ID: "q", Answer: approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "ann", At: at}, LateAnswer: &approval.Answer{RequestID: "q", Decision: approval.Deny, At: at}},
 		PolicyChanged{Change: policy.Change{Mode: policy.ModePlan, By: "ann", Version: 2}},
 	} {
 		b, err := Marshal(e)

@@ -20,7 +20,7 @@ func (q *Query) Matches(m *Meta) bool {
 		(q.CWD == "" || m.CWD == q.CWD) &&
 		(q.Tag == "" || m.Tag == q.Tag) &&
 		(q.Parent == "" || m.Parent == q.Parent) &&
-		(!q.WithQuestions || m.Questions > 0) &&
+		(!q.WithApprovals || m.OpenApprovals > 0) &&
 		(q.Run == "" || m.Runs(q.Run)) &&
 		(q.Owner == "" || m.Owner == q.Owner) &&
 		(!q.Unowned || m.Owner == "") &&

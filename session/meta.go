@@ -13,25 +13,25 @@ import (
 // transaction as the records; it follows from them alone (see [Delta]) and can
 // be rebuilt.
 type Meta struct {
-	ID           string    `json:"id"`
-	Project      string    `json:"project,omitempty"`
-	CWD          string    `json:"cwd,omitempty"`
-	Model        string    `json:"model,omitempty"`
-	CreatedAt    time.Time `json:"created_at"`
-	UpdatedAt    time.Time `json:"updated_at"`
-	MessageCount int       `json:"message_count"` // items of the transcript
-	Title        string    `json:"title,omitempty"`
-	Summary      string    `json:"summary,omitempty"`
-	Tag          string    `json:"tag,omitempty"`
-	FirstPrompt  string    `json:"first_prompt,omitempty"`
-	GitBranch    string    `json:"git_branch,omitempty"`
-	Questions    int       `json:"questions,omitempty"`  // approvals asked and not answered
-	Size         int64     `json:"size"`                 // bytes of own payloads
-	Parent       string    `json:"parent,omitempty"`     // forks
-	ParentSeq    int64     `json:"parent_seq,omitempty"` // the last record shared with it
-	Run          string    `json:"run,omitempty"`        // the status of its run: running, completed, failed, cancelled, interrupted
-	Owner        string    `json:"owner,omitempty"`      // the session whose run this one works for
-	Trashed      string    `json:"trashed,omitempty"`    // when it was put into the trash, RFC 3339; "" when it is not there
+	ID            string    `json:"id"`
+	Project       string    `json:"project,omitempty"`
+	CWD           string    `json:"cwd,omitempty"`
+	Model         string    `json:"model,omitempty"`
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
+	MessageCount  int       `json:"message_count"` // items of the transcript
+	Title         string    `json:"title,omitempty"`
+	Summary       string    `json:"summary,omitempty"`
+	Tag           string    `json:"tag,omitempty"`
+	FirstPrompt   string    `json:"first_prompt,omitempty"`
+	GitBranch     string    `json:"git_branch,omitempty"`
+	OpenApprovals int       `json:"questions,omitempty"`  // approvals asked and not answered
+	Size          int64     `json:"size"`                 // bytes of own payloads
+	Parent        string    `json:"parent,omitempty"`     // forks
+	ParentSeq     int64     `json:"parent_seq,omitempty"` // the last record shared with it
+	Run           string    `json:"run,omitempty"`        // the status of its run: running, completed, failed, cancelled, interrupted
+	Owner         string    `json:"owner,omitempty"`      // the session whose run this one works for
+	Trashed       string    `json:"trashed,omitempty"`    // when it was put into the trash, RFC 3339; "" when it is not there
 
 	Head       int64  `json:"head"`        // seq of the last record
 	HeadDigest Digest `json:"head_digest"` // and its digest
@@ -46,19 +46,19 @@ type Meta struct {
 // that appends the batch; folding every batch from the first gives the same
 // Meta as the store holds.
 type Delta struct {
-	Opened    *Opened    `json:"opened,omitempty"`     // the batch creates the session
-	Messages  int        `json:"messages,omitempty"`   // added to MessageCount, after Reset
-	Reset     bool       `json:"reset,omitempty"`      // MessageCount restarts at 0 first
-	Questions int        `json:"-"`                    // added to Questions: asked less answered
-	Bytes     int64      `json:"bytes,omitempty"`      // added to Size
-	Updated   time.Time  `json:"-"`                    // of the last record
-	Prompt    string     `json:"prompt,omitempty"`     // becomes FirstPrompt when that is empty
-	Replaced  *string    `json:"replaced,omitempty"`   // becomes FirstPrompt in any case, before Prompt
-	Patch     *MetaPatch `json:"patch,omitempty"`      // fields set by meta.changed, later ones winning
-	Head      int64      `json:"-"`                    //
-	Digest    Digest     `json:"-"`                    //
-	LastModel string     `json:"last_model,omitempty"` // becomes Model when the patch does not say otherwise
-	Run       string     `json:"run,omitempty"`        // becomes Run when not ""
+	Opened        *Opened    `json:"opened,omitempty"`     // the batch creates the session
+	Messages      int        `json:"messages,omitempty"`   // added to MessageCount, after Reset
+	Reset         bool       `json:"reset,omitempty"`      // MessageCount restarts at 0 first
+	OpenApprovals int        `json:"-"`                    // added to Questions: asked less answered
+	Bytes         int64      `json:"bytes,omitempty"`      // added to Size
+	Updated       time.Time  `json:"-"`                    // of the last record
+	Prompt        string     `json:"prompt,omitempty"`     // becomes FirstPrompt when that is empty
+	Replaced      *string    `json:"replaced,omitempty"`   // becomes FirstPrompt in any case, before Prompt
+	Patch         *MetaPatch `json:"patch,omitempty"`      // fields set by meta.changed, later ones winning
+	Head          int64      `json:"-"`                    //
+	Digest        Digest     `json:"-"`                    //
+	LastModel     string     `json:"last_model,omitempty"` // becomes Model when the patch does not say otherwise
+	Run           string     `json:"run,omitempty"`        // becomes Run when not ""
 }
 
 // promptLimit bounds FirstPrompt in bytes.
@@ -80,9 +80,9 @@ func (d *Delta) add(r *Record) error {
 	d.Head, d.Digest, d.Updated = r.Seq, r.Digest, r.Time
 	switch r.Kind { // also when the payload was erased
 	case record.KindApprovalAsked:
-		d.Questions++
+		d.OpenApprovals++
 	case record.KindApprovalResolved:
-		d.Questions--
+		d.OpenApprovals--
 	}
 	if r.Payload == nil {
 		return nil
@@ -275,7 +275,7 @@ func (m Meta) Apply(d Delta) Meta {
 		m.MessageCount = 0
 	}
 	m.MessageCount += d.Messages
-	m.Questions += d.Questions
+	m.OpenApprovals += d.OpenApprovals
 	m.Size += d.Bytes
 	m.UpdatedAt, m.Head, m.HeadDigest = d.Updated, d.Head, d.Digest
 	if d.Replaced != nil {

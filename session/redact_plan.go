@@ -45,7 +45,7 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 		return nil, err
 	}
 	p.unfinished = f.unfinished(m.ParentSeq)
-	for _, q := range f.s.OpenQuestions {
+	for _, q := range f.s.OpenApprovals {
 		p.open[q.Seq] = true
 	}
 	for _, a := range f.s.Answered {

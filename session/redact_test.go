@@ -149,7 +149,7 @@ func TestRedactMask(t *testing.T) {
 		}
 		got := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s"}))(t)
 		defer got.Log.Close()
-		if len(got.Notices) != 0 || len(got.State.Items) != 5 || len(got.State.OpenQuestions) != 0 {
+		if len(got.Notices) != 0 || len(got.State.Items) != 5 || len(got.State.OpenApprovals) != 0 {
 			t.Errorf("restored with %v: %+v", got.Notices, got.State)
 		}
 		wantIDs(t, loaded(t, s, "s"), "p1", "a1", "r1", "a2", "p2")

@@ -136,7 +136,7 @@ func (m *repairBatch) plan() error {
 	if err := m.transcript(); err != nil {
 		return err
 	}
-	if err := m.closeQuestions(); err != nil {
+	if err := m.closeApprovals(); err != nil {
 		return err
 	}
 	if s.OpenTurn == "" || m.r.Waiting {
@@ -249,10 +249,10 @@ type cutAnswer struct {
 	At       time.Time `json:"at"`
 }
 
-// closeQuestions denies what nobody waits for. Those of a sub-agent are left: it may be gone
+// closeApprovals denies what nobody waits for. Those of a sub-agent are left: it may be gone
 // on with.
-func (m *repairBatch) closeQuestions() error {
-	for _, q := range m.f.s.OpenQuestions {
+func (m *repairBatch) closeApprovals() error {
+	for _, q := range m.f.s.OpenApprovals {
 		if q.text("asker") != "" || m.r.Waiting && m.f.waits(q) {
 			continue
 		}

@@ -126,7 +126,7 @@ type replayer struct {
 	digest Digest // of the last record
 
 	masked bool // something is read without its secrets: no model was sent it so
-	questions
+	approvals
 	erasures
 	shownIndex
 }

@@ -77,7 +77,7 @@ func TestReplay(t *testing.T) {
 		SessionID: "s", Head: 20, Running: []record.ToolStarted{{Use: "c2", Tool: "B"}}, OpenTurn: "t2", Turns: 2, Mode: "plan", ModeSeq: 6,
 		Mark:  &record.RequestMark{API: "x", Messages: 3, Prefix: session.Digest(sha256.Sum256([]byte("a2"))).String()},
 		Usage: transcript.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Reasoning: 10}, CostUSD: 0.5, Tokens: 20,
-		OpenQuestions: []session.Record{recs[12]}, Answered: []session.AnsweredQuestion{{Asked: recs[11], Answer: recs[13]}},
+		OpenApprovals: []session.Record{recs[12]}, Answered: []session.AnsweredApproval{{Asked: recs[11], Answer: recs[13]}},
 		Policy:  []rawJSON{rawJSON(`{"mode":"plan"}`), rawJSON(`{"by":"no mode"}`)},
 		UsedIDs: map[string]bool{"q1": true, "q2": true},
 	}

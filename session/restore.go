@@ -25,10 +25,10 @@ type RestoreOptions struct {
 	Takeover       bool   // take the lease from a live holder, and those of sessions that its calls have begun
 	Opened         Opened // describes the session when one is created
 
-	// OpenQuestions and Answered are the questions about tool uses of this session that the log of
+	// OpenApprovals and Answered are the questions about tool uses of this session that the log of
 	// the run has which it works for, with Seq 0. They are like its own; whoever has them closes them there.
-	OpenQuestions []Record
-	Answered      []AnsweredQuestion
+	OpenApprovals []Record
+	Answered      []AnsweredApproval
 }
 
 // Restored is a session ready to go on.
@@ -47,7 +47,7 @@ type Restored struct {
 	Interrupted bool
 
 	// Waiting: a question about a tool use at the end of the transcript is open, or
-	// was answered and not acted on. State.OpenQuestions and State.Answered have it,
+	// was answered and not acted on. State.OpenApprovals and State.Answered have it,
 	// State.OpenTurn is the turn that goes on.
 	Waiting bool
 
@@ -241,7 +241,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 			return err
 		}
 	}
-	f.askedElsewhere(o.OpenQuestions, o.Answered)
+	f.askedElsewhere(o.OpenApprovals, o.Answered)
 	r.Interrupted = f.s.OpenTurn != ""
 	before := f.s.Items[:len(f.s.Items):len(f.s.Items)] // what is mended is another slice, or follows
 	if len(f.s.Running) > 0 {                           // what became of it is not said before it has ended

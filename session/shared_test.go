@@ -66,7 +66,7 @@ func TestAppendSharedWhileSomebodyWrites(t *testing.T) {
 	if len(recs) != 2 || recs[0].Seq != 4 || recs[1].Seq != 5 || recs[1].Prev != recs[0].Digest {
 		t.Fatalf("%+v", recs)
 	}
-	if m := must(s.Get(t.Context(), "s"))(t); m.Questions != 0 || m.Head != 5 {
+	if m := must(s.Get(t.Context(), "s"))(t); m.OpenApprovals != 0 || m.Head != 5 {
 		t.Errorf("%+v", m)
 	}
 	must(l.Append(t.Context(), userDraft("b", "b")))(t)
@@ -101,7 +101,7 @@ func TestAppendSharedRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if m := must(s.Get(t.Context(), "s"))(t); m.Head != 2+each*writers || m.Questions != -each*writers {
+	if m := must(s.Get(t.Context(), "s"))(t); m.Head != 2+each*writers || m.OpenApprovals != -each*writers {
 		t.Errorf("%+v", m)
 	}
 }
@@ -123,7 +123,7 @@ func TestTakeIn(t *testing.T) {
 	if len(recs) != 2 || recs[0].Kind != record.KindApprovalResolved || recs[1].Kind != record.KindMetaChanged || recs[0].Seq != 3 {
 		t.Fatalf("%+v", recs)
 	}
-	if m := l.Meta(); m.Head != 4 || m.Title != "title" || m.Questions != -1 {
+	if m := l.Meta(); m.Head != 4 || m.Title != "title" || m.OpenApprovals != -1 {
 		t.Errorf("%+v", m)
 	}
 	if recs := must(l.Refresh(t.Context()))(t); len(recs) != 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// AnsweredQuestion is an approval.asked record with the approval.resolved record that answers it.
-type AnsweredQuestion struct{ Asked, Answer Record }
+// AnsweredApproval is an approval.asked record with the approval.resolved record that answers it.
+type AnsweredApproval struct{ Asked, Answer Record }
 
 // State is what a log amounts to: replay it from the first record and this is
 // where the session stands.
@@ -28,11 +28,11 @@ type State struct {
 	CostUSD       float64              // of the run: all model calls on record, those of its sub-agents too; a fork begins at zero
 	Tokens        int64                // likewise
 	Budget        record.Budget        // of the run, as it was last said; a fork has none
-	OpenQuestions []Record             // approval.asked without an answer, oldest first
+	OpenApprovals []Record             // approval.asked without an answer, oldest first
 
 	// Answered are the questions that were answered and not acted on: their tool
 	// use has neither started nor a result.
-	Answered []AnsweredQuestion
+	Answered []AnsweredApproval
 	// Policy are the payloads of policy.changed since the run began, oldest first.
 	// A fork, and one that says "ended", begins a run.
 	Policy []json.RawMessage

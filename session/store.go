@@ -68,7 +68,7 @@ type Query struct {
 	Tag           string
 	Parent        string // forks of this session
 	Worktrees     bool   // include sessions whose id starts with "wt-", in any case
-	WithQuestions bool   // sessions with open questions only, see [Meta.Questions]
+	WithApprovals bool   // sessions with open questions only, see [Meta.OpenApprovals]
 	Run           string // sessions whose run has this status, see [Meta.Run]; "*" is any
 	Owner         string // sessions that work for the run of this one
 	Unowned       bool   // sessions that work for no other's run

@@ -41,7 +41,7 @@ func questionIDs(qs []session.Record) string {
 	return strings.Join(ids, " ")
 }
 
-func answeredIDs(as []session.AnsweredQuestion) string {
+func answeredIDs(as []session.AnsweredApproval) string {
 	var ids []string
 	for _, a := range as {
 		ids = append(ids, questionID(a.Asked)+"="+string(a.Answer.Payload))
@@ -146,7 +146,7 @@ func TestRestoreWaits(t *testing.T) {
 			if got := strings.Join(r.Transcript.Open(), " "); got != c.open {
 				t.Errorf("open uses %q, want %q", got, c.open)
 			}
-			if got := questionIDs(r.State.OpenQuestions); got != c.asked {
+			if got := questionIDs(r.State.OpenApprovals); got != c.asked {
 				t.Errorf("asked %q, want %q", got, c.asked)
 			}
 			if got := answeredIDs(r.State.Answered); got != c.answered {
@@ -155,8 +155,8 @@ func TestRestoreWaits(t *testing.T) {
 			if turn := map[bool]string{true: "t1"}[c.waiting]; r.State.OpenTurn != turn {
 				t.Errorf("open turn %q, want %q", r.State.OpenTurn, turn)
 			}
-			if m := r.Log.Meta(); m.Questions != len(r.State.OpenQuestions) || len(r.State.Running) != 0 {
-				t.Errorf("%d questions are counted, %d are open; running %v", m.Questions, len(r.State.OpenQuestions), r.State.Running)
+			if m := r.Log.Meta(); m.OpenApprovals != len(r.State.OpenApprovals) || len(r.State.Running) != 0 {
+				t.Errorf("%d questions are counted, %d are open; running %v", m.OpenApprovals, len(r.State.OpenApprovals), r.State.Running)
 			}
 			// However often it is restored, and whoever takes it over: the same.
 			for _, takeover := range []bool{false, true} {
@@ -164,7 +164,7 @@ func TestRestoreWaits(t *testing.T) {
 					r.Log.Close()
 				}
 				again := restore(t, s, session.RestoreOptions{SessionID: "s", Takeover: takeover})
-				if again.Log.Head() != r.Log.Head() || again.Waiting != r.Waiting || questionIDs(again.State.OpenQuestions) != questionIDs(r.State.OpenQuestions) {
+				if again.Log.Head() != r.Log.Head() || again.Waiting != r.Waiting || questionIDs(again.State.OpenApprovals) != questionIDs(r.State.OpenApprovals) {
 					t.Errorf("restored again (takeover %v): head %d, waiting %v", takeover, again.Log.Head(), again.Waiting)
 				}
 				r = again
@@ -203,7 +203,7 @@ func TestRestoreCutsBeforeTheUse(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, draft(t, record.KindTurnOpened, record.TurnOpened{Turn: "t"}), userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
 	r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "u"})
-	if r.Waiting || len(r.State.OpenQuestions) != 0 || len(r.State.Answered) != 0 || r.State.OpenTurn != "" || r.Log.Meta().Questions != 0 {
+	if r.Waiting || len(r.State.OpenApprovals) != 0 || len(r.State.Answered) != 0 || r.State.OpenTurn != "" || r.Log.Meta().OpenApprovals != 0 {
 		t.Fatalf("%+v", r.State)
 	}
 	wantIDs(t, itemIDs(r.Transcript.Items()), "u")
@@ -222,7 +222,7 @@ func TestRestoreCutsBeforeTheUse(t *testing.T) {
 func TestRestoreCutAtTheUse(t *testing.T) {
 	s := session.New(memory.New(), nil)
 	crash(t, s, userDraft("u", "u"), useDraft("a", "c1"), askDraft("q", "c1"))
-	if r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "a"}); !r.Waiting || len(r.State.OpenQuestions) != 1 {
+	if r := restore(t, s, session.RestoreOptions{SessionID: "s", ItemID: "a"}); !r.Waiting || len(r.State.OpenApprovals) != 1 {
 		t.Errorf("%+v", r.State)
 	}
 }
@@ -237,7 +237,7 @@ func TestForkNeverWaits(t *testing.T) {
 			}, last...)...)
 			before := must(s.Get(t.Context(), "s"))(t)
 			r := restore(t, s, session.RestoreOptions{SessionID: "s", Fork: true})
-			if r.Waiting || len(r.State.OpenQuestions)+len(r.State.Answered)+len(r.State.Policy) != 0 || r.Log.Meta().Questions != 0 || r.State.Mode != "" {
+			if r.Waiting || len(r.State.OpenApprovals)+len(r.State.Answered)+len(r.State.Policy) != 0 || r.Log.Meta().OpenApprovals != 0 || r.State.Mode != "" {
 				t.Errorf("%+v", r.State)
 			}
 			if got := kinds(t, r.Log, int(r.Log.Head()-before.Head)); got != "session.opened meta.changed item" {
@@ -256,7 +256,7 @@ func TestForkNeverWaits(t *testing.T) {
 			must(r.Log.Append(t.Context(), useDraft("b", "c2"), askDraft("q2", "c2")))(t)
 			id := r.Log.ID()
 			r.Log.Close()
-			if r := restore(t, s, session.RestoreOptions{SessionID: id}); !r.Waiting || questionIDs(r.State.OpenQuestions) != "q2" || r.Log.Meta().Questions != 1 {
+			if r := restore(t, s, session.RestoreOptions{SessionID: id}); !r.Waiting || questionIDs(r.State.OpenApprovals) != "q2" || r.Log.Meta().OpenApprovals != 1 {
 				t.Errorf("the fork: %+v", r.State)
 			}
 		})
@@ -279,8 +279,8 @@ func TestAnswerWhileRestoring(t *testing.T) {
 			o.ItemID = "u"
 		}
 		r := restore(t, s, o)
-		if r.Waiting != open || len(r.State.OpenQuestions) != 0 || r.Log.Meta().Questions != 0 || r.State.Head != r.Log.Head() {
-			t.Errorf("open %v: waiting %v, %+v, %d questions", open, r.Waiting, r.State.OpenQuestions, r.Log.Meta().Questions)
+		if r.Waiting != open || len(r.State.OpenApprovals) != 0 || r.Log.Meta().OpenApprovals != 0 || r.State.Head != r.Log.Head() {
+			t.Errorf("open %v: waiting %v, %+v, %d questions", open, r.Waiting, r.State.OpenApprovals, r.Log.Meta().OpenApprovals)
 		}
 		if open && answeredIDs(r.State.Answered) != `q={"id":"q","decision":"allow"}` {
 			t.Errorf("answered %q", answeredIDs(r.State.Answered))
@@ -360,7 +360,7 @@ func TestRebuildCountsQuestions(t *testing.T) {
 			must(l.Append(t.Context(), userDraft("u", "u"), useDraft("a", "c1", "c2"), askDraft("q1", "c1"), askDraft("q2", "c2"), answerDraft("q1", "deny")))(t)
 			l.Close()
 			right := must(s.Get(t.Context(), "s"))(t)
-			if right.Questions != 1 {
+			if right.OpenApprovals != 1 {
 				t.Fatalf("%+v", right)
 			}
 			b, ok := session.As[session.Rebuilder](store)
@@ -368,17 +368,17 @@ func TestRebuildCountsQuestions(t *testing.T) {
 				t.Skip("the store is no session.Rebuilder; another that is runs this by itself")
 			}
 			wrong := right
-			wrong.Questions = 5
+			wrong.OpenApprovals = 5
 			if err := b.PutMeta(t.Context(), wrong); err != nil {
 				t.Fatal(err)
 			}
 			if v := must(s.Verify(t.Context(), "s"))(t); !v.MetaDiffers {
 				t.Error("verifying does not see that the questions are counted wrong")
 			}
-			if got, err := s.Rebuild(t.Context(), "s"); err != nil || got.Questions != 1 {
+			if got, err := s.Rebuild(t.Context(), "s"); err != nil || got.OpenApprovals != 1 {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if got := must(s.Get(t.Context(), "s"))(t); got.Questions != 1 {
+			if got := must(s.Get(t.Context(), "s"))(t); got.OpenApprovals != 1 {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -392,8 +392,8 @@ func TestErasedQuestionsCount(t *testing.T) {
 		recs[i+1].Payload = nil
 	}
 	d, err := session.Fold(recs)
-	if err != nil || d.Questions != 1 {
-		t.Errorf("%d, %v", d.Questions, err)
+	if err != nil || d.OpenApprovals != 1 {
+		t.Errorf("%d, %v", d.OpenApprovals, err)
 	}
 	if _, err := session.Replay(t.Context(), seq(recs)); err != nil || errors.Is(err, session.ErrCorrupt) {
 		t.Error(err)

@@ -13,7 +13,7 @@ type ApprovalState string
 
 // Approval is a question, and its answer when it has one.
 type Approval struct {
-	approval.Question
+	approval.Request
 	State       ApprovalState      `json:"state" jsonschema:"pending, approved, denied, expired or cancelled"`
 	Answer      *approval.Answer   `json:"answer,omitempty"`
 	RunID       string             `json:"run_id" jsonschema:"the session of the run that asks: that of the question, or of the run that its agent works for"`

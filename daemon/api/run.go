@@ -70,7 +70,7 @@ type RunInfo struct {
 	Segment      int            `json:"segment" jsonschema:"1 is the first start; each continuation adds one"`
 	StartedAt    time.Time      `json:"startedAt,omitzero" jsonschema:"when the segment was started; left out of one that never was"`
 	CompletedAt  *time.Time     `json:"completedAt" jsonschema:"when it ended; null while it has not"`
-	Questions    int            `json:"questions" jsonschema:"questions that wait"`
+	Approvals    int            `json:"questions" jsonschema:"questions that wait"`
 	Inputs       []WaitingInput `json:"inputs,omitempty" jsonschema:"inputs that wait"`
 	Result       string         `json:"result,omitempty" jsonschema:"of one that completed"`
 	Error        *RunError      `json:"error,omitempty" jsonschema:"of one that failed, was cancelled or was interrupted"`

@@ -22,7 +22,7 @@ type ListOptions struct {
 	Tag           string // sessions
 	Run           string // sessions: a run's status, or "*"
 	Owner         string // sessions
-	WithQuestions bool   // sessions: only those with open questions
+	WithApprovals bool   // sessions: only those with open questions
 	Agents        bool   // sessions: also those that work for a run; with Owner or Asked they are there anyway
 
 	Status  api.RunStatus // runs
@@ -34,7 +34,7 @@ type ListOptions struct {
 func (q *ListOptions) params() string {
 	yes := map[bool]string{true: "true"}
 	return query("limit", number(int64(q.Limit)), "cursor", q.Cursor, "q", q.Text, "cwd", q.Cwd, "project", q.Project, "tag", q.Tag,
-		"run", q.Run, "owner", q.Owner, "asked", yes[q.WithQuestions], "agents", yes[q.Agents],
+		"run", q.Run, "owner", q.Owner, "asked", yes[q.WithApprovals], "agents", yes[q.Agents],
 		"status", string(q.Status), "state", q.State, "session", q.Session, "kind", q.Kind)
 }
 

@@ -85,7 +85,7 @@ func TestMethodsFitRoutes(t *testing.T) {
 		case "Export":
 			args[2] = reflect.ValueOf("text")
 		case "Sessions":
-			args[1] = reflect.ValueOf(ListOptions{Limit: 5, Cursor: "c", Text: "q", Cwd: "/w", Project: "p", Tag: "t", Run: "running", Owner: "o", WithQuestions: true, Agents: true})
+			args[1] = reflect.ValueOf(ListOptions{Limit: 5, Cursor: "c", Text: "q", Cwd: "/w", Project: "p", Tag: "t", Run: "running", Owner: "o", WithApprovals: true, Agents: true})
 		case "Runs":
 			args[1] = reflect.ValueOf(ListOptions{Limit: 5, Cursor: "c", Status: "running", Cwd: "/w"})
 		case "Approvals":

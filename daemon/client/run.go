@@ -27,7 +27,7 @@ var ErrInterrupted = errors.New("the daemon ended while the run was under way; w
 type Run struct {
 	c   *Client
 	id  string
-	ask func(context.Context, approval.Question) (approval.Answer, error)
+	ask func(context.Context, approval.Request) (approval.Answer, error)
 
 	mu      sync.Mutex
 	begin   func(context.Context) error // nil: it has begun
@@ -144,7 +144,7 @@ func (r *Run) ID() string { return r.id }
 // is read. It is called before. ask returns when its context ends: somebody else has answered, time is
 // up, or the run was interrupted. Any other error denies, but [approval.ErrSuspend] leaves the question
 // open and is the error that Events ends with; the run waits.
-func (r *Run) SetAsker(ask func(ctx context.Context, q approval.Question) (approval.Answer, error)) {
+func (r *Run) SetAsker(ask func(ctx context.Context, q approval.Request) (approval.Answer, error)) {
 	r.ask = ask
 }
 

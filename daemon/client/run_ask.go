@@ -21,7 +21,7 @@ type questionQueue struct {
 
 // question is one that the run has asked.
 type question struct {
-	approval.Question
+	approval.Request
 	resolved bool
 	answered bool               // here
 	cancel   context.CancelFunc // takes it back
@@ -51,7 +51,7 @@ func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event
 		e.Event = of
 		return e, nil
 	case event.ApprovalAsked:
-		if live && a.run.ask != nil && !a.add(ctx, e.Question) {
+		if live && a.run.ask != nil && !a.add(ctx, e.Request) {
 			return nil, nil //nolint:nilnil // it was told before
 		}
 	case event.ApprovalResolved:
@@ -63,11 +63,11 @@ func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event
 }
 
 // add has a question asked; false when it was before.
-func (a *questionQueue) add(ctx context.Context, asked approval.Question) bool {
+func (a *questionQueue) add(ctx context.Context, asked approval.Request) bool {
 	if a.asked[asked.ID] != nil {
 		return false
 	}
-	q := &question{Question: asked}
+	q := &question{Request: asked}
 	a.asked[asked.ID] = q
 	a.waiting = append(a.waiting, q)
 	a.next(ctx)
@@ -84,7 +84,7 @@ func (a *questionQueue) next(ctx context.Context) {
 	q.done = make(chan struct{})
 	go func() {
 		defer close(q.done)
-		ans, err := a.run.ask(ctx, q.Question)
+		ans, err := a.run.ask(ctx, q.Request)
 		select {
 		case a.answers <- localAnswer{q, ans, err}:
 		case <-ctx.Done():

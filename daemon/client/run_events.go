@@ -209,7 +209,7 @@ func (f *runFollower) askOpen(ctx context.Context) error {
 		if a.Session != f.run.id && a.RunID != f.run.id { // of an agent of the run, too
 			continue
 		}
-		f.asking.add(ctx, a.Question)
+		f.asking.add(ctx, a.Request)
 	}
 	return nil
 }

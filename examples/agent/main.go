@@ -21,7 +21,7 @@ func main() {
 	fmt.Println(rt.Prompt(context.Background(), os.Args[1], holdfast.RunSpec{Prompt: os.Args[2]}))
 }
 
-func approve(_ context.Context, q approval.Question) (approval.Answer, error) {
+func approve(_ context.Context, q approval.Request) (approval.Answer, error) {
 	fmt.Println("allowed:", q.Tool, q.ReasonText)
 	return approval.Answer{Decision: approval.Allow}, nil
 }

@@ -56,7 +56,7 @@ var input = bufio.NewReader(os.Stdin)
 
 // approve answers an approval request. It is called only for calls that no rule and no mode has
 // decided, so settings can still deny more.
-func approve(_ context.Context, q approval.Question) (approval.Answer, error) {
+func approve(_ context.Context, q approval.Request) (approval.Answer, error) {
 	if q.Tool == "Write" || q.Tool == "Edit" {
 		fmt.Println("allowed by the program:", q.Tool)
 		return approval.Answer{Decision: approval.Allow, Actor: "example"}, nil

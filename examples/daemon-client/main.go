@@ -65,7 +65,7 @@ func run(ctx context.Context, prompt string) error {
 
 var input = bufio.NewReader(os.Stdin)
 
-func approve(_ context.Context, q approval.Question) (approval.Answer, error) {
+func approve(_ context.Context, q approval.Request) (approval.Answer, error) {
 	fmt.Printf("allow %s %s? (y/n) ", q.Tool, q.Requests[0].Resource)
 	line, err := input.ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != "y" {

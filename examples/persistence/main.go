@@ -122,8 +122,8 @@ func (k *PersistentAgent) Prompt(ctx context.Context, text string) (string, erro
 		switch {
 		case step.Result != nil:
 			return step.Result.Text, nil
-		case len(step.Questions) > 0:
-			return "", fmt.Errorf("%s needs an approval, and the program has no approver", step.Questions[0].Tool)
+		case len(step.Approvals) > 0:
+			return "", fmt.Errorf("%s needs an approval, and the program has no approver", step.Approvals[0].Tool)
 		}
 	}
 }

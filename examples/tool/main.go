@@ -78,7 +78,7 @@ func buy(_ context.Context, _ *tool.Call, in orderInput) (tool.Result, error) {
 	return tool.Text(fmt.Sprintf("ordered %d × %s", in.Quantity, in.Item)), nil
 }
 
-func approve(_ context.Context, q approval.Question) (approval.Answer, error) {
+func approve(_ context.Context, q approval.Request) (approval.Answer, error) {
 	fmt.Println("approve", q.Tool, string(q.Requests[0].Input))
 	return approval.Answer{Decision: approval.Allow}, nil
 }

@@ -19,7 +19,7 @@ type questionState struct {
 }
 
 func (r *reader) question(payload json.RawMessage, e *Entry) error {
-	var q approval.Question
+	var q approval.Request
 	if err := json.Unmarshal(payload, &q); err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (r *reader) answer(payload json.RawMessage, e *Entry) error {
 	if err := json.Unmarshal(payload, &ans); err != nil {
 		return err
 	}
-	q := r.asked[ans.Question]
-	e.Action, e.Outcome, e.Question, e.Reason = actionAnswer, string(ans.Decision), ans.Question, ans.Message
+	q := r.asked[ans.RequestID]
+	e.Action, e.Outcome, e.Question, e.Reason = actionAnswer, string(ans.Decision), ans.RequestID, ans.Message
 	e.Actor = whoAnswered(ans.Actor, ans.Via)
 	e.Use, e.Tool, e.Resources, e.Requests = q.use, q.tool, q.resources, q.requests
 	if q.behalf != "" {

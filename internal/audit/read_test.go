@@ -162,11 +162,11 @@ func result(use string) draft {
 }
 
 func ask(id, use, tool string, reqs ...policy.Request) draft {
-	return draft{record.KindApprovalAsked, approval.Question{ID: id, Use: use, Tool: tool, Requests: reqs, AskedBy: "mode default", ReasonText: "mode default asks", Mode: policy.ModeDefault}}
+	return draft{record.KindApprovalAsked, approval.Request{ID: id, Use: use, Tool: tool, Requests: reqs, AskedBy: "mode default", ReasonText: "mode default asks", Mode: policy.ModeDefault}}
 }
 
 func reply(id string, d approval.Decision, by, via string) draft {
-	return draft{record.KindApprovalResolved, approval.Answer{Question: id, Decision: d, Actor: by, Via: via}}
+	return draft{record.KindApprovalResolved, approval.Answer{RequestID: id, Decision: d, Actor: by, Via: via}}
 }
 
 var bashLs = policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "ls", Cwd: "/w"}

@@ -38,7 +38,7 @@ func TestJoinARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	joined.SetAsker(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	joined.SetAsker(func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		asked++
 		return approval.Answer{Decision: approval.Allow}, nil
 	})
@@ -80,7 +80,7 @@ func TestAnswerWith(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run.SetAsker(func(context.Context, approval.Question) (approval.Answer, error) { return approval.Answer{}, tt.err })
+			run.SetAsker(func(context.Context, approval.Request) (approval.Answer, error) { return approval.Answer{}, tt.err })
 			var resolved []approval.Answer
 			var last error
 			for e, err := range run.Events(t.Context(), 0) {

@@ -23,7 +23,7 @@ func TestTerminalClosed(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	r, err := d.Run(t.Context(), "s")
-	if err != nil || r.Status != api.StatusWaiting || r.Questions != 1 {
+	if err != nil || r.Status != api.StatusWaiting || r.Approvals != 1 {
 		t.Errorf("%+v: %v", r, err)
 	}
 	c = startTerminal(t, env, dir, "approvals", "list")

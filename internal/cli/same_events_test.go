@@ -173,7 +173,7 @@ func fromRecords(t *testing.T, records []session.Record) (list []event.Event) {
 func askedBy(e event.Event) string {
 	switch e := e.(type) {
 	case event.ApprovalAsked:
-		return e.Question.Asker
+		return e.Request.Asker
 	case event.ApprovalResolved:
 		return e.Answer.Asker
 	}

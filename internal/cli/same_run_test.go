@@ -168,7 +168,7 @@ func (s *runEnv) model() model.Model {
 	return m
 }
 
-func sayYes(context.Context, approval.Question) (approval.Answer, error) {
+func sayYes(context.Context, approval.Request) (approval.Answer, error) {
 	return approval.Answer{Decision: approval.Allow, Actor: "ann", Via: "test"}, nil
 }
 
@@ -304,7 +304,7 @@ func (s *runEnv) daemon() *observed {
 				one = sub.Event
 			}
 			if q, ok := one.(event.ApprovalAsked); ok {
-				_, err := d.Decide(s.t.Context(), q.Question.ID, api.Decision{Decision: approval.Allow, Digest: q.Question.Digest})
+				_, err := d.Decide(s.t.Context(), q.Request.ID, api.Decision{Decision: approval.Allow, Digest: q.Request.Digest})
 				s.ok(err)
 			}
 		}

@@ -240,12 +240,12 @@ func deniedStream(e event.Event) []string {
 }
 
 func askedStream(e event.Event) []string {
-	q := e.(event.ApprovalAsked).Question
+	q := e.(event.ApprovalAsked).Request
 	return []string{"system/approval_asked " + js(map[string]any{"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": question.ReasonLine(q)})}
 }
 
 func askedSocket(e event.Event) []string {
-	q := e.(event.ApprovalAsked).Question
+	q := e.(event.ApprovalAsked).Request
 	return []string{"request_permission " + q.ID + " " + q.Use + " " + q.Tool + " " + q.Digest}
 }
 

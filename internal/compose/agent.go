@@ -54,7 +54,7 @@ type Agent struct {
 // Askers are who may be asked. The zero value is nobody: the settings decide what happens to
 // a question then.
 type Askers struct {
-	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
 	// Form has a person fill in what an MCP server asks for, without a record of it.
 	Form func(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error)
 	// OnWorkspace is called when the agent works in a worktree; nil is not called.
@@ -196,7 +196,7 @@ func (a *Agent) makeIn(ctx context.Context, r *Request, in *Workspace, open Stor
 }
 
 // ask is who answers questions, or what the settings want when nobody does. Nil denies.
-func (p *Askers) ask(s *settings.Settings) func(context.Context, approval.Question) (approval.Answer, error) {
+func (p *Askers) ask(s *settings.Settings) func(context.Context, approval.Request) (approval.Answer, error) {
 	if p.Ask != nil {
 		return p.Ask
 	}
@@ -204,15 +204,15 @@ func (p *Askers) ask(s *settings.Settings) func(context.Context, approval.Questi
 }
 
 // Unattended answers questions when nobody is there. Nil denies.
-func Unattended(way settings.UnattendedPolicy) func(context.Context, approval.Question) (approval.Answer, error) {
+func Unattended(way settings.UnattendedPolicy) func(context.Context, approval.Request) (approval.Answer, error) {
 	switch way {
 	case settings.UnattendedWait:
-		return func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+		return func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 			<-ctx.Done() // somebody has answered elsewhere, time is up, or the run is interrupted
 			return approval.Answer{}, context.Cause(ctx)
 		}
 	case settings.UnattendedSuspend:
-		return func(context.Context, approval.Question) (approval.Answer, error) {
+		return func(context.Context, approval.Request) (approval.Answer, error) {
 			return approval.Answer{}, approval.ErrSuspend
 		}
 	case settings.UnattendedDeny:

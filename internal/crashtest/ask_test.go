@@ -299,9 +299,9 @@ func (s *askSeries) took(t *testing.T, r *Report) {
 	}
 }
 
-func (s *askSeries) asked(t *testing.T) []*QuestionState {
+func (s *askSeries) asked(t *testing.T) []*ApprovalState {
 	t.Helper()
-	list, _, err := ReadQuestions(t.Context(), s.store, "s", "s", s.task.Ledger)
+	list, _, err := ReadApprovals(t.Context(), s.store, "s", "s", s.task.Ledger)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (w *watchedRun) notes() int64 {
 }
 
 func (w *watchedRun) choice(question string) approval.Decision {
-	return Choice(approval.Question{ID: question}, "person").Decision
+	return Choice(approval.Request{ID: question}, "person").Decision
 }
 
 // hold lets answers wait, release sends them: those whose connection is gone fail, and
@@ -150,7 +150,7 @@ func (w *watchedRun) release() {
 func (w *watchedRun) answer(c *client, question string, send func(string) error) {
 	w.asked.Add(1)
 	decision := w.choice(question)
-	switch turn := Choice(approval.Question{ID: question}, "turn "+c.name).Decision; {
+	switch turn := Choice(approval.Request{ID: question}, "turn "+c.name).Decision; {
 	case !turn.Allows() && c.name == "sse":
 		return
 	case turn.Allows() && c.name == "sse":

@@ -332,7 +332,7 @@ func (s *daemonSeries) offline(t *testing.T) {
 
 // asked reads and checks the questions of the run's sessions. Over means that the run
 // has ended.
-func (s *daemonSeries) asked(t *testing.T, over bool) []*QuestionState {
+func (s *daemonSeries) asked(t *testing.T, over bool) []*ApprovalState {
 	t.Helper()
 	store, err := OpenStore("sqlite", s.home)
 	if err != nil {
@@ -343,10 +343,10 @@ func (s *daemonSeries) asked(t *testing.T, over bool) []*QuestionState {
 			t.Error(err)
 		}
 	}()
-	var list []*QuestionState
+	var list []*ApprovalState
 	s.run.unasked = 0
 	for _, id := range s.run.sessions {
-		part, unasked, err := ReadQuestions(t.Context(), store, s.run.id, id, s.run.ledger)
+		part, unasked, err := ReadApprovals(t.Context(), store, s.run.id, id, s.run.ledger)
 		if err != nil && !errors.Is(err, session.ErrNotFound) {
 			t.Fatal(err)
 		}

@@ -411,9 +411,9 @@ func (r *faultRun) checkLog() {
 		}
 		switch e.Kind {
 		case "approval.resolved":
-			asked[p.Question]++
+			asked[p.RequestID]++
 			if p.Actor == "" || p.Actor == "nobody" || p.Actor == "timeout" || !p.Decision.Allows() {
-				t.Errorf("%s: question %s is %s by %q: %s", r.id, p.Question, p.Decision, p.Actor, p.Message)
+				t.Errorf("%s: question %s is %s by %q: %s", r.id, p.RequestID, p.Decision, p.Actor, p.Message)
 			}
 		case "tool.started":
 			started[e.Agent+" "+p.UseID]++

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// QuestionState is what a session's log says about one question, and what came of it.
-type QuestionState struct {
-	Question approval.Question
+// ApprovalState is what a session's log says about one question, and what came of it.
+type ApprovalState struct {
+	Question approval.Request
 	Answers  []approval.Answer // more than one is a fault
 	Started  int               // starts of its tool use
 	Early    bool              // one of them before the answer
@@ -24,7 +24,7 @@ type QuestionState struct {
 }
 
 // Stage says how far a question has come.
-func (a *QuestionState) Stage() string {
+func (a *ApprovalState) Stage() string {
 	switch {
 	case a.Result != "":
 		return "done"
@@ -36,13 +36,13 @@ func (a *QuestionState) Stage() string {
 	return "open"
 }
 
-// ReadQuestions reads all questions of a session from a store, and the ledger at path. run is the
+// ReadApprovals reads all questions of a session from a store, and the ledger at path. run is the
 // session that it works for, whose log has them; its own id where it works for itself. unasked
 // are the calls that a kill has cut off before their question, by use: a model's answer is on
 // record before what it asks for is put to anybody, in an append of its own (another log's, of
 // an agent that works for a run). Nobody was told of such a call, and it was not run: that
 // it was is an error.
-func ReadQuestions(ctx context.Context, store session.Store, run, id, ledger string) (list []*QuestionState, unasked []string, err error) {
+func ReadApprovals(ctx context.Context, store session.Store, run, id, ledger string) (list []*ApprovalState, unasked []string, err error) {
 	ran, err := ReadLedger(ledger)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +52,7 @@ func ReadQuestions(ctx context.Context, store session.Store, run, id, ledger str
 	if err != nil {
 		return nil, nil, err
 	}
-	r := asking{byUse: map[string]*QuestionState{}, byID: map[string]*QuestionState{}, answered: map[string]time.Time{}}
+	r := asking{byUse: map[string]*ApprovalState{}, byID: map[string]*ApprovalState{}, answered: map[string]time.Time{}}
 	if run != id {
 		asked, err := read(ctx, s, run)
 		if err != nil {
@@ -81,8 +81,8 @@ func ReadQuestions(ctx context.Context, store session.Store, run, id, ledger str
 }
 
 type asking struct {
-	list        []*QuestionState
-	byUse, byID map[string]*QuestionState
+	list        []*ApprovalState
+	byUse, byID map[string]*ApprovalState
 	answered    map[string]time.Time // when the first answer came, by question
 	unasked     []string
 }
@@ -101,7 +101,7 @@ func (r *asking) addOf(id string, rec session.Record) error {
 		return r.add(rec)
 	case record.KindApprovalResolved:
 		var ans approval.Answer
-		if err := json.Unmarshal(rec.Payload, &ans); err != nil || r.byID[ans.Question] == nil {
+		if err := json.Unmarshal(rec.Payload, &ans); err != nil || r.byID[ans.RequestID] == nil {
 			return err
 		}
 		return r.add(rec)
@@ -112,7 +112,7 @@ func (r *asking) addOf(id string, rec session.Record) error {
 func (r *asking) add(rec session.Record) error {
 	switch rec.Kind {
 	case record.KindApprovalAsked:
-		a := &QuestionState{}
+		a := &ApprovalState{}
 		if err := json.Unmarshal(rec.Payload, &a.Question); err != nil {
 			return err
 		}
@@ -126,12 +126,12 @@ func (r *asking) add(rec session.Record) error {
 		if err := json.Unmarshal(rec.Payload, &ans); err != nil {
 			return err
 		}
-		a := r.byID[ans.Question]
+		a := r.byID[ans.RequestID]
 		if a == nil {
-			return fmt.Errorf("nobody asked %s", ans.Question)
+			return fmt.Errorf("nobody asked %s", ans.RequestID)
 		}
 		if len(a.Answers) == 0 {
-			r.answered[ans.Question] = rec.Time
+			r.answered[ans.RequestID] = rec.Time
 		}
 		a.Answers = append(a.Answers, ans)
 	case record.KindToolStarted:
@@ -175,7 +175,7 @@ func (r *asking) item(rec session.Record) error {
 
 // Check says what is wrong about a question. Over means that the session has come
 // to its end since: then everything that was asked has an answer and a result.
-func (a *QuestionState) Check(over bool) error {
+func (a *ApprovalState) Check(over bool) error {
 	use := a.Question.Use
 	switch {
 	case len(a.Answers) > 1:

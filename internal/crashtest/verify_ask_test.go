@@ -18,26 +18,26 @@ func TestAskedCheck(t *testing.T) {
 	once := Runs{Times: 1}
 	for _, tt := range []struct {
 		name  string
-		asked QuestionState
+		asked ApprovalState
 		over  bool
 		stage string
 		fault string
 	}{
-		{"open", QuestionState{}, false, "open", ""},
-		{"open at the end", QuestionState{}, true, "open", "never answered"},
-		{"answered", QuestionState{Answers: yes}, false, "answered", ""},
-		{"answered twice", QuestionState{Answers: append(yes, no...)}, false, "answered", "2 answers"},
-		{"running", QuestionState{Answers: yes, Started: 1}, false, "running", ""},
-		{"started before the answer", QuestionState{Answers: yes, Started: 1, Early: true}, false, "running", "before there was an answer"},
-		{"started twice", QuestionState{Answers: yes, Started: 2}, false, "running", "started 2 times"},
-		{"ran twice", QuestionState{Answers: yes, Started: 1, Runs: Runs{Times: 2}}, false, "running", "ran 2 times"},
-		{"ran without a start", QuestionState{Answers: yes, Runs: once}, false, "answered", "its start is not on record"},
-		{"denied and started", QuestionState{Answers: no, Started: 1}, false, "running", "denied and started"},
-		{"denied", QuestionState{Answers: no, Result: "permission denied"}, true, "done", ""},
-		{"ran", QuestionState{Answers: yes, Started: 1, Runs: once, Result: "ran"}, true, "done", ""},
-		{"no result", QuestionState{Answers: yes, Started: 1, Runs: once}, true, "running", "no result"},
-		{"never ran", QuestionState{Answers: yes, Result: history.NotRun}, true, "done", "allowed and never ran"},
-		{"cut off", QuestionState{Answers: yes, Started: 1, Result: history.OutcomeUnknown}, true, "done", ""},
+		{"open", ApprovalState{}, false, "open", ""},
+		{"open at the end", ApprovalState{}, true, "open", "never answered"},
+		{"answered", ApprovalState{Answers: yes}, false, "answered", ""},
+		{"answered twice", ApprovalState{Answers: append(yes, no...)}, false, "answered", "2 answers"},
+		{"running", ApprovalState{Answers: yes, Started: 1}, false, "running", ""},
+		{"started before the answer", ApprovalState{Answers: yes, Started: 1, Early: true}, false, "running", "before there was an answer"},
+		{"started twice", ApprovalState{Answers: yes, Started: 2}, false, "running", "started 2 times"},
+		{"ran twice", ApprovalState{Answers: yes, Started: 1, Runs: Runs{Times: 2}}, false, "running", "ran 2 times"},
+		{"ran without a start", ApprovalState{Answers: yes, Runs: once}, false, "answered", "its start is not on record"},
+		{"denied and started", ApprovalState{Answers: no, Started: 1}, false, "running", "denied and started"},
+		{"denied", ApprovalState{Answers: no, Result: "permission denied"}, true, "done", ""},
+		{"ran", ApprovalState{Answers: yes, Started: 1, Runs: once, Result: "ran"}, true, "done", ""},
+		{"no result", ApprovalState{Answers: yes, Started: 1, Runs: once}, true, "running", "no result"},
+		{"never ran", ApprovalState{Answers: yes, Result: history.NotRun}, true, "done", "allowed and never ran"},
+		{"cut off", ApprovalState{Answers: yes, Started: 1, Result: history.OutcomeUnknown}, true, "done", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.asked.Stage(); got != tt.stage {
@@ -67,7 +67,7 @@ func TestAskedIn(t *testing.T) {
 		if err := workAsk(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := ReadQuestions(t.Context(), store, "s", "s", path)
+		list, _, err := ReadApprovals(t.Context(), store, "s", "s", path)
 		if err != nil || len(list) < run+1 {
 			t.Fatalf("%d questions after %d runs, %v", len(list), run+1, err)
 		}

@@ -42,7 +42,7 @@ func workAsk(ctx context.Context, j job) (err error) {
 }
 
 // ask is the person in the child: quick and decided, or not there at all.
-func (j job) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func (j job) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	if j.person {
 		return Choice(q, "person"), nil
 	}
@@ -52,10 +52,10 @@ func (j job) ask(ctx context.Context, q approval.Question) (approval.Answer, err
 
 // Choice is what somebody says to a question: the same whenever he is asked, and
 // not always the same as what somebody else says.
-func Choice(q approval.Question, by string) approval.Answer {
+func Choice(q approval.Request, by string) approval.Answer {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(q.ID + by))
-	ans := approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: by}
+	ans := approval.Answer{RequestID: q.ID, Decision: approval.Deny, Actor: by}
 	if h.Sum32()%3 > 0 {
 		ans.Decision = approval.Allow
 	}

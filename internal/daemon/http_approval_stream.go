@@ -125,7 +125,7 @@ func (a *service) watchApprovals(ctx context.Context) {
 
 // mark changes when the list of pending questions may have.
 func (a *service) mark(ctx context.Context) (string, error) {
-	page, err := a.o.Sessions.List(ctx, session.Query{WithQuestions: true, Worktrees: true})
+	page, err := a.o.Sessions.List(ctx, session.Query{WithApprovals: true, Worktrees: true})
 	if err != nil {
 		return "", err
 	}

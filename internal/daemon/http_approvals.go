@@ -30,8 +30,8 @@ func (a *service) approvalHandlers() map[string]func(*call) error {
 type runSessionCache map[string]session.Meta
 
 // show adds to a question where it stands and whose it is.
-func (a *service) show(ctx context.Context, q approval.Question, ans *approval.Answer, known runSessionCache) (api.Approval, error) {
-	out := api.Approval{Question: q, Answer: ans, State: a.stateOf(q, ans), RunID: q.Session}
+func (a *service) show(ctx context.Context, q approval.Request, ans *approval.Answer, known runSessionCache) (api.Approval, error) {
+	out := api.Approval{Request: q, Answer: ans, State: a.stateOf(q, ans), RunID: q.Session}
 	m, err := known.get(ctx, a.o.Sessions, q.Session)
 	if err == nil && m.Owner != "" {
 		out.RunID = m.Owner
@@ -58,7 +58,7 @@ func (h runSessionCache) get(ctx context.Context, s *session.Sessions, id string
 	return m, err
 }
 
-func (a *service) stateOf(q approval.Question, ans *approval.Answer) api.ApprovalState {
+func (a *service) stateOf(q approval.Request, ans *approval.Answer) api.ApprovalState {
 	switch {
 	case ans == nil && q.Expires != nil && !a.o.Sessions.Now().Before(*q.Expires):
 		return routes.StateExpired
@@ -141,7 +141,7 @@ func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error
 			return nil, err
 		}
 		if s.State == routes.StatePending {
-			s.SavePreview = a.savePreview(ctx, &s.Question)
+			s.SavePreview = a.savePreview(ctx, &s.Request)
 			list = append(list, s)
 		}
 	}
@@ -154,7 +154,7 @@ func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) 
 	if err != nil {
 		return nil, err
 	}
-	var questions []approval.Question
+	var questions []approval.Request
 	answers := map[string]*approval.Answer{}
 	for r, err := range a.o.Sessions.Records(ctx, m.ID, session.Range{After: m.ParentSeq, Until: m.Head}) {
 		if errors.Is(err, session.ErrCorrupt) || err == nil && r.Payload == nil {
@@ -165,15 +165,15 @@ func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) 
 		}
 		switch r.Kind {
 		case record.KindApprovalAsked:
-			var q approval.Question
+			var q approval.Request
 			if json.Unmarshal(r.Payload, &q) == nil {
 				q.Session = m.ID
 				questions = append(questions, q)
 			}
 		case record.KindApprovalResolved:
 			ans := new(approval.Answer)
-			if json.Unmarshal(r.Payload, ans) == nil && answers[ans.Question] == nil {
-				answers[ans.Question] = ans
+			if json.Unmarshal(r.Payload, ans) == nil && answers[ans.RequestID] == nil {
+				answers[ans.RequestID] = ans
 			}
 		}
 	}
@@ -189,22 +189,22 @@ func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) 
 }
 
 // find is the question of the path, and its answer.
-func (a *service) find(c *call) (approval.Question, *approval.Answer, error) {
+func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
 	id := c.path("id")
 	none := refuse(outcome.NotFound, "there is no question "+id, "GET /v1/approvals lists those that wait")
 	if of := c.query["session"]; of != "" {
 		list, err := a.asked(c.ctx(), of)
 		if err != nil {
-			return approval.Question{}, nil, err
+			return approval.Request{}, nil, err
 		}
 		i := slices.IndexFunc(list, func(q api.Approval) bool { return q.ID == id })
 		if i < 0 {
-			return approval.Question{}, nil, none
+			return approval.Request{}, nil, none
 		}
-		return list[i].Question, list[i].Answer, nil
+		return list[i].Request, list[i].Answer, nil
 	}
 	q, ans, err := approval.Find(c.ctx(), a.o.Sessions, id)
-	if errors.Is(err, approval.ErrNoQuestion) || err == nil && q.ID != id { // only a person types beginnings
+	if errors.Is(err, approval.ErrNoRequest) || err == nil && q.ID != id { // only a person types beginnings
 		return q, nil, none
 	}
 	return q, ans, err
@@ -220,7 +220,7 @@ func (a *service) getApproval(c *call) error {
 		return err
 	}
 	if out.State == routes.StatePending {
-		out.SavePreview = a.savePreview(c.ctx(), &out.Question)
+		out.SavePreview = a.savePreview(c.ctx(), &out.Request)
 	}
 	return c.json(out)
 }
@@ -242,7 +242,7 @@ func (a *service) decide(c *call) error {
 	}
 	by := c.actor()
 	ans := approval.Answer{
-		Question: q.ID, Decision: d.Decision, Scope: d.Scope, SaveTo: d.SaveTo, Message: a.redact(d.Message), Stop: d.Stop, Input: d.Input,
+		RequestID: q.ID, Decision: d.Decision, Scope: d.Scope, SaveTo: d.SaveTo, Message: a.redact(d.Message), Stop: d.Stop, Input: d.Input,
 		Actor: by.Name, Via: by.Via, At: a.o.Sessions.Now().UTC().Truncate(time.Millisecond),
 	}
 	plan, err := a.o.keeping(c.ctx(), c.caller, &q, &ans)

@@ -283,7 +283,7 @@ func TestApprovalStream(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	// Another program answers.
-	_, err := approval.Resolve(t.Context(), w.sessions, "r1", approval.Answer{Question: q.ID, Decision: approval.Deny, Actor: "bob", Via: "cli"})
+	_, err := approval.Resolve(t.Context(), w.sessions, "r1", approval.Answer{RequestID: q.ID, Decision: approval.Deny, Actor: "bob", Via: "cli"})
 	must(t, err)
 	for _, l := range []*listener{l, late} {
 		for e := l.until("approvals"); e[0].data != `{"items":[]}`; e = l.until("approvals") {

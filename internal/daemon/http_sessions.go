@@ -30,14 +30,14 @@ func (a *service) sessionHandlers() map[string]func(*call) error {
 	}
 }
 
-// apiSession is a session as it is shown; asking is [session.Sessions.OpenQuestions].
+// apiSession is a session as it is shown; asking is [session.Sessions.OpenApprovals].
 func (a *service) apiSession(ctx context.Context, m session.Meta, asking map[string]int) (api.Session, error) {
 	stand, err := a.o.Runs.StatusOf(ctx, m, asking)
 	if err != nil && !errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
 		return api.Session{}, err
 	}
 	s := api.Session{Meta: m, Status: stand.Status}
-	s.Questions = stand.Questions
+	s.OpenApprovals = stand.Questions
 	if l, err := a.o.Sessions.Lease(ctx, m.ID); err == nil && l != nil {
 		s.HeldBy = &api.LeaseHolder{Host: l.Holder.Host, PID: l.Holder.PID, Command: l.Holder.Command, Since: l.Since, Here: a.o.Sessions.OwnsLease(l)}
 	}
@@ -52,15 +52,15 @@ func (a *service) listSessions(c *call) error {
 	limit := c.limit()
 	q := session.Query{
 		CWD: c.query["cwd"], Project: c.query["project"], Tag: c.query["tag"], Run: c.query["run"], Owner: c.query["owner"],
-		WithQuestions: c.query["asked"] == "true", Limit: limit, After: after,
+		WithApprovals: c.query["asked"] == "true", Limit: limit, After: after,
 	}
-	asking, err := a.o.Sessions.OpenQuestions(c.ctx())
+	asking, err := a.o.Sessions.OpenApprovals(c.ctx())
 	if err != nil {
 		return err
 	}
 	out := api.Page[api.Session]{Items: []api.Session{}}
 	words := strings.ToLower(c.query["q"])
-	q.Unowned = q.Owner == "" && !q.WithQuestions && c.query["agents"] != "true"
+	q.Unowned = q.Owner == "" && !q.WithApprovals && c.query["agents"] != "true"
 	for looked := 0; ; {
 		if words != "" {
 			q.Limit = chunk
@@ -131,7 +131,7 @@ func (a *service) writeSession(c *call, status int, m session.Meta) error {
 
 // writeFork tells of a session, and of what it begins without.
 func (a *service) writeFork(c *call, status int, m session.Meta, left session.NotInherited) error {
-	asking, err := a.o.Sessions.OpenQuestions(c.ctx())
+	asking, err := a.o.Sessions.OpenApprovals(c.ctx())
 	if err != nil {
 		return err
 	}

@@ -258,7 +258,7 @@ func TestSessionStatus(t *testing.T) {
 	w.started("r1")
 	sub, err := w.sessions.Create(t.Context(), session.Opened{SessionID: "sub", Owner: "r1"})
 	must(t, err)
-	asked, err := session.NewDraft(record.KindApprovalAsked, approval.Question{ID: "q", Tool: "Bash", Use: "u"})
+	asked, err := session.NewDraft(record.KindApprovalAsked, approval.Request{ID: "q", Tool: "Bash", Use: "u"})
 	must(t, err)
 	_, err = sub.Append(t.Context(), asked)
 	must(t, err)
@@ -272,7 +272,7 @@ func TestSessionStatus(t *testing.T) {
 		var one api.Session
 		w.want(200, &one, "GET", "/v1/sessions/"+s.ID, "")
 		for _, s := range []api.Session{s, one} {
-			got := fmt.Sprintf("%q, %d questions, held %v here %v", s.Status, s.Questions, s.HeldBy != nil, s.HeldBy != nil && s.HeldBy.Here)
+			got := fmt.Sprintf("%q, %d questions, held %v here %v", s.Status, s.OpenApprovals, s.HeldBy != nil, s.HeldBy != nil && s.HeldBy.Here)
 			want := map[string]string{
 				"idle": `"", 0 questions, held true here false`,
 				"r1":   `"waiting", 2 questions, held true here true`,

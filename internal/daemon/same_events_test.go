@@ -78,7 +78,7 @@ func onWebSocket(t testing.TB, all []event.Event) []string {
 		case event.ToolFinished:
 			list = append(list, "tool-finish "+e.Use)
 		case event.ApprovalAsked:
-			list = append(list, "request_permission "+e.Question.ID)
+			list = append(list, "request_permission "+e.Request.ID)
 		case event.ApprovalResolved:
 			list = append(list, "permission_resolved "+e.ID)
 		}

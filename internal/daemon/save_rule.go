@@ -29,7 +29,7 @@ func (o *Options) placeOf(ctx context.Context, session string) (saverule.Target,
 // keeping looks whether a caller may have an answer kept for good, and what it would write; nil for an
 // answer that is not. A rule outlasts the credential of whoever had it written, so it takes all that a
 // credential can give. A process of a run never has it: see [auth.Caller].
-func (o *Options) keeping(ctx context.Context, caller auth.Caller, q *approval.Question, a *approval.Answer) (*saverule.Plan, error) {
+func (o *Options) keeping(ctx context.Context, caller auth.Caller, q *approval.Request, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
 		return nil, nil //nolint:nilnil // nothing is kept
 	}
@@ -56,7 +56,7 @@ func write(plan *saverule.Plan) (*savedrule.Result, error) {
 }
 
 // savePreview is what answers to a question could write; nil where that is not known.
-func (a *service) savePreview(ctx context.Context, q *approval.Question) *savedrule.Preview {
+func (a *service) savePreview(ctx context.Context, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil
 	}
@@ -72,9 +72,9 @@ func (c *socket) keepingOf(ctx context.Context, a *approval.Answer) (*saverule.P
 	if a.SaveTo == "" {
 		return nil, nil //nolint:nilnil // nothing is kept
 	}
-	q, _, err := approval.Find(ctx, c.s.o.Sessions, a.Question)
-	if err == nil && q.ID != a.Question { // only a person types beginnings
-		err = approval.ErrNoQuestion
+	q, _, err := approval.Find(ctx, c.s.o.Sessions, a.RequestID)
+	if err == nil && q.ID != a.RequestID { // only a person types beginnings
+		err = approval.ErrNoRequest
 	}
 	if err != nil {
 		return nil, err

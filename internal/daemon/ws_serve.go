@@ -181,7 +181,7 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 // decide gives a question its answer.
 func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 	ans := approval.Answer{
-		Question: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, SaveTo: r.Always, Message: r.Message,
+		RequestID: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, SaveTo: r.Always, Message: r.Message,
 		Stop: r.Stop, Input: r.Input, Actor: c.caller.Name, Via: via,
 	}
 	plan, err := c.keepingOf(ctx, &ans)
@@ -198,7 +198,7 @@ func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 		return
 	}
 	switch {
-	case errors.Is(err, approval.ErrNoQuestion), errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired):
+	case errors.Is(err, approval.ErrNoRequest), errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired):
 		e := wire.NoPendingPermission(r.RunID, r.PermissionRequestID)
 		if w, ok := errors.AsType[*approval.AnsweredError](err); ok {
 			e.Hint = "it was answered: " + string(w.First.Decision) + " by " + w.First.Actor

@@ -16,7 +16,7 @@ import (
 // open is a question or an input of a run that waits, and where it is on record.
 type open struct {
 	id       string
-	question *approval.Question // nil: it is an input
+	question *approval.Request // nil: it is an input
 	input    api.WaitingInput
 	at       int64 // the record's seq in its own log
 	seq      int64 // in the run's log; 0 while that is not known
@@ -55,7 +55,7 @@ func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.
 // pending finds what waits in a run, oldest questions first.
 func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 	info, err := s.o.Runs.Get(ctx, run)
-	if err != nil || info.Questions+len(info.Inputs) == 0 {
+	if err != nil || info.Approvals+len(info.Inputs) == 0 {
 		return nil, err
 	}
 	var found []*open
@@ -63,7 +63,7 @@ func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 		found = append(found, &open{id: in.InputRequestID, input: in})
 	}
 	ids := []string{run}
-	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, WithQuestions: true, Worktrees: true})
+	agents, err := s.o.Sessions.List(ctx, session.Query{Owner: run, WithApprovals: true, Worktrees: true})
 	if err != nil {
 		return nil, err
 	}

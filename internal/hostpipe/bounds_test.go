@@ -165,7 +165,7 @@ func TestOthersAreRefused(t *testing.T) {
 		title := "mine now"
 		refusedTo("rename "+id, forge(b, id, record.KindMetaChanged, session.MetaPatch{Title: &title}))
 	}
-	for _, q := range []session.Query{{}, {Project: "p"}, {Owner: "x"}, {WithQuestions: true}} {
+	for _, q := range []session.Query{{}, {Project: "p"}, {Owner: "x"}, {WithApprovals: true}} {
 		_, err := b.c.List(ctx, q)
 		refusedTo(fmt.Sprintf("list %+v", q), err)
 	}
@@ -278,11 +278,11 @@ func TestForgedRecords(t *testing.T) {
 		payload any
 		ok      bool
 	}{
-		{"a yes", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Allow, Actor: "person"}, false},
-		{"a yes for the session", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.AllowSession}, false},
-		{"a person's no", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, Actor: "ada"}, false},
-		{"a no at the terminal", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, Actor: "timeout", Via: "terminal"}, false},
-		{"a no to no question", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, Actor: "timeout"}, false},
+		{"a yes", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Allow, Actor: "person"}, false},
+		{"a yes for the session", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.AllowSession}, false},
+		{"a person's no", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "ada"}, false},
+		{"a no at the terminal", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout", Via: "terminal"}, false},
+		{"a no to no question", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout"}, false},
 		{"another model", record.KindMetaChanged, session.MetaPatch{Model: &word}, false},
 		{"a grant", record.KindPolicyChanged, grant(policy.Allow, ""), false},
 		{"a grant of an answer that is not there", record.KindPolicyChanged, grant(policy.Allow, "q"), false},
@@ -323,14 +323,14 @@ func TestForgedRecords(t *testing.T) {
 func TestGrantsOfAnswers(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
-	q := approval.Question{
-		ID: "q", Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest,
+	q := approval.Request{
+		ID: "q", Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Request{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest,
 		Reason: record.ReasonAsk, AskedAt: b.sessions.Now(),
 	}
 	if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 		t.Fatal(err)
 	}
-	ans, err := approval.Resolve(t.Context(), b.sessions, "s", approval.Answer{Question: "q", Decision: approval.AllowSession, Actor: "ada"})
+	ans, err := approval.Resolve(t.Context(), b.sessions, "s", approval.Answer{RequestID: "q", Decision: approval.AllowSession, Actor: "ada"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (b *limits) spend(id string, records []session.Record) error {
 // mayAsk refuses a question that is not what it says, and one whose id another has: its
 // answer would count for both.
 func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no func(string) error) error {
-	q, err := readPayload[approval.Question](r)
+	q, err := readPayload[approval.Request](r)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if known[a.Question] == 0 {
+	if known[a.RequestID] == 0 {
 		return no("there is no question that it answers")
 	}
 	return nil
@@ -223,7 +223,7 @@ func (b *limits) questions(ctx context.Context, id string) (map[string]int64, er
 		if r.Kind != record.KindApprovalAsked || r.Payload == nil {
 			continue
 		}
-		if q, err := readPayload[approval.Question](&r); err == nil {
+		if q, err := readPayload[approval.Request](&r); err == nil {
 			known[q.ID] = r.Seq
 		}
 	}

@@ -267,16 +267,16 @@ func TestLeasesEnd(t *testing.T) {
 
 // The question that a person is asked is the one on record.
 func TestAsk(t *testing.T) {
-	var asked approval.Question
+	var asked approval.Request
 	answer := approval.Answer{Decision: approval.Allow}
 	var fails error
-	b := newBound(t, ServeOptions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	b := newBound(t, ServeOptions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		asked = q
 		return answer, fails
 	}})
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
 	for i, id := range []string{"q1", "q2", "q3"} {
-		q := approval.Question{ID: id, Use: fmt.Sprint(i), Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest, Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
+		q := approval.Request{ID: id, Use: fmt.Sprint(i), Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Request{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest, Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
 		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestAsk(t *testing.T) {
 	if err := b.c.Ask(t.Context(), "q3"); !errors.Is(err, approval.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
-	asked = approval.Question{}
+	asked = approval.Request{}
 	if err := b.c.Ask(t.Context(), "none"); err != nil || asked.ID != "" {
 		t.Errorf("%v, asked about %+v", err, asked)
 	}

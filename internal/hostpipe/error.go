@@ -44,7 +44,7 @@ var errorCodes = map[string]error{
 	"deadline":  context.DeadlineExceeded,
 
 	"leave":         approval.ErrSuspend,
-	"no_question":   approval.ErrNoQuestion,
+	"no_question":   approval.ErrNoRequest,
 	"expired":       approval.ErrExpired,
 	"bad_answer":    approval.ErrInvalid,
 	"agent_closed":  agent.ErrClosed,

@@ -209,14 +209,14 @@ func TestDeafProcess(t *testing.T) {
 // A person is asked each question once, and not many at a time.
 func TestFloodOfQuestions(t *testing.T) {
 	var asked atomic.Int64
-	b := newBound(t, ServeOptions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	b := newBound(t, ServeOptions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		asked.Add(1)
 		<-ctx.Done()
 		return approval.Answer{}, ctx.Err()
 	}})
 	for i := range 40 {
 		req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: fmt.Sprint(i), Cwd: "/work"}
-		q := approval.Question{ID: fmt.Sprint("q", i), Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest, Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
+		q := approval.Request{ID: fmt.Sprint("q", i), Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Request{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest, Reason: record.ReasonAsk, AskedAt: b.sessions.Now()}
 		if err := forge(b, "s", record.KindApprovalAsked, q); err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestMoreThanATurnWrites(t *testing.T) {
 	if _, err := b.inside.Create(t.Context(), session.Opened{SessionID: "c", Owner: "s", Project: "p"}); !errors.Is(err, ErrRefused) {
 		t.Errorf("sessions: %v", err)
 	}
-	q := approval.Question{ID: "q", Tool: "Bash", Digest: approval.Question{}.ForRequests(nil, policy.Decision{}).Digest}
+	q := approval.Request{ID: "q", Tool: "Bash", Digest: approval.Request{}.ForRequests(nil, policy.Decision{}).Digest}
 	if err := forge(b, "s", record.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
 		t.Errorf("questions: %v", err)
 	}

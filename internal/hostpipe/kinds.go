@@ -136,11 +136,11 @@ func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 		}
 		switch r.Kind {
 		case record.KindApprovalResolved:
-			if a, err := readPayload[approval.Answer](&r); err == nil && a.Question == g.Question {
+			if a, err := readPayload[approval.Answer](&r); err == nil && a.RequestID == g.Question {
 				answer = &a // the first one counts
 			}
 		case record.KindApprovalAsked:
-			if q, err := readPayload[approval.Question](&r); err == nil && q.ID == g.Question {
+			if q, err := readPayload[approval.Request](&r); err == nil && q.ID == g.Question {
 				return answer != nil && sameGrant(q, *answer, g), nil
 			}
 		}
@@ -149,7 +149,7 @@ func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 }
 
 // sameGrant reports whether a grant is what an answer to a question gives.
-func sameGrant(q approval.Question, a approval.Answer, g *policy.Grant) bool {
+func sameGrant(q approval.Request, a approval.Answer, g *policy.Grant) bool {
 	want, err := q.Grant(a)
 	return err == nil && want.Effect == g.Effect && want.Tool == g.Tool && want.Operation == g.Operation &&
 		want.Resource == g.Resource && want.Cwd == g.Cwd && want.Address == g.Address && want.Scope == g.Scope && want.Weak == g.Weak &&

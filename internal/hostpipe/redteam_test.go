@@ -242,10 +242,10 @@ func TestNoGapIsFilledLater(t *testing.T) {
 // A second question of the same id would be allowed by the answer to the first.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	inStores(t, func(t *testing.T, b *limitedClient) {
-		ask := func(id, command string) approval.Question {
+		ask := func(id, command string) approval.Request {
 			req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: command, Cwd: "/work"}
-			return approval.Question{
-				ID: id, Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Question{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest,
+			return approval.Request{
+				ID: id, Use: "u", Tool: "Bash", Requests: []policy.Request{req}, Digest: approval.Request{}.ForRequests([]policy.Request{req}, policy.Decision{}).Digest,
 				Reason: record.ReasonAsk, AskedAt: b.sessions.Now(),
 			}
 		}
@@ -259,7 +259,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		lies.Requests[0].Resource = "rm -rf /"
 		elsewhere := ask("q3", "make")
 		elsewhere.Session = "x"
-		for _, q := range []approval.Question{lies, elsewhere, ask("", "make"), ask("\x1b[2J", "make")} {
+		for _, q := range []approval.Request{lies, elsewhere, ask("", "make"), ask("\x1b[2J", "make")} {
 			if err := forge(b, "s", record.KindApprovalAsked, q); !errors.Is(err, ErrRefused) {
 				t.Errorf("%+v: %v", q, err)
 			}
@@ -268,7 +268,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		if err != nil || len(open) != 1 || open[0].Requests[0].Resource != "make" {
 			t.Errorf("open: %+v %v", open, err)
 		}
-		if err := forge(b, "s", record.KindApprovalResolved, approval.Answer{Question: "q", Decision: approval.Deny, Actor: "timeout"}); err != nil {
+		if err := forge(b, "s", record.KindApprovalResolved, approval.Answer{RequestID: "q", Decision: approval.Deny, Actor: "timeout"}); err != nil {
 			t.Errorf("a no of the loop itself: %v", err)
 		}
 	})

@@ -27,7 +27,7 @@ type ServeOptions struct {
 	Budget Budget
 	// Ask puts a question that is on record to a person, as [agent.Options].Ask does.
 	// Its answers are recorded here. Nil: nobody is there.
-	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
 	// Event is given what the agent tells, in order, when what it tells of is durable, and
 	// about how many bytes it has. It is called on the goroutine that reads: nothing else
 	// is read meanwhile.

@@ -314,7 +314,7 @@ func (s *Server) ask(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		ans.Question, ans.Actor = id, cmp.Or(ans.Actor, "person")
+		ans.RequestID, ans.Actor = id, cmp.Or(ans.Actor, "person")
 		_, err = approval.Resolve(context.WithoutCancel(ctx), s.sessions, s.o.Session, ans)
 		if errors.Is(err, approval.ErrAnswered) || errors.Is(err, approval.ErrExpired) {
 			return nil // the log has it, or will

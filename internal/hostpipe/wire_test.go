@@ -88,8 +88,8 @@ func TestEvents(t *testing.T) {
 		event.ThinkingDelta{Text: "hm"},
 		event.ToolInputDelta{Use: "u", Tool: "Bash", JSON: `{"com`},
 		event.DecisionMade{Decision: decision},
-		event.ApprovalAsked{Question: approval.Question{ID: "q", Tool: "Bash", AskedAt: now}},
-		event.ApprovalResolved{ID: "q", Answer: approval.Answer{Question: "q", Decision: approval.Deny, At: now}, LateAnswer: &approval.Answer{Decision: approval.Allow, At: now}},
+		event.ApprovalAsked{Request: approval.Request{ID: "q", Tool: "Bash", AskedAt: now}},
+		event.ApprovalResolved{ID: "q", Answer: approval.Answer{RequestID: "q", Decision: approval.Deny, At: now}, LateAnswer: &approval.Answer{Decision: approval.Allow, At: now}},
 		event.PolicyChanged{Change: policy.Change{Mode: policy.ModePlan, Version: 2}},
 		event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 		event.ToolFinished{

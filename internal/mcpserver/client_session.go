@@ -182,7 +182,7 @@ func (d *ClientSession) turn(a Agent) error {
 			d.session = e.ID
 			d.mu.Unlock()
 		case event.ApprovalAsked:
-			d.emit(e.Question.Use, "waits for a person: holdfast approvals show "+e.Question.ID)
+			d.emit(e.Request.Use, "waits for a person: holdfast approvals show "+e.Request.ID)
 		case event.Result:
 			if d.ctx.Err() == nil && e.Err != nil && (e.Reason == event.ReasonFailed || d.rounds == before) {
 				return e.Err

@@ -117,8 +117,8 @@ func run(t testing.TB, seen ...agent.LoopObserver) {
 		Tools: tools(t), Hooks: agent.Hooks{Registry: hooks}, LoopObservers: seen,
 		Permissions: agent.Permissions{
 			Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "no-shred", Policy: noShred{}}}},
-			Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
-				return approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "ann of " + secretWord, Via: "terminal"}, nil
+			Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
+				return approval.Answer{RequestID: q.ID, Decision: approval.Allow, Actor: "ann of " + secretWord, Via: "terminal"}, nil
 			},
 		},
 		Sleep: func(context.Context, time.Duration) error { return nil },
@@ -304,7 +304,7 @@ func TestUnfinished(t *testing.T) {
 	tel.Observe("s", event.ModelFinished{})
 	tel.Observe("s", event.ApprovalResolved{ID: "never asked"})
 	tel.Observe("s", event.ToolStarted{Use: "u", Tool: "T"})
-	tel.Observe("s", event.ApprovalAsked{Question: approval.Question{ID: "q"}})
+	tel.Observe("s", event.ApprovalAsked{Request: approval.Request{ID: "q"}})
 	tel.Observe("s", event.TurnStarted{Turn: "next"})
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func (w *agentObserver) toolFinished(now time.Time, e event.ToolFinished) {
 }
 
 func (w *agentObserver) asked(now time.Time, e event.ApprovalAsked) {
-	q := &e.Question
+	q := &e.Request
 	if w.waits[q.ID] != nil {
 		return
 	}

@@ -45,7 +45,7 @@ var sentinels = []struct {
 	{approval.ErrSuspend, Approval},
 	{approval.ErrAnswered, Approval},
 	{approval.ErrExpired, Approval},
-	{approval.ErrNoQuestion, NotFound},
+	{approval.ErrNoRequest, NotFound},
 	{approval.ErrInvalid, Usage},
 	{policy.ErrInvalid, Usage},
 	{policy.ErrStale, Busy},

@@ -69,7 +69,7 @@ func TestOf(t *testing.T) {
 		{fmt.Errorf("agent: %w", approval.ErrSuspend), Approval},
 		{&approval.AnsweredError{}, Approval},
 		{approval.ErrExpired, Approval},
-		{approval.ErrNoQuestion, NotFound},
+		{approval.ErrNoRequest, NotFound},
 		{approval.ErrInvalid, Usage},
 		{policy.ErrUnknownGrant, NotFound},
 		{context.Canceled, Interrupted},

@@ -92,9 +92,9 @@ func (s *Reader) events(r *session.Record, finished *event.ToolFinished) ([]even
 	case record.KindHookRan:
 		return payload(r, func(p record.HookRan) event.Event { return event.HookRan{Ran: p} })
 	case record.KindApprovalAsked:
-		return payload(r, func(q approval.Question) event.Event { return event.ApprovalAsked{Question: q} })
+		return payload(r, func(q approval.Request) event.Event { return event.ApprovalAsked{Request: q} })
 	case record.KindApprovalResolved:
-		return payload(r, func(a approval.Answer) event.Event { return event.ApprovalResolved{ID: a.Question, Answer: a} })
+		return payload(r, func(a approval.Answer) event.Event { return event.ApprovalResolved{ID: a.RequestID, Answer: a} })
 	case record.KindPolicyChanged:
 		var c policy.Change
 		err := c.Parse(r.Payload)

@@ -64,7 +64,7 @@ func (s *Reader) wrap(id string, e event.Event) event.Event {
 func asker(e event.Event) string {
 	switch e := e.(type) {
 	case event.ApprovalAsked:
-		return e.Question.Asker
+		return e.Request.Asker
 	case event.ApprovalResolved:
 		return e.Answer.Asker
 	}

@@ -65,8 +65,8 @@ func TestRelayed(t *testing.T) {
 		scout(event.TurnStarted{Turn: "turn-1"}),
 		scout(event.ItemAppended{Seq: 3}),
 		scout(event.SubagentEvent{Use: "d2", Session: "deep", Name: "digger", Event: event.ToolStarted{Use: "u1", Tool: "Bash"}}),
-		scout(event.ApprovalAsked{Question: approval.Question{ID: "q1", Tool: "Bash", Agent: "scout", Asker: "sub"}}),
-		event.ApprovalAsked{Question: approval.Question{ID: "q2", Tool: "Bash"}},
+		scout(event.ApprovalAsked{Request: approval.Request{ID: "q1", Tool: "Bash", Agent: "scout", Asker: "sub"}}),
+		event.ApprovalAsked{Request: approval.Request{ID: "q2", Tool: "Bash"}},
 		event.TurnStarted{Turn: "turn-1"},
 	} {
 		want = append(want, form(t, e))

@@ -12,7 +12,7 @@ import (
 // Pending lists the open questions of a run, those of the sessions that work for it
 // included, by the id of its session; by the id of one that works for a run, what that one
 // asks; with "" those of all runs. They are sorted and returned as by [approval.Pending].
-func Pending(ctx context.Context, sessions *session.Sessions, id string) ([]approval.Question, error) {
+func Pending(ctx context.Context, sessions *session.Sessions, id string) ([]approval.Request, error) {
 	all, failed := approval.Pending(ctx, sessions, id)
 	if id == "" {
 		return all, failed
@@ -21,23 +21,23 @@ func Pending(ctx context.Context, sessions *session.Sessions, id string) ([]appr
 	if err != nil {
 		return nil, err
 	}
-	add := func(of string, asks func(approval.Question) bool) {
+	add := func(of string, asks func(approval.Request) bool) {
 		asked, err := approval.Pending(ctx, sessions, of)
 		if errors.Is(err, session.ErrNotFound) {
 			return
 		}
-		all = append(all, slices.DeleteFunc(asked, func(q approval.Question) bool { return !asks(q) })...)
+		all = append(all, slices.DeleteFunc(asked, func(q approval.Request) bool { return !asks(q) })...)
 		failed = errors.Join(failed, err)
 	}
 	if m.Owner != "" {
-		add(m.Owner, func(q approval.Question) bool { return q.Asker == id })
+		add(m.Owner, func(q approval.Request) bool { return q.Asker == id })
 	} else {
-		p, err := sessions.List(ctx, session.Query{WithQuestions: true, Worktrees: true, Owner: id})
+		p, err := sessions.List(ctx, session.Query{WithApprovals: true, Worktrees: true, Owner: id})
 		failed = errors.Join(failed, err)
 		for _, m := range p.Sessions {
-			add(m.ID, func(approval.Question) bool { return true })
+			add(m.ID, func(approval.Request) bool { return true })
 		}
 	}
-	slices.SortStableFunc(all, func(a, b approval.Question) int { return a.AskedAt.Compare(b.AskedAt) })
+	slices.SortStableFunc(all, func(a, b approval.Request) int { return a.AskedAt.Compare(b.AskedAt) })
 	return all, failed
 }

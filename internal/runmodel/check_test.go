@@ -94,9 +94,9 @@ func (w *simulation) listed(r *run) []grant {
 // checkPolicy holds the grants that a person sees under a run against those in force, and the
 // questions against those that somebody waits with.
 func (w *simulation) checkPolicy(r *run) {
-	if m, err := w.outside.Get(ctx, r.id); err != nil || r.process != nil && r.waiting == nil && m.Questions > 0 {
+	if m, err := w.outside.Get(ctx, r.id); err != nil || r.process != nil && r.waiting == nil && m.OpenApprovals > 0 {
 		w.mu.Lock()
-		w.violate("%d questions of run %s are open, and nobody waits with them: %v", m.Questions, r.id, err)
+		w.violate("%d questions of run %s are open, and nobody waits with them: %v", m.OpenApprovals, r.id, err)
 		w.mu.Unlock()
 	}
 	have := w.listed(r)

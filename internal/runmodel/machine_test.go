@@ -225,7 +225,7 @@ func (w *simulation) killed(r *run) {
 func (w *simulation) restart(t *rapid.T, r *run) {
 	w.note("restart %s", r.id)
 	if r.waiting != nil && chance(t, 2, "answered meanwhile") && r.waiting.program.kind == "" {
-		if err := w.elsewhere(r, r.waiting); err != nil && !errors.Is(err, approval.ErrNoQuestion) {
+		if err := w.elsewhere(r, r.waiting); err != nil && !errors.Is(err, approval.ErrNoRequest) {
 			w.fatal("answering a question that was left: %v", err)
 		}
 	}
@@ -254,7 +254,7 @@ func (w *simulation) resume(r *run, mode policy.Mode) {
 		w.fatal("going on with %s: %v", r.id, err)
 	}
 	r.process = p
-	for _, q := range p.agent.Snapshot().Questions { // it was asked, and the kill came first
+	for _, q := range p.agent.Snapshot().Approvals { // it was asked, and the kill came first
 		var in input
 		if json.Unmarshal(q.Requests[0].Input, &in) == nil && r.waiting == nil {
 			r.waiting = w.calls[in.Call]

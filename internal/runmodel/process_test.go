@@ -202,7 +202,7 @@ func (w *simulation) started(c *tool.Call) {
 }
 
 // ask is the person at the program.
-func (p *process) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func (p *process) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	w := p.w
 	var in input
 	if len(q.Requests) > 0 {
@@ -284,8 +284,8 @@ func (w *simulation) elsewhere(r *run, c *call) error {
 	w.mu.Unlock()
 	var err error
 	for _, id := range []string{c.session, r.id} {
-		_, err = approval.Resolve(ctx, w.outside, id, approval.Answer{Question: c.question, Decision: c.answer, Actor: "bob"})
-		if !errors.Is(err, approval.ErrNoQuestion) {
+		_, err = approval.Resolve(ctx, w.outside, id, approval.Answer{RequestID: c.question, Decision: c.answer, Actor: "bob"})
+		if !errors.Is(err, approval.ErrNoRequest) {
 			return err
 		}
 	}

@@ -144,7 +144,7 @@ func said(c claudetest.Call, flag string) bool { return slices.Contains(c.Args, 
 func TestAgentInAContainer(t *testing.T) {
 	x := newStudio(t)
 	var asked []policy.Request
-	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		asked = append(asked, q.Requests...)
 		return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
 	}}})

@@ -56,7 +56,7 @@ type builtinOptions struct {
 	// Models answer for the agent: the primary one, and a fallback.
 	Models []model.Model
 	// Ask is as in [agent.Options]; its answers are recorded here.
-	Ask func(ctx context.Context, q approval.Question) (approval.Answer, error)
+	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
 	// Observers see every event, too.
 	Observers []agent.LoopObserver
 	// Spec is what stays the same from turn to turn: the folder, prompts, settings, limits.
@@ -345,7 +345,7 @@ func (a *builtinAgent) Snapshot() agent.Snapshot {
 		return s
 	}
 	s.Seq, s.Items, s.Pending = state.Head, state.Items, state.Queue
-	s.Questions, _ = approval.Pending(ctx, a.o.Sessions, s.SessionID)
+	s.Approvals, _ = approval.Pending(ctx, a.o.Sessions, s.SessionID)
 	return s
 }
 

@@ -17,7 +17,7 @@ import (
 func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
 	x := newStudio(t)
 	withdrawn := make(chan struct{})
-	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	a := x.agent(t, "one", agent.Options{Permissions: agent.Permissions{Ask: func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 		c, err := x.w.Ensure(t.Context(), "blog")
 		if err != nil {
 			t.Error(err)
@@ -44,8 +44,8 @@ func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
 	}
 	<-withdrawn
 	m, err := x.sessions.Get(t.Context(), "one")
-	if err != nil || m.Questions != 0 {
-		t.Errorf("%d questions wait, %v", m.Questions, err)
+	if err != nil || m.OpenApprovals != 0 {
+		t.Errorf("%d questions wait, %v", m.OpenApprovals, err)
 	}
 	for r, err := range x.sessions.Records(t.Context(), "one", session.Range{}) {
 		if err != nil || r.Kind == record.KindToolStarted {

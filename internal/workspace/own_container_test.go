@@ -24,7 +24,7 @@ type contained struct {
 	a        *Agent
 }
 
-func newContained(t *testing.T, image, play string, mode string, ask func(context.Context, approval.Question) (approval.Answer, error)) *contained {
+func newContained(t *testing.T, image, play string, mode string, ask func(context.Context, approval.Request) (approval.Answer, error)) *contained {
 	t.Helper()
 	c := &contained{t: t, w: spaces(t, testimage.Engine(t), t.TempDir()), sessions: session.New(memory.New(), nil)}
 	s := space(t, c.w, "own", image)
@@ -72,7 +72,7 @@ steps:
   - text: "It says {{last_result}}"
   - tool_uses: [{tool: Bash, input: {command: ls}}]
   - text: "{{last_result}}"
-`, "default", func(_ context.Context, q approval.Question) (approval.Answer, error) {
+`, "default", func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		if q.Tool != "Write" || len(q.Requests) == 0 || q.Requests[0].Resource != "/work/made.txt" {
 			t.Errorf("asked about %+v", q)
 		}

@@ -14,7 +14,7 @@ import (
 func TestOwnEndsWhileAQuestionWaits(t *testing.T) {
 	h := newHouse(t, "steps:\n  - tool_uses: [{tool: Bash, input: {command: touch made}}]\n  - text: done\n")
 	h.o.Spec.Run.Permissions.Mode = "default"
-	h.o.Ask = func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	h.o.Ask = func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		h.mu.Lock()
 		p := h.started[0]
 		h.mu.Unlock()

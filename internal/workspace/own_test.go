@@ -113,18 +113,18 @@ steps:
 func TestOwnAsks(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		ask     func(ctx context.Context, q approval.Question) (approval.Answer, error)
+		ask     func(ctx context.Context, q approval.Request) (approval.Answer, error)
 		ran     bool
 		denials int
 		by      string
 	}{
-		{"allowed", func(context.Context, approval.Question) (approval.Answer, error) {
+		{"allowed", func(context.Context, approval.Request) (approval.Answer, error) {
 			return approval.Answer{Decision: approval.Allow, Actor: "ada"}, nil
 		}, true, 0, "ada"},
-		{"denied", func(context.Context, approval.Question) (approval.Answer, error) {
+		{"denied", func(context.Context, approval.Request) (approval.Answer, error) {
 			return approval.Answer{Decision: approval.Deny, Actor: "ada", Message: "not today"}, nil
 		}, false, 1, "ada"},
-		{"failing", func(context.Context, approval.Question) (approval.Answer, error) {
+		{"failing", func(context.Context, approval.Request) (approval.Answer, error) {
 			return approval.Answer{}, errors.New("the terminal is gone")
 		}, false, 1, "nobody"},
 		{"nobody", nil, false, 1, ""},
@@ -156,7 +156,7 @@ func TestOwnGrants(t *testing.T) {
 	h := newHouse(t, asks)
 	asked := 0
 	h.o.Spec.Run.Permissions.Mode = "default"
-	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	h.o.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		asked++
 		return approval.Answer{Decision: approval.AllowSession, Actor: "ada"}, nil
 	}
@@ -179,9 +179,9 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 	h := newHouse(t, asks)
 	h.o.Spec.Run.Permissions.Mode = "default"
 	over := make(chan struct{})
-	h.o.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+	h.o.Ask = func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 		go func() {
-			_, err := approval.Resolve(context.Background(), h.sessions, "s", approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "bob"})
+			_, err := approval.Resolve(context.Background(), h.sessions, "s", approval.Answer{RequestID: q.ID, Decision: approval.Allow, Actor: "bob"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -206,7 +206,7 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 func TestOwnLeavesQuestion(t *testing.T) {
 	h := newHouse(t, asks)
 	h.o.Spec.Run.Permissions.Mode = "default"
-	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	h.o.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		return approval.Answer{}, approval.ErrSuspend
 	}
 	a := h.agent()
@@ -217,13 +217,13 @@ func TestOwnLeavesQuestion(t *testing.T) {
 	if !errors.Is(failed, approval.ErrSuspend) {
 		t.Fatalf("the run ended with %v", failed)
 	}
-	if qs := a.Snapshot().Questions; len(qs) != 1 {
+	if qs := a.Snapshot().Approvals; len(qs) != 1 {
 		t.Fatalf("the open questions are %+v", qs)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h.o.Ask = func(context.Context, approval.Question) (approval.Answer, error) {
+	h.o.Ask = func(context.Context, approval.Request) (approval.Answer, error) {
 		return approval.Answer{Decision: approval.Allow}, nil
 	}
 	_, res := h.run(t.Context(), h.agent(), "", nil)

@@ -100,9 +100,9 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked []approval.Question
+	var asked []approval.Request
 	o := AgentOptions{Environ: environ}
-	o.Options = agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: "one"}, Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+	o.Options = agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: "one"}, Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		asked = append(asked, q)
 		return approval.Answer{Decision: approval.Allow, Actor: "ann"}, nil
 	}}}

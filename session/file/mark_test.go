@@ -37,7 +37,7 @@ func foldedAnew(t *testing.T, format int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, ok := decodeMark(b); !ok || m.Format != markFormat || m.Meta.Questions != 1 {
+	if m, ok := decodeMark(b); !ok || m.Format != markFormat || m.Meta.OpenApprovals != 1 {
 		t.Fatalf("%+v", m)
 	}
 	var fields map[string]any
@@ -66,8 +66,8 @@ func foldedAnew(t *testing.T, format int) {
 	}
 
 	s = openStore(t, dir)
-	p, err := s.List(t.Context(), session.Query{WithQuestions: true, Run: "running"})
-	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].Questions != 1 || p.Sessions[0].MessageCount != 3 {
+	p, err := s.List(t.Context(), session.Query{WithApprovals: true, Run: "running"})
+	if err != nil || len(p.Sessions) != 1 || p.Sessions[0].OpenApprovals != 1 || p.Sessions[0].MessageCount != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	// Whoever writes next counts on from there, and leaves a mark of this format.

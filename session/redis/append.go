@@ -28,7 +28,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	}
 	args := make([]any, 0, 12+len(fields)+len(records))
 	args = append(args, b.Expect, b.Epoch, d.Head, d.Digest[:], d.Updated.UnixMilli(), d.Bytes,
-		d.Reset, d.Messages, d.Questions, prompt, largest, len(fields))
+		d.Reset, d.Messages, d.OpenApprovals, prompt, largest, len(fields))
 	args = append(append(args, fields...), records...)
 	_, err = s.write(ctx, "append", id, appendScript(), args...)
 	return err

@@ -66,7 +66,7 @@ func sets(q *session.Query) []any {
 	default:
 		out = append(out, "by:run:"+q.Run)
 	}
-	if q.WithQuestions {
+	if q.WithApprovals {
 		out = append(out, "by:asked")
 	}
 	return out

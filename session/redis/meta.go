@@ -29,7 +29,7 @@ func metaFields(m *session.Meta) []any {
 		"at", at(m.CreatedAt), "created", m.CreatedAt.UTC().Format(time.RFC3339Nano),
 		"updated", strconv.FormatInt(m.UpdatedAt.UnixMilli(), 10),
 		"head", strconv.FormatInt(m.Head, 10), "digest", m.HeadDigest[:],
-		"messages", decimal(int64(m.MessageCount)), "size", decimal(m.Size), "questions", decimal(int64(m.Questions)),
+		"messages", decimal(int64(m.MessageCount)), "size", decimal(m.Size), "questions", decimal(int64(m.OpenApprovals)),
 		"model", m.Model, "prompt", m.FirstPrompt, "title", m.Title, "summary", m.Summary, "tag", m.Tag,
 		"project", m.Project, "cwd", m.CWD, "branch", m.GitBranch, "run", m.Run, "owner", m.Owner,
 		"trashed", m.Trashed, "parent", m.Parent, "parent_seq", decimal(m.ParentSeq),
@@ -56,7 +56,7 @@ func scanMeta(id string, fields []any) (m session.Meta, found bool, err error) {
 	}
 	m = session.Meta{
 		ID: id, Head: number("head"), UpdatedAt: time.UnixMilli(number("updated")).UTC(),
-		MessageCount: int(number("messages")), Size: number("size"), Questions: int(number("questions")),
+		MessageCount: int(number("messages")), Size: number("size"), OpenApprovals: int(number("questions")),
 		Model: f["model"], FirstPrompt: f["prompt"], Title: f["title"], Summary: f["summary"], Tag: f["tag"],
 		Project: f["project"], CWD: f["cwd"], GitBranch: f["branch"], Run: f["run"], Owner: f["owner"],
 		Trashed: f["trashed"], Parent: f["parent"], ParentSeq: number("parent_seq"), Deleted: f["deleted"] != "",

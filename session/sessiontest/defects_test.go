@@ -133,7 +133,7 @@ func (b *bad) Append(ctx context.Context, id string, batch session.Batch) error 
 	case b.is("keeps metas back"):
 		batch.Delta.Patch = nil
 	case b.is("forgets questions"):
-		batch.Delta.Questions = max(batch.Delta.Questions, 0)
+		batch.Delta.OpenApprovals = max(batch.Delta.OpenApprovals, 0)
 	case b.is("needs a lease for everything") && batch.Epoch == 0 && exists:
 		return session.ErrFenced
 	case b.is("does not fence") && exists:
@@ -190,7 +190,7 @@ func (b *bad) List(ctx context.Context, q session.Query) (session.Page, error) {
 	case b.is("lists who works for others"):
 		q.Unowned = false
 	case b.is("lists who does not ask"):
-		q.WithQuestions = false
+		q.WithApprovals = false
 	case b.is("matches ids by pattern") && strings.Contains(q.Tag, "_"):
 		q.Tag = ""
 	}

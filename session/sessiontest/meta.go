@@ -48,7 +48,7 @@ func testPutMeta(e *env) {
 	w := e.createAs("s", session.Opened{Title: "wrong"})
 	e.append(w, w.items(3)...)
 	m := e.meta(e.store, "s")
-	m.Title, m.MessageCount, m.Size, m.Project, m.Questions = "right", 77, 12345, "p", 1
+	m.Title, m.MessageCount, m.Size, m.Project, m.OpenApprovals = "right", 77, 12345, "p", 1
 	if err := r.PutMeta(e.ctx(), m); err != nil {
 		e.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func testPutMeta(e *env) {
 	if err != nil || len(p.Sessions) != 1 {
 		e.Fatalf("the list does not know the new meta: %v %v", p, err)
 	}
-	if got := ids(e.list(session.Query{WithQuestions: true})); len(got) != 1 {
+	if got := ids(e.list(session.Query{WithApprovals: true})); len(got) != 1 {
 		e.Fatalf("the list of those who ask does not know the new meta: %v", got)
 	}
 	e.append(w, w.item("one more"))

@@ -65,7 +65,7 @@ func Run(t *testing.T, open func(t testing.TB) session.Store, caps Capabilities)
 		{"append/one of many wins each takeover", testTakeoverRace},
 		{"append/many sessions at once", testManySessions},
 		{"meta/follows from the records", testMeta},
-		{"meta/counts open questions", testQuestions},
+		{"meta/counts open questions", testApprovals},
 		{"meta/knows its run", testRun},
 		{"meta/can be replaced", testPutMeta},
 		{"meta/keeps any text", testMetaText},

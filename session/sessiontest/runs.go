@@ -109,7 +109,7 @@ func testListRuns(e *env) {
 	check(session.Query{Run: "running"}, "c")
 	check(session.Query{Run: "run"})
 	check(session.Query{Run: "%"})
-	check(session.Query{Run: "*", WithQuestions: true})
+	check(session.Query{Run: "*", WithApprovals: true})
 	check(session.Query{Owner: "c"}, "c.y", "c.x")
 	check(session.Query{Owner: "c", CWD: "/p"}, "c.y")
 	check(session.Query{Owner: "c", Run: "*"})
@@ -118,9 +118,9 @@ func testListRuns(e *env) {
 	check(session.Query{Unowned: true, CWD: "/p"}, "c", "b", "a")
 	check(session.Query{Unowned: true, Owner: "c"})
 	e.append(c, c.ask("q"), c.run(""))
-	check(session.Query{Run: "*", WithQuestions: true}, "c")
+	check(session.Query{Run: "*", WithApprovals: true}, "c")
 	e.append(c, c.run("completed"))
-	check(session.Query{Run: "completed", WithQuestions: true}, "c")
+	check(session.Query{Run: "completed", WithApprovals: true}, "c")
 	check(session.Query{Run: "running"})
 	if del, ok := session.As[session.Deleter](e.store); ok {
 		e.fork(d, "needs d", d.seq) // so that something is left of it

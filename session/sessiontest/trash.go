@@ -166,7 +166,7 @@ func testListTogether(e *env) {
 			e.compare(q, all)
 		}
 	}
-	q := session.Query{ID: all[5].ID, Project: "nobody's", OnlyTrash: true, WithQuestions: true, Run: "none"}
+	q := session.Query{ID: all[5].ID, Project: "nobody's", OnlyTrash: true, WithApprovals: true, Run: "none"}
 	if got := ids(e.list(q)); !slices.Equal(got, []string{all[5].ID}) {
 		e.Fatalf("a query for one id lists %v, nothing else of it counts", got)
 	}
@@ -184,7 +184,7 @@ func queries(parent string) func(yield func(session.Query) bool) {
 			trash := pick("", "only", "with")
 			q := session.Query{
 				Project: pick("", "p", "q"), CWD: pick("", "/a"), Tag: pick("", "x"), Parent: pick("", parent),
-				Worktrees: pick("", "yes") != "", WithQuestions: pick("", "yes") != "",
+				Worktrees: pick("", "yes") != "", WithApprovals: pick("", "yes") != "",
 				Run: pick("", "*", "running"), Owner: pick("", "boss"), Unowned: pick("", "yes") != "", OnlyTrash: trash == "only", WithTrash: trash == "with",
 			}
 			if !yield(q) {

@@ -43,8 +43,8 @@ func TestMetaColumnsFollowApply(t *testing.T) {
 			b.Expect = a.head - 1
 			b.Delta = session.Delta{
 				Messages: rapid.IntRange(0, 9).Draw(rt, "messages"), Reset: rapid.Bool().Draw(rt, "reset"),
-				Questions: rapid.IntRange(-2, 3).Draw(rt, "questions"),
-				Bytes:     rapid.Int64Range(0, 1<<40).Draw(rt, "bytes"), Updated: instant.Draw(rt, "updated"),
+				OpenApprovals: rapid.IntRange(-2, 3).Draw(rt, "questions"),
+				Bytes:         rapid.Int64Range(0, 1<<40).Draw(rt, "bytes"), Updated: instant.Draw(rt, "updated"),
 				Prompt: text.Draw(rt, "prompt"), Patch: patch.Draw(rt, "patch"), LastModel: text.Draw(rt, "model"),
 				Head: a.head, Digest: a.last,
 			}

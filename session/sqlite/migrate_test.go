@@ -124,7 +124,7 @@ func TestOpenMigratesVersion2(t *testing.T) {
 	path, want := oldFile(t)
 	raw(t, path, version2)
 	for id, m := range want {
-		raw(t, path, "UPDATE sessions SET questions = ? WHERE id = ?", m.Questions, id)
+		raw(t, path, "UPDATE sessions SET questions = ? WHERE id = ?", m.OpenApprovals, id)
 	}
 	migrates(t, path, want)
 }
@@ -136,7 +136,7 @@ func TestOpenMigratesVersion3(t *testing.T) {
 	for id, m := range want {
 		m.Run, m.Owner = "completed", "boss"
 		want[id] = m
-		raw(t, path, "UPDATE sessions SET questions = ?, run = ?, owner = ? WHERE id = ?", m.Questions, m.Run, m.Owner, id)
+		raw(t, path, "UPDATE sessions SET questions = ?, run = ?, owner = ? WHERE id = ?", m.OpenApprovals, m.Run, m.Owner, id)
 	}
 	migrates(t, path, want)
 }
@@ -154,7 +154,7 @@ func migrates(t *testing.T, path string, want map[string]session.Meta) {
 		if v := raw(t, path, "PRAGMA user_version"); v != "4" {
 			t.Errorf("version %s", v)
 		}
-		p, err := s.List(ctx, session.Query{WithQuestions: true})
+		p, err := s.List(ctx, session.Query{WithApprovals: true})
 		var ids []string
 		for _, m := range p.Sessions {
 			ids = append(ids, m.ID)
@@ -181,7 +181,7 @@ func migrates(t *testing.T, path string, want map[string]session.Meta) {
 	a := create(t, s, "after")
 	a.add(a.ask("q6"))
 	a.add(a.seal(record.KindRunEvent, map[string]string{"status": "running"}))
-	if m := meta(t, s, "after"); m.Questions != 1 || m.Run != "running" {
+	if m := meta(t, s, "after"); m.OpenApprovals != 1 || m.Run != "running" {
 		t.Errorf("%+v", m)
 	}
 }

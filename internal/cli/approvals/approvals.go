@@ -26,7 +26,7 @@ import (
 
 // questionDoc is a question in JSON, with its answer when it has one.
 type questionDoc struct {
-	approval.Question
+	approval.Request
 	Answer      *approval.Answer   `json:"answer,omitempty"`
 	SavePreview *savedrule.Preview `json:"always,omitempty"` // what --always would write
 	Saved       *savedrule.Result  `json:"kept,omitempty"`   // what it has written
@@ -50,11 +50,11 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(open, func(a, b approval.Question) int { return a.AskedAt.Compare(b.AskedAt) })
+	slices.SortStableFunc(open, func(a, b approval.Request) int { return a.AskedAt.Compare(b.AskedAt) })
 	if c.JSON {
 		return p.Out.JSON(struct {
-			Approvals []approval.Question `json:"approvals"`
-		}{append([]approval.Question{}, open...)}, p.Out.TTY)
+			Approvals []approval.Request `json:"approvals"`
+		}{append([]approval.Request{}, open...)}, p.Out.TTY)
 	}
 	if len(open) == 0 {
 		p.Err.Line("no question waits for an answer")
@@ -80,7 +80,7 @@ func (a approvalArg) with(ctx context.Context, p *command.Program, url string, d
 	}
 	defer closeStore()
 	q, ans, err := approval.Find(ctx, sessions, a.ID)
-	if errors.Is(err, approval.ErrNoQuestion) {
+	if errors.Is(err, approval.ErrNoRequest) {
 		return &outcome.Failure{
 			Message: fmt.Sprintf("there is no question %q", a.ID), Result: outcome.NotFound, Cause: err,
 			Advice: "holdfast approvals list",
@@ -89,19 +89,19 @@ func (a approvalArg) with(ctx context.Context, p *command.Program, url string, d
 	if err != nil {
 		return err
 	}
-	return do(sessions, questionDoc{Question: q, Answer: ans})
+	return do(sessions, questionDoc{Request: q, Answer: ans})
 }
 
 func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		if d.Answer == nil {
-			d.SavePreview = savePreview(ctx, p, s, &d.Question)
+			d.SavePreview = savePreview(ctx, p, s, &d.Request)
 		}
 		if c.JSON {
 			return p.Out.JSON(d, p.Out.TTY)
 		}
 		t := p.Out.Style
-		question.PrintQuestion(p.Out, d.Question, p.Clock())
+		question.PrintQuestion(p.Out, d.Request, p.Clock())
 		p.Out.Line("  %s  %s", t.Dim("session"), term.Escape(d.Session))
 		for i, s := range d.Scopes {
 			name := "scope  "
@@ -115,13 +115,13 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 			p.Out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(question.AnswerText(*a)))
 			return nil
 		}
-		p.Err.Line("%s %s, or deny", p.Err.Bold("hint:"), allowLine(d.Question))
+		p.Err.Line("%s %s, or deny", p.Err.Bold("hint:"), allowLine(d.Request))
 		return nil
 	})
 }
 
 // allowLine is the command that says yes.
-func allowLine(q approval.Question) string {
+func allowLine(q approval.Request) string {
 	var line strings.Builder
 	line.WriteString("holdfast approvals allow " + q.ID)
 	if q.Plan() != "" {
@@ -139,7 +139,7 @@ func (f *answerFlags) answer(p *command.Program, id string, once, always approva
 		return approval.Answer{}, err
 	}
 	a := approval.Answer{
-		Question: id, Decision: once, Scope: f.Scope, SaveTo: f.SaveTo, Message: message, Via: "cli",
+		RequestID: id, Decision: once, Scope: f.Scope, SaveTo: f.SaveTo, Message: message, Via: "cli",
 		Actor: p.ActorName(f.By), At: p.Clock(),
 	}
 	if f.ForSession || f.SaveTo != "" {
@@ -154,7 +154,7 @@ func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.with(ctx, p, c.Store, func(s *session.Sessions, d questionDoc) error {
 		a, err := c.answer(p, d.ID, approval.Allow, approval.AllowSession)
 		if err == nil {
-			a.Input, err = c.input(d.Question)
+			a.Input, err = c.input(d.Request)
 		}
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
 
 // input is what the call is to run with: the mode of a plan, the answers to questions, the
 // fields of a form.
-func (c *allowCmd) input(q approval.Question) (json.RawMessage, error) {
+func (c *allowCmd) input(q approval.Request) (json.RawMessage, error) {
 	list, plan, form := question.Choices(&q), q.Plan(), question.Form(&q)
 	switch {
 	case len(c.Field) > 0 && form == nil:
@@ -249,7 +249,7 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 // resolveLocal writes an answer down as it is. So what a person fills in may hold no key: only
 // the process that runs the call can use it and mask it on record.
 func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, *savedrule.Result, error) {
-	if question.Form(&d.Question) != nil {
+	if question.Form(&d.Request) != nil {
 		masked, err := p.Environment().Mask(string(a.Input))
 		if err != nil {
 			return a, nil, err
@@ -261,7 +261,7 @@ func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, 
 			}
 		}
 	}
-	plan, err := saveRule(ctx, p, s, &d.Question, &a)
+	plan, err := saveRule(ctx, p, s, &d.Request, &a)
 	if err != nil {
 		return a, nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // settingsOf is where the settings of a question's run are.
-func settingsOf(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Question) (saverule.Target, error) {
+func settingsOf(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Request) (saverule.Target, error) {
 	return saverule.TargetOf(ctx, s, q.Session, func(ctx context.Context, slug string) (string, error) {
 		all, err := command.OpenWorkspaces(p, s)
 		if err != nil {
@@ -30,7 +30,7 @@ func settingsOf(ctx context.Context, p *command.Program, s *session.Sessions, q 
 }
 
 // saveRule is what an answer with --always writes; nil for one without.
-func saveRule(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Question, a *approval.Answer) (*saverule.Plan, error) {
+func saveRule(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Request, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
 		return nil, nil //nolint:nilnil // nothing is kept
 	}
@@ -42,7 +42,7 @@ func saveRule(ctx context.Context, p *command.Program, s *session.Sessions, q *a
 }
 
 // savePreview is what --always would write, as far as that is known.
-func savePreview(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Question) *savedrule.Preview {
+func savePreview(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil
 	}

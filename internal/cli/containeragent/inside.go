@@ -150,8 +150,8 @@ func hasShell() bool {
 
 // askHost puts questions to the person at the host. The answer is read from the log,
 // where the host has written it.
-func askHost(host *hostpipe.Client, sessions *session.Sessions, id string) func(context.Context, approval.Question) (approval.Answer, error) {
-	return func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func askHost(host *hostpipe.Client, sessions *session.Sessions, id string) func(context.Context, approval.Request) (approval.Answer, error) {
+	return func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 		if err := host.Ask(ctx, q.ID); err != nil {
 			return approval.Answer{}, err
 		}

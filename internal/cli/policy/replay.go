@@ -103,7 +103,7 @@ type replay struct {
 	currentGuards *settings.Settings
 
 	uses  map[string]transcript.ToolUse
-	asked map[string]approval.Question
+	asked map[string]approval.Request
 }
 
 func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (*replay, error) {
@@ -121,7 +121,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	all, err := policy.New(&config)
 	return &replay{
 		guards: all, cwd: today.Cwd(), home: p.UserHome(), search: cmp.Or(today.WebSearch.URL.Value, p.Getenv(tools.EnvSearchURL)), mode: mode, currentGuards: today,
-		uses: map[string]transcript.ToolUse{}, asked: map[string]approval.Question{},
+		uses: map[string]transcript.ToolUse{}, asked: map[string]approval.Request{},
 	}, err
 }
 
@@ -142,7 +142,7 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 			r.uses[u.ID] = u
 		}
 	case record.KindApprovalAsked:
-		var q approval.Question
+		var q approval.Request
 		if err := json.Unmarshal(rec.Payload, &q); err != nil {
 			return nil, false, bad(err)
 		}

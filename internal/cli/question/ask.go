@@ -25,7 +25,7 @@ type Asker struct {
 	*term.Prompter
 	now   func() time.Time
 	by    string
-	saver func(q *approval.Question, ans *approval.Answer) (*savedrule.Result, error) // nil: nothing can be kept for good
+	saver func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) // nil: nothing can be kept for good
 }
 
 // ViaTerminal is how an answer from here is marked.
@@ -45,7 +45,7 @@ func NewAsker(p *command.Program) *Asker {
 
 // Ask shows a question and waits for the answer. The error is the end of ctx:
 // an interrupt, or somebody else's answer.
-func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	done, err := a.Lock(ctx)
 	if err != nil {
 		return approval.Answer{}, err
@@ -54,7 +54,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 	pr := a.Out
 	pr.Progress().Show("")
 	pr.Line("")
-	ans := approval.Answer{Question: q.ID, Actor: a.by, Via: ViaTerminal}
+	ans := approval.Answer{RequestID: q.ID, Actor: a.by, Via: ViaTerminal}
 	list, plan, form := Choices(&q), q.Plan(), Form(&q)
 	if list == nil {
 		a.ShowQuestion(func() { PrintQuestion(pr, q, a.now()) })
@@ -104,7 +104,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (approval.Answer, 
 }
 
 // choices are the keys of a question.
-func (a *Asker) choices(q approval.Question) []term.Key {
+func (a *Asker) choices(q approval.Request) []term.Key {
 	yes, no := []term.Key{{"y", "yes, once"}}, []term.Key{{"n", "no"}}
 	if scopeText(q) {
 		yes, no = append(yes, term.Key{"a", "yes, this session"}), append(no, term.Key{"d", "no, this session"})
@@ -116,14 +116,14 @@ func (a *Asker) choices(q approval.Question) []term.Key {
 }
 
 // canSave reports whether the settings can say it for good.
-func (a *Asker) canSave(q *approval.Question) bool {
+func (a *Asker) canSave(q *approval.Request) bool {
 	r := q.SandboxOpens()
 	return a.saver != nil && (r == nil || r.Operation == policy.OpWrite)
 }
 
 // EnableSaving lets the person keep an answer for good, in the settings of a place.
 func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
-	a.saver = func(q *approval.Question, ans *approval.Answer) (*savedrule.Result, error) {
+	a.saver = func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) {
 		plan, err := saverule.NewPlan(e, place, q, ans)
 		if err != nil {
 			return nil, err
@@ -133,10 +133,10 @@ func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
 }
 
 // scopeText reports whether an answer may hold for the session.
-func scopeText(q approval.Question) bool { return !q.OnceOnly() }
+func scopeText(q approval.Request) bool { return !q.OnceOnly() }
 
 // parseKey makes an answer of a key, and reports whether it did.
-func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Question, ans *approval.Answer) (bool, error) {
+func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans *approval.Answer) (bool, error) {
 	said := func(d approval.Decision, words string) (bool, error) {
 		ans.Decision = d
 		a.Echo(words)
@@ -187,7 +187,7 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Question, ans
 
 // always writes a rule, or what is opened in the sandbox, into the settings, and allows the call and what is
 // like it for the session: the settings count from the next run on.
-func (a *Asker) always(ctx context.Context, q approval.Question, layer string, ans *approval.Answer) (bool, error) {
+func (a *Asker) always(ctx context.Context, q approval.Request, layer string, ans *approval.Answer) (bool, error) {
 	ans.Decision = approval.AllowSession
 	if q.SandboxOpens() == nil && saverule.Hosts(&q) == nil {
 		if done, err := a.scope(ctx, q, q.Rules(), ans); !done || err != nil {
@@ -215,7 +215,7 @@ func PrintSaved(p *term.Printer, kept *savedrule.Result) {
 }
 
 // scope asks what a decision for longer than one call covers.
-func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approval.Scope, ans *approval.Answer) (bool, error) {
+func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
 	if (q.SandboxOpens() != nil || saverule.Hosts(&q) != nil) && len(offered) == 1 {
 		a.Out.Line("%s", t.Dim(term.EscapeStrict(ScopeText(offered[0]))))
@@ -255,7 +255,7 @@ func (a *Asker) scope(ctx context.Context, q approval.Question, offered []approv
 }
 
 // edit takes a rule that the person writes.
-func (a *Asker) edit(ctx context.Context, q approval.Question, ans *approval.Answer) (bool, error) {
+func (a *Asker) edit(ctx context.Context, q approval.Request, ans *approval.Answer) (bool, error) {
 	for _, s := range q.Scopes {
 		if s.Rule != "" {
 			a.Out.Line("%s", a.Out.Dim("for example "+term.EscapeStrict(s.Rule)))

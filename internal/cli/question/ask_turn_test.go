@@ -28,8 +28,8 @@ func desk(t *testing.T, width int) (a *Asker, others *term.Printer, screen *byte
 	return a, others, screen, func(s string) { _, _ = io.WriteString(typed, s) }
 }
 
-func aboutCommand(id, command string) approval.Question {
-	return approval.Question{ID: id, Tool: "Bash", Agent: id, Requests: []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: command}}}
+func aboutCommand(id, command string) approval.Request {
+	return approval.Request{ID: id, Tool: "Bash", Agent: id, Requests: []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: command}}}
 }
 
 // Several sub-agents ask at the same time: a key is an answer to the question that is on the
@@ -63,7 +63,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 			t.Errorf("the second one was not asked:\n%s", screen)
 		}
 		types("n\n")
-		if ans := <-answers["two"]; ans.Decision != approval.Deny || ans.Question != "two" {
+		if ans := <-answers["two"]; ans.Decision != approval.Deny || ans.RequestID != "two" {
 			t.Errorf("the no was for the second one: %+v", ans)
 		}
 	})
@@ -138,8 +138,8 @@ func TestOutputHeldDuringQuestion(t *testing.T) {
 func TestKeysFitTheScreen(t *testing.T) {
 	for width := 30; width <= 120; width += 10 {
 		a, _, screen, _ := desk(t, width)
-		a.saver = func(*approval.Question, *approval.Answer) (*savedrule.Result, error) { return nil, errors.New("no") }
-		a.ShowKeys(a.choices(approval.Question{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
+		a.saver = func(*approval.Request, *approval.Answer) (*savedrule.Result, error) { return nil, errors.New("no") }
+		a.ShowKeys(a.choices(approval.Request{Scopes: []approval.Scope{{Rule: "Bash(touch)"}}})...)
 		for l := range strings.Lines(screen.String()) {
 			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
 				t.Errorf("%d columns are too few for %q", width, l)
@@ -159,7 +159,7 @@ func TestQuestionsOfTheModelOneByOne(t *testing.T) {
 			}
 			fmt.Fprintf(&input, `{"question": "question %d?", "header": "h%d", "multiSelect": true, "options": [{"label": "red", "description": ""}, {"label": "blue", "description": ""}]}`, i+1, i+1)
 		}
-		q := approval.Question{ID: "q", Tool: forms.AskTool, Requests: []policy.Request{{Tool: forms.AskTool, Person: true, Input: []byte(`{"questions": [` + input.String() + `]}`)}}}
+		q := approval.Request{ID: "q", Tool: forms.AskTool, Requests: []policy.Request{{Tool: forms.AskTool, Person: true, Input: []byte(`{"questions": [` + input.String() + `]}`)}}}
 		done := make(chan approval.Answer, 1)
 		go func() {
 			ans, err := a.Ask(t.Context(), q)

@@ -41,7 +41,7 @@ func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 }
 
 // confirmAll asks about a plan. What it returns is whether the person has decided.
-func (a *Asker) confirmAll(ctx context.Context, q approval.Question, ans *approval.Answer) error {
+func (a *Asker) confirmAll(ctx context.Context, q approval.Request, ans *approval.Answer) error {
 	for {
 		a.ShowKeys(term.Key{"y", "yes, ask before each change"}, term.Key{"e", "yes, and edit files without asking"},
 			term.Key{"n", "no, plan on"}, term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
@@ -100,7 +100,7 @@ func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
 }
 
 // choose asks the questions of the model, one after the other.
-func (a *Asker) choose(ctx context.Context, q approval.Question, list []forms.Choice, ans *approval.Answer) error {
+func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Choice, ans *approval.Answer) error {
 	for {
 		answers := map[string][]string{}
 		for i, c := range list {

@@ -16,7 +16,7 @@ import (
 )
 
 // form prints what a server asks.
-func printForm(p *term.Printer, q approval.Question, f *forms.Form) {
+func printForm(p *term.Printer, q approval.Request, f *forms.Form) {
 	t := p.Style
 	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
 	for l := range strings.Lines(f.Message) {
@@ -46,7 +46,7 @@ func optionText(o forms.FieldOption) string {
 }
 
 // askForm asks about a form. What it returns is whether the person has decided.
-func (a *Asker) askForm(ctx context.Context, q approval.Question, f *forms.Form, ans *approval.Answer) error {
+func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, ans *approval.Answer) error {
 	t := a.Out.Style
 	keys := []term.Key{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
 	if len(f.Open()) == 0 {
@@ -84,7 +84,7 @@ func (a *Asker) askForm(ctx context.Context, q approval.Question, f *forms.Form,
 
 // fillFields has the person fill in the fields, and look at all of it before it is given.
 // done: he has decided.
-func (a *Asker) fillFields(ctx context.Context, q approval.Question, fields []forms.Field, ans *approval.Answer) (done bool, err error) {
+func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []forms.Field, ans *approval.Answer) (done bool, err error) {
 	for {
 		content, ok, err := a.fields(ctx, fields)
 		if err != nil {
@@ -233,7 +233,7 @@ func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string)
 
 // ReadFields makes the content of a form out of NAME=VALUE; what is not named is what is
 // proposed.
-func ReadFields(q approval.Question, f *forms.Form, given []string) (json.RawMessage, error) {
+func ReadFields(q approval.Request, f *forms.Form, given []string) (json.RawMessage, error) {
 	fields, err := f.Fields()
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 
 // Choices are the questions of the model to the user that a question is about; nil when it is
 // about something else.
-func Choices(q *approval.Question) []forms.Choice {
+func Choices(q *approval.Request) []forms.Choice {
 	if q.Tool != forms.AskTool || !q.Person() {
 		return nil
 	}
@@ -28,7 +28,7 @@ func Choices(q *approval.Question) []forms.Choice {
 }
 
 // Form is the form that a question puts to a person; nil when it is about something else.
-func Form(q *approval.Question) *forms.Form {
+func Form(q *approval.Request) *forms.Form {
 	if len(q.Requests) != 1 || !q.Requests[0].Form || !q.Requests[0].Person {
 		return nil
 	}
@@ -37,7 +37,7 @@ func Form(q *approval.Question) *forms.Form {
 
 // PrintQuestion prints everything that a call would do, and why that is asked; nothing
 // is left out, and nothing invisible stays invisible.
-func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
+func PrintQuestion(p *term.Printer, q approval.Request, now time.Time) {
 	t := p.Style
 	if list, plan, form := Choices(&q), q.Plan(), Form(&q); list != nil || plan != "" || form != nil {
 		printForPerson(p, q, list, plan, form, now)
@@ -67,7 +67,7 @@ func PrintQuestion(p *term.Printer, q approval.Question, now time.Time) {
 
 // forPerson prints what only a person decides about: a plan, questions of the model, or what
 // an MCP server asks.
-func printForPerson(p *term.Printer, q approval.Question, list []forms.Choice, plan string, form *forms.Form, now time.Time) {
+func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, plan string, form *forms.Form, now time.Time) {
 	t := p.Style
 	switch {
 	case form != nil:
@@ -86,7 +86,7 @@ func printForPerson(p *term.Printer, q approval.Question, list []forms.Choice, p
 }
 
 // asks says that the model has questions.
-func printAsks(p *term.Printer, q approval.Question, n int, now time.Time) {
+func printAsks(p *term.Printer, q approval.Request, n int, now time.Time) {
 	of := ""
 	if n > 1 {
 		of = "  " + term.Count(n, "question")
@@ -95,13 +95,13 @@ func printAsks(p *term.Printer, q approval.Question, n int, now time.Time) {
 	printUntil(p, q, now)
 }
 
-func printUntil(p *term.Printer, q approval.Question, now time.Time) {
+func printUntil(p *term.Printer, q approval.Request, now time.Time) {
 	if q.Expires != nil {
 		p.Line("  %s  %s", p.Dim("until  "), term.EscapeStrict(expiry(*q.Expires, now)))
 	}
 }
 
-func agentOf(q approval.Question) string {
+func agentOf(q approval.Request) string {
 	if q.Agent == "" {
 		return ""
 	}
@@ -187,7 +187,7 @@ func printInput(p *term.Printer, raw json.RawMessage) {
 }
 
 // ReasonLine is the reason in one line: what asks, where that is written, and the mode.
-func ReasonLine(q approval.Question) string {
+func ReasonLine(q approval.Request) string {
 	why := cmp.Or(q.ReasonText, q.AskedBy)
 	if r := q.Rule; r != nil && r.File != "" && !strings.Contains(why, filepath.Base(r.File)) {
 		why += fmt.Sprintf(" (%s:%d)", r.File, r.Line)
@@ -234,7 +234,7 @@ func operationVerb(op policy.Operation) string {
 }
 
 // Subject is what a question is about, in a few words for a list.
-func Subject(q approval.Question) string {
+func Subject(q approval.Request) string {
 	if len(q.Requests) == 0 {
 		return q.Tool
 	}

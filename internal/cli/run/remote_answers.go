@@ -15,14 +15,14 @@ import (
 // localAnswers knows which answers the person at this terminal gave, so that they are not told to
 // the person again.
 type localAnswers struct {
-	ask func(context.Context, approval.Question) (approval.Answer, error)
+	ask func(context.Context, approval.Request) (approval.Answer, error)
 	as  string // the daemon's name for the person
 
 	mu       sync.Mutex
 	decision map[string]approval.Decision // by question
 }
 
-func (h *localAnswers) answer(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func (h *localAnswers) answer(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	ans, err := h.ask(ctx, q)
 	if err == nil {
 		h.mu.Lock()
@@ -56,10 +56,10 @@ func (h *localAnswers) add(e event.Event) event.Event {
 
 // remoteAsker is who answers the questions of a run in the daemon, and what it does with those that
 // nobody is there to answer.
-func remoteAsker(person *question.Asker, onAsk settings.UnattendedPolicy) (func(context.Context, approval.Question) (approval.Answer, error), settings.UnattendedPolicy) {
+func remoteAsker(person *question.Asker, onAsk settings.UnattendedPolicy) (func(context.Context, approval.Request) (approval.Answer, error), settings.UnattendedPolicy) {
 	switch {
 	case person != nil:
-		return func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+		return func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 			ans, err := person.Ask(ctx, q)
 			if err == nil && ans.Actor == question.TerminalClosed { // the terminal is gone, which is no answer: others can give one
 				err = errSuspended(q)
@@ -67,7 +67,7 @@ func remoteAsker(person *question.Asker, onAsk settings.UnattendedPolicy) (func(
 			return ans, err
 		}, settings.UnattendedWait
 	case onAsk == settings.UnattendedSuspend:
-		return func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		return func(_ context.Context, q approval.Request) (approval.Answer, error) {
 			return approval.Answer{}, errSuspended(q)
 		}, settings.UnattendedWait
 	case onAsk == settings.UnattendedWait:
@@ -77,7 +77,7 @@ func remoteAsker(person *question.Asker, onAsk settings.UnattendedPolicy) (func(
 }
 
 // errSuspended is the end of a run here whose question stays open there.
-func errSuspended(q approval.Question) error {
+func errSuspended(q approval.Request) error {
 	return &outcome.Failure{
 		Message: approval.ErrSuspend.Error(), Cause: approval.ErrSuspend, Result: outcome.Approval,
 		Advice: fmt.Sprintf("holdfast approvals show %s; the daemon goes on when it is answered", q.ID),

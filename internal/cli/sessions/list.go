@@ -48,7 +48,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	asking, err := sessions.OpenQuestions(ctx)
+	asking, err := sessions.OpenApprovals(ctx)
 	if err != nil {
 		return err
 	}

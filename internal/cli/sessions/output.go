@@ -39,9 +39,9 @@ const (
 // state looks at how the last turn stands and, when that leaves it open, a run goes on or
 // somebody asks, at who holds the session. Items without a turn were saved or imported. What
 // anybody may append, and what happens between turns, says nothing about the turn. Asking is
-// [session.Sessions.OpenQuestions].
+// [session.Sessions.OpenApprovals].
 func state(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
-	runs, asks := m.Run == string(api.StatusRunning), m.Questions+asking[m.ID] > 0
+	runs, asks := m.Run == string(api.StatusRunning), m.OpenApprovals+asking[m.ID] > 0
 	over, wants, given := true, false, map[string]bool{}
 	most := session.Range{Reverse: true}
 	if runs {

@@ -46,7 +46,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		asking, err := s.OpenQuestions(ctx)
+		asking, err := s.OpenApprovals(ctx)
 		if err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func TestStateWhenASubagentAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	asking, err := s.OpenQuestions(ctx)
+	asking, err := s.OpenApprovals(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (v *Stream) Render(e event.Event) error {
 	case event.DecisionMade:
 		return v.decided(e.Decision)
 	case event.ApprovalAsked:
-		return v.asked(e.Question)
+		return v.asked(e.Request)
 	case event.ApprovalResolved:
 		return v.resolved(e)
 	case event.PolicyChanged:
@@ -238,7 +238,7 @@ func (v *Stream) subagent(e event.SubagentEvent) error {
 	case event.DecisionMade:
 		return v.decided(of.Decision)
 	case event.ApprovalAsked:
-		return v.asked(of.Question)
+		return v.asked(of.Request)
 	case event.ApprovalResolved:
 		return v.resolved(of)
 	case event.SubagentEvent:

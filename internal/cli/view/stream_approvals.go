@@ -7,7 +7,7 @@ import (
 )
 
 // asked writes that the run waits for an answer, which somebody gives elsewhere.
-func (v *Stream) asked(q approval.Question) error {
+func (v *Stream) asked(q approval.Request) error {
 	return v.system("approval_asked", map[string]any{
 		"approval_id": q.ID, "tool_use_id": q.Use, "tool_name": q.Tool, "reason": question.ReasonLine(q),
 	})

@@ -76,7 +76,7 @@ func (v *Text) Render(e event.Event) error {
 	case event.DecisionMade:
 		v.decided(e.Decision)
 	case event.ApprovalAsked:
-		v.asked = e.Question.Use
+		v.asked = e.Request.Use
 		delete(v.waiting, v.asked)
 		v.Program.Err.Progress().Show("")
 	case event.ApprovalResolved:

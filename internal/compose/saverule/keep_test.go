@@ -32,9 +32,9 @@ func world(t *testing.T) (e *env.Env, user, project string) {
 	return &env.Env{Vars: []string{"HOME=" + user}, Managed: filepath.Join(user, "managed", "settings.json")}, user, project
 }
 
-func question(line, cwd string) approval.Question {
+func question(line, cwd string) approval.Request {
 	r := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: line, Cwd: cwd}
-	return approval.Question{
+	return approval.Request{
 		ID: "q", Tool: "Bash", Cwd: cwd, Requests: []policy.Request{r},
 		Scopes: []approval.Scope{{Text: "exactly this command"}, {Rule: "Bash(npm run build:*)", Text: "every command that begins so"}},
 	}
@@ -80,7 +80,7 @@ func TestRefused(t *testing.T) {
 	tree := question("", "/work")
 	tree.Requests = []policy.Request{{Tool: "Bash", Operation: policy.OpWrite, Resource: "/data", Confined: true}}
 	for name, tt := range map[string]struct {
-		q     approval.Question
+		q     approval.Request
 		a     approval.Answer
 		place saverule.Target
 		says  string

@@ -29,7 +29,7 @@ type Plan struct {
 
 // NewPlan says what an answer with Always writes. It fills in the rule where the answer has no scope and one
 // says exactly what was asked. The error is why nothing can be written; nothing has happened then.
-func NewPlan(e *env.Env, p Target, q *approval.Question, a *approval.Answer) (*Plan, error) {
+func NewPlan(e *env.Env, p Target, q *approval.Request, a *approval.Answer) (*Plan, error) {
 	plan := &Plan{env: e, place: p, layer: a.SaveTo, effect: policy.Allow}
 	if !a.Decision.Allows() {
 		plan.effect = policy.Deny
@@ -63,7 +63,7 @@ func NewPlan(e *env.Env, p Target, q *approval.Question, a *approval.Answer) (*P
 }
 
 // notSavable is why settings cannot say for good what a question would open in the sandbox; "" if they can.
-func notSavable(q *approval.Question, p Target, layer string) string {
+func notSavable(q *approval.Request, p Target, layer string) string {
 	switch r := q.SandboxOpens(); {
 	case r == nil:
 	case r.Operation != policy.OpWrite:
@@ -122,7 +122,7 @@ func (p *Plan) kept(w *Result, text string) *savedrule.Result {
 
 // Hosts are what settings allow when a person lets commands connect to a host at a private address: the host
 // and the address, since a rule for the host alone would follow the name to any other one. Nil for other questions.
-func Hosts(q *approval.Question) []string {
+func Hosts(q *approval.Request) []string {
 	if len(q.Requests) != 1 || q.Requests[0].Address == "" {
 		return nil
 	}
@@ -143,7 +143,7 @@ func Hosts(q *approval.Question) []string {
 
 // Preview is what answers to a question could write, and where; nil when none can hold for longer than
 // the call.
-func Preview(e *env.Env, p Target, q *approval.Question) *savedrule.Preview {
+func Preview(e *env.Env, p Target, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil
 	}

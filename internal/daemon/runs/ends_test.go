@@ -206,11 +206,11 @@ flow: {type: broadcast, steps: [left, right]}
 func TestConcurrentDrain(t *testing.T) {
 	w := begin(t, map[string]string{"left": pushing, "right": pushing})
 	id, v := w.begun(w.parse(sideBySide), "go")
-	asked := []approval.Question{v.question(), v.question()}
+	asked := []approval.Request{v.question(), v.question()}
 	w.again()
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
-	if info.Status != api.StatusInterrupted || info.Questions != 2 {
+	if info.Status != api.StatusInterrupted || info.Approvals != 2 {
 		t.Fatalf("%+v", info)
 	}
 	_, err = w.runs.Decide(t.Context(), id, decision(asked[0], approval.Allow), asked[0].Digest)

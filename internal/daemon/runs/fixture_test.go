@@ -296,9 +296,9 @@ func (v *watcher) event(name string) wire.RunEvent {
 }
 
 // question waits for a question.
-func (v *watcher) question() approval.Question {
+func (v *watcher) question() approval.Request {
 	v.w.t.Helper()
-	var q approval.Question
+	var q approval.Request
 	r := v.until("a question", func(r feed.Record) bool { return r.Kind == record.KindApprovalAsked })
 	if err := json.Unmarshal(r.Payload, &q); err != nil {
 		v.w.t.Fatal(err)
@@ -316,8 +316,8 @@ func (v *watcher) answer() approval.Answer {
 	return a
 }
 
-func decision(q approval.Question, d approval.Decision) approval.Answer {
-	return approval.Answer{Question: q.ID, Decision: d, Actor: "ann", Via: "test"}
+func decision(q approval.Request, d approval.Decision) approval.Answer {
+	return approval.Answer{RequestID: q.ID, Decision: d, Actor: "ann", Via: "test"}
 }
 
 // terminal counts the ends of a run on record.

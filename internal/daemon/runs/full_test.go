@@ -85,7 +85,7 @@ func TestStoreFull(t *testing.T) {
 }
 
 // nextOpen is a question that is open in a run or in one of its agents' sessions.
-func (w *runsEnv) nextOpen(run string) approval.Question {
+func (w *runsEnv) nextOpen(run string) approval.Request {
 	w.t.Helper()
 	for {
 		w.ok(w.t.Context().Err())

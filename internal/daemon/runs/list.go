@@ -150,7 +150,7 @@ func (x *run) describePrepared() *api.RunInfo {
 // info describes a run by its record, and by what it is doing now.
 func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	info := &api.RunInfo{
-		RunID: m.ID, SessionID: m.ID, Status: api.RunStatus(m.Run), Cwd: m.CWD, LastSeq: m.Head, Questions: m.Questions, StartedAt: m.CreatedAt,
+		RunID: m.ID, SessionID: m.ID, Status: api.RunStatus(m.Run), Cwd: m.CWD, LastSeq: m.Head, Approvals: m.OpenApprovals, StartedAt: m.CreatedAt,
 	}
 	info.Workspace, _, _ = workspace.OfProject(m.Project)
 	if info.Status == api.StatusRunning {
@@ -161,7 +161,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		info.Status, info.LastSeq, info.Questions = api.RunStatus(m.Run), m.Head, m.Questions
+		info.Status, info.LastSeq, info.Approvals = api.RunStatus(m.Run), m.Head, m.OpenApprovals
 		if lost {
 			info.Status, info.Error = api.StatusInterrupted, &api.RunError{Code: string(wire.CodeInterrupted), Message: r.lostReason(m.ID)}
 		}
@@ -190,7 +190,7 @@ func (r *Runs) info(ctx context.Context, m session.Meta) (*api.RunInfo, error) {
 	if err := r.countQuestions(ctx, info); err != nil {
 		return nil, err
 	}
-	info.Status = waits(info.Status, info.Questions) // in another daemon
+	info.Status = waits(info.Status, info.Approvals) // in another daemon
 	return info, nil
 }
 
@@ -200,9 +200,9 @@ type RunStatus struct {
 	Questions int           // with those of the agents that work for it
 }
 
-// StatusOf says where the run of a session stands; asking is [session.Sessions.OpenQuestions].
+// StatusOf says where the run of a session stands; asking is [session.Sessions.OpenApprovals].
 func (r *Runs) StatusOf(ctx context.Context, m session.Meta, asking map[string]int) (RunStatus, error) {
-	s := RunStatus{api.RunStatus(m.Run), m.Questions + asking[m.ID]}
+	s := RunStatus{api.RunStatus(m.Run), m.OpenApprovals + asking[m.ID]}
 	if s.Status != api.StatusRunning {
 		return s, nil
 	}
@@ -234,9 +234,9 @@ func waits(s api.RunStatus, open int) api.RunStatus {
 
 // countQuestions adds the open questions of the run's agents.
 func (r *Runs) countQuestions(ctx context.Context, info *api.RunInfo) error {
-	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, WithQuestions: true})
+	owned, err := r.o.Sessions.List(ctx, session.Query{Owner: info.RunID, Worktrees: true, WithApprovals: true})
 	for _, o := range owned.Sessions {
-		info.Questions += o.Questions
+		info.Approvals += o.OpenApprovals
 	}
 	return err
 }
@@ -257,7 +257,7 @@ func (x *run) describeRunning(ctx context.Context, info *api.RunInfo) error {
 	if err := x.r.countQuestions(ctx, info); err != nil {
 		return err
 	}
-	info.Status = waits(info.Status, info.Questions+x.openInputs())
+	info.Status = waits(info.Status, info.Approvals+x.openInputs())
 	return nil
 }
 

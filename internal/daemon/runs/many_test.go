@@ -69,7 +69,7 @@ func (w *runsEnv) follow(id string) error {
 func (w *runsEnv) heard(id string, r feed.Record) (over bool, err error) {
 	switch r.Kind {
 	case record.KindApprovalAsked:
-		var q approval.Question
+		var q approval.Request
 		if err := json.Unmarshal(r.Payload, &q); err != nil {
 			return false, err
 		}

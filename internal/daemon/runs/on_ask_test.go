@@ -35,7 +35,7 @@ func TestOnAsk(t *testing.T) {
 			w.ok(err)
 			w.ok(w.runs.Continue(t.Context(), p.Run, "", "", ann))
 			q := w.watch(p.Run, 0).question()
-			_, err = w.runs.Decide(t.Context(), p.Run, approval.Answer{Question: q.ID, Decision: approval.Allow, Actor: "ann", Via: "test"}, q.Digest)
+			_, err = w.runs.Decide(t.Context(), p.Run, approval.Answer{RequestID: q.ID, Decision: approval.Allow, Actor: "ann", Via: "test"}, q.Digest)
 			w.ok(err)
 			w.watch(p.Run, m.Head).event(wire.RunCompleted)
 			if ran := w.did(); len(ran) != 1 {

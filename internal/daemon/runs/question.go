@@ -19,7 +19,7 @@ import (
 //	  ▲ watches       │ settled
 //	run's log ◄─ Decide: approval.Resolve puts the answer on record
 type question struct {
-	approval.Question
+	approval.Request
 	settled chan struct{} // closed once the agent has taken the answer, or has gone
 }
 
@@ -28,7 +28,7 @@ const settling = 5 * time.Second
 
 // asker is who answers the questions of the run: people, unless its spec says that nobody is there.
 // Who continues the run as it is on record is there.
-func (m *runAgent) asker() func(context.Context, approval.Question) (approval.Answer, error) {
+func (m *runAgent) asker() func(context.Context, approval.Request) (approval.Answer, error) {
 	onAsk := settings.UnattendedPolicy(m.x.opt.Spec.Permissions.Unattended)
 	if m.x.opt.same {
 		onAsk = settings.UnattendedWait
@@ -37,7 +37,7 @@ func (m *runAgent) asker() func(context.Context, approval.Question) (approval.An
 	case settings.UnattendedDeny:
 		return nil
 	case settings.UnattendedSuspend:
-		return func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		return func(_ context.Context, q approval.Request) (approval.Answer, error) {
 			m.x.suspend(q.ID)
 			return approval.Answer{}, approval.ErrSuspend
 		}
@@ -48,9 +48,9 @@ func (m *runAgent) asker() func(context.Context, approval.Question) (approval.An
 
 // ask is [agent.Permissions].Ask: it keeps the question until the agent has found the answer in
 // the log.
-func (m *runAgent) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func (m *runAgent) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	x := m.x
-	own := &question{Question: q, settled: make(chan struct{})}
+	own := &question{Request: q, settled: make(chan struct{})}
 	x.mu.Lock()
 	if ctx.Err() != nil { // the agent has an answer, or waits no more
 		x.mu.Unlock()
@@ -91,9 +91,9 @@ func (x *run) questionClosed(id string) {
 // are those of [approval.Resolve] and [approval.Find]; a digest that is not "" must be that
 // of the question ([approval.ErrInvalid]).
 func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, digest string) (approval.Answer, error) {
-	x, q, err := r.asked(ctx, id, ans.Question)
+	x, q, err := r.asked(ctx, id, ans.RequestID)
 	if err != nil {
-		return approval.Answer{}, r.late(ctx, id, ans.Question, err)
+		return approval.Answer{}, r.late(ctx, id, ans.RequestID, err)
 	}
 	if digest != "" && digest != q.Digest {
 		return approval.Answer{}, errDigest
@@ -103,7 +103,7 @@ func (r *Runs) Decide(ctx context.Context, id string, ans approval.Answer, diges
 		return won, err
 	}
 	if x != nil {
-		x.awaitApplied(ctx, won.Question)
+		x.awaitApplied(ctx, won.RequestID)
 	}
 	return won, r.relayAnswer(ctx, q.Session)
 }
@@ -129,7 +129,7 @@ func (x *run) awaitApplied(ctx context.Context, id string) {
 // late is the error of a decision about a question that does not wait in a run: when it was
 // answered there, it has an [*approval.AnsweredError] with that answer, too.
 func (r *Runs) late(ctx context.Context, run, question string, err error) error {
-	if run == "" || !errors.Is(err, approval.ErrNoQuestion) {
+	if run == "" || !errors.Is(err, approval.ErrNoRequest) {
 		return err
 	}
 	sessions, lerr := r.sessionsOf(ctx, run)
@@ -142,7 +142,7 @@ func (r *Runs) late(ctx context.Context, run, question string, err error) error 
 				break
 			}
 			var a approval.Answer
-			if rec.Kind == record.KindApprovalResolved && json.Unmarshal(rec.Payload, &a) == nil && a.Question == question {
+			if rec.Kind == record.KindApprovalResolved && json.Unmarshal(rec.Payload, &a) == nil && a.RequestID == question {
 				return errors.Join(err, &approval.AnsweredError{First: a})
 			}
 		}
@@ -152,7 +152,7 @@ func (r *Runs) late(ctx context.Context, run, question string, err error) error 
 
 // asked finds a question, and the run that runs and asks it, or nil. With the id of a run
 // only what waits there is found.
-func (r *Runs) asked(ctx context.Context, run, id string) (*run, approval.Question, error) {
+func (r *Runs) asked(ctx context.Context, run, id string) (*run, approval.Request, error) {
 	if run != "" {
 		x := r.lookup(run)
 		if x != nil && !x.begun() {
@@ -196,42 +196,42 @@ func (r *Runs) running() []*run {
 }
 
 // asks finds a question that an agent of the run waits with; in no run there is none.
-func (x *run) asks(id string) (approval.Question, bool) {
+func (x *run) asks(id string) (approval.Request, bool) {
 	if x == nil {
-		return approval.Question{}, false
+		return approval.Request{}, false
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if q := x.questions[id]; q != nil {
-		return q.Question, true
+		return q.Request, true
 	}
-	return approval.Question{}, false
+	return approval.Request{}, false
 }
 
 var errDigest = errors.Join(errors.New("it is not what was shown: the digest differs"), approval.ErrInvalid)
 
 // pending finds a question that waits, of a run and of its agents.
-func (r *Runs) pending(ctx context.Context, run, id string) (approval.Question, error) {
+func (r *Runs) pending(ctx context.Context, run, id string) (approval.Request, error) {
 	sessions, err := r.sessionsOf(ctx, run)
 	if err != nil {
-		return approval.Question{}, err
+		return approval.Request{}, err
 	}
 	for _, s := range sessions {
 		open, err := approval.Pending(ctx, r.o.Sessions, s)
 		if err != nil {
-			return approval.Question{}, err
+			return approval.Request{}, err
 		}
-		if i := slices.IndexFunc(open, func(q approval.Question) bool { return q.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(open, func(q approval.Request) bool { return q.ID == id }); i >= 0 {
 			return open[i], nil
 		}
 	}
-	return approval.Question{}, approval.ErrNoQuestion
+	return approval.Request{}, approval.ErrNoRequest
 }
 
 // sessionsOf are the sessions of a run: its own, and those of its agents.
 func (r *Runs) sessionsOf(ctx context.Context, run string) ([]string, error) {
 	if _, err := r.o.Sessions.Get(ctx, run); errors.Is(err, session.ErrNotFound) {
-		return nil, approval.ErrNoQuestion
+		return nil, approval.ErrNoRequest
 	} else if err != nil {
 		return nil, err
 	}

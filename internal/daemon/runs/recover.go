@@ -166,7 +166,7 @@ func (r *Runs) denyOpen(ctx context.Context, run string, by Actor, why string) (
 		}
 		for _, q := range open {
 			_, err := approval.Resolve(ctx, r.o.Sessions, s, approval.Answer{
-				Question: q.ID, Decision: approval.Deny, Message: "approval cancelled: " + why, Actor: by.Name, Via: by.Via,
+				RequestID: q.ID, Decision: approval.Deny, Message: "approval cancelled: " + why, Actor: by.Name, Via: by.Via,
 			})
 			if err == nil {
 				err = r.relayAnswer(ctx, s)
@@ -207,7 +207,7 @@ func (r *Runs) Drain(ctx context.Context) error {
 // waits reports whether a run waits for people.
 func (x *run) waits() bool {
 	for _, m := range x.all() {
-		if len(m.agent.Snapshot().Questions) > 0 {
+		if len(m.agent.Snapshot().Approvals) > 0 {
 			return true
 		}
 	}

@@ -31,7 +31,7 @@ func TestRun(t *testing.T) {
 	q := v.question()
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
-	if info.Status != api.StatusWaiting || info.Questions != 1 || info.StrategyName != "writer" {
+	if info.Status != api.StatusWaiting || info.Approvals != 1 || info.StrategyName != "writer" {
 		t.Errorf("waiting: %+v", info)
 	}
 	won, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), q.Digest)
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 	}
 	_, err = w.runs.Get(ctx, "nobody")
 	w.code(err, wire.CodeRunNotFound)
-	if _, err := w.runs.Decide(ctx, "nobody", approval.Answer{Question: "q", Decision: approval.Allow}, ""); !errors.Is(err, approval.ErrNoQuestion) {
+	if _, err := w.runs.Decide(ctx, "nobody", approval.Answer{RequestID: "q", Decision: approval.Allow}, ""); !errors.Is(err, approval.ErrNoRequest) {
 		t.Error(err)
 	}
 	for _, o := range []runs.PrepareOptions{
@@ -177,7 +177,7 @@ func TestStopAsking(t *testing.T) {
 	if a := v.answer(); a.Decision != approval.Deny {
 		t.Errorf("%+v", a)
 	}
-	if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), ""); !errors.Is(err, approval.ErrNoQuestion) {
+	if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), ""); !errors.Is(err, approval.ErrNoRequest) {
 		t.Error(err)
 	}
 	if got := w.did(); len(got) != 0 {
@@ -229,7 +229,7 @@ func TestDecideRace(t *testing.T) {
 		}
 	}
 	v.event(wire.RunCompleted)
-	if _, err := w.runs.Decide(t.Context(), id, decision(q, won.Decision), ""); !errors.Is(err, approval.ErrNoQuestion) {
+	if _, err := w.runs.Decide(t.Context(), id, decision(q, won.Decision), ""); !errors.Is(err, approval.ErrNoRequest) {
 		t.Errorf("late, to the run: %v", err)
 	} else if lost, ok := errors.AsType[*approval.AnsweredError](err); !ok || lost.First.Decision != won.Decision || lost.First.Actor != won.Actor {
 		t.Errorf("late, to the run, is not told what counts: %v", err)
@@ -266,7 +266,7 @@ func TestInterrupted(t *testing.T) {
 		w.again()
 		info, err := w.runs.Get(t.Context(), id)
 		w.ok(err)
-		if info.Status != api.StatusInterrupted || info.Questions != 1 || info.Error == nil || info.Error.Code != string(wire.CodeInterrupted) {
+		if info.Status != api.StatusInterrupted || info.Approvals != 1 || info.Error == nil || info.Error.Code != string(wire.CodeInterrupted) {
 			t.Fatalf("%+v", info)
 		}
 		if answered {
@@ -308,7 +308,7 @@ func TestStopInterrupted(t *testing.T) {
 	w.again()
 	w.ok(w.runs.Stop(t.Context(), id, "", ann))
 	info, err := w.runs.Get(t.Context(), id)
-	if err != nil || info.Status != api.StatusCancelled || info.Questions != 0 {
+	if err != nil || info.Status != api.StatusCancelled || info.Approvals != 0 {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -360,7 +360,7 @@ func TestSeveralAgents(t *testing.T) {
 	if _, err := w.runs.Decide(t.Context(), id, decision(q, approval.Allow), ""); err != nil {
 		t.Fatal(err)
 	}
-	if a := told.answer(); a.Question != q.ID { // though nothing runs
+	if a := told.answer(); a.RequestID != q.ID { // though nothing runs
 		t.Errorf("%+v", a)
 	}
 	w.ok(w.runs.Continue(t.Context(), id, "", "", ann))

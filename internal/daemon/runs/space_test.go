@@ -38,7 +38,7 @@ func TestQuestionInWorkspaceOutlivesDaemon(t *testing.T) {
 		w.again()
 		info, err := w.runs.Get(t.Context(), p.Run)
 		w.ok(err)
-		if info.Status != api.StatusInterrupted || info.Questions != 1 {
+		if info.Status != api.StatusInterrupted || info.Approvals != 1 {
 			t.Fatalf("%+v", info)
 		}
 		if answered {

@@ -15,7 +15,7 @@ func (w *runsEnv) stand(in *runs.Runs, id string) runs.RunStatus {
 	w.t.Helper()
 	m, err := w.sessions.Get(w.t.Context(), id)
 	w.ok(err)
-	asking, err := w.sessions.OpenQuestions(w.t.Context())
+	asking, err := w.sessions.OpenApprovals(w.t.Context())
 	w.ok(err)
 	s, err := in.StatusOf(w.t.Context(), m, asking)
 	w.ok(err)
@@ -29,7 +29,7 @@ func TestStand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := helping(t, delegating, pushing)
 			id, v := w.begun(s, "go")
-			asked := []approval.Question{v.question()}
+			asked := []approval.Request{v.question()}
 			if s.Name == "both" {
 				asked = append(asked, v.question())
 			}
@@ -41,7 +41,7 @@ func TestStand(t *testing.T) {
 				if got := w.stand(in, id); got != want {
 					t.Errorf("%+v, want %+v", got, want)
 				}
-				if info, err := in.Get(t.Context(), id); err != nil || info.Status != api.StatusWaiting || info.Questions != len(asked) {
+				if info, err := in.Get(t.Context(), id); err != nil || info.Status != api.StatusWaiting || info.Approvals != len(asked) {
 					t.Errorf("%+v, %v", info, err)
 				}
 			}

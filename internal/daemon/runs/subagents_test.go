@@ -110,7 +110,7 @@ func TestSubagentAsks(t *testing.T) {
 				}
 				info, err := w.runs.Get(t.Context(), id)
 				w.ok(err)
-				if info.Status != api.StatusWaiting || info.Questions != 1 {
+				if info.Status != api.StatusWaiting || info.Approvals != 1 {
 					t.Errorf("waiting: %+v", info)
 				}
 				run := ""
@@ -136,7 +136,7 @@ func TestSubagentAsks(t *testing.T) {
 				v.whole(scouts[0], "scout")
 				info, err = w.runs.Get(t.Context(), id)
 				w.ok(err)
-				if info.Status != api.StatusCompleted || info.Questions != 0 {
+				if info.Status != api.StatusCompleted || info.Approvals != 0 {
 					t.Errorf("completed: %+v", info)
 				}
 			})
@@ -181,7 +181,7 @@ func TestStopSubagent(t *testing.T) {
 				w.ok(w.runs.Stop(t.Context(), id, "", ann))
 				v.event(wire.RunCancelled)
 				scout := w.scouts(id)[0]
-				if scout.Questions != 0 {
+				if scout.OpenApprovals != 0 {
 					t.Errorf("it still asks: %+v", scout)
 				}
 				held, err := w.sessions.Lease(t.Context(), scout.ID)
@@ -208,7 +208,7 @@ func TestRestartWhileSubagentAsks(t *testing.T) {
 				w.again()
 				info, err := w.runs.Get(t.Context(), id)
 				w.ok(err)
-				if info.Status != api.StatusInterrupted || info.Questions != 1 {
+				if info.Status != api.StatusInterrupted || info.Approvals != 1 {
 					t.Errorf("interrupted: %+v", info)
 				}
 				yes := func() {
@@ -251,7 +251,7 @@ func TestRestartWhileSubagentAsks(t *testing.T) {
 				}
 				info, err = w.runs.Get(t.Context(), id)
 				w.ok(err)
-				if info.Questions != 0 {
+				if info.Approvals != 0 {
 					t.Errorf("ended: %+v", info)
 				}
 				v.rested()
@@ -315,7 +315,7 @@ func TestSubagentAnsweredWhileTheRunEnds(t *testing.T) {
 	close(h.goOn)
 	w.ok(<-decided)
 	w.ok(<-closed)
-	if a := v.answer(); a.Question != q.ID || a.Decision != approval.Deny {
+	if a := v.answer(); a.RequestID != q.ID || a.Decision != approval.Deny {
 		t.Errorf("%+v", a)
 	}
 	if got := w.terminal(id); !slices.Equal(got, []api.RunStatus{api.StatusInterrupted}) {

@@ -112,7 +112,7 @@ func FuzzProject(f *testing.F) {
 	}
 	q := question(policy.Request{Operation: policy.OpWrite, Resource: "/a", Display: "+", Input: Raw(`{}`)}, policy.Request{Resource: "/b"})
 	add(record.KindApprovalAsked, q)
-	add(record.KindApprovalResolved, approval.Answer{Question: "p", Decision: approval.Allow})
+	add(record.KindApprovalResolved, approval.Answer{RequestID: "p", Decision: approval.Allow})
 	add(record.KindToolStarted, record.ToolStarted{Use: "c"})
 	add(record.KindToolFinished, record.ToolFinished{Use: "c", Outcome: "unknown"})
 	add(record.KindRewrite, session.Rewrite{Reason: "compaction"})

@@ -66,7 +66,7 @@ func samples() []Message {
 	flow := Raw(`{"type":"sequence","steps":["writer"]}`)
 	run := api.RunInfo{
 		RunID: "run_abc123", SessionID: "run_abc123", Status: api.StatusWaiting, StrategyName: "s", StrategyPath: "/w/s.yaml", Agents: []string{"writer"},
-		Cwd: "/w", Mode: "default", Segment: 1, StartedAt: noon, CompletedAt: &noon, Questions: 1, Result: "r", LastSeq: 9,
+		Cwd: "/w", Mode: "default", Segment: 1, StartedAt: noon, CompletedAt: &noon, Approvals: 1, Result: "r", LastSeq: 9,
 		Inputs: []api.WaitingInput{{InputRequestID: "in-1", AgentName: "person", Prompt: "which?", AskedAt: noon}},
 		Error:  &api.RunError{Code: string(CodeExecution), Message: "m"},
 	}

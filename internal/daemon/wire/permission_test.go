@@ -18,15 +18,15 @@ import (
 )
 
 // question asks about the effects of a call.
-func question(requests ...policy.Request) approval.Question {
+func question(requests ...policy.Request) approval.Request {
 	expires := noon.Add(5 * time.Minute)
-	return approval.Question{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", AskedAt: noon, Expires: &expires}.ForRequests(requests, policy.Decision{
+	return approval.Request{ID: "perm-uuid-1234", Cwd: "/projects/app", Home: "/home/ann", AskedAt: noon, Expires: &expires}.ForRequests(requests, policy.Decision{
 		Use: "c1", Tool: "write_file", Effect: policy.Ask, By: "rules", Reason: "rule Edit asks", Mode: policy.ModeDefault, Agent: "writer",
 		Rule: &policy.Origin{Rule: "Edit", File: "/w/.holdfast/settings.json", Line: 3},
 	})
 }
 
-func permissionFrame(t *testing.T, q approval.Question) (*RequestPermission, []byte) {
+func permissionFrame(t *testing.T, q approval.Request) (*RequestPermission, []byte) {
 	t.Helper()
 	frames := Project("run_abc123", 9, source(t, record.KindApprovalAsked, q))
 	if len(frames) != 1 {
@@ -75,7 +75,7 @@ func TestPermission(t *testing.T) {
 func TestPermissionIsCapped(t *testing.T) {
 	big := strings.Repeat("x", 5<<20)
 	input, _ := json.Marshal(map[string]string{"content": big})
-	p, frame := permissionFrame(t, approval.Question{ID: "p", Requests: []policy.Request{
+	p, frame := permissionFrame(t, approval.Request{ID: "p", Requests: []policy.Request{
 		{Operation: policy.OpCommand, Resource: big, Display: big, Input: input},
 	}})
 	if len(frame) > 3*MaxDetails || p.Cut.Bytes != len(big) || p.Details.ShownCut.Bytes != len(big) || p.Details.Input != nil || p.Details.InputCut.Bytes != len(input) {
@@ -85,11 +85,11 @@ func TestPermissionIsCapped(t *testing.T) {
 	for i := range many {
 		many[i] = policy.Request{Operation: policy.OpRead, Resource: "/" + strings.Repeat(strconv.Itoa(i), 1000), Display: big[:5000]}
 	}
-	p, frame = permissionFrame(t, approval.Question{ID: "p", Requests: many})
+	p, frame = permissionFrame(t, approval.Request{ID: "p", Requests: many})
 	if len(frame) > 4*MaxDetails || p.Details.Total != 1000 || len(p.Details.Requests) != maxRequests || p.Details.Requests[maxRequests-1].Cut == nil {
 		t.Errorf("%d bytes, %d of %d are listed", len(frame), len(p.Details.Requests), p.Details.Total)
 	}
-	p, _ = permissionFrame(t, approval.Question{ID: "p", Tool: "TodoWrite", Requests: []policy.Request{{Tool: "TodoWrite"}}})
+	p, _ = permissionFrame(t, approval.Request{ID: "p", Tool: "TodoWrite", Requests: []policy.Request{{Tool: "TodoWrite"}}})
 	if p.Details != nil || p.Operation != "" {
 		t.Errorf("a call that touches nothing has %+v", p)
 	}
@@ -139,7 +139,7 @@ func checkQuestion(t *testing.T, c corpus.Case) {
 	if given == nil {
 		t.Fatalf("what is asked in %s?", c.Setup())
 	}
-	q := approval.Question{ID: "perm-uuid-1234", AskedAt: noon}.ForRequests([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
+	q := approval.Request{ID: "perm-uuid-1234", AskedAt: noon}.ForRequests([]policy.Request{{Session: "run_abc123", Agent: given[3], Tool: given[4], Operation: policy.Operation(given[1]), Resource: strings.Trim(given[2], `"}`)}},
 		policy.Decision{Tool: strings.Trim(given[4], `"}`), Effect: policy.Ask})
 	want := fields(t, c, c.Expect())["message"].(map[string]any)
 	run, _ := want["runId"].(string)
@@ -206,7 +206,7 @@ func refused(t *testing.T, c corpus.Case) {
 }
 
 func resolvedForOthers(t *testing.T, _ corpus.Case) {
-	got := Project("run-1", 9, source(t, record.KindApprovalResolved, approval.Answer{Question: "P1", Decision: approval.Allow, Actor: "ann", Via: "websocket"}))
+	got := Project("run-1", 9, source(t, record.KindApprovalResolved, approval.Answer{RequestID: "P1", Decision: approval.Allow, Actor: "ann", Via: "websocket"}))
 	if len(got) != 1 || !strings.Contains(string(got[0]), `"permissionRequestId":"P1","decision":"allow","by":"ann","via":"websocket"`) {
 		t.Errorf("others are told %s", got)
 	}

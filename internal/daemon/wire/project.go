@@ -85,8 +85,8 @@ func ofEvent(run string, r Source, e event.Event) []RunMessage {
 	case event.ToolStarted:
 		return streamed(r, &StreamToolStart{ToolCallID: e.Use, ToolName: e.Tool})
 	case event.ApprovalAsked:
-		m := Permission(run, r.Agent, &e.Question)
-		m.SessionID = cmp.Or(r.Session, e.Question.Asker)
+		m := Permission(run, r.Agent, &e.Request)
+		m.SessionID = cmp.Or(r.Session, e.Request.Asker)
 		return []RunMessage{m}
 	case event.ApprovalResolved:
 		return newResolved(r, &e.Answer)
@@ -126,7 +126,7 @@ func statusOf(failed bool) string {
 
 func newResolved(r Source, a *approval.Answer) []RunMessage {
 	return []RunMessage{&PermissionResolved{
-		PermissionRequestID: a.Question, Decision: a.Decision, By: a.Actor, Via: a.Via, Scope: a.Scope,
+		PermissionRequestID: a.RequestID, Decision: a.Decision, By: a.Actor, Via: a.Via, Scope: a.Scope,
 		Reason: a.Message, Stop: a.Stop, SessionID: cmp.Or(r.Session, a.Asker), AgentName: cmp.Or(a.Agent, r.Agent),
 	}}
 }
@@ -136,7 +136,7 @@ const maxRequests = 64
 
 // Permission is the message that asks q of a run's clients. Its TS is when it was
 // asked; Seq and Pending are for the caller to set.
-func Permission(run, agentName string, q *approval.Question) *RequestPermission {
+func Permission(run, agentName string, q *approval.Request) *RequestPermission {
 	m := &RequestPermission{
 		Place: Place{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
 		AgentName: cmp.Or(agentName, q.Agent, DefaultAgent), ToolName: q.Tool, ToolCallID: q.Use,

@@ -170,11 +170,11 @@ func TestProject(t *testing.T) {
 			[]string{`{"type":"agent_streaming",` + head + `"runId":"run-1","seq":9,"agentName":"agent","event":{"type":"retention","event":{"kind":"compaction","by":"auto","recordsRetained":3}}}`},
 		},
 		"an answer of a person": {
-			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.DenySession, Scope: "Bash", Message: "no", Stop: true, Actor: "ann", Via: "console", At: noon}),
+			source(t, record.KindApprovalResolved, approval.Answer{RequestID: "p1", Decision: approval.DenySession, Scope: "Bash", Message: "no", Stop: true, Actor: "ann", Via: "console", At: noon}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"deny-session","by":"ann","via":"console","scope":"Bash","reason":"no","stop":true,"agentName":"agent"}`},
 		},
 		"an answer to a sub-agent, in the log of its run": {
-			source(t, record.KindApprovalResolved, approval.Answer{Question: "p1", Decision: approval.Allow, Actor: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
+			source(t, record.KindApprovalResolved, approval.Answer{RequestID: "p1", Decision: approval.Allow, Actor: "ann", At: noon, Agent: "scout", Asker: "s-2"}),
 			[]string{`{"type":"permission_resolved",` + head + `"runId":"run-1","seq":9,"permissionRequestId":"p1","decision":"allow","by":"ann","sessionId":"s-2","agentName":"scout"}`},
 		},
 		"opened": {source(t, record.KindOpened, session.Opened{}), nil},
@@ -203,7 +203,7 @@ func TestProjectRelayed(t *testing.T) {
 	a := item(t, transcript.Item{ID: "i1", Role: transcript.RoleUser, Parts: []transcript.Part{transcript.Text{Text: "go"}}})
 	a.Agent, a.Session = "writer", "run-1.writer"
 	opened := source(t, record.KindOpened, session.Opened{})
-	b := source(t, record.KindApprovalAsked, approval.Question{ID: "p1", Session: "run-1.writer", Agent: "sub", Use: "c1", Tool: "Bash", AskedAt: noon})
+	b := source(t, record.KindApprovalAsked, approval.Request{ID: "p1", Session: "run-1.writer", Agent: "sub", Use: "c1", Tool: "Bash", AskedAt: noon})
 	b.Agent, b.Session, b.Time = "writer", "run-1.writer", noon.Add(time.Second)
 	got := Project("run-1", 42, a, opened, b, opened)
 	want := []string{

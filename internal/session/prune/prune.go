@@ -105,7 +105,7 @@ func (o *Options) keepReason(ctx context.Context, s *session.Sessions, m *sessio
 		return "", err
 	case held != nil:
 		return "it is open in " + held.Holder.String(), nil
-	case m.Questions > 0 && !o.Empty:
+	case m.OpenApprovals > 0 && !o.Empty:
 		return "a question waits for an answer", nil
 	case o.KeepTagged && m.Tag != "":
 		return "it has the tag " + m.Tag, nil

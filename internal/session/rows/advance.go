@@ -73,8 +73,8 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 			s.Add(advanceTrash, *p.Trashed)
 		}
 	}
-	if b.Questions != 0 {
-		s.Add(advanceAsking, int64(b.Questions))
+	if b.OpenApprovals != 0 {
+		s.Add(advanceAsking, int64(b.OpenApprovals))
 	}
 	if b.Run != "" {
 		s.Add(advanceRun, b.Run)
@@ -85,7 +85,7 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 // IsItemsOnly reports whether a batch changes no more of its session's row than items do, so
 // that one statement, made once, does for all of them.
 func IsItemsOnly(d *session.Delta) bool {
-	return d.Opened == nil && !d.Reset && d.Patch == nil && d.Replaced == nil && d.Questions == 0 && d.Run == ""
+	return d.Opened == nil && !d.Reset && d.Patch == nil && d.Replaced == nil && d.OpenApprovals == 0 && d.Run == ""
 }
 
 // Model is the model that a batch sets, NULL for none.

@@ -103,7 +103,7 @@ func filter(s *Statement, q session.Query) {
 	if q.Unowned {
 		s.Add(" AND owner = ''")
 	}
-	if q.WithQuestions {
+	if q.WithApprovals {
 		s.Add(" AND questions > 0")
 	}
 	switch q.Run {
@@ -122,7 +122,7 @@ func indexFor(q session.Query) string {
 	switch {
 	case q.ID != "":
 		return ""
-	case q.WithQuestions:
+	case q.WithApprovals:
 		return "asking"
 	case q.Owner != "":
 		return "owned"

@@ -36,7 +36,7 @@ func (d *Dialect) Values(m *session.Meta) []any {
 	return d.Params([]any{
 		m.ID, m.Head, m.HeadDigest[:], m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(ns), int64(m.MessageCount), m.Size,
 		m.Model, m.FirstPrompt, m.Title, m.Summary, m.Tag, m.Project, m.CWD, m.GitBranch, m.Parent, m.ParentSeq, deleted,
-		int64(m.Questions), m.Run, m.Owner, m.Trashed,
+		int64(m.OpenApprovals), m.Run, m.Owner, m.Trashed,
 	})
 }
 
@@ -87,7 +87,7 @@ func (s *Scan) Meta() session.Meta {
 		Model: t[model], FirstPrompt: t[prompt], Title: t[title], Summary: t[summary], Tag: t[tag],
 		Project: t[project], CWD: t[cwd], GitBranch: t[branch],
 		Parent: t[parent], ParentSeq: n[parentSeq], Deleted: n[deleted] != 0,
-		Questions: int(n[questions]), Run: t[run], Owner: t[owner], Trashed: t[trashed],
+		OpenApprovals: int(n[questions]), Run: t[run], Owner: t[owner], Trashed: t[trashed],
 	}
 	copy(m.HeadDigest[:], s.digest)
 	return m

@@ -77,7 +77,7 @@ func TestAdvanceNamesWhatChanges(t *testing.T) {
 		{"an item", session.Delta{Messages: 1, Prompt: "p"}, []string{"CASE first_prompt"}, []string{"title", "questions", "run =", "trashed"}},
 		{"a title", session.Delta{Patch: &session.MetaPatch{Title: &text}}, []string{"title = coalesce(?, title)"}, []string{"trashed"}},
 		{"the trash", session.Delta{Patch: &session.MetaPatch{Trashed: &none}}, []string{"trashed = ?"}, nil},
-		{"a question", session.Delta{Questions: 1}, []string{"questions = questions + ?"}, nil},
+		{"a question", session.Delta{OpenApprovals: 1}, []string{"questions = questions + ?"}, nil},
 		{"a run", session.Delta{Run: "running"}, []string{"run = ?"}, nil},
 		{"a prompt replaced", session.Delta{Replaced: &none, Prompt: "p"}, []string{"first_prompt = ?"}, []string{"CASE"}},
 	} {
@@ -112,7 +112,7 @@ func TestPlainIsWhatItemsChange(t *testing.T) {
 		"a title":    {session.Delta{LastModel: "n", Patch: &session.MetaPatch{Title: &text}}, false, "n"},
 		"a reset":    {session.Delta{Reset: true}, false, nil},
 		"a rewrite":  {session.Delta{Replaced: &text}, false, nil},
-		"a question": {session.Delta{Questions: -1}, false, nil},
+		"a question": {session.Delta{OpenApprovals: -1}, false, nil},
 		"a run":      {session.Delta{Run: "completed"}, false, nil},
 		"a session":  {session.Delta{Opened: &session.Opened{}}, false, nil},
 	} {
@@ -124,7 +124,7 @@ func TestPlainIsWhatItemsChange(t *testing.T) {
 
 func TestListIsOfTheDialect(t *testing.T) {
 	q := session.Query{
-		Project: "p", CWD: "c", Tag: "t", Parent: "f", WithQuestions: true, Run: "running", Owner: "o", OnlyTrash: true,
+		Project: "p", CWD: "c", Tag: "t", Parent: "f", WithApprovals: true, Run: "running", Owner: "o", OnlyTrash: true,
 		After: rows.Cursor{Updated: 1, Created: 2, Nanos: 3, ID: "i"}.String(),
 	}
 	for name, d := range map[string]*rows.Dialect{

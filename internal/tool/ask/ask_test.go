@@ -58,8 +58,8 @@ func run(t testing.TB, o *agent.Options, input string) (text string, isError boo
 	return text, isError
 }
 
-func says(answers map[string][]string) func(context.Context, approval.Question) (approval.Answer, error) {
-	return func(_ context.Context, q approval.Question) (approval.Answer, error) {
+func says(answers map[string][]string) func(context.Context, approval.Request) (approval.Answer, error) {
+	return func(_ context.Context, q approval.Request) (approval.Answer, error) {
 		in, err := q.AnswersInput(answers)
 		return approval.Answer{Decision: approval.Allow, Input: in}, err
 	}
@@ -72,7 +72,7 @@ func TestAPersonAnswers(t *testing.T) {
 	for _, mode := range policy.Modes() {
 		asked := 0
 		o := &agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: mode}}}
-		o.Permissions.Ask = func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+		o.Permissions.Ask = func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 			asked++
 			return says(fine)(ctx, q)
 		}
@@ -90,8 +90,8 @@ func TestAPersonAnswers(t *testing.T) {
 }
 
 func TestANo(t *testing.T) {
-	deny := func(message string) func(context.Context, approval.Question) (approval.Answer, error) {
-		return func(context.Context, approval.Question) (approval.Answer, error) {
+	deny := func(message string) func(context.Context, approval.Request) (approval.Answer, error) {
+		return func(context.Context, approval.Request) (approval.Answer, error) {
 			return approval.Answer{Decision: approval.Deny, Message: message}, nil
 		}
 	}
@@ -121,16 +121,16 @@ func (never) Evaluate(policy.Request) policy.Verdict {
 	return policy.Verdict{Effect: policy.Deny, Reason: "rule"}
 }
 
-func plain(context.Context, approval.Question) (approval.Answer, error) {
+func plain(context.Context, approval.Request) (approval.Answer, error) {
 	return approval.Answer{Decision: approval.Allow}, nil
 }
 
-func other(context.Context, approval.Question) (approval.Answer, error) {
+func other(context.Context, approval.Request) (approval.Answer, error) {
 	return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"questions":[],"answers":{}}`)}, nil
 }
 
-func raw(answers string) func(context.Context, approval.Question) (approval.Answer, error) {
-	return func(context.Context, approval.Question) (approval.Answer, error) {
+func raw(answers string) func(context.Context, approval.Request) (approval.Answer, error) {
+	return func(context.Context, approval.Request) (approval.Answer, error) {
 		return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"answers":` + answers + `,` + two[1:])}, nil
 	}
 }
@@ -186,7 +186,7 @@ func TestBounds(t *testing.T) {
 		"labels twice": `{"question":"q","header":"h","options":[{"label":"a","description":""},{"label":"a","description":""}]}`,
 		"unknown":      `{"question":"q","header":"h","more":1,"options":[` + option(2) + `]}`,
 	} {
-		asked := &agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		asked := &agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 			t.Error(name, "is asked")
 			return approval.Answer{Decision: approval.Deny}, nil
 		}}}

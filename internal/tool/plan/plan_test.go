@@ -29,14 +29,14 @@ type planner struct {
 	sessions *session.Sessions
 	wrote    int
 	usual    bool // its mode is that of every run
-	asked    []approval.Question
+	asked    []approval.Request
 }
 
 type note struct {
 	Text string `json:"text"`
 }
 
-func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.Question) (approval.Answer, error), steps ...string) *planner {
+func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.Request) (approval.Answer, error), steps ...string) *planner {
 	t.Helper()
 	if p == nil {
 		p = &planner{t: t, sessions: session.New(memory.New(), nil)}
@@ -80,7 +80,7 @@ func newPlanner(t testing.TB, p *planner, mode policy.Mode, ask func(q approval.
 		},
 	}
 	if ask != nil {
-		p.o.Permissions.Ask = func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		p.o.Permissions.Ask = func(_ context.Context, q approval.Request) (approval.Answer, error) {
 			p.asked = append(p.asked, q)
 			return ask(q)
 		}
@@ -139,8 +139,8 @@ var (
 )
 
 // yes agrees to a plan, and says no to everything else.
-func yes(mode policy.Mode) func(q approval.Question) (approval.Answer, error) {
-	return func(q approval.Question) (approval.Answer, error) {
+func yes(mode policy.Mode) func(q approval.Request) (approval.Answer, error) {
+	return func(q approval.Request) (approval.Answer, error) {
 		if q.Plan() == "" {
 			return approval.Answer{Decision: approval.Deny, Message: "not now"}, nil
 		}
@@ -153,7 +153,7 @@ func TestPlanIsCarriedOutOnceAPersonAgrees(t *testing.T) {
 	for mode, want := range map[policy.Mode]policy.Mode{"": policy.ModeDefault, "default": policy.ModeDefault, "acceptEdits": policy.ModeAcceptEdits} {
 		ask := yes(mode)
 		if mode == "" { // whoever answers says no more than yes
-			ask = func(q approval.Question) (approval.Answer, error) {
+			ask = func(q approval.Request) (approval.Answer, error) {
 				d := approval.Deny
 				if q.Plan() != "" {
 					d = approval.Allow
@@ -195,7 +195,7 @@ func (p *planner) changes() (modes []string) {
 
 func TestPlanIsSentBack(t *testing.T) {
 	said := 0
-	p := newPlanner(t, nil, policy.ModePlan, func(q approval.Question) (approval.Answer, error) {
+	p := newPlanner(t, nil, policy.ModePlan, func(q approval.Request) (approval.Answer, error) {
 		if said++; said == 1 {
 			return approval.Answer{Decision: approval.Deny, Message: "also the docs"}, nil
 		}
@@ -216,7 +216,7 @@ func TestPlanIsSentBack(t *testing.T) {
 func TestPlanNeedsAPerson(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode policy.Mode
-		ask  func(approval.Question) (approval.Answer, error)
+		ask  func(approval.Request) (approval.Answer, error)
 		step string
 		says string
 	}{
@@ -252,7 +252,7 @@ func TestEnteringOnlyNarrows(t *testing.T) {
 // A plan that waits outlives its process, in plan mode; without one the next process is
 // out of plan mode, and the model is told.
 func TestPlanOverARestart(t *testing.T) {
-	leave := func(approval.Question) (approval.Answer, error) { return approval.Answer{}, approval.ErrSuspend }
+	leave := func(approval.Request) (approval.Answer, error) { return approval.Answer{}, approval.ErrSuspend }
 	p := newPlanner(t, nil, policy.ModePlan, nil, done)
 	if _, err := p.a.Change(t.Context(), policy.Change{Mode: policy.ModePlan}); err != nil { // as a person does
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestPlanOverARestart(t *testing.T) {
 	}
 	in, err := open[0].PlanInput(policy.ModeAcceptEdits)
 	if err == nil {
-		_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Input: in, Actor: "ann"})
+		_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{RequestID: open[0].ID, Decision: approval.Allow, Input: in, Actor: "ann"})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -310,14 +310,14 @@ func TestPlanOfAFlagOverARestart(t *testing.T) {
 		}
 		p.run()
 		p.a.Close()
-		p = newPlanner(t, p, policy.ModePlan, func(approval.Question) (approval.Answer, error) { return approval.Answer{}, approval.ErrSuspend }, done, exit)
+		p = newPlanner(t, p, policy.ModePlan, func(approval.Request) (approval.Answer, error) { return approval.Answer{}, approval.ErrSuspend }, done, exit)
 		if _, err := p.a.Prompt(t.Context(), "go"); err == nil {
 			t.Fatal("nobody was asked")
 		}
 		p.a.Close()
 		open, err := approval.Pending(t.Context(), p.sessions, "s")
 		if err == nil && len(open) == 1 {
-			_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{Question: open[0].ID, Decision: approval.Allow, Actor: "ann"})
+			_, err = approval.Resolve(t.Context(), p.sessions, "s", approval.Answer{RequestID: open[0].ID, Decision: approval.Allow, Actor: "ann"})
 		}
 		if err != nil || len(open) != 1 {
 			t.Fatal(open, err)
@@ -335,7 +335,7 @@ func TestPlanOfAFlagOverARestart(t *testing.T) {
 
 // A person may change the plan before he agrees.
 func TestPlanIsChangedByThePerson(t *testing.T) {
-	p := newPlanner(t, nil, policy.ModePlan, func(approval.Question) (approval.Answer, error) {
+	p := newPlanner(t, nil, policy.ModePlan, func(approval.Request) (approval.Answer, error) {
 		return approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"plan":"only 1","mode":"acceptEdits"}`)}, nil
 	}, exit, done)
 	if read := p.run(); !strings.Contains(read, "The person has changed the plan. It is now:\nonly 1") || p.a.Mode() != policy.ModeAcceptEdits {

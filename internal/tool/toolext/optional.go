@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// NoQuestion is a [tool.Tool] whose calls may run without anybody being asked: another program
+// NoApproval is a [tool.Tool] whose calls may run without anybody being asked: another program
 // has begun them, and only tells.
-type NoQuestion interface {
-	// RunsWithoutQuestion says who runs a call without asking, and "" of one that is asked about. Such
+type NoApproval interface {
+	// RunsWithoutApproval says who runs a call without asking, and "" of one that is asked about. Such
 	// a call is recorded as allowed by him; a deny still is one, and ends what it can.
-	RunsWithoutQuestion(call *tool.Call) string
+	RunsWithoutApproval(call *tool.Call) string
 }
 
 // Voidable is a [tool.Tool] whose calls can become void while they wait for an answer: whoever

@@ -270,7 +270,7 @@ func TestCorpusAcross(t *testing.T) {
 		"xx-007": func(t *testing.T, _ corpus.Case) {
 			s := newStage(t)
 			var asked []policy.Request
-			a := s.agent("one", agent.Options{Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Question) (approval.Answer, error) {
+			a := s.agent("one", agent.Options{Permissions: agent.Permissions{Ask: func(_ context.Context, q approval.Request) (approval.Answer, error) {
 				asked = append(asked, q.Requests...)
 				return approval.Answer{Decision: approval.Deny}, nil
 			}}})

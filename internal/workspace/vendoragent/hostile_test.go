@@ -112,7 +112,7 @@ func TestWildVendors(t *testing.T) {
 		reason event.Reason
 		want   string // in the failure, the notices, or the results
 	}{
-		{"it asks, and does not wait for the no", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		{"it asks, and does not wait for the no", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 			close(asked)
 			<-told
 			return approval.Answer{Decision: approval.Deny}, nil
@@ -321,7 +321,7 @@ func TestInterruptInEveryState(t *testing.T) {
 				return block(ctx)
 			}
 		}, func(reached func()) agent.Options {
-			return agent.Options{Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+			return agent.Options{Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 				reached()
 				<-ctx.Done()
 				return approval.Answer{}, ctx.Err()

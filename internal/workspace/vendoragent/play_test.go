@@ -206,7 +206,7 @@ func allowing() agent.Options {
 
 // answering asks about everything and answers alike.
 func answering(d approval.Answer) agent.Options {
-	return agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) { return d, nil }}}
+	return agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) { return d, nil }}}
 }
 
 type turn struct {

@@ -30,8 +30,8 @@ func (t toolProxy) Requests(c *tool.Call) ([]policy.Request, error) {
 	return t.g.opt.Places.requests(t.name, c.Input)
 }
 
-// RunsWithoutQuestion names the guest when it runs a use without asking.
-func (t toolProxy) RunsWithoutQuestion(c *tool.Call) string {
+// RunsWithoutApproval names the guest when it runs a use without asking.
+func (t toolProxy) RunsWithoutApproval(c *tool.Call) string {
 	x, u := t.g.find(c.ID)
 	if u == nil {
 		return ""

@@ -111,7 +111,7 @@ func results(t *testing.T, a *player) string {
 func TestTwoQuestionsAtOnce(t *testing.T) {
 	s := newStage(t)
 	asked := 0
-	a := s.agent("one", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+	a := s.agent("one", agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 		asked++
 		d := approval.Allow
 		if asked == 2 {
@@ -197,7 +197,7 @@ func TestWhatGuestsSay(t *testing.T) {
 // is gone, so what is allowed then is not run, which the resumed guest is told.
 func TestAQuestionLeftOpen(t *testing.T) {
 	s := newStage(t)
-	leaving := agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+	leaving := agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 		return approval.Answer{}, approval.ErrSuspend
 	}}}
 	a := s.agent("one", leaving)

@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Question asks whether one tool call may run; it is the payload of an
+// Request asks whether one tool call may run; it is the payload of an
 // approval.asked record. It holds all that a person is shown, and an answer covers
 // exactly that.
-type Question struct {
+type Request struct {
 	ID         string           `json:"id"`
 	Session    string           `json:"session_id,omitempty"`
 	Agent      string           `json:"agent,omitempty"`
@@ -21,7 +21,7 @@ type Question struct {
 	Use        string           `json:"use_id"`
 	Tool       string           `json:"tool"`
 	Requests   []policy.Request `json:"requests"` // with Shown: the full command or the diff
-	Digest     string           `json:"digest"`   // of Requests as they are, see [Question.Matches]
+	Digest     string           `json:"digest"`   // of Requests as they are, see [Request.Matches]
 	Reason     string           `json:"reason"`   // "policy-ask", or "policy-deny-override" where the session has denied it
 	ReasonText string           `json:"why"`      // in words: "rule Bash(git push:*) asks"
 	AskedBy    string           `json:"by"`       // the link of the chain that asks
@@ -37,17 +37,17 @@ type Question struct {
 
 // OnceOnly reports whether a yes can be for this call alone: the session has denied it,
 // it would run outside of the sandbox, or only a person decides about it.
-func (q *Question) OnceOnly() bool {
+func (q *Request) OnceOnly() bool {
 	return q.Reason == record.ReasonOverride || q.Person() || slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Unsandboxed })
 }
 
 // Person reports whether nobody but a person decides about the call.
-func (q *Question) Person() bool {
+func (q *Request) Person() bool {
 	return slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return r.Person })
 }
 
 // SandboxOpens is what the question would open in the sandbox; nil when it is about something else.
-func (q *Question) SandboxOpens() *policy.Request {
+func (q *Request) SandboxOpens() *policy.Request {
 	if len(q.Requests) != 1 || !q.Requests[0].Opens() {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (q *Question) SandboxOpens() *policy.Request {
 }
 
 // Rules are the rules that settings can have for calls like the one that is asked about, the narrowest first.
-func (q *Question) Rules() []Scope {
+func (q *Request) Rules() []Scope {
 	if q.OnceOnly() {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (q *Question) Rules() []Scope {
 
 // exactRule is a rule for exactly the command that the question is about. One with a text that a rule
 // would take for a pattern has none.
-func (q *Question) exactRule() (Scope, bool) {
+func (q *Request) exactRule() (Scope, bool) {
 	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpCommand || strings.ContainsAny(q.Requests[0].Resource, "*\\\n") {
 		return Scope{}, false
 	}
@@ -106,24 +106,24 @@ func (d Decision) Session() bool { return d == AllowSession || d == DenySession 
 // Answer is the answer to a question; it is the payload of an approval.resolved
 // record.
 type Answer struct {
-	Question string          `json:"id"`
-	Decision Decision        `json:"decision"`
-	Scope    string          `json:"scope,omitempty"`   // of a session decision: a rule; "" is the exact request
-	SaveTo   string          `json:"always,omitempty"`  // of a session decision: the layer of settings into which its rule is written as well: local, project or user
-	Message  string          `json:"message,omitempty"` // told to the model
-	Stop     bool            `json:"stop,omitempty"`    // with a deny: end the turn as well
-	Input    json.RawMessage `json:"input,omitempty"`   // with a plain allow: run with this input instead; it is judged again
-	Actor    string          `json:"by,omitempty"`      // who: "person", a name, "nobody", "timeout"
-	Via      string          `json:"via,omitempty"`     // through what: "terminal", "cli", "websocket"
-	At       time.Time       `json:"at"`
+	RequestID string          `json:"id"`
+	Decision  Decision        `json:"decision"`
+	Scope     string          `json:"scope,omitempty"`   // of a session decision: a rule; "" is the exact request
+	SaveTo    string          `json:"always,omitempty"`  // of a session decision: the layer of settings into which its rule is written as well: local, project or user
+	Message   string          `json:"message,omitempty"` // told to the model
+	Stop      bool            `json:"stop,omitempty"`    // with a deny: end the turn as well
+	Input     json.RawMessage `json:"input,omitempty"`   // with a plain allow: run with this input instead; it is judged again
+	Actor     string          `json:"by,omitempty"`      // who: "person", a name, "nobody", "timeout"
+	Via       string          `json:"via,omitempty"`     // through what: "terminal", "cli", "websocket"
+	At        time.Time       `json:"at"`
 
 	Agent string `json:"agent,omitempty"` // of a sub-agent's question: who asked, as in the question
 	Asker string `json:"asker,omitempty"`
 }
 
 // Bind returns the answer as the record of an answer to q.
-func (a Answer) Bind(q Question) Answer {
-	a.Question, a.Agent, a.Asker = q.ID, "", q.Asker
+func (a Answer) Bind(q Request) Answer {
+	a.RequestID, a.Agent, a.Asker = q.ID, "", q.Asker
 	if q.Asker != "" {
 		a.Agent = q.Agent
 	}

@@ -31,10 +31,10 @@ func asking(o agent.Options) agent.Options {
 type fixedAnswer struct {
 	answer approval.Answer
 	err    error
-	asked  []approval.Question
+	asked  []approval.Request
 }
 
-func (g *fixedAnswer) ask(_ context.Context, q approval.Question) (approval.Answer, error) {
+func (g *fixedAnswer) ask(_ context.Context, q approval.Request) (approval.Answer, error) {
 	g.asked = append(g.asked, q)
 	return g.answer, g.err
 }
@@ -216,7 +216,7 @@ func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 		base := "one"
 		edit := changingRequestsTool{command("Edit"), &base}
 		m := play(t, step{uses: []transcript.ToolUse{use("c1", "Edit", `{}`)}}, step{text: "ok"})
-		a := newAgent(t, m, asking(agent.Options{Tools: registry(t, edit), Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		a := newAgent(t, m, asking(agent.Options{Tools: registry(t, edit), Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 			base = "two" // while the person thinks
 			return approval.Answer{Decision: decision}, nil
 		}}}))
@@ -244,7 +244,7 @@ func TestNoNeedlessQuestion(t *testing.T) {
 	bash := command("Bash")
 	var asked int
 	m := play(t, step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"touch unread"}`), use("c2", "Bash", `{"command":"touch read"}`)}}, step{text: "ok"})
-	a := newAgent(t, m, asking(agent.Options{Tools: registry(t, checking{bash}), Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+	a := newAgent(t, m, asking(agent.Options{Tools: registry(t, checking{bash}), Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 		asked++
 		return approval.Answer{Decision: approval.Allow}, nil
 	}}}))
@@ -260,7 +260,7 @@ func TestNoNeedlessQuestion(t *testing.T) {
 func TestChangeDuringQuestion(t *testing.T) {
 	bash := command("Bash")
 	var a *agent.Agent
-	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+	a = newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{Tools: registry(t, bash), Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 		_, err := a.Change(ctx, policy.Change{Grant: &policy.Grant{Effect: policy.Deny, Tool: "Bash", Scope: "Bash(git push:*)"}})
 		return approval.Answer{Decision: approval.Allow}, err
 	}}}))
@@ -296,7 +296,7 @@ func elsewhere(t testing.TB, s *session.Sessions, id string, ans approval.Answer
 	if err != nil || len(open) != 1 {
 		t.Fatalf("%d questions are open, %v", len(open), err)
 	}
-	ans.Question = open[0].ID
+	ans.RequestID = open[0].ID
 	return approval.Resolve(t.Context(), s, id, ans)
 }
 
@@ -318,7 +318,7 @@ func TestSomebodyElseAnswersFirst(t *testing.T) {
 				asked := 0
 				a := newAgent(t, play(t, pushing(2), step{text: "ok"}), asking(agent.Options{
 					Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-					Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
+					Permissions: agent.Permissions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
 						asked++
 						if _, err := elsewhere(t, s, "one", c.ans); err != nil {
 							t.Error(err)
@@ -362,7 +362,7 @@ func TestTheAnswerHereComesTooLate(t *testing.T) {
 	bash := command("Bash")
 	a := newAgent(t, play(t, pushing(1), step{text: "ok"}), asking(agent.Options{
 		Sessions: s, Session: session.RestoreOptions{SessionID: "one"}, Tools: registry(t, bash),
-		Permissions: agent.Permissions{Ask: func(context.Context, approval.Question) (approval.Answer, error) {
+		Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {
 			_, err := elsewhere(t, s, "one", approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"})
 			return approval.Answer{Decision: approval.Allow, Actor: "ann"}, err
 		}},
@@ -397,7 +397,7 @@ func TestDriverAnsweredElsewhere(t *testing.T) {
 		}
 		return st
 	}
-	q := next().Questions[0]
+	q := next().Approvals[0]
 	if err := d.Resolve(t.Context(), q.ID, approval.Answer{Decision: "maybe"}); !errors.Is(err, approval.ErrInvalid) {
 		t.Errorf("a useless answer: %v", err)
 	}
@@ -409,7 +409,7 @@ func TestDriverAnsweredElsewhere(t *testing.T) {
 	if !errors.As(err, &won) || won.First.Actor != "bob" {
 		t.Errorf("the late answer: %v", err)
 	}
-	second := next().Questions[0]
+	second := next().Approvals[0]
 	if len(bash.inputs) != 1 || second.ID == q.ID {
 		t.Fatalf("ran %v, asked %s again", bash.inputs, q.ID)
 	}

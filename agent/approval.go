@@ -20,10 +20,10 @@ const (
 	byExpiredCaller = "lapse" // whoever asked for the call has ended
 )
 
-// putQuestion records the question about a call and leaves the call waiting. One
+// requestApproval records the question about a call and leaves the call waiting. One
 // question waits at a time: what the next call would do depends on this one.
-func (l *loop) putQuestion(c *call) ([]entry, error) {
-	q := approval.Question{
+func (l *loop) requestApproval(c *call) ([]entry, error) {
+	q := approval.Request{
 		ID: l.newID(""), Home: l.a.opt.Permissions.Config.Home, Cwd: l.cwd(),
 		Sandbox: c.decision.Sandbox, AskedAt: l.a.opt.Clock(),
 	}
@@ -40,10 +40,10 @@ func (l *loop) putQuestion(c *call) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.question, c.told = &q, true
+	c.approval, c.told = &q, true
 	l.reserveID(q.ID)
 	l.await(c)
-	return append(c.hooks.takeEntries(), entry{draft: d, event: event.ApprovalAsked{Question: q}}), nil
+	return append(c.hooks.takeEntries(), entry{draft: d, event: event.ApprovalAsked{Request: q}}), nil
 }
 
 // await makes c the call that waits, or none.
@@ -53,8 +53,8 @@ func (l *loop) await(c *call) {
 	l.round.asked, l.a.asking = c, c != nil
 }
 
-// announceOpenQuestion tells of a question from before a restart, once.
-func (l *loop) announceOpenQuestion(c *call) error {
+// announceApproval tells of a question from before a restart, once.
+func (l *loop) announceApproval(c *call) error {
 	if c.told {
 		return nil
 	}
@@ -65,14 +65,14 @@ func (l *loop) announceOpenQuestion(c *call) error {
 		}
 	}
 	l.lookup(c) // a tool that is gone is told when the answer is there
-	if _, answered := l.a.shared.answer(c.question.ID); !answered {
-		l.publish(event.ApprovalAsked{Question: *c.question})
+	if _, answered := l.a.shared.answer(c.approval.ID); !answered {
+		l.publish(event.ApprovalAsked{Request: *c.approval})
 	}
 	return nil
 }
 
 // consult puts a question to whoever answers first, and takes the answer.
-func (l *loop) consult(ctx context.Context, q approval.Question) error {
+func (l *loop) consult(ctx context.Context, q approval.Request) error {
 	asking, stop := l.untilAbandoned(ctx)
 	defer stop()
 	ans, err := l.ask(asking, q)
@@ -107,7 +107,7 @@ const patience = 2 * time.Second
 // ask waits for the person here and for an answer that another program records,
 // whichever comes first. If both have answered, it returns the answer of the person here:
 // resolve finds the recorded one in the log.
-func (l *loop) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
+func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	if l.a.opt.Permissions.Ask == nil {
 		return approval.Answer{Decision: approval.Deny, Actor: byNobody}, nil
 	}
@@ -187,7 +187,7 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 }
 
 // askHere asks the host. Every failure but ErrLeave is a no.
-func (l *loop) askHere(ctx context.Context, q approval.Question) (r reply) {
+func (l *loop) askHere(ctx context.Context, q approval.Request) (r reply) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = unasked(fmt.Sprintf("panic: %v", p))
@@ -234,7 +234,7 @@ func (l *loop) pollAnswer(ctx context.Context) (settled bool, err error) {
 	if err := l.retryRead(ctx, func() error { return l.a.shared.readNew(ctx) }); err != nil {
 		return false, err
 	}
-	q := l.round.asked.question
+	q := l.round.asked.approval
 	if _, answered := l.a.shared.answer(q.ID); answered {
 		return true, l.resolve(ctx, q.ID, nil)
 	}
@@ -267,9 +267,9 @@ func (l *loop) retryRead(ctx context.Context, read func() error) error {
 	return err
 }
 
-// cancelQuestion answers the question that waits because the turn ends.
-func (l *loop) cancelQuestion(ctx context.Context) error {
-	err := l.resolve(ctx, l.round.asked.question.ID, &approval.Answer{
+// cancelApproval answers the question that waits because the turn ends.
+func (l *loop) cancelApproval(ctx context.Context) error {
+	err := l.resolve(ctx, l.round.asked.approval.ID, &approval.Answer{
 		Decision: approval.Deny, Actor: byInterrupt, Message: "approval cancelled",
 	})
 	if errors.Is(err, approval.ErrAnswered) {
@@ -278,6 +278,6 @@ func (l *loop) cancelQuestion(ctx context.Context) error {
 	return err
 }
 
-func (l *loop) late(q *approval.Question) bool {
+func (l *loop) late(q *approval.Request) bool {
 	return q.Expires != nil && !l.a.opt.Clock().Before(*q.Expires)
 }

@@ -18,7 +18,7 @@ func (w *writer) answer(id string) session.Record {
 	return w.next(record.KindApprovalResolved, fmt.Appendf(nil, `{"id":%q,"decision":"deny"}`, id))
 }
 
-func testQuestions(e *env) {
+func testApprovals(e *env) {
 	w := e.create("s")
 	e.append(w, w.items(2)...)
 	for i, c := range []struct {
@@ -42,7 +42,7 @@ func testQuestions(e *env) {
 			if err := e.store.Append(e.ctx(), "s", b); err != nil {
 				e.Fatalf("step %d: %v", i, err)
 			}
-			if got := e.meta(e.store, "s").Questions; got != c.want {
+			if got := e.meta(e.store, "s").OpenApprovals; got != c.want {
 				e.Fatalf("step %d: %d open questions, want %d", i, got, c.want)
 			}
 		}
@@ -50,11 +50,11 @@ func testQuestions(e *env) {
 	stale := w.clone()
 	stale.seq -= 3
 	want(e, "an answer that comes too late", e.store.Append(e.ctx(), "s", batch(0, stale.answer("q5"))), session.ErrConflict)
-	if got := e.meta(e.store, "s").Questions; got != 1 {
+	if got := e.meta(e.store, "s").OpenApprovals; got != 1 {
 		e.Fatalf("a refused batch left %d open questions, want 1", got)
 	}
 	f := e.fork(w, "fork", w.seq)
-	if got := e.meta(e.store, "fork").Questions; got != 0 {
+	if got := e.meta(e.store, "fork").OpenApprovals; got != 0 {
 		e.Fatalf("a fork begins with %d open questions", got)
 	}
 	e.append(f, f.ask("q6"))
@@ -67,13 +67,13 @@ func testQuestions(e *env) {
 		folded = folded.Apply(d)
 	}
 	sameMeta(e, e.meta(e.store, "fork"), folded)
-	if folded.Questions != 1 || e.meta(e.store, "s").Questions != 1 {
+	if folded.OpenApprovals != 1 || e.meta(e.store, "s").OpenApprovals != 1 {
 		e.Fatal("the questions of a fork and its parent are not counted apart")
 	}
 }
 
 func testListAsked(e *env) {
-	if got := e.list(session.Query{WithQuestions: true}); len(got.Sessions) != 0 || got.Next != "" {
+	if got := e.list(session.Query{WithApprovals: true}); len(got.Sessions) != 0 || got.Next != "" {
 		e.Fatalf("nobody asks, and: %v", got)
 	}
 	asks := func(id string, at time.Duration, o session.Opened) *writer {
@@ -88,7 +88,7 @@ func testListAsked(e *env) {
 	asks("e", 3*time.Minute, session.Opened{Project: "p"})
 	check := func(q session.Query, want ...string) {
 		e.Helper()
-		q.WithQuestions = true
+		q.WithApprovals = true
 		if got := ids(e.list(q)); !slices.Equal(got, want) {
 			e.Fatalf("%+v lists %v, want %v", q, got, want)
 		}
@@ -98,7 +98,7 @@ func testListAsked(e *env) {
 	check(session.Query{Project: "p"}, "e", "a")
 	check(session.Query{Project: "p", Limit: 1}, "e")
 	check(session.Query{Tag: "x"}, "c")
-	p := e.list(session.Query{WithQuestions: true, Limit: 2})
+	p := e.list(session.Query{WithApprovals: true, Limit: 2})
 	check(session.Query{After: p.Next}, "a")
 	e.append(c, c.answer("c asks"), c.item("and on"))
 	check(session.Query{}, "e", "a")

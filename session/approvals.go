@@ -6,9 +6,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// questions is what a [replayer] knows of tool uses that were asked about, besides
+// approvals is what a [replayer] knows of tool uses that were asked about, besides
 // what the state says.
-type questions struct {
+type approvals struct {
 	begun map[string]bool // uses that started and have no result yet
 	moot  map[int64]bool  // seqs of questions that a rewrite has overtaken
 	apart map[string]bool // open uses that may have run where this transcript does not go
@@ -23,7 +23,7 @@ func include[K comparable](set *map[K]bool, key K) {
 }
 
 func (f *replayer) asked(r *Record) {
-	f.s.OpenQuestions = append(f.s.OpenQuestions, *r)
+	f.s.OpenApprovals = append(f.s.OpenApprovals, *r)
 	include(&f.s.UsedIDs, r.text("id"))
 }
 
@@ -33,14 +33,14 @@ func (r *Record) text(field string) string { return payloadText(r.Payload, field
 // resolved takes the first answer to a question; a later one changes nothing.
 func (f *replayer) resolved(r *Record) {
 	id := r.text("id")
-	i := slices.IndexFunc(f.s.OpenQuestions, func(q Record) bool { return q.text("id") == id })
+	i := slices.IndexFunc(f.s.OpenApprovals, func(q Record) bool { return q.text("id") == id })
 	if i < 0 {
 		return
 	}
-	q := f.s.OpenQuestions[i]
-	f.s.OpenQuestions = slices.Delete(f.s.OpenQuestions, i, i+1)
+	q := f.s.OpenApprovals[i]
+	f.s.OpenApprovals = slices.Delete(f.s.OpenApprovals, i, i+1)
 	if f.waits(q) {
-		f.s.Answered = append(f.s.Answered, AnsweredQuestion{Asked: q, Answer: *r})
+		f.s.Answered = append(f.s.Answered, AnsweredApproval{Asked: q, Answer: *r})
 	}
 }
 
@@ -52,7 +52,7 @@ func (f *replayer) started(use string) {
 // acted forgets the answers about a use: they were acted on.
 func (f *replayer) acted(use string) {
 	if len(f.s.Answered) > 0 {
-		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a AnsweredQuestion) bool { return a.Asked.text("use_id") == use })
+		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a AnsweredApproval) bool { return a.Asked.text("use_id") == use })
 	}
 }
 
@@ -83,7 +83,7 @@ func (f *replayer) rewritten() {
 			include(&f.s.UsedIDs, use)
 		}
 	}
-	for _, q := range f.s.OpenQuestions {
+	for _, q := range f.s.OpenApprovals {
 		include(&f.moot, q.Seq)
 	}
 	f.s.Answered = nil
@@ -107,13 +107,13 @@ func (f *replayer) leaveParent() {
 	for use := range f.begun {
 		include(&f.apart, use)
 	}
-	f.questions = questions{apart: f.apart, unrun: f.unrun}
-	f.s.OpenQuestions, f.s.Answered = nil, nil
+	f.approvals = approvals{apart: f.apart, unrun: f.unrun}
+	f.s.OpenApprovals, f.s.Answered = nil, nil
 }
 
 // askedElsewhere takes in the questions about tool uses of this session that another log has.
-func (f *replayer) askedElsewhere(asked []Record, answered []AnsweredQuestion) {
-	f.s.OpenQuestions = append(f.s.OpenQuestions, asked...)
+func (f *replayer) askedElsewhere(asked []Record, answered []AnsweredApproval) {
+	f.s.OpenApprovals = append(f.s.OpenApprovals, asked...)
 	for _, a := range answered {
 		if f.waits(a.Asked) {
 			f.s.Answered = append(f.s.Answered, a)
@@ -144,7 +144,7 @@ func (f *replayer) open(use string) bool {
 // acted on.
 func (f *replayer) waiting() map[string]bool {
 	var uses map[string]bool
-	for _, q := range f.s.OpenQuestions {
+	for _, q := range f.s.OpenApprovals {
 		if f.waits(q) {
 			include(&uses, q.text("use_id"))
 		}

@@ -11,7 +11,7 @@ import (
 
 // askedInRun lists the questions that a sub-agent's session has asked in the log of the run that
 // it works for, oldest first: open ones, and those that were answered.
-func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []session.Record, answered []session.AnsweredQuestion, err error) {
+func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []session.Record, answered []session.AnsweredApproval, err error) {
 	m, err := sessions.Get(ctx, run)
 	if err != nil {
 		return nil, nil, err
@@ -25,7 +25,7 @@ func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker stri
 		switch {
 		case r.Payload == nil:
 		case r.Kind == record.KindApprovalAsked:
-			var q approval.Question
+			var q approval.Request
 			if err := readPayload(run, r, &q); err != nil {
 				return nil, nil, err
 			}
@@ -38,8 +38,8 @@ func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker stri
 			if err := readPayload(run, r, &a); err != nil {
 				return nil, nil, err
 			}
-			if _, late := answers[a.Question]; !late {
-				answers[a.Question] = r
+			if _, late := answers[a.RequestID]; !late {
+				answers[a.RequestID] = r
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker stri
 	open = nil
 	for i, q := range asked {
 		if a, ok := answers[ids[i]]; ok {
-			answered = append(answered, session.AnsweredQuestion{Asked: q, Answer: a})
+			answered = append(answered, session.AnsweredApproval{Asked: q, Answer: a})
 		} else {
 			open = append(open, q)
 		}
