@@ -5,7 +5,7 @@ FUZZTIME ?= 10s
 VERSION = github.com/holdfast-dev/holdfast/internal/version
 GOFLAGS_TEST ?=
 
-.PHONY: help test test-all race cross bench lint fuzz build release site
+.PHONY: help test test-all race cross bench lint docs fuzz build release site
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ bench: ## measure against bare controls and print the table
 
 lint: ## formatting, vet, tidiness, golangci-lint
 	@scripts/lint
+
+docs: ## write the generated pages of docs/ from the code
+	@scripts/docs
 
 fuzz: ## each fuzz target for FUZZTIME (default 10s)
 	@scripts/fuzz $(FUZZTIME)

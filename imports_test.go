@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"internal/aws/credentials":             0, // keys to sign requests with
 	"internal/claudefixture":               0, // for tests
 	"internal/corpus":                      0, // for tests
+	"internal/docgen":                      0, // for tests
 	"internal/crosscheck":                  0, // for scripts/cross
 	"internal/demo":                        0, // files only
 	"internal/environ":                     0, // what commands may know of the environment

@@ -1,6 +1,6 @@
 package agent
 
-// codedError is an error with the code of the outcome that a program ends with (docs/reference/commands.md).
+// codedError is an error with the code of the outcome that a program ends with (docs/reference/exit-codes.md).
 type codedError struct{ code, text string }
 
 func (e *codedError) Error() string { return e.text }

@@ -18,7 +18,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(b)
-	recorded, provisional, ok := strings.Cut(doc[strings.Index(doc, "## On record"):], "## Provisional")
+	recorded, provisional, ok := strings.Cut(doc[strings.Index(doc, "## Durable"):], "## Provisional")
 	if !ok {
 		t.Fatal("docs/reference/events.md has no chapter about provisional events")
 	}

@@ -11,7 +11,7 @@ import (
 type Error struct {
 	Message string `json:"message"`
 	Advice  string `json:"hint,omitempty"`
-	Code    string `json:"code,omitempty"` // the outcome, as in docs/reference/commands.md
+	Code    string `json:"code,omitempty"` // the outcome, as in docs/reference/exit-codes.md
 
 	// Of a hook that kept a prompt from being taken, or ended a turn; empty otherwise:
 	HookEvent  string `json:"hook_event,omitempty"` // such as "UserPromptSubmit"

@@ -32,7 +32,7 @@ func rows(t *testing.T, heading string) [][]string {
 }
 
 func TestHooksDocumentEvents(t *testing.T) {
-	all := rows(t, "| event | seed 000 | moment | matcher | blocks | guards | time |")
+	all := rows(t, "| event | Open Agent SDK | when | matcher | blocks | guards | time |")
 	if len(all) != len(events) {
 		t.Errorf("%d events in the document, %d in the code", len(all), len(events))
 	}
@@ -57,7 +57,7 @@ func TestHooksDocumentEvents(t *testing.T) {
 }
 
 func TestHooksDocumentAnswers(t *testing.T) {
-	all := rows(t, "| what | Claude's JSON | seed's JSON | Go | events |")
+	all := rows(t, "| what | Claude Code's JSON | Open Agent SDK's JSON | Go | events |")
 	for i, x := range effects {
 		var with, without []string
 		for _, in := range events {

@@ -18,7 +18,7 @@ func (e *Error) Error() string {
 // Hint says what to do about it.
 func (e *Error) Hint() string { return e.Advice }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/commands.md).
+// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
 func (e *Error) OutcomeCode() string { return "usage" }
 
 // Is reports whether target is an empty Error, which stands for all.

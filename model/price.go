@@ -43,7 +43,7 @@ func (e *priceError) Error() string {
 	return fmt.Sprintf("a budget in US dollars needs the price of %s, which is not known", e.model)
 }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/commands.md).
+// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
 func (e *priceError) OutcomeCode() string { return "usage" }
 
 // Hint says how to give a price.

@@ -1,53 +1,19 @@
 package policy
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of docs/reference/permissions.md")
-
-const permissionsDoc = "../docs/reference/permissions.md"
-
-var generated = regexp.MustCompile(`(?s)(<!-- generated: (\w+) -->\n).*?(<!-- end -->)`)
-
-// The tables in the document are what the code does. After a change of the code:
-//
-//	go test ./policy -run TestPermissionsDocument -update
+// The tables in docs/reference/permissions.md are what the code does; make docs writes them.
 func TestPermissionsDocument(t *testing.T) {
-	old, err := os.ReadFile(permissionsDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := map[string]func() string{
-		"modes": modesTable, "kinds": kindsTable, "danger": dangerTable, "protected": protectedList, "secrets": secretsList,
-	}
-	made := generated.ReplaceAllStringFunc(string(old), func(part string) string {
-		m := generated.FindStringSubmatch(part)
-		text, ok := parts[m[2]]
-		if !ok {
-			t.Fatalf("nobody makes the part %q", m[2])
-		}
-		delete(parts, m[2])
-		return m[1] + text() + m[3]
+	docgen.Parts(t, "reference/permissions.md", map[string]string{
+		"modes": modesTable(), "kinds": kindsTable(), "danger": dangerTable(), "protected": protectedList(), "secrets": secretsList(),
 	})
-	for name := range parts {
-		t.Errorf("the document has no part %q", name)
-	}
-	if made == string(old) {
-		return
-	}
-	if !*update {
-		t.Fatal("docs/reference/permissions.md is not what the code does; hint: go test ./policy -run TestPermissionsDocument -update")
-	}
-	if err := os.WriteFile(permissionsDoc, []byte(made), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func modesTable() string {
@@ -69,20 +35,20 @@ func modesTable() string {
 
 // kindWords say in words what a kind is.
 var kindWords = map[actionKind]string{
-	kindRead:        "reading a file inside, or a tool that says it changes nothing",
-	kindReadOutside: "reading outside, by a tool or by a safe command",
-	kindSecret:      "reading a file of the list below, or a secret by its name",
-	kindEdit:        "writing a file inside",
-	kindEditOutside: "writing a file outside",
-	kindSafe:        "a command that certainly changes nothing and stays inside: `ls`, `git status`, `cat a \\| grep b`",
-	kindCommand:     "any other command; also one that only writes files",
-	kindUnclear:     "a command line of which it cannot be known what it runs, or what it writes",
-	kindDangerous:   "a command line that meets an entry of the list below",
-	kindFetch:       "the network, when the tool says that it changes nothing there",
-	kindNetwork:     "the network",
-	kindReach:       "what the sandbox refuses a command: a host that none of its lists names, a write outside the session's folders",
+	kindRead:        "reads a file in the session's folders, or a tool that declares itself read-only",
+	kindReadOutside: "reads a file outside, by a tool or a safe command",
+	kindSecret:      "reads a file of the list of secrets below, or a secret by its name",
+	kindEdit:        "writes a file in the session's folders",
+	kindEditOutside: "writes a file outside",
+	kindSafe:        "a command that changes nothing and stays inside: `ls`, `git status`, `cat a \\| grep b`",
+	kindCommand:     "any other command",
+	kindUnclear:     "a command line whose programs or written files cannot be determined",
+	kindDangerous:   "a command line of the list of dangerous commands below",
+	kindFetch:       "network access of a tool that declares itself read-only",
+	kindNetwork:     "other network access",
+	kindReach:       "something that the sandbox refuses: a host that no list names, a write outside the session's folders",
 	kindMCP:         "a tool of an MCP server",
-	kindOther:       "everything else: to-do lists, sub-agents, tools that name nothing",
+	kindOther:       "everything else: task lists, sub-agents, tools without a resource",
 }
 
 func kindsTable() string {
@@ -141,7 +107,7 @@ func listed(n *namedPaths) string {
 func TestKindsAreDescribed(t *testing.T) {
 	for _, k := range allKinds() {
 		if kindWords[k] == "" {
-			t.Errorf("nobody says what %q is", k)
+			t.Errorf("%q has no description", k)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// docs/reference/sandbox.md names every setting, ours and Claude Code's, and its examples
+// docs/reference/sandbox.md names every setting, Holdfast's and Claude Code's, and its examples
 // can be read.
 func TestDocs(t *testing.T) {
 	b, err := os.ReadFile("../docs/reference/sandbox.md")

@@ -15,7 +15,7 @@ type Problem struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail,omitempty" jsonschema:"what is wrong here"`
 	Instance string `json:"instance,omitempty" jsonschema:"the path that was asked for"`
-	Code     string `json:"code" jsonschema:"as in docs/reference/commands.md and docs/reference/http.md"`
+	Code     string `json:"code" jsonschema:"as in docs/reference/errors.md"`
 	Advice   string `json:"hint,omitempty" jsonschema:"what to do about it"`
 	Field    string `json:"field,omitempty" jsonschema:"of the settings of a workspace: what cannot be used, such as mounts[0].at"`
 

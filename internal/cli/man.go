@@ -20,24 +20,6 @@ func (c *manCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// environment lists the variables that the program reads, for the man page.
-var environment = [][2]string{
-	{"HOLDFAST_HOME", "the folder of the program's own files; default ~/.holdfast"},
-	{"HOLDFAST_STORE", "where sessions are kept, as --store says it"},
-	{"HOLDFAST_STORE_WAIT", "how long runs wait for a store that is away: 30s, 5m; 0 does not wait"},
-	{"HOLDFAST_MIRROR", "another store that gets a copy of what run and the daemon append"},
-	{"HOLDFAST_STORE_KEY", "of encrypted stores: the file of an age identity, or keychain:NAME"},
-	{"HOLDFAST_STORE_PASSPHRASE", "their passphrase, instead of a key"},
-	{"HOLDFAST_STORE_RECIPIENTS", "who else can open what is made from now on: age recipients, with spaces or commas between them"},
-	{"HOLDFAST_MODEL", "the model of run, as --model says it; it goes before model of the settings"},
-	{"ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY, DEEPSEEK_API_KEY, MISTRAL_API_KEY, XAI_API_KEY, TOGETHER_API_KEY, VLLM_API_KEY", "keys of providers; they go before those that settings name, and are never shown"},
-	{"ANTHROPIC_BASE_URL, OPENAI_BASE_URL", "other servers with the same API"},
-	{"HOLDFAST_NO_DAEMON", "1 runs agents in this process, also when a daemon serves the home"},
-	{"HOLDFAST_DAEMON_URL, HOLDFAST_DAEMON_TOKEN", "the daemon that programs with package client talk to, when not that of the home"},
-	{"HOLDFAST_DAEMON_LISTEN, HOLDFAST_DAEMON_TLS_CERT, HOLDFAST_DAEMON_TLS_KEY, HOLDFAST_DAEMON_ALLOW_HOST, HOLDFAST_DAEMON_ALLOW_ORIGIN, HOLDFAST_DAEMON_DRAIN, HOLDFAST_DAEMON_LOG_FORMAT", "the flags of daemon run"},
-	{"NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM", "whether colours are used; TERM=dumb also turns the progress line off"},
-}
-
 // manPage writes the mdoc source of holdfast(1).
 func manPage(root *cobra.Command) string {
 	var b strings.Builder
@@ -79,8 +61,8 @@ func manPage(root *cobra.Command) string {
 		b.WriteString(".El\n")
 	}
 	b.WriteString(".Sh ENVIRONMENT\n.Bl -tag -width Ds\n")
-	for _, e := range environment {
-		fmt.Fprintf(&b, ".It Ev %s\n%s\n", roff(e[0]), roff(e[1]))
+	for _, v := range environment {
+		fmt.Fprintf(&b, ".It Ev %s\n%s\n", roff(strings.Join(v.names, ", ")), roff(v.meaning))
 	}
 	b.WriteString(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa ~/.holdfast/sessions.db\nthe sessions, unless told otherwise\n" +
 		".It Pa ~/.holdfast/settings.json\nyour settings\n.It Pa .holdfast/settings.json , .holdfast/settings.local.json\nthose of a project\n" +

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,9 +11,8 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // program returns a Program in a folder of its own, and what it prints.
 func program(t *testing.T, dir string, args ...string) (p *command.Program, out, errs *bytes.Buffer) {
@@ -101,7 +99,7 @@ func TestStreamGolden(t *testing.T) {
 				}
 			}
 			got, golden := normal(dir, out.String()), filepath.Join("testdata", "stream", tt.name+".jsonl")
-			if *update {
+			if *docgen.Update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}

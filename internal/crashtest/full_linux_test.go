@@ -23,7 +23,7 @@ func TestFullDisk(t *testing.T) {
 	if !inside(t, testprogram.Variable+"="+bin) {
 		return
 	}
-	const failed = 1 // docs/reference/commands.md
+	const failed = 1 // docs/reference/exit-codes.md
 	play := filepath.Join(t.TempDir(), "play.yaml")
 	if err := os.WriteFile(play, []byte("steps:\n"+strings.Repeat("  - text: Hello.\n", 20)), 0o600); err != nil {
 		t.Fatal(err)

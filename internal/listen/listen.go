@@ -35,7 +35,7 @@ func (e *Error) Error() string { return e.Text }
 // Hint says what to do.
 func (e *Error) Hint() string { return e.hint }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/commands.md).
+// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
 func (e *Error) OutcomeCode() string { return "usage" }
 
 // maxSocket is how long a socket's path can be, in bytes: Linux has 108 with the zero

@@ -37,7 +37,7 @@ func (e *RunningError) Error() string {
 // Hint says what to do.
 func (e *RunningError) Hint() string { return "holdfast daemon status, or holdfast daemon stop" }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/commands.md).
+// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
 func (e *RunningError) OutcomeCode() string { return "busy" }
 
 // A client that looks whether a daemon runs holds the lock for a moment.

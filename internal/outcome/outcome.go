@@ -1,12 +1,11 @@
-// Package outcome says how a command or a request can end: one row for each
-// ending with its exit code and its HTTP status. Nothing else in the project
-// writes these numbers.
+// Package outcome lists the ways in which a command or a request ends, each with its
+// exit code and its HTTP status. No other package writes these numbers.
 //
 //	error, event.Result ──Of, FromResult──► Outcome ──► exit code, HTTP status, JSON "code"
 //
 //	os.Exit(outcome.Of(err).Exit)
 //
-// The numbers are a promise: docs/reference/commands.md lists them and a test compares.
+// The numbers are stable. docs/reference/exit-codes.md and errors.md are generated from them.
 package outcome
 
 // Outcome is one way to end.
@@ -19,23 +18,23 @@ type Outcome struct {
 
 // The outcomes.
 var (
-	OK          = Outcome{"ok", 0, 200, "done"}
+	OK          = Outcome{"ok", 0, 200, "success"}
 	Failed      = Outcome{"failed", 1, 500, "the run or the command failed"}
-	Usage       = Outcome{"usage", 2, 400, "the command line or the request makes no sense"}
-	Denied      = Outcome{"denied", 3, 403, "something was not allowed and nobody was there to ask, or a person or a hook stopped it"}
-	Approval    = Outcome{"approval", 4, 409, "a question waits for an answer, or its time ran out, or a hook put a call off"}
+	Usage       = Outcome{"usage", 2, 400, "the command line or the request is invalid"}
+	Denied      = Outcome{"denied", 3, 403, "a tool call or the run was denied by the policy, the user or a hook"}
+	Approval    = Outcome{"approval", 4, 409, "an approval request waits for an answer or has expired, or a hook deferred a call"}
 	Limit       = Outcome{"limit", 5, 429, "a limit of turns, tokens or money was reached"}
 	Sandbox     = Outcome{"sandbox", 6, 503, "the sandbox cannot be set up on this machine"}
-	Busy        = Outcome{"busy", 7, 409, "the session is open elsewhere or was taken over"}
+	Busy        = Outcome{"busy", 7, 409, "the session is open in another process, or another process took it over"}
 	Corrupt     = Outcome{"corrupt", 8, 500, "a log is damaged or was written by a newer version"}
-	NotFound    = Outcome{"not_found", 9, 404, "there is no such session, item or workspace"}
-	NoEngine    = Outcome{"no_engine", 10, 503, "no container engine answers, or it has not the image that a workspace needs"}
-	Full        = Outcome{"full", 11, 507, "a workspace has used up its disk"}
-	ExecFailed  = Outcome{"exec_failed", 125, 503, "sandbox exec: the sandbox could not be set up, or the command line makes no sense"}
-	ExecDenied  = Outcome{"exec_denied", 126, 403, "sandbox exec: the command is there and cannot be executed"}
-	ExecMissing = Outcome{"exec_missing", 127, 404, "sandbox exec: there is no such command"}
-	Interrupted = Outcome{"interrupted", 130, 503, "interrupted; what was done is saved"}
-	Terminated  = Outcome{"terminated", 143, 503, "terminated; what was done is saved"}
+	NotFound    = Outcome{"not_found", 9, 404, "the session, item or workspace does not exist"}
+	NoEngine    = Outcome{"no_engine", 10, 503, "no container engine responds, or it does not have the image of the workspace"}
+	Full        = Outcome{"full", 11, 507, "the disk limit of a workspace is reached"}
+	ExecFailed  = Outcome{"exec_failed", 125, 503, "sandbox exec: the sandbox cannot be set up, or the command line is invalid"}
+	ExecDenied  = Outcome{"exec_denied", 126, 403, "sandbox exec: the command exists but cannot be executed"}
+	ExecMissing = Outcome{"exec_missing", 127, 404, "sandbox exec: the command does not exist"}
+	Interrupted = Outcome{"interrupted", 130, 503, "interrupted; the session is saved"}
+	Terminated  = Outcome{"terminated", 143, 503, "terminated; the session is saved"}
 )
 
 // All lists the outcomes in the order of their exit codes.
@@ -46,10 +45,10 @@ func All() []Outcome {
 	}
 }
 
-// Command is how a command of somebody else's ended, whose exit code is passed on.
+// Command is the outcome of another program, whose exit code is passed on.
 func Command(exit int) Outcome {
 	if exit == 0 {
 		return OK
 	}
-	return Outcome{"command", exit, 500, "the command ended with another status than 0"}
+	return Outcome{"command", exit, 500, "the command ended with a status other than 0"}
 }

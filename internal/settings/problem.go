@@ -15,7 +15,7 @@ type invalid struct{}
 
 func (invalid) Error() string { return "settings that cannot be used" }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/commands.md).
+// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
 func (invalid) OutcomeCode() string { return "usage" }
 
 // Problem is something wrong with a settings file.

@@ -177,10 +177,37 @@ func (b *Builder) Alias(name, other string) {
 func (b *Builder) value(name string) *Value { return b.set.Lookup(name).Value.(*Value) }
 
 // Exclusive declares flags of which at most one may be given.
-func (b *Builder) Exclusive(names ...string) { b.exclusives = append(b.exclusives, names) }
+func (b *Builder) Exclusive(names ...string) {
+	b.exclusives = append(b.exclusives, names)
+	b.annotate("exclusive", strings.Join(names, " "))
+}
 
 // Require declares a flag that must be given.
-func (b *Builder) Require(name string) { b.required = append(b.required, name) }
+func (b *Builder) Require(name string) {
+	b.required = append(b.required, name)
+	b.annotate("required", name)
+}
+
+// annotate adds a line to an annotation of the command.
+func (b *Builder) annotate(key, line string) {
+	if b.cmd.Annotations == nil {
+		b.cmd.Annotations = map[string]string{}
+	}
+	b.cmd.Annotations[key] = strings.TrimPrefix(b.cmd.Annotations[key]+"\n"+line, "\n")
+}
+
+// Exclusives returns the groups of flags of which at most one may be given.
+func Exclusives(cmd *Command) (groups [][]string) {
+	for line := range strings.Lines(cmd.Annotations["exclusive"]) {
+		groups = append(groups, strings.Fields(line))
+	}
+	return groups
+}
+
+// Required reports whether a flag must be given.
+func Required(cmd *Command, flag string) bool {
+	return slices.Contains(strings.Fields(cmd.Annotations["required"]), flag)
+}
 
 // Arg declares an argument that must be given: a *string, or a *[]string for all that follow.
 func (b *Builder) Arg(to any, name, help string, choices ...string) {
@@ -202,10 +229,7 @@ func (b *Builder) argument(a argument, help string) {
 		word = "[" + word + "]"
 	}
 	b.cmd.Use += " " + word
-	if b.cmd.Annotations == nil {
-		b.cmd.Annotations = map[string]string{}
-	}
-	b.cmd.Annotations[word] = help
+	b.annotate(word, help)
 }
 
 // Arguments are the words of a command's arguments in its usage line, with their help.

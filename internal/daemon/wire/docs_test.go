@@ -3,7 +3,6 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -13,46 +12,26 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
 
 const document = "../../../docs/reference/websocket.md"
 
-var update = flag.Bool("update", false, "write the tables of docs/reference/websocket.md anew")
-
 // common are the fields that docs/reference/websocket.md explains once.
 var common = []string{"runId", "seq", "more", "pending"}
 
-// The tables of fields in the document are those of the schema.
+// The tables of fields in the document are those of the schema; make docs writes them.
 func TestDocumentedFields(t *testing.T) {
-	b, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := new(jsonschema.Schema)
 	if err := json.Unmarshal(Schema(), s); err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile(`(?s)<!-- fields: (\S+) -->\n.*?<!-- end -->`)
-	seen := map[string]bool{}
-	text := block.ReplaceAllStringFunc(string(b), func(old string) string {
-		name := block.FindStringSubmatch(old)[1]
-		seen[name] = true
-		return "<!-- fields: " + name + " -->\n" + tables(t, s, name) + "<!-- end -->"
-	})
+	parts := map[string]string{}
 	for _, name := range []string{"client", "common", "daemon", "event", "objects"} {
-		if !seen[name] {
-			t.Errorf("the document has no tables of %s", name)
-		}
+		parts[name] = tables(t, s, name)
 	}
-	if text == string(b) {
-		return
-	}
-	if !*update {
-		t.Fatal("the tables differ from the schema; hint: go test ./daemon/wire -run TestDocumentedFields -update")
-	}
-	if err := os.WriteFile(document, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	docgen.Parts(t, "reference/websocket.md", parts)
 }
 
 func tables(t *testing.T, s *jsonschema.Schema, name string) string {
@@ -113,7 +92,7 @@ func sortAs(t *testing.T, fields []string, def string) {
 }
 
 func table(out *strings.Builder, message *jsonschema.Schema, fields []string) {
-	out.WriteString("| field | type | |\n|---|---|---|\n")
+	out.WriteString("| field | type | meaning |\n|---|---|---|\n")
 	for _, field := range fields {
 		p := message.Properties[field]
 		optional := ""
@@ -152,26 +131,26 @@ var objects = []struct {
 	fields               map[string]string // where the Go type says nothing
 }{
 	{name: "runs[]", what: "is a run in `run_list`, in `strategy_list` and at `GET /v1/runs`.", in: "daemon.run_list", path: "runs"},
-	{name: "inputs[]", what: "is an input that waits.", in: "daemon.run_list", path: "runs.inputs"},
-	{name: "error", what: "is what went wrong.", in: "daemon.strategy_error", path: "error"},
+	{name: "inputs[]", what: "is a pending input request.", in: "daemon.run_list", path: "runs.inputs"},
+	{name: "error", what: "is an error.", in: "daemon.strategy_error", path: "error"},
 	{name: "usage", what: "counts tokens.", in: "daemon.agent_output", path: "usage"},
-	{name: "result", what: "is what came out of a step.", in: "daemon.step_completed", path: "result"},
-	{name: "cut", what: "says that a text is the beginning of a longer one.", in: "daemon.agent_output", path: "cut"},
+	{name: "result", what: "is the result of a step.", in: "daemon.step_completed", path: "result"},
+	{name: "cut", what: "marks a text that was cut.", in: "daemon.agent_output", path: "cut"},
 	{name: "policies[]", what: "is one link of a guard's chain.", in: "daemon.policy_updated", path: "policies"},
-	{name: "rule", what: "is where something was written.", in: "daemon.request_permission", path: "rule", fields: map[string]string{
+	{name: "rule", what: "is the position of a rule or setting.", in: "daemon.request_permission", path: "rule", fields: map[string]string{
 		"rule": "the rule's text", "layer": "managed, flag, local, project, user or session", "file": "the settings file", "line": "from 1", "col": "from 1, in bytes",
 	}},
-	{name: "scopes[]", what: "is what \"for this session\" could cover.", in: "daemon.request_permission", path: "scopes", fields: map[string]string{
-		"rule": "a rule, for `scope`; left out: exactly what was asked", "text": "in words",
+	{name: "scopes[]", what: "is a scope that a session decision can have.", in: "daemon.request_permission", path: "scopes", fields: map[string]string{
+		"rule": "a rule, for `scope`; no value: exactly this call", "text": "the same in words",
 	}},
-	{name: "details", what: "is what a person is shown.", in: "daemon.request_permission", path: "details"},
-	{name: "details.requests[]", what: "is one of several effects.", in: "daemon.request_permission", path: "details.requests"},
-	{name: "changes[]", what: "is what became of a file.", in: "event.tool-finish", path: "changes", fields: map[string]string{
+	{name: "details", what: "is what the approver sees.", in: "daemon.request_permission", path: "details"},
+	{name: "details.requests[]", what: "is one of several requests.", in: "daemon.request_permission", path: "details.requests"},
+	{name: "changes[]", what: "is a change of a file.", in: "event.tool-finish", path: "changes", fields: map[string]string{
 		"path": "the file", "before": "SHA-256 of its content, or absent", "after": "SHA-256 of its content, or absent",
 	}},
 	{name: "retention", what: "is a rewrite of an agent's transcript.", in: "event.retention", path: "event"},
-	{name: "caller", what: "is who the client is.", in: "daemon.hello", path: "caller"},
-	{name: "limits", what: "is what a connection may do.", in: "daemon.hello", path: "limits"},
+	{name: "caller", what: "is the client.", in: "daemon.hello", path: "caller"},
+	{name: "limits", what: "has the limits of a connection.", in: "daemon.hello", path: "limits"},
 }
 
 // typeOf is a schema's type in words.
@@ -212,58 +191,58 @@ func about(t *testing.T, side, kind string) string {
 }
 
 var sentences = map[string]string{
-	"client.hello":               "says who the client is, and authenticates one that could not send headers. Answer: `hello`.",
-	"client.ping":                "asks for a `pong`.",
-	"client.prepare_run":         "makes a run ready to start, or one on record ready to be continued. `runId`, `strategyPath` or `strategy` is needed. Answer: `run_prepared`, and the caller is subscribed; or `PREPARE_FAILED`. Nothing is kept of a run that is never started. A run that runs stays as it is: the answer tells what it is (`status` `running`), and the caller follows it from now on.",
-	"client.start_run":           "starts a prepared run. Answer: `strategy_started` to all who follow it, or `START_FAILED`.",
-	"client.continue_run":        "goes on with a run that has ended or was interrupted. Answer: `strategy_started`, or `CONTINUE_FAILED`.",
-	"client.stop_run":            "cancels a run. Answer: `strategy_error` with `CANCELLED` to all who follow it, or `RUN_NOT_FOUND`.",
-	"client.user_input":          "answers a `request_input`. Answer: `input_received` to all who follow the run, or `NO_PENDING_INPUT`.",
-	"client.steer_run":           "gives a running run a text that its next agent call is to heed. Answer: `steer_queued`, or `RUN_NOT_STEERABLE`.",
-	"client.permission_decision": "answers a `request_permission`. No direct answer but `rule_kept` to one with `always`, or `NO_PENDING_PERMISSION`. `scope` and `always` go with a session decision, `stop` with a deny, `input` with `allow`.",
-	"client.update_policy":       "adds path rules to the guards of a run; `allow`, `deny` or `default` is needed. Answer: `policy_updated` to all who follow it, `RUN_NOT_FOUND`, or `VALIDATION_ERROR` for a tool that no agent can have.",
-	"client.set_mode":            "changes the permission mode of a run. Answer: `policy_updated` to all who follow it, or `RUN_NOT_FOUND`.",
-	"client.subscribe":           "follows a run. Answer: `subscribed`, or `SUBSCRIBE_ERROR`.",
-	"client.unsubscribe":         "ends that. Answer: `unsubscribed`.",
-	"client.list_runs":           "asks for the runs on record, newest first. Answer: `run_list`.",
-	"client.list_strategies":     "asks for the runs in memory, as the seed has it. Answer: `strategy_list`.",
+	"client.hello":               "names the client, and authenticates a client that cannot send headers. Answer: `hello`.",
+	"client.ping":                "requests a `pong`.",
+	"client.prepare_run":         "prepares a new run, or a recorded run to be continued. `runId`, `strategyPath` or `strategy` is required. Answer: `run_prepared`, and the caller is subscribed; or `PREPARE_FAILED`. A prepared run that is never started is not stored. An active run does not change: the answer has the `status` `running`, and the caller is subscribed.",
+	"client.start_run":           "starts a prepared run. Answer: `strategy_started` to all subscribers, or `START_FAILED`.",
+	"client.continue_run":        "continues a run that has ended or was interrupted. Answer: `strategy_started`, or `CONTINUE_FAILED`.",
+	"client.stop_run":            "cancels a run. Answer: `strategy_error` with `CANCELLED` to all subscribers, or `RUN_NOT_FOUND`.",
+	"client.user_input":          "answers a `request_input`. Answer: `input_received` to all subscribers, or `NO_PENDING_INPUT`.",
+	"client.steer_run":           "adds a text to the next agent call of an active run. Answer: `steer_queued`, or `RUN_NOT_STEERABLE`.",
+	"client.permission_decision": "answers a `request_permission`. Answer: `rule_kept` if it has `always`, or `NO_PENDING_PERMISSION`; otherwise none. `scope` and `always` require a session decision, `stop` a deny, `input` an `allow`.",
+	"client.update_policy":       "adds path rules to the guards of a run; `allow`, `deny` or `default` is required. Answer: `policy_updated` to all subscribers, `RUN_NOT_FOUND`, or `VALIDATION_ERROR` for an unknown tool.",
+	"client.set_mode":            "changes the permission mode of a run. Answer: `policy_updated` to all subscribers, or `RUN_NOT_FOUND`.",
+	"client.subscribe":           "subscribes to a run. Answer: `subscribed`, or `SUBSCRIBE_ERROR`.",
+	"client.unsubscribe":         "ends the subscription. Answer: `unsubscribed`.",
+	"client.list_runs":           "requests the recorded runs, newest first. Answer: `run_list`.",
+	"client.list_strategies":     "requests the runs in memory, as agentkit does. Answer: `strategy_list`.",
 	"daemon.hello":               "answers `hello`.",
 	"daemon.pong":                "answers `ping`.",
 	"daemon.run_prepared":        "answers `prepare_run`.",
-	"daemon.strategy_started":    "tells that a run was started or continued.",
-	"daemon.step_started":        "tells that a step of the flow begins.",
-	"daemon.agent_streaming":     "tells what an agent does; the events are below.",
-	"daemon.agent_output":        "is an answer of a model, on record; its tool calls came before it.",
-	"daemon.agent_input":         "is what an agent was told.",
-	"daemon.request_permission":  "asks whether a tool call may run.",
-	"daemon.permission_resolved": "tells how a question was answered, and by whom.",
-	"daemon.rule_kept":           "tells whoever decided with `always` what was written into the settings.",
-	"daemon.policy_updated":      "is the chain of one tool's guard after a change; a change gives one for each guard.",
-	"daemon.request_input":       "asks people for the input of a user agent.",
-	"daemon.input_received":      "tells that it was given.",
-	"daemon.steer_queued":        "tells that the run's next agent call will heed a text.",
-	"daemon.step_completed":      "tells what came out of a step.",
-	"daemon.step_failed":         "tells that a step did not complete; `strategy_error` follows.",
-	"daemon.strategy_completed":  "ends a run, or a segment of it: it can be continued.",
+	"daemon.strategy_started":    "reports that a run was started or continued.",
+	"daemon.step_started":        "reports that a step of the flow starts.",
+	"daemon.agent_streaming":     "reports what an agent does; the events are below.",
+	"daemon.agent_output":        "is a recorded answer of a model; its tool calls came before it.",
+	"daemon.agent_input":         "is the input of an agent.",
+	"daemon.request_permission":  "is an approval request for a tool call.",
+	"daemon.permission_resolved": "reports the answer to an approval request, and who answered.",
+	"daemon.rule_kept":           "reports to the client that decided with `always` what was saved in the settings.",
+	"daemon.policy_updated":      "is the chain of one tool's guard after a change; a change sends one for each guard.",
+	"daemon.request_input":       "requests the input of a user agent.",
+	"daemon.input_received":      "reports that the input was given.",
+	"daemon.steer_queued":        "reports that the next agent call gets the text.",
+	"daemon.step_completed":      "reports the result of a step.",
+	"daemon.step_failed":         "reports that a step failed; `strategy_error` follows.",
+	"daemon.strategy_completed":  "ends a run, or a segment of it: the run can be continued.",
 	"daemon.strategy_error":      "ends a run that failed, was cancelled or was interrupted.",
-	"daemon.subscribed":          "answers `subscribe`, before anything of the run is told.",
-	"daemon.unsubscribed":        "answers `unsubscribe`: nothing of the run follows.",
-	"daemon.caught_up":           "tells that everything on record was told: what follows happens now.",
-	"daemon.gap":                 "tells that provisional messages were lost.",
+	"daemon.subscribed":          "answers `subscribe`, before all messages of the run.",
+	"daemon.unsubscribed":        "answers `unsubscribe`; no messages of the run follow.",
+	"daemon.caught_up":           "reports that all recorded messages were sent: the next ones are live.",
+	"daemon.gap":                 "reports that provisional messages were lost.",
 	"daemon.run_list":            "answers `list_runs`.",
 	"daemon.strategy_list":       "answers `list_strategies`.",
-	"daemon.error":               "tells what was wrong with a message.",
+	"daemon.error":               "reports an invalid message or a failed request.",
 	"event.text":                 "is a piece of an answer. Provisional.",
 	"event.thinking":             "is a piece of the model's thinking. Provisional.",
 	"event.tool-input":           "is a piece of a tool call's input. Provisional.",
 	"event.step-start":           "comes before each call of a model. Provisional.",
-	"event.retry":                "tells that a model call failed and is repeated: what was provisional is void. Provisional.",
-	"event.notice":               "is something a person may want to know. Provisional, but for what was found when an agent's session was opened: that is on record.",
-	"event.tool-call":            "is a call that the model wants; it may yet be denied.",
-	"event.tool-start":           "tells that a call was allowed and starts.",
-	"event.tool-finish":          "tells how it ended; its result follows.",
-	"event.tool-result":          "is what the model is told of it.",
-	"event.retention":            "tells that the transcript was rewritten; what was there before stays in the log.",
+	"event.retry":                "reports that a model call failed and is repeated: discard provisional messages. Provisional.",
+	"event.notice":               "is a notice for the user. Provisional, except for notices from the opening of an agent's session, which are recorded.",
+	"event.tool-call":            "is a tool call that the model requests; it may still be denied.",
+	"event.tool-start":           "reports that a call was allowed and starts.",
+	"event.tool-finish":          "reports how a call ended; its result follows.",
+	"event.tool-result":          "is the result that the model gets.",
+	"event.retention":            "reports that the transcript was rewritten; the log keeps the earlier items.",
 }
 
 // The frames of the document can be read by whom they are for, and fit the schema.
@@ -303,7 +282,7 @@ func TestDocumentedFrames(t *testing.T) {
 				t.Errorf("line %d: %v", i+1, err)
 			}
 		default:
-			t.Errorf("line %d is of nobody", i+1)
+			t.Errorf("line %d has no sender", i+1)
 		}
 	}
 	if n < 25 {

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/docgen"
+	"github.com/holdfast-dev/holdfast/internal/outcome"
+)
+
+// allCommands is the root of the command tree with every command.
+func allCommands() *cobra.Command {
+	p := command.Program{}
+	p.SetDefaults()
+	return newRoot(&p, nil)
+}
+
+func TestReferenceCommands(t *testing.T) {
+	var list, pages strings.Builder
+	for _, c := range command.Subcommands(allCommands()) {
+		fmt.Fprintf(&list, "- [%s](#%s): %s\n", c.Name(), c.Name(), markdown(c.Short))
+		pages.WriteString(commandSection(t, c, 2))
+	}
+	docgen.Parts(t, "reference/commands.md", map[string]string{"list": list.String(), "commands": pages.String()})
+}
+
+// commandSection is the section of a command and its subcommands.
+func commandSection(t *testing.T, c *cobra.Command, level int) string {
+	var b strings.Builder
+	subcommands := command.Subcommands(c)
+	use := strings.TrimSpace(c.UseLine())
+	if len(subcommands) > 0 {
+		use += " COMMAND"
+	}
+	fmt.Fprintf(&b, "\n%s %s\n\n```\n%s [flags]\n```\n\n%s\n", strings.Repeat("#", level), commandPath(c), use, markdown(c.Short))
+	if c.Long != "" {
+		b.WriteString("\n" + markdown(c.Long) + "\n")
+	}
+	var rows [][]string
+	for _, a := range command.Arguments(c) {
+		rows = append(rows, []string{docgen.Code(a[0]), docgen.Text(a[1])})
+	}
+	b.WriteString("\n" + docgen.Table([]string{"argument", "meaning"}, rows))
+	rows = nil
+	visibleFlags(c, func(f *pflag.Flag) {
+		if strings.TrimSpace(f.Usage) == "" {
+			t.Errorf("%s --%s has no help", commandPath(c), f.Name)
+		}
+		if f.Name == "help" {
+			return
+		}
+		meaning := docgen.Text(f.Usage)
+		if command.Required(c, f.Name) {
+			meaning += " Required."
+		}
+		rows = append(rows, []string{docgen.Code(strings.TrimSpace(flagWords(f))), meaning})
+	})
+	b.WriteString("\n" + docgen.Table([]string{"flag", "meaning"}, rows))
+	for _, group := range command.Exclusives(c) {
+		b.WriteString("\nUse at most one of `--" + strings.Join(group, "`, `--") + "`.\n")
+	}
+	for _, s := range subcommands {
+		b.WriteString(commandSection(t, s, level+1))
+	}
+	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+}
+
+// markdown is a help text as Markdown: indented lines become code blocks.
+func markdown(text string) string {
+	var b strings.Builder
+	inCode := false
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if code := strings.HasPrefix(line, "  "); line != "" && code != inCode {
+			b.WriteString("```\n")
+			inCode = code
+		}
+		if inCode {
+			line = strings.TrimPrefix(line, "  ")
+		} else {
+			line = strings.NewReplacer("<", "&lt;", "*", `\*`).Replace(line)
+		}
+		b.WriteString(line + "\n")
+	}
+	if inCode {
+		b.WriteString("```\n")
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n\n```\n\n", "\n```\n\n")
+}
+
+func TestReferenceExitCodes(t *testing.T) {
+	var rows [][]string
+	for _, o := range outcome.All() {
+		rows = append(rows, []string{fmt.Sprint(o.Exit), docgen.Code(o.Code), docgen.Text(o.Meaning)})
+	}
+	docgen.Page(t, "reference/exit-codes.md", `# Exit codes
+
+Every command ends with one of these exit codes. The code is also in JSON errors; [errors](errors.md) says what to do about each.
+
+`+docgen.Table([]string{"exit", "code", "meaning"}, rows)+`
+`+"`workspace exec` and `sandbox exec`"+` end with the exit code of the command that they run. A denied tool call does not end a run:
+the model receives the denial, and the run can still end with 0.
+`)
+}
+
+func TestReferenceEnvironment(t *testing.T) {
+	page := `# Environment variables
+
+Flags override environment variables, and environment variables override [settings](settings.md). Telemetry reads the variables of
+OpenTelemetry: see [telemetry](telemetry.md). The S3 store also reads the AWS variables: see [stores](../stores.md).
+`
+	groups, rows := []string{}, map[string][][]string{}
+	for _, v := range environment {
+		if rows[v.group] == nil {
+			groups = append(groups, v.group)
+		}
+		var names []string
+		for _, name := range v.names {
+			names = append(names, docgen.Code(name))
+		}
+		rows[v.group] = append(rows[v.group], []string{strings.Join(names, ", "), docgen.Text(v.meaning)})
+	}
+	for _, g := range groups {
+		page += "\n## " + g + "\n\n" + docgen.Table([]string{"variable", "meaning"}, rows[g])
+	}
+	docgen.Page(t, "reference/environment.md", page)
+}
