@@ -6,13 +6,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// approvals is what a [replayer] knows of tool uses that were asked about, besides
-// what the state says.
+// approvals is what a [replayer] knows about tool uses with an approval request, in addition to
+// its State.
 type approvals struct {
 	begun map[string]bool // uses that started and have no result yet
-	moot  map[int64]bool  // seqs of questions that a rewrite has overtaken
-	apart map[string]bool // open uses that may have run where this transcript does not go
-	unrun map[string]bool // uses that have a result and were not run
+	moot  map[int64]bool  // seqs of approval requests that a rewrite made obsolete
+	apart map[string]bool // open uses that may have run outside this transcript
+	unrun map[string]bool // uses that have a result but did not run
 }
 
 func include[K comparable](set *map[K]bool, key K) {
@@ -27,10 +27,10 @@ func (f *replayer) asked(r *Record) {
 	include(&f.s.UsedIDs, r.text("id"))
 }
 
-// text is a field of the payload that is a text, or "".
+// text returns a string field of the payload, or "".
 func (r *Record) text(field string) string { return payloadText(r.Payload, field) }
 
-// resolved takes the first answer to a question; a later one changes nothing.
+// resolved takes in the answer to an approval request. The first answer wins.
 func (f *replayer) resolved(r *Record) {
 	id := r.text("id")
 	i := slices.IndexFunc(f.s.OpenApprovals, func(q Record) bool { return q.text("id") == id })
@@ -49,14 +49,14 @@ func (f *replayer) started(use string) {
 	f.acted(use)
 }
 
-// acted forgets the answers about a use: they were acted on.
+// acted removes the answers for a use that has started or has a result.
 func (f *replayer) acted(use string) {
 	if len(f.s.Answered) > 0 {
 		f.s.Answered = slices.DeleteFunc(f.s.Answered, func(a AnsweredApproval) bool { return a.Asked.text("use_id") == use })
 	}
 }
 
-// paired follows the uses and results of a new item.
+// paired follows the tool uses and results of a new item.
 func (f *replayer) paired(e transcript.Encoded) {
 	for _, use := range e.ResultIDs() {
 		if f.s.OpenTurn != "" && !f.begun[use] {
@@ -66,17 +66,17 @@ func (f *replayer) paired(e transcript.Encoded) {
 		delete(f.apart, use)
 		f.acted(use)
 	}
-	for _, use := range e.UseIDs() { // an id may come again after a cut
+	for _, use := range e.UseIDs() { // an id may be used again after a cut
 		delete(f.begun, use)
 		delete(f.unrun, use)
-		if delete(f.apart, use); f.s.OpenTurn == "" { // it comes from another program, which has not said what it ran
+		if delete(f.apart, use); f.s.OpenTurn == "" { // an imported item: the other program does not record what ran
 			include(&f.apart, use)
 		}
 	}
 }
 
-// rewritten: what the transcript asks for after a rewrite is not what was asked
-// about.
+// rewritten handles a rewrite: approval requests for tool uses of the old transcript become
+// obsolete.
 func (f *replayer) rewritten() {
 	for _, e := range f.s.Items {
 		for _, use := range e.UseIDs() {
@@ -89,8 +89,8 @@ func (f *replayer) rewritten() {
 	f.s.Answered = nil
 }
 
-// unanswer notes that results were cut off: what became of their uses is not in
-// the transcript any more.
+// unanswer handles results that were cut off: the outcome of their uses is no longer in the
+// transcript.
 func (f *replayer) unanswer(items []transcript.Encoded) {
 	for _, e := range items {
 		for _, use := range e.ResultIDs() {
@@ -101,8 +101,8 @@ func (f *replayer) unanswer(items []transcript.Encoded) {
 	}
 }
 
-// leaveParent begins a fork: who asks in the parent is answered there, and what has
-// started ends there.
+// leaveParent starts a fork. Open approval requests and running tools of the parent stay in the
+// parent.
 func (f *replayer) leaveParent() {
 	for use := range f.begun {
 		include(&f.apart, use)
@@ -111,7 +111,7 @@ func (f *replayer) leaveParent() {
 	f.s.OpenApprovals, f.s.Answered = nil, nil
 }
 
-// askedElsewhere takes in the questions about tool uses of this session that another log has.
+// askedElsewhere takes in approval requests for this session's tool uses that are in another log.
 func (f *replayer) askedElsewhere(asked []Record, answered []AnsweredApproval) {
 	f.s.OpenApprovals = append(f.s.OpenApprovals, asked...)
 	for _, a := range answered {

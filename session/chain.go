@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// maxForkDepth bounds how many forks of forks are followed.
+// maxForkDepth is the longest chain of forks that is followed.
 const maxForkDepth = 10_000
 
 // segment is the part of a session's history that one log holds.
 type segment struct {
 	id    string
 	first int64 // the log's own first seq
-	last  int64 // the last seq that belongs to the history; 0 is "whatever is there"
+	last  int64 // the last seq that belongs to the history; 0 means up to the end
 }
 
-// Records yields the records of a session, its parents' included, so that seqs
-// run from 1 without gaps. Reading follows the rules of [Store.Read].
+// Records yields the records of a session, including those of its parents, so that seqs run from 1
+// without gaps. It follows the rules of [Store.Read].
 func (s *Sessions) Records(ctx context.Context, id string, r Range) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		m, err := s.Get(ctx, id)
@@ -30,7 +30,7 @@ func (s *Sessions) Records(ctx context.Context, id string, r Range) iter.Seq2[Re
 	}
 }
 
-// records is Records for a session whose meta is at hand.
+// records is Records for a caller that already has the meta.
 func (s *Sessions) records(ctx context.Context, m Meta, r Range) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		own := segment{id: m.ID, first: m.ParentSeq + 1}
@@ -72,8 +72,8 @@ func (s *Sessions) records(ctx context.Context, m Meta, r Range) iter.Seq2[Recor
 	}
 }
 
-// ancestors yields the segments below m's own, nearest first, down to the one
-// that holds seq after+1.
+// ancestors yields the segments of m's parents, nearest first, down to the one that contains seq
+// after+1.
 func (s *Sessions) ancestors(ctx context.Context, m Meta, after int64) iter.Seq2[segment, error] {
 	return func(yield func(segment, error) bool) {
 		for seg, err := range s.parents(ctx, m, after) {
@@ -84,8 +84,8 @@ func (s *Sessions) ancestors(ctx context.Context, m Meta, after int64) iter.Seq2
 	}
 }
 
-// parents is ancestors with those that it shares no record of: the fork begins before
-// theirs. last is below first then.
+// parents is ancestors including parents of which m shares no record, because the fork starts
+// before their first one. Such a segment has last < first.
 func (s *Sessions) parents(ctx context.Context, m Meta, after int64) iter.Seq2[segment, error] {
 	return func(yield func(segment, error) bool) {
 		damaged := func(detail string) {
@@ -98,13 +98,13 @@ func (s *Sessions) parents(ctx context.Context, m Meta, after int64) iter.Seq2[s
 		parent, last := m.Parent, m.ParentSeq
 		for parent != "" && last > after {
 			if seen[parent] || len(seen) > maxForkDepth {
-				damaged("its forks run in a circle at " + parent)
+				damaged("its chain of forks has a loop at " + parent)
 				return
 			}
 			seen[parent] = true
 			p, err := s.lookup(ctx, parent)
 			if errors.Is(err, ErrNotFound) {
-				damaged("it is a fork of session " + parent + ", which is gone")
+				damaged("its parent session " + parent + " is missing")
 				return
 			}
 			if err != nil {
@@ -119,8 +119,8 @@ func (s *Sessions) parents(ctx context.Context, m Meta, after int64) iter.Seq2[s
 	}
 }
 
-// readSegment yields what r asks for of one log. n counts the records yielded
-// so far; the result is the new count and whether to go on.
+// readSegment yields the records of r from one log. n counts the records yielded so far; it
+// returns the new count, and whether to continue.
 func (s *Sessions) readSegment(ctx context.Context, g segment, r Range, n int, yield func(Record, error) bool) (int, bool) {
 	if r.Limit > 0 {
 		if n >= r.Limit {

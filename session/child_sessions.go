@@ -9,14 +9,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// childSession is a session that a call has begun.
+// childSession is a session started by a tool call.
 type childSession struct {
 	Meta
 	use string // see [Opened]
 }
 
-// Children lists the sessions that calls of this one have begun, oldest first. What cannot be
-// read is left out.
+// Children lists the sessions that tool calls of this one started, oldest first. It leaves out
+// sessions that cannot be read.
 func (s *Sessions) Children(ctx context.Context, id string) ([]Meta, error) {
 	list, err := s.begun(ctx, id)
 	metas := make([]Meta, len(list))
@@ -45,8 +45,8 @@ func (s *Sessions) begun(ctx context.Context, id string) ([]childSession, error)
 	return list, nil
 }
 
-// StartedBy is which call has begun a session: the session of the caller and its tool use, both
-// "" when none has.
+// StartedBy returns the call that started a session: the caller's session and its tool use. Both
+// are "" if no call started it.
 func (s *Sessions) StartedBy(ctx context.Context, m Meta) (caller, use string, err error) {
 	for rec, err := range s.Records(ctx, m.ID, Range{After: m.ParentSeq, Limit: 1}) {
 		if err != nil {

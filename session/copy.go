@@ -10,36 +10,36 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// CopyReport is what [Sessions.ReplicateAll] did, or has done so far.
+// CopyReport is the result of [Sessions.ReplicateAll], or its progress so far.
 type CopyReport struct {
-	Sessions int     // in the store, without those that it keeps for forks only
-	Done     int     // of those: looked at
-	Changed  int     // of those: shipped to, or to be
-	Records  int64   // that were appended, or are to be
-	Bytes    int64   // of their payloads
+	Sessions int     // in the store, without deleted ones kept for their forks
+	Done     int     // of those: processed
+	Changed  int     // of those: changed in the copy, or to be changed
+	Records  int64   // appended, or to be appended
+	Bytes    int64   // size of their payloads
 	Erased   int64   // payloads that were erased
-	Verified int64   // records that were read again and compared
-	Faults   []Error // sessions that could not be copied, or whose copy is not the same
-	Last     string  // the session that was looked at last
+	Verified int64   // records read back and compared
+	Faults   []Error // sessions that could not be copied, or whose copy differs
+	Last     string  // the last session processed
 }
 
-// OK reports whether the copy is whole.
+// OK reports whether the copy is complete and equal.
 func (r *CopyReport) OK() bool { return len(r.Faults) == 0 && r.Done == r.Sessions }
 
-// ReplicateAll ships every session into another store, parents first, see [Sessions.Replicate], and
-// then reads each again and compares it record by record: digests, and what was erased.
-// What the other store has besides stays. A second ReplicateAll ships only what is new; one that
-// was interrupted continues where it stopped.
+// ReplicateAll copies every session into another store, parents first (see [Sessions.Replicate]).
+// It then reads each session from both stores and compares them record by record: digests and
+// erased payloads. Other sessions of the target store stay. Calling it again copies only new
+// records; an interrupted copy continues where it stopped.
 //
-// A session that cannot be copied is among the Faults, and the others are copied. The
-// error is for what kept ReplicateAll from continuing; the report says how far it came.
+// A session that cannot be copied is added to Faults, and ReplicateAll continues with the next
+// one. It returns an error only if it could not continue; the report shows how far it came.
 //
-// progress is called after each session, and does not keep Faults and Last; it may be nil.
+// progress may be nil. It is called after each session and must not keep Faults and Last.
 func (s *Sessions) ReplicateAll(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
 	return s.copyTo(ctx, &copying{replication: s.shipping(to), progress: progress})
 }
 
-// PreviewCopy is a [Sessions.ReplicateAll] that copies nothing: its report says what would be copied.
+// PreviewCopy is [Sessions.ReplicateAll] without copying: its report shows what would be copied.
 func (s *Sessions) PreviewCopy(ctx context.Context, to Store, progress func(CopyReport)) (*CopyReport, error) {
 	return s.copyTo(ctx, &copying{replication: s.shipping(to), progress: progress, preview: true})
 }
@@ -50,7 +50,7 @@ func (s *Sessions) copyTo(ctx context.Context, c *copying) (*CopyReport, error) 
 		return &c.r, err
 	}
 	c.r.Sessions = len(p.Sessions)
-	slices.Reverse(p.Sessions) // so that the copies come to be in the order of the originals
+	slices.Reverse(p.Sessions) // so that the copies are created in the order of the originals
 	for _, m := range p.Sessions {
 		if err := c.one(ctx, m); err != nil {
 			return &c.r, err
@@ -67,7 +67,7 @@ func (s *Sessions) copyTo(ctx context.Context, c *copying) (*CopyReport, error) 
 	return &c.r, c.deletions(ctx)
 }
 
-// deletions deletes the copies of sessions that from keeps for their forks only.
+// deletions deletes the copies of sessions that the source keeps only for their forks.
 func (c *copying) deletions(ctx context.Context) error {
 	forks, err := c.forks(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ type copying struct {
 	r        CopyReport
 }
 
-// one copies a session. The error ends the copying.
+// one copies a session. It returns an error only if copying cannot continue.
 func (c *copying) one(ctx context.Context, m Meta) error {
 	var (
 		did replicated
@@ -127,13 +127,13 @@ func (c *copying) one(ctx context.Context, m Meta) error {
 		}
 	}
 	if gone, look := c.from.lookup(ctx, m.ID); errors.Is(look, ErrNotFound) || look == nil && gone.Deleted {
-		return nil // it was deleted meanwhile
+		return nil // deleted in the meantime
 	}
 	c.r.Faults = append(c.r.Faults, Error{Op: "copy", Session: m.ID, Err: err})
 	return nil
 }
 
-// missing counts what shipping would append.
+// missing counts what copying would append.
 func (c *copying) missing(ctx context.Context, m Meta) (replicated, error) {
 	r := replicated{Session: m.ID}
 	after := m.ParentSeq
@@ -161,8 +161,8 @@ func (c *copying) missing(ctx context.Context, m Meta) (replicated, error) {
 	return r, nil
 }
 
-// compare reads a session in both stores. Somebody may be appending to the original:
-// what the copy does not have yet does not count.
+// compare reads a session in both stores. Records that another writer appends to the original
+// meanwhile are not compared.
 func (c *copying) compare(ctx context.Context, m Meta) error {
 	there, err := c.to.lookup(ctx, m.ID)
 	if err != nil {

@@ -1,44 +1,48 @@
-// Package session keeps what an agent said and did, so that it can go on after
-// anything.
+// Package session stores the log of an agent's session, so that it can be resumed after any
+// failure.
 //
-//	                     ┌──────────── Sessions ────────────┐
-//	an agent ── Restore ─►  Log ── Append ──► record, record, record ─┐
-//	a host ─── Save Load ►                                            │ one log per session,
-//	a list ─── List Find ►  Meta ◄── follows from the records ────────┤ chained by digests
-//	an audit ─ Verify ───►                                            │
-//	                     └────────────────┬─────────────────┘         │
-//	                                    Store ◄───────────────────────┘
+//	                       ┌──────────── Sessions ────────────┐
+//	an agent ──── Restore ─►  Log ── Append ──► record, record, record ─┐
+//	a program ─ Save, Load ►                                            │ one log per session,
+//	a list ──── List, Find ►  Meta ◄── computed from the records ───────┤ chained by digests
+//	an audit ────── Verify ►                                            │
+//	                       └────────────────┬─────────────────┘         │
+//	                                      Store ◄───────────────────────┘
 //	       memory · file · sqlite · postgres · mysql · redis · object · your own
-//	       around one of them: encrypted · mirror · redacting
+//	       wrappers around a store: encrypted · mirror · redacting
 //
-// A session is one append-only log of [Record] values. Everything else is a
-// view of it: the transcript is its items after the last rewrite, a restart is
-// [Sessions.StateAt], a fork is a new log that begins at a record of another, and the
-// [Meta] of a list is folded from the records by the store in the transaction
-// that appends them. Nothing is ever overwritten; a compaction, a repair and a
-// truncation are records too, and what was there before stays readable.
+// A session is one append-only log of [Record] values. Everything else is derived from it:
 //
-// The shortest use keeps a transcript:
+//	transcript   the items after the last rewrite
+//	state        the log replayed up to a record ([Sessions.StateAt])
+//	fork         a new log that starts at a record of another one
+//	meta         what lists show; the store updates it in the transaction of each append
+//
+// Records are never overwritten. A compaction, a repair and a truncation are records too, and the
+// earlier transcript stays readable. The one exception is [Sessions.Redact], which erases
+// payloads.
+//
+// The shortest use stores a transcript:
 //
 //	sessions := session.New(memory.New(), nil)
 //	err := sessions.Save(ctx, "my-session", items, nil)
 //	loaded, err := sessions.Load(ctx, "my-session", &session.LoadOptions{Limit: 50})
 //
-// An agent opens the log instead and appends as it goes:
+// An agent opens the log instead and appends to it:
 //
 //	r, err := sessions.Restore(ctx, session.RestoreOptions{SessionID: id})
 //	defer r.Log.Close()
 //	_, err = r.Log.Append(ctx, session.ItemDraft(item, false, nil))
 //
-// A [Log] holds the session's lease: there is one writer, and who loses the
-// lease gets [ErrFenced] instead of overwriting. Renaming, answering a question
-// and changing the mode ([Kind.Shared]) work without it.
+// An open [Log] holds the session's lease, so that each session has one writer. A writer that lost
+// the lease gets [ErrFenced] and cannot overwrite. Shared records ([Kind.Shared]), such as a new
+// title, an answer to an approval request or a change of mode, need no lease.
 //
-// Every store keeps the same promises; package sessiontest is what holds it to them,
-// also one of your own. Packages search and convert find words in transcripts and read
-// and write the files of other programs.
+// All stores follow the same contract, which package sessiontest checks; use it for a store of
+// your own. Packages internal/session/search and internal/session/convert search transcripts and
+// convert the files of other programs.
 //
-// The package does no I/O of its own but for [project.ID] and [thisProcess]. It
-// runs no agent (package agent) and knows no model's wire. The format of the
-// records is described in docs/formats/session-log.md.
+// The package does no I/O itself, except in [project.ID] and [thisProcess]. It does not run agents
+// (package agent does) and knows no model provider's format. docs/formats/session-log.md describes
+// the records.
 package session

@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Draft is a record to be: [Log.Append] gives it its seq, time and digests.
+// Draft is a record before it is appended: [Log.Append] sets its seq, time and digests.
 type Draft struct {
 	Kind    Kind
 	Payload json.RawMessage // one JSON object
-	ID      string          // optional; set it to make a retry recognisable
+	ID      string          // optional; set it so that a retry can be recognized
 }
 
-// NewDraft marshals a payload type of this package. Raw JSON in it keeps its
-// bytes but for white space between tokens.
+// NewDraft marshals a payload type of this package. Raw JSON in it keeps its bytes, except white
+// space between tokens.
 func NewDraft(k Kind, payload any) (Draft, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -28,7 +28,7 @@ func NewDraft(k Kind, payload any) (Draft, error) {
 	return Draft{Kind: k, Payload: bytes.TrimRight(b.Bytes(), "\n")}, nil
 }
 
-// ItemDraft makes an item record without unpacking the item.
+// ItemDraft makes an item record without decoding the item.
 func ItemDraft(e transcript.Encoded, queued bool, mark *record.RequestMark) Draft {
 	b := make([]byte, 0, len(e.JSON)+160)
 	b = append(b, `{"item":`...)
@@ -45,7 +45,7 @@ func ItemDraft(e transcript.Encoded, queued bool, mark *record.RequestMark) Draf
 	return Draft{Kind: KindItem, Payload: b}
 }
 
-// Costing returns the draft of an item with what its model call cost, in US dollars.
+// Costing returns the draft of an item with the cost of its model call in US dollars.
 func (d Draft) Costing(usd float64) Draft {
 	if usd <= 0 || d.Kind != KindItem {
 		return d
@@ -55,8 +55,8 @@ func (d Draft) Costing(usd float64) Draft {
 	return d
 }
 
-// check refuses what must not get into a log. It looks at no more than the
-// first and last bytes, and for line breaks.
+// check rejects payloads that must not be in a log. It looks only at the first and last bytes and
+// for line breaks.
 func (d *Draft) check() error {
 	bad := func(detail string) error {
 		return &Error{Op: "append " + string(d.Kind), Err: ErrInvalid, Detail: detail}
@@ -69,7 +69,7 @@ func (d *Draft) check() error {
 		return bad("the payload is not a JSON object")
 	}
 	if record.IsSealed(p) {
-		return bad("no payload of a record begins as those that stores seal or mask")
+		return bad("the payload has a prefix that is reserved for encrypted and masked records")
 	}
 	if len(p) != len(d.Payload) || bytes.IndexByte(p, '\n') >= 0 {
 		var b bytes.Buffer

@@ -9,11 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// erased maps the seqs that redacted records name to what is read instead; nil where
-// nothing is.
+// erased maps the seqs of erased records to their replacements; nil means no replacement.
 type erased map[int64]json.RawMessage
 
-// note takes in a redacted record. What a later one says stays.
+// note takes in a redacted record. With later, existing entries are kept.
 func (e *erased) note(payload json.RawMessage, later bool) error {
 	var p record.Redacted
 	if err := json.Unmarshal(payload, &p); err != nil {
@@ -36,18 +35,18 @@ func (e *erased) note(payload json.RawMessage, later bool) error {
 	return nil
 }
 
-// erasures is what a [replayer] knows of payloads that were erased.
+// erasures is what a [replayer] knows about erased payloads.
 type erasures struct {
-	known erased         // from reading the log before
-	told  erased         // by the redacted records met this time
-	empty map[int64]bool // records met without a payload
-	blank []int64        // of those: what stands in their place was not known
-	again bool           // reading once more would tell more
-	lost  error          // why folding stopped; only redacted records are taken in since
+	known erased         // from an earlier pass over the log
+	told  erased         // from the redacted records of this pass
+	empty map[int64]bool // records without a payload
+	blank []int64        // of those: the replacement was not known
+	again bool           // a second pass would find more replacements
+	lost  error          // why folding stopped; after it only redacted records are read
 }
 
-// effective is a record as it is to be read: with what stands in the place of its
-// payload, if that was erased.
+// effective returns a record as readers see it: with the replacement of its payload if that was
+// erased.
 func (e *erasures) effective(r *Record) *Record {
 	if r.Payload == nil {
 		include(&e.empty, r.Seq)
@@ -65,8 +64,8 @@ func (e *erasures) effective(r *Record) *Record {
 	return &read
 }
 
-// redacted takes in which records were erased. Those before it were sent to a model
-// in other words, so what was noted of that says nothing any more.
+// redacted takes in a redacted record. The erased records before it were sent to a model with
+// other content, so request marks up to there no longer apply.
 func (f *replayer) redacted(r *Record) error {
 	f.marks = nil
 	if err := f.told.note(r.Payload, true); err != nil {
@@ -80,8 +79,8 @@ func (f *replayer) redacted(r *Record) error {
 	return nil
 }
 
-// unfinished lists the seqs above after that were to be erased and still have their
-// payloads: something came between.
+// unfinished lists the seqs above after that were to be erased but still have their payloads,
+// because the redaction was interrupted.
 func (e *erasures) unfinished(after int64) []int64 {
 	var seqs []int64
 	for seq := range e.told {
@@ -92,8 +91,8 @@ func (e *erasures) unfinished(after int64) []int64 {
 	return seqs
 }
 
-// replayErased is replay for a log in which payloads may have been erased. more adds
-// to what is known; it may be nil.
+// replayErased is replay for a log whose payloads may be erased. more adds to the known
+// replacements; it may be nil.
 func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta, more func(erased) error) (*replayer, error) {
 	f, err := replay(ctx, records, m, nil)
 	if err != nil || !f.again {
@@ -108,28 +107,28 @@ func replayErased(ctx context.Context, records iter.Seq2[Record, error], m Meta,
 			return nil, err
 		}
 	}
-	if len(known) == 0 && f.lost == nil { // nobody says what was there
+	if len(known) == 0 && f.lost == nil { // there are no replacements
 		return f, nil
 	}
 	return replay(ctx, records, m, known)
 }
 
-// replay folds the log of a session.
+// replay folds a session's log.
 func (s *Sessions) replay(ctx context.Context, m Meta) (*replayer, error) {
 	f, err := replayErased(ctx, s.records(ctx, m, Range{}), m, func(known erased) error { return s.erasedAbove(ctx, m, known) })
 	if err == nil && f.s.Head < m.Head {
 		return nil, lostTail(m, f.s.Head)
 	}
-	if err == nil && f.s.Head == m.Head && f.digest != m.HeadDigest { // what is appended would not follow
+	if err == nil && f.s.Head == m.Head && f.digest != m.HeadDigest { // an append would not follow the chain
 		return nil, &Error{
 			Op: "read", Session: m.ID, Seq: m.Head, Err: ErrCorrupt,
-			Detail: "the store names another digest for the last record", Hint: "holdfast sessions repair " + m.ID,
+			Detail: "the store has a different digest for the last record", Hint: "holdfast sessions repair " + m.ID,
 		}
 	}
 	return f, err
 }
 
-// erasedAbove adds what was erased in the parents of a fork after the fork left them.
+// erasedAbove adds what was erased in a fork's parents after the fork was made.
 func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error {
 	if m.Parent == "" {
 		return nil
@@ -150,7 +149,7 @@ func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error 
 				return &Error{Op: "read", Session: seg.id, Seq: r.Seq, Err: ErrCorrupt, Detail: "redacted: " + err.Error()}
 			}
 			for seq, instead := range of {
-				if seq <= seg.last { // also of its own parents, when those are deleted
+				if seq <= seg.last { // includes its deleted parents
 					known[seq] = instead
 				}
 			}
@@ -159,8 +158,8 @@ func (s *Sessions) erasedAbove(ctx context.Context, m Meta, known erased) error 
 	return nil
 }
 
-// Effective yields the records of a session as [Sessions.Records] does, each with what
-// is read in the place of its payload if that was erased; nil where nothing is.
+// Effective yields the records of a session as [Sessions.Records] does, each with the replacement
+// of its payload if that was erased. The payload is nil if there is no replacement.
 func (s *Sessions) Effective(ctx context.Context, id string, r Range) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var known erased
@@ -181,7 +180,7 @@ func (s *Sessions) Effective(ctx context.Context, id string, r Range) iter.Seq2[
 	}
 }
 
-// erasedIn reads what stands for the erased records of a session.
+// erasedIn reads the replacements of a session's erased records.
 func (s *Sessions) erasedIn(ctx context.Context, id string) (erased, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -194,7 +193,7 @@ func (s *Sessions) erasedOf(ctx context.Context, m Meta) (erased, error) {
 	known := erased{}
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
-		case errors.Is(err, ErrCorrupt): // that is told where it is read
+		case errors.Is(err, ErrCorrupt): // reported when the record itself is read
 		case err != nil:
 			return nil, err
 		case r.Kind == record.KindRedacted && r.Payload != nil:

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// The contracts of this package's errors. Operators see them inside an [Error].
+// Sentinel errors. The functions of this package return them wrapped in an [Error].
 var (
 	ErrNotFound    = errors.New("no such session")
-	ErrExists      = errors.New("session exists already")
-	ErrConflict    = errors.New("the log has moved on")             // somebody appended first
-	ErrFenced      = errors.New("the session was taken over")       // the lease's epoch has passed
-	ErrLeaseLost   = errors.New("the lease could not be renewed")   // what was under way was ended; nobody else need have it
+	ErrExists      = errors.New("session already exists")
+	ErrConflict    = errors.New("the log has moved on")             // another writer appended first
+	ErrFenced      = errors.New("the session was taken over")       // a newer lease exists
+	ErrLeaseLost   = errors.New("the lease could not be renewed")   // the work under the lease was ended; another process need not have taken it
 	ErrBusy        = errors.New("the session is open elsewhere")    // see BusyError
-	ErrCorrupt     = errors.New("the log is damaged")               // names session and seq
-	ErrNewer       = errors.New("written by a newer version")       // format or kind unknown here
+	ErrCorrupt     = errors.New("the log is damaged")               // the Error has the session and the seq
+	ErrNewer       = errors.New("written by a newer version")       // unknown format or record kind
 	ErrSealed      = errors.New("the session is sealed")            // encrypted or masked; see Sealed
 	ErrTrashed     = errors.New("the session is in the trash")      //
 	ErrInvalidID   = errors.New("invalid session id")               //
@@ -23,13 +23,13 @@ var (
 	ErrFull        = errors.New("no space left")                    // ENOSPC, EDQUOT; nothing was appended
 	ErrReadOnly    = errors.New("the store is read-only")           // EROFS, EACCES on write
 	ErrPoisoned    = errors.New("a write failed; reopen the store") // after a failed write or sync
-	ErrUnavailable = errors.New("the store is unavailable")         // for now: trying again may do; see package retry
+	ErrUnavailable = errors.New("the store is unavailable")         // temporary: a retry may succeed; see package retry
 	ErrClosed      = errors.New("closed")                           //
 	ErrUnsupported = errors.New("not supported by this store")      //
 )
 
-// Error is an error for an operator: what was attempted, on which session and
-// record, why, and what to do about it.
+// Error is an error for an operator: the failed operation, the session and record concerned, the
+// cause, and a hint how to fix it.
 type Error struct {
 	Op      string // "append", "open", …
 	Session string

@@ -161,7 +161,7 @@ func ExampleSessions_Restore() {
 	}
 	// Output:
 	// s 2
-	// the transcript was cut after item 2: 1 items were set aside and stay in the log
+	// the transcript was cut after item 2: 1 items were removed from it and stay in the log
 }
 
 func ExampleSessions_Verify() {

@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Find resolves what a person typed to one session: an id, else a title, else
-// an unambiguous beginning of an id. The error otherwise wraps ErrNotFound and
-// its Hint lists the nearest. What is in the trash is found by its whole id only.
+// Find returns the session for a name that a user typed: an id, else a title, else an unambiguous
+// prefix of an id. Otherwise the error wraps ErrNotFound and its Hint lists the nearest names. A
+// session in the trash is found only by its full id.
 func (s *Sessions) Find(ctx context.Context, name string) (Meta, error) {
 	return s.find(ctx, name, false)
 }
 
-// FindTrashed is [Sessions.Find] among what is in the trash.
+// FindTrashed is [Sessions.Find] for sessions in the trash.
 func (s *Sessions) FindTrashed(ctx context.Context, name string) (Meta, error) {
 	m, err := s.find(ctx, name, true)
 	if err == nil && m.Trashed == "" {
@@ -52,12 +52,12 @@ func (s *Sessions) find(ctx context.Context, name string, trashed bool) (Meta, e
 	case n == 1:
 		return m, nil
 	case n > 1:
-		return Meta{}, s.nowhere(ctx, name, fmt.Sprintf("%d session ids begin with this", n))
+		return Meta{}, s.nowhere(ctx, name, fmt.Sprintf("%d session ids start with this", n))
 	}
 	return Meta{}, s.nowhere(ctx, name, "")
 }
 
-// only returns the first session that matches and how many do.
+// only returns the first matching session and the number of matches.
 func only(all []Meta, matches func(Meta) bool) (first Meta, n int) {
 	for _, m := range all {
 		if matches(m) {
@@ -70,7 +70,7 @@ func only(all []Meta, matches func(Meta) bool) (first Meta, n int) {
 	return first, n
 }
 
-// nowhere is the ErrNotFound for a name, with the nearest sessions as its hint.
+// nowhere returns the ErrNotFound for a name, with the nearest sessions as its hint.
 func (s *Sessions) nowhere(ctx context.Context, name, detail string) error {
 	e := &Error{Op: "find", Session: name, Err: ErrNotFound, Detail: detail, Hint: "holdfast sessions list"}
 	p, err := s.store.List(ctx, Query{Limit: 500})
@@ -89,8 +89,8 @@ func (s *Sessions) nowhere(ctx context.Context, name, detail string) error {
 	return e
 }
 
-// nearest returns up to three of names that resemble name: one begins with the
-// other, or a few edits apart. The most similar come first.
+// nearest returns up to three of names that are similar to name: one is a prefix of the other, or
+// they differ by a few edits. The most similar come first.
 func nearest(name string, names []string) []string {
 	type scored struct {
 		name  string

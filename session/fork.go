@@ -14,30 +14,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// ForkOptions adjusts [Sessions.Fork].
+// ForkOptions are the options of [Sessions.Fork].
 type ForkOptions struct {
 	ID        string // of the new session; default a new UUID
 	ItemIndex *int   // index of the last transcript item to keep, from 0; nil keeps all
-	First     *int   // or how many items to keep, from 1: First 10 is ItemIndex 9
-	ItemID    string // or its item id
-	Seq       int64  // or the record that is the last one that it shares; 0 is the newest
+	First     *int   // or the number of items to keep: First 10 is ItemIndex 9
+	ItemID    string // or the id of that item
+	Seq       int64  // or the last record to share; 0 is the newest
 	Title     string
-	User      string // on whose behalf, see [Opened.User]
-	Owner     string // whose run it works for, see [Opened.Owner]
+	User      string // see [Opened.User]
+	Owner     string // see [Opened.Owner]
 
-	Caller, Use string // who has begun it, see [Opened]
+	Caller, Use string // the call that starts it, see [Opened]
 
-	// Grants has the fork begin with what was decided in the source's run as it is now: mode,
-	// grants, denials and patches. Otherwise it begins with none of them.
+	// Grants copies the current policy of the source's run into the fork: mode, grants, denials
+	// and patches. Without it the fork starts with none of them.
 	Grants bool
 }
 
-// Fork starts a new session that shares src's records up to a point. Nothing is
-// copied. It returns the new id. Errors: ErrNotFound, ErrExists, and ErrInvalid
-// for an index out of range or an unknown item id, whose Hint lists the nearest.
+// Fork starts a new session that shares src's records up to a point; nothing is copied. It returns
+// the new id. Errors: ErrNotFound, ErrExists, and ErrInvalid for an index out of range or an
+// unknown item id, with the nearest ids in its Hint.
 //
-// The fork takes over the source's metadata, with "Forked from session <src>" as
-// its summary. What is queued, running or asked in the source stays there.
+// The fork copies the source's metadata, with "Forked from session <src>" as its summary. Queued
+// input, running tools and open approval requests stay in the source.
 func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string, error) {
 	var opt ForkOptions
 	if o != nil {
@@ -54,7 +54,7 @@ func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string
 		return "", err
 	}
 	if _, err := s.lookup(ctx, opt.ID); err == nil {
-		return "", &Error{Op: "fork", Session: opt.ID, Err: ErrExists, Hint: "choose another id, or none"}
+		return "", &Error{Op: "fork", Session: opt.ID, Err: ErrExists, Hint: "choose another id, or leave it empty"}
 	}
 	if opt.ItemIndex, err = opt.lastIndex(m); err != nil {
 		return "", err
@@ -72,7 +72,7 @@ func (s *Sessions) Fork(ctx context.Context, src string, o *ForkOptions) (string
 	return opt.ID, s.startFork(ctx, m, opt, at)
 }
 
-// lastIndex is ItemIndex, or what First says instead.
+// lastIndex returns ItemIndex, or the index that First stands for.
 func (o *ForkOptions) lastIndex(m Meta) (*int, error) {
 	bad := func(detail, hint string) error {
 		return &Error{Op: "fork", Session: m.ID, Err: ErrInvalid, Detail: detail, Hint: hint}
@@ -81,9 +81,9 @@ func (o *ForkOptions) lastIndex(m Meta) (*int, error) {
 	case o.First == nil:
 		return o.ItemIndex, nil
 	case o.ItemIndex != nil || o.ItemID != "" || o.Seq != 0:
-		return nil, bad("there is more than one place to fork at", "give one of First, UpTo, At and Seq")
+		return nil, bad("there is more than one fork point", "set only one of ItemIndex, First, ItemID and Seq")
 	case *o.First < 1 || *o.First > m.MessageCount:
-		return nil, bad(fmt.Sprintf("the first %d items of %d", *o.First, m.MessageCount), fmt.Sprintf("use a number from 1 to %d", m.MessageCount))
+		return nil, bad(fmt.Sprintf("cannot keep the first %d of %d items", *o.First, m.MessageCount), fmt.Sprintf("use a number from 1 to %d", m.MessageCount))
 	}
 	last := *o.First - 1
 	return &last, nil
@@ -119,13 +119,13 @@ func (s *Sessions) startFork(ctx context.Context, m Meta, opt ForkOptions, at br
 	}
 	l := s.newLog(opt.ID)
 	l.meta = Meta{Head: at.base.Seq, HeadDigest: at.base.Digest}
-	// A fork needs no lease to begin with: nobody knows its id yet.
+	// A new fork needs no lease: no other process knows its id yet.
 	return l.write(ctx, l.seal(drafts))
 }
 
-// Drafts are the first records of a log: what the session is, and, in a record of their
-// own, its title, summary, tag and first prompt. Those may have to be erased one day, and the
-// first record cannot be.
+// Drafts returns the first records of a log. The first one describes the session. The title,
+// summary, tag and first prompt are in a second record, because the first record cannot be erased
+// and those texts may have to be.
 func (o Opened) Drafts() ([]Draft, error) {
 	p := MetaPatch{}
 	shown := false
@@ -146,8 +146,7 @@ func (o Opened) Drafts() ([]Draft, error) {
 	return []Draft{opened, changed}, err
 }
 
-// decided are the changes of policy that are in force in the run of a session, but for the
-// limits of turns.
+// decided returns the policy changes in force in the run of a session, except the limits of turns.
 func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 	state, err := s.decidedIn(ctx, m)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Sessions) decided(ctx context.Context, m Meta) ([]Draft, error) {
 	return drafts, nil
 }
 
-// decidedIn is the state of the session whose run a session works for, or its own.
+// decidedIn returns the state of the session that owns the run, or the session's own.
 func (s *Sessions) decidedIn(ctx context.Context, m Meta) (*State, error) {
 	if m.Owner != "" {
 		run, err := s.Get(ctx, m.Owner)
@@ -180,13 +179,14 @@ func (s *Sessions) decidedIn(ctx context.Context, m Meta) (*State, error) {
 	return s.StateAt(ctx, m.ID, m.Head)
 }
 
-// NotInherited is what was decided in the run of a session and does not hold in a fork of it.
+// NotInherited is the policy of a session's run that a fork does not have.
 type NotInherited struct {
-	Mode   string `json:"mode,omitempty" jsonschema:"the permission mode; empty when it was never set, or is default"`
+	Mode   string `json:"mode,omitempty" jsonschema:"the permission mode; empty if it was never set or is default"`
 	Policy bool   `json:"policy,omitempty" jsonschema:"grants, denials or changes of policy"`
 }
 
-// NotInheritedByFork is what a fork of a session begins without, unless [ForkOptions].Grants.
+// NotInheritedByFork returns what a fork of a session starts without, unless [ForkOptions].Grants
+// is set.
 func (s *Sessions) NotInheritedByFork(ctx context.Context, id string) (NotInherited, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -211,30 +211,30 @@ func leftOf(s *State) NotInherited {
 	return left
 }
 
-// Notice says it for a person; "" when there is nothing.
+// Notice returns a notice for the user; "" if the fork lacks nothing.
 func (l NotInherited) Notice(id string) string {
 	var what []string
 	if l.Mode != "" {
 		what = append(what, "the mode "+l.Mode)
 	}
 	if l.Policy {
-		what = append(what, "what was granted, denied and changed of the policy")
+		what = append(what, "the grants, denials and policy changes")
 	}
 	if what == nil {
 		return ""
 	}
-	return fmt.Sprintf("the fork begins without %s in session %s; hint: --with-grants", strings.Join(what, ", and without "), id)
+	return fmt.Sprintf("the fork starts without %s of session %s; hint: --with-grants", strings.Join(what, " and "), id)
 }
 
-// branch is where a fork leaves its parent, and what it must cut when that
-// point lies inside a rewrite.
+// branch is the point where a fork leaves its parent, and the cut it needs if that point is inside
+// a rewrite.
 type branch struct {
 	base Base
 	cut  *Rewrite
 }
 
-// branch finds the record that ends the transcript where opt says. It reads
-// backwards from the end.
+// branch finds the record that ends the transcript at the point in opt. It reads backwards from
+// the end.
 func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch, error) {
 	if opt.ItemIndex != nil {
 		bad := func(format string, args ...any) error {
@@ -258,7 +258,7 @@ func (s *Sessions) branch(ctx context.Context, m Meta, opt ForkOptions) (branch,
 	if !p.within() {
 		return b, nil
 	}
-	b.base.Messages = p.of // a rewrite's items are the transcript from its start
+	b.base.Messages = p.of // a rewrite has all items of the transcript
 	b.cut = &Rewrite{Reason: "truncate", TruncateAfter: p.item.ID(), Messages: p.index + 1}
 	if b.cut.TruncateAfter == "" {
 		return branch{}, &Error{
@@ -284,13 +284,13 @@ func (s *Sessions) branchAt(ctx context.Context, m Meta, seq int64) (branch, err
 	return branch{}, noRecord(m, seq)
 }
 
-// place is an item of a transcript: where it is and which record has it.
+// place is the position of an item in a transcript and the record that contains it.
 type place struct {
 	found
 	index int
 }
 
-// point finds an item by id or, when that is empty, by index.
+// point finds an item by id or, if id is empty, by index.
 func (s *Sessions) point(ctx context.Context, m Meta, id string, index *int) (place, error) {
 	var (
 		b   = s.backwards(ctx, m)
@@ -309,7 +309,7 @@ func (s *Sessions) point(ctx context.Context, m Meta, id string, index *int) (pl
 	}
 	if id == "" {
 		return place{}, &Error{
-			Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: "its meta counts more items than the log has",
+			Op: "read", Session: m.ID, Err: ErrCorrupt, Detail: "its metadata counts more items than the log has",
 			Hint: "holdfast sessions repair " + m.ID,
 		}
 	}

@@ -144,9 +144,9 @@ func TestForkErrors(t *testing.T) {
 		{"negative", "s", session.ForkOptions{ItemIndex: new(-1)}, session.ErrInvalid, "upToMessageIndex -1 is negative"},
 		{"beyond", "s", session.ForkOptions{ItemIndex: new(3)}, session.ErrInvalid, "upToMessageIndex 3 out of range (0..<3)"},
 		{"of nothing", "empty", session.ForkOptions{ItemIndex: new(0)}, session.ErrInvalid, "out of range"},
-		{"the first none", "s", session.ForkOptions{First: new(0)}, session.ErrInvalid, "the first 0 items of 3"},
-		{"the first too many", "s", session.ForkOptions{First: new(4)}, session.ErrInvalid, "the first 4 items of 3"},
-		{"two places", "s", session.ForkOptions{First: new(2), ItemIndex: new(1)}, session.ErrInvalid, "more than one place"},
+		{"the first none", "s", session.ForkOptions{First: new(0)}, session.ErrInvalid, "the first 0 of 3 items"},
+		{"the first too many", "s", session.ForkOptions{First: new(4)}, session.ErrInvalid, "the first 4 of 3 items"},
+		{"two fork points", "s", session.ForkOptions{First: new(2), ItemIndex: new(1)}, session.ErrInvalid, "more than one fork point"},
 		{"unknown item", "s", session.ForkOptions{ItemID: "item-3"}, session.ErrInvalid, "no item has the id item-3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

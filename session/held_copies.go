@@ -7,47 +7,47 @@ import (
 	"iter"
 )
 
-// ExternalCopies keeps text of sessions beside their logs: an index for searching, long outputs of
-// commands, notes of what was exported. [Options.Copies] lists all that there are, so that
-// [Sessions.Redact] and [Sessions.Delete] reach them. It is safe for concurrent use, and
-// doing something again changes nothing.
+// ExternalCopies stores text of sessions outside their logs: a search index, long outputs of
+// commands, notes about exports. [Options.Copies] lists all of them, so that [Sessions.Redact] and
+// [Sessions.Delete] reach them. Implementations are safe for concurrent use, and every method is
+// idempotent.
 type ExternalCopies interface {
-	// Find lists what it keeps of what is to be erased, and changes nothing.
+	// Find lists the copies of what is to be erased. It changes nothing.
 	Find(ctx context.Context, e *Erasing) ([]ExternalCopy, error)
-	// Erase removes what Find lists, but for what stays.
+	// Erase removes what Find lists, except copies with Stays.
 	Erase(ctx context.Context, e *Erasing) error
-	// Forget removes all that it keeps of a session that is deleted. It is called before
-	// the log goes, and once more without records after that.
+	// Forget removes everything of a session that is deleted. It is called before the log is
+	// deleted and once more, without records, afterwards.
 	Forget(ctx context.Context, id string, records iter.Seq2[Record, error]) error
 }
 
-// Erasing is what is erased of one session.
+// Erasing describes what is erased in one session.
 type Erasing struct {
 	Session string
-	// Mask is that of [RedactOptions]; nil when records are named.
+	// Mask is the mask of [RedactOptions]; nil if records are erased by seq.
 	Mask func(json.RawMessage) json.RawMessage
-	// Uses are the tool uses of the records that are named.
+	// Uses are the tool uses of the erased records.
 	Uses []string
-	// Records are the session's own, as they were read before.
+	// Records are the session's records, as they were before.
 	Records []Record
-	// Changed: records of the log are erased, too.
+	// Changed reports whether records of the log are erased too.
 	Changed bool
 }
 
-// Hits reports whether the mask finds something in a text.
+// Hits reports whether the mask matches a text.
 func (e *Erasing) Hits(text string) bool {
 	return e.Mask != nil && maskedText(text, e.Mask) != text
 }
 
-// ExternalCopy is a piece of a session's text that a [ExternalCopies] keeps.
+// ExternalCopy is a piece of a session's text that an [ExternalCopies] stores.
 type ExternalCopy struct {
 	Session string `json:"session"`
 	Kind    string `json:"what"`          // output, index, export
 	Path    string `json:"place"`         // a path
-	Stays   string `json:"why,omitempty"` // why it is not removed, and what to do; "" when it is
+	Stays   string `json:"why,omitempty"` // why it is not removed, and what to do; "" if it is removed
 }
 
-// forget tells the copies that a session is deleted.
+// forget tells all external copies that a session is deleted.
 func (s *Sessions) forget(ctx context.Context, id string, records iter.Seq2[Record, error]) error {
 	if records == nil {
 		records = func(func(Record, error) bool) {}

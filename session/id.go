@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxIDBytes bounds a session id.
+// maxIDBytes is the maximum length of a session id.
 const maxIDBytes = 128
 
-// CheckID reports, as an [Error] that wraps [ErrInvalidID], why id cannot name a
-// session. An id is 1 to 128 bytes of UTF-8 without "/", "\", "..", control or
-// invisible characters; it does not start with a dot or a dash, and does not
-// start or end with a space (seed 000, and what it left open).
+// CheckID returns an [Error] that wraps [ErrInvalidID] if id is not a valid session id. An id is 1
+// to 128 bytes of UTF-8 without "/", "\", "..", control or invisible characters. It does not start
+// with a dot or a dash, and does not start or end with a space (the Open Agent SDK's rules, with
+// its gaps filled).
 func CheckID(id string) error {
 	bad := func(format string, args ...any) error {
 		return &Error{

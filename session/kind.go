@@ -7,13 +7,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Kind says what a record is about. The set is closed; a log with another kind
-// was written by a newer version and is refused with [ErrNewer].
+// Kind is the type of a record. The set is closed: a log with another kind was written by a newer
+// version and gives [ErrNewer].
 type Kind string
 
-// KindItem is the kind of the records that have the items of the transcript. Package event
-// reads them, and [Sessions.Load] the transcript as a whole.
-// docs/formats/session-log.md has all kinds.
+// KindItem is the kind of records that contain transcript items. Package event reads single items,
+// [Sessions.Load] the whole transcript. docs/formats/session-log.md lists all kinds.
 const KindItem Kind = record.KindItem
 
 // known reports whether k is one of [record.Kinds].
@@ -28,16 +27,14 @@ func (k Kind) known() bool {
 	return false
 }
 
-// Shared reports whether a record of this kind may be appended by someone who
-// does not hold the session's lease: a rename, an answer to a question, a
-// change of policy, what became of a run, a task of the list that several agents work
-// on, who was let in. Everything else belongs to the one writer.
+// Shared reports whether a record of this kind may be appended without the session's lease: a
+// rename, an answer to an approval request, a change of policy, the status of a run, a task of a
+// shared task list, an access record. Only the lease holder may append other kinds.
 func (k Kind) Shared() bool {
 	return k == record.KindMetaChanged || k == record.KindApprovalResolved || k == record.KindPolicyChanged || k == record.KindRunEvent || k == record.KindTaskChanged || k == record.KindAccess
 }
 
-// Opened is the payload of "session.opened", always the first record of a log. A
-// fork's has a Base.
+// Opened is the payload of "session.opened", the first record of every log. A fork's has a Base.
 type Opened struct {
 	Format    int       `json:"format"`
 	SessionID string    `json:"session_id"`
@@ -50,18 +47,18 @@ type Opened struct {
 	Summary   string    `json:"summary,omitempty"`
 	Tag       string    `json:"tag,omitempty"`
 	Prompt    string    `json:"first_prompt,omitempty"`
-	User      string    `json:"user,omitempty"` // on whose behalf: the account that the program ran as
+	User      string    `json:"user,omitempty"` // the account the program ran as
 	// Owner is the session whose run this one works for, or "".
 	Owner string `json:"owner,omitempty"`
-	// Caller is the session that has begun this one, the owner or another that works for
-	// it, and Use the tool use there; "" when no call has.
+	// Caller is the session that started this one: the owner or another session that works for it.
+	// Use is the tool use in the caller. Both are "" if no call started the session.
 	Caller string `json:"caller,omitempty"`
 	Use    string `json:"use,omitempty"`
 	Base   *Base  `json:"base,omitempty"`
 }
 
-// Base is where a fork leaves its parent: the fork sees the parent's records up
-// to Seq. Digest is that record's, so the chain goes on unbroken.
+// Base is the point where a fork leaves its parent: the fork has the parent's records up to Seq.
+// Digest is the digest of that record, so the hash chain continues.
 type Base struct {
 	Parent   string `json:"parent"`
 	Seq      int64  `json:"seq"`
@@ -69,27 +66,27 @@ type Base struct {
 	Messages int    `json:"messages"` // items in the transcript at Seq
 }
 
-// runEventPayload is what this package reads of the payload of [record.KindRunEvent]; package
-// internal/daemon/wire has the rest of it.
+// runEventPayload is the part of a [record.KindRunEvent] payload that this package reads; package
+// internal/daemon/wire has the rest.
 type runEventPayload struct {
-	// Status is that of the session's run from here on; "" leaves it.
+	// Status is the new status of the session's run; "" leaves it unchanged.
 	Status string `json:"status,omitempty"`
 }
 
-// Rewrite is the payload of a record "rewrite". Exactly one of Items and Cut is set.
-// What the transcript was before stays readable in the log.
+// Rewrite is the payload of a "rewrite" record. Exactly one of Items and TruncateAfter is set. The
+// earlier transcript stays readable in the log.
 type Rewrite struct {
 	Reason        string            `json:"reason"`       // compaction, redaction, repair, truncate, return, mutator
 	By            string            `json:"by,omitempty"` // the mutator's name
 	Notes         []string          `json:"notes,omitempty"`
 	Items         []json.RawMessage `json:"items,omitempty"` // the whole new transcript
 	TruncateAfter string            `json:"cut,omitempty"`   // or: drop everything after the item with this id
-	// Messages is how many items the transcript has afterwards.
+	// Messages is the number of items in the new transcript.
 	Messages int `json:"messages"`
 }
 
-// MetaPatch is the payload of a record "meta.changed": fields that are present replace
-// the session's, nil ones leave it alone, empty ones clear it.
+// MetaPatch is the payload of a "meta.changed" record: a nil field leaves the value unchanged, an
+// empty one clears it, any other replaces it.
 type MetaPatch struct {
 	Title     *string `json:"title,omitempty"`
 	Summary   *string `json:"summary,omitempty"`
@@ -100,6 +97,6 @@ type MetaPatch struct {
 	GitBranch *string `json:"git_branch,omitempty"`
 	Trashed   *string `json:"trashed,omitempty"` // see [Meta.Trashed]
 	By        string  `json:"by,omitempty"`
-	// FirstPrompt is what a fork shows of its source.
+	// FirstPrompt is the first prompt of the source that a fork shows.
 	FirstPrompt *string `json:"first_prompt,omitempty"`
 }

@@ -5,46 +5,45 @@ import (
 	"time"
 )
 
-// Lease is the right to write one session, and to have effects for it. Epoch grows with
-// every new holder and is what stores compare. A holder ends what it has under way before
-// TTL is over since it took or last renewed the lease, by its own steady clock; whoever
-// wants to take over goes by what the store itself knows ([Lease].Left). The times are for
-// people: no clock of another machine decides anything.
+// Lease is the right to write one session and to have effects for it. Epoch grows with every new
+// holder, and stores compare it. A holder ends its work before TTL has passed since it took or
+// last renewed the lease, measured by its own monotonic clock. A process that wants to take over
+// uses what the store itself knows (Remaining). The times are for display: no decision depends on
+// the clock of another machine.
 type Lease struct {
 	Epoch   int64         `json:"epoch"`
 	Holder  Holder        `json:"holder"`
 	Since   time.Time     `json:"since,omitzero"`
-	Expires time.Time     `json:"expires,omitzero"` // by the holder's clock; another value after each renewal
-	TTL     time.Duration `json:"ttl,omitempty"`    // 0: written by a version that went by Expires
+	Expires time.Time     `json:"expires,omitzero"` // by the holder's clock; changes with each renewal
+	TTL     time.Duration `json:"ttl,omitempty"`    // 0: written by an older version, which used Expires
 
-	// Previous is whom the lease was taken from, until that one has given it back: see
+	// Previous is the lease this one was taken from, until its holder releases it: see
 	// [Leaser].Release. It has an Epoch and a Holder.
 	Previous *Lease `json:"former,omitempty"`
 
-	// Renewed is when the store stored it, in milliseconds of the store's own clock; 0 in
-	// stores without one. Only stores write and read it.
+	// Renewed is the time of the last write in milliseconds of the store's own clock; 0 in stores
+	// without one. Only stores write and read it.
 	Renewed int64 `json:"renewed,omitempty"`
 
-	// Remaining is how much longer the holder may have something under way, as far as the store
-	// knows: by its own clock, or by a lock of the operating system. 0 or less: no longer.
-	// Stores set it in leases that they hand out, and do not keep it; nil when they cannot tell.
+	// Remaining is how much longer the holder may have work in progress, as far as the store
+	// knows: by its own clock or by a lock of the operating system. 0 or less: no longer. Stores
+	// set it in leases they return and do not store it; nil if they cannot tell.
 	Remaining *time.Duration `json:"left,omitempty"`
 }
 
-// TakenFrom returns l as taken from another: with who that was.
+// TakenFrom returns l with held as its Previous lease.
 func (l Lease) TakenFrom(held Lease) Lease {
 	l.Previous = &Lease{Epoch: held.Epoch, Holder: held.Holder}
 	return l
 }
 
-// Stored is l as stores keep it.
+// Stored returns l in the form that stores keep.
 func (l Lease) Stored() Lease {
 	l.Remaining = nil
 	return l
 }
 
-// Remains is l with what the store knows of how long it still holds: by the time now of its
-// clock, in milliseconds.
+// Remains returns l with Remaining set from now, the store's clock in milliseconds.
 func (l Lease) Remains(now int64) Lease {
 	l.Remaining = nil
 	if l.TTL > 0 && l.Renewed > 0 && now > 0 {
@@ -54,8 +53,8 @@ func (l Lease) Remains(now int64) Lease {
 	return l
 }
 
-// WithLiveness is l as a store hands it out that knows whether the holder has its lock: nil when
-// it does not know.
+// WithLiveness returns l with Remaining set from the state of the holder's lock; nil if that is
+// not known.
 func (l Lease) WithLiveness(locked, known bool) Lease {
 	l.Remaining = nil
 	if l.TTL > 0 && known {
@@ -68,7 +67,7 @@ func (l Lease) WithLiveness(locked, known bool) Lease {
 	return l
 }
 
-// BusyError says who holds a session. It wraps [ErrBusy].
+// BusyError is returned when another process holds a session. It wraps [ErrBusy].
 type BusyError struct {
 	Session string
 	Lease   Lease

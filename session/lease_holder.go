@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Holder says which process holds a lease, well enough to tell on the same
-// machine whether it still lives.
+// Holder identifies the process that holds a lease, precisely enough that a process on the same
+// machine can tell whether it is still running.
 type Holder struct {
 	ID      string `json:"id"` // random, one per Sessions
 	Host    string `json:"host,omitempty"`
@@ -29,8 +29,8 @@ func (h Holder) String() string {
 	return fmt.Sprintf("process %d on %s (%s)", h.PID, h.Host, h.Command)
 }
 
-// thisProcess describes the running process, with a new ID. Where there is no
-// /proc, Boot, PIDNS and Started are empty.
+// thisProcess describes the running process, with a new ID. Without /proc, Boot, PIDNS and Started
+// are empty.
 func thisProcess() Holder {
 	h := Holder{ID: uuid.NewString(), PID: os.Getpid(), Command: filepath.Base(os.Args[0])}
 	h.Host, _ = os.Hostname()
@@ -42,9 +42,8 @@ func thisProcess() Holder {
 	return h
 }
 
-// HasEnded reports whether h is known to have ended, as seen from the process that
-// me describes. It is false whenever that cannot be told: on another machine, in
-// another pid namespace, or without /proc.
+// HasEnded reports whether h is known to have ended, as seen from the process me. It is false if
+// that is unknown: on another machine, in another pid namespace, or without /proc.
 func (h Holder) HasEnded(me Holder) bool {
 	if h.Boot == "" || h.PIDNS == "" || h.Boot != me.Boot || h.PIDNS != me.PIDNS || h.PID == 0 || h.Started == 0 {
 		return false
@@ -56,9 +55,8 @@ func (h Holder) HasEnded(me Holder) bool {
 	return ticks != h.Started
 }
 
-// startTicks reads when a process started from field 22 of /proc/PID/stat. The
-// command name before it may hold spaces and parentheses. A process that has
-// ended and only waits for its parent to notice does not exist any more.
+// startTicks reads the start time of a process from field 22 of /proc/PID/stat. The command name
+// before that field may contain spaces and parentheses. A zombie counts as ended.
 func startTicks(pid int) (int64, error) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Matches reports whether a list for q shows m. Where the page begins does not count.
-// With q.ID it is that session, and nothing else counts.
+// Matches reports whether a list for q includes m, regardless of the page. If q.ID is set, no
+// other field is checked.
 func (q *Query) Matches(m *Meta) bool {
 	if q.ID != "" {
 		return m.ID == q.ID
@@ -28,37 +28,36 @@ func (q *Query) Matches(m *Meta) bool {
 		(q.Worktrees || !isHiddenID(m.ID))
 }
 
-// isHiddenID reports whether an id is that of a session of a worktree, which a list shows only
-// when it is asked to. Case does not matter: some file systems do not tell it.
+// isHiddenID reports whether an id is that of a worktree's session, which lists show only on
+// request. Case is ignored, because some file systems ignore it.
 func isHiddenID(id string) bool { return len(id) >= 3 && strings.EqualFold(id[:3], "wt-") }
 
-// listPlace is the place of a session in the order of a list. Its text form is a cursor,
-// for stores that have no better one.
+// listPlace is the position of a session in a list. Its text form is a cursor for stores without a
+// better one.
 type listPlace struct {
 	Updated int64  `json:"u"` // nanoseconds since 1970
 	Created int64  `json:"c"` // nanoseconds since 1970
 	ID      string `json:"i"`
 }
 
-// placeOfMeta is the place of m.
+// placeOfMeta returns the position of m.
 func placeOfMeta(m *Meta) listPlace {
 	return listPlace{m.UpdatedAt.UnixNano(), m.CreatedAt.UnixNano(), m.ID}
 }
 
-// compare orders sessions for a list: updated last first, then created last, then by
-// id downwards.
+// compare orders sessions for a list: by updated, then created, then id, all descending.
 func (p listPlace) compare(o listPlace) int {
 	return cmp.Or(cmp.Compare(o.Updated, p.Updated), cmp.Compare(o.Created, p.Created), strings.Compare(o.ID, p.ID))
 }
 
-// String is the cursor.
+// String returns the cursor.
 func (p listPlace) String() string {
 	b, _ := json.Marshal(p) // numbers and a string cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// Place is the session after which the page begins: its ID, CreatedAt and UpdatedAt. At the
-// first page there is none: found is false. ErrInvalid when q.After is no place.
+// Place returns the session before the first one of the page: its ID, CreatedAt and UpdatedAt.
+// found is false for the first page. ErrInvalid if q.After is not a cursor.
 func (q *Query) Place() (m Meta, found bool, err error) {
 	p, found, err := q.place()
 	if !found {
@@ -77,15 +76,15 @@ func (q *Query) place() (p listPlace, found bool, err error) {
 	}
 	if err != nil {
 		return p, false, &Error{
-			Op: "list", Err: ErrInvalid, Detail: "the cursor is not one of this store",
+			Op: "list", Err: ErrInvalid, Detail: "the cursor is not from this store",
 			Hint: "start again without a cursor",
 		}
 	}
 	return p, true, nil
 }
 
-// Select makes the page that q asks for out of any sessions. It is for stores that look
-// at all of them; their cursors are places.
+// Select returns the page of q out of any sessions. It is for stores that read all sessions; their
+// cursors are positions.
 func (q *Query) Select(all []Meta) (Page, error) {
 	after, begun, err := q.place()
 	if err != nil {

@@ -10,28 +10,28 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// LoadOptions pages [Sessions.Load]. Limit alone gives the last Limit items;
-// with Offset (0-based, from the oldest) it gives the items from there on.
-// Values of 0 or less mean unset.
+// LoadOptions selects the page that [Sessions.Load] returns. Limit alone gives the last Limit
+// items; with Offset (0-based, from the oldest) it gives the items from there on. Values of 0 or
+// less mean unset.
 type LoadOptions struct {
 	Limit  int
 	Offset int
 }
 
-// Loaded is a session as read from the store. Meta.MessageCount counts the
-// whole transcript, whatever the page.
+// Loaded is a session as read from the store. Meta.MessageCount counts the whole transcript, not
+// the page.
 type Loaded struct {
 	Meta    Meta
 	Items   []transcript.Encoded
-	Notices []string // records that could not be read and were left out
+	Notices []string // records left out because they could not be read
 }
 
-// Load reads a session's transcript, or its last items. It takes no lease and
-// changes nothing. ErrNotFound when there is none. What it reads does not grow
-// with the session when only the last items are asked for.
+// Load reads a session's transcript, or its last items. It takes no lease and changes nothing.
+// ErrNotFound if there is no such session. The cost of reading the last items does not grow with
+// the session.
 //
-// A damaged record is left out and named in Notices; [Sessions.Restore] and
-// [Log.Snapshot] refuse a session that has one.
+// A damaged record is left out and reported in Notices; [Sessions.Restore] and [Log.Snapshot]
+// return ErrCorrupt for such a session.
 func (s *Sessions) Load(ctx context.Context, id string, o *LoadOptions) (*Loaded, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -73,30 +73,30 @@ type reverseReader struct {
 	m       Meta
 	notices []string
 	err     error
-	erased  erased // what stands in the place of payloads
-	asked   bool   // the parents were asked, too
-	next    int64  // the seq that comes next; -1 where that is not known
+	erased  erased // replacements of erased payloads
+	asked   bool   // the parents were read too
+	next    int64  // the next seq expected; -1 if unknown
 }
 
-// found is an item of the transcript and the record that has it. In a rewrite
-// record it is item number at of several.
+// found is an item of the transcript and the record that contains it. In a rewrite record it is
+// item number at of several.
 type found struct {
 	item   transcript.Encoded
 	record Record
 	at, of int
 }
 
-// within reports whether the record holds later items too.
+// within reports whether the record contains later items too.
 func (f found) within() bool { return f.at+1 < f.of }
 
 func (s *Sessions) backwards(ctx context.Context, m Meta) *reverseReader {
 	return &reverseReader{ctx: ctx, s: s, m: m}
 }
 
-// items yields the transcript's items, last first, and reads no further than
-// it is asked to. b.err tells why it stopped.
+// items yields the transcript's items, last first, and reads only as far as needed. b.err has the
+// error that ended it.
 func (b *reverseReader) items(yield func(found) bool) {
-	skip := "" // everything up to the item with this id was cut
+	skip := "" // the items after the one with this id were cut
 	emit := func(f found) bool {
 		if skip != "" {
 			if f.item.ID() != skip {
@@ -106,7 +106,7 @@ func (b *reverseReader) items(yield func(found) bool) {
 		}
 		return yield(f)
 	}
-	// Not beyond the head that b.m counts: somebody may be appending.
+	// Stop at the head in b.m: another writer may be appending.
 	b.next = b.m.Head
 	for r, err := range b.s.records(b.ctx, b.m, Range{Reverse: true, Until: b.m.Head}) {
 		b.follow(r, err)
@@ -167,12 +167,12 @@ func (b *reverseReader) items(yield func(found) bool) {
 	b.missing(0)
 }
 
-// follow notices records that the store does not have: none between the one before and r.
+// follow checks that no record is missing between the previous one and r.
 func (b *reverseReader) follow(r Record, err error) {
 	if e, ok := errors.AsType[*Error](err); ok && r.Seq == 0 {
 		r.Seq = e.Seq
 	}
-	if r.Seq == 0 { // a parent that is gone, and all that it had
+	if r.Seq == 0 { // a missing parent and all its records
 		b.next = -1
 		return
 	}
@@ -180,7 +180,7 @@ func (b *reverseReader) follow(r Record, err error) {
 	b.next = r.Seq - 1
 }
 
-// missing tells of the records above seq that did not come.
+// missing adds a notice about the records above seq that the store does not have.
 func (b *reverseReader) missing(seq int64) {
 	switch {
 	case b.next <= seq:
@@ -191,16 +191,16 @@ func (b *reverseReader) missing(seq int64) {
 	}
 }
 
-// lostTail says that a log ends before the head that was acknowledged.
+// lostTail is the error for a log that ends before its acknowledged head.
 func lostTail(m Meta, at int64) error {
 	return &Error{
 		Op: "read", Session: m.ID, Seq: at + 1, Err: ErrCorrupt,
-		Detail: fmt.Sprintf("the log ends at record %d, and %d was acknowledged", at, m.Head), Hint: "holdfast sessions verify " + m.ID,
+		Detail: fmt.Sprintf("the log ends at record %d, but record %d was acknowledged", at, m.Head), Hint: "holdfast sessions verify " + m.ID,
 	}
 }
 
-// effective is a record with what stands in the place of its payload. The records
-// that say so come first, but for those in a parent behind the fork.
+// effective returns a record with the replacement of its payload. Reading backwards, the records
+// with the replacements come first, except those that a parent got after the fork.
 func (b *reverseReader) effective(r Record) Record {
 	instead, ok := b.erased[r.Seq]
 	if !ok && r.Payload == nil && !b.asked {

@@ -11,18 +11,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Log is a session opened for writing: the holder of its lease. It is safe for
-// concurrent use; appends are ordered. Close gives the lease back.
+// Log is a session opened for writing; it holds the session's lease. It is safe for concurrent
+// use; appends are ordered. Close releases the lease.
 type Log struct {
 	s        *Sessions
 	id       string
 	recovery *Recovery
 	renewal
 
-	turn   chan struct{} // one append at a time; whoever waits can give up
+	turn   chan struct{} // one append at a time; waiting can be cancelled
 	closed bool
 	doubt  unknownAppend
-	news   []Record // met by an append and not yet handed out by Refresh
+	news   []Record // found by an append and not yet returned by Refresh
 
 	view sync.RWMutex // guards meta, so that reading it does not wait for an append
 	meta Meta
@@ -32,7 +32,7 @@ func (s *Sessions) newLog(id string) *Log {
 	return &Log{s: s, id: id, turn: make(chan struct{}, 1)}
 }
 
-// lock waits for the turn to use the store, or for the end of ctx.
+// lock waits for exclusive use of the store, or for the end of ctx.
 func (l *Log) lock(ctx context.Context) error {
 	select {
 	case l.turn <- struct{}{}:
@@ -66,31 +66,29 @@ func (l *Log) Head() int64 {
 	return l.meta.Head
 }
 
-// Recovery tells what opening had to mend, or is nil.
+// Recovery returns what the store repaired when the log was opened, or nil.
 func (l *Log) Recovery() *Recovery { return l.recovery }
 
 // Sessions returns the set of sessions that the log was opened from.
 func (l *Log) Sessions() *Sessions { return l.s }
 
-// Lease is the lease that the log was opened with; zero when the store has none.
+// Lease returns the lease that the log was opened with; zero if the store has no leases.
 func (l *Log) Lease() Lease {
 	l.lost.Lock()
 	defer l.lost.Unlock()
 	return l.lease
 }
 
-// Append adds the drafts as one batch after whatever is last, and returns them
-// as records once they are durable. Shared records that others appended in the
-// meantime are taken in first. Errors: ErrConflict when somebody appended
-// anything else, ErrFenced when the lease was taken over, ErrFull, ErrPoisoned,
-// ErrClosed.
+// Append adds the drafts as one batch at the end of the log, and returns them as records once they
+// are durable. It first takes in shared records that others appended. Errors: ErrConflict if
+// another writer appended any other record, ErrFenced if the lease was taken over, ErrFull,
+// ErrPoisoned, ErrClosed.
 //
-// When a failure leaves open whether the batch was written (a cancelled
-// context, a lost connection), it is looked up: what is there counts as
-// appended. Where that cannot be told either, or the [AppendObserver] could not be
-// told of the batch, appending the same drafts again is safe: they are
-// recognised if they are there. Other drafts find the batch written first, and
-// Refresh hands it out.
+// If a failure leaves it unknown whether the batch was written (a cancelled context, a lost
+// connection), Append looks it up; a batch that is found counts as appended. If the lookup fails
+// too, or if the [AppendObserver] failed, appending the same drafts again is safe: the store
+// recognizes them. If other drafts are appended instead, the earlier batch stays before them and
+// Refresh returns it.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
@@ -102,8 +100,8 @@ func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]Record, error) {
 	return l.append(ctx, drafts)
 }
 
-// AppendAt is [Log.Append] on the condition that the log's head is seq;
-// otherwise nothing happens and the error is ErrConflict.
+// AppendAt is [Log.Append] on the condition that the log's head is seq; otherwise it appends
+// nothing and returns ErrConflict.
 func (l *Log) AppendAt(ctx context.Context, seq int64, drafts ...Draft) ([]Record, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
@@ -144,13 +142,13 @@ func checkDrafts(drafts []Draft) error {
 			return err
 		}
 		if drafts[i].Kind == record.KindOpened {
-			return &Error{Op: "append", Err: ErrInvalid, Detail: "a session is opened once"}
+			return &Error{Op: "append", Err: ErrInvalid, Detail: "a session.opened record is already in the log"}
 		}
 	}
 	return nil
 }
 
-// append writes drafts, taking in shared records of others. the log is locked.
+// append writes drafts after taking in shared records of others. The log is locked.
 func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -187,7 +185,7 @@ func (l *Log) append(ctx context.Context, drafts []Draft) ([]Record, error) {
 	}
 }
 
-// seal makes records of drafts, to follow the log's head.
+// seal makes records of drafts that follow the log's head.
 func (l *Log) seal(drafts []Draft) []Record {
 	recs := make([]Record, len(drafts))
 	now := l.s.opt.Clock()
@@ -214,7 +212,7 @@ func (l *Log) reseal(recs []Record) {
 	}
 }
 
-// write hands sealed records to the store and folds them into the meta.
+// write passes sealed records to the store and folds them into the meta.
 func (l *Log) write(ctx context.Context, recs []Record) error {
 	delta, err := Fold(recs)
 	if err != nil {
@@ -249,12 +247,10 @@ func (l *Log) fold(d Delta) {
 	l.doubt.resolved(head)
 }
 
-// Refresh reads what others have appended since the last Refresh of this log, also
-// what an append met on its way, and returns it, oldest first: shared records
-// ([Kind.Shared]), and records of this log whose append was told as failed, and
-// that were written all the same. Anything else means that somebody else writes: ErrFenced,
-// or ErrConflict in a store without leases. When there is nothing new it costs one
-// short read.
+// Refresh returns the records that others appended since the last Refresh, oldest first: shared
+// records ([Kind.Shared]), including those an append found, and records of this log whose append
+// failed but was written. Any other record means that another process writes: ErrFenced, or
+// ErrConflict in a store without leases. If there is nothing new, it costs one short read.
 func (l *Log) Refresh(ctx context.Context) ([]Record, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
@@ -275,14 +271,14 @@ func (l *Log) Refresh(ctx context.Context) ([]Record, error) {
 	return news, nil
 }
 
-// known says that the records up to a seq need not be handed out any more.
+// known marks the records up to a seq as already returned.
 func (l *Log) known(seq int64) {
-	_ = l.lock(context.Background()) // never ends before its turn
+	_ = l.lock(context.Background()) // cannot fail
 	defer l.unlock()
 	l.news = slices.DeleteFunc(l.news, func(r Record) bool { return r.Seq <= seq })
 }
 
-// takeIn folds shared records that others have appended. the log is locked.
+// takeIn folds shared records that others appended. The log is locked.
 func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 	var news []Record
 	want := l.Meta()
@@ -311,8 +307,7 @@ func (l *Log) takeIn(ctx context.Context) ([]Record, error) {
 	return news, nil
 }
 
-// passed is the error for a record that only the holder of the lease can have
-// written.
+// passed is the error for a record that only the lease holder can have written.
 func (l *Log) passed(seq int64) error {
 	if l.leaser == nil {
 		return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrConflict}
@@ -321,7 +316,7 @@ func (l *Log) passed(seq int64) error {
 	return &Error{Op: "take in", Session: l.id, Seq: seq, Err: ErrFenced, Hint: "holdfast run --resume " + l.id}
 }
 
-// Records yields the log's records, parents' included.
+// Records yields the log's records, including those of its parents.
 func (l *Log) Records(ctx context.Context, r Range) iter.Seq2[Record, error] {
 	return l.s.records(ctx, l.Meta(), r)
 }
@@ -351,10 +346,10 @@ func (l *Log) Snapshot(ctx context.Context) (*State, error) {
 	return f.state(), nil
 }
 
-// Close releases the lease and waits for its renewal to stop, and for an append
-// that is under way. Closing twice does nothing.
+// Close waits for an append in progress and for the renewal to stop, and releases the lease. A
+// second call does nothing.
 func (l *Log) Close() error {
-	_ = l.lock(context.Background()) // never ends before its turn
+	_ = l.lock(context.Background()) // cannot fail
 	defer l.unlock()
 	if l.closed {
 		return nil
@@ -367,7 +362,7 @@ func (l *Log) Close() error {
 	return l.release()
 }
 
-// recover lets the store mend the log and reads where it ends.
+// recover lets the store repair the log and reads its end.
 func (l *Log) recover(ctx context.Context) error {
 	if r, ok := As[Recoverer](l.s.store); ok {
 		rec, err := r.Recover(ctx, l.id)
@@ -384,7 +379,7 @@ func (l *Log) recover(ctx context.Context) error {
 	return l.witnessHead(ctx)
 }
 
-// releaseTimeout bounds how long Close waits for a store that hangs.
+// releaseTimeout is how long Close waits for a store that does not respond.
 const releaseTimeout = 5 * time.Second
 
 func (l *Log) release() error {

@@ -287,7 +287,7 @@ func TestAppendInDoubtEnds(t *testing.T) {
 		began := time.Now()
 		_, err := l.Append(t.Context(), userDraft("b", "b"))
 		wantErr(t, err, errLost)
-		if !strings.Contains(err.Error(), "not known") || time.Since(began) > 5*time.Second {
+		if !strings.Contains(err.Error(), "is unknown") || time.Since(began) > 5*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		_, err = l.Append(t.Context(), userDraft("c", "c"))

@@ -9,9 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Meta is what a list of sessions shows. The store keeps it in the same
-// transaction as the records; it follows from them alone (see [Delta]) and can
-// be rebuilt.
+// Meta is what a list shows of a session. The store updates it in the transaction that appends the
+// records. It is computed from them alone (see [Delta]) and can be rebuilt.
 type Meta struct {
 	ID            string    `json:"id"`
 	Project       string    `json:"project,omitempty"`
@@ -25,47 +24,45 @@ type Meta struct {
 	Tag           string    `json:"tag,omitempty"`
 	FirstPrompt   string    `json:"first_prompt,omitempty"`
 	GitBranch     string    `json:"git_branch,omitempty"`
-	OpenApprovals int       `json:"questions,omitempty"`  // approvals asked and not answered
-	Size          int64     `json:"size"`                 // bytes of own payloads
+	OpenApprovals int       `json:"questions,omitempty"`  // approval requests without an answer
+	Size          int64     `json:"size"`                 // bytes of its payloads, without the parents'
 	Parent        string    `json:"parent,omitempty"`     // forks
-	ParentSeq     int64     `json:"parent_seq,omitempty"` // the last record shared with it
+	ParentSeq     int64     `json:"parent_seq,omitempty"` // the last record shared with Parent
 	Run           string    `json:"run,omitempty"`        // the status of its run: running, completed, failed, cancelled, interrupted
 	Owner         string    `json:"owner,omitempty"`      // the session whose run this one works for
-	Trashed       string    `json:"trashed,omitempty"`    // when it was put into the trash, RFC 3339; "" when it is not there
+	Trashed       string    `json:"trashed,omitempty"`    // when it was moved to the trash, RFC 3339; "" if it is not there
 
 	Head       int64  `json:"head"`        // seq of the last record
 	HeadDigest Digest `json:"head_digest"` // and its digest
 
-	// Deleted sessions are gone for everyone but the forks that still need
-	// their records.
+	// Deleted sessions are visible only to forks, which still need their records.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// Delta is how a batch of records changes a session's [Meta]: absolute where a
-// field is set, relative where it counts. Stores apply it in the transaction
-// that appends the batch; folding every batch from the first gives the same
-// Meta as the store holds.
+// Delta is the change of a session's [Meta] by a batch of records: absolute values for fields,
+// differences for counts. Stores apply it in the transaction that appends the batch. Folding all
+// batches in order gives the Meta that the store has.
 type Delta struct {
 	Opened        *Opened    `json:"opened,omitempty"`     // the batch creates the session
 	Messages      int        `json:"messages,omitempty"`   // added to MessageCount, after Reset
 	Reset         bool       `json:"reset,omitempty"`      // MessageCount restarts at 0 first
-	OpenApprovals int        `json:"-"`                    // added to Questions: asked less answered
+	OpenApprovals int        `json:"-"`                    // added to OpenApprovals: requests minus answers
 	Bytes         int64      `json:"bytes,omitempty"`      // added to Size
 	Updated       time.Time  `json:"-"`                    // of the last record
-	Prompt        string     `json:"prompt,omitempty"`     // becomes FirstPrompt when that is empty
-	Replaced      *string    `json:"replaced,omitempty"`   // becomes FirstPrompt in any case, before Prompt
+	Prompt        string     `json:"prompt,omitempty"`     // becomes FirstPrompt if that is empty
+	Replaced      *string    `json:"replaced,omitempty"`   // always becomes FirstPrompt, before Prompt
 	Patch         *MetaPatch `json:"patch,omitempty"`      // fields set by meta.changed, later ones winning
 	Head          int64      `json:"-"`                    //
 	Digest        Digest     `json:"-"`                    //
-	LastModel     string     `json:"last_model,omitempty"` // becomes Model when the patch does not say otherwise
-	Run           string     `json:"run,omitempty"`        // becomes Run when not ""
+	LastModel     string     `json:"last_model,omitempty"` // becomes Model unless the patch sets it
+	Run           string     `json:"run,omitempty"`        // becomes Run unless ""
 }
 
-// promptLimit bounds FirstPrompt in bytes.
+// promptLimit is the maximum size of FirstPrompt in bytes.
 const promptLimit = 200
 
-// Fold computes the delta of a batch. It reads only what it must of each
-// payload: the head of an item, the whole of the rare kinds.
+// Fold computes the delta of a batch. It decodes only what it needs of each payload: the start of
+// an item, all of the rare kinds.
 func Fold(batch []Record) (Delta, error) {
 	var d Delta
 	for i := range batch {
@@ -78,7 +75,7 @@ func Fold(batch []Record) (Delta, error) {
 
 func (d *Delta) add(r *Record) error {
 	d.Head, d.Digest, d.Updated = r.Seq, r.Digest, r.Time
-	switch r.Kind { // also when the payload was erased
+	switch r.Kind { // works without a payload too
 	case record.KindApprovalAsked:
 		d.OpenApprovals++
 	case record.KindApprovalResolved:
@@ -122,7 +119,7 @@ func (d *Delta) add(r *Record) error {
 			if m := it.Item.Model(); m != "" {
 				d.LastModel = m
 				if d.Patch != nil {
-					d.Patch.Model = nil // the later one wins
+					d.Patch.Model = nil // the later value wins
 				}
 			}
 		}
@@ -166,7 +163,7 @@ func (d *Delta) add(r *Record) error {
 	return nil
 }
 
-// addSealed takes in a record whose payload stands for its own.
+// addSealed takes in a record with an encrypted or masked payload.
 func (d *Delta) addSealed(r *Record) error {
 	var (
 		one Delta
@@ -181,7 +178,7 @@ func (d *Delta) addSealed(r *Record) error {
 		}
 	}
 	if err == nil && (one.Opened != nil) != (r.Kind == record.KindOpened) {
-		err = errors.New("what it says of itself is not of its kind")
+		err = errors.New("the payload does not match its kind")
 	}
 	if err != nil {
 		return err
@@ -190,7 +187,7 @@ func (d *Delta) addSealed(r *Record) error {
 	return nil
 }
 
-// merge takes in the delta of one record that follows, but for what every record says.
+// merge adds the delta of one following record, except the fields that every record sets.
 func (d *Delta) merge(one *Delta) {
 	d.Bytes += one.Bytes
 	if one.Opened != nil {
@@ -209,7 +206,7 @@ func (d *Delta) merge(one *Delta) {
 	if one.LastModel != "" {
 		d.LastModel = one.LastModel
 		if d.Patch != nil {
-			d.Patch.Model = nil // the later one wins
+			d.Patch.Model = nil // the later value wins
 		}
 	}
 	if one.Patch != nil {
@@ -223,7 +220,7 @@ func (d *Delta) merge(one *Delta) {
 	}
 }
 
-// relist takes what a list shows from a redacted record.
+// relist takes the list fields from a redacted record.
 func (d *Delta) relist(l *record.Listed) error {
 	var patch MetaPatch
 	if l.Patch != nil {
@@ -312,11 +309,11 @@ func (m Meta) Apply(d Delta) Meta {
 	return m
 }
 
-// Lost reports whether the session is damaged as a whole: none of its records can be read,
-// and Meta is what else is known of it.
+// Lost reports whether none of the session's records can be read. Meta then has what is known from
+// elsewhere.
 func (m *Meta) Lost() bool { return m.Head <= 0 }
 
-// Runs reports whether the session's run has a status; "*" is any.
+// Runs reports whether the session's run has a status; "*" matches any.
 func (m *Meta) Runs(status string) bool {
 	return m.Run != "" && (status == "*" || status == m.Run)
 }

@@ -2,8 +2,8 @@ package session
 
 import "context"
 
-// OpenApprovals counts the open questions of sessions that work for the runs of others, by the
-// session whose run it is: its own [Meta.OpenApprovals] does not count them.
+// OpenApprovals counts the open approval requests of sessions that work for the runs of others, by
+// the session that owns the run. That session's own [Meta.OpenApprovals] does not include them.
 func (s *Sessions) OpenApprovals(ctx context.Context) (map[string]int, error) {
 	page, err := s.store.List(ctx, Query{WithApprovals: true, Worktrees: true})
 	asking := map[string]int{}

@@ -7,14 +7,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Rename sets the title. It works while somebody else runs the session. Renaming
-// a session that does not exist does nothing, as in seed 000.
+// Rename sets the title. It needs no lease. Renaming a session that does not exist does nothing,
+// as in the Open Agent SDK.
 func (s *Sessions) Rename(ctx context.Context, id, title string) error {
 	return ignoreMissing(s.Patch(ctx, id, MetaPatch{Title: &title}))
 }
 
-// Tag sets the tag; an empty one clears it. Tagging a session that does not
-// exist does nothing, as in seed 000.
+// Tag sets the tag; an empty one clears it. Tagging a session that does not exist does nothing, as
+// in the Open Agent SDK.
 func (s *Sessions) Tag(ctx context.Context, id, tag string) error {
 	return ignoreMissing(s.Patch(ctx, id, MetaPatch{Tag: &tag}))
 }
@@ -26,15 +26,15 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// Relocate tells a session that its folder has moved, and which project the
-// folder belongs to now. ErrNotFound when there is no such session.
+// Relocate records that the session's folder has moved, and the project it now belongs to.
+// ErrNotFound if there is no such session.
 func (s *Sessions) Relocate(ctx context.Context, id, cwd, project string) error {
 	return s.Patch(ctx, id, MetaPatch{CWD: &cwd, Project: &project})
 }
 
-// Patch changes metadata by a meta.changed record, without a lease. Fields that
-// have their value already are left out, and a patch without any other writes
-// nothing. ErrNotFound when there is no such session.
+// Patch changes metadata by a meta.changed record, without a lease. It leaves out fields that
+// already have their value and writes nothing if none is left. ErrNotFound if there is no such
+// session.
 func (s *Sessions) Patch(ctx context.Context, id string, p MetaPatch) error {
 	rid := s.opt.NewID()
 	for {
@@ -50,13 +50,13 @@ func (s *Sessions) Patch(ctx context.Context, id string, p MetaPatch) error {
 		if _, err = s.appendShared(ctx, m, m.Head, []Draft{d}); !errors.Is(err, ErrConflict) {
 			return err
 		}
-		if err := ctx.Err(); err != nil { // somebody was faster; look again
+		if err := ctx.Err(); err != nil { // another writer appended first: read again
 			return err
 		}
 	}
 }
 
-// draft makes the record that brings m to p, and says whether there is anything to change.
+// draft returns the record that applies p to m, and whether anything changes.
 func (p MetaPatch) draft(m Meta) (Draft, bool, error) {
 	changes := false
 	for _, f := range []struct {

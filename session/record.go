@@ -31,15 +31,14 @@ func (d *Digest) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Record is one entry of a session's log. Records are numbered from 1 without
-// gaps; a fork's own records go on from the number it was forked at.
+// Record is one entry of a session's log. Records are numbered from 1 without gaps; a fork's
+// records continue from the number it was forked at.
 //
-// Digest covers (Prev, Seq, ID, Time, Kind, Body) where Body is the digest of
-// Payload. So a payload can be erased (Payload nil, Body kept) and the chain
-// still verifies.
+// Digest covers (Prev, Seq, ID, Time, Kind, Body), where Body is the digest of Payload. A payload
+// can therefore be erased (Payload nil, Body kept) while the chain still verifies.
 type Record struct {
 	Seq     int64
-	ID      string    // unique; a retried append with the same id is recognised
+	ID      string    // unique; identifies a retried append
 	Time    time.Time // UTC, whole milliseconds
 	Kind    Kind
 	Payload json.RawMessage // one JSON object on one line; nil when erased
@@ -47,13 +46,13 @@ type Record struct {
 	Body    Digest
 	Digest  Digest
 
-	// Masked is set by a store that keeps less than it was given (package redacting):
-	// Payload is what is read instead, and Body that of what was there.
+	// Masked is set by a store that removes content before storing it (package redacting): Payload
+	// is the replacement, and Body the digest of the original.
 	Masked bool
 }
 
-// Seal fills in Body and Digest from the other fields and prev. Time is cut to
-// whole milliseconds UTC, so that every store can keep it exactly.
+// Seal sets Body and Digest from the other fields and prev. It truncates Time to whole
+// milliseconds UTC, so that every store can keep it exactly.
 func (r *Record) Seal(prev Digest) {
 	r.Time = r.Time.UTC().Truncate(time.Millisecond)
 	r.Prev = prev
@@ -61,9 +60,9 @@ func (r *Record) Seal(prev Digest) {
 	r.Digest = r.chain()
 }
 
-// Check reports, as an error that wraps [ErrCorrupt], whether the record's
-// digests fit its content. An erased payload is no fault, nor is a masked one. When
-// the payload is sealed and all else fits, the error wraps [ErrSealed].
+// Check returns an error that wraps [ErrCorrupt] if the record's digests do not match its content.
+// An erased or masked payload is not an error. If the payload is encrypted and all else matches,
+// the error wraps [ErrSealed].
 func (r *Record) Check() error {
 	fits := r.Payload == nil || r.Masked || sha256.Sum256(r.Payload) == r.Body
 	sealed := !fits && record.IsSealed(r.Payload)
@@ -79,7 +78,7 @@ func (r *Record) Check() error {
 	return nil
 }
 
-// CheckAfter does what [Record.Check] does and also checks that r follows prev.
+// CheckAfter is [Record.Check] and also checks that r follows prev.
 func (r *Record) CheckAfter(prev *Record) error {
 	if r.Seq != prev.Seq+1 || r.Prev != prev.Digest {
 		return &Error{Op: "check record", Seq: r.Seq, Err: ErrCorrupt, Detail: "the record does not follow the one before it"}
@@ -87,8 +86,8 @@ func (r *Record) CheckAfter(prev *Record) error {
 	return r.Check()
 }
 
-// chain computes the record's digest: SHA-256 over a version line and the fixed
-// fields, each on its own line, so that no two records share a preimage.
+// chain computes the record's digest: SHA-256 over a version line and the fixed fields, each on
+// its own line, so that different records never have the same preimage.
 func (r *Record) chain() Digest {
 	b := make([]byte, 0, 320)
 	b = append(b, "holdfast record 1\n"...)

@@ -8,27 +8,26 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// kindText says what the records of a kind hold of a session's text, and what erasing
-// does with them.
+// kindText describes which text of a session the records of a kind contain, and how it is erased.
 type kindText struct {
-	Holds string   // the fields that hold text, "" when none does
-	Needs []string // the fields that stay as they are, since the session goes on by them
-	// NotWholeReason is why a record of this kind is not erased whole when somebody names it, and
-	// Stays is why a mask does not change it either; "" when it can be erased.
+	Holds string   // the fields with text, "" if none
+	Needs []string // the fields that stay because resuming needs them
+	// NotWholeReason is why a record of this kind cannot be erased whole by its seq, and
+	// KeptReason is why a mask does not change it either; "" if it can be erased.
 	NotWholeReason, KeptReason string
 }
 
 const (
-	whyOpened    = "the first record says what the session is"
-	whyStructure = "it says how far the work had come, and has none of its content"
-	whyPolicy    = "what may happen follows from it"
-	whyAccess    = "it says who was let in, and is in no session"
-	whyElsewhere = "what runs elsewhere is found by it"
+	whyOpened    = "the first record describes the session"
+	whyStructure = "it records the progress of the work and none of its content"
+	whyPolicy    = "permissions depend on it"
+	whyAccess    = "it is an access record and belongs to no session"
+	whyElsewhere = "it is needed to find work in other sessions"
 )
 
-// kindTexts is the register of the records that hold text of a session: erasing a kind
-// that is not in it is refused, and a test fails when one of [record.Kinds] is missing.
-// docs/erasure.md lists it for people.
+// kindTexts lists the record kinds that contain text of a session. Kinds that are not in it cannot
+// be erased, and a test fails if one of [record.Kinds] is missing. docs/erasure.md lists it for
+// users.
 func kindTexts() map[Kind]kindText {
 	return map[Kind]kindText{
 		record.KindOpened:           {Holds: "folders, branch, model; title, summary, tag and first prompt in logs of older versions", NotWholeReason: whyOpened, KeptReason: whyOpened},
@@ -55,25 +54,25 @@ func kindTexts() map[Kind]kindText {
 	}
 }
 
-// notErasableReason says why records of a kind may not be erased whole, or "".
+// notErasableReason returns why records of a kind cannot be erased whole, or "".
 func notErasableReason(k Kind) string {
 	t, ok := kindTexts()[k]
 	if !ok {
-		return "nothing says what a record of this kind holds"
+		return "the content of this kind of record is unknown"
 	}
 	return t.NotWholeReason
 }
 
-// keptReason says why a mask leaves records of a kind as they are, or "".
+// keptReason returns why a mask does not change records of a kind, or "".
 func keptReason(k Kind) string {
 	t, ok := kindTexts()[k]
 	if !ok {
-		return "nothing says what a record of this kind holds"
+		return "the content of this kind of record is unknown"
 	}
 	return t.KeptReason
 }
 
-// emptyTask is a task.changed record without the words of its task.
+// emptyTask returns a task.changed payload without the texts of its task.
 func emptyTask(payload json.RawMessage) json.RawMessage {
 	var c struct {
 		Task map[string]json.RawMessage `json:"task"`
@@ -92,10 +91,10 @@ func emptyTask(payload json.RawMessage) json.RawMessage {
 	return b
 }
 
-// notText are the fields of a payload whose strings are ids and words of the format.
+// notText lists payload fields whose strings are ids or constants of the format.
 var notText = []string{"id", "use_id", "type", "role", "name", "kind", "event", "status", "digest", "model", "time", "at", "finish", "api", "signature"}
 
-// textsIn lists the strings of a payload that may say something.
+// textsIn lists the strings of a payload that may be text.
 func textsIn(payload json.RawMessage) []string {
 	var v any
 	if json.Unmarshal(payload, &v) != nil {
@@ -122,8 +121,7 @@ func leaves(v any, list []string) []string {
 	return list
 }
 
-// itemTexts lists what an item says: its texts, and those of the inputs and results of
-// tools.
+// itemTexts lists the texts of an item, including those of tool inputs and results.
 func itemTexts(e transcript.Encoded) []string {
 	var v struct{ Parts json.RawMessage }
 	if json.Unmarshal(e.JSON, &v) != nil {

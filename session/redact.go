@@ -9,65 +9,65 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// RedactOptions says what of a session [Sessions.Redact] erases.
+// RedactOptions selects what [Sessions.Redact] erases.
 type RedactOptions struct {
-	// Seqs are erased whole, and with them what repeats them: other records of the
-	// same item, what was asked and decided about its tool uses, tasks, and what a run
-	// says of its text, here, in forks and in sessions that its tool uses have begun.
+	// Seqs are erased whole, together with everything that repeats them: other records of the same
+	// item, approvals and decisions about its tool uses, tasks, and run events with its text; in
+	// this session, in forks, and in sessions started by its tool uses.
 	Seqs []int64
-	// Skip reports those of Seqs that may not be erased as left, and erases the rest,
-	// where otherwise nothing is erased: for ranges that a person gave.
+	// Skip reports the Seqs that cannot be erased as Remaining and erases the rest; otherwise
+	// nothing is erased. It is for ranges that a user entered.
 	Skip bool
-	// Mask returns a payload without what is to go, and the same bytes when nothing
-	// is; package audit/secret has one. What it returns is read instead. It is applied to
-	// all that may repeat the session's text: see [Sessions.Redact].
+	// Mask returns a payload without the content to erase, or the same bytes if there is none;
+	// package audit/secret has one. The result replaces the payload. Mask is applied to everything
+	// that may repeat the session's text: see [Sessions.Redact].
 	Mask func(payload json.RawMessage) json.RawMessage
 
-	Reason string // why, for the record
-	By     string // who wants it
-	DryRun bool   // only say what would be erased; takes no lease
+	Reason string // stored in the redacted record
+	By     string // who requested it
+	DryRun bool   // only report what would be erased; takes no lease
 }
 
-// Redaction is what [Sessions.Redact] erased, or would.
+// Redaction is the result of [Sessions.Redact].
 type Redaction struct {
-	Erased    []Erasure      // the session's own first, then those of others; oldest first
-	Copies    []ExternalCopy // beside the logs: removed, or left where Stays says why
-	Remaining []Erasure      // what should have gone, and stays; the record has a Seq and a Kind
+	Erased    []Erasure      // the session's records first, then those of others; oldest first
+	Copies    []ExternalCopy // outside the logs: removed, or left for the reason in Stays
+	Remaining []Erasure      // what could not be erased; the record has a Seq and a Kind
 }
 
-// Erasure is a record that is erased, or that has what was to be erased and keeps it.
+// Erasure is a record that is erased, or one that could not be.
 type Erasure struct {
-	Session     string          // whose record it is
-	Record      Record          // as it was read before; of one that is left without a Seq: the whole session
-	Replacement json.RawMessage // what is read from now on; nil: nothing
-	Reason      string          // why it is left
+	Session     string          // the session of the record
+	Record      Record          // as it was before; if it is left and has no Seq: the whole session
+	Replacement json.RawMessage // the new payload; nil: none
+	Reason      string          // why it could not be erased
 }
 
-// leftover is a record that keeps what was to be erased.
+// leftover is a record that could not be erased.
 func leftover(session string, r *Record, why string) Erasure {
 	return Erasure{Session: session, Record: Record{Seq: r.Seq, Kind: r.Kind}, Reason: why}
 }
 
-// Redact erases content of a session for good: in the log, in what lists show, on the
-// medium, and in every copy of it that is known. The records stay, with their digests, so
-// that the log still verifies and its audit trail too. Where something is needed to go on,
-// something without the content stands in its place: an item of the same id, role and
-// tool uses.
+// Redact permanently erases content of a session: in the log, in list entries, on the storage
+// medium, and in every known copy. The records stay with their digests, so that the log and its
+// audit trail still verify. If resuming needs an erased payload, a replacement without the content
+// is stored: an item with the same id, role and tool uses.
 //
-// With Mask that goes for the sessions that share or repeat its text, too: what it was
-// forked from (also when that is deleted), its forks, and who works for a run of one of
-// these. One of them that runs is reported as left. What [Options.Copies] keep is erased.
+// With Mask, Redact also covers the sessions that share or repeat the text: the sessions it was
+// forked from (even deleted ones), its forks, and the sessions that work for the runs of all
+// these. A session that is running is reported in Remaining. Copies in [Options.Copies] are
+// erased.
 //
-// First a [record.Redacted] record is appended, then the payloads are erased. The session itself
-// is the last one: when something comes between, redacting again does the rest.
+// Redact first appends a [record.Redacted] record, then erases the payloads. It redacts the
+// session itself last: if it is interrupted, redacting again does the rest.
 //
-// It takes the lease: ErrBusy while the session runs. ErrUnsupported when the store
-// is no [Eraser]. ErrInvalid for a seq that may not be erased: the structure of the
-// log (turns, tools, policy, the first record), and an open question. With Mask such
-// records are reported as left.
+// It takes the lease: ErrBusy while the session runs. ErrUnsupported if the store is not an
+// [Eraser]. ErrInvalid for a seq that cannot be erased: the structure of the log (turns, tools,
+// policy, the first record) and open approval requests. With Mask such records are reported in
+// Remaining.
 func (s *Sessions) Redact(ctx context.Context, id string, o RedactOptions) (found *Redaction, err error) {
 	if len(o.Seqs) == 0 && o.Mask == nil {
-		return nil, &Error{Op: "redact", Session: id, Err: ErrInvalid, Detail: "nothing says what to erase", Hint: "give seqs or a mask"}
+		return nil, &Error{Op: "redact", Session: id, Err: ErrInvalid, Detail: "no records selected", Hint: "set Seqs or Mask"}
 	}
 	if err := CheckID(id); err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (s *Sessions) erase(ctx context.Context, id string, epoch int64, seqs []int
 	return e.Erase(ctx, id, epoch, seqs)
 }
 
-// draft is the record that says what is erased, what is read instead, and what lists
-// show from then on; needed says whether it says anything new.
+// draft returns the redacted record: the erased seqs, the replacements and the new list fields.
+// needed reports whether it adds anything to earlier redacted records.
 func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 	w := record.Redacted{Reason: p.o.Reason, By: p.o.By}
 	for _, seq := range p.order() {
@@ -136,14 +136,14 @@ func (p *redactionPlan) draft() (d Draft, needed bool, err error) {
 	return d, len(w.Seqs) > 0 || relists, err
 }
 
-// listed is the meta that follows from the records as they will be read.
+// listed returns the meta that follows from the records with their replacements.
 func (p *redactionPlan) listed() (Meta, error) {
 	var m, first Meta
 	for _, r := range p.own {
 		if instead, ok := p.targets[r.Seq]; ok {
 			r.Payload = instead
 		}
-		if r.Kind == record.KindRedacted { // what it stands for is read already
+		if r.Kind == record.KindRedacted { // its replacements are already applied
 			r.Payload = nil
 		}
 		d, err := Fold([]Record{r})
@@ -169,7 +169,7 @@ func (p *redactionPlan) listed() (Meta, error) {
 	return m, nil
 }
 
-// erasures lists what the plan erases of the session's own.
+// erasures lists what the plan erases in its session.
 func (p *redactionPlan) erasures() (list []Erasure) {
 	for _, rec := range p.own {
 		if instead, ok := p.targets[rec.Seq]; ok && !p.carried[rec.Seq] {

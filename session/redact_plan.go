@@ -9,31 +9,31 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// redactionPlan finds out what a redaction erases in one session.
+// redactionPlan decides what a redaction erases in one session.
 type redactionPlan struct {
 	s       *Sessions
 	o       RedactOptions
 	meta    Meta
-	own     []Record                  // the session's own, as they are read now
-	known   erased                    // what is read instead of records that were erased before
-	by      map[int64]int64           // by a record that was erased before: the redacted record that stands for it
-	targets map[int64]json.RawMessage // what is erased and what is read instead
-	carried map[int64]bool            // of those: erased before, and not read otherwise than before
-	open    map[int64]bool            // questions without an answer, and answers that nobody acted on
-	shares  map[string]int64          // by a session that it was forked from: the last record that it shares
+	own     []Record                  // the session's records with their replacements
+	known   erased                    // replacements of records that were erased before
+	by      map[int64]int64           // for a record erased before: the seq of the redacted record with its replacement
+	targets map[int64]json.RawMessage // seqs to erase and their replacements
+	carried map[int64]bool            // of those: erased before, with an unchanged replacement
+	open    map[int64]bool            // approval requests without an answer, and answers not acted on
+	shares  map[string]int64          // for each session it was forked from: the last shared record
 	left    []Erasure
-	busy    string // why nothing can be erased here now; "" when it can
+	busy    string // why nothing can be erased here now; "" if it can
 
 	unfinished []int64
 }
 
-// readPlan reads the log of a session for a plan. It changes nothing.
+// readPlan reads a session's log for a plan. It changes nothing.
 func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*redactionPlan, error) {
 	p := &redactionPlan{
 		s: s, o: o, meta: m, by: map[int64]int64{}, targets: map[int64]json.RawMessage{}, carried: map[int64]bool{}, open: map[int64]bool{},
 		shares: map[string]int64{},
 	}
-	if m.Deleted { // nobody goes on with it; only what forks need is there
+	if m.Deleted { // it cannot be resumed; it has only what forks need
 		known, err := s.erasedOf(ctx, m)
 		if err != nil {
 			return nil, err
@@ -60,8 +60,8 @@ func (s *Sessions) readPlan(ctx context.Context, m Meta, o RedactOptions) (*reda
 	return p, p.read(ctx, f.known)
 }
 
-// decide plans what repeats what was named, and what the mask finds. main: it is the
-// session that was asked for.
+// decide plans the records that repeat the selected ones and those the mask matches. main: this is
+// the session that Redact was called for.
 func (p *redactionPlan) decide(n *namedText, main bool) error {
 	if n.some() {
 		if err := p.repeats(n, main); err != nil {
@@ -76,7 +76,7 @@ func (p *redactionPlan) decide(n *namedText, main bool) error {
 	return nil
 }
 
-// read takes in the records, each as it is read now.
+// read takes in the records with their replacements.
 func (p *redactionPlan) read(ctx context.Context, known erased) error {
 	p.known = known
 	for r, err := range p.s.store.Read(ctx, p.meta.ID, Range{Until: p.meta.Head}) {
@@ -100,7 +100,7 @@ func (p *redactionPlan) read(ctx context.Context, known erased) error {
 	return nil
 }
 
-// hits reports whether the mask finds something in a record.
+// hits reports whether the mask matches a record.
 func (p *redactionPlan) hits(r Record) bool { return r.shows(p.o.Mask) }
 
 func (p *redactionPlan) record(seq int64) *Record {
@@ -111,7 +111,7 @@ func (p *redactionPlan) record(seq int64) *Record {
 	return &p.own[i]
 }
 
-// planRecords plans the records that were named, and notes in n what they have.
+// planRecords plans the selected records and adds their content to n.
 func (p *redactionPlan) planRecords(n *namedText) error {
 	for _, seq := range p.o.Seqs {
 		r := p.record(seq)
@@ -133,7 +133,7 @@ func (p *redactionPlan) planRecords(n *namedText) error {
 	return nil
 }
 
-// answers plans the answers to the questions that are planned.
+// answers plans the answers to the planned approval requests.
 func (p *redactionPlan) answers() {
 	asked := map[string]bool{}
 	for i := range p.own {
@@ -148,17 +148,17 @@ func (p *redactionPlan) answers() {
 	}
 }
 
-const reasonOpen = "the question is open, or its answer was not acted on"
+const reasonOpen = "the approval request is open, or its answer was not acted on"
 
-// mayNot says why a record that was named may not be erased, or "".
+// mayNot returns why a selected record cannot be erased, or "".
 func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 	switch {
 	case r == nil:
-		return "there is none of this number", ""
+		return "there is no record with this number", ""
 	case p.open[seq]:
 		return reasonOpen, "holdfast approvals list"
 	case r.Kind == record.KindRedacted:
-		return "it stands for other records: name those", ""
+		return "it has the replacements of other records; use their numbers", ""
 	case r.Kind == record.KindRewrite:
 		if held, err := heldItems(r); err != nil || len(held) == 0 {
 			return "it cuts the transcript and has none of its content", ""
@@ -167,7 +167,7 @@ func (p *redactionPlan) mayNot(seq int64, r *Record) (why, hint string) {
 	return notErasableReason(r.Kind), ""
 }
 
-// empty plans to erase a record whole and notes the items, tool uses and texts it had.
+// empty plans to erase a whole record and notes its items, tool uses and texts.
 func (p *redactionPlan) empty(r *Record, n *namedText) error {
 	held, err := heldItems(r)
 	if err != nil {
@@ -189,7 +189,7 @@ func (p *redactionPlan) empty(r *Record, n *namedText) error {
 	return nil
 }
 
-// repeats plans what holds the same items, speaks of the same tool uses, or says the same.
+// repeats plans records with the same items, about the same tool uses, or with the same text.
 func (p *redactionPlan) repeats(n *namedText, main bool) error {
 	uses := slices.Clone(n.uses[p.meta.ID])
 	for id := range p.shares {
@@ -230,13 +230,13 @@ func (p *redactionPlan) repeats(n *namedText, main bool) error {
 			again = n.matchesAny(textsIn(withoutStrategy(r)))
 		case record.KindOpened:
 			if n.matchesAny(textsIn(r.Payload)) {
-				p.left = append(p.left, leftover(p.meta.ID, r, whyOpened+": delete the session to be rid of what it repeats"))
+				p.left = append(p.left, leftover(p.meta.ID, r, whyOpened+"; delete the session to remove the repeated text"))
 			}
 		}
 		switch {
 		case !again:
 		case p.open[r.Seq] && main:
-			return p.refuse(r.Seq, "it asks about a tool use of what is to be erased, and is open", "holdfast approvals list")
+			return p.refuse(r.Seq, "it is an open approval request for a tool use to be erased", "holdfast approvals list")
 		case p.open[r.Seq]:
 			p.left = append(p.left, leftover(p.meta.ID, r, reasonOpen))
 		default:
@@ -246,8 +246,8 @@ func (p *redactionPlan) repeats(n *namedText, main bool) error {
 	return nil
 }
 
-// withoutStrategy is the payload of a run.event without the strategy: it was there before
-// anything was said.
+// withoutStrategy returns the payload of a run.event without the strategy, which existed before
+// any item.
 func withoutStrategy(r *Record) json.RawMessage {
 	if r.Kind != record.KindRunEvent {
 		return r.Payload
@@ -255,7 +255,7 @@ func withoutStrategy(r *Record) json.RawMessage {
 	return fieldsOf(r.Payload, "input", "text", "message")
 }
 
-// begunBy reports whether a tool use that was named has begun the session.
+// begunBy reports whether a selected tool use started the session.
 func (p *redactionPlan) begunBy(n *namedText) bool {
 	if len(p.own) == 0 || p.own[0].Kind != record.KindOpened {
 		return false
@@ -264,8 +264,8 @@ func (p *redactionPlan) begunBy(n *namedText) bool {
 	return use != "" && slices.Contains(n.uses[payloadText(p.own[0].Payload, "caller")], use)
 }
 
-// written are the digests of what tool uses have put into files: what is saved of such a
-// file before its next change repeats it.
+// written returns the digests of the contents that tool uses wrote to files. A file.saved record
+// made before the next change of such a file repeats that content.
 func (p *redactionPlan) written(uses []string) []string {
 	var list []string
 	for i := range p.own {
@@ -276,10 +276,10 @@ func (p *redactionPlan) written(uses []string) []string {
 	return list
 }
 
-// minMatch is from how many bytes on a text within another one is no coincidence.
+// minMatch is the length in bytes from which a text inside another one is not a coincidence.
 const minMatch = 16
 
-// matchesAny reports whether one of some texts has the text of what was named.
+// matchesAny reports whether one of some texts contains a selected text.
 func (n *namedText) matchesAny(texts []string) bool {
 	for _, has := range texts {
 		has = strings.TrimSpace(has)
@@ -292,7 +292,7 @@ func (n *namedText) matchesAny(texts []string) bool {
 	return false
 }
 
-// erasedFields is an object without those of its texts that say what was named.
+// erasedFields returns an object without the fields that contain a selected text.
 func (n *namedText) erasedFields(payload json.RawMessage) json.RawMessage {
 	var fields map[string]any
 	if json.Unmarshal(payload, &fields) != nil {
@@ -310,7 +310,7 @@ func (n *namedText) erasedFields(payload json.RawMessage) json.RawMessage {
 	return b
 }
 
-// masked plans every record in which the mask finds something.
+// masked plans every record that the mask matches.
 func (p *redactionPlan) masked() {
 	for i := range p.own {
 		r := &p.own[i]
@@ -329,8 +329,8 @@ func (p *redactionPlan) masked() {
 	}
 }
 
-// carry plans to erase the redacted records that stand for what is read otherwise
-// now, and takes over what else they stand for.
+// carry plans the erasure of earlier redacted records whose replacements change, and keeps their
+// other replacements.
 func (p *redactionPlan) carry() {
 	var old []int64
 	for seq := range p.targets {
@@ -338,7 +338,7 @@ func (p *redactionPlan) carry() {
 			old = append(old, by)
 		}
 	}
-	for i := range p.own { // the reason of one may say what is to go
+	for i := range p.own { // its reason may contain the text to erase
 		r := &p.own[i]
 		if r.Kind == record.KindRedacted && r.Payload != nil && p.o.Mask != nil && p.hits(*r) && !slices.Contains(old, r.Seq) {
 			old = append(old, r.Seq)

@@ -12,11 +12,11 @@ import (
 
 // redaction is one redaction of a session and of what repeats it.
 //
-//	relatives ─► a plan each ─► [dry run: told]
-//	others ─► copies ─► the session itself ─► deleted parents ─► copies once more
+//	relatives ─► a plan for each ─► [dry run: report]
+//	other sessions ─► copies ─► the session itself ─► deleted parents ─► copies again
 //
-// What was planned is erased in this order, so that the session keeps what is looked for
-// until all else is done: doing it again after a crash does the rest.
+// The session itself keeps the searched content until everything else is erased, so that a second
+// redaction after a crash finds the rest.
 type redaction struct {
 	s    *Sessions
 	o    RedactOptions
@@ -24,16 +24,16 @@ type redaction struct {
 	log  *Log // nil in a dry run, and of a deleted session
 
 	named namedText
-	plans []*redactionPlan // of the session first
+	plans []*redactionPlan // the session's plan first
 	found *Redaction
-	held  []*Erasing // what the copies are told, one of each relative
+	held  []*Erasing // the input for the copies, one for each relative
 }
 
-// namedText is what was named by seqs, for finding what repeats it.
+// namedText is the content of the records selected by seq, used to find what repeats it.
 type namedText struct {
 	items map[string]bool
 	uses  map[string][]string // by session
-	gave  map[string][]string // by session: the uses whose results were named
+	gave  map[string][]string // by session: the uses whose results were selected
 	texts []string
 }
 
@@ -43,7 +43,7 @@ func newNamed() namedText {
 
 func (n *namedText) some() bool { return len(n.items) > 0 || len(n.uses) > 0 || len(n.texts) > 0 }
 
-// plan decides what is erased, and fills found.
+// plan decides what is erased and fills found.
 func (r *redaction) plan(ctx context.Context) error {
 	relatives, err := r.s.relatives(ctx, r.meta)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *redaction) plan(ctx context.Context) error {
 		return err
 	}
 	r.named = newNamed()
-	for _, m := range relatives { // what is named first: what repeats it is found by that
+	for _, m := range relatives { // selected records first: they are used to find what repeats them
 		if len(seqs[m.ID]) == 0 {
 			continue
 		}
@@ -87,8 +87,8 @@ func (r *redaction) plan(ctx context.Context) error {
 	return r.settle(ctx, relatives)
 }
 
-// seqs are the seqs that were named, by the session that has them: a fork shows those of
-// its parents, too.
+// seqs returns the selected seqs by the session that stores them: a fork shows the records of its
+// parents too.
 func (r *redaction) seqs(ctx context.Context) (map[string][]int64, error) {
 	if len(r.o.Seqs) == 0 {
 		return nil, nil
@@ -113,14 +113,14 @@ func (r *redaction) seqs(ctx context.Context) (map[string][]int64, error) {
 	return of, nil
 }
 
-// read begins a plan.
+// read starts a plan.
 func (r *redaction) read(ctx context.Context, m Meta, seqs []int64) (*redactionPlan, error) {
 	o := r.o
 	o.Seqs = seqs
 	return r.s.readPlan(ctx, m, o)
 }
 
-// settle settles what each plan can do, and says so in found.
+// settle determines what each plan can do and puts it in found.
 func (r *redaction) settle(ctx context.Context, relatives []Meta) error {
 	slices.SortStableFunc(r.plans, func(a, b *redactionPlan) int { return rank(relatives, a) - rank(relatives, b) })
 	for _, p := range r.plans {
@@ -132,7 +132,7 @@ func (r *redaction) settle(ctx context.Context, relatives []Meta) error {
 			return err
 		}
 		if held != nil {
-			p.busy = "it is open in " + held.Holder.String() + ": redact again when it has ended"
+			p.busy = "it is open in " + held.Holder.String() + "; redact again when it has ended"
 		}
 	}
 	r.addParents()
@@ -156,7 +156,8 @@ func rank(relatives []Meta, p *redactionPlan) int {
 	return slices.IndexFunc(relatives, func(m Meta) bool { return m.ID == p.meta.ID })
 }
 
-// addParents has every fork say what is erased in its deleted parents: no log of theirs can.
+// addParents makes every fork record what is erased in its deleted parents, whose own logs cannot
+// be appended to.
 func (r *redaction) addParents() {
 	for _, dead := range r.plans {
 		if !dead.meta.Deleted || len(dead.targets) == 0 {
@@ -164,7 +165,7 @@ func (r *redaction) addParents() {
 		}
 		for _, p := range r.plans {
 			if last := p.shares[dead.meta.ID]; last > 0 && p.busy != "" && slices.Min(dead.order()) <= last {
-				dead.busy = "session " + p.meta.ID + " shows it: " + p.busy
+				dead.busy = "session " + p.meta.ID + " uses it, and " + p.busy
 			}
 		}
 		if dead.busy != "" {
@@ -190,7 +191,7 @@ func (p *redactionPlan) addDeletedParents(dead *redactionPlan) {
 	}
 }
 
-// find asks the copies what they keep of a session.
+// find lists the external copies of a session's content.
 func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
 	if len(r.s.opt.Copies) == 0 {
 		return nil
@@ -205,7 +206,7 @@ func (r *redaction) find(ctx context.Context, p *redactionPlan) error {
 		r.found.Copies = append(r.found.Copies, list...)
 	}
 	if n == len(r.found.Copies) {
-		e.Records = nil // nothing is found by them
+		e.Records = nil // copies are not searched by them
 	}
 	r.held = append(r.held, e)
 	return nil
@@ -248,7 +249,7 @@ func (r *redaction) carryOut(ctx context.Context) error {
 		if !p.meta.Deleted || p.busy != "" || len(p.targets) == 0 {
 			continue
 		}
-		// Nobody can write there, so there is no lease.
+		// A deleted session cannot be written, so it has no lease.
 		if err := r.s.erase(ctx, p.meta.ID, 0, p.order()); err != nil {
 			return err
 		}
@@ -256,7 +257,7 @@ func (r *redaction) carryOut(ctx context.Context) error {
 	return r.eraseCopies(ctx)
 }
 
-// other redacts a relative. What it has become since it was looked at is planned anew.
+// other redacts a relative. If it has changed since it was planned, it is planned again.
 func (r *redaction) other(ctx context.Context, p *redactionPlan) (err error) {
 	l, err := r.s.Open(ctx, p.meta.ID, &OpenOptions{Trashed: true})
 	if err != nil {
@@ -284,14 +285,14 @@ func (r *redaction) other(ctx context.Context, p *redactionPlan) (err error) {
 	return l.redact(ctx, p)
 }
 
-// redact appends what a plan says, and erases.
+// redact appends the redacted record of a plan and erases.
 func (l *Log) redact(ctx context.Context, p *redactionPlan) error {
 	d, needed, err := p.draft()
 	if err != nil {
 		return err
 	}
 	if needed {
-		// At the head that was planned for: what came since may repeat the content.
+		// Only at the planned head: newer records may repeat the content.
 		if _, err := l.AppendAt(ctx, p.meta.Head, d); err != nil {
 			return err
 		}
@@ -318,12 +319,12 @@ func (p *redactionPlan) some() bool {
 	return needed || err != nil
 }
 
-// order lists the seqs of what is erased.
+// order lists the seqs to erase.
 func (p *redactionPlan) order() []int64 {
 	return slices.Sorted(maps.Keys(p.targets))
 }
 
-// mapOf is what an earlier redacted record says is read instead.
+// mapOf returns the replacements of an earlier redacted record.
 func mapOf(list []record.Replacement) map[int64]json.RawMessage {
 	of := map[int64]json.RawMessage{}
 	for _, i := range list {

@@ -291,15 +291,15 @@ func TestRedactRefuses(t *testing.T) {
 		seq  int64
 		want string
 	}{
-		{"s", 1, "the first record says what the session is"},
-		{"s", 8, "it says how far"},
-		{"s", 9, "it says how far"},
-		{"s", 12, "it says how far"},
-		{"s", 99, "there is none of this number"},
-		{"s", 0, "there is none of this number"},
-		{"s", -4, "there is none of this number"},
-		{"open", 4, "the question is open"},
-		{"open", 3, "it asks about a tool use of what is to be erased, and is open"},
+		{"s", 1, "the first record describes the session"},
+		{"s", 8, "it records the progress"},
+		{"s", 9, "it records the progress"},
+		{"s", 12, "it records the progress"},
+		{"s", 99, "there is no record with this number"},
+		{"s", 0, "there is no record with this number"},
+		{"s", -4, "there is no record with this number"},
+		{"open", 4, "the approval request is open"},
+		{"open", 3, "it is an open approval request for a tool use to be erased"},
 	} {
 		_, err := s.Redact(t.Context(), tt.id, session.RedactOptions{Seqs: []int64{tt.seq}})
 		wantErr(t, err, session.ErrInvalid)
@@ -356,7 +356,7 @@ func TestRedactIsFinished(t *testing.T) {
 		},
 		"by restoring": func(t *testing.T, s *session.Sessions) {
 			r := must(s.Restore(t.Context(), session.RestoreOptions{SessionID: "s"}))(t)
-			if len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "still had their content") {
+			if len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "9 records of an interrupted redaction") {
 				t.Error(r.Notices)
 			}
 			r.Log.Close()
@@ -399,7 +399,7 @@ func TestVerifyFindsSecretErasing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := must(s.Verify(t.Context(), "s"))(t)
-	if len(r.Faults) != 1 || r.Faults[0].Seq != 2 || !strings.Contains(r.Faults[0].Detail, "no record says") {
+	if len(r.Faults) != 1 || r.Faults[0].Seq != 2 || !strings.Contains(r.Faults[0].Detail, "no record shows") {
 		t.Errorf("%+v", r)
 	}
 }

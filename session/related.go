@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// relatives lists the sessions that may repeat each other's text: a session, what it was
-// forked from, its forks, and whoever works for a run of these. m is the first. Sessions
-// that are deleted are among them as long as forks need their records.
+// relatives lists the sessions that may repeat each other's text, m first: a session, the sessions
+// it was forked from, its forks, and the sessions that work for the runs of these. Deleted
+// sessions are included as long as forks need their records.
 func (s *Sessions) relatives(ctx context.Context, m Meta) ([]Meta, error) {
 	all, err := s.relatedSessions(ctx)
 	if err != nil {
@@ -38,7 +38,8 @@ func (s *Sessions) relatives(ctx context.Context, m Meta) ([]Meta, error) {
 	return list, nil
 }
 
-// relatedSessions is every session of the store by id, with what is deleted and needed by forks.
+// relatedSessions returns every session of the store by id, including deleted ones that forks
+// need.
 func (s *Sessions) relatedSessions(ctx context.Context) (map[string]Meta, error) {
 	page, err := s.store.List(ctx, Query{Worktrees: true, WithTrash: true})
 	if err != nil {
@@ -54,7 +55,7 @@ func (s *Sessions) relatedSessions(ctx context.Context) (map[string]Meta, error)
 			if !ok {
 				parent, err = s.lookup(ctx, m.Parent)
 				if errors.Is(err, ErrNotFound) {
-					break // damaged; who reads it says so
+					break // damaged: reported by whoever reads it
 				}
 				if err != nil {
 					return nil, err

@@ -2,15 +2,14 @@ package session
 
 import "context"
 
-// Relay appends a batch that another process has sealed and sent here, as its [Log]
-// would append it to the store: nothing of it is taken on trust. The records must fit
-// their digests and follow each other, the change of the meta is computed from them, and
-// the witness is told before Relay returns. Whether they follow the log's head, and
-// whose lease it is, the store compares. Errors: those of [Store].Append, and ErrCorrupt
-// for records that do not fit.
+// Relay appends a batch that another process sealed and sent here, in the way its [Log] would
+// append it. It trusts nothing in the batch: the records must match their digests and follow each
+// other, the change of the meta is computed from them, and the [AppendObserver] is called before
+// Relay returns. The store checks the log's head and the lease. Errors: those of [Store].Append,
+// and ErrCorrupt for records that do not match.
 //
-// When the witness could not be told, or it stays open whether the batch was written,
-// relaying the same batch again is safe.
+// If the observer fails, or it is unknown whether the batch was written, relaying the same batch
+// again is safe.
 func (s *Sessions) Relay(ctx context.Context, id string, b Batch) error {
 	if err := CheckID(id); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (s *Sessions) Relay(ctx context.Context, id string, b Batch) error {
 		}
 	}
 	if b.Records[0].Seq != b.Expect+1 {
-		return &Error{Op: "append", Session: id, Seq: b.Records[0].Seq, Err: ErrInvalid, Detail: "the batch does not begin behind the head that it expects"}
+		return &Error{Op: "append", Session: id, Seq: b.Records[0].Seq, Err: ErrInvalid, Detail: "the batch does not start right after the head it expects"}
 	}
 	var err error
 	if b.Delta, err = Fold(b.Records); err != nil {

@@ -10,34 +10,34 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
-// renewal is the lease of a log and who keeps it alive.
+// renewal is the lease of a log and the goroutine that renews it.
 //
-//	acquired ─► renewed, renewed, … ─► Close: given back
-//	     └► nothing renewed for most of the TTL ─► lapsed: work ends ─► renewed after all: work may begin
-//	     └► taken over ─► fenced: work ends, for good ─► given back, which tells whoever has it now
+//	acquired ─► renewed, renewed, … ─► Close: released
+//	     └► not renewed for most of the TTL ─► lost: work ends ─► renewed later: new work may start
+//	     └► taken over ─► fenced: work ends ─► released, which lets the new holder start
 type renewal struct {
 	leaser Leaser // nil when the store has no leases
 	lease  Lease
 	fenced atomic.Bool
-	// displaced: whoever had the lease before may still run.
+	// displaced: the previous holder may still be running.
 	displaced bool
-	former    time.Time // until then it may have something under way
-	unsafe    bool      // nobody has waited for that: the lease is left to run out
+	former    time.Time // until then it may have work in progress
+	unsafe    bool      // that was not waited for: the lease is left to expire
 	cancel    context.CancelFunc
 	done      chan struct{}
 
-	lost    sync.Mutex      // guards what follows
-	held    context.Context // ends when the lease is over
+	lost    sync.Mutex      // guards the fields below
+	held    context.Context // ends when the lease is lost
 	end     context.CancelCauseFunc
 	lapse   *time.Timer
-	taken   context.Context // ends when it was taken over
+	taken   context.Context // ends when the session is taken over
 	take    context.CancelCauseFunc
-	work    int // how much goes on while it is held
+	work    int // number of work items under the lease
 	enders  map[*leaseEnder]bool
-	changed chan struct{} // work has begun or ended
+	changed chan struct{} // signals that work has started or ended
 }
 
-// acquire takes the session's lease when the store has leases.
+// acquire takes the session's lease if the store has leases.
 func (l *Log) acquire(ctx context.Context, takeover bool) error {
 	leaser, ok := As[Leaser](l.s.store)
 	if !ok {
@@ -66,7 +66,7 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 				return busy
 			}
 		case first != nil && ctx.Err() != nil:
-			return first // who has it says more than that there was no time
+			return first // the holder is more useful than the timeout
 		case err != nil:
 			return err
 		default:
@@ -80,17 +80,16 @@ func (l *Log) acquire(ctx context.Context, takeover bool) error {
 	}
 }
 
-// mayEnd reports whether a session that is held is worth waiting for: the store cannot tell
-// whether its holder lives, whose own clock says that it has ended, and nobody has renewed
-// the lease since we began to look. A holder that does not renew it for the whole TTL while
-// we look has ended.
+// mayEnd reports whether it is worth waiting for a held session: the store cannot tell whether the
+// holder is alive, the holder's own expiry has passed, and the lease was not renewed since we
+// first looked. A holder that does not renew for a whole TTL while we look has ended.
 func (l *Log) mayEnd(first, busy *BusyError) bool {
 	h := busy.Lease
 	return h.Remaining == nil && !l.s.opt.Clock().Before(h.Expires) &&
 		(first == nil || first.Lease.Epoch == h.Epoch && first.Lease.Expires.Equal(h.Expires))
 }
 
-// remaining is how much longer the holder of a lease may have something under way.
+// remaining returns how much longer a lease holder may have work in progress.
 func remaining(held Lease) time.Duration {
 	switch {
 	case held.Remaining != nil && held.Previous == nil:
@@ -101,9 +100,8 @@ func remaining(held Lease) time.Duration {
 	return defaultTTL
 }
 
-// leaseEnded reports whether a lease has ended, as far as can be told. Where the store cannot,
-// it is who looks: a lease that stayed as it is for all of its time, on our own steady
-// clock, is not renewed by anybody.
+// leaseEnded reports whether a lease has ended, as far as is known. If the store cannot tell, a
+// lease counts as ended when it did not change for its whole TTL on our own monotonic clock.
 func (s *Sessions) leaseEnded(id string, held Lease) bool {
 	if held.Remaining != nil {
 		return *held.Remaining <= 0
@@ -121,16 +119,16 @@ func (s *Sessions) leaseEnded(id string, held Lease) bool {
 	return time.Since(was.at) >= remaining(held)
 }
 
-// seenLease is a lease as it was seen first.
+// seenLease is a lease and when it was first seen unchanged.
 type seenLease struct {
 	epoch   int64
 	expires time.Time
-	at      time.Time // by our own clock
+	at      time.Time // by this process's clock
 }
 
-// Lease says who holds a session, or nil when nobody does: also when whoever had it
-// has ended or let its lease expire, and in a store without leases. It takes no lease
-// and changes nothing. Whether the session exists is not asked.
+// Lease returns the lease of a running session. It is nil if no process holds it, if the holder
+// has ended or let the lease expire, and in a store without leases. It takes no lease, changes
+// nothing, and does not check that the session exists.
 func (s *Sessions) Lease(ctx context.Context, id string) (*Lease, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
@@ -142,11 +140,10 @@ func (s *Sessions) Lease(ctx context.Context, id string) (*Lease, error) {
 	return held, nil
 }
 
-// OwnsLease reports whether a lease is one of these Sessions, and not of another program.
+// OwnsLease reports whether these Sessions hold the lease, and not another program.
 func (s *Sessions) OwnsLease(l *Lease) bool { return l != nil && l.Holder.ID == s.opt.Holder.ID }
 
-// heldLease is Held that does not ask whether the lease has expired: whoever has it may renew
-// it yet.
+// heldLease is Lease that also returns an expired lease, which its holder may still renew.
 func (s *Sessions) heldLease(ctx context.Context, id string) (*Lease, error) {
 	r, ok := As[Leaser](s.store)
 	if !ok {
@@ -166,7 +163,7 @@ func (s *Sessions) heldLease(ctx context.Context, id string) (*Lease, error) {
 	return held, nil
 }
 
-// begin counts the time of a lease that was asked for at a moment of our own clock.
+// begin starts the time of a lease that was requested at the given time of our own clock.
 func (l *Log) begin(asked time.Time) {
 	l.changed = make(chan struct{}, 1)
 	l.taken, l.take = context.WithCancelCause(context.Background())
@@ -174,17 +171,17 @@ func (l *Log) begin(asked time.Time) {
 	l.lapse = time.AfterFunc(time.Until(l.leaseEnds(asked)), l.leaseExpired)
 }
 
-// leaseEnds is when what goes on under a lease that was renewed at a moment ends: early enough
-// that it has ended when the lease does.
+// leaseEnds returns when work under a lease renewed at that time must end: early enough that it
+// has ended before the lease expires.
 func (l *Log) leaseEnds(renewed time.Time) time.Time {
 	return renewed.Add(l.s.opt.TTL - l.s.opt.TTL/4)
 }
 
-// leaseExpired ends what goes on: nobody could renew the lease.
+// leaseExpired ends the work: the lease could not be renewed.
 func (l *Log) leaseExpired() {
 	l.lost.Lock()
 	defer l.lost.Unlock()
-	err := &Error{Op: "renew", Session: l.id, Err: ErrLeaseLost, Hint: "see that the store answers; the session goes on by itself once it does"}
+	err := &Error{Op: "renew", Session: l.id, Err: ErrLeaseLost, Hint: "check the store; the session continues when it is reachable again"}
 	l.notifyLost(err)
 	l.end(err)
 }
@@ -195,7 +192,7 @@ func (l *Log) hasLapsed() bool {
 	return l.held.Err() != nil && l.taken.Err() == nil
 }
 
-// renewed counts the time of the lease anew. What ended with it stays ended.
+// renewed restarts the time of the lease. Work that was ended stays ended.
 func (l *Log) renewed(asked time.Time) {
 	l.lost.Lock()
 	defer l.lost.Unlock()
@@ -205,7 +202,7 @@ func (l *Log) renewed(asked time.Time) {
 	l.lapse.Reset(time.Until(l.leaseEnds(asked)))
 }
 
-// fence ends everything: the session was taken over.
+// fence ends all work: the session was taken over.
 func (l *Log) fence() {
 	l.fenced.Store(true)
 	if l.leaser == nil {
@@ -220,17 +217,17 @@ func (l *Log) fence() {
 	}
 }
 
-// LeaseContext returns a context for what may go on only while the log has its lease: a tool
-// that runs, above all. It ends with ctx, and with an error that wraps [ErrFenced] or
-// [ErrLeaseLost] before anybody else may have the session. What goes on has ended when done
-// is called; whoever takes the session over waits for that. A lease that nobody could renew
-// for a while is renewed first: the store may be back.
+// LeaseContext returns a context for work that may run only while the log has its lease, such as a
+// tool call. It ends with ctx, and with an error that wraps [ErrFenced] or [ErrLeaseLost] before
+// another process can get the session. Call done when the work has ended: a process that takes the
+// session over waits for that. If the lease was lost, LeaseContext first tries to renew it,
+// because the store may be reachable again.
 func (l *Log) LeaseContext(ctx context.Context) (_ context.Context, done func()) {
 	if l.leaser == nil {
 		return ctx, func() {}
 	}
 	if l.hasLapsed() {
-		_ = l.renew(ctx) // when it fails, nothing begins
+		_ = l.renew(ctx) // if it fails, the returned context has ended
 	}
 	l.lost.Lock()
 	defer l.lost.Unlock()
@@ -249,14 +246,14 @@ func (l *Log) LeaseContext(ctx context.Context) (_ context.Context, done func())
 	})
 }
 
-// leaseEnder ends what runs beside the work of [Log.LeaseContext].
+// leaseEnder ends work that does not use [Log.LeaseContext].
 type leaseEnder struct{ f func(error) }
 
-// OnLeaseLost calls f, on a goroutine of its own, whenever the lease is lost: with an error that
-// wraps [ErrLeaseLost] when nobody could renew it for most of its time, and with one that
-// wraps [ErrFenced] when the session is taken over. f ends what runs for the session beside
-// the work of [Log.LeaseContext]; whoever takes the session over waits until f has returned.
-// stop takes that back.
+// OnLeaseLost calls f on its own goroutine whenever the lease is lost: with an error that wraps
+// [ErrLeaseLost] if it could not be renewed for most of its time, and with one that wraps
+// [ErrFenced] if the session was taken over. f ends the work of the session that does not use
+// [Log.LeaseContext]; a process that takes the session over waits until f has returned. stop
+// unregisters f.
 func (l *Log) OnLeaseLost(f func(error)) (stop func()) {
 	if l.leaser == nil {
 		return func() {}
@@ -268,7 +265,7 @@ func (l *Log) OnLeaseLost(f func(error)) (stop func()) {
 		l.enders = map[*leaseEnder]bool{}
 	}
 	l.enders[e] = true
-	if l.held.Err() != nil { // it was lost before
+	if l.held.Err() != nil { // already lost
 		l.runEnder(e, context.Cause(l.held))
 	}
 	return func() {
@@ -278,14 +275,14 @@ func (l *Log) OnLeaseLost(f func(error)) (stop func()) {
 	}
 }
 
-// notifyLost has everything end that does with the lease. lost is held.
+// notifyLost ends everything that runs under the lease. lost is locked.
 func (l *Log) notifyLost(err error) {
 	for e := range l.enders {
 		l.runEnder(e, err)
 	}
 }
 
-// runEnder counts what is being ended as work until it has ended. lost is held.
+// runEnder calls e and counts it as work until it returns. lost is locked.
 func (l *Log) runEnder(e *leaseEnder, err error) {
 	l.work++
 	l.notifyRenewal()
@@ -298,7 +295,7 @@ func (l *Log) runEnder(e *leaseEnder, err error) {
 	}()
 }
 
-// notifyRenewal tells who renews the lease that work has begun or ended. lost is held.
+// notifyRenewal wakes the renewal because work has started or ended. lost is locked.
 func (l *Log) notifyRenewal() {
 	select {
 	case l.changed <- struct{}{}:
@@ -327,7 +324,7 @@ func (l *Log) keepLease() {
 	}()
 }
 
-// lookEvery is how often somebody with work under way looks whether it was taken over.
+// lookEvery is how often a log with work in progress checks whether it was taken over.
 const lookEvery = time.Second
 
 // renewEvery renews the lease, and reports whether it was taken over before ctx ended.
@@ -340,7 +337,7 @@ func (l *Log) renewEvery(ctx context.Context, period time.Duration) (taken bool)
 		select {
 		case <-ctx.Done():
 			return false
-		case <-l.taken.Done(): // an append has found out
+		case <-l.taken.Done(): // found out by an append
 			return true
 		case <-l.changed:
 		case <-t.C:
@@ -368,7 +365,7 @@ func (l *Log) renew(ctx context.Context) error {
 	lease := l.lease
 	l.lost.Unlock()
 	lease.Expires = l.s.opt.Clock().UTC().Add(l.s.opt.TTL)
-	// A store that hangs is asked again before the time is over.
+	// If the store does not respond, there is time for another attempt before the lease expires.
 	ctx, cancel := context.WithTimeout(ctx, max(l.s.opt.TTL/3, time.Millisecond))
 	defer cancel()
 	err := l.leaser.Renew(ctx, l.id, lease)
@@ -381,7 +378,7 @@ func (l *Log) renew(ctx context.Context) error {
 	return err
 }
 
-// checkTakeover finds out whether the session was taken over. A failure says nothing.
+// checkTakeover checks whether the session was taken over. It ignores errors of the store.
 func (l *Log) checkTakeover(ctx context.Context) {
 	r, ok := As[Leaser](l.s.store)
 	if !ok {
@@ -394,8 +391,8 @@ func (l *Log) checkTakeover(ctx context.Context) {
 	}
 }
 
-// giveBack tells whoever has taken the session over that nothing of ours goes on any more,
-// as soon as that is so.
+// giveBack releases the old lease once all work under it has ended, so that the new holder can
+// start.
 func (l *Log) giveBack(ctx context.Context) {
 	for l.working() {
 		select {
@@ -404,11 +401,11 @@ func (l *Log) giveBack(ctx context.Context) {
 		case <-l.changed:
 		}
 	}
-	_ = l.release() // who waits for it waits for the end of the lease, too
+	_ = l.release() // on failure the new holder waits until the lease expires
 }
 
-// awaitFormer waits until whoever had the session before has nothing under way: it has
-// said so, it has ended, or its lease is over.
+// awaitFormer waits until the previous holder has no work in progress: it released the lease, it
+// ended, or its lease has expired.
 func (l *Log) awaitFormer(ctx context.Context) error {
 	l.lost.Lock()
 	former := l.lease.Previous

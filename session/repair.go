@@ -12,11 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// repair makes the session fit to go on after whatever ended its last run: every
-// tool that was running is finished, every tool use answered, every question
-// about one of them closed, the turn closed. While a question waits, its round
-// and the turn are left open. It is one batch, and nothing at all for a session
-// that ended well or has only to wait.
+// repair prepares the session for resuming, however its last run ended: it finishes every running
+// tool, answers every tool use, closes every approval request about one of them, and closes the
+// turn. While an approval request waits, its tool round and turn stay open. The repair is one
+// batch; a session that ended normally or only waits needs none.
 func (r *Restored) repair(ctx context.Context, f *replayer) error {
 	told := len(r.Notices)
 	for {
@@ -32,7 +31,7 @@ func (r *Restored) repair(ctx context.Context, f *replayer) error {
 		if !errors.Is(err, ErrConflict) {
 			return err
 		}
-		// Somebody may have answered a question meanwhile.
+		// An approval request may have been answered meanwhile.
 		news, takes := r.Log.Refresh(ctx)
 		if takes != nil {
 			return takes
@@ -47,20 +46,20 @@ func (r *Restored) repair(ctx context.Context, f *replayer) error {
 	}
 }
 
-// repairBatch is the batch that mends a session.
+// repairBatch is the batch of records that repairs a session.
 type repairBatch struct {
 	r       *Restored
 	f       *replayer
 	drafts  []Draft
-	workers func() (map[string]string, error) // sessions that worked on tool uses, by use
-	since   func() (map[string]bool, error)   // uses that were started after a fork, where it was forked from
+	workers func() (map[string]string, error) // sessions started by tool uses, by use
+	since   func() (map[string]bool, error)   // uses that the source started after the fork
 }
 
-// workers are the sessions that tool uses of this one have begun, by use, and those of the
-// sessions that it was forked from.
+// workers returns the sessions that tool uses of this session, and of those it was forked from,
+// started; by use.
 func (s *Sessions) workers(ctx context.Context, m Meta) (map[string]string, error) {
 	list := map[string]string{}
-	for !m.Deleted { // with those that worked for it
+	for !m.Deleted { // its sub-agents too
 		begun, err := s.begun(ctx, m.ID)
 		if err != nil {
 			return nil, err
@@ -80,8 +79,8 @@ func (s *Sessions) workers(ctx context.Context, m Meta) (map[string]string, erro
 	return list, nil
 }
 
-// startedSince are the uses that the sessions a fork comes from have started after it left
-// them.
+// startedSince returns the uses that the source sessions of a fork started after the fork was
+// made.
 func (s *Sessions) startedSince(ctx context.Context, m Meta) (map[string]bool, error) {
 	started := map[string]bool{}
 	for m.Parent != "" {
@@ -102,14 +101,14 @@ func (s *Sessions) startedSince(ctx context.Context, m Meta) (map[string]bool, e
 	return started, nil
 }
 
-// kept tells whoever gave work to another session that this one is kept.
+// kept adds a note to the result of a tool use whose sub-agent can be resumed.
 func (m *repairBatch) kept(it transcript.Item, use string) (transcript.Item, error) {
 	workers, err := m.workers()
 	id := workers[use]
 	if id == "" || err != nil {
 		return it, err
 	}
-	text := transcript.Text{Text: "[sub-agent " + id + " worked on it, and what it did is kept: give this as resume to go on with it]"}
+	text := transcript.Text{Text: "[sub-agent " + id + " worked on it and its session is kept: pass this id as resume to continue it]"}
 	if r, ok := it.Parts[0].(transcript.ToolResult); ok {
 		r.Content = append(r.Content, text)
 		it.Parts[0] = r
@@ -146,9 +145,9 @@ func (m *repairBatch) plan() error {
 	return m.add(record.KindTurnClosed, record.TurnClosed{Turn: s.OpenTurn, Reason: "interrupted"})
 }
 
-// transcript answers tool uses that wait at the end, and rewrites a transcript
-// that breaks the pairing rule anywhere else. When one of the uses was asked
-// about, those that did not start stay as they are.
+// transcript answers open tool uses at the end, and rewrites a transcript that breaks the pairing
+// rule elsewhere. If one of the open uses has an approval request, those that did not start stay
+// open.
 func (m *repairBatch) transcript() error {
 	r, f := m.r, m.f
 	r.Waiting = false
@@ -165,7 +164,7 @@ func (m *repairBatch) transcript() error {
 	for _, use := range open {
 		if r.Waiting && !f.begun[use.ID] {
 			if waiting[use.ID] {
-				r.notice("tool use %s (%s) was asked about and waits", use.Name, use.ID)
+				r.notice("tool use %s (%s) waits for approval", use.Name, use.ID)
 			}
 			continue
 		}
@@ -187,8 +186,8 @@ func (m *repairBatch) transcript() error {
 	return nil
 }
 
-// notifyBackground queues what the model is to know of calls that had gone on in the
-// background: their uses have results that say so.
+// notifyBackground queues notifications for the model about background tasks that had not ended:
+// their tool uses already have results.
 func (m *repairBatch) notifyBackground(open []transcript.ToolUse) error {
 	for _, t := range m.f.s.Running {
 		if slices.ContainsFunc(open, func(u transcript.ToolUse) bool { return u.ID == t.Use }) {
@@ -224,7 +223,7 @@ func (m *repairBatch) queue(it transcript.Item, use string) error {
 	return nil
 }
 
-// answer is the result of a use that has none.
+// answer returns the result of a use that has none.
 func (m *repairBatch) answer(use transcript.ToolUse) (transcript.Item, error) {
 	if m.f.begun[use.ID] {
 		return m.kept(history.UnknownOutcome(use.ID), use.ID)
@@ -240,8 +239,8 @@ func (m *repairBatch) answer(use transcript.ToolUse) (transcript.Item, error) {
 	return history.NotStarted(use.ID), nil
 }
 
-// cutAnswer is the payload of approval.resolved for a question whose tool use will
-// not run any more: a part of package approval's Answer.
+// cutAnswer is the approval.resolved payload for an approval request whose tool use will not run:
+// a part of package approval's Answer.
 type cutAnswer struct {
 	ID       string    `json:"id"`
 	Decision string    `json:"decision"`
@@ -249,8 +248,8 @@ type cutAnswer struct {
 	At       time.Time `json:"at"`
 }
 
-// closeApprovals denies what nobody waits for. Those of a sub-agent are left: it may be gone
-// on with.
+// closeApprovals denies approval requests that no call waits for. Those of a sub-agent stay open,
+// because the sub-agent may be resumed.
 func (m *repairBatch) closeApprovals() error {
 	for _, q := range m.f.s.OpenApprovals {
 		if q.text("asker") != "" || m.r.Waiting && m.f.waits(q) {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// heldItems lists the transcript items that a record has.
+// heldItems lists the transcript items in a record.
 func heldItems(r *Record) ([]transcript.Encoded, error) {
 	switch r.Kind {
 	case KindItem:
@@ -23,14 +23,14 @@ func heldItems(r *Record) ([]transcript.Encoded, error) {
 	return nil, nil
 }
 
-// mentions reports whether a payload has the id of a tool use as one of its strings.
+// mentions reports whether one of a payload's strings is the id of a tool use.
 func mentions(payload json.RawMessage, use string) bool {
 	quoted, _ := json.Marshal(use)
 	return bytes.Contains(payload, quoted)
 }
 
-// emptied is what is read instead of a payload that is erased: what the session
-// needs to go on. Of a rewrite the items of these ids are emptied; nil: all.
+// emptied returns the replacement of an erased payload: the parts that resuming needs. In a
+// rewrite, the items with these ids are emptied; nil means all.
 func emptied(r *Record, ids map[string]bool) json.RawMessage {
 	switch r.Kind {
 	case KindItem:
@@ -58,8 +58,8 @@ func emptied(r *Record, ids map[string]bool) json.RawMessage {
 	return nil
 }
 
-// runNeeds are the fields of a run.event by which a run goes on, and which say who did
-// what; its inputs and texts are not among them.
+// runNeeds lists the fields of a run.event that resuming a run needs, or that show who did what.
+// They contain no input and no text.
 func runNeeds() []string {
 	return []string{
 		"event", "status", "segment", "by", "via", "request_id", "resumed", "started_at", "step", "step_name", "agent",
@@ -67,8 +67,8 @@ func runNeeds() []string {
 	}
 }
 
-// withItem is the payload of an item record with another item in it. What was sent
-// to the model before it is left out: it was sent something else.
+// withItem returns the payload of an item record with a changed item. It drops the request mark,
+// because the model was sent the old item.
 func withItem(payload json.RawMessage, change func(transcript.Encoded) transcript.Encoded) json.RawMessage {
 	it, err := record.ReadItem(payload)
 	if err != nil {
@@ -77,7 +77,7 @@ func withItem(payload json.RawMessage, change func(transcript.Encoded) transcrip
 	return ItemDraft(change(it.Item), it.Queued, nil).Costing(it.Cost()).Payload
 }
 
-// withItems does the same with the items of a rewrite.
+// withItems is withItem for the items of a rewrite.
 func withItems(payload json.RawMessage, change func(transcript.Encoded) transcript.Encoded) json.RawMessage {
 	var w Rewrite
 	items, _, err := readRewrite(payload)
@@ -94,7 +94,7 @@ func withItems(payload json.RawMessage, change func(transcript.Encoded) transcri
 	return d.Payload
 }
 
-// fieldsOf keeps some fields of an object.
+// fieldsOf returns an object with only some fields.
 func fieldsOf(payload json.RawMessage, fields ...string) json.RawMessage {
 	kept := map[string]json.RawMessage{}
 	for _, f := range fields {
@@ -109,7 +109,7 @@ func fieldsOf(payload json.RawMessage, fields ...string) json.RawMessage {
 	return b
 }
 
-// emptyItem is an item of the same id, role, time and tool uses without its content.
+// emptyItem returns an item with the same id, role, time and tool uses, without its content.
 func emptyItem(e transcript.Encoded) transcript.Encoded {
 	it, err := e.Decode()
 	if err != nil {
@@ -137,7 +137,7 @@ func emptyItem(e transcript.Encoded) transcript.Encoded {
 	return empty
 }
 
-// maskedPayload is what is read instead of a payload of which parts are erased.
+// maskedPayload returns the replacement of a payload of which parts are erased.
 func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.RawMessage {
 	item := func(e transcript.Encoded) transcript.Encoded { return maskItem(e, mask) }
 	switch r.Kind {
@@ -152,13 +152,13 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 	}
 	out := mask(r.Payload)
 	needs := kindTexts()[r.Kind].Needs
-	for _, f := range needs { // what the session goes on by
+	for _, f := range needs { // resuming needs them
 		was := jsonscan.Object(r.Payload).Field(f)
 		if !json.Valid(out) || !bytes.Equal(was, jsonscan.Object(out).Field(f)) {
 			switch r.Kind {
 			case record.KindRewrite:
 				return fieldsOf(r.Payload, "reason", "cut", "messages")
-			case record.KindRunEvent: // its strategy may be what is to go
+			case record.KindRunEvent: // its strategy may contain the text
 				return fieldsOf(r.Payload, needs...)
 			}
 			return emptied(r, nil)
@@ -167,8 +167,8 @@ func maskedPayload(r *Record, mask func(json.RawMessage) json.RawMessage) json.R
 	return out
 }
 
-// maskItem masks an item. One whose structure the mask would change is emptied. A
-// provider's own form of it, and thinking that was changed, would be refused.
+// maskItem masks an item. It empties an item whose structure the mask would change. It drops the
+// provider's form of the item and changed thinking, because a provider would reject them.
 func maskItem(e transcript.Encoded, mask func(json.RawMessage) json.RawMessage) transcript.Encoded {
 	out := mask(json.RawMessage(e.JSON))
 	if bytes.Equal(out, e.JSON) {
@@ -200,7 +200,7 @@ func maskItem(e transcript.Encoded, mask func(json.RawMessage) json.RawMessage) 
 	return m
 }
 
-// thoughts lists what an item has of thinking.
+// thoughts lists the thinking texts of an item.
 func thoughts(it transcript.Item) []string {
 	var list []string
 	for _, p := range it.Parts {

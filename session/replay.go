@@ -14,19 +14,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The checker is handed so many records at a time, or fewer that are large.
+// Limits of a batch of records that is sent to the checker.
 const (
 	replayBatch = 256
 	replayBytes = 1 << 20
 )
 
-// replayAll folds a log's records, from the first on, into where the session
-// stands. It checks every digest and that the records form one chain; a fault
-// is an [Error] that wraps ErrCorrupt and names session and seq. A kind or a
-// format that is not known here is ErrNewer.
+// replayAll folds a log's records, from the first on, into a State. It checks every digest and
+// that the records form one chain. An error is an [Error] that wraps ErrCorrupt and has the
+// session and seq; an unknown kind or format is ErrNewer.
 //
-// Where payloads were erased, the records are ranged over a second time, to read what
-// a later record has in their place.
+// If payloads were erased, it reads the records a second time to apply the replacements that later
+// records contain.
 //
 // The state's items share memory with the records' payloads.
 func replayAll(ctx context.Context, records iter.Seq2[Record, error]) (*State, error) {
@@ -37,9 +36,9 @@ func replayAll(ctx context.Context, records iter.Seq2[Record, error]) (*State, e
 	return f.state(), nil
 }
 
-// replay is replayAll for who goes on folding. Checking runs beside indexing. m
-// tells how many items to make room for, and whose they are, should the first
-// record be damaged.
+// replay is replayAll for a caller that continues to fold. Checking runs concurrently with
+// folding. m gives the number of items to allocate, and the session id in case the first record is
+// damaged.
 func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known erased) (*replayer, error) {
 	var (
 		f       = replayer{erasures: erasures{known: known}}
@@ -54,7 +53,7 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 	batch, size := make([]Record, 0, replayBatch), 0
 	for r, err := range records {
 		if err == nil {
-			batch = append(batch, r) // before folding: what does not fold may be damaged
+			batch = append(batch, r) // before folding: a record that fails to fold may be damaged
 			size += len(r.Payload)
 			err = f.add(&r)
 		}
@@ -72,7 +71,7 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 	}
 	batches <- batch
 	close(batches)
-	if err := <-checked; err != nil { // a damaged record may be why folding failed
+	if err := <-checked; err != nil { // a damaged record may be the cause of a failed fold
 		return nil, f.located(err)
 	}
 	if first != nil {
@@ -81,7 +80,7 @@ func replay(ctx context.Context, records iter.Seq2[Record, error], m Meta, known
 	return &f, nil
 }
 
-// again is a batch that was checked, or a new one.
+// again returns a checked batch for reuse, or a new one.
 func again(emptied <-chan []Record) []Record {
 	select {
 	case b := <-emptied:
@@ -91,8 +90,7 @@ func again(emptied <-chan []Record) []Record {
 	}
 }
 
-// checkChain checks the records that come in, until the channel is closed, and hands
-// the batches back.
+// checkChain checks the records it receives until the channel is closed, and returns the batches.
 func checkChain(batches <-chan []Record, emptied chan<- []Record) error {
 	var (
 		prev  Record
@@ -118,20 +116,20 @@ func checkChain(batches <-chan []Record, emptied chan<- []Record) error {
 type replayer struct {
 	s     State
 	marks []markAt
-	there []record.ToolStarted // of a fork: what went on in the background of its parent
+	there []record.ToolStarted // of a fork: background tasks of its parent
 
-	recordedCost float64      // what model calls cost since a turn was closed last, by records of their own
-	left         NotInherited // of a fork: what was decided in its parent, which does not hold in it
+	recordedCost float64      // cost from model.called records since the last turn closed
+	left         NotInherited // of a fork: policy of its parent that it does not have
 
 	digest Digest // of the last record
 
-	masked bool // something is read without its secrets: no model was sent it so
+	masked bool // a payload was masked: no model received it in this form
 	approvals
 	erasures
 	shownIndex
 }
 
-// markAt is an assistant item with a request mark and its place in the transcript.
+// markAt is an assistant item with a request mark and its position in the transcript.
 type markAt struct {
 	at      int
 	payload json.RawMessage
@@ -157,7 +155,7 @@ func (f *replayer) add(r *Record) error {
 	f.masked = f.masked || r.Masked
 	r = f.effective(r)
 	switch {
-	case r.Payload == nil: // erased; only the chain needs it
+	case r.Payload == nil: // erased: used only for the chain
 		return nil
 	case f.lost == nil:
 	case r.Kind == record.KindRedacted:
@@ -167,7 +165,7 @@ func (f *replayer) add(r *Record) error {
 	}
 	err := f.take(r)
 	if err != nil && len(f.blank) > 0 && f.known == nil {
-		f.lost, err = err, nil // what is missing may be why
+		f.lost, err = err, nil // the missing payload may be the cause
 	}
 	return err
 }
@@ -250,10 +248,10 @@ func (f *replayer) take(r *Record) error {
 	return nil
 }
 
-const upgrade = "upgrade holdfast: holdfast version shows what is installed"
+const upgrade = "upgrade holdfast (holdfast version shows the installed version)"
 
-// opened starts the session, or the fork: what was going on in the parent goes
-// on there, not here. What its model was told already is known here, too.
+// opened starts a session or a fork. Work in progress in the parent stays there; items that the
+// model was sent in the parent count as sent in the fork too.
 func (f *replayer) opened(r *Record) error {
 	var o Opened
 	if err := json.Unmarshal(r.Payload, &o); err != nil {
@@ -298,7 +296,7 @@ func (f *replayer) item(r *Record) error {
 	if it.Item.Role() == transcript.RoleAssistant {
 		used := usageOf(it.Item)
 		f.s.Usage = f.s.Usage.Add(used)
-		if it.Marked() { // this program has asked for it
+		if it.Marked() { // the request came from this program
 			f.paid(it.Cost(), used.Total())
 			f.marks = append(f.marks, markAt{len(f.s.Items), r.Payload})
 		}
@@ -339,7 +337,7 @@ func (f *replayer) rewrite(payload json.RawMessage) error {
 		return err
 	}
 	f.rewritten()
-	if cut == "" { // marks tell of a prefix that is gone
+	if cut == "" { // marks refer to a prefix that no longer exists
 		f.s.Items, f.marks = items, nil
 		return nil
 	}
@@ -351,7 +349,7 @@ func (f *replayer) rewrite(payload json.RawMessage) error {
 			return nil
 		}
 	}
-	return errors.New("it cuts at item " + cut + ", which is not there")
+	return errors.New("it cuts after item " + cut + ", which does not exist")
 }
 
 // readRewrite indexes the payload of a rewrite.
@@ -383,20 +381,20 @@ func (f *replayer) state() *State {
 	return &s
 }
 
-// payloadText reads a text field of a payload; "" when there is none.
+// payloadText returns a string field of a payload, or "".
 func payloadText(payload json.RawMessage, field string) string {
 	var text string
 	_ = json.Unmarshal(jsonscan.Object(payload).Field(field), &text)
 	return text
 }
 
-// usageOf reads the usage of an item, which stands before its parts.
+// usageOf reads the usage of an item, which comes before its parts.
 func usageOf(e transcript.Encoded) (u transcript.Usage) {
 	raw := jsonscan.Object(e.JSON).Field("usage")
 	if raw == nil {
 		return u
 	}
-	_ = jsonscan.Fields(raw, func(key, value []byte) error { // what is no object has none
+	_ = jsonscan.Fields(raw, func(key, value []byte) error { // other values have no fields
 		n, _ := strconv.ParseInt(string(value), 10, 64)
 		switch string(key) {
 		case "input":

@@ -12,32 +12,32 @@ import (
 // replicated is what [Sessions.Replicate] did to one session.
 type replicated struct {
 	Session string
-	Records int64 // that were appended
-	Bytes   int64 // of their payloads
-	Erased  int64 // payloads that were erased there as they are here
-	Created bool  // the session was not there
-	Deleted bool  // it was deleted there as it is here
+	Records int64 // records appended
+	Bytes   int64 // size of their payloads
+	Erased  int64 // payloads erased in the copy
+	Created bool  // the copy was created
+	Deleted bool  // the copy was deleted
 }
 
-// The sizes of a batch that is shipped.
+// Limits of a batch that is copied.
 const (
 	shipRecords = 256
 	shipBytes   = 1 << 20
 )
 
-// Replicate brings the log of a session in another store to the state that it has in this one,
-// and returns how many records it appended: it appends what is missing, with the same seqs,
-// ids, times, payload bytes and digests. What was erased here is erased there; a session
-// that is kept for its forks only is kept so there once all its forks are there, and what
-// is deleted while it is shipped for the first time is not left there. The parents of a
-// fork are shipped first. Ship continues where it stopped and may be called again at any
-// time. It takes the lease in the other store and gives it back.
+// Replicate updates the copy of a session in another store and returns how many records it
+// appended. It appends the missing records with the same seqs, ids, times, payload bytes and
+// digests, and erases what was erased in this store. The parents of a fork are copied first. A
+// session that is kept only for its forks is deleted in the target once all its forks are there,
+// and a session deleted during its first copy is not left there. Replicate continues where it
+// stopped and may be called again at any time. It takes the lease in the target store and releases
+// it.
 //
-// Errors: ErrConflict when the two logs have diverged, or the other one is ahead;
-// ErrNotFound when there is no such session; ErrExists when it is deleted there and not
-// here; ErrBusy when somebody writes it there; ErrCorrupt for a record that is damaged
-// here, what comes before it is shipped. ErrSealed is none: what is sealed is shipped as it
-// is, but for masked records, which only a store that masks can take.
+// Errors: ErrConflict if the two logs have diverged or the target is ahead; ErrNotFound if there
+// is no such session; ErrExists if it is deleted in the target only; ErrBusy if another process
+// writes it in the target; ErrCorrupt for a damaged record of this store (the records before it
+// are copied). Encrypted records are copied as they are. Masked records give ErrSealed unless the
+// target masks too.
 func (s *Sessions) Replicate(ctx context.Context, to Store, id string) (records int64, err error) {
 	r, err := s.ship(ctx, to, id)
 	return r.Records, err
@@ -55,22 +55,22 @@ func (s *Sessions) ship(ctx context.Context, to Store, id string) (replicated, e
 	return r, way.settle(ctx, &r)
 }
 
-// masker is a store that keeps records without their secrets, and those that came to it
-// so: [Record.Masked] ones (package redacting).
+// masker is a store that masks secrets (package redacting). Only such a store accepts records that
+// are already masked, see [Record.Masked].
 type masker interface{ Masks() bool }
 
-// replication is the way from one store to another.
+// replication copies from one store to another.
 type replication struct {
 	from, to *Sessions
-	deleted  []string     // kept in from for forks only, and met on the way
-	parents  []replicated // shipped before their forks
+	deleted  []string     // sessions found that from keeps only for their forks
+	parents  []replicated // copied before their forks
 }
 
 func (s *Sessions) shipping(to Store) *replication {
 	return &replication{from: New(s.store, nil), to: New(to, nil)}
 }
 
-// ship ships the session, behind its parents.
+// ship copies the session after its parents.
 func (s *replication) ship(ctx context.Context, id string, depth int) (replicated, error) {
 	r := replicated{Session: id}
 	m, err := s.from.lookup(ctx, id)
@@ -86,8 +86,8 @@ func (s *replication) ship(ctx context.Context, id string, depth int) (replicate
 		return r, nil
 	case err == nil && there.Deleted:
 		return r, &Error{
-			Op: "ship", Session: id, Err: ErrExists, Detail: "it is deleted there, and forks of it are not",
-			Hint: "ship into another store",
+			Op: "ship", Session: id, Err: ErrExists, Detail: "the target store has deleted it but still has forks of it",
+			Hint: "use another target store",
 		}
 	case err == nil && there.Head == m.Head && there.HeadDigest == m.HeadDigest:
 		return r, nil
@@ -96,7 +96,7 @@ func (s *replication) ship(ctx context.Context, id string, depth int) (replicate
 	}
 	if err != nil && m.Parent != "" {
 		if depth > maxForkDepth {
-			return r, &Error{Op: "ship", Session: id, Err: ErrCorrupt, Detail: "its forks run in a circle at " + m.Parent}
+			return r, &Error{Op: "ship", Session: id, Err: ErrCorrupt, Detail: "its chain of forks has a loop at " + m.Parent}
 		}
 		p, err := s.ship(ctx, m.Parent, depth+1)
 		s.parents = append(s.parents, p)
@@ -111,7 +111,7 @@ func (s *replication) ship(ctx context.Context, id string, depth int) (replicate
 	return r, err
 }
 
-// log ships one log, with the lease of its copy.
+// log copies one log while holding the lease of its copy.
 func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error) {
 	l := s.to.newLog(m.ID)
 	if err := l.acquire(ctx, false); err != nil {
@@ -140,12 +140,12 @@ func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error
 	if p.prev.Seq == m.ParentSeq && r.Created && m.Deleted {
 		return s.remnant(ctx, l, m, r)
 	}
-	if p.prev.Seq < m.Head && !m.Deleted { // of a deleted one the rest is gone
+	if p.prev.Seq < m.Head && !m.Deleted { // the rest of a deleted one was removed
 		now, err := s.from.lookup(ctx, m.ID)
 		if err != nil {
 			return err
 		}
-		if now.Deleted { // meanwhile
+		if now.Deleted { // in the meantime
 			s.deleted = append(s.deleted, m.ID)
 			return nil
 		}
@@ -154,7 +154,7 @@ func (s *replication) log(ctx context.Context, m Meta, r *replicated) (err error
 	return nil
 }
 
-// mendCopy lets the store cut what a crash has left of an append.
+// mendCopy lets the store cut a torn append.
 func (l *Log) mendCopy(ctx context.Context) error {
 	if r, ok := As[Recoverer](l.s.store); ok {
 		_, err := r.Recover(ctx, l.id)
@@ -165,43 +165,43 @@ func (l *Log) mendCopy(ctx context.Context) error {
 	return nil
 }
 
-// common finds the record that the copy ends with, in from, too.
+// common finds the last record of the copy in the source.
 func (s *replication) common(ctx context.Context, m, there Meta) (Record, error) {
 	diverged := func(detail string) error {
 		return &Error{
 			Op: "ship", Session: m.ID, Seq: there.Head, Err: ErrConflict, Detail: detail,
-			Hint: "the two logs have diverged: delete the copy, or ship into another store",
+			Hint: "the two logs have diverged: delete the copy, or use another target store",
 		}
 	}
 	if there.Parent != m.Parent || there.ParentSeq != m.ParentSeq {
-		return Record{}, diverged("the two are not of the same parent")
+		return Record{}, diverged("they have different parents")
 	}
 	for r, err := range s.from.store.Read(ctx, m.ID, Range{After: there.Head - 1, Until: there.Head}) {
 		if err != nil {
 			return Record{}, err
 		}
 		if r.Digest != there.HeadDigest {
-			return Record{}, diverged("another record has this number")
+			return Record{}, diverged("the record at this number differs")
 		}
 		return r, nil
 	}
-	if m.Deleted { // what its forks do not need is gone
+	if m.Deleted { // what its forks do not need was removed
 		return Record{Seq: there.Head, Digest: there.HeadDigest}, nil
 	}
 	return Record{}, diverged("the copy has records that the original does not have")
 }
 
-// copyBatch is a batch on its way.
+// copyBatch is a batch in transit.
 type copyBatch struct {
-	l     *Log // of the copy
+	l     *Log // the copy
 	r     *replicated
 	from  Meta
-	prev  Record // the last that was taken in
+	prev  Record // the last record added
 	batch []Record
 	bytes int
 }
 
-// fill ships everything behind prev.
+// fill copies everything after prev.
 func (p *copyBatch) fill(ctx context.Context, from Store) error {
 	for r, err := range from.Read(ctx, p.from.ID, Range{After: p.prev.Seq}) {
 		if err == nil {
@@ -215,7 +215,7 @@ func (p *copyBatch) fill(ctx context.Context, from Store) error {
 }
 
 func (p *copyBatch) add(ctx context.Context, r Record) error {
-	if p.prev.Digest.IsZero() { // of a fork: the first record says whom it follows
+	if p.prev.Digest.IsZero() { // a fork: its first record has the digest it follows
 		p.prev.Digest = r.Prev
 	}
 	if err := r.CheckAfter(&p.prev); err != nil && !errors.Is(err, ErrSealed) {
@@ -224,8 +224,8 @@ func (p *copyBatch) add(ctx context.Context, r Record) error {
 	if r.Masked {
 		if m, ok := p.l.s.store.(masker); !ok || !m.Masks() {
 			return &Error{
-				Op: "ship", Session: p.from.ID, Seq: r.Seq, Err: ErrSealed, Detail: "it has been masked, and the store that it goes to keeps no masked records",
-				Hint: "open that store with package session/redacting",
+				Op: "ship", Session: p.from.ID, Seq: r.Seq, Err: ErrSealed, Detail: "the record is masked, and the target store does not accept masked records",
+				Hint: "open the target store with package session/redacting",
 			}
 		}
 	}
@@ -264,8 +264,8 @@ func (p *copyBatch) send(ctx context.Context) error {
 	return nil
 }
 
-// erase erases in the copy what a redacted record names, before it is appended: when
-// something comes between, the copy ends before that record, and the next shipping erases
+// erase erases in the copy the records that a redacted record names, before that record is
+// appended. If it is interrupted, the copy ends before that record, and the next call erases
 // again.
 func (p *copyBatch) erase(ctx context.Context, r Record) error {
 	seqs, err := redactedSeqs(&r)
@@ -286,7 +286,7 @@ func (p *copyBatch) erase(ctx context.Context, r Record) error {
 	return nil
 }
 
-// redactedSeqs are the records that a redacted record names.
+// redactedSeqs returns the seqs that a redacted record names.
 func redactedSeqs(r *Record) ([]int64, error) {
 	bad := func(err error) error {
 		return &Error{Op: "read redacted", Seq: r.Seq, Err: ErrCorrupt, Detail: err.Error()}

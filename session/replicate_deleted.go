@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// remnant makes a session of which nothing is left but whose fork it is: forks of it
-// begin before its own first record. It is deleted as soon as they are there.
+// remnant creates a session that has only its fork point left: forks of it start before its own
+// first record. It is deleted as soon as they exist.
 func (s *replication) remnant(ctx context.Context, l *Log, m Meta, r *replicated) error {
 	o := Opened{Format: record.FormatVersion, SessionID: m.ID, Created: m.CreatedAt, Owner: m.Owner}
 	if m.Parent != "" {
@@ -36,8 +36,8 @@ func (s *replication) remnant(ctx context.Context, l *Log, m Meta, r *replicated
 	return p.send(ctx)
 }
 
-// still deletes a copy that was made just now of what somebody has deleted meanwhile:
-// who did that found no copy to delete.
+// still deletes a copy that was just created of a session that was deleted meanwhile: the deletion
+// found no copy to delete.
 func (s *replication) still(ctx context.Context, m Meta) error {
 	now, err := s.from.lookup(ctx, m.ID)
 	switch {
@@ -49,7 +49,8 @@ func (s *replication) still(ctx context.Context, m Meta) error {
 	return err
 }
 
-// settle deletes in to what from keeps for its forks only, once all of these are there.
+// settle deletes in the target the sessions that the source keeps only for their forks, once all
+// these forks are there.
 func (s *replication) settle(ctx context.Context, r *replicated) error {
 	if len(s.deleted) == 0 {
 		return nil
@@ -82,7 +83,7 @@ func (s *replication) deleteParents(ctx context.Context, forks map[string][]stri
 			continue
 		}
 		if err := s.delete(ctx, id); err != nil {
-			return fmt.Errorf("delete the copy of what was deleted: %w", err)
+			return fmt.Errorf("delete the copy of a deleted session: %w", err)
 		}
 		r.Deleted = r.Deleted || id == r.Session
 	}
@@ -91,13 +92,13 @@ func (s *replication) deleteParents(ctx context.Context, forks map[string][]stri
 
 func (s *replication) delete(ctx context.Context, id string) error {
 	err := s.to.Delete(ctx, id)
-	if errors.Is(err, ErrNotFound) { // somebody was faster
+	if errors.Is(err, ErrNotFound) { // already deleted
 		return nil
 	}
 	return err
 }
 
-// forks lists the forks of every session in from that has any, deleted ones too.
+// forks lists the forks of every session in from, including deleted ones.
 func (s *replication) forks(ctx context.Context) (map[string][]string, error) {
 	p, err := s.from.store.List(ctx, Query{Worktrees: true, WithTrash: true})
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *replication) forks(ctx context.Context) (map[string][]string, error) {
 			seen[m.ID] = true
 			forks[m.Parent] = append(forks[m.Parent], m.ID)
 			if m, err = s.from.lookup(ctx, m.Parent); errors.Is(err, ErrNotFound) {
-				break // damaged; who reads it says so
+				break // damaged: reported by whoever reads it
 			} else if err != nil {
 				return nil, err
 			}

@@ -11,56 +11,55 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RestoreOptions says which session an agent goes on with, in the seed's order:
-// ContinueRecent picks the id, Fork branches off, At truncates.
+// RestoreOptions selects the session to resume. They apply in the order of the Open Agent SDK:
+// ContinueRecent picks the id, Fork forks it, ItemID truncates it.
 type RestoreOptions struct {
-	SessionID      string // "" with ContinueRecent false means a new session
-	ContinueRecent bool   // the session of Project updated last, when SessionID is ""
+	SessionID      string // "" without ContinueRecent means a new session
+	ContinueRecent bool   // the last updated session of Project, if SessionID is ""
 	Project        string // for ContinueRecent; "" means any
-	Fork           bool   // go on in a fork; the source stays as it is
-	ForkID         string // its id; default a new UUID
-	ForkGrants     bool   // it begins with what was granted in the source, see [ForkOptions].Grants
+	Fork           bool   // resume in a fork; the source stays unchanged
+	ForkID         string // the fork's id; default a new UUID
+	ForkGrants     bool   // see [ForkOptions].Grants
 	ItemID         string // keep the transcript up to this item id
 	MustExist      bool   // an unknown SessionID is ErrNotFound instead of a new session
-	Takeover       bool   // take the lease from a live holder, and those of sessions that its calls have begun
+	Takeover       bool   // take the lease from a live holder, also of the sessions its calls started
 	Opened         Opened // describes the session when one is created
 
-	// OpenApprovals and Answered are the questions about tool uses of this session that the log of
-	// the run has which it works for, with Seq 0. They are like its own; whoever has them closes them there.
+	// OpenApprovals and Answered are the approval requests about this session's tool uses that are
+	// in the log of the run it works for, with Seq 0. They are treated like its own, but closed in
+	// that log.
 	OpenApprovals []Record
 	Answered      []AnsweredApproval
 }
 
-// Restored is a session ready to go on.
+// Restored is a session ready to be resumed.
 type Restored struct {
 	Log     *Log
 	State   *State   // after repair
 	Created bool     // the session is new
 	Forked  string   // the source's id when it was forked
-	Notices []string // what was mended or differs, for a person to read
-	// Rewritten: a truncation or a repair has changed the transcript, which had Before items
-	// until then.
+	Notices []string // repairs and differences, for the user
+	// Rewritten: a truncation or a repair changed the transcript, which had Before items until
+	// then.
 	Rewritten bool
 	Before    int
 
-	// Interrupted: a turn was under way when whoever had the session ended.
+	// Interrupted: the last run ended during a turn.
 	Interrupted bool
 
-	// Waiting: a question about a tool use at the end of the transcript is open, or
-	// was answered and not acted on. State.OpenApprovals and State.Answered have it,
-	// State.OpenTurn is the turn that goes on.
+	// Waiting: an approval request for a tool use at the end of the transcript is open, or was
+	// answered and not acted on. It is in State.OpenApprovals or State.Answered, and
+	// State.OpenTurn is the turn that continues.
 	Waiting bool
 
-	// Transcript is State.Items with the pairing rule checked: no tool use is open
-	// unless Waiting.
+	// Transcript is State.Items with the pairing rule checked: no tool use is open unless Waiting.
 	Transcript *transcript.Transcript
 }
 
-// Restore opens a session for an agent: it picks, forks and truncates as
-// asked, replays the log, answers tool calls without a result with "outcome
-// unknown" (durably, before it returns), and reports a turn that never closed.
-// Where a question about a call waits, its round and turn stay open instead.
-// An unknown At is ErrInvalid with the nearest ids in its Hint. The caller
+// Restore opens a session for an agent. It picks, forks and truncates the session as requested,
+// replays the log, durably answers tool calls without a result with "outcome unknown", and reports
+// a turn that was not closed. While an approval request about a call waits, its tool round and
+// turn stay open. An unknown ItemID is ErrInvalid with the nearest ids in its Hint. The caller
 // closes Restored.Log.
 func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, error) {
 	id, exists, err := s.pick(ctx, o)
@@ -89,8 +88,7 @@ func (s *Sessions) Restore(ctx context.Context, o RestoreOptions) (*Restored, er
 	return r, nil
 }
 
-// abandon closes what could not be restored, and takes back the fork that was
-// made for it.
+// abandon closes a session that could not be restored, and deletes the fork that was made for it.
 func (r *Restored) abandon(ctx context.Context) error {
 	err := r.Log.Close()
 	if r.Forked == "" {
@@ -103,8 +101,8 @@ func (r *Restored) abandon(ctx context.Context) error {
 	return errors.Join(err, gone)
 }
 
-// takeOverChildren takes the sessions that calls of this one have begun from a program that was
-// left behind with them: what works for a run ends with it.
+// takeOverChildren takes over the sessions started by calls of this one from a program that is
+// still running: what works for a run ends with it.
 func (r *Restored) takeOverChildren(ctx context.Context) error {
 	if !r.Log.displaced {
 		return nil
@@ -136,12 +134,12 @@ func (r *Restored) takeOverChildren(ctx context.Context) error {
 		if err := l.Close(); err != nil {
 			return err
 		}
-		r.notice("%s, which works for this session, was still open in %s: it was taken over, too", b.ID, held.Holder)
+		r.notice("%s, which works for this session, was still open in %s and was taken over too", b.ID, held.Holder)
 	}
 	return nil
 }
 
-// pick decides which session it is, and whether there is one.
+// pick returns the id of the session and whether it exists.
 func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exists bool, err error) {
 	id = o.SessionID
 	if id == "" && o.ContinueRecent {
@@ -150,12 +148,12 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 			return id, true, err
 		}
 		if o.MustExist || o.ItemID != "" {
-			return "", false, &Error{Op: "continue", Err: ErrNotFound, Detail: "there is no session to go on with", Hint: "holdfast sessions list"}
+			return "", false, &Error{Op: "continue", Err: ErrNotFound, Detail: "there is no session to resume", Hint: "holdfast sessions list"}
 		}
 	}
 	if id == "" {
 		if o.ItemID != "" {
-			return "", false, &Error{Op: "cut", Err: ErrInvalid, Detail: "a new session has no item " + o.ItemID, Hint: "say which session"}
+			return "", false, &Error{Op: "cut", Err: ErrInvalid, Detail: "a new session has no item " + o.ItemID, Hint: "set SessionID"}
 		}
 		return o.Opened.SessionID, false, nil
 	}
@@ -170,9 +168,9 @@ func (s *Sessions) pick(ctx context.Context, o RestoreOptions) (id string, exist
 	return "", false, err
 }
 
-// Newest is the id of the session of a project that was updated last and works for no
-// other's run: "" when there is none. The project "" is any. One that failed before its first
-// answer, with a wrong key for example, counts only where there is no other.
+// Newest returns the id of the project's last updated session that does not work for another's
+// run; "" if there is none. An empty project matches any. A session that failed before its first
+// answer, for example because of a wrong key, is returned only if there is no other.
 func (s *Sessions) Newest(ctx context.Context, project string) (string, error) {
 	p, err := s.store.List(ctx, Query{Project: project, Unowned: true, Limit: 50})
 	if err != nil || len(p.Sessions) == 0 {
@@ -186,9 +184,9 @@ func (s *Sessions) Newest(ctx context.Context, project string) (string, error) {
 	return p.Sessions[0].ID, nil
 }
 
-// failedAtFirst reports whether a session has no answer, and its last turn has failed.
+// failedAtFirst reports whether a session has no answer and its last turn failed.
 func (s *Sessions) failedAtFirst(ctx context.Context, m Meta) (bool, error) {
-	if m.Head > 50 || m.Parent != "" { // whoever tried so often means it
+	if m.Head > 50 || m.Parent != "" { // after so many attempts it is the session to continue
 		return false, nil
 	}
 	failed, last := false, true
@@ -200,7 +198,7 @@ func (s *Sessions) failedAtFirst(ctx context.Context, m Meta) (bool, error) {
 		case record.KindTurnClosed:
 			failed, last = failed || last && payloadText(r.Payload, "reason") == "failed", false
 		case record.KindTurnOpened:
-			last = false // the last one is under way, or was cut off
+			last = false // the last turn is running or was interrupted
 		case KindItem:
 			if it, err := record.ReadItem(r.Payload); err == nil && it.Item.Role() == transcript.RoleAssistant {
 				return false, nil
@@ -220,11 +218,11 @@ func (s *Sessions) restoreNew(ctx context.Context, id string, o RestoreOptions) 
 	return &Restored{Log: l, Created: true, Transcript: &transcript.Transcript{}, State: &State{SessionID: l.ID(), Head: l.Head()}}, nil
 }
 
-// goOn truncates, replays and mends the session that was opened.
+// goOn truncates, replays and repairs the session that was opened.
 func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	l := r.Log
 	if rec := l.Recovery(); rec != nil && rec.CutBytes > 0 {
-		r.notice("a torn tail of %d bytes was cut after record %d and kept at %s", rec.CutBytes, rec.Head, rec.TailFile)
+		r.notice("cut a torn tail of %d bytes after record %d and saved it as %s", rec.CutBytes, rec.Head, rec.TailFile)
 	}
 	f, err := l.s.replay(ctx, l.Meta())
 	if err != nil {
@@ -233,7 +231,7 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	if err := r.finishErasing(ctx, f); err != nil {
 		return err
 	}
-	if f.s.Head != l.Head() { // what came while it was read
+	if f.s.Head != l.Head() { // appended while it was read
 		if _, err := l.Refresh(ctx); err != nil {
 			return err
 		}
@@ -243,8 +241,8 @@ func (r *Restored) goOn(ctx context.Context, o RestoreOptions) error {
 	}
 	f.askedElsewhere(o.OpenApprovals, o.Answered)
 	r.Interrupted = f.s.OpenTurn != ""
-	before := f.s.Items[:len(f.s.Items):len(f.s.Items)] // what is mended is another slice, or follows
-	if len(f.s.Running) > 0 {                           // what became of it is not said before it has ended
+	before := f.s.Items[:len(f.s.Items):len(f.s.Items)] // repairs use another slice, or append
+	if len(f.s.Running) > 0 {                           // the outcome of a running tool is unknown until it has ended
 		if err := l.awaitFormer(ctx); err != nil {
 			return err
 		}
@@ -272,8 +270,8 @@ func (r *Restored) notice(format string, args ...any) {
 	r.Notices = append(r.Notices, fmt.Sprintf(format, args...))
 }
 
-// applyAt appends drafts to what was folded and folds them. ErrConflict when
-// somebody appended meanwhile: an answer to a question, a change of mode.
+// applyAt appends drafts at the folded head and folds them. ErrConflict if another writer appended
+// meanwhile: an answer to an approval request, a change of mode.
 func (r *Restored) applyAt(ctx context.Context, f *replayer, drafts []Draft) error {
 	if len(drafts) == 0 {
 		return nil
@@ -290,7 +288,7 @@ func (r *Restored) applyAt(ctx context.Context, f *replayer, drafts []Draft) err
 	return nil
 }
 
-// catchUp folds what the log has taken in since.
+// catchUp folds the records that the log took in since.
 func (r *Restored) catchUp(ctx context.Context, f *replayer) error {
 	for other, err := range r.Log.Records(ctx, Range{After: f.s.Head, Until: r.Log.Head()}) {
 		if err == nil {
@@ -303,13 +301,13 @@ func (r *Restored) catchUp(ctx context.Context, f *replayer) error {
 	return nil
 }
 
-// finishErasing erases what was to be erased when the last run ended.
+// finishErasing completes a redaction that the last run did not finish.
 func (r *Restored) finishErasing(ctx context.Context, f *replayer) error {
 	seqs := f.unfinished(r.Log.Meta().ParentSeq)
 	if len(seqs) == 0 {
 		return nil
 	}
-	r.notice("%d records that were to be erased still had their content: it is erased now", len(seqs))
+	r.notice("%d records of an interrupted redaction were erased now", len(seqs))
 	return r.Log.erase(ctx, seqs)
 }
 
@@ -332,27 +330,26 @@ func (r *Restored) truncate(ctx context.Context, f *replayer, at string) error {
 	if err != nil {
 		return err
 	}
-	r.notice("the transcript was cut after item %s: %d items were set aside and stay in the log", at, before-keep)
+	r.notice("the transcript was cut after item %s: %d items were removed from it and stay in the log", at, before-keep)
 	if _, err := r.Log.Append(ctx, d); err != nil {
 		return err
 	}
 	return r.catchUp(ctx, f)
 }
 
-// compare reports what differs from how the session was run before.
+// compare reports differences to how the session was last run.
 func (r *Restored) compare(now Opened) {
 	m := r.Log.Meta()
 	for _, d := range []struct{ what, was, is string }{
 		{"folder", m.CWD, now.CWD}, {"model", m.Model, now.Model},
 	} {
 		if d.was != "" && d.is != "" && d.was != d.is && !dated(d.was, d.is) {
-			r.notice("the session's %s was %s and is %s now", d.what, d.was, d.is)
+			r.notice("the session's %s changed from %s to %s", d.what, d.was, d.is)
 		}
 	}
 }
 
-// dated reports whether was is what a provider answers with when it is asked for
-// is: the same model with its date.
+// dated reports whether was is the dated name of the model is, as providers return it.
 func dated(was, is string) bool {
 	rest, ok := strings.CutPrefix(was, is+"-")
 	return ok && strings.Trim(rest, "0123456789-") == ""

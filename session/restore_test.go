@@ -115,7 +115,7 @@ func TestRestoreErrors(t *testing.T) {
 		{"nothing to continue", session.RestoreOptions{ContinueRecent: true, Project: "none", MustExist: true}, session.ErrNotFound, "holdfast sessions list"},
 		{"bad id", session.RestoreOptions{SessionID: "a/b"}, session.ErrInvalidID, "use letters, digits, '-' and '_'"},
 		{"cut with nothing to continue", session.RestoreOptions{ContinueRecent: true, Project: "none", ItemID: "x"}, session.ErrNotFound, "holdfast sessions list"},
-		{"cut of a new session", session.RestoreOptions{ItemID: "x"}, session.ErrInvalid, "say which session"},
+		{"cut of a new session", session.RestoreOptions{ItemID: "x"}, session.ErrInvalid, "set SessionID"},
 		{"busy", session.RestoreOptions{SessionID: "session-one"}, session.ErrBusy, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestRestoreKeepsTheQueueAndReportsDifferences(t *testing.T) {
 	r := restore(t, s, session.RestoreOptions{SessionID: "s", Opened: session.Opened{CWD: "/here", Model: "m2"}})
 	wantIDs(t, itemIDs(r.State.Queue), "q2")
 	wantIDs(t, itemIDs(r.State.Items), "q1")
-	if got := strings.Join(r.Notices, "; "); got != "the session's folder was /other and is /here now; the session's model was m1 and is m2 now" {
+	if got := strings.Join(r.Notices, "; "); got != "the session's folder changed from /other to /here; the session's model changed from m1 to m2" {
 		t.Errorf("notices %q", got)
 	}
 	r.Log.Close()

@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// reasonReturn is the reason of a [Rewrite] that makes the transcript be what it was.
+// reasonReturn is the reason of a [Rewrite] that restores an earlier transcript.
 const reasonReturn = "return"
 
-// StateAt is where a session stood right after a record; of what was erased since, it has
-// what stands in its place. It takes no lease. ErrInvalid when there is no such record.
+// StateAt returns the state of a session right after a record, with the replacements of payloads
+// erased since. It takes no lease. ErrInvalid if there is no such record.
 func (s *Sessions) StateAt(ctx context.Context, id string, seq int64) (*State, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -42,13 +42,13 @@ func noRecord(m Meta, seq int64) error {
 	}
 }
 
-// RewindTo makes the transcript be what it was right after a record, by one rewrite: before
-// a compaction, for example, with the seq before that of its rewrite. What it was until
-// now stays readable, and can be returned to. It mends the session first, as
-// [Sessions.Restore] does, and takes the lease: ErrBusy while the session runs. changed is
-// false when the transcript is the same.
+// RewindTo restores the transcript as it was right after a record, by one rewrite. To undo a
+// compaction, use the seq before that of its rewrite. The current transcript stays readable and
+// can be restored in the same way. RewindTo repairs the session first, as [Sessions.Restore] does,
+// and takes the lease: ErrBusy while the session runs. changed is false if the transcript is the
+// same.
 func (s *Sessions) RewindTo(ctx context.Context, id string, seq int64, by string) (changed bool, err error) {
-	if _, err := s.StateAt(ctx, id, seq); err != nil { // before anything is mended
+	if _, err := s.StateAt(ctx, id, seq); err != nil { // before repairs
 		return false, err
 	}
 	r, err := s.Restore(ctx, RestoreOptions{SessionID: id, MustExist: true})
@@ -59,7 +59,7 @@ func (s *Sessions) RewindTo(ctx context.Context, id string, seq int64, by string
 	return changed, errors.Join(err, r.Log.Close())
 }
 
-// RewindTo is [Sessions.RewindTo] for who has the session open.
+// RewindTo is [Sessions.RewindTo] for an open session.
 func (l *Log) RewindTo(ctx context.Context, seq int64, by string) (changed bool, err error) {
 	was, err := l.s.StateAt(ctx, l.id, seq)
 	if err != nil {
@@ -77,7 +77,7 @@ func (l *Log) RewindTo(ctx context.Context, seq int64, by string) (changed bool,
 	return true, l.Rewrite(ctx, w)
 }
 
-// rewindRewrite is the rewrite that makes now be what it was, and whether there is any.
+// rewindRewrite returns the rewrite that turns now into was, and whether one is needed.
 func rewindRewrite(now, was []transcript.Encoded) (w Rewrite, changes bool) {
 	alike := func(a, b transcript.Encoded) bool { return bytes.Equal(a.JSON, b.JSON) }
 	if slices.EqualFunc(now, was, alike) {

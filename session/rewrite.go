@@ -9,11 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Rewrite replaces the transcript by one record; see [Rewrite]. w.Messages is
-// counted here. The pairing rule is checked first: ErrInvalid, which also wraps
-// a [*transcript.PairingError], and nothing is written; tool uses that wait for a
-// result at the end are no fault. An unknown w.Cut is ErrInvalid with the
-// nearest ids in its Hint.
+// Rewrite replaces the transcript by one record; see [Rewrite]. It sets w.Messages. The pairing
+// rule is checked first: a violation is ErrInvalid, which also wraps a [*transcript.PairingError],
+// and nothing is written; open tool uses at the end are allowed. An unknown w.TruncateAfter is
+// ErrInvalid with the nearest ids in its Hint.
 func (l *Log) Rewrite(ctx context.Context, w Rewrite) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -35,11 +34,11 @@ func (l *Log) rewriteDraft(ctx context.Context, w Rewrite) (Draft, error) {
 		return Draft{}, &Error{Op: "rewrite", Session: l.id, Err: invalid{err}, Detail: detail}
 	}
 	if w.Reason == "" {
-		return bad("it has no reason", nil)
+		return bad("the rewrite has no reason", nil)
 	}
 	if w.TruncateAfter != "" {
 		if len(w.Items) > 0 {
-			return bad("it has both items and a cut", nil)
+			return bad("the rewrite has both items and a cut", nil)
 		}
 		p, err := l.s.point(ctx, l.Meta(), w.TruncateAfter, nil)
 		if err != nil {
@@ -72,7 +71,7 @@ func (invalid) Error() string { return ErrInvalid.Error() }
 
 func (e invalid) Unwrap() []error { return []error{ErrInvalid, e.cause} }
 
-// unknownItem is the ErrInvalid for an item id that the transcript lacks.
+// unknownItem is the ErrInvalid for an item id that is not in the transcript.
 func unknownItem(session, id string, ids []string) error {
 	e := &Error{
 		Op: "find item", Session: session, Err: ErrInvalid, Detail: "no item has the id " + id,

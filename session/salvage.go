@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// salvageBatch bounds how many records go over in one append.
+// salvageBatch is the maximum number of records in one append.
 const salvageBatch = 256
 
-// Salvage makes a new session of what can still be read of a damaged one, parents'
-// records included, in order: the same payloads in a chain of its own, with record
-// times of now. The damaged one stays as it is, for evidence; its runs are not taken
-// over. newID may be empty. It returns the new id, "" when no session was made, and how many records
-// were kept and lost: those could not be read, or rest on such.
+// Salvage creates a new session from the readable records of a damaged one, including those of its
+// parents, in order: the same payloads in a new chain, with the current time. The damaged session
+// stays unchanged as evidence; its runs are not copied. newID may be empty. Salvage returns the
+// new id ("" if no session was created) and how many records were kept and lost; a record is lost
+// if it is unreadable or depends on a lost one.
 func (s *Sessions) Salvage(ctx context.Context, id, newID string) (savedAs string, kept, lost int, err error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -33,11 +33,11 @@ func (s *Sessions) Salvage(ctx context.Context, id, newID string) (savedAs strin
 	return l.ID(), kept, lost, errors.Join(err, l.Close())
 }
 
-// salvage takes records over into l, and counts those that were kept and lost.
+// salvage copies records into l and counts those kept and lost.
 func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int, err error) {
 	var (
 		batch []Draft
-		whole replayer // what was taken over so far
+		whole replayer // the records copied so far
 	)
 	flush := func() error {
 		if len(batch) == 0 {
@@ -75,8 +75,8 @@ func (s *Sessions) salvage(ctx context.Context, m Meta, l *Log) (kept, lost int,
 	return kept, lost, err
 }
 
-// recounted is the draft of a record that f has just taken: a cut says how many items are
-// left, which are fewer when some were lost.
+// recounted returns the draft of a record that f has just taken, with the number of items after a
+// cut corrected for lost ones.
 func (f *replayer) recounted(r *Record) (Draft, error) {
 	if r.Kind != record.KindRewrite {
 		return Draft{Kind: r.Kind, Payload: r.Payload}, nil
@@ -92,8 +92,8 @@ func (f *replayer) recounted(r *Record) (Draft, error) {
 	return NewDraft(r.Kind, w)
 }
 
-// salvageable reports whether a record says something in another log too, and can be
-// understood. What names seqs, or a run, does not.
+// salvageable reports whether a record is known and still valid in another log. Records that
+// contain seqs, or belong to a run, are not.
 func salvageable(r *Record) bool {
 	switch r.Kind {
 	case record.KindOpened, record.KindRedacted, record.KindRunEvent:

@@ -11,16 +11,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Save makes the stored transcript of id be items: what is stored already is
-// left alone, what is new is appended, and when the two differ in the middle
-// one rewrite record replaces it. A nil patch leaves the metadata alone, and
-// nil fields of it too. The session is created when there is none.
+// Save makes items the stored transcript of id. It leaves stored items alone, appends new ones,
+// and writes one rewrite record if the two differ in the middle. A nil patch, or a nil field of
+// it, leaves the metadata alone. If there is no such session, it is created.
 //
-// Two items are the same when they have the same content, whatever their
-// times, and the same id if the new one has any. New items without an id or a
-// time get one. Saving takes the lease: ErrBusy when somebody else has it.
-// Items that break the pairing rule are ErrInvalid; tool uses that wait for a
-// result at the end are no fault.
+// Two items are equal if they have the same content, whatever their times, and the same id if the
+// new one has an id. New items without an id or a time get one. Save takes the lease: ErrBusy if
+// another process holds it. Items that break the pairing rule are ErrInvalid; open tool uses at
+// the end are allowed.
 func (s *Sessions) Save(ctx context.Context, id string, items []transcript.Item, patch *MetaPatch) error {
 	given, err := encodeAll(id, items)
 	if err != nil {
@@ -30,7 +28,7 @@ func (s *Sessions) Save(ctx context.Context, id string, items []transcript.Item,
 		l, err := s.Open(ctx, id, nil)
 		if errors.Is(err, ErrNotFound) {
 			l, err = s.saveNew(ctx, id, given, patch)
-			if errors.Is(err, ErrExists) { // somebody was faster
+			if errors.Is(err, ErrExists) { // another process created it first
 				continue
 			}
 			if err == nil {
@@ -45,7 +43,7 @@ func (s *Sessions) Save(ctx context.Context, id string, items []transcript.Item,
 	}
 }
 
-// encodeAll checks and encodes items that came without the session's help.
+// encodeAll checks and encodes items from outside the session.
 func encodeAll(id string, items []transcript.Item) ([]transcript.Encoded, error) {
 	var t transcript.Transcript
 	bad := func(i int, err error) error {
@@ -54,7 +52,7 @@ func encodeAll(id string, items []transcript.Item) ([]transcript.Encoded, error)
 	for i, it := range items {
 		e, err := it.Encode()
 		if err == nil && it.ID != "" && t.Find(it.ID) >= 0 {
-			err = fmt.Errorf("its id %s is that of item %d", it.ID, t.Find(it.ID))
+			err = fmt.Errorf("its id %s is already used by item %d", it.ID, t.Find(it.ID))
 		}
 		if err == nil {
 			err = t.Append(e)
@@ -90,7 +88,7 @@ func (s *Sessions) saveNew(ctx context.Context, id string, items []transcript.En
 	if err != nil {
 		return nil, err
 	}
-	// The patch follows once more: an answer's model does not replace what was asked for.
+	// Append the patch again: the model of an answer must not replace the requested one.
 	if patch != nil && patch.Model != nil && len(drafts) > 0 {
 		d, err := NewDraft(record.KindMetaChanged, MetaPatch{Model: patch.Model})
 		if err != nil {
@@ -101,7 +99,7 @@ func (s *Sessions) saveNew(ctx context.Context, id string, items []transcript.En
 	return s.create(ctx, o, drafts...)
 }
 
-// itemDrafts makes records of items that may lack ids and times.
+// itemDrafts makes records of items that may have no id or time.
 func (s *Sessions) itemDrafts(items []transcript.Encoded) ([]Draft, error) {
 	drafts := make([]Draft, len(items))
 	now := s.opt.Clock().UTC().Truncate(time.Millisecond)
@@ -115,7 +113,7 @@ func (s *Sessions) itemDrafts(items []transcript.Encoded) ([]Draft, error) {
 	return drafts, nil
 }
 
-// complete gives an item an id and a time when it has none.
+// complete gives an item an id and a time if it has none.
 func (s *Sessions) complete(e transcript.Encoded, now time.Time) (transcript.Encoded, error) {
 	it, err := e.Decode()
 	if err != nil || it.ID != "" && !it.Time.IsZero() {
@@ -160,7 +158,7 @@ func (l *Log) save(ctx context.Context, given []transcript.Encoded, patch *MetaP
 	if patch != nil {
 		m := l.Meta()
 		if len(drafts) > 0 {
-			m.Model = "" // an answer may change it, so say it again
+			m.Model = "" // an answer may have changed it, so set it again
 		}
 		d, changes, err := patch.draft(m)
 		if err != nil {
@@ -174,7 +172,7 @@ func (l *Log) save(ctx context.Context, given []transcript.Encoded, patch *MetaP
 	return err
 }
 
-// replacement is the rewrite that keeps some stored items and goes on with new ones.
+// replacement returns the rewrite that keeps some stored items and continues with new ones.
 func (l *Log) replacement(kept, added []transcript.Encoded) (Draft, error) {
 	w := Rewrite{Reason: "mutator", By: "save", Messages: len(kept) + len(added)}
 	for _, e := range kept {
@@ -191,7 +189,7 @@ func (l *Log) replacement(kept, added []transcript.Encoded) (Draft, error) {
 	return NewDraft(record.KindRewrite, w)
 }
 
-// sameItem reports whether a stored item is what is to be saved.
+// sameItem reports whether a stored item equals one to be saved.
 func sameItem(stored, given transcript.Encoded) bool {
 	if given.ID() != "" && given.ID() != stored.ID() {
 		return false
@@ -204,7 +202,7 @@ func sameItem(stored, given transcript.Encoded) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// comparableItem is an item's canonical form without id and time.
+// comparableItem returns an item's canonical form without id and time.
 func comparableItem(e transcript.Encoded) ([]byte, error) {
 	it, err := e.Decode()
 	if err != nil {

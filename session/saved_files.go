@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// saved notes where a content is kept.
+// saved records which file.saved record has a content.
 func (f *replayer) saved(r *Record) {
 	if jsonscan.Object(r.Payload).Field("data") == nil {
 		return
@@ -19,7 +19,7 @@ func (f *replayer) saved(r *Record) {
 	f.s.Saved[payloadText(r.Payload, "digest")] = r.Seq
 }
 
-// shows reports whether mask finds something in a payload.
+// shows reports whether mask matches a payload.
 func (r *Record) shows(mask func(json.RawMessage) json.RawMessage) bool {
 	if r.Kind == record.KindFileSaved {
 		return !bytes.Equal(maskSaved(r.Payload, mask), r.Payload)
@@ -27,7 +27,7 @@ func (r *Record) shows(mask func(json.RawMessage) json.RawMessage) bool {
 	return !bytes.Equal(mask(r.Payload), r.Payload)
 }
 
-// withoutContent is a file.saved that has lost its content.
+// withoutContent returns a file.saved payload whose content is removed.
 func withoutContent(payload json.RawMessage, why string) json.RawMessage {
 	var f record.FileSaved
 	if json.Unmarshal(payload, &f) != nil {
@@ -47,8 +47,8 @@ func savedPayload(f *record.FileSaved) json.RawMessage {
 	return p
 }
 
-// maskSaved masks a file.saved: the content as a whole when there is a secret in it, of
-// which its compressed form says nothing.
+// maskSaved masks a file.saved payload. It removes the whole content if that contains a secret,
+// which the mask cannot see in the compressed form.
 func maskSaved(payload json.RawMessage, mask func(json.RawMessage) json.RawMessage) json.RawMessage {
 	var f record.FileSaved
 	if json.Unmarshal(payload, &f) != nil {
@@ -65,7 +65,7 @@ func maskSaved(payload json.RawMessage, mask func(json.RawMessage) json.RawMessa
 	head.Data = ""
 	was := savedPayload(&head)
 	if masked := mask(was); !bytes.Equal(masked, was) {
-		// Whose content it is cannot be told any more.
+		// The file of the content is no longer known.
 		if f = (record.FileSaved{}); json.Unmarshal(masked, &f) != nil {
 			return masked
 		}
@@ -77,8 +77,7 @@ func maskSaved(payload json.RawMessage, mask func(json.RawMessage) json.RawMessa
 	return savedPayload(&f)
 }
 
-// maskFinds reports whether mask, which takes payloads, finds something in the content
-// of a file.
+// maskFinds reports whether mask, which works on payloads, matches a file's content.
 func maskFinds(content []byte, mask func(json.RawMessage) json.RawMessage) bool {
 	raw, err := json.Marshal(map[string]string{"text": string(content)})
 	return err != nil || !bytes.Equal(mask(raw), raw)

@@ -6,10 +6,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Mask returns the payload that is read instead of the record's when mask takes
-// something out of it, and whether it did: an item keeps its id, its role and its tool
-// uses, and what a session goes on by stays. mask returns the same bytes when it finds
-// nothing; package audit/secret has one.
+// Mask applies mask to the record and returns the replacement of its payload, and whether anything
+// changed. An item keeps its id, role and tool uses, and fields that resuming needs stay. mask
+// returns the same bytes if it matches nothing; package audit/secret has one.
 func (r *Record) Mask(mask func(json.RawMessage) json.RawMessage) (json.RawMessage, bool) {
 	if r.Payload == nil || !r.shows(mask) {
 		return r.Payload, false
@@ -40,7 +39,7 @@ func maskedOpened(payload json.RawMessage, mask func(json.RawMessage) json.RawMe
 	return d.Payload
 }
 
-// maskedText masks a text as if it were a payload.
+// maskedText masks a single text.
 func maskedText(text string, mask func(json.RawMessage) json.RawMessage) string {
 	raw, _ := json.Marshal(map[string]string{"text": text})
 	var out struct{ Text string }
@@ -57,20 +56,19 @@ func (m *Meta) MaskTexts(mask func(json.RawMessage) json.RawMessage) {
 	}
 }
 
-// Texts are the texts of m that say something of what the session is about, always in
-// the same order.
+// Texts returns the texts of m that may contain session content, always in the same order.
 func (m *Meta) Texts() []*string {
 	return []*string{&m.Title, &m.Summary, &m.FirstPrompt, &m.Tag, &m.CWD, &m.Project, &m.Model, &m.GitBranch}
 }
 
-// sealedError is the error for a record that cannot be read as it is.
+// sealedError is the error for a record that cannot be read as it is stored.
 func (r *Record) sealedError() error {
 	e := &Error{
 		Op: "check record", Seq: r.Seq, Err: ErrSealed, Detail: "it is encrypted",
 		Hint: "open the store with its key, as encrypted+URL",
 	}
 	if _, masked := record.ReadMasked(r.Payload); masked {
-		e.Detail, e.Hint = "it is a copy without its secrets", "open the store with package session/redacting"
+		e.Detail, e.Hint = "the record is masked", "open the store with package session/redacting"
 	}
 	return e
 }

@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// Search says what to look for in transcripts. Empty fields do not filter.
+// Search is a query for text in transcripts. Empty fields do not filter.
 type Search struct {
-	// Words must all be in one item; "a phrase" in quotes stands together; a word that
-	// ends with * is the beginning of one. Case and accents do not count. Nothing else
-	// has a meaning: what the user types is no query language of an engine.
+	// Words must all be in one item. A "phrase" in quotes must match as a whole; a word that ends
+	// with * is a prefix. Case and accents are ignored. No other character has a meaning, so user
+	// input is never a query language.
 	Words                string
-	Tool                 string    // in uses and results of this tool only
-	Role                 string    // "user", "assistant" or "tool" items only
-	Since                time.Time // records from then on
-	Until                time.Time // records before then
+	Tool                 string    // only uses and results of this tool
+	Role                 string    // only "user", "assistant" or "tool" items
+	Since                time.Time // only records at or after this time
+	Until                time.Time // only records before this time
 	Project              string
 	CWD                  string
-	Session              string // in this session only
+	Session              string // only this session
 	WithTrash, OnlyTrash bool   // as in [Query]
 	Limit                int    // at most this many hits; 0 or less is 50
 	After                string // cursor from [Hits]
 }
 
-// Hit is an item that was found.
+// Hit is an item that matches.
 type Hit struct {
 	Session string    `json:"session"`
-	Seq     int64     `json:"seq"` // of its record
+	Seq     int64     `json:"seq"` // seq of its record
 	Time    time.Time `json:"time"`
 	Role    string    `json:"role"`
 	Tool    string    `json:"tool,omitempty"`
 	Title   string    `json:"title,omitempty"` // of the session
 	CWD     string    `json:"cwd,omitempty"`
-	// Excerpt is the text around the first word found, at most some 200 characters on
-	// one line; Marks are the places of the words in it, in bytes, [from, to).
+	// Excerpt is the text around the first match, at most about 200 characters on one line. Marks
+	// are the byte ranges [from, to) of the matches in it.
 	Excerpt string   `json:"excerpt"`
 	Marks   [][2]int `json:"marks"`
 }
 
-// Hits is a page of them, those of the newest records first. Next is empty on the last.
+// Hits is a page of hits, newest records first. Next is empty on the last page.
 type Hits struct {
 	Hits []Hit  `json:"hits"`
 	Next string `json:"next,omitempty"`
@@ -46,9 +46,9 @@ type Hits struct {
 	NotIndexed int `json:"behind,omitempty"`
 }
 
-// Searcher is a store that has an index of its own. Package internal/session/search has one for
-// every other store. An index runs behind the append and is brought up to date by
-// Index; what was erased or deleted is not found any more once Index has returned.
+// Searcher is a store with its own search index. Package internal/session/search has one for all
+// other stores. The index lags behind appends until Index brings it up to date; erased and deleted
+// text is no longer found once Index has returned.
 type Searcher interface {
 	Index(ctx context.Context) error
 	Search(ctx context.Context, q Search) (*Hits, error)

@@ -13,35 +13,35 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// Options adjusts [New]. The zero value works.
+// Options are the options of [New]. The zero value works.
 type Options struct {
 	Clock  func() time.Time // default time.Now
 	NewID  func() string    // record and item ids; default ULIDs that sort by time
-	Holder Holder           // who leases are for; default this process
+	Holder Holder           // the holder of leases; default this process
 	TTL    time.Duration    // of a lease between renewals; default 30 s
 
-	// AppendObserver is told of every append, before it returns; nil: nobody is.
+	// AppendObserver is called for every append, before the append returns; may be nil.
 	AppendObserver AppendObserver
 
-	// Copies keep text of sessions beside the store.
+	// Copies store text of sessions outside the store.
 	Copies []ExternalCopies
 }
 
-// Sessions is the set of sessions in one store, with the operations of the
-// seed's SessionStore. It is safe for concurrent use.
+// Sessions is the set of sessions in one store, with the operations of the Open Agent SDK's
+// SessionStore. It is safe for concurrent use.
 type Sessions struct {
 	store  Store
 	opt    Options
 	growth growthNotifier
 
-	seen   sync.Mutex           // guards what follows
-	leases map[string]seenLease // of sessions whose store cannot tell whether their holder lives
+	seen   sync.Mutex           // guards leases
+	leases map[string]seenLease // leases whose store cannot tell whether the holder is alive
 }
 
 const defaultTTL = 30 * time.Second
 
-// New returns the sessions of a store. It does not touch the store, and whoever
-// opened the store closes it.
+// New returns the sessions of a store. It does not access the store. The caller that opened the
+// store closes it.
 func New(store Store, o *Options) *Sessions {
 	s := &Sessions{store: store}
 	if o != nil {
@@ -65,10 +65,10 @@ func New(store Store, o *Options) *Sessions {
 	return s
 }
 
-// ulids returns a source of ULIDs that rise even within one millisecond.
+// ulids returns a source of ULIDs that increase even within one millisecond.
 func ulids(clock func() time.Time) func() string {
 	var mu sync.Mutex
-	entropy := ulid.Monotonic(rand.Reader, 0) // the library's own is shared and not safe for several readers
+	entropy := ulid.Monotonic(rand.Reader, 0) // the library's default source is shared and not safe for concurrent use
 	return func() string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -86,8 +86,8 @@ func (s *Sessions) Store() Store { return s.store }
 // NewID makes an id for an item or a record.
 func (s *Sessions) NewID() string { return s.opt.NewID() }
 
-// Create starts a session and opens its log. o.SessionID may be empty: the id
-// is then a new UUID. ErrExists when it is taken.
+// Create starts a session and opens its log. If o.SessionID is empty, the id is a new UUID.
+// ErrExists if the id is taken.
 func (s *Sessions) Create(ctx context.Context, o Opened) (*Log, error) {
 	return s.create(ctx, o)
 }
@@ -126,25 +126,25 @@ func (s *Sessions) create(ctx context.Context, o Opened, more ...Draft) (*Log, e
 		}
 		return nil, err
 	}
-	_, err = l.append(ctx, append(opened, more...)) // nobody else knows the log yet
+	_, err = l.append(ctx, append(opened, more...)) // no other process knows the log yet
 	if err != nil {
-		_ = l.release() // err says more
+		_ = l.release() // err is more useful
 		return nil, err
 	}
 	l.keepLease()
 	return l, nil
 }
 
-// OpenOptions adjusts [Sessions.Open].
+// OpenOptions are the options of [Sessions.Open].
 type OpenOptions struct {
 	Takeover bool // take the lease from a live holder
-	Trashed  bool // also when it is in the trash, for who keeps copies in step
+	Trashed  bool // also if it is in the trash; for replication
 }
 
-// Open opens an existing session for writing: it takes the lease (a
-// [*BusyError] names who else has it; ErrTrashed when it is in the trash), lets the store cut a torn tail, and
-// reads the head. The witness is told of the head, since whoever wrote it may
-// have ended before telling.
+// Open opens an existing session for writing: it takes the lease, lets the store cut a torn tail,
+// and reads the head. The [AppendObserver] is called for the head, because the process that wrote
+// it may have ended before its own call. Errors: a [*BusyError] with the holder; ErrTrashed if the
+// session is in the trash.
 func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -158,15 +158,15 @@ func (s *Sessions) Open(ctx context.Context, id string, o *OpenOptions) (*Log, e
 		return nil, err
 	}
 	if err := l.recover(ctx); err != nil {
-		_ = l.release() // err says more
+		_ = l.release() // err is more useful
 		return nil, err
 	}
 	l.keepLease()
 	return l, nil
 }
 
-// Get returns a session's meta. ErrNotFound when there is none, ErrCorrupt when none of its
-// records can be read.
+// Get returns a session's meta. ErrNotFound if there is none, ErrCorrupt if none of its records
+// can be read.
 func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) {
 	m, err := s.getDamaged(ctx, id)
 	if err == nil && m.Lost() {
@@ -177,7 +177,7 @@ func (s *Sessions) Get(ctx context.Context, id string) (Meta, error) {
 	return m, err
 }
 
-// getDamaged is Get that also finds what is damaged as a whole.
+// getDamaged is Get that also returns sessions without a readable record.
 func (s *Sessions) getDamaged(ctx context.Context, id string) (Meta, error) {
 	if err := CheckID(id); err != nil {
 		return Meta{}, err
@@ -192,7 +192,7 @@ func (s *Sessions) getDamaged(ctx context.Context, id string) (Meta, error) {
 	return m, nil
 }
 
-// lookup is Get that also finds what is deleted.
+// lookup is Get that also returns deleted sessions.
 func (s *Sessions) lookup(ctx context.Context, id string) (Meta, error) {
 	p, err := s.store.List(ctx, Query{ID: id})
 	if err != nil {
@@ -208,7 +208,7 @@ func notFound(id string) error {
 	return &Error{Op: "find", Session: id, Err: ErrNotFound, Hint: "holdfast sessions list"}
 }
 
-// Check asks the store whether it can be read and written now, see [Checker].
+// Check tests whether the store can be read and written now, see [Checker].
 func (s *Sessions) Check(ctx context.Context) error {
 	if c, ok := As[Checker](s.store); ok {
 		return c.Check(ctx)
@@ -220,9 +220,8 @@ func (s *Sessions) Check(ctx context.Context) error {
 // List lists sessions, newest first.
 func (s *Sessions) List(ctx context.Context, q Query) (Page, error) { return s.store.List(ctx, q) }
 
-// Delete removes a session for good, but for the records that forks of it need.
-// ErrBusy when somebody else runs it, ErrNotFound when there is none,
-// ErrUnsupported when the store cannot delete.
+// Delete permanently removes a session, except the records that its forks need. ErrBusy if another
+// process runs it, ErrNotFound if there is none, ErrUnsupported if the store cannot delete.
 func (s *Sessions) Delete(ctx context.Context, id string) error {
 	if err := CheckID(id); err != nil {
 		return err
@@ -238,7 +237,7 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 	if err := l.acquire(ctx, false); err != nil {
 		return err
 	}
-	defer func() { _ = l.release() }() // what was deleted has no lease either
+	defer func() { _ = l.release() }() // a deleted session has no lease
 	if err := s.witnessDelete(ctx, id); err != nil {
 		return err
 	}

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// AppendShared appends records of shared kinds ([Kind.Shared]) without the lease,
-// on the condition that the log's head is at. It returns them once they are
-// durable. Errors: ErrConflict when the head is another, ErrInvalid for other
-// kinds, ErrNotFound when there is no such session.
+// AppendShared appends records of shared kinds ([Kind.Shared]) without the lease, on the condition
+// that the log's head is at. It returns them once they are durable. Errors: ErrConflict if the
+// head differs, ErrInvalid for other kinds, ErrNotFound if there is no such session.
 func (s *Sessions) AppendShared(ctx context.Context, id string, at int64, drafts ...Draft) ([]Record, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -17,7 +16,7 @@ func (s *Sessions) AppendShared(ctx context.Context, id string, at int64, drafts
 	return s.appendShared(ctx, m, at, drafts)
 }
 
-// appendShared is AppendShared for a session whose meta is at hand.
+// appendShared is AppendShared for a caller that already has the meta.
 func (s *Sessions) appendShared(ctx context.Context, m Meta, at int64, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -45,5 +44,5 @@ func (s *Sessions) appendShared(ctx context.Context, m Meta, at int64, drafts []
 	return recs, nil
 }
 
-// Now is the time on the clock of these sessions.
+// Now returns the time of these sessions' clock.
 func (s *Sessions) Now() time.Time { return s.opt.Clock() }

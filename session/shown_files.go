@@ -7,19 +7,19 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// shownIndex is what a [replayer] knows of the files that results show.
+// shownIndex is what a [replayer] knows about the files that tool results show.
 type shownIndex struct {
-	pending map[string][]record.FileShown // by tool use: of calls that have ended and have no result yet
+	pending map[string][]record.FileShown // by tool use: calls that ended but have no result yet
 	shown   map[string]shownFiles         // by item id
 }
 
-// shownFiles is an item with results, as it was appended, and the files that it shows.
+// shownFiles is an item with results, as it was appended, and the files it shows.
 type shownFiles struct {
 	item  []byte
 	files []record.FileShown
 }
 
-// saw notes which files a call has shown or written.
+// saw records the files that a call showed or wrote.
 func (f *replayer) saw(t *record.ToolFinished) {
 	files := t.FilesShown
 	for _, c := range t.Changes {
@@ -34,8 +34,7 @@ func (f *replayer) saw(t *record.ToolFinished) {
 	f.pending[t.Use] = files
 }
 
-// shows notes that an item shows what its calls have seen; not when something else is
-// read in its place.
+// shows records that an item shows the files of its calls, unless its payload was replaced.
 func (f *replayer) shows(e transcript.Encoded, whole bool) {
 	if len(f.pending) == 0 {
 		return
@@ -54,8 +53,8 @@ func (f *replayer) shows(e transcript.Encoded, whole bool) {
 	f.shown[e.ID()] = shownFiles{e.JSON, files}
 }
 
-// seen lists what the transcript shows of files now. An item that is not what it was when
-// it was appended may have lost it.
+// seen lists the files that the transcript shows now. An item that was changed since it was
+// appended is not counted, because it may no longer show them.
 func (f *replayer) seen() []record.FileShown {
 	if len(f.shown) == 0 {
 		return nil

@@ -10,41 +10,41 @@ import (
 // AnsweredApproval is an approval.asked record with the approval.resolved record that answers it.
 type AnsweredApproval struct{ Asked, Answer Record }
 
-// State is what a log amounts to: replay it from the first record and this is
-// where the session stands.
+// State is the result of replaying a log: the current state of the session.
 type State struct {
 	SessionID     string
 	Head          int64
 	Items         []transcript.Encoded // the transcript, after the last rewrite
-	Queue         []transcript.Encoded // input that was accepted and waits for its turn
-	Running       []record.ToolStarted // tools with a start and no finish, in order
-	OpenTurn      string               // a turn that was opened and not closed
-	Turns         int                  // turns opened so far
+	Queue         []transcript.Encoded // accepted input that waits for its turn
+	Running       []record.ToolStarted // started and not finished tools, in order
+	OpenTurn      string               // the turn that is not closed, or ""
+	Turns         int                  // number of turns opened
 	Mode          string               // from the last policy.changed, or ""
-	ModeSeq       int64                // of that record
-	Cwd           string               // where the last turn began, or the last call that changed the current directory has left it; or ""
-	Mark          *record.RequestMark  // of the last assistant item that has one
-	Usage         transcript.Usage     // summed over the answers in the log, rewritten ones and those of a fork's parent included
-	CostUSD       float64              // of the run: all model calls on record, those of its sub-agents too; a fork begins at zero
-	Tokens        int64                // likewise
-	Budget        record.Budget        // of the run, as it was last said; a fork has none
-	OpenApprovals []Record             // approval.asked without an answer, oldest first
+	ModeSeq       int64                // seq of that record
+	Cwd           string               // the current directory after the last turn start or change; or ""
+	Mark          *record.RequestMark  // from the last assistant item that has one
+	Usage         transcript.Usage     // sum of all answers in the log, including rewritten ones and those of a fork's parents
+	CostUSD       float64              // of the run: all recorded model calls, including sub-agents'; a fork starts at zero
+	Tokens        int64                // as CostUSD
+	Budget        record.Budget        // of the run, as last set; a fork has none
+	OpenApprovals []Record             // approval.asked records without an answer, oldest first
 
-	// Answered are the questions that were answered and not acted on: their tool
-	// use has neither started nor a result.
+	// Answered are the approval requests that were answered but not acted on: their tool use has
+	// neither started nor a result.
 	Answered []AnsweredApproval
-	// Policy are the payloads of policy.changed since the run began, oldest first.
-	// A fork, and one that says "ended", begins a run.
+	// Policy are the policy.changed payloads since the run began, oldest first. A fork, and a
+	// payload with "ended", starts a new run.
 	Policy []json.RawMessage
-	// NotificationIDs are the ids of all notifications that the session ever had, compacted ones too.
+	// NotificationIDs are the ids of all notifications the session ever had, including compacted
+	// ones.
 	NotificationIDs map[string]bool
-	// UsedIDs are the ids of questions, and those of tool uses that a rewrite has taken out of
-	// the transcript: what comes next has others.
+	// UsedIDs are the ids of approval requests, and of tool uses that a rewrite removed from the
+	// transcript. They must not be used again.
 	UsedIDs map[string]bool
-	// Saved are the contents of files that file.saved records have: the record's seq by
-	// the content's digest, see [record.FileSaved].
+	// Saved maps the digest of a file content to the seq of the file.saved record that has it, see
+	// [record.FileSaved].
 	Saved map[string]int64
-	// ShownFile are the files that the transcript shows, and those that were written in it, each
-	// as it was last. What a rewrite has taken away or changed shows nothing.
+	// ShownFiles are the files that the transcript shows or that were written in it, each in its
+	// last version. Items that a rewrite removed or changed are not included.
 	ShownFiles []record.FileShown
 }

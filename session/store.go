@@ -5,16 +5,16 @@ import (
 	"iter"
 )
 
-// Store keeps logs. It is what a backend implements; everything else in this
-// package is built on these three methods and the optional interfaces [Leaser],
-// [Deleter], [Rebuilder], [Recoverer] and io.Closer. Package sessiontest checks
-// a store against this contract.
+// Store stores logs. A backend implements it; everything else in this package uses these three
+// methods and the optional interfaces [Leaser], [Deleter], [Rebuilder], [Recoverer], [Eraser],
+// [Watcher], [Checker], [Searcher] and io.Closer. Package sessiontest checks a store against this
+// contract.
 //
-// All methods may be called concurrently. A store never changes what it was
-// given and never hands out memory that it will change.
+// All methods may be called concurrently. A store never changes its arguments and never returns
+// memory that it will change.
 //
-// Ids reach a store only after [CheckID]. Errors are [*Error] values wrapping
-// the sentinels of this package.
+// A store receives only ids that pass [CheckID]. Errors are [*Error] values that wrap the sentinel
+// errors of this package.
 type Store interface {
 	// Append adds a batch to the log of session id, all or nothing, together
 	// with the change of its [Meta], and returns after both are durable.
@@ -28,19 +28,19 @@ type Store interface {
 	// exist: ErrNotFound.
 	//
 	// A store that is a [Leaser] compares b.Epoch with the session's lease:
-	// ErrFenced when they differ. Epoch 0 is for who holds no lease and is
-	// good for creating a session and for batches of Shared kinds only.
+	// ErrFenced when they differ. Epoch 0 means that the caller has no lease; it is
+	// allowed only to create a session and for batches of Shared kinds.
 	Append(ctx context.Context, id string, b Batch) error
 
 	// Read yields the session's own records (a fork's parent has the rest) in
 	// the order that r asks for. It sees everything that was acknowledged
 	// before the call. A record that cannot be read yields one ErrCorrupt with
-	// its Seq and reading goes on behind it. An unknown id yields ErrNotFound;
+	// its Seq, and reading continues after it. An unknown id yields ErrNotFound;
 	// deleted sessions can be read, since forks need them.
 	Read(ctx context.Context, id string, r Range) iter.Seq2[Record, error]
 
-	// List returns sessions, those updated last first (then created last, then
-	// by id downwards), and a cursor for the next page.
+	// List returns sessions and a cursor for the next page. The order is by updated, then created,
+	// then id, all descending.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
@@ -62,18 +62,18 @@ type Range struct {
 
 // Query says which sessions to list. Empty fields do not filter.
 type Query struct {
-	ID            string // this one only, even when it is deleted
+	ID            string // only this session, even if it is deleted
 	Project       string
 	CWD           string
 	Tag           string
 	Parent        string // forks of this session
 	Worktrees     bool   // include sessions whose id starts with "wt-", in any case
-	WithApprovals bool   // sessions with open questions only, see [Meta.OpenApprovals]
+	WithApprovals bool   // only sessions with open approval requests, see [Meta.OpenApprovals]
 	Run           string // sessions whose run has this status, see [Meta.Run]; "*" is any
 	Owner         string // sessions that work for the run of this one
-	Unowned       bool   // sessions that work for no other's run
-	WithTrash     bool   // also what is in the trash, which is left out otherwise
-	OnlyTrash     bool   // only what is in the trash
+	Unowned       bool   // sessions that do not work for another's run
+	WithTrash     bool   // include sessions in the trash, which are left out otherwise
+	OnlyTrash     bool   // only sessions in the trash
 	Limit         int    // 0 or less: no limit
 	After         string // cursor from [Page]
 }
@@ -84,72 +84,67 @@ type Page struct {
 	Next     string
 }
 
-// Leaser is a store that keeps one writer per session.
+// Leaser is a store with leases: one writer per session.
 type Leaser interface {
-	// Acquire gives the lease of id (the session need not exist yet) to h,
-	// with an epoch greater than every one before. When somebody holds it and
-	// steal says no, the error is a [*BusyError]. steal is called with the
-	// current lease, released ones excepted, and decides in one atomic step. What was
-	// stolen names its Former. Leases that are handed out tell what Left there is, where
-	// the store knows: by its own clock, never by that of whoever asks.
+	// Acquire gives the lease of id to h, with an epoch greater than every earlier one. The
+	// session need not exist yet. If another holder has it and steal returns false, the error is a
+	// [*BusyError]. steal is called with the current lease, but not with a released one; the
+	// decision is one atomic step. A lease that was taken from a holder has its Previous. Returned
+	// leases have Remaining set if the store knows it from its own clock, never from the caller's.
 	Acquire(ctx context.Context, id string, h Lease, steal func(Lease) bool) (Lease, error)
 	// Renew stores l with its new expiry. ErrFenced when its epoch has passed.
 	Renew(ctx context.Context, id string, l Lease) error
-	// Release ends the lease. Releasing one that has passed does nothing, but for the
-	// Former of the lease that came after: it is gone then.
+	// Release ends the lease. If a newer lease exists, Release only removes its Previous.
 	Release(ctx context.Context, id string, l Lease) error
-	// Held returns the lease of id as it is stored, whether or not it has expired; nil
-	// when there is none or it was released. It changes nothing, and the session need not
-	// exist.
+	// Held returns the lease of id as it is stored, expired or not; nil if there is none or it was
+	// released. It changes nothing, and the session need not exist.
 	Held(ctx context.Context, id string) (*Lease, error)
 }
 
-// Deleter is a store that can delete. What forks of the session need stays
-// readable for them; the rest, and a parent that was only waiting for its last
-// fork to go, is removed from the medium. ErrNotFound when there is no such
-// session or it is deleted already. Links are removed, never followed.
+// Deleter is a store that can delete. Records that forks of the session need stay readable for
+// them. Everything else is removed from the medium, including a parent that was kept only for its
+// last fork. ErrNotFound if there is no such session or it is already deleted. Links are removed,
+// not followed.
 type Deleter interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// sweeper is a store in which crashes, and deletes of what forks need for a while, leave
-// something behind that is in nobody's way. Sweep removes it and says how many things it
-// removed; sessions are not touched.
+// sweeper is a store in which crashes and deletes may leave unused data. Sweep removes it and
+// returns how many things it removed; it does not change sessions.
 type sweeper interface {
 	Sweep(ctx context.Context) (int, error)
 }
 
-// Rebuilder is a store whose metas can be replaced by ones rebuilt from the log.
+// Rebuilder is a store whose metas can be replaced by metas rebuilt from the log.
 type Rebuilder interface {
 	PutMeta(ctx context.Context, m Meta) error
 }
 
-// Checker is a store that can tell whether it would take a write now, without adding to a
-// log. Who lacks it is asked for a list.
+// Checker is a store that can tell whether it would accept a write now, without adding to a log.
+// Stores without it are checked by a List.
 type Checker interface {
-	// Check returns nil when reads and writes can be expected to succeed, and otherwise
-	// the error that they would end with. It returns when ctx ends.
+	// Check returns nil if reads and writes can be expected to succeed, and otherwise the error
+	// they would return. It returns when ctx ends.
 	Check(ctx context.Context) error
 }
 
-// Recovery tells what a store did to make a log writable again after a crash.
+// Recovery is what a store did to make a log writable again after a crash.
 type Recovery struct {
 	Session  string `json:"session"`
 	Head     int64  `json:"head"`           // the last good record
-	CutBytes int64  `json:"cut_bytes"`      // bytes of a torn tail that were cut
-	TailFile string `json:"kept,omitempty"` // where they were put
+	CutBytes int64  `json:"cut_bytes"`      // bytes of the torn tail that was cut
+	TailFile string `json:"kept,omitempty"` // the file with those bytes
 }
 
-// Recoverer is a store that may find a torn tail. Recover is called once when a
-// log is opened for writing; nil means that there was nothing to do.
+// Recoverer is a store that may find a torn tail. Recover is called once when a log is opened for
+// writing; it returns nil if there was nothing to do.
 type Recoverer interface {
 	Recover(ctx context.Context, id string) (*Recovery, error)
 }
 
-// As finds an optional interface of a store: the store's own, else that of the
-// store it wraps (a wrapper has a method Unwrap() Store). A wrapper that must
-// hide a power of the inner store implements the interface itself and refuses
-// with ErrUnsupported.
+// As returns an optional interface of a store: the store's own, else that of the store it wraps (a
+// wrapper has a method Unwrap() Store). A wrapper that must hide an interface of the inner store
+// implements it and returns ErrUnsupported.
 func As[T any](s Store) (T, bool) {
 	for {
 		if t, ok := s.(T); ok {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Trash puts a session, and those that work for its run, where lists leave them out:
-// nothing is removed, and [Sessions.Untrash] brings them back. ErrBusy when somebody
-// runs one of them; [Sessions.Delete] is for good. What is there already stays as it is.
+// Trash moves a session and the sessions that work for its run to the trash, so that lists leave
+// them out. Nothing is deleted; [Sessions.Untrash] restores them. ErrBusy if one of them is
+// running. A session that is already in the trash stays unchanged.
 func (s *Sessions) Trash(ctx context.Context, id string) error {
 	at := s.opt.Clock().UTC().Format(time.RFC3339)
 	return s.family(ctx, id, func(m Meta) error {
@@ -24,13 +24,13 @@ func (s *Sessions) Trash(ctx context.Context, id string) error {
 	})
 }
 
-// Untrash takes a session out of the trash, and those that work for its run.
+// Untrash restores a session from the trash, and the sessions that work for its run.
 func (s *Sessions) Untrash(ctx context.Context, id string) error {
 	none := ""
 	return s.family(ctx, id, func(m Meta) error { return s.Patch(ctx, m.ID, MetaPatch{Trashed: &none}) })
 }
 
-// family does something with a session and then with those that work for its run.
+// family calls do for a session and then for the sessions that work for its run.
 func (s *Sessions) family(ctx context.Context, id string, do func(Meta) error) error {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Sessions) family(ctx context.Context, id string, do func(Meta) error) e
 	return nil
 }
 
-// Family lists who works for a session's run, and who works for theirs, down to the last:
-// each behind the one that it works for, and once.
+// Family lists the sessions that work for a session's run, directly or not: each once, after the
+// one it works for.
 func (s *Sessions) Family(ctx context.Context, id string) (list []Meta, err error) {
 	known, next := map[string]bool{id: true}, []string{id}
 	for len(next) > 0 {
@@ -68,8 +68,8 @@ func (s *Sessions) Family(ctx context.Context, id string) (list []Meta, err erro
 	return list, nil
 }
 
-// Sweep removes what crashes and deletes have left in the store, where that is a
-// [sweeper]. It is for after a pruning, and never needed.
+// Sweep removes unused data that crashes and deletes left in the store, if it is a [sweeper]. Call
+// it after pruning; it is never required.
 func (s *Sessions) Sweep(ctx context.Context) error {
 	if sw, ok := As[sweeper](s.store); ok {
 		_, err := sw.Sweep(ctx)
@@ -78,9 +78,8 @@ func (s *Sessions) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// DeleteFamily deletes a session for good, and first those that work for its run, so that
-// what is left when something comes between can be deleted again. Errors are those of
-// [Sessions.Delete].
+// DeleteFamily permanently deletes a session, after the sessions that work for its run, so that an
+// interrupted call can be repeated. Its errors are those of [Sessions.Delete].
 func (s *Sessions) DeleteFamily(ctx context.Context, id string) error {
 	owned, err := s.Family(ctx, id)
 	if err != nil {

@@ -10,39 +10,39 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
-// unknownAppend is a batch of a log whose append failed and left open whether it was written.
+// unknownAppend is a batch whose append failed with an unknown outcome.
 //
-//	append fails ─► looked up ─► there: appended
-//	                    │  └───► not there: the error stands, and the batch may come late
-//	                    └──────► nobody can tell: the next use of the log begins with looking
+//	append fails ─► look it up ─► found: appended
+//	                    │    └──► not found: the error is returned, and the batch may still be written
+//	                    └───────► lookup fails: the next use of the log looks it up first
 type unknownAppend struct {
-	open []Record // to be looked up
-	// late was looked up and is not there. A server may yet carry it out, until another
-	// record has its place.
+	open []Record // to look up
+	// late was looked up and not found. A server may still write it, until another record has its
+	// seq.
 	late []Record
 }
 
-// How often, and how long, a batch is looked up whose append failed.
+// How often, and how long, a batch with an unknown outcome is looked up.
 const (
 	lookTries  = 6
 	lookPause  = 50 * time.Millisecond // before the second look, doubled each time
-	lookupTime = 5 * time.Second       // all of it
+	lookupTime = 5 * time.Second       // in total
 )
 
-// contains reports whether r is of the batch that may come late.
+// contains reports whether r belongs to the batch that may still be written.
 func (d *unknownAppend) contains(r Record) bool {
 	return slices.ContainsFunc(d.late, func(o Record) bool { return o.Digest == r.Digest })
 }
 
-// resolved forgets a batch whose place the log has passed.
+// resolved forgets a batch once the log has passed its seqs.
 func (d *unknownAppend) resolved(head int64) {
 	if d.late != nil && head >= d.late[0].Seq {
 		d.late = nil
 	}
 }
 
-// resolve finds out whether recs, whose append failed with cause, were written. nil says
-// that they were. The log is locked.
+// resolve determines whether recs, whose append failed with cause, were written; nil means that
+// they were. The log is locked.
 func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	l.doubt = unknownAppend{open: recs}
 	if !IsTransient(cause) {
@@ -58,7 +58,7 @@ func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	case err != nil:
 		return &Error{
 			Op: "append", Session: l.id, Seq: recs[0].Seq, Err: cause, Hint: Hint(cause),
-			Detail: "whether it was written is not known yet, and looked up before anything else is",
+			Detail: "whether the batch was written is unknown; the next use of the session looks it up",
 		}
 	case !there:
 		l.doubt = unknownAppend{late: recs}
@@ -68,7 +68,7 @@ func (l *Log) resolve(ctx context.Context, recs []Record, cause error) error {
 	return nil
 }
 
-// has reports whether the store has a record, at its place.
+// has reports whether the store has a record at its seq.
 func (l *Log) has(ctx context.Context, want Record) (bool, error) {
 	for r, err := range l.s.store.Read(ctx, l.id, Range{After: want.Seq - 1, Until: want.Seq}) {
 		if errors.Is(err, ErrNotFound) && want.Kind == record.KindOpened {
@@ -79,9 +79,9 @@ func (l *Log) has(ctx context.Context, want Record) (bool, error) {
 	return false, nil
 }
 
-// settle finds out what became of a batch of which that is not known yet. When it was
-// written and holds what drafts hold, these are its records; otherwise Refresh hands it
-// out. The log is locked.
+// settle finds out whether an append with unknown outcome was stored. If it was and has the
+// content of drafts, settle returns its records; otherwise Refresh returns them. The log is
+// locked.
 func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
 	recs := l.doubt.open
 	if recs == nil {
@@ -114,8 +114,8 @@ func (l *Log) settle(ctx context.Context, drafts []Draft) ([]Record, error) {
 	return recs, nil
 }
 
-// sealAgain is seal that makes the records of drafts that may come late once more: the
-// store knows them again, whenever the first are carried out.
+// sealAgain is seal that makes the same records again for drafts that may still be written, so
+// that the store recognizes them.
 func (l *Log) sealAgain(drafts []Draft) []Record {
 	if !sameRecords(l.doubt.late, drafts) {
 		return l.seal(drafts)
@@ -125,21 +125,21 @@ func (l *Log) sealAgain(drafts []Draft) []Record {
 	return recs
 }
 
-// sameRecords reports whether records hold what drafts hold.
+// sameRecords reports whether records have the content of drafts.
 func sameRecords(recs []Record, drafts []Draft) bool {
 	return slices.EqualFunc(recs, drafts, func(r Record, d Draft) bool {
 		return r.Kind == d.Kind && string(r.Payload) == string(d.Payload) && (d.ID == "" || d.ID == r.ID)
 	})
 }
 
-// isDefinite reports whether an error says that nothing was appended.
+// isDefinite reports whether an error means that nothing was appended.
 func isDefinite(err error) bool {
 	return isAny(err, ErrConflict, ErrFenced, ErrExists, ErrNotFound, ErrFull, ErrReadOnly, ErrInvalid, ErrInvalidID, ErrClosed, ErrBusy, ErrUnsupported)
 }
 
-// IsTransient reports whether an error of a store may be gone when the same is tried again: a
-// lost connection, a server that is away, a lock that somebody has for too long. It is
-// false for what says something about the session or the store, and for a nil error.
+// IsTransient reports whether a store's error may not occur again on a retry: a lost connection,
+// an unreachable server, a lock held for too long. It is false for errors about the session or the
+// store, and for nil.
 func IsTransient(err error) bool {
 	if _, held := errors.AsType[*BusyError](err); held || err == nil {
 		return false

@@ -10,28 +10,26 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Report is what [Sessions.Verify] found out.
+// Report is the result of [Sessions.Verify].
 type Report struct {
-	Records int      // read, parents' included
-	Erased  int      // of those: payload erased on purpose
+	Records int      // records read, including the parents'
+	Erased  int      // of those: with an erased payload
 	Items   int      // in the transcript
-	Faults  []Error  // what is wrong: Detail, and the record concerned as Seq, or 0
-	Notices []string // tool uses without a result at the end: restoring answers them, or waits
+	Faults  []Error  // each with Detail and the Seq of the record concerned, or 0
+	Notices []string // such as open tool uses at the end, which Restore answers
 
-	Meta        Meta // as the store has it
-	Rebuilt     Meta // as it follows from the records
-	MetaDiffers bool // then Sessions.Rebuild puts it right
+	Meta        Meta // as stored
+	Rebuilt     Meta // as computed from the records
+	MetaDiffers bool // Sessions.Rebuild fixes it
 }
 
 // OK reports whether nothing is wrong.
 func (r *Report) OK() bool { return len(r.Faults) == 0 && !r.MetaDiffers }
 
-// Verify reads a whole log, its parents' part included, and checks everything
-// that can be checked: every digest, that the records form one chain from the
-// first, that every payload is what its kind says, that tool uses and results
-// pair, and that the store's meta follows from the records. It changes nothing
-// and takes no lease. The error is for what kept it from looking; what it found
-// is in the report.
+// Verify reads a whole log, including the parents' part, and checks every digest, that the records
+// form one chain from the first, that every payload matches its kind, that tool uses and results
+// pair, and that the store's meta follows from the records. It changes nothing and takes no lease.
+// It returns an error only if it could not read the log; what it found is in the report.
 func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 	m, err := s.getDamaged(ctx, id)
 	if err != nil {
@@ -42,7 +40,7 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 		if err != nil || !r.MetaDiffers {
 			return r, err
 		}
-		// Somebody may have appended between the two looks.
+		// Another writer may have appended between the two reads.
 		now, err := s.getDamaged(ctx, id)
 		if err != nil {
 			return nil, err
@@ -56,7 +54,7 @@ func (s *Sessions) Verify(ctx context.Context, id string) (*Report, error) {
 
 func (s *Sessions) verify(ctx context.Context, m Meta) (*Report, error) {
 	v, err := s.verifyWith(ctx, m, nil)
-	if err == nil && v.f.again { // once more, with what stands in the place of erased payloads
+	if err == nil && v.f.again { // again, with the replacements of erased payloads
 		known := v.f.told
 		if known == nil {
 			known = erased{}
@@ -78,7 +76,7 @@ func (s *Sessions) verifyWith(ctx context.Context, m Meta, known erased) (*verif
 	for r, err := range s.records(ctx, m, Range{}) {
 		switch {
 		case err == nil:
-			if record.IsSealed(r.Payload) && errors.Is(r.Check(), ErrSealed) { // it says nothing of what is wrong
+			if record.IsSealed(r.Payload) && errors.Is(r.Check(), ErrSealed) { // an encrypted record is not the fault
 				return nil, r.sealedError()
 			}
 			v.record(r, m)
@@ -91,9 +89,9 @@ func (s *Sessions) verifyWith(ctx context.Context, m Meta, known erased) (*verif
 	return v, nil
 }
 
-// Rebuild replaces a session's meta by what follows from its records, and
-// returns it. ErrUnsupported when the store has no [Rebuilder]. It takes the
-// lease, so that nobody writes meanwhile.
+// Rebuild replaces a session's meta by the one computed from its records, and returns it.
+// ErrUnsupported if the store is not a [Rebuilder]. It takes the lease, so that no other process
+// writes meanwhile.
 func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 	b, ok := As[Rebuilder](s.store)
 	if !ok {
@@ -112,7 +110,7 @@ func (s *Sessions) Rebuild(ctx context.Context, id string) (Meta, error) {
 	case r.Rebuilt.ID == "":
 		err = &Error{Op: "rebuild", Session: id, Err: ErrCorrupt, Detail: "its first record cannot be read"}
 	case r.Rebuilt.ID != id:
-		err = &Error{Op: "rebuild", Session: id, Err: ErrCorrupt, Detail: "its records say that they are those of session " + r.Rebuilt.ID}
+		err = &Error{Op: "rebuild", Session: id, Err: ErrCorrupt, Detail: "its records belong to session " + r.Rebuilt.ID}
 	}
 	if err == nil && r.MetaDiffers {
 		err = b.PutMeta(ctx, r.Rebuilt)
@@ -127,9 +125,9 @@ type verifier struct {
 	r    Report
 	f    replayer
 	prev Record
-	lost bool // a record could not be read: the next one has nothing to follow
+	lost bool // a record could not be read, so the next one cannot be checked against it
 
-	masked int // records without their secrets
+	masked int // masked records
 }
 
 func (v *verifier) fault(seq int64, err error) {
@@ -175,12 +173,12 @@ func (v *verifier) record(r Record, m Meta) {
 	} else if err := v.f.add(&r); err != nil {
 		v.fault(r.Seq, err)
 	}
-	if r.Seq <= m.ParentSeq { // not of this session's own meta
+	if r.Seq <= m.ParentSeq { // not part of this session's meta
 		return
 	}
 	d, err := Fold([]Record{r})
 	if err != nil {
-		return // the folder has said so
+		return // already reported by folding
 	}
 	if d.Opened != nil && r.Seq != m.ParentSeq+1 {
 		v.fault(r.Seq, errors.New("session.opened is not the first record"))
@@ -195,14 +193,14 @@ func (v *verifier) finish(m Meta) {
 	v.erased(m)
 	var t transcript.Transcript
 	if err := t.Append(items...); err != nil && len(v.f.blank) > 0 {
-		v.r.Notices = append(v.r.Notices, "what was erased is missing in the transcript: "+err.Error())
+		v.r.Notices = append(v.r.Notices, "erased content is missing from the transcript: "+err.Error())
 	} else if err != nil {
 		v.fault(0, err)
 	} else if err := t.Check(); err != nil {
 		v.r.Notices = append(v.r.Notices, err.Error())
 	}
 	if m.ParentSeq > 0 && v.r.Records > 0 && v.r.Rebuilt.Parent != m.Parent {
-		v.fault(m.ParentSeq+1, errors.New("the log and its meta disagree about the parent"))
+		v.fault(m.ParentSeq+1, errors.New("the log and its metadata have different parents"))
 	}
 	if v.r.Records == 0 {
 		v.fault(1, errors.New("the log is empty"))
@@ -210,24 +208,24 @@ func (v *verifier) finish(m Meta) {
 	v.r.MetaDiffers = !v.r.Rebuilt.same(m, v.r.Erased > 0)
 }
 
-// erased checks that a record says so where a payload is gone, and the other way
-// round. Of a parent that was deleted nothing is left that could say it.
+// erased checks that every missing payload is named by a redacted record, and the other way round.
+// A deleted parent has no record left that could name it.
 func (v *verifier) erased(m Meta) {
 	for _, seq := range v.f.blank {
 		if seq > m.ParentSeq {
-			v.fault(seq, errors.New("its payload is gone and no record says that it was erased"))
+			v.fault(seq, errors.New("its payload is missing, and no record shows that it was erased"))
 		}
 	}
 	if v.masked > 0 {
-		v.r.Notices = append(v.r.Notices, fmt.Sprintf("%d records are kept without their secrets: the chain holds, and nothing proves what is read instead", v.masked))
+		v.r.Notices = append(v.r.Notices, fmt.Sprintf("%d records were masked: the hash chain is valid, but the masked text itself is not proven", v.masked))
 	}
 	if n := len(v.f.unfinished(m.ParentSeq)); n > 0 {
-		v.r.Notices = append(v.r.Notices, fmt.Sprintf("%d records were to be erased and still have their payloads: redacting or going on with the session erases them", n))
+		v.r.Notices = append(v.r.Notices, fmt.Sprintf("%d records of an interrupted redaction still have their payloads; redact or resume the session to erase them", n))
 	}
 }
 
-// same reports whether two metas say the same. Erasing makes the real size
-// smaller than what was once counted.
+// same reports whether two metas are equal. After an erasure, the actual size is smaller than the
+// counted one.
 func (m Meta) same(o Meta, erased bool) bool {
 	if !m.CreatedAt.Equal(o.CreatedAt) || !m.UpdatedAt.Equal(o.UpdatedAt) {
 		return false

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Watcher is a store that can tell at once when a log has grown, whoever appended:
-// this program or another one.
+// Watcher is a store that can report at once that a log has grown, whichever program appended.
 type Watcher interface {
 	// Watch yields the head of session id as soon as it is greater than after, and then
 	// each time that it has grown; what came in between is not told one by one. It ends
@@ -19,12 +18,12 @@ type Watcher interface {
 	Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error]
 }
 
-// watchPoll is how often a store that is no [Watcher] is asked.
+// watchPoll is the polling interval for a store that is not a [Watcher].
 const watchPoll = 250 * time.Millisecond
 
-// Watch yields the head of session id as soon as it is greater than after, and then
-// each time that it has grown, see [Watcher]. A store that is none is asked four times
-// a second, and at once when these sessions have appended.
+// Watch yields the head of session id as soon as it is greater than after, and again each time it
+// has grown, see [Watcher]. Other stores are polled four times a second, and at once if these
+// Sessions append.
 func (s *Sessions) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	if w, ok := As[Watcher](s.store); ok {
 		return w.Watch(ctx, id, after)
@@ -34,7 +33,7 @@ func (s *Sessions) Watch(ctx context.Context, id string, after int64) iter.Seq2[
 
 func (s *Sessions) poll(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		after := after // ranging again begins again
+		after := after // ranging again starts again
 		wake, leave := s.growth.watch(id)
 		defer leave()
 		tick := time.NewTicker(watchPoll)
@@ -66,13 +65,13 @@ func (s *Sessions) poll(ctx context.Context, id string, after int64) iter.Seq2[i
 	}
 }
 
-// growthNotifier wakes those who watch sessions of a store that cannot tell of what is new.
+// growthNotifier wakes watchers of a store that is not a [Watcher].
 type growthNotifier struct {
 	mu      sync.Mutex
 	waiting map[string][]chan struct{}
 }
 
-// watch returns what gets a value when a session has grown.
+// watch returns a channel that receives a value when a session has grown.
 func (g *growthNotifier) watch(id string) (wake <-chan struct{}, leave func()) {
 	c := make(chan struct{}, 1)
 	g.mu.Lock()
@@ -96,7 +95,7 @@ func (g *growthNotifier) tell(id string) {
 	for _, c := range g.waiting[id] {
 		select {
 		case c <- struct{}{}:
-		default: // it looks anyhow
+		default: // it is already going to look
 		}
 	}
 }

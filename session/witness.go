@@ -2,40 +2,40 @@ package session
 
 import "context"
 
-// AppendObserver keeps evidence of what logs said, so that a log that was cut or rewritten
-// is found out (package internal/audit). It may be called concurrently.
+// AppendObserver records evidence of appends, so that a log that was cut or rewritten can be
+// detected (package internal/audit). It may be called concurrently.
 type AppendObserver interface {
-	// Appended is told that the log of session id now ends with head, before anybody
-	// acts on that. An error fails the append: what was to follow does not happen. The
-	// records are on disk then, and the next append begins with telling it again.
+	// Appended reports that the log of session id now ends with head, before anything acts on
+	// that. An error fails the append; the records are stored then, and the next append reports
+	// them again.
 	Appended(ctx context.Context, id string, head Record) error
-	// Deleted is told that a session is deleted on purpose, before it is.
+	// Deleted reports that a session is about to be deleted on purpose.
 	Deleted(ctx context.Context, id string) error
 }
 
-// Eraser is a store that can erase payloads for good, from the medium too, and keep
-// their records: Payload nil, Body and Digest as they were. It is called by who
-// holds the lease with that epoch, after a [record.Redacted] record that names the
-// records is on disk, and again after a crash: what is erased stays erased. Of a deleted
-// session it erases what forks still show; nobody writes there, so no epoch counts.
+// Eraser is a store that can permanently erase payloads, also on the medium, and keep their
+// records: Payload nil, Body and Digest unchanged. The lease holder calls it with its epoch, after
+// a [record.Redacted] record that names the records is stored, and again after a crash; erasing
+// twice is harmless. In a deleted session it erases what forks still show; no process writes
+// there, so the epoch is ignored.
 type Eraser interface {
 	Erase(ctx context.Context, id string, epoch int64, seqs []int64) error
 }
 
-// witnessed tells the witness how a log ends now. A batch that it could not be
-// told of counts as unsure, so that the next append tells it again.
+// witnessed calls the observer with the end of a log. If that fails, the batch counts as unknown,
+// so that the next append reports it again.
 func (s *Sessions) witnessed(ctx context.Context, id string, head Record) error {
 	if s.opt.AppendObserver == nil {
 		return nil
 	}
 	if err := s.opt.AppendObserver.Appended(ctx, id, head); err != nil {
-		return unwitnessed(id, head.Seq, "the record is on disk and nobody may act on it", err)
+		return unwitnessed(id, head.Seq, "the record is stored but could not be added to the audit trail", err)
 	}
 	return nil
 }
 
-// witnessHead tells the witness of the last record of a log that was opened:
-// whoever appended it may have ended before that.
+// witnessHead calls the observer with the last record of a log that was opened, because the
+// process that appended it may have ended before its own call.
 func (l *Log) witnessHead(ctx context.Context) error {
 	if l.s.opt.AppendObserver == nil {
 		return nil
@@ -47,7 +47,7 @@ func (l *Log) witnessHead(ctx context.Context) error {
 		return l.s.witnessed(ctx, l.id, r)
 	}
 	return &Error{
-		Op: "open", Session: l.id, Seq: l.meta.Head, Err: ErrCorrupt, Detail: "its last record is gone",
+		Op: "open", Session: l.id, Seq: l.meta.Head, Err: ErrCorrupt, Detail: "its last record is missing",
 		Hint: "holdfast sessions verify " + l.id,
 	}
 }
@@ -65,7 +65,7 @@ func (s *Sessions) witnessDelete(ctx context.Context, id string) error {
 func unwitnessed(id string, seq int64, detail string, err error) error {
 	e := &Error{Op: "witness", Session: id, Seq: seq, Detail: detail, Hint: Hint(err), Err: err}
 	if e.Hint == "" {
-		e.Hint = "make room for the audit trail and its folder writable, then try again"
+		e.Hint = "check that the folder of the audit trail is writable and has free space, then try again"
 	}
 	return e
 }

@@ -77,7 +77,7 @@ func parseSpot(cursor string) (*hitPosition, error) {
 	}
 	if err != nil {
 		return nil, &session.Error{
-			Op: "search", Err: session.ErrInvalid, Detail: "the cursor is not one of this store",
+			Op: "search", Err: session.ErrInvalid, Detail: "the cursor is not from this store",
 			Hint: "start again without a cursor",
 		}
 	}

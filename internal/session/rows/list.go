@@ -35,7 +35,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 	}
 	if err != nil {
 		return c, &session.Error{
-			Op: "list", Err: session.ErrInvalid, Detail: "the cursor is not one of this store",
+			Op: "list", Err: session.ErrInvalid, Detail: "the cursor is not from this store",
 			Hint: "start again without a cursor",
 		}
 	}
