@@ -297,12 +297,7 @@ func (s *Subagents) find(in agentInput) (Definition, error) {
 		}
 		names = append(names, d.Name)
 	}
-	hint := "there are " + strings.Join(names, ", ")
-	far := func(known string) int { return spelling.Edits(known, name[:min(len(name), 64)]) }
-	if near := slices.MinFunc(names, func(a, b string) int { return far(a) - far(b) }); far(near) <= 3 {
-		hint = "did you mean " + near + "?"
-	}
-	return Definition{}, fmt.Errorf("there is no sub-agent of kind %q: %s", name, hint)
+	return Definition{}, fmt.Errorf("there is no sub-agent of kind %q: %s", name, spelling.Hint(name, names, "there are"))
 }
 
 func (s *Subagents) requests(_ *tool.Call, in agentInput) ([]policy.Request, error) {

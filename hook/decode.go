@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -116,39 +117,12 @@ func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]re
 		read, ok := known[m.Key]
 		switch {
 		case !ok:
-			d.wrong(sub, m.At, nearest(m.Key, known), "there is no such field")
+			d.wrong(sub, m.At, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "known are"), "there is no such field")
 		case m.Value.Kind != jsontree.Null:
 			read(sub, &m.Value)
 		}
 	}
 	return len(d.errs) == before
-}
-
-// maxNear is how long a name may be that is compared with others.
-const maxNear = 64
-
-// nearest is the hint for a name that is not among the known ones.
-func nearest[V any](name string, known map[string]V) string {
-	names := make([]string, 0, len(known))
-	for k := range known {
-		names = append(names, k)
-	}
-	return nearestOf(name, names)
-}
-
-func nearestOf(name string, names []string) string {
-	slices.Sort(names)
-	if len(name) > maxNear {
-		return "known are " + strings.Join(names, ", ")
-	}
-	far := func(k string) int { return spelling.Edits(strings.ToLower(k), strings.ToLower(name)) }
-	near := slices.MinFunc(names, func(a, b string) int {
-		return cmp.Or(far(a)-far(b), spelling.Edits(a, name)-spelling.Edits(b, name))
-	})
-	if far(near) <= max(1, len(name)/3) {
-		return "did you mean " + near + "?"
-	}
-	return "known are " + strings.Join(names, ", ")
 }
 
 func (d *blockDecoder) text(into *string) reader {

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,13 +184,8 @@ func parseEvent(name string) (Event, string, error) {
 			names = append(names, in.Seed)
 		}
 	}
-	short := name[:min(len(name), maxNear)]
-	far := func(known string) int { return spelling.Edits(normalizeName(known), normalizeName(short)) }
 	hint := "known are " + strings.Join(claude, ", ")
-	near := slices.MinFunc(names, func(a, b string) int {
-		return cmp.Or(far(a)-far(b), spelling.Edits(a, short)-spelling.Edits(b, short))
-	})
-	if far(near) <= 3 {
+	if near := spelling.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return "", "", &Error{What: fmt.Sprintf("there is no event %.60q", name), Advice: hint}

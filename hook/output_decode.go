@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // maxText is how many characters of a text count in Claude's dialect.
@@ -103,7 +106,7 @@ func (a *outputReader) read(path string, fields map[string]json.RawMessage, know
 		take, ok := known[name]
 		switch raw := fields[name]; {
 		case !ok && len(a.notices) < maxNotices:
-			a.notice("there is no field %.60q in the answer; %s", sub, nearest(name, known))
+			a.notice("there is no field %.60q in the answer; %s", sub, spelling.Hint(name, slices.Sorted(maps.Keys(known)), "known are"))
 		case ok && !isNull(raw):
 			take(sub, raw)
 		}

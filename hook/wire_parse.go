@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // UnmarshalJSON reads the JSON that a command is given for an event, in either dialect. The
@@ -82,7 +85,7 @@ func (in *Input) take(name string, raw json.RawMessage, parts map[string]func(*I
 	case name == claudeEvent, name == seedEvent && !known, name == seedEvent && isEventName(raw):
 		return in.checkEvent(raw)
 	case !known:
-		return &Error{What: fmt.Sprintf("%s has no field %q", in.Event, name), Advice: nearest(name, parts)}
+		return &Error{What: fmt.Sprintf("%s has no field %q", in.Event, name), Advice: spelling.Hint(name, slices.Sorted(maps.Keys(parts)), "known are")}
 	case bytes.Equal(raw, []byte("null")):
 		return nil
 	}

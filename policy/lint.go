@@ -52,7 +52,7 @@ func (l *linting) unknown(r *rule) {
 		return
 	}
 	hint := ""
-	if near := nearest(r.text.tool, l.tools); near != "" {
+	if near := spelling.Nearest(r.text.tool, l.tools); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	l.warn(r, hint, "it can never match: there is no tool %q", r.text.tool)
@@ -127,15 +127,4 @@ func position(s RuleSource) string {
 		return fmt.Sprintf(" of the %s layer", s.Layer)
 	}
 	return ""
-}
-
-// nearest finds the name with the fewest letters that differ, when they are few.
-func nearest(name string, names []string) string {
-	best, at := "", 3
-	for _, n := range names {
-		if d := spelling.Edits(strings.ToLower(name), strings.ToLower(n)); d < at {
-			best, at = n, d
-		}
-	}
-	return best
 }

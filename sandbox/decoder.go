@@ -2,11 +2,12 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 // decoder reads the values of a text.
@@ -73,7 +74,7 @@ func (d *decoder) object(v value, known fields, foreign ...fields) error {
 			}
 		}
 		if !ok {
-			return &Error{Field: v.field, Offset: v.key, Detail: "there is no such setting", hint: nearest(name, known)}
+			return &Error{Field: v.field, Offset: v.key, Detail: "there is no such setting", hint: spelling.Hint(name, slices.Sorted(maps.Keys(known)), "the settings are")}
 		}
 		return read(v)
 	})
@@ -172,17 +173,4 @@ func (*decoder) port(into **int) reader {
 		*into = &port
 		return nil
 	}
-}
-
-// nearest names the setting that somebody may have meant, or all there are.
-func nearest(name string, known fields) string {
-	names := make([]string, 0, len(known))
-	for k := range known {
-		if strings.EqualFold(k, name) {
-			return "did you mean " + k + "?"
-		}
-		names = append(names, k)
-	}
-	slices.Sort(names)
-	return "the settings are " + strings.Join(names, ", ")
 }

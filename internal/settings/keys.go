@@ -41,13 +41,7 @@ func keyHint[T any](path, key string, known map[string]T) string {
 	if path == "" && slices.Contains(sandboxKeys, key) {
 		return "move it into sandbox"
 	}
-	names := slices.Sorted(maps.Keys(known))
-	for _, name := range names {
-		if n := len(name); len(key) < 2*n && spelling.Edits(name, key) <= min(2, (n-1)/2) {
-			return "did you mean " + name + "?"
-		}
-	}
-	return "known here: " + strings.Join(names, ", ")
+	return spelling.Hint(key, slices.Sorted(maps.Keys(known)), "known here:")
 }
 
 var permissionKeys = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "forbidden", "onAsk", "askTimeout", "askToOverride"}

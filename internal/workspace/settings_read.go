@@ -129,7 +129,7 @@ func (d *decoder) object(field string, n *jsontree.Node, known map[string]reader
 		}
 		read, ok := known[m.Key]
 		if !ok {
-			return d.fault(m.At, ErrInvalid, nearest(m.Key, known), "%s: there is no such setting", sub)
+			return d.fault(m.At, ErrInvalid, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the settings are"), "%s: there is no such setting", sub)
 		}
 		d.places[sub] = m.Value.At
 		if err := read(sub, &m.Value); err != nil {
@@ -137,17 +137,6 @@ func (d *decoder) object(field string, n *jsontree.Node, known map[string]reader
 		}
 	}
 	return nil
-}
-
-// nearest is what was meant by a name that is not known.
-func nearest(name string, known map[string]reader) string {
-	names := slices.Sorted(maps.Keys(known))
-	for _, k := range names {
-		if spelling.Edits(strings.ToLower(name), k) <= 2 {
-			return "did you mean " + k + "?"
-		}
-	}
-	return "the settings are " + strings.Join(names, ", ")
 }
 
 func (d *decoder) wrong(field string, n *jsontree.Node, want jsontree.Kind) error {

@@ -399,14 +399,9 @@ func FlagError(cmd *Command, err error) error {
 
 // didYouMean names the word that is closest to what was typed, if there is one.
 func didYouMean(typed, prefix string, words []string) string {
-	best, edits := "", 3
-	for _, w := range words {
-		if n := spelling.Edits(typed, w); n < edits {
-			best, edits = w, n
-		}
-	}
-	if best == "" {
+	near := spelling.Nearest(typed, words)
+	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf(", did you mean %q?", prefix+best)
+	return fmt.Sprintf(", did you mean %q?", prefix+near)
 }

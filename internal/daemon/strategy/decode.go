@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,28 +53,10 @@ func (d *decoder) object(n *jsontree.Node, key string, known []string, refused m
 			d.wrong(m.At, o.path(m.Key), "", "%s", why)
 			return o
 		}
-		hint := "the keys are " + strings.Join(known, ", ")
-		if near := nearest(m.Key, known); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		d.wrong(m.At, key, hint, "unknown key %q", m.Key)
+		d.wrong(m.At, key, spelling.Hint(m.Key, known, "the keys are"), "unknown key %q", m.Key)
 		return o
 	}
 	return o
-}
-
-// nearest is the word that a wrong one was probably meant to be, or "".
-func nearest(word string, known []string) string {
-	word = strings.ToLower(word)
-	far := func(k string) int { return spelling.Edits(strings.ToLower(k), word) }
-	if len(known) == 0 || len(word) > 64 {
-		return ""
-	}
-	near := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(far(a), far(b)) })
-	if far(near) > min(2, (len(near)-1)/2) {
-		return ""
-	}
-	return near
 }
 
 func (o object) path(key string) string {

@@ -2,10 +2,12 @@ package strategy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
 var flowKeys = map[kind][]string{
@@ -82,7 +84,7 @@ func (d *decoder) short(o object, depth int) *node {
 	m := &o.node.Members[0]
 	k, ok := kindOf(m.Key)
 	if !ok {
-		if near := nearest(m.Key, []string{"sequential", "sequence", "cycle", "broadcast", "agent", "type"}); near != "" {
+		if near := spelling.Nearest(m.Key, []string{"sequential", "sequence", "cycle", "broadcast", "agent", "type"}); near != "" {
 			d.wrong(m.At, o.key, "did you mean "+near+"?", "unknown key %q", clip(m.Key))
 		}
 		d.wrong(m.At, o.key, hint, "type is missing")
@@ -120,16 +122,7 @@ func (d *decoder) agentNamed(n *jsontree.Node, key string) string {
 	if d.agents[n.Text] {
 		return n.Text
 	}
-	var names []string
-	for name := range d.agents {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	hint := "the agents are " + strings.Join(names, ", ")
-	if near := nearest(n.Text, names); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	d.wrong(n.At, key, hint, "there is no agent %q", clip(n.Text))
+	d.wrong(n.At, key, spelling.Hint(n.Text, slices.Sorted(maps.Keys(d.agents)), "the agents are"), "there is no agent %q", clip(n.Text))
 	return ""
 }
 

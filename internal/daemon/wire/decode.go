@@ -130,29 +130,12 @@ func formOf(root *jsontree.Node) (*form, *Error) {
 		return f, nil
 	}
 	e := &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("There is no message of type %.60q", kind.Text)}
-	if near := nearest(kind.Text, requestTypes); near != "" {
+	if near := spelling.Nearest(kind.Text, requestTypes); near != "" {
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else {
 		e.Hint = "clients may send " + strings.Join(requestTypes, ", ")
 	}
 	return nil, e
-}
-
-// nearest is the name that is at most two letters off, or "".
-func nearest(word string, names []string) string {
-	best, edits := "", 3
-	for _, n := range names {
-		if len(word) > len(n)+2 {
-			continue // never near, however long it is
-		}
-		if strings.EqualFold(word, n) {
-			return n
-		}
-		if d := spelling.Edits(word, n); d < edits && d < len(n) {
-			best, edits = n, d
-		}
-	}
-	return best
 }
 
 // form is what one type of message looks like.
@@ -308,7 +291,7 @@ func (c *validation) member(f *form, m *jsontree.Member) {
 		}
 	}
 	names := f.names()
-	if near := nearest(m.Key, names); near != "" {
+	if near := spelling.Nearest(m.Key, names); near != "" {
 		c.addProblem(fmt.Sprintf("%.60q", m.Key), "there is no such field, did you mean %q?", near)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
+	"github.com/holdfast-dev/holdfast/internal/spelling"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -45,7 +46,7 @@ func (r *rule) text(s string) string {
 	switch {
 	case r.enum != nil && !slices.Contains(r.enum, s):
 		what := fmt.Sprintf("must be one of %s, not %.60q", strings.Join(r.enum, ", "), s)
-		if near := nearest(s, r.enum); near != "" {
+		if near := spelling.Nearest(s, r.enum); near != "" {
 			what += fmt.Sprintf(", did you mean %q?", near)
 		}
 		return what

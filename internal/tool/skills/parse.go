@@ -190,11 +190,9 @@ func (p *parser) unknown(m *jsontree.Member) {
 	known := append([]string{
 		"name", "description", "when_to_use", "argument-hint", "allowed-tools", "aliases", "disable-model-invocation", "user-invocable", "model",
 	}, silent...)
-	for _, k := range known {
-		if len(m.Key) < 64 && spelling.Edits(k, strings.ReplaceAll(strings.ToLower(m.Key), "_", "-")) <= 2 {
-			p.wrong(m.At, "did you mean "+k+"?", "unknown key %.80q", m.Key)
-			return
-		}
+	if near := spelling.Nearest(m.Key, known); near != "" {
+		p.wrong(m.At, "did you mean "+near+"?", "unknown key %.80q", m.Key)
+		return
 	}
 	p.sk.Notes = append(p.sk.Notes, fmt.Sprintf("%.80q has no effect: it is not known here", m.Key))
 }

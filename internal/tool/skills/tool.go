@@ -146,15 +146,10 @@ func (s *Skills) find(name string) (*Skill, error) {
 	for _, o := range s.offered() {
 		names = append(names, o.Name)
 	}
-	far := func(known string) int { return spelling.Edits(known, name[:min(len(name), maxName)]) }
-	hint := "there are " + strings.Join(names, ", ")
-	if near := slices.MinFunc(names, func(a, b string) int { return far(a) - far(b) }); far(near) <= 2 {
-		hint = "did you mean " + near + "?"
-	}
 	if ok {
 		return nil, fmt.Errorf("the skill %s is for people: only they can use it", name)
 	}
-	return nil, fmt.Errorf("there is no skill %.80q: %s", name, hint)
+	return nil, fmt.Errorf("there is no skill %.80q: %s", name, spelling.Hint(name, names, "there are"))
 }
 
 // A skill is read, and nothing else; what is done because of it is judged as always.
