@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
 )
 
 const module = "github.com/holdfast-dev/holdfast"
@@ -21,6 +22,7 @@ var layers = map[string]int{
 	"transcript":          -1,
 	"internal/diskfile":   -1, // files written whole, and locks
 	"internal/wait":       -1, // a pause that a context can cut short
+	"internal/truncate":   -1, // texts of others, shortened
 
 	"internal/aws/sigv4":  -1, // signatures of requests to AWS
 	"internal/registries": -1, // package registries and their hosts

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -124,7 +125,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approva
 
 // agree reports whether two answers say the same.
 func agree(a, b approval.Answer) bool {
-	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(compact(a.Input), compact(b.Input))
+	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(jsonscan.Compact(a.Input), jsonscan.Compact(b.Input))
 }
 
 // denial words a no of whoever was asked.
@@ -156,7 +157,7 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 		return
 	}
 	if s.answer.Input != nil {
-		input = compact(s.answer.Input)
+		input = jsonscan.Compact(s.answer.Input)
 		answered := *c.call
 		answered.Input, answered.OriginalInput = input, c.call.Input
 		if reqs, err = l.requestsOf(c, answered); err != nil {
@@ -179,7 +180,7 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 		case d.AskReason == record.ReasonOverride && c.approval.Reason != record.ReasonOverride:
 			refuse(d.By, "it was denied for the session while it was asked about", "not run: it was denied for the session while it was asked about")
 			return
-		case d.Input != nil && !bytes.Equal(compact(d.Input), input):
+		case d.Input != nil && !bytes.Equal(jsonscan.Compact(d.Input), input):
 			refuse(d.By, "it wants another input than was approved", "not run: a policy changes the input that was approved")
 			return
 		}

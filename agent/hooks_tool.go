@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -49,7 +50,7 @@ func (h *hookResults) about(input json.RawMessage) []policy.Contribution {
 	if len(h.texts) == 0 {
 		return nil
 	}
-	input = compact(input)
+	input = jsonscan.Compact(input)
 	var said []policy.Contribution
 	for _, o := range h.texts {
 		if bytes.Equal(o.input, input) || o.Effect == policy.Ask {
@@ -102,9 +103,9 @@ func (l *loop) announce(ctx context.Context, c *call) error {
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
 	h.addTexts(in.Event, out.Context)
-	input := compact(c.use.Input)
+	input := jsonscan.Compact(c.use.Input)
 	if out.Input != nil {
-		h.input = compact(out.Input)
+		h.input = jsonscan.Compact(out.Input)
 		input = h.input
 	}
 	h.merge(&out, input)
@@ -176,9 +177,9 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	if len(hookVerdicts(&out)) == 0 && len(out.Updates) == 0 {
 		return nil
 	}
-	input := compact(c.call.Input)
+	input := jsonscan.Compact(c.call.Input)
 	if out.Input != nil && c.nested == nil {
-		c.hooks.input = compact(out.Input)
+		c.hooks.input = jsonscan.Compact(out.Input)
 		input = c.hooks.input
 		l.refirePreToolUse(ctx, c, input)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -101,7 +102,7 @@ func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) erro
 // are asked about that one. Where none had, the call is not put to them again, as in
 // seed 000: the callback has the last word on what runs.
 func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (policy.Decision, []policy.Request, error) {
-	input := compact(d.Input)
+	input := jsonscan.Compact(d.Input)
 	c.call.Input = input
 	reqs, err := l.requests(c, input)
 	if d.Input = input; err != nil || len(c.hooks.texts) == 0 {
@@ -114,7 +115,7 @@ func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (po
 	d.Contributions = append(changed, d.Contributions...)
 	switch {
 	case d.Effect == policy.Deny:
-	case d.Input == nil || bytes.Equal(compact(d.Input), input):
+	case d.Input == nil || bytes.Equal(jsonscan.Compact(d.Input), input):
 		d.Input = input
 	default:
 		d.Effect, d.Rule, d.Grant, d.AskReason, d.Input = policy.Deny, nil, "", "", nil
@@ -162,7 +163,7 @@ func (l *loop) requests(c *call, input json.RawMessage) ([]policy.Request, error
 }
 
 func (l *loop) requestsOf(c *call, as tool.Call) ([]policy.Request, error) {
-	input := compact(as.Input)
+	input := jsonscan.Compact(as.Input)
 	as.Input = input
 	reqs, err := c.tool.Requests(&as)
 	if err != nil {
@@ -182,15 +183,6 @@ func (l *loop) requestsOf(c *call, as tool.Call) ([]policy.Request, error) {
 		}
 	}
 	return reqs, nil
-}
-
-// compact is JSON as the log keeps it, so that a digest is the same after a restart.
-func compact(raw json.RawMessage) json.RawMessage {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return raw // the tool will say what is wrong with it
-	}
-	return b.Bytes()
 }
 
 // cwd is where a command starts that does not say.

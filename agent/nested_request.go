@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/forms"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/tool/toolext"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -109,7 +110,7 @@ func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 func (l *loop) nestedCall(w *nestedRequest) (*call, error) {
 	c := &call{use: w.of.use, nested: w}
 	c.use.Name = w.request.Tool
-	c.use.Input = compact(w.request.Input)
+	c.use.Input = jsonscan.Compact(w.request.Input)
 	c.tool = requestTool{w.request}
 	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
 	var err error
@@ -223,7 +224,7 @@ func (d requestTool) Spec() tool.Spec { return tool.Spec{Name: d.request.Tool} }
 // by the person who was asked.
 func (d requestTool) Requests(c *tool.Call) ([]policy.Request, error) {
 	r := d.request
-	if string(compact(c.Input)) == string(compact(r.Input)) {
+	if string(jsonscan.Compact(c.Input)) == string(jsonscan.Compact(r.Input)) {
 		return []policy.Request{r}, nil
 	}
 	if !r.Form || c.OriginalInput == nil {

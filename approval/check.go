@@ -1,16 +1,16 @@
 package approval
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -75,14 +75,10 @@ func (a *Answer) check() error {
 		return invalid("who answers, and through what, has at most %d bytes", maxName)
 	case a.Input != nil && a.Decision != Allow:
 		return invalid("only a plain allow can bring another input")
-	case a.Input != nil && !isObject(a.Input):
+	case a.Input != nil && !jsonscan.IsObject(a.Input):
 		return invalid("the new input is not a JSON object")
 	}
 	return nil
-}
-
-func isObject(b json.RawMessage) bool {
-	return json.Valid(b) && bytes.HasPrefix(bytes.TrimSpace(b), []byte("{"))
 }
 
 // inTime refuses an allow that comes too late.
@@ -125,11 +121,7 @@ func checkScope(q Request, g policy.Grant) error {
 
 // oneLine is what a request is about, short enough for an error.
 func oneLine(r policy.Request) string {
-	text := strings.Join(strings.Fields(cmp.Or(r.Resource, r.Tool)), " ")
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
-	}
-	return text
+	return truncate.String(strings.Join(strings.Fields(cmp.Or(r.Resource, r.Tool)), " "), 200)
 }
 
 // covers reports whether rules of this name are about the question's tool.

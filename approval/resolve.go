@@ -1,14 +1,13 @@
 package approval
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -101,18 +100,10 @@ func grantDraft(sessions *session.Sessions, m session.Meta, q Request, a Answer)
 
 // settle is what becomes of a later answer.
 func (a *Answer) settle(later Answer) (Answer, error) {
-	if a.Decision != later.Decision || a.Scope != later.Scope || !sameJSON(a.Input, later.Input) {
+	if a.Decision != later.Decision || a.Scope != later.Scope || !jsonscan.Equal(a.Input, later.Input) {
 		return Answer{}, &AnsweredError{First: *a}
 	}
 	return *a, nil
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	if len(a) == 0 || len(b) == 0 {
-		return len(a) == len(b)
-	}
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // requestState is where a question of a session stands.

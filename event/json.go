@@ -1,13 +1,13 @@
 package event
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -56,27 +56,16 @@ func Marshal(e Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := encode(h)
+	out, err := jsonscan.Marshal(h)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := encode(e)
+	rest, err := jsonscan.Marshal(e)
 	if err != nil || len(rest) <= len("{}") {
 		return out, err
 	}
 	out[len(out)-1] = ','
 	return append(out, rest[1:]...), nil
-}
-
-// encode is JSON without escapes for HTML.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func encodeParts(list []transcript.Part) (json.RawMessage, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/terminalseq"
 )
@@ -188,7 +189,7 @@ func (m *merger) permits(p string) bool {
 
 // changes reports whether the hook wants another input than there is.
 func (m *merger) changes() bool {
-	return m.out.Input != nil && !sameJSON(m.out.Input, m.in.Tool.Input)
+	return m.out.Input != nil && !jsonscan.Equal(m.out.Input, m.in.Tool.Input)
 }
 
 // input takes in another input. What those before have allowed is not that one.

@@ -1,13 +1,14 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // effectSet is a set of effects that an event has.
@@ -161,10 +162,10 @@ func (o *Output) check() error {
 		return fmt.Errorf("the action %q is none: it is accept, decline or cancel", o.Action)
 	case o.Content != nil && o.Action != actionAccept:
 		return errors.New("content goes with the action accept only")
-	case o.Content != nil && !isObject(o.Content):
+	case o.Content != nil && !jsonscan.IsObject(o.Content):
 		return errors.New("the content is no JSON object")
 	}
-	if o.Input != nil && !isObject(o.Input) {
+	if o.Input != nil && !jsonscan.IsObject(o.Input) {
 		return errors.New("the new input is no JSON object")
 	}
 	if o.ToolOutput != nil && !json.Valid(o.ToolOutput) {
@@ -176,10 +177,6 @@ func (o *Output) check() error {
 		}
 	}
 	return nil
-}
-
-func isObject(raw json.RawMessage) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) && json.Valid(raw)
 }
 
 func (u *PermissionUpdate) check() error {
@@ -194,13 +191,4 @@ func (u *PermissionUpdate) check() error {
 		return fmt.Errorf("a change of policy has the behavior %q: it is allow or deny", u.Behavior)
 	}
 	return nil
-}
-
-// sameJSON compares two texts, spaces aside.
-func sameJSON(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

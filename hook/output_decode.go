@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // maxText is how many characters of a text count in Claude's dialect.
@@ -161,7 +161,7 @@ func (a *outputReader) notice(format string, args ...any) {
 // into unmarshals a value; a wrong type is the answer's error.
 func (a *outputReader) into(path string, raw json.RawMessage, v any, want string) bool {
 	if err := json.Unmarshal(raw, v); err != nil {
-		a.fail("%s of the answer: %s stands where %s is needed", path, shorten(raw), want)
+		a.fail("%s of the answer: %s stands where %s is needed", path, truncate.String(string(raw), maxQuoted), want)
 		return false
 	}
 	return true
@@ -171,19 +171,6 @@ func (a *outputReader) fail(format string, args ...any) {
 	if a.err == nil {
 		a.err = fmt.Errorf(format, args...)
 	}
-}
-
-// shorten is a value as a message shows it.
-func shorten(raw json.RawMessage) string {
-	const most = 60
-	if len(raw) <= most {
-		return string(raw)
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(raw[end]) {
-		end--
-	}
-	return string(raw[:end]) + "…"
 }
 
 func (a *outputReader) text(into *string) fieldDecoder {
@@ -220,7 +207,7 @@ func (a *outputReader) stringField(into *string, words ...string) fieldDecoder {
 			return
 		}
 		if !slices.Contains(words, s) {
-			a.fail("%s of the answer: %s is none of %q", path, shorten(raw), words)
+			a.fail("%s of the answer: %s is none of %q", path, truncate.String(string(raw), maxQuoted), words)
 			return
 		}
 		*into = s
@@ -301,3 +288,6 @@ func noteLevel(level string) string {
 	}
 	return "info"
 }
+
+// maxQuoted bounds a wrong value in an error, in bytes.
+const maxQuoted = 60

@@ -1,5 +1,9 @@
 package policy
 
+import (
+	"context"
+)
+
 // Composite asks its members in order (seed 000's CompositePolicy). The first deny
 // ends it and is the answer; members without an opinion are skipped; a member that
 // asks makes the answer at least ask (the last question counts); otherwise it
@@ -41,4 +45,17 @@ func (c Composite) Evaluate(r Request) Verdict {
 		out.Input = r.Input
 	}
 	return out
+}
+
+// CanUse is a [CanUseTool], as the Open Agent SDK's canUseTool(policy:). It allows when no member
+// of the composite has an opinion; elsewhere the rest of the chain decides then.
+func (c Composite) CanUse(ctx context.Context, r Request) (Verdict, error) {
+	if err := ctx.Err(); err != nil {
+		return Verdict{}, err
+	}
+	v := c.Evaluate(r)
+	if v.Effect == NoOpinion {
+		return Verdict{Effect: Allow, Reason: "no member of the composite policy objects"}, nil
+	}
+	return v, nil
 }

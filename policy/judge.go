@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -261,16 +260,4 @@ func effectOrder(e Effect) int {
 	case NoOpinion:
 	}
 	return 0
-}
-
-// sameInput compares two inputs as JSON texts, spaces aside.
-func sameInput(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var x, y bytes.Buffer
-	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
-		return false
-	}
-	return bytes.Equal(x.Bytes(), y.Bytes())
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
@@ -22,7 +23,6 @@ const (
 	rankPolicy
 	rankRule
 	rankMode
-	rankNone
 )
 
 // verdictSet collects what the links say to one request.
@@ -98,7 +98,7 @@ func (b *verdictSet) opinion(by string, v Verdict) {
 	case Ask:
 		b.add(rankAsk, by, v, "")
 	case Allow:
-		if v.Input != nil && sameInput(v.Input, b.input) {
+		if v.Input != nil && jsonscan.Equal(v.Input, b.input) {
 			v.Input = nil
 		}
 		if v.Input != nil && b.next.input == nil {

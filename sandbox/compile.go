@@ -149,7 +149,7 @@ func (c *compiler) writable() error {
 	for _, w := range c.merged.AdditionalWritePaths {
 		if _, err := os.Lstat(w.Path); err != nil {
 			c.watched = append(c.watched, watchedPath{path: w.Path, none: true})
-			c.notice("%s: %s does not exist, so that commands cannot write it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Join(w.Path))
+			c.notice("%s: %s does not exist, so that commands cannot write it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Canonical(w.Path))
 			continue
 		}
 		list = append(list, pathTree{path: w.Path, literal: w.Path, field: fieldAdditional, planReason: settingGround(fieldAdditional, w.Origin, w.Entry)})

@@ -46,9 +46,9 @@ func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 	if o := s.SettingFor(v); o != nil && len(o.AdditionalWritePaths) > 0 {
 		v.Hint += "; to allow it (additionalWritePaths): "
 		if _, err := os.Lstat(o.AdditionalWritePaths[0]); err != nil {
-			v.Hint += "mkdir -p " + shellparse.Join(o.AdditionalWritePaths...) + " && "
+			v.Hint += "mkdir -p " + shellparse.Canonical(o.AdditionalWritePaths...) + " && "
 		}
-		v.Hint += "holdfast sandbox allow --write " + shellparse.Join(o.AdditionalWritePaths...)
+		v.Hint += "holdfast sandbox allow --write " + shellparse.Canonical(o.AdditionalWritePaths...)
 	} else if s.compiler.decides(v.Subject) {
 		v.Hint += " and decides what other programs do: only a person changes it, outside of the sandbox"
 	}
@@ -163,7 +163,7 @@ func (v *Violation) by(g planReason, at string) *Violation {
 	case g.setting != "":
 		v.Hint = "take " + g.origin.Rule + " out of " + g.setting + " if this is to be allowed"
 	case g.text == secretGround.text:
-		v.Hint = at + " holds secrets; to let commands read them: holdfast sandbox allow --read " + shellparse.Join(at)
+		v.Hint = at + " holds secrets; to let commands read them: holdfast sandbox allow --read " + shellparse.Canonical(at)
 	case g.text == decidingGround.text:
 		v.Hint = at + " decides what other programs do: only a person changes it, outside of the sandbox"
 	case g.text != "":

@@ -69,7 +69,7 @@ func (s *Sandbox) logins(reached []string, text string) (out []Violation) {
 		}
 		out = append(out, Violation{
 			Kind: kindPath, Subject: l.File, Op: verb(policy.OpRead), Setting: fieldReadMore, Reason: "it has a login for " + l.Host + ", which commands cannot read",
-			Hint: "to let them read the whole file, and so use and send what is in it: holdfast sandbox allow --read " + shellparse.Join(l.File),
+			Hint: "to let them read the whole file, and so use and send what is in it: holdfast sandbox allow --read " + shellparse.Canonical(l.File),
 		})
 	}
 	return out

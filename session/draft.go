@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -19,13 +20,11 @@ type Draft struct {
 // NewDraft marshals a payload type of this package. Raw JSON in it keeps its bytes, except white
 // space between tokens.
 func NewDraft(k Kind, payload any) (Draft, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // would change the bytes of items
-	if err := enc.Encode(payload); err != nil {
+	b, err := jsonscan.Marshal(payload) // escapes would change the bytes of items
+	if err != nil {
 		return Draft{}, &Error{Op: "write " + string(k), Err: ErrInvalid, Detail: err.Error()}
 	}
-	return Draft{Kind: k, Payload: bytes.TrimRight(b.Bytes(), "\n")}, nil
+	return Draft{Kind: k, Payload: b}, nil
 }
 
 // ItemDraft makes an item record without decoding the item.

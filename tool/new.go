@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -128,17 +129,8 @@ func (c *Call) InvalidInput(err error) error { return &inputError{err} }
 
 type inputError struct{ err error }
 
-func (e *inputError) Error() string { return "Failed to decode input: " + clip(e.err.Error(), 400) }
+func (e *inputError) Error() string {
+	return "Failed to decode input: " + truncate.String(e.err.Error(), 400)
+}
 
 func (e *inputError) Unwrap() error { return e.err }
-
-// clip keeps the first n bytes of s, cut between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 const (
@@ -160,11 +162,11 @@ func (r *reader) number(s string) (any, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %s is not a usable number", at, clip(s, 40))
+		return nil, fmt.Errorf("%s: %s is not a usable number", at, truncate.String(s, 40))
 	case f != math.Trunc(f):
 		return f, nil
 	case math.Abs(f) >= maxInteger: // not beyond, but rounded perhaps
-		return nil, fmt.Errorf("%s: %s is beyond 2^53", at, clip(s, 40))
+		return nil, fmt.Errorf("%s: %s is beyond 2^53", at, truncate.String(s, 40))
 	}
 	r.changed = true
 	return int64(f), nil

@@ -120,11 +120,6 @@ func (c *Client) SteerRun(ctx context.Context, id, text string) (*api.RunInfo, e
 	return c.run(ctx, "steerRun", id, routes.Steer{Text: text})
 }
 
-// GiveInput answers a run that waits for input; inputID "" is the one that waits.
-func (c *Client) GiveInput(ctx context.Context, id, agent, inputID, text string) (*api.RunInfo, error) {
-	return c.run(ctx, "giveInput", id, routes.AgentInput{Agent: agent, InputID: inputID, Text: text})
-}
-
 // SetMode changes the permission mode of a run that runs.
 func (c *Client) SetMode(ctx context.Context, id string, m policy.Mode) (*api.RunInfo, error) {
 	return c.run(ctx, "setRunMode", id, routes.ModeChange{Mode: string(m)})

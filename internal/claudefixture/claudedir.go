@@ -4,12 +4,13 @@ package claudefixture
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // Options says what to make.
@@ -102,20 +103,12 @@ func (s *generator) uuid() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%s", s.n, s.id[24:])
 }
 
-func quote(v string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // a string cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // entry writes one line with a message, or whatever body is.
 func (s *generator) entry(typ, body string) string {
 	id := s.uuid()
 	parent := "null"
 	if s.parent != "" {
-		parent = quote(s.parent)
+		parent = jsonscan.Quote(s.parent)
 	}
 	fmt.Fprintf(&s.b, `{"parentUuid":%s,"isSidechain":%v,"userType":"external","cwd":"/home/ann/project","sessionId":"%s","version":"2.1.144","gitBranch":"main",`, parent, s.side, s.id)
 	fmt.Fprintf(&s.b, `"type":"%s",%s,"uuid":"%s","timestamp":"2026-01-02T%02d:%02d:%02d.%03dZ"}`+"\n", typ, body, id, s.n/3600%24, s.n/60%60, s.n%60, s.n%1000)
@@ -125,12 +118,12 @@ func (s *generator) entry(typ, body string) string {
 
 func (s *generator) user(text string) string {
 	s.items++
-	return s.entry("user", `"message":{"role":"user","content":`+quote(text)+`}`)
+	return s.entry("user", `"message":{"role":"user","content":`+jsonscan.Quote(text)+`}`)
 }
 
 func (s *generator) result(use, text string) string {
 	s.items++
-	return s.entry("user", `"message":{"role":"user","content":[{"tool_use_id":"`+use+`","type":"tool_result","content":`+quote(text)+`}]},"toolUseResult":{"stdout":`+quote(text)+`,"stderr":"","interrupted":false}`)
+	return s.entry("user", `"message":{"role":"user","content":[{"tool_use_id":"`+use+`","type":"tool_result","content":`+jsonscan.Quote(text)+`}]},"toolUseResult":{"stdout":`+jsonscan.Quote(text)+`,"stderr":"","interrupted":false}`)
 }
 
 // block writes a line of an answer.
@@ -174,14 +167,14 @@ func (s *generator) turn(t int) {
 	}
 	s.user(fmt.Sprintf("prompt %d: %s", t, text))
 	message := fmt.Sprintf("msg_%s%04d", s.id[30:], t)
-	s.block(message, `{"type":"thinking","thinking":`+quote(s.words(300))+`,"signature":"c2lnbmF0dXJl"}`, "null")
-	s.block(message, `{"type":"text","text":`+quote(s.words(150))+`}`, "null")
+	s.block(message, `{"type":"thinking","thinking":`+jsonscan.Quote(s.words(300))+`,"signature":"c2lnbmF0dXJl"}`, "null")
+	s.block(message, `{"type":"text","text":`+jsonscan.Quote(s.words(150))+`}`, "null")
 	use := fmt.Sprintf("toolu_%s%04d", s.id[30:], t)
-	s.block(message, `{"type":"tool_use","id":"`+use+`","name":"Bash","input":{"command":`+quote("grep -rn "+s.words(40))+`,"n":12345678901234567890}}`, `"tool_use"`)
+	s.block(message, `{"type":"tool_use","id":"`+use+`","name":"Bash","input":{"command":`+jsonscan.Quote("grep -rn "+s.words(40))+`,"n":12345678901234567890}}`, `"tool_use"`)
 	s.items++
 	s.entry("attachment", `"attachment":{"type":"hook_success","hookName":"PreToolUse:Bash","toolUseID":"`+use+`","exitCode":0,"stdout":""}`)
 	s.result(use, s.words(s.o.Result/2+s.rand.IntN(s.o.Result+1)))
-	s.block(message+"b", `{"type":"text","text":`+quote(s.words(400))+`}`, `"end_turn"`)
+	s.block(message+"b", `{"type":"text","text":`+jsonscan.Quote(s.words(400))+`}`, `"end_turn"`)
 	s.items++
 	fmt.Fprintf(&s.b, `{"type":"queue-operation","operation":"enqueue","sessionId":"%s","timestamp":"2026-01-02T00:00:00.000Z"}`+"\n", s.id)
 }

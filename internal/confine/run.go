@@ -147,7 +147,7 @@ func (c *Call) layers(dir string) ([]*sandbox.Checker, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !inSettingsFile(source) {
+		if !InSettingsFile(source) {
 			return c.block(source, given)
 		}
 		o.Files, o.FlagsOnly, o.Cwd = []string{given}, true, c.Dir
@@ -187,9 +187,9 @@ func (c *Call) block(source []byte, given string) ([]*sandbox.Checker, error) {
 	return nil, &settingsError{err: err, file: origin.File}
 }
 
-// inSettingsFile reports whether a text is a settings file rather than sandbox
+// InSettingsFile reports whether a text is a settings file rather than sandbox
 // settings alone.
-func inSettingsFile(source []byte) bool {
+func InSettingsFile(source []byte) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(source, &top) != nil {
 		return false

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/daemon/api"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -106,7 +107,7 @@ func (a *service) watchApprovals(ctx context.Context) {
 			if list, err = a.pending(ctx, ""); err == nil {
 				slices.SortStableFunc(list, func(x, y api.Approval) int { return x.AskedAt.Compare(y.AskedAt) })
 				last, until = mark, firstExpiry(list)
-				if data, err := marshal(api.Page[api.Approval]{Items: list}); err == nil {
+				if data, err := jsonscan.Marshal(api.Page[api.Approval]{Items: list}); err == nil {
 					a.board.put(ctx, message("approvals", "", data))
 				}
 			}

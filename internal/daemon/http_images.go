@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
@@ -66,7 +67,7 @@ func streamBuild(ctx context.Context, s *sse, w *workspace.Workspaces, spec imag
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	tell := func(event string, v any) error {
-		data, err := marshal(v)
+		data, err := jsonscan.Marshal(v)
 		if err == nil {
 			err = s.write(message(event, "", data), true)
 		}

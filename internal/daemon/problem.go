@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 	"github.com/holdfast-dev/holdfast/internal/workspace"
@@ -34,7 +34,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, code, detail, hi
 
 func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
 	p.Instance = r.URL.EscapedPath()
-	b, err := marshal(p)
+	b, err := jsonscan.Marshal(p)
 	if err != nil { // a winner's input that is no JSON cannot have been read
 		http.Error(w, p.Detail, p.Status)
 		return
@@ -149,15 +149,4 @@ func httpOutcome(err error) outcome.Outcome {
 // the store is away, full, or has to be opened anew, or the daemon ends.
 func isUnavailable(err error) bool {
 	return retry.IsUnavailable(err) || errors.Is(err, session.ErrPoisoned) || errors.Is(err, runs.ErrDraining)
-}
-
-// marshal writes JSON as it is on record: without the escapes for HTML.
-func marshal(v any) ([]byte, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
@@ -66,7 +67,7 @@ func accepts(list []string, t string) bool {
 
 // jsonAs answers with a document.
 func (c *call) jsonAs(status int, v any) error {
-	b, err := marshal(v)
+	b, err := jsonscan.Marshal(v)
 	if err != nil {
 		return err
 	}

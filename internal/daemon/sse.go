@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/internal/daemon/feed"
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -77,7 +78,7 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 	case err != nil && ctx.Err() == nil:
 		p := problemOf(err)
 		a.log.WarnContext(ctx, "an event stream ends", "path", c.r.URL.Path, "error", err)
-		if data, merr := marshal(map[string]string{"code": p.Code, "detail": p.Detail}); merr == nil {
+		if data, merr := jsonscan.Marshal(map[string]string{"code": p.Code, "detail": p.Detail}); merr == nil {
 			_ = s.write(message("failed", "", data), true)
 		}
 	}
@@ -253,7 +254,7 @@ func frames(e *feed.Event, kinds []session.Kind) [][]byte {
 	}
 	out := make([][]byte, len(list))
 	for i := range list {
-		data, err := marshal(&list[i])
+		data, err := jsonscan.Marshal(&list[i])
 		if err != nil { // a payload that is no JSON was refused when it was read
 			data = []byte("null")
 		}
@@ -279,7 +280,7 @@ func deltaFrame(e *feed.Event) []byte {
 	if err != nil {
 		return nil
 	}
-	data, err := marshal(deltaEvent{e.Seq, e.Agent, e.Delta.Type(), form})
+	data, err := jsonscan.Marshal(deltaEvent{e.Seq, e.Agent, e.Delta.Type(), form})
 	if err != nil {
 		return nil
 	}
@@ -295,7 +296,7 @@ func (a *service) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	if info, err := a.o.Runs.Get(ctx, e.Session); err == nil { // otherwise it is no run
 		doc.Status = info.Status
 	}
-	data, err := marshal(doc)
+	data, err := jsonscan.Marshal(doc)
 	if err != nil {
 		return nil
 	}

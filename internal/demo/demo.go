@@ -31,9 +31,6 @@ const KillAtUse = "verify"
 // ResumedUse is the id of the first tool use after the interruption.
 const ResumedUse = "check"
 
-// FixedFile is the file, relative to the project, that the agent changes.
-const FixedFile = "calendar.sh"
-
 //go:embed project
 var project embed.FS
 

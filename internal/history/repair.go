@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -185,11 +185,7 @@ type removedPart struct {
 
 func (s removedPart) notice() string {
 	const most = 400 // bytes
-	text := s.text
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return fmt.Sprintf("%s %s was set aside when the transcript was repaired. It said: %q", s.note.Fault, s.note.UseID, text)
+	return fmt.Sprintf("%s %s was set aside when the transcript was repaired. It said: %q", s.note.Fault, s.note.UseID, truncate.String(s.text, most))
 }
 
 // dropUnpaired takes out of e the results and uses that cannot be admitted. The result

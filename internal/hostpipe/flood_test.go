@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -128,7 +129,7 @@ func TestNoMoreIsReadThanFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	const size = 100 << 20
-	head, err := encode(&request{ID: 1, Op: opAppend, Session: "s", Expect: 1, Records: []wireRecord{{Seq: 2, ID: "r", Time: sessions.Now().UnixMilli(), Kind: session.KindItem, Size: size}}})
+	head, err := jsonscan.Marshal(&request{ID: 1, Op: opAppend, Session: "s", Expect: 1, Records: []wireRecord{{Seq: 2, ID: "r", Time: sessions.Now().UnixMilli(), Kind: session.KindItem, Size: size}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package hostpipe
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/session"
 )
 
@@ -43,7 +43,7 @@ type frames struct {
 }
 
 func (f *frames) write(head any, blob []byte) error {
-	h, err := encode(head)
+	h, err := jsonscan.Marshal(head)
 	if err != nil {
 		return err
 	}
@@ -66,17 +66,6 @@ func (f *frames) write(head any, blob []byte) error {
 		_, f.failed = f.rw.Write(blob)
 	}
 	return f.failed
-}
-
-// encode is JSON as it is, without escapes for HTML.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // read returns the next frame, its head decoded into head. io.EOF when the other side

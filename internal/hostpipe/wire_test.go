@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/approval"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/internal/sessionpolicy"
@@ -122,7 +123,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%T: %v", e, err)
 			continue
 		}
-		b, err := encode(sent)
+		b, err := jsonscan.Marshal(sent)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -107,7 +107,7 @@ func (t *translation) claudeSandbox(m jsontree.Member) {
 		t.refuse(m.Value.At, "sandbox is %s, want an object", m.Value.Show())
 		return
 	}
-	on := field(&m.Value, "enabled")
+	on := m.Value.Member("enabled")
 	if on == nil || on.Text != "true" {
 		t.unsupportedSilent("sandbox", m.At, "it is not enabled there; commands run in Holdfast's own sandbox")
 		return

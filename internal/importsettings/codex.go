@@ -50,14 +50,14 @@ func (t *translation) codex(root jsontree.Node) {
 		case m.Key == "approval_policy", m.Key == "sandbox_mode", m.Key == "default_permissions", m.Key == "permissions":
 			// codexMode has them
 		case m.Key == "model":
-			t.codexModel(m, field(&root, "model_provider"))
+			t.codexModel(m, root.Member("model_provider"))
 		case m.Key == "model_provider":
 			// codexModel has it
 		case m.Key == "shell_environment_policy":
-			if set := field(&m.Value, "set"); set != nil {
+			if set := m.Value.Member("set"); set != nil {
 				t.put("env", *set)
 			}
-			if len(m.Value.Members) > 1 || field(&m.Value, "set") == nil {
+			if len(m.Value.Members) > 1 || m.Value.Member("set") == nil {
 				t.unsupportedSilent(m.Key, m.At, "commands get no variables but a few that are known to hold no secret, and those of env")
 			}
 		case m.Key == "sandbox_workspace_write":
@@ -97,8 +97,8 @@ func (t *translation) codexModel(m jsontree.Member, provider *jsontree.Node) {
 
 // codexMode makes a mode of the approval policy and the sandbox's mode, which are one thing here.
 func (t *translation) codexMode(root *jsontree.Node) {
-	approval, box := field(root, "approval_policy"), field(root, "sandbox_mode")
-	profile := field(root, "default_permissions")
+	approval, box := root.Member("approval_policy"), root.Member("sandbox_mode")
+	profile := root.Member("default_permissions")
 	name := func(n *jsontree.Node) string {
 		if n == nil {
 			return ""
@@ -139,7 +139,7 @@ func (t *translation) codexMode(root *jsontree.Node) {
 // codexProfile takes what the profile of permissions closes and opens. Only the one that is in force
 // counts there.
 func (t *translation) codexProfile(root, name *jsontree.Node) {
-	all := field(root, "permissions")
+	all := root.Member("permissions")
 	if all == nil {
 		return
 	}
@@ -209,7 +209,7 @@ func (t *translation) forbid(path string, at int) {
 }
 
 func (t *translation) codexNetwork(key string, n jsontree.Node) {
-	domains := field(&n, "domains")
+	domains := n.Member("domains")
 	if domains == nil {
 		t.unsupportedSilent(key, n.At, "hosts are opened by sandbox.network.allowedDomains")
 		return

@@ -58,14 +58,14 @@ func (t *translation) withoutBypass(m jsontree.Member, wide string) {
 
 // prefixRules makes deny and ask rules of rules for commands.
 func (t *translation) prefixRules(n jsontree.Node) {
-	list := field(&n, "prefix_rules")
+	list := n.Member("prefix_rules")
 	if list == nil || list.Kind != jsontree.List {
 		t.refuse(n.At, "rules names no list prefix_rules")
 		return
 	}
 	for _, r := range list.Items {
 		key := ""
-		switch d := field(&r, "decision"); {
+		switch d := r.Member("decision"); {
 		case d == nil:
 			t.refuse(r.At, "rules.prefix_rules: a rule without a decision")
 			return
@@ -77,7 +77,7 @@ func (t *translation) prefixRules(n jsontree.Node) {
 			t.refuse(d.At, "rules.prefix_rules: the decision %q is not known", d.Text)
 			return
 		}
-		lines, ok := prefixes(field(&r, "pattern"))
+		lines, ok := prefixes(r.Member("pattern"))
 		if !ok {
 			t.refuse(r.At, "rules.prefix_rules: the pattern cannot be read")
 			return
@@ -116,9 +116,9 @@ func prefixes(n *jsontree.Node) ([]string, bool) {
 // alternatives are the words that stand for one word of a pattern.
 func alternatives(n *jsontree.Node) (words []string, ok bool) {
 	if n.Kind == jsontree.Object {
-		if one := field(n, "token"); one != nil {
+		if one := n.Member("token"); one != nil {
 			n = one
-		} else if n = field(n, "any_of"); n == nil {
+		} else if n = n.Member("any_of"); n == nil {
 			return nil, false
 		}
 	}
@@ -137,8 +137,8 @@ func (t *translation) allowedServers(m jsontree.Member) {
 	list := jsontree.Node{Kind: jsontree.List, At: m.Value.At}
 	for _, s := range m.Value.Members {
 		entry := jsontree.Member{Key: "serverName", At: s.At, Value: text(s.Key, s.At)}
-		if id := field(&s.Value, "identity"); id != nil {
-			if u := field(id, "url"); u != nil {
+		if id := s.Value.Member("identity"); id != nil {
+			if u := id.Member("url"); u != nil {
 				entry.Key, entry.Value = "serverUrl", *u
 			} else {
 				t.unsupported(dotted(m.Key, s.Key)+".identity.command", s.At, "the server's name counts here, and not its program")
@@ -152,7 +152,7 @@ func (t *translation) allowedServers(m jsontree.Member) {
 // requiredPermissions closes files.
 func (t *translation) requiredPermissions(n jsontree.Node) {
 	for _, m := range n.Members {
-		deny := field(&m.Value, "deny_read")
+		deny := m.Value.Member("deny_read")
 		if m.Key != "filesystem" || deny == nil {
 			t.unsupported("permissions."+m.Key, m.At, "it is not known here; see that nothing relies on it")
 			continue

@@ -29,7 +29,7 @@ var decisions = map[string]string{"": "allow", "allow": "allow", "prompt": "ask"
 // decision is the list of rules that a call is for.
 func (t *translation) decision(call *jsontree.Node) (string, bool) {
 	word := ""
-	if d := field(call, "decision"); d != nil {
+	if d := call.Member("decision"); d != nil {
 		word = d.Text
 	}
 	effect, ok := decisions[word]
@@ -44,7 +44,7 @@ func (t *translation) prefixRule(call *jsontree.Node) {
 	if !ok {
 		return
 	}
-	lines, ok := prefixes(field(call, "pattern"))
+	lines, ok := prefixes(call.Member("pattern"))
 	switch {
 	case !ok && effect == "allow":
 		t.unsupportedSilent("prefix_rule", call.At, "no rule can name these words")
@@ -61,7 +61,7 @@ func (t *translation) networkRule(call *jsontree.Node) {
 	if !ok {
 		return
 	}
-	host := field(call, "host")
+	host := call.Member("host")
 	switch {
 	case effect == "allow":
 		t.unsupported("network_rule", call.At, "hosts are opened by sandbox.network.allowedDomains")
@@ -163,7 +163,7 @@ func (p *rulesParser) call(at int) jsontree.Node {
 		at := p.at
 		name := p.name()
 		p.want('=')
-		if field(&n, name) != nil {
+		if n.Member(name) != nil {
 			p.fail(name + " stands there twice")
 		}
 		n.Members = append(n.Members, jsontree.Member{Key: name, At: at, Value: p.value(0)})

@@ -3,12 +3,12 @@ package importsettings
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
@@ -156,7 +156,7 @@ func (f *File) write(n *jsontree.Node) {
 				f.JSON = append(f.JSON, ',')
 			}
 			f.places = append(f.places, place{len(f.JSON), m.At})
-			f.JSON = append(append(f.JSON, quoted(m.Key)...), ':')
+			f.JSON = append(append(f.JSON, jsonscan.Quote(m.Key)...), ':')
 			f.write(&m.Value)
 		}
 		f.JSON = append(f.JSON, '}')
@@ -170,20 +170,10 @@ func (f *File) write(n *jsontree.Node) {
 		}
 		f.JSON = append(f.JSON, ']')
 	case jsontree.Text:
-		f.JSON = append(f.JSON, quoted(n.Text)...)
+		f.JSON = append(f.JSON, jsonscan.Quote(n.Text)...)
 	case jsontree.Number, jsontree.Bool, jsontree.Null:
 		f.JSON = append(f.JSON, n.Text...)
 	}
-}
-
-func quoted(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic(err) // a string has a form in JSON
-	}
-	return bytes.TrimSpace(b.Bytes())
 }
 
 // position turns an offset into a line and a column, both from 1, in bytes.
@@ -257,7 +247,7 @@ func (t *translation) add(key, text string, at int) {
 // find returns the node of a dotted key, or nil.
 func find(n *jsontree.Node, key string) *jsontree.Node {
 	for name := range strings.SplitSeq(key, ".") {
-		if n = field(n, name); n == nil {
+		if n = n.Member(name); n == nil {
 			return nil
 		}
 	}
@@ -281,13 +271,3 @@ func texts(n *jsontree.Node) ([]jsontree.Node, bool) {
 
 // isError makes an *[Error] of what a reader of JSON says.
 func isError(err error) (*jsontree.Error, bool) { return errors.AsType[*jsontree.Error](err) }
-
-// field is the value of a member, or nil.
-func field(n *jsontree.Node, key string) *jsontree.Node {
-	for i := range n.Members {
-		if n.Members[i].Key == key {
-			return &n.Members[i].Value
-		}
-	}
-	return nil
-}

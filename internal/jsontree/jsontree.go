@@ -15,7 +15,10 @@
 // character. What a value means is not its business.
 package jsontree
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Node is a value with its place in the source.
 type Node struct {
@@ -57,12 +60,17 @@ func (n *Node) Show() string {
 	return string(n.Kind)
 }
 
-// Field is the value of a member, or the node itself when there is none.
-func (n *Node) Field(key string) *Node {
+// Member returns the value of a member, or nil when there is none.
+func (n *Node) Member(key string) *Node {
 	for i := range n.Members {
 		if n.Members[i].Key == key {
 			return &n.Members[i].Value
 		}
 	}
-	return n
+	return nil
+}
+
+// Field returns the value of a member, or the node itself when there is none.
+func (n *Node) Field(key string) *Node {
+	return cmp.Or(n.Member(key), n)
 }

@@ -12,6 +12,8 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // MaxSaved is the largest content of a file that a record keeps, in bytes, and the most
@@ -137,15 +139,9 @@ func (f *FileSaved) Permissions() (fs.FileMode, error) {
 func (f *FileSaved) Payload() (json.RawMessage, error) {
 	head := *f
 	head.Data = ""
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(head); err != nil {
-		return nil, err
-	}
-	p := bytes.TrimRight(b.Bytes(), "\n")
-	if f.Data == "" {
-		return p, nil
+	p, err := jsonscan.Marshal(head)
+	if err != nil || f.Data == "" {
+		return p, err
 	}
 	const key = `,"data":"`
 	p = append(p[:len(p)-1], key...)

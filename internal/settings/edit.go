@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
@@ -183,11 +184,5 @@ func joined(list []member) json.RawMessage {
 
 // Quote is a text in JSON, without escapes for HTML.
 func Quote(s string) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic(err) // a string has a form in JSON
-	}
-	return bytes.TrimSpace(b.Bytes())
+	return json.RawMessage(jsonscan.Quote(s))
 }

@@ -87,8 +87,3 @@ func HasMCP(scope MCPScope, file, name string) (bool, error) {
 	servers, err := object(root, "mcpServers")
 	return slices.ContainsFunc(servers, func(m member) bool { return m.key == name }), err
 }
-
-// IsFolderLayer reports whether a layer is a settings file that comes with the folder.
-func (s *Settings) IsFolderLayer(l Layer) bool {
-	return isFolderLayer(l.Layer) && filepath.Base(l.File) != mcpFile
-}

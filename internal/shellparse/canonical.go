@@ -8,7 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-func canonical(words []string) string {
+// Canonical writes words as one line that bash reads as these words: joined by single
+// spaces, each quoted only when it must be, always in the same way.
+func Canonical(words ...string) string {
 	var b strings.Builder
 	for i, w := range words {
 		if i > 0 {
@@ -84,18 +86,6 @@ func shown(w word, first bool) string {
 		default:
 			b.Write([]byte{'\\', c})
 		}
-	}
-	return b.String()
-}
-
-// Join writes words as a line that bash reads back as just these words.
-func Join(words ...string) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		quote(&b, w, i == 0)
 	}
 	return b.String()
 }

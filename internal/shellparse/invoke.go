@@ -29,7 +29,7 @@ func (f *frame) invoke(s *scope, c *command) output {
 	case program.glob:
 		f.unclear("the program is a pattern: " + program.text)
 	case name == "" || name == "." && program.text != "." || name == "..":
-		f.unclear("not the name of a program: " + canonical([]string{program.text}))
+		f.unclear("not the name of a program: " + Canonical(program.text))
 	default:
 		return f.invokeKnown(s, c, name)
 	}

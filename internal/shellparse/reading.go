@@ -102,11 +102,6 @@ type Path struct {
 	Pattern string
 }
 
-// Canonical writes words as one line: joined by single spaces, each quoted only
-// when it must be, always in the same way. Two commands with the same words have
-// the same canonical line.
-func Canonical(words ...string) string { return canonical(words) }
-
 // Parse reads a line. It never fails: what cannot be read is Unclear. o may be nil.
 func Parse(line string, o *Options) *Reading {
 	if o == nil {

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // Conn is a connection to a supervisor. It starts one process. Its methods may be called
@@ -105,7 +106,7 @@ func (c *Conn) greet(f *frame) error {
 		return fmt.Errorf("%w: it speaks version %d of the protocol, this is %d", ErrProtocol, f.Health.Protocol, Protocol)
 	}
 	c.health = *f.Health
-	c.health.Version, c.health.Unconfined = clip(c.health.Version), clip(c.health.Unconfined)
+	c.health.Version, c.health.Unconfined = truncate.String(c.health.Version, maxText), truncate.String(c.health.Unconfined, maxText)
 	close(c.hello)
 	return nil
 }
@@ -167,7 +168,7 @@ func (c *Conn) Ping(ctx context.Context) (Health, error) {
 	if f.Health == nil {
 		return Health{}, ErrProtocol
 	}
-	f.Health.Version, f.Health.Unconfined = clip(f.Health.Version), clip(f.Health.Unconfined)
+	f.Health.Version, f.Health.Unconfined = truncate.String(f.Health.Version, maxText), truncate.String(f.Health.Unconfined, maxText)
 	return *f.Health, nil
 }
 
@@ -275,19 +276,11 @@ func refusal(id string, f *frame) error {
 	default:
 		kind = ErrNotStarted
 	}
-	return fmt.Errorf("start %s: %w: %s", id, kind, clip(f.Error))
+	return fmt.Errorf("start %s: %w: %s", id, kind, truncate.String(f.Error, maxText))
 }
 
 // maxText bounds a text for people that was chosen inside.
 const maxText = 500
-
-// clip shortens a text to about maxText bytes.
-func clip(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "") + "…"
-}
 
 // peerOf finds out who listens.
 func peerOf(rw io.ReadWriteCloser) Peer {

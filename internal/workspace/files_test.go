@@ -166,8 +166,15 @@ func TestFilesWrite(t *testing.T) {
 func TestFilesMakeAndRemove(t *testing.T) {
 	f, dir := newDisk(t).files(HomeFiles)
 	to := outside(t)
-	okay(t, f.MakeFolder("new/nested"))
-	okay(t, f.MakeFolder("new/nested")) // there already
+	mkdir := func(rel string) error {
+		dir, err := f.makeFolder(rel)
+		if err != nil {
+			return err
+		}
+		return dir.Close()
+	}
+	okay(t, mkdir("new/nested"))
+	okay(t, mkdir("new/nested")) // there already
 	if info, err := os.Stat(filepath.Join(dir, "new", "nested")); err != nil || !info.IsDir() {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -180,7 +187,7 @@ func TestFilesMakeAndRemove(t *testing.T) {
 			t.Errorf("%q: %v", rel, err)
 		}
 	}
-	if err := f.MakeFolder("new/link/x"); !errors.Is(err, ErrNotRegular) {
+	if err := mkdir("new/link/x"); !errors.Is(err, ErrNotRegular) {
 		t.Error(err)
 	}
 	okay(t, f.Remove(t.Context(), "/new/link"))

@@ -46,15 +46,6 @@ func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, 
 	return &file, nil
 }
 
-// MakeFolder makes a folder, and those above it that are missing.
-func (f *Files) MakeFolder(rel string) error {
-	dir, err := f.makeFolder(rel)
-	if err != nil {
-		return f.error("make folder", rel, err)
-	}
-	return dir.Close()
-}
-
 // checkQuota checks that there may be more.
 func (f *Files) checkQuota(ctx context.Context) error {
 	if !f.counted {

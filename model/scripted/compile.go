@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -247,11 +246,8 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 	case string:
 		return jsonscan.AppendString(b, v), nil
 	}
-	buf := bytes.NewBuffer(b)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(v)
-	return bytes.TrimSpace(buf.Bytes()), err
+	text, err := jsonscan.Marshal(v)
+	return append(b, text...), err
 }
 
 func (e playFailure) compile() (model.Error, *scriptError) {

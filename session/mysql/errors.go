@@ -25,7 +25,6 @@ func code(err error) uint16 {
 const (
 	codeBadNull   = 1048
 	codeDuplicate = 1062
-	codeLockWait  = 1205
 	codeDeadlock  = 1213
 	codeSignal    = 1644
 )

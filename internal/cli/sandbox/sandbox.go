@@ -1,12 +1,12 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
+	"github.com/holdfast-dev/holdfast/internal/confine"
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
@@ -70,7 +70,7 @@ func compileGiven(p *command.Program, given, cwd string) ([]compiledSettings, er
 
 // readCompiled reads sandbox settings: alone, or as the block of a settings file.
 func readCompiled(p *command.Program, source []byte, file, dir string) (compiledSettings, error) {
-	if isSettingsFile(source) {
+	if confine.InSettingsFile(source) {
 		given := file
 		if file == "--settings" {
 			given = string(source)
@@ -94,21 +94,6 @@ func readCompiled(p *command.Program, source []byte, file, dir string) (compiled
 		return compiledSettings{}, settingsFailure(err, source, file)
 	}
 	return compiledSettings{c, file}, nil
-}
-
-// isSettingsFile reports whether a text is a settings file rather than sandbox
-// settings alone.
-func isSettingsFile(source []byte) bool {
-	var top map[string]json.RawMessage
-	if json.Unmarshal(source, &top) != nil {
-		return false
-	}
-	for _, key := range []string{"sandbox", "permissions", "$schema"} {
-		if _, ok := top[key]; ok {
-			return true
-		}
-	}
-	return false
 }
 
 // checkLayers asks all settings; the first denial counts.

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/agentdef"
 	"github.com/holdfast-dev/holdfast/internal/compose/env"
 	"github.com/holdfast-dev/holdfast/internal/settings"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // Definitions are the kinds of sub-agents that a run has, of files and of --agents. Of their
@@ -33,7 +34,7 @@ func serverProblems(s *settings.Settings, set *agentdef.Set) (list []agentdef.Pr
 		case settings.MCPApproved, settings.MCPRejected:
 			continue
 		case settings.MCPPending, settings.MCPChanged:
-			p.Hint = "look at it, then: holdfast mcp approve " + quote(srv.Key())
+			p.Hint = "look at it, then: holdfast mcp approve " + term.Quote(srv.Key())
 		case settings.MCPInvalid, settings.MCPDenied, settings.MCPDisabled:
 		}
 		list = append(list, p)

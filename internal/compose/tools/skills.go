@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/tool/skills"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -105,7 +106,7 @@ func (f *SkillSet) Notice() string {
 			n++
 		}
 	}
-	return plural(n, "skill") + " of this folder (commands included) do not count: they are not trusted as they are now"
+	return term.Count(n, "skill") + " of this folder (commands included) do not count: they are not trusted as they are now"
 }
 
 // skillsKit offers skills to the model.

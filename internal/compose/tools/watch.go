@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/agent"
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
+	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/internal/watch"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -174,7 +175,7 @@ func (f *hookFiles) configured(name, file string) {
 		return
 	}
 	f.pending.Set(rules)
-	f.notice(fmt.Sprintf("%s has changed: what it denies and asks about since the start is in force (%s), all else from the next run on", file, plural(n, "rule")))
+	f.notice(fmt.Sprintf("%s has changed: what it denies and asks about since the start is in force (%s), all else from the next run on", file, term.Count(n, "rule")))
 }
 
 // close stops watching.

@@ -67,12 +67,8 @@ func (o object) path(key string) string {
 }
 
 func (o object) member(key string) (*jsontree.Node, bool) {
-	for i := range o.node.Members {
-		if o.node.Members[i].Key == key {
-			return &o.node.Members[i].Value, true
-		}
-	}
-	return nil, false
+	n := o.node.Member(key)
+	return n, n != nil
 }
 
 // want reads a member that should be of a kind; nil when it is not there or wrong.

@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
@@ -55,11 +54,9 @@ func (a Agent) written() writtenAgent {
 
 // compact writes a value as JSON, with < and & as they are.
 func compact(v any) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := jsonscan.Marshal(v)
+	if err != nil {
 		panic(err) // texts and numbers only
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return b
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // hostile is a line of testdata/hostile.txt.
@@ -109,7 +111,7 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: %v", frame, e)
 			continue
 		}
-		back, err := marshal(r)
+		back, err := jsonscan.Marshal(r)
 		if err != nil || !sameJSON(t, back, []byte(frame)) {
 			t.Errorf("%s\nis read as %s, %v", frame, back, err)
 		}

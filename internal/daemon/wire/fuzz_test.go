@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-dev/holdfast/approval"
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/session"
@@ -40,7 +41,7 @@ func FuzzDecode(f *testing.F) {
 		if err := valid(t, client, frame); err != nil {
 			t.Errorf("%s: %v", frame, err)
 		}
-		b, err := marshal(r)
+		b, err := jsonscan.Marshal(r)
 		if err != nil {
 			t.Fatalf("%s is taken and cannot be written: %v", frame, err)
 		}
@@ -55,7 +56,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func compacted(t *testing.T, r Request) string {
-	b, err := marshal(r)
+	b, err := jsonscan.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
 // Message is a message of the daemon. Pointers to this package's structs are the
@@ -93,7 +93,7 @@ func Encode(m Message) []byte {
 
 // tagged writes v, an object with at least one field, with its type as the first one.
 func tagged(kind string, v any) ([]byte, error) {
-	b, err := marshal(v)
+	b, err := jsonscan.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
@@ -107,17 +107,6 @@ func tagged(kind string, v any) ([]byte, error) {
 	return append(out, b[1:]...), nil
 }
 
-// marshal is json.Marshal that writes "<" as it is: frames are no part of a page.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
-}
-
 // List is a list that is written as one, also when it is nil.
 type List[T any] []T
 
@@ -126,5 +115,5 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	if l == nil {
 		return []byte("[]"), nil
 	}
-	return marshal([]T(l))
+	return jsonscan.Marshal([]T(l))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
@@ -212,7 +213,7 @@ func (m *AgentStreaming) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(streaming{m.Place, m.AgentName, event})
+	return jsonscan.Marshal(streaming{m.Place, m.AgentName, event})
 }
 
 // UnmarshalJSON reads the event as what its type says.

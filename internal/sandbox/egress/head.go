@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 var (
@@ -94,12 +96,12 @@ func checkHead(head string) error {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !isToken(name) {
-			return fmt.Errorf("%q is no header", clip(line))
+			return fmt.Errorf("%q is no header", truncate.String(line, maxName))
 		}
 		name = strings.ToLower(name)
 		count[name]++
 		if name == "transfer-encoding" && !strings.EqualFold(strings.Trim(value, " \t"), "chunked") {
-			return fmt.Errorf("Transfer-Encoding %q is unknown", clip(value))
+			return fmt.Errorf("Transfer-Encoding %q is unknown", truncate.String(value, maxName))
 		}
 	}
 	switch {
@@ -136,14 +138,14 @@ func absoluteTarget(uri string) (target, error) {
 	case strings.EqualFold(scheme, "https"):
 		return target{}, errors.New("https goes through CONNECT")
 	case !strings.EqualFold(scheme, "http"):
-		return target{}, fmt.Errorf("%q is not http", clip(scheme))
+		return target{}, fmt.Errorf("%q is not http", truncate.String(scheme, maxName))
 	}
 	authority := rest
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
 		authority = rest[:i]
 	}
 	if strings.ContainsAny(authority, "@#\\%") || strings.Contains(rest, "#") {
-		return target{}, fmt.Errorf("%q is more than a host and a port", clip(authority))
+		return target{}, fmt.Errorf("%q is more than a host and a port", truncate.String(authority, maxName))
 	}
 	h, port, err := splitAuthority(authority, 80)
 	return target{h, port}, err

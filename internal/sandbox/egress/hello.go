@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // tlsHandshake is the first byte of a TLS client.
@@ -64,7 +66,7 @@ func (c *client) judgeHello(t target, name string) *Refusal {
 	h, err := ParseHost(name)
 	switch {
 	case err != nil:
-		why.Reason = fmt.Sprintf("the TLS inside is for %q, which is no host", clip(name))
+		why.Reason = fmt.Sprintf("the TLS inside is for %q, which is no host", truncate.String(name, maxName))
 		return c.refuse(why)
 	case h == t.host:
 		return nil

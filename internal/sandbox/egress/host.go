@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // Host is a host in the one form that is compared: a name or an address.
@@ -38,20 +40,20 @@ func ParseHost(text string) (Host, error) {
 	if strings.Contains(text, ":") {
 		a, err := netip.ParseAddr(text)
 		if err != nil || a.Zone() != "" {
-			return Host{}, fmt.Errorf("%q is no address", clip(text))
+			return Host{}, fmt.Errorf("%q is no address", truncate.String(text, maxName))
 		}
 		return Host{Addr: a.Unmap()}, nil
 	}
 	name := strings.ToLower(strings.TrimSuffix(text, "."))
 	if err := checkName(name); err != nil {
-		return Host{}, fmt.Errorf("%q is no host: %w", clip(text), err)
+		return Host{}, fmt.Errorf("%q is no host: %w", truncate.String(text, maxName), err)
 	}
 	if !endsInNumber(name) {
 		return Host{Name: name}, nil
 	}
 	a, ok := parseIPv4(name)
 	if !ok {
-		return Host{}, fmt.Errorf("%q is no address", clip(text))
+		return Host{}, fmt.Errorf("%q is no address", truncate.String(text, maxName))
 	}
 	return Host{Addr: a}, nil
 }
@@ -123,14 +125,6 @@ func parseNumber(p string) (uint64, error) {
 	return strconv.ParseUint(p, 10, 64)
 }
 
-// clip keeps a text that somebody else chose short.
-func clip(text string) string {
-	if len(text) > maxName {
-		return text[:maxName] + "…"
-	}
-	return text
-}
-
 // splitAuthority reads "host:port" or "[address]:port". Without a port it is
 // standard, or an error where that is 0.
 func splitAuthority(text string, standard int) (Host, int, error) {
@@ -139,7 +133,7 @@ func splitAuthority(text string, standard int) (Host, int, error) {
 	if bracket {
 		inner, after, ok := strings.Cut(rest, "]")
 		if !ok || !strings.Contains(inner, ":") || after != "" && after[0] != ':' {
-			return Host{}, 0, fmt.Errorf("%q is no host and port", clip(text))
+			return Host{}, 0, fmt.Errorf("%q is no host and port", truncate.String(text, maxName))
 		}
 		host, port = inner, after
 	} else if i := strings.IndexByte(text, ':'); i >= 0 {
@@ -149,12 +143,12 @@ func splitAuthority(text string, standard int) (Host, int, error) {
 	if port != "" {
 		n, err := parsePort(port[1:])
 		if err != nil {
-			return Host{}, 0, fmt.Errorf("%q: %w", clip(text), err)
+			return Host{}, 0, fmt.Errorf("%q: %w", truncate.String(text, maxName), err)
 		}
 		number = n
 	}
 	if number == 0 {
-		return Host{}, 0, fmt.Errorf("%q has no port", clip(text))
+		return Host{}, 0, fmt.Errorf("%q has no port", truncate.String(text, maxName))
 	}
 	h, err := ParseHost(host)
 	return h, number, err
@@ -163,7 +157,7 @@ func splitAuthority(text string, standard int) (Host, int, error) {
 func parsePort(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 || len(text) > 5 {
-		return 0, fmt.Errorf("%q is no port", clip(text))
+		return 0, fmt.Errorf("%q is no port", truncate.String(text, maxName))
 	}
 	return int(n), nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-dev/holdfast/internal/registries"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // Refusal is a connection that was refused, with how often.
@@ -102,5 +103,5 @@ func private(h Host, port, layer int, a netip.Addr) *Refusal {
 
 // unreadable is a host, a port or a request that is none.
 func unreadable(what string, err error) *Refusal {
-	return &Refusal{Host: clip(what), Layer: -1, Reason: err.Error()}
+	return &Refusal{Host: truncate.String(what, maxName), Layer: -1, Reason: err.Error()}
 }

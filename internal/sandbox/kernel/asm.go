@@ -49,9 +49,9 @@ const (
 	slotInit
 	slotUmask
 	slotRuleset
-	slotListener
+	_ // the listener
 	slotSocket
-	slotNotify
+	_ // the notification
 	slotMasks
 	slotFree
 )

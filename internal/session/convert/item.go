@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -202,11 +202,7 @@ func dated(lit []byte, n int, warn func(int, string, ...any)) time.Time {
 
 // clipped is a literal as it is shown in a warning.
 func clipped(lit []byte) string {
-	const most = 60
-	if len(lit) > most {
-		return strings.ToValidUTF8(string(lit[:most]), "") + "…"
-	}
-	return string(lit)
+	return truncate.String(string(lit), 60)
 }
 
 func number(v []byte) int64 {

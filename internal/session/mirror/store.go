@@ -87,9 +87,6 @@ func New(primary, secondary session.Store, o *Options) (*Store, error) {
 // Unwrap returns the primary, whose powers are the mirror's.
 func (s *Store) Unwrap() session.Store { return s.primary }
 
-// Secondary returns the copy.
-func (s *Store) Secondary() session.Store { return s.secondary }
-
 // Status tells how far behind the secondary is.
 func (s *Store) Status() Status {
 	s.mu.Lock()

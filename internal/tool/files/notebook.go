@@ -47,16 +47,6 @@ func (c *cell) name(i int) string {
 	return "cell-" + strconv.Itoa(i)
 }
 
-// member is a member of an object, or nil.
-func member(n *jsontree.Node, key string) *jsontree.Node {
-	for i := range n.Members {
-		if n.Members[i].Key == key {
-			return &n.Members[i].Value
-		}
-	}
-	return nil
-}
-
 // parseNotebook reads a notebook, and says what makes a file none.
 func parseNotebook(raw []byte) (*notebook, error) {
 	if n := bytes.Count(raw, []byte(",")) + bytes.Count(raw, []byte("[")); n > maxValues {
@@ -69,8 +59,8 @@ func parseNotebook(raw []byte) (*notebook, error) {
 	if root.Kind != jsontree.Object {
 		return nil, fmt.Errorf("is not a notebook: it is %s", root.Kind)
 	}
-	n := &notebook{raw: raw, root: root, list: member(&root, "cells")}
-	format := member(&root, "nbformat")
+	n := &notebook{raw: raw, root: root, list: root.Member("cells")}
+	format := root.Member("nbformat")
 	switch {
 	case format == nil:
 		return nil, errors.New("is not a notebook: it has no nbformat")
@@ -79,7 +69,7 @@ func parseNotebook(raw []byte) (*notebook, error) {
 	case n.list == nil || n.list.Kind != jsontree.List:
 		return nil, errors.New("is not a notebook: it has no list of cells")
 	}
-	if minor := member(&root, "nbformat_minor"); minor != nil && minor.Kind == jsontree.Number {
+	if minor := root.Member("nbformat_minor"); minor != nil && minor.Kind == jsontree.Number {
 		v, err := strconv.Atoi(minor.Text)
 		n.ids = err == nil && v >= 5
 	}
@@ -98,17 +88,17 @@ func parseCell(node *jsontree.Node) (c cell, err error) {
 	if node.Kind != jsontree.Object {
 		return c, fmt.Errorf("is %s", node.Kind)
 	}
-	kind := member(node, "cell_type")
+	kind := node.Member("cell_type")
 	if kind == nil || kind.Kind != jsontree.Text {
 		return c, errors.New("has no cell_type")
 	}
 	if c.kind = kind.Text; c.kind != codeCell && c.kind != markdownCell && c.kind != rawCell {
 		return c, fmt.Errorf("has the unknown cell_type %.40q", c.kind)
 	}
-	if _, ok := joined(member(node, "source")); !ok {
+	if _, ok := joined(node.Member("source")); !ok {
 		return c, errors.New("has no source that is a text or a list of lines")
 	}
-	if id := member(node, "id"); id != nil {
+	if id := node.Member("id"); id != nil {
 		if id.Kind != jsontree.Text {
 			return c, errors.New("has an id that is no text")
 		}
@@ -139,7 +129,7 @@ func joined(n *jsontree.Node) (string, bool) {
 
 // source is a cell's text.
 func (c *cell) source() string {
-	text, _ := joined(member(c.node, "source"))
+	text, _ := joined(c.node.Member("source"))
 	return text
 }
 

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
@@ -94,17 +94,17 @@ func (n *notebook) replace(at int, e cellEdit) ([]byte, error) {
 	if e.Type != "" {
 		kind = e.Type
 	}
-	if kind != c.kind && member(c.node, "attachments") != nil {
+	if kind != c.kind && c.node.Member("attachments") != nil {
 		return nil, errors.New("the cell has attachments, which a cell of another type does not: delete it and insert a new one")
 	}
-	src := member(c.node, "source")
+	src := c.node.Member("source")
 	list := []splice{{src.At, src.End, n.text(src, e.Source)}}
 	if kind != c.kind {
-		t := member(c.node, "cell_type")
-		list = append(list, splice{t.At, t.End, quote(kind)})
+		t := c.node.Member("cell_type")
+		list = append(list, splice{t.At, t.End, jsonscan.Quote(kind)})
 	}
 	for _, of := range []struct{ key, blank string }{{"execution_count", "null"}, {"outputs", "[]"}} {
-		switch v := member(c.node, of.key); {
+		switch v := c.node.Member(of.key); {
 		case kind != codeCell:
 		case v != nil:
 			list = append(list, splice{v.At, v.End, of.blank})
@@ -126,7 +126,7 @@ func (n *notebook) before(obj *jsontree.Node, other, key, value string) splice {
 			at = obj.Members[i].At
 		}
 	}
-	return splice{at, at, quote(key) + n.colon() + value + "," + n.gap(at)}
+	return splice{at, at, jsonscan.Quote(key) + n.colon() + value + "," + n.gap(at)}
 }
 
 // without takes members away, with the commas that belong to them.
@@ -163,7 +163,7 @@ func (n *notebook) gap(at int) string {
 // colon is how the file separates keys from values.
 func (n *notebook) colon() string {
 	m := &n.root.Members[0]
-	end := m.At + len(quote(m.Key))
+	end := m.At + len(jsonscan.Quote(m.Key))
 	if sep := string(n.raw[min(end, m.Value.At):m.Value.At]); strings.TrimLeft(sep, " ") == ":" || strings.TrimRight(sep, " ") == ":" {
 		return sep
 	}
@@ -190,7 +190,7 @@ func (n *notebook) newline() string {
 // text is a new source in the form of the old one: a text, or lines.
 func (n *notebook) text(old *jsontree.Node, source string) string {
 	if old.Kind == jsontree.Text {
-		return quote(source)
+		return jsonscan.Quote(source)
 	}
 	inner, outer := "", ""
 	if nl := n.newline(); nl != "" {
@@ -231,19 +231,10 @@ func lineList(source, inner, outer string) string {
 				b.WriteByte(' ')
 			}
 		}
-		b.WriteString(inner + quote(line))
+		b.WriteString(inner + jsonscan.Quote(line))
 	}
 	b.WriteString(outer + "]")
 	return b.String()
-}
-
-// quote is a JSON text in which only what has to be is escaped.
-func quote(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // insert puts a new cell in front of the one at an index, or behind the last.
@@ -299,18 +290,18 @@ func (n *notebook) newCell(e cellEdit, id, outer, unit string) string {
 		inner = outer + unit
 		deep = inner + unit
 	}
-	fields := []string{quote("cell_type") + colon + quote(e.Type)}
+	fields := []string{jsonscan.Quote("cell_type") + colon + jsonscan.Quote(e.Type)}
 	if e.Type == codeCell {
-		fields = append(fields, quote("execution_count")+colon+"null")
+		fields = append(fields, jsonscan.Quote("execution_count")+colon+"null")
 	}
 	if id != "" {
-		fields = append(fields, quote("id")+colon+quote(id))
+		fields = append(fields, jsonscan.Quote("id")+colon+jsonscan.Quote(id))
 	}
-	fields = append(fields, quote("metadata")+colon+"{}")
+	fields = append(fields, jsonscan.Quote("metadata")+colon+"{}")
 	if e.Type == codeCell {
-		fields = append(fields, quote("outputs")+colon+"[]")
+		fields = append(fields, jsonscan.Quote("outputs")+colon+"[]")
 	}
-	fields = append(fields, quote("source")+colon+lineList(e.Source, deep, inner))
+	fields = append(fields, jsonscan.Quote("source")+colon+lineList(e.Source, deep, inner))
 	if inner == "" {
 		return "{" + strings.Join(fields, ", ") + "}"
 	}

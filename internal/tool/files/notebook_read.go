@@ -41,7 +41,7 @@ func (f *Files) cells(n *notebook, in readInput) tool.Result {
 
 func showCell(b *strings.Builder, c *cell, name string, limit int) {
 	fmt.Fprintf(b, "<cell id=%q type=%q>\n%s\n</cell>\n", name, c.kind, clipText(c.source(), limit))
-	outputs := member(c.node, "outputs")
+	outputs := c.node.Member("outputs")
 	if outputs == nil || outputs.Kind != jsontree.List {
 		return
 	}
@@ -63,20 +63,20 @@ func showOutput(o *jsontree.Node) string {
 	if o.Kind != jsontree.Object {
 		return ""
 	}
-	if text, ok := joined(member(o, "text")); ok {
+	if text, ok := joined(o.Member("text")); ok {
 		return colours().ReplaceAllString(text, "")
 	}
-	if name, ok := joined(member(o, "ename")); ok {
-		value, _ := joined(member(o, "evalue"))
+	if name, ok := joined(o.Member("ename")); ok {
+		value, _ := joined(o.Member("evalue"))
 		lines := []string{name + ": " + value}
-		if trace := member(o, "traceback"); trace != nil && trace.Kind == jsontree.List {
+		if trace := o.Member("traceback"); trace != nil && trace.Kind == jsontree.List {
 			for i := range trace.Items {
 				lines = append(lines, trace.Items[i].Text)
 			}
 		}
 		return colours().ReplaceAllString(strings.Join(lines, "\n"), "")
 	}
-	data := member(o, "data")
+	data := o.Member("data")
 	if data == nil || data.Kind != jsontree.Object {
 		return ""
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -174,10 +175,10 @@ func (n *conn) broken(ctx context.Context, what string, err error) tool.Result {
 		return failure(&Error{Server: n.server.Name, Detail: "needs authorisation", hint: "holdfast mcp login " + n.server.Name})
 	}
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return tool.Failure(server + "failed: " + clip(shown(wire.Message), 4000))
+		return tool.Failure(server + "failed: " + truncate.String(shown(wire.Message), 4000))
 	}
 	if n.ctx.Err() == nil && !isEnd(err) {
-		return tool.Failure(server + "failed: " + clip(shown(err.Error()), 4000) + "; whether it had an effect is not known")
+		return tool.Failure(server + "failed: " + truncate.String(shown(err.Error()), 4000) + "; whether it had an effect is not known")
 	}
 	n.l.onDisconnect(n, err)
 	n.l.mu.Lock()

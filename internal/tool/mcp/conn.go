@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // conn is one connection to a server.
@@ -254,7 +256,7 @@ func (n *conn) progress(p *sdk.ProgressNotificationParams) {
 		text = fmt.Sprintf("%g", p.Progress)
 	}
 	select {
-	case r.news <- clip(shown(text), 500) + "\n":
+	case r.news <- truncate.String(shown(text), 500) + "\n":
 	default: // nobody reads so fast
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/forms"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -106,8 +107,8 @@ func (r *running) mayAsk() bool {
 // question reads what a server asks. The error is for the server.
 func (n *conn) question(p *sdk.ElicitParams, call *tool.Call) (Elicitation, error) {
 	e := Elicitation{
-		Server: n.server.Name, Mode: orElse(p.Mode, ModeForm), Message: clip(shown(p.Message), maxQuestion),
-		URL: p.URL, ID: clip(shown(p.ElicitationID), 200), Call: call,
+		Server: n.server.Name, Mode: orElse(p.Mode, ModeForm), Message: truncate.String(shown(p.Message), maxQuestion),
+		URL: p.URL, ID: truncate.String(shown(p.ElicitationID), 200), Call: call,
 	}
 	if e.Mode == ModeURL {
 		u, err := url.Parse(p.URL)
@@ -134,9 +135,9 @@ func fieldsOf(schema json.RawMessage) ([]forms.Field, error) {
 	list, err := (&forms.Form{Schema: schema}).Fields()
 	for i := range list {
 		f := &list[i]
-		f.Title, f.Description = clip(shown(f.Title), 200), clip(shown(f.Description), 2000)
+		f.Title, f.Description = truncate.String(shown(f.Title), 200), truncate.String(shown(f.Description), 2000)
 		for j := range f.Options {
-			f.Options[j].Title = clip(shown(f.Options[j].Title), 200)
+			f.Options[j].Title = truncate.String(shown(f.Options[j].Title), 200)
 		}
 	}
 	return list, err
@@ -175,7 +176,7 @@ func (c *Client) ask(ctx context.Context, e Elicitation) (Answer, error) {
 		}
 	}
 	if !slices.Contains([]string{Accept, Decline, Cancel}, a.Action) {
-		return Answer{Action: Cancel}, fmt.Errorf("the answer %q is none", clip(a.Action, 40))
+		return Answer{Action: Cancel}, fmt.Errorf("the answer %q is none", truncate.String(a.Action, 40))
 	}
 	if a.Action != Accept || e.Mode == ModeURL {
 		a.Content = nil

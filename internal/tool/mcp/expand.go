@@ -8,7 +8,6 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Expand fills in ${VAR} and ${VAR:-default}, as Claude Code does. A variable that is
@@ -131,15 +130,3 @@ func isLoopback(host string) bool {
 
 func mapValues(m map[string]string) iter.Seq[string] { return maps.Values(m) }
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
-
-// clip keeps the first n bytes of a text that a person or a model reads, cut between
-// characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // State is how it stands with a server.
@@ -325,7 +327,7 @@ func (s *Server) died(conn *conn, why error) error {
 // shortError is an error with no more of a server's own words in it than a person reads.
 type shortError struct{ error }
 
-func (e shortError) Error() string { return clip(shown(e.error.Error()), maxWords) }
+func (e shortError) Error() string { return truncate.String(shown(e.error.Error()), maxWords) }
 
 func (e shortError) Unwrap() error { return e.error }
 

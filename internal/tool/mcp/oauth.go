@@ -15,6 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // ErrNeedsAuth says that a person has to log in to a server first, see [Client.Login].
@@ -279,7 +281,7 @@ func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if why := q.Get("error"); why != "" {
-		put(b.failures, fmt.Errorf("the login was refused: %s", clip(oneLine(why+" "+q.Get("error_description")), 400)))
+		put(b.failures, fmt.Errorf("the login was refused: %s", truncate.String(oneLine(why+" "+q.Get("error_description")), 400)))
 		fmt.Fprintln(w, "The login was refused. You can close this window.")
 		return
 	}

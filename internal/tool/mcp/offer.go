@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
@@ -83,7 +84,7 @@ func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 			o.more++
 			return
 		}
-		o.left = append(o.left, fmt.Sprintf("its tool %q is left out: %s", clip(shown(name), 100), why))
+		o.left = append(o.left, fmt.Sprintf("its tool %q is left out: %s", truncate.String(shown(name), 100), why))
 	}
 	for _, t := range list {
 		if t == nil || n.server.Tools != nil && !slices.Contains(n.server.Tools, t.Name) {
@@ -99,7 +100,7 @@ func (n *conn) choose(o *serverOffer, list []*sdk.Tool) {
 		case twice && other == t.Name:
 			refuse(t.Name, "it is listed twice; the first one counts")
 		case twice:
-			refuse(t.Name, fmt.Sprintf("its name %s would be that of the tool %q, too", name, clip(shown(other), 100)))
+			refuse(t.Name, fmt.Sprintf("its name %s would be that of the tool %q, too", name, truncate.String(shown(other), 100)))
 		case len(o.tools) == maxOffered:
 			refuse(t.Name, fmt.Sprintf("the server has more than %d tools", maxOffered))
 		case size+made.size() > maxOffer:
@@ -143,10 +144,10 @@ func (l *serverLink) newTool(t *sdk.Tool) (*remoteTool, error) {
 	if spec.Input, err = inputSchema(t.InputSchema); err != nil {
 		return nil, err
 	}
-	spec.Description = clip(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)
-	made := &remoteTool{l: l, spec: spec, name: t.Name, title: clip(shown(t.Title), 200)}
+	spec.Description = truncate.String(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)
+	made := &remoteTool{l: l, spec: spec, name: t.Name, title: truncate.String(shown(t.Title), 200)}
 	if a := t.Annotations; a != nil {
-		made.title = cmp.Or(made.title, clip(shown(a.Title), 200))
+		made.title = cmp.Or(made.title, truncate.String(shown(a.Title), 200))
 		made.hints = hintsOf(a)
 	}
 	made.person, _ = t.Meta[interactive].(bool)

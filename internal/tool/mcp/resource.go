@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -74,7 +75,7 @@ func (c *Client) withResources(name string) ([]*serverLink, error) {
 		}
 	}
 	if len(list) == 0 && name != "" {
-		return nil, fmt.Errorf("there is no MCP server %q with resources", clip(name, 100))
+		return nil, fmt.Errorf("there is no MCP server %q with resources", truncate.String(name, 100))
 	}
 	return list, nil
 }
@@ -162,10 +163,10 @@ func (l *serverLink) resources(ctx context.Context, call *tool.Call) (string, er
 }
 
 func describe(uri string, more ...string) string {
-	list := []string{clip(oneLine(uri), 1000)}
+	list := []string{truncate.String(oneLine(uri), 1000)}
 	for _, m := range more {
 		if m != "" {
-			list = append(list, clip(oneLine(m), 500))
+			list = append(list, truncate.String(oneLine(m), 500))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -189,7 +190,7 @@ func (c *Client) readResource(ctx context.Context, call *tool.Call, in readInput
 		return nil, err
 	})
 	if err != nil {
-		return n.broken(ctx, "reading "+clip(oneLine(in.URI), 200), err), nil
+		return n.broken(ctx, "reading "+truncate.String(oneLine(in.URI), 200), err), nil
 	}
 	p := &parts{}
 	for _, r := range read.Contents {

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +9,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/tool"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -83,7 +84,7 @@ func (p *parts) addResource(r *sdk.ResourceContents) {
 	case len(r.Blob) > 0:
 		p.addBlob("resource", r.MIMEType, r.URI, r.Blob)
 	default:
-		p.addText("[resource " + clip(oneLine(r.URI), 1000) + "]\n" + r.Text)
+		p.addText("[resource " + truncate.String(oneLine(r.URI), 1000) + "]\n" + r.Text)
 	}
 }
 
@@ -94,7 +95,7 @@ func (p *parts) addText(s string) {
 	left := maxText - p.text
 	if len(s) > left {
 		whole := s
-		s = strings.TrimSuffix(clip(s, max(left, 0)), "…")
+		s = strings.TrimSuffix(truncate.String(s, max(left, 0)), "…")
 		p.cut += len(whole) - len(s)
 	}
 	p.text += len(s)
@@ -120,9 +121,9 @@ func (p *parts) addBlob(what, mime, uri string, data []byte) {
 	mime = strings.ToLower(oneLine(mime))
 	kind, ok := mediaType(mime, data)
 	note := func(why string) {
-		text := fmt.Sprintf("[%s, %s, %d bytes", what, orElse(clip(mime, 100), "of no type"), len(data))
+		text := fmt.Sprintf("[%s, %s, %d bytes", what, orElse(truncate.String(mime, 100), "of no type"), len(data))
 		if uri != "" {
-			text += ", " + clip(oneLine(uri), 1000)
+			text += ", " + truncate.String(oneLine(uri), 1000)
 		}
 		p.addText(text + ": " + why + "]")
 	}
@@ -135,7 +136,7 @@ func (p *parts) addBlob(what, mime, uri string, data []byte) {
 		note("it cannot be shown")
 	case kind == "application/pdf":
 		p.media += len(data)
-		p.append(transcript.File{Name: clip(oneLine(uri), 200), MIME: kind, Data: data})
+		p.append(transcript.File{Name: truncate.String(oneLine(uri), 200), MIME: kind, Data: data})
 	default:
 		p.media += len(data)
 		p.append(transcript.Media{MIME: kind, Data: data})
@@ -186,13 +187,8 @@ func structured(v any) json.RawMessage {
 	if v == nil {
 		return nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSpace(b.Bytes())
+	b, _ := jsonscan.Marshal(v) // nil when it fails
+	return b
 }
 
 // sameJSON says whether a text is the structured content, written out.

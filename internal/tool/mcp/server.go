@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
@@ -74,7 +75,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("MCP server %q: %s", clip(e.Server, 100), e.Detail)
+	text := fmt.Sprintf("MCP server %q: %s", truncate.String(e.Server, 100), e.Detail)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -189,7 +190,7 @@ func (s *Server) checkURL() error {
 	}
 	for name, value := range s.Headers {
 		if !validHeader(name) || strings.ContainsAny(value, "\r\n\x00") {
-			return s.wrong(fmt.Sprintf("%q is no header that could be sent", clip(name, 60)), "")
+			return s.wrong(fmt.Sprintf("%q is no header that could be sent", truncate.String(name, 60)), "")
 		}
 	}
 	if strings.Contains(s.URL, "${") {
@@ -253,7 +254,7 @@ func (s *Server) Summary() string {
 				words[i] = fmt.Sprintf("%q", w)
 			}
 		}
-		return clip(strings.Join(words, " "), 400)
+		return truncate.String(strings.Join(words, " "), 400)
 	case InProcess:
 		return "in this program"
 	}
@@ -261,7 +262,7 @@ func (s *Server) Summary() string {
 	if query {
 		shown += "?…"
 	}
-	return clip(strings.Map(printable, shown), 400)
+	return truncate.String(strings.Map(printable, shown), 400)
 }
 
 func printable(r rune) rune {

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
@@ -73,9 +74,9 @@ func (l *serverLink) status() Status {
 		s.Stderr = l.conn.process.words()
 	}
 	if r := l.conn.session.InitializeResult(); r != nil {
-		s.Protocol, s.Instructions = clip(shown(r.ProtocolVersion), 40), clip(shown(r.Instructions), 4000)
+		s.Protocol, s.Instructions = truncate.String(shown(r.ProtocolVersion), 40), truncate.String(shown(r.Instructions), 4000)
 		if r.ServerInfo != nil {
-			s.Server, s.Version = clip(shown(r.ServerInfo.Name), 100), clip(shown(r.ServerInfo.Version), 40)
+			s.Server, s.Version = truncate.String(shown(r.ServerInfo.Name), 100), truncate.String(shown(r.ServerInfo.Version), 40)
 		}
 	}
 	return s
@@ -124,10 +125,10 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 		case len(list) == maxListed:
 			return list, l.server.failed(fmt.Sprintf("it has more than %d prompts", maxListed), nil)
 		}
-		one := Prompt{Name: clip(shown(p.Name), 200), Title: clip(shown(p.Title), 200), Description: clip(shown(p.Description), 2000)}
+		one := Prompt{Name: truncate.String(shown(p.Name), 200), Title: truncate.String(shown(p.Title), 200), Description: truncate.String(shown(p.Description), 2000)}
 		for _, a := range p.Arguments {
 			if a != nil && len(one.Arguments) < maxArguments {
-				one.Arguments = append(one.Arguments, PromptArgument{clip(shown(a.Name), 200), clip(shown(a.Description), 2000), a.Required})
+				one.Arguments = append(one.Arguments, PromptArgument{truncate.String(shown(a.Name), 200), truncate.String(shown(a.Description), 2000), a.Required})
 			}
 		}
 		list = append(list, one)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/environ"
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // process is a stdio server that runs.
@@ -110,7 +111,7 @@ func (c *Client) startHeld(s *Server, p *process, in, out *os.File) (wait func()
 			}
 		}
 		if refused := strings.TrimSpace(r.Text()); refused != "" {
-			status += "; " + clip(refused, 1000)
+			status += "; " + truncate.String(refused, 1000)
 		}
 		return status
 	}, nil

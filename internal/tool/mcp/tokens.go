@@ -22,6 +22,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // tokenSet is what a server has granted, as it is kept: one file per URL, mode 0600.
@@ -267,7 +268,7 @@ func (s *tokenStore) renew(ctx context.Context, client *http.Client, g *tokenSet
 	t, err := o.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client), old).Token()
 	if err != nil {
 		if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-			return "", fmt.Errorf("%w: the token was not renewed (%s)", ErrNeedsAuth, clip(oneLine(orElse(e.ErrorCode, http.StatusText(e.Response.StatusCode))), 100))
+			return "", fmt.Errorf("%w: the token was not renewed (%s)", ErrNeedsAuth, truncate.String(oneLine(orElse(e.ErrorCode, http.StatusText(e.Response.StatusCode))), 100))
 		}
 		return "", fmt.Errorf("the token could not be renewed: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -145,7 +146,7 @@ func members(dec *json.Decoder, depth int) error {
 		}
 		name, _ := key.(string)
 		if seen[name] {
-			return fmt.Errorf("field %q is given twice", clip(name, 60))
+			return fmt.Errorf("field %q is given twice", truncate.String(name, 60))
 		}
 		seen[name] = true
 		if err := value(dec, depth); err != nil {

@@ -99,7 +99,7 @@ func (c command) arguments(line string) []string {
 // shown is the command as a person reads it.
 func (c command) shown() string {
 	if c.args != nil {
-		return shellparse.Join(c.args...)
+		return shellparse.Canonical(c.args...)
 	}
 	return c.line
 }

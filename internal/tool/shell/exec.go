@@ -49,7 +49,7 @@ func ExecRequest(program string, args []string, cwd, path string) (policy.Reques
 	if err != nil {
 		return policy.Request{}, err
 	}
-	line := shellparse.Join(append([]string{f.named}, args...)...)
+	line := shellparse.Canonical(append([]string{f.named}, args...)...)
 	r := policy.Request{Operation: policy.OpExec, Resource: f.real, Line: line, Display: line, Cwd: cwd}
 	if f.named != f.real {
 		r.NamedPath = f.named

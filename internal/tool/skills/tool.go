@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 	"github.com/holdfast-dev/holdfast/internal/spelling"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -123,7 +124,7 @@ func describe(list []*Skill) string {
 			text += " Use it when: " + sk.WhenToUse
 		}
 		if over := len(text) > each; over && size+total(list) > maxListed {
-			text = strings.ToValidUTF8(text[:each], "") + "…"
+			text = truncate.String(text, each)
 		}
 		fmt.Fprintf(&b, "\n- %s: %s", sk.Name, text)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 	"github.com/holdfast-dev/holdfast/hook"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/transcript"
 )
@@ -89,11 +90,7 @@ func ended(ctx context.Context, m *teammate, last *event.Result) (turn, why, tex
 
 // words are somebody's last words, bounded.
 func words(text string) string {
-	text = cmp.Or(strings.TrimSpace(text), "(nothing)")
-	if len(text) > maxWords {
-		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
-	}
-	return text
+	return truncate.String(cmp.Or(strings.TrimSpace(text), "(nothing)"), maxWords)
 }
 
 // retire has it on record that a teammate has left.

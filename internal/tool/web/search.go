@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -148,8 +149,5 @@ func results(query string, list []Result) string {
 // line is a text in one line of at most n bytes.
 func line(text string, n int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > n {
-		return strings.ToValidUTF8(text[:n], "") + "…"
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return strings.ToValidUTF8(truncate.String(text, n), "\uFFFD")
 }

@@ -15,7 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // Folders are the directories that a session's tools may touch, and the current
@@ -141,7 +142,7 @@ type PathError struct {
 }
 
 func (e *PathError) Error() string {
-	s := fmt.Sprintf("%s: %v", clip(e.Path, 200), e.Err)
+	s := fmt.Sprintf("%s: %v", truncate.String(e.Path, 200), e.Err)
 	if e.Help != "" {
 		s += "\nhint: " + e.Help
 	}
@@ -349,15 +350,4 @@ func (d *folder) resolved() string {
 		return plain
 	}
 	return d.given
-}
-
-// clip keeps the first n bytes of s, cut between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

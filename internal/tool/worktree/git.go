@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // safeConfig takes away what the repository's own configuration has git run.
@@ -72,7 +73,7 @@ func (w *Worktree) run(ctx context.Context, dir string, more []string, args ...s
 		return "", context.Cause(ctx)
 	}
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		return "", refuse("%s: %s", line(args), clip(strings.TrimSpace(string(e.Stderr))))
+		return "", refuse("%s: %s", line(args), truncate.String(strings.TrimSpace(string(e.Stderr)), maxShown))
 	}
 	return "", refuse("git could not be run: %v", err)
 }
@@ -104,9 +105,5 @@ func without(list string) (env []string) {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(env)/2))
 }
 
-func clip(s string) string {
-	if len(s) > 2000 {
-		return s[:2000] + "…"
-	}
-	return s
-}
+// maxShown bounds what git says in a message, in bytes.
+const maxShown = 2000

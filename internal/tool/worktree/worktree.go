@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
 )
@@ -295,7 +296,7 @@ func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 		return err
 	}
 	if changes != "" {
-		return refuse("it has changes that are not committed:\n%s\nCommit them, keep the worktree, or say discard_changes.", clip(changes))
+		return refuse("it has changes that are not committed:\n%s\nCommit them, keep the worktree, or say discard_changes.", truncate.String(changes, maxShown))
 	}
 	in, err := inner(at)
 	if err != nil {
@@ -309,7 +310,7 @@ func (w *Worktree) checkClean(ctx context.Context, at *checkout) error {
 		return err
 	}
 	if commits != "" {
-		return refuse("it has commits that are on no other branch:\n%s\nMerge them, keep the worktree, or say discard_changes.", clip(commits))
+		return refuse("it has commits that are on no other branch:\n%s\nMerge them, keep the worktree, or say discard_changes.", truncate.String(commits, maxShown))
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/workspace/jsonrpc"
 	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
 	"github.com/holdfast-dev/holdfast/internal/workspace/toolqueue"
@@ -101,11 +101,10 @@ func (r *run) askChange(m *jsonrpc.Message) error {
 
 // same reports whether two tools' arguments are the same JSON.
 func same(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
 	if len(b) == 0 {
 		b = json.RawMessage("{}")
 	}
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+	return jsonscan.Equal(a, b)
 }
 
 // askServer has the use of a server's tool decided. What the server itself wants to know

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 // debootstrap makes a Debian in the build's folder and gives its files.
@@ -76,7 +77,7 @@ func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		if line = strings.TrimSpace(line); line != "" {
-			b.progress(Progress{Stage: Base, Text: clip(line)})
+			b.progress(Progress{Stage: Base, Text: truncate.String(line, 500)})
 			if strings.HasPrefix(line, "E: ") || strings.HasPrefix(line, "W: ") {
 				last = append(last[max(0, len(last)-2):], line)
 			}
@@ -86,15 +87,6 @@ func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 		}
 	}
 	return strings.Join(last, "; "), cmd.Wait()
-}
-
-// clip bounds a line of somebody else's.
-func clip(line string) string {
-	const most = 500
-	if len(line) > most {
-		return strings.ToValidUTF8(line[:most], "") + "…"
-	}
-	return line
 }
 
 // lookSystem finds a program of administrators, whose folders users have not on their

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 	"github.com/holdfast-dev/holdfast/policy"
 	"github.com/holdfast-dev/holdfast/tool"
@@ -132,7 +133,7 @@ func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.An
 		return vendor.Answer{Message: why}
 	}
 	a := vendor.Answer{Allow: true}
-	if !bytes.Equal(compact(c.Input), compact(u.input)) || !t.sameRequest(c.Input, asked) {
+	if !bytes.Equal(jsonscan.Compact(c.Input), jsonscan.Compact(u.input)) || !t.sameRequest(c.Input, asked) {
 		a.Input = slices.Clone(c.Input)
 	}
 	return a
@@ -141,7 +142,7 @@ func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.An
 // sameRequest reports whether what the guest asks about is what was judged, for all that a guard
 // and a person know of it: programs add what is their own to the arguments.
 func (t toolProxy) sameRequest(judged, asked json.RawMessage) bool {
-	if len(asked) == 0 || bytes.Equal(compact(judged), compact(asked)) {
+	if len(asked) == 0 || bytes.Equal(jsonscan.Compact(judged), jsonscan.Compact(asked)) {
 		return true
 	}
 	a, errA := t.g.opt.Places.requests(t.name, judged)
@@ -176,12 +177,4 @@ func (x *vendorTurn) resultOf(u *use) tool.Result {
 		content = []transcript.Part{transcript.Text{Text: "(no output)"}}
 	}
 	return tool.Result{Content: content, IsError: u.result.IsError}
-}
-
-func compact(raw json.RawMessage) []byte {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return raw
-	}
-	return b.Bytes()
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
 const (
@@ -73,8 +75,5 @@ func (s Secrets) Mask(text string) string {
 	for _, secret := range s { // before the cut, which must not leave half a key
 		text = strings.ReplaceAll(text, secret, maskText)
 	}
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
-	}
-	return text
+	return truncate.String(text, maxMessage)
 }
