@@ -122,7 +122,6 @@ var layers = map[string]int{
 	"session/sessiontest":              3,
 	"internal/audit":                   3, // it reads what the floors below have recorded
 	"bench/spawn":                      3,
-	"internal/checkpoint":              3,
 	"event":                            3, // what a run tells
 	"hook":                             3,
 	"internal/instructions":            3,
@@ -192,7 +191,7 @@ var layers = map[string]int{
 	"internal/daemon/wire":         7,
 
 	// what looks at sessions and at the setup; who a client is
-	"internal/rewind":      8, // a session is taken back
+	"internal/rewind":      8,
 	"internal/doctor":      8, // what the machine and the setup offer
 	"internal/daemon/auth": 8,
 	"internal/runlog":      8, // what a log says of the run itself

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/agent"
-	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
 	"github.com/holdfast-dev/holdfast/internal/tool/files"
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/policy"
@@ -162,7 +162,7 @@ func TestBeforeACompactionAgain(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	all, err := checkpoint.Rewrites(t.Context(), s, id)
+	all, err := rewind.Rewrites(t.Context(), s, id)
 	if err != nil || len(all) != 1 || all[0].Reason != "compaction" {
 		t.Fatalf("%+v, %v", all, err)
 	}

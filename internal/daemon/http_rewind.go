@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/rewind"
 )
@@ -29,7 +28,7 @@ func (a *service) rewindSession(c *call) error {
 	if err := r.Check(m.ID); err != nil {
 		return err
 	}
-	plan, closeFolders, err := rewind.Plan(c.ctx(), a.o.Env, a.o.Sessions, m, &r)
+	plan, closeFolders, err := r.Plan(c.ctx(), a.o.Env, a.o.Sessions, m)
 	if err != nil {
 		return err
 	}
@@ -45,18 +44,18 @@ func (a *service) rewindSession(c *call) error {
 }
 
 // applyRewind does what was shown, or says why it is not done.
-func applyRewind(ctx context.Context, plan *checkpoint.Plan, shown string) (done *checkpoint.Result, err error) {
-	err = checkpoint.ErrChanged
+func applyRewind(ctx context.Context, plan *rewind.Plan, shown string) (done *rewind.Result, err error) {
+	err = rewind.ErrChanged
 	if shown == plan.Digest() {
 		done, err = plan.Apply(ctx)
 	}
 	switch {
-	case errors.Is(err, checkpoint.ErrChanged):
+	case errors.Is(err, rewind.ErrChanged):
 		err = &outcome.Failure{
-			Message: fmt.Sprintf("session %s: %v", plan.Session, checkpoint.ErrChanged), Advice: "look at what would be done now: leave the digest out",
+			Message: fmt.Sprintf("session %s: %v", plan.Session, rewind.ErrChanged), Advice: "look at what would be done now: leave the digest out",
 			Result: outcome.Conflict, Cause: err,
 		}
-	case errors.Is(err, checkpoint.ErrBlocked):
+	case errors.Is(err, rewind.ErrBlocked):
 		err = &outcome.Failure{
 			Message: err.Error(), Advice: "except leaves a file as it is, force puts back those in conflict", Result: outcome.Conflict, Cause: err,
 		}

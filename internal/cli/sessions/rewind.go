@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
@@ -25,7 +24,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	c.Rewind = r.Rewind // what was left out is filled in
 	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		plan, closeFolders, err := rewind.Plan(ctx, p.Environment(), s, m, r)
+		plan, closeFolders, err := r.Plan(ctx, p.Environment(), s, m)
 		if err != nil {
 			return err
 		}
@@ -54,8 +53,8 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 }
 
 // blocked tells why nothing is done.
-func (c *rewindCmd) blocked(p *command.Program, plan *checkpoint.Plan, err error) error {
-	e, ok := errors.AsType[*checkpoint.BlockedError](err)
+func (c *rewindCmd) blocked(p *command.Program, plan *rewind.Plan, err error) error {
+	e, ok := errors.AsType[*rewind.BlockedError](err)
 	if !ok {
 		return err
 	}
@@ -65,14 +64,14 @@ func (c *rewindCmd) blocked(p *command.Program, plan *checkpoint.Plan, err error
 		}
 	}
 	hint := "--except FILE leaves one as it is"
-	if slices.ContainsFunc(e.Files, func(f checkpoint.File) bool { return f.Action == checkpoint.Conflict }) {
+	if slices.ContainsFunc(e.Files, func(f rewind.File) bool { return f.Action == rewind.Conflict }) {
 		hint += ", --force puts back those in conflict"
 	}
 	return &outcome.Failure{Message: fmt.Sprintf("%s cannot be put back, so nothing was changed", term.Count(len(e.Files), "file")), Advice: hint, Result: outcome.Failed, Cause: err}
 }
 
 // confirm asks the person at the terminal, unless the command line has said it.
-func (c *rewindCmd) confirm(ctx context.Context, p *command.Program, plan *checkpoint.Plan) (bool, error) {
+func (c *rewindCmd) confirm(ctx context.Context, p *command.Program, plan *rewind.Plan) (bool, error) {
 	switch {
 	case c.DryRun || !plan.Changes():
 		return false, nil
@@ -93,21 +92,21 @@ func (c *rewindCmd) confirm(ctx context.Context, p *command.Program, plan *check
 }
 
 // show prints the plan.
-func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *checkpoint.Plan) {
+func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *rewind.Plan) {
 	t := p.Out.Style
 	p.Out.Line("session %s: back to record %d of %d", term.Escape(m.ID), plan.Seq, m.Head)
 	for _, f := range plan.Files {
 		word := term.Column(string(f.Action), 8)
 		switch f.Action {
-		case checkpoint.Conflict, checkpoint.Blocked:
+		case rewind.Conflict, rewind.Blocked:
 			word = t.Red(word)
-		case checkpoint.Unchanged, checkpoint.Skip:
+		case rewind.Unchanged, rewind.Skip:
 			word = t.Dim(word)
-		case checkpoint.Delete:
+		case rewind.Delete:
 			word = t.Yellow(word)
 		}
 		more := ""
-		if f.Action == checkpoint.Restore || f.Action == checkpoint.Recreate {
+		if f.Action == rewind.Restore || f.Action == rewind.Recreate {
 			more = "  " + term.Size(f.Size)
 		}
 		for _, text := range []string{f.Reason, f.Note} {
@@ -146,7 +145,7 @@ func displayPath(folder, path string) string {
 	return path
 }
 
-func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *checkpoint.Report) error {
+func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *rewind.Report) error {
 	if c.JSON {
 		return p.Out.JSON(d, false)
 	}

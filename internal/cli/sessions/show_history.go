@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -33,7 +33,7 @@ func (c *showCmd) load(ctx context.Context, s *session.Sessions, m session.Meta)
 
 // compaction finds the newest one.
 func (c *showCmd) compaction(ctx context.Context, s *session.Sessions, m session.Meta) error {
-	all, err := checkpoint.Rewrites(ctx, s, m.ID)
+	all, err := rewind.Rewrites(ctx, s, m.ID)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *showCmd) compaction(ctx context.Context, s *session.Sessions, m session
 
 // rewrites lists how the transcript was rewritten.
 func (c *showCmd) rewrites(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
-	all, err := checkpoint.Rewrites(ctx, s, m.ID)
+	all, err := rewind.Rewrites(ctx, s, m.ID)
 	if err != nil {
 		return err
 	}

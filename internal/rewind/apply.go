@@ -1,4 +1,4 @@
-package checkpoint
+package rewind
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 // nothing ([*BlockedError]). It opens the session, which takes the lease (ErrBusy while it
 // runs) and mends what its last run left. ErrChanged when the plan would be another by
 // now. What a file is until then is kept in the log before it is put back; a crash in the
-// middle leaves each file either way, and going back once more does the rest.
+// middle leaves each file either way, and a second rewind restores the rest.
 func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	if err := p.Ready(); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 		return nil, err
 	}
 	if now.print() != p.print() {
-		return nil, fmt.Errorf("checkpoint: session %s: %w", p.Session, ErrChanged)
+		return nil, fmt.Errorf("rewind: session %s: %w", p.Session, ErrChanged)
 	}
 	a := applyRun{p: now, log: opened.Log, at: opened.State.Saved, r: &Result{Notices: opened.Notices}}
 	if a.at == nil {
@@ -78,7 +78,7 @@ func (a *applyRun) files(ctx context.Context) error {
 	n := 0
 	for _, f := range list {
 		if err := a.file(ctx, f); err != nil {
-			return fmt.Errorf("checkpoint: %s: %w; of %d files %d were put back, going back once more does the rest", f.Path, err, len(list), n)
+			return fmt.Errorf("rewind: %s: %w; %d of %d files were restored; run the rewind again to restore the rest", f.Path, err, n, len(list))
 		}
 		a.r.Files = append(a.r.Files, *f)
 		n++

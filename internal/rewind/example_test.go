@@ -1,4 +1,4 @@
-package checkpoint_test
+package rewind_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/holdfast-dev/holdfast/internal/checkpoint"
 	"github.com/holdfast-dev/holdfast/internal/record"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
 	"github.com/holdfast-dev/holdfast/internal/tool/workdir"
 	"github.com/holdfast-dev/holdfast/session"
 	"github.com/holdfast-dev/holdfast/session/memory"
@@ -52,7 +52,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 
-	plan, err := checkpoint.New(ctx, sessions, "s", checkpoint.Options{Seq: 1, Folders: folders, Actor: "ann"})
+	plan, err := rewind.New(ctx, sessions, "s", rewind.Options{Seq: 1, Folders: folders, Actor: "ann"})
 	if err != nil {
 		log.Fatal(err)
 	}

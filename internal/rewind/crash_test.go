@@ -1,4 +1,4 @@
-package checkpoint
+package rewind
 
 import (
 	"crypto/sha256"
@@ -86,7 +86,7 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestACrashInTheMiddle: after any number of files, going back once more does the rest.
+// TestACrashInTheMiddle: after any number of files, a second rewind restores the rest.
 func TestACrashInTheMiddle(t *testing.T) {
 	errCrash := errors.New("crash")
 	for after := 1; after <= 4; after++ {
