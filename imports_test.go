@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
 )
 
 const module = "github.com/holdfast-dev/holdfast"

@@ -1,6 +1,5 @@
 package tools
 
-
 // KnownTools are the tools that rules can be about: those that there are in some folder or
 // setting, and Claude Code's of the same kind, whose rules people bring along.
 func KnownTools() []string {
