@@ -307,7 +307,7 @@ func (s *Settings) HookNotice() (what, hint string) {
 	case n == 0 && len(gone) == 0:
 		return "", ""
 	case n == 0:
-		return "hooks that were trusted are not in this folder's settings any more: " + strings.Join(gone, ", "), "holdfast hooks trust " + quote(s.Project)
+		return "hooks that were trusted are not in this folder's settings any more: " + strings.Join(gone, ", "), "holdfast trust --hooks-only " + quote(s.Project)
 	}
 	switch n {
 	case 1:
@@ -325,7 +325,7 @@ func (s *Settings) HookNotice() (what, hint string) {
 	if len(gone) > 0 {
 		what += "; trusted and not there any more: " + strings.Join(gone, ", ")
 	}
-	return what, "holdfast hooks trust " + quote(s.Project)
+	return what, "holdfast trust --hooks-only " + quote(s.Project)
 }
 
 // HookName is what a hook is called where it has no name of its own.

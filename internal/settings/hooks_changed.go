@@ -61,7 +61,7 @@ func (s *Settings) blockingHook(h *Hook) hook.Definition {
 	if h.everything {
 		d.Matcher = ""
 	}
-	reason := fmt.Sprintf("the hook %s has changed since it was trusted: it does not run, and what it guards is blocked (a person looks at it, then: holdfast hooks trust %s)",
+	reason := fmt.Sprintf("the hook %s has changed since it was trusted: it does not run, and what it guards is blocked (a person looks at it, then: holdfast trust --hooks-only %s)",
 		short(d.Name), quote(s.Project))
 	d.Func = func(context.Context, hook.Input) (*hook.Output, error) {
 		return &hook.Output{Block: true, Reason: reason}, nil

@@ -69,7 +69,7 @@ func TestChangedGuardBlocks(t *testing.T) {
 			if strings.Contains(what, "is blocked") != blocks || s.Hooks[0].Blocks != blocks {
 				t.Error(what)
 			}
-			if out := fire(t, s, tt.blocked); blocks && (out.Block == nil || !strings.Contains(out.Block.Text, "holdfast hooks trust")) {
+			if out := fire(t, s, tt.blocked); blocks && (out.Block == nil || !strings.Contains(out.Block.Text, "holdfast trust --hooks-only")) {
 				t.Errorf("%+v", out)
 			}
 			if out := fire(t, s, tt.free); out.Block != nil {

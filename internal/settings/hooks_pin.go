@@ -77,7 +77,7 @@ func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
 		return err
 	}
 	if now.Digest != d.Digest {
-		return fmt.Errorf("a file that the hook runs has changed since it was trusted (look at it, then: holdfast hooks trust %s)", quote(p.project))
+		return fmt.Errorf("a file that the hook runs has changed since it was trusted (look at it, then: holdfast trust --hooks-only %s)", quote(p.project))
 	}
 	if cwd == "" || cwd == p.project {
 		return nil

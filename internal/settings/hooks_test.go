@@ -72,7 +72,7 @@ func TestHookTrust(t *testing.T) {
 		t.Fatal(got)
 	}
 	what, hint := s.HookNotice()
-	if what != "2 hooks of this folder are not trusted and do not run: PreToolUse" || hint != "holdfast hooks trust "+p.path("project") {
+	if what != "2 hooks of this folder are not trusted and do not run: PreToolUse" || hint != "holdfast trust --hooks-only "+p.path("project") {
 		t.Error(what, hint)
 	}
 	if len(s.ActiveHooks()) != 0 {

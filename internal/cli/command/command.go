@@ -71,6 +71,12 @@ func (p *Program) Group(name, short string, commands ...*Command) *Command {
 	return cmd
 }
 
+// Hide leaves a command out of help, completion and the man page: another one does the same.
+func Hide(cmd *Command) *Command {
+	cmd.Hidden = true
+	return cmd
+}
+
 // AddCommands adds commands and keeps their order: cobra sorts them by name.
 func AddCommands(cmd *Command, commands ...*Command) {
 	cmd.AddCommand(commands...)
@@ -172,6 +178,18 @@ func (b *Builder) Path(to *string, name, short, placeholder, help string) {
 // Alias declares another name of a flag, which the help does not show.
 func (b *Builder) Alias(name, other string) {
 	b.set.AddFlag(&pflag.Flag{Name: other, Usage: b.set.Lookup(name).Usage, Value: b.value(name), Hidden: true})
+}
+
+// HideAll leaves all flags out of the help: another command shows them.
+func (b *Builder) HideAll() {
+	b.set.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "help" })
+}
+
+// Hide leaves flags out of the help: another one does the same.
+func (b *Builder) Hide(names ...string) {
+	for _, name := range names {
+		b.set.Lookup(name).Hidden = true
+	}
 }
 
 func (b *Builder) value(name string) *Value { return b.set.Lookup(name).Value.(*Value) }

@@ -10,13 +10,13 @@ import (
 
 // Command makes `holdfast daemon`.
 func Command(p *command.Program) *command.Command {
-	cmd := p.Command(&runCmd{}, "daemon", "Serve runs, questions and sessions to many clients, and a console.") // daemon alone is daemon run
+	cmd := p.Command(&runCmd{}, "daemon", "Serve runs, questions and sessions to many clients, and a console.")
 	command.AddCommands(cmd,
-		p.Command(&runCmd{}, "run", "Serve runs, questions, sessions and the console; what daemon alone does."),
 		p.Command(&statusCmd{}, "status", "Say whether a daemon runs, and where."),
 		p.Command(&stopCmd{}, "stop", "Let the daemon end: what runs may finish, questions stay open."),
 		p.Command(&openCmd{}, "open", "Print a link that logs a browser in once."),
 		newDaemonTokenCmd(p),
+		command.Hide(p.Command(&runCmd{}, "run", "Serve runs, questions, sessions and the console: holdfast daemon.")),
 		p.Command(&unitCmd{}, "unit", "Print units for systemd with this program's path."),
 	)
 	return cmd

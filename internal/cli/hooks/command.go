@@ -9,11 +9,11 @@ import (
 
 // Command makes `holdfast hooks`.
 func Command(p *command.Program) *command.Command {
-	return p.Group("hooks", "List, trust, test and replay hooks.",
+	return p.Group("hooks", "List, test and replay hooks.",
 		p.Command(&listCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),
-		p.Command(&trustHooksCmd{}, "trust", "Trust the hooks that a folder brings along, as they are now."),
 		p.Command(&testCmd{}, "test", "Fire one event and say what its hooks answer."),
 		p.Command(&replayCmd{}, "replay", "Ask today's hooks about the prompts and calls of a past session."),
+		command.Hide(p.Command(&trustHooksCmd{}, "trust", "Trust the hooks that a folder brings along: holdfast trust --hooks-only.")),
 	)
 }
 
@@ -47,7 +47,7 @@ now: "untrusted" was never trusted here, "modified" has changed since, or a file
 names has.`
 }
 
-// trustHooksCmd is `holdfast hooks trust`.
+// trustHooksCmd is `holdfast trust --hooks-only`, and the older `holdfast hooks trust`.
 type trustHooksCmd struct {
 	Dir string
 	Yes bool
@@ -61,10 +61,7 @@ func (c *trustHooksCmd) Declare(b *command.Builder) {
 }
 
 func (c *trustHooksCmd) Help() string {
-	return `Shows what would run, and asks. A hook is trusted with its whole text and with the files
-of the folder that its command names: when one of them changes, that hook needs trust
-again, and the others do not. What else the folder's settings say is not trusted by
-this; holdfast trust does both.`
+	return `The older name of holdfast trust --hooks-only.`
 }
 
 // testCmd is `holdfast hooks test`.
@@ -123,23 +120,28 @@ in their sandbox, so you are asked first, and where nobody can be asked --yes is
 
 // trustCmd is `holdfast trust`.
 type trustCmd struct {
-	Dir    string
-	List   bool
-	Revoke bool
+	Dir       string
+	HooksOnly bool
+	Yes       bool
+	List      bool
+	Revoke    bool
 	command.JSONFlag
 }
 
 func (c *trustCmd) Declare(b *command.Builder) {
 	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
+	b.Flag(&c.HooksOnly, "hooks-only", "", "", "Show the folder's hooks, ask, and trust only them.")
+	b.Flag(&c.Yes, "yes", "y", "", "With --hooks-only: do not ask.")
 	b.Flag(&c.List, "list", "", "", "List the folders that are trusted.")
 	b.Flag(&c.Revoke, "revoke", "", "", "Trust the folder no longer.")
 	b.Include(&c.JSONFlag)
-	b.Exclusive("list", "revoke")
+	b.Exclusive("list", "revoke", "hooks-only")
 }
 
 func (c *trustCmd) Help() string {
 	return `What a folder's .holdfast/settings.json and settings.local.json forbid and ask holds at
-once. What they allow counts when you trust the folder, with just what they say now:
-when they change, they need your trust again. Its hooks run from then on, each until it
-or a file that it names changes.`
+once. What they allow applies after you trust the folder, as long as they do not change.
+Its hooks run from then on. A hook is trusted with its whole text and with the files of the
+folder that its command names: if one of them changes, that hook needs trust again, and the
+others do not. --hooks-only does not trust what else the settings say.`
 }

@@ -24,7 +24,13 @@ type trustDoc struct {
 	foreign bool // settings of other programs in it are trusted
 }
 
-func (c *trustCmd) Run(_ context.Context, p *command.Program) error {
+func (c *trustCmd) Run(ctx context.Context, p *command.Program) error {
+	if c.HooksOnly {
+		return (&trustHooksCmd{Dir: c.Dir, Yes: c.Yes, JSONFlag: c.JSONFlag}).Run(ctx, p)
+	}
+	if c.Yes {
+		return outcome.Invalid("--yes needs --hooks-only: trusting a whole folder does not ask", "leave --yes out")
+	}
 	list, err := p.Trust()
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func (c *trustHooksCmd) confirm(ctx context.Context, p *command.Program, s *sett
 	if c.Yes || n == 0 {
 		return nil
 	}
-	ok, err := question.Confirm(ctx, p, "let them run, as they are now?", "holdfast hooks trust --yes "+term.Quote(s.Project))
+	ok, err := question.Confirm(ctx, p, "let them run, as they are now?", "holdfast trust --hooks-only --yes "+term.Quote(s.Project))
 	if err != nil || ok {
 		return err
 	}

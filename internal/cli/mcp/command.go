@@ -8,7 +8,7 @@ import (
 
 // Command makes `holdfast mcp`.
 func Command(p *command.Program) *command.Command {
-	cmd := p.Command(&serveCmd{}, "mcp", "Manage MCP servers, or serve as one.") // mcp alone is mcp serve
+	cmd := p.Command(&mcpCmd{}, "mcp", "Manage MCP servers, or serve as one.")
 	command.AddCommands(cmd,
 		p.Command(&serveCmd{}, "serve", "Offer guarded tools to an MCP client, over standard input and output or HTTP."),
 		p.Command(&listCmd{}, "list", "List the MCP servers that runs use, and which of them nobody has approved.", "ls"),
@@ -26,7 +26,17 @@ func Command(p *command.Program) *command.Command {
 	return cmd
 }
 
-// serveCmd is `holdfast mcp serve`, and `holdfast mcp` alone.
+// mcpCmd is `holdfast mcp` alone, which does what `holdfast mcp serve` does.
+type mcpCmd struct{ serveCmd }
+
+func (c *mcpCmd) Declare(b *command.Builder) {
+	c.serveCmd.Declare(b)
+	b.HideAll()
+}
+
+func (c *mcpCmd) Help() string { return "Without a command it does what mcp serve does." }
+
+// serveCmd is `holdfast mcp serve`.
 type serveCmd struct {
 	CWD         string
 	AddDir      []string

@@ -3,7 +3,10 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/question"
@@ -11,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/stores"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 	"github.com/holdfast-dev/holdfast/internal/project"
+	"github.com/holdfast-dev/holdfast/internal/rewind"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/session"
 )
@@ -60,7 +64,7 @@ func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
 
 func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
-		id, err := s.Fork(ctx, m.ID, &session.ForkOptions{ID: c.ID, ItemIndex: c.Index, First: c.First, ItemID: c.Item, Title: c.Name, User: env.Account(), Grants: c.WithGrants})
+		id, err := c.fork(ctx, s, m)
 		if err != nil {
 			return err
 		}
@@ -72,6 +76,30 @@ func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		return printChanged(ctx, p, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, command.StoreArg(c.Store), id))
 	})
+}
+
+// fork forks at an item of the transcript, or at a turn or record as [rewind.Find] has them.
+func (c *forkCmd) fork(ctx context.Context, s *session.Sessions, m session.Meta) (string, error) {
+	o := session.ForkOptions{ID: c.ID, ItemIndex: c.Index, First: c.First, ItemID: c.Point, Title: c.Name, User: env.Account(), Grants: c.WithGrants}
+	id, err := s.Fork(ctx, m.ID, &o)
+	if c.Point == "" || !errors.Is(err, session.ErrInvalid) {
+		return id, err
+	}
+	seq, notFound := rewind.Find(ctx, s, m.ID, c.Point)
+	if notFound != nil {
+		if isPoint(c.Point) {
+			return "", notFound
+		}
+		return "", err // it names the nearest item
+	}
+	o.ItemID, o.Seq = "", seq
+	return s.Fork(ctx, m.ID, &o)
+}
+
+// isPoint reports whether a text is the number of a record or of a turn.
+func isPoint(s string) bool {
+	_, err := strconv.ParseInt(strings.TrimPrefix(s, "turn:"), 10, 64)
+	return err == nil
 }
 
 // reportNotInherited says that what was decided in the session does not hold in the fork.

@@ -164,7 +164,7 @@ func (c *tagCmd) Declare(b *command.Builder) {
 // forkCmd is `holdfast sessions fork`.
 type forkCmd struct {
 	flags.SessionArg
-	Item  string
+	Point string
 	Index *int
 	First *int
 	ID    string
@@ -177,7 +177,7 @@ type forkCmd struct {
 
 func (c *forkCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Item, "at", "", "ITEM", "Keep the transcript up to this item.")
+	b.Flag(&c.Point, "at", "", "POINT", "Keep the transcript up to this item (its id), turn (its id, or turn:3) or record (its number), as sessions rewind --to.")
 	b.Flag(&c.Index, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
 	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
 	b.Flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
@@ -186,6 +186,7 @@ func (c *forkCmd) Declare(b *command.Builder) {
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 	b.Exclusive("at", "up-to", "first")
+	b.Hide("up-to", "first")
 }
 
 // rewindCmd is `holdfast sessions rewind`.
