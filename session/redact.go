@@ -154,8 +154,8 @@ func (p *redactionPlan) listed() (Meta, error) {
 			first = m
 		}
 	}
-	// What the first record says of them cannot be erased there: what lists show of it now
-	// counts, which an earlier redaction may have masked.
+	// The texts in the first record cannot be erased there. Use the current list texts, which an
+	// earlier redaction may have masked.
 	for i, f := range m.Texts() {
 		if now := *p.meta.Texts()[i]; *f != "" && *f == *first.Texts()[i] {
 			*f = now

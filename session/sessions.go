@@ -241,8 +241,8 @@ func (s *Sessions) Delete(ctx context.Context, id string) error {
 	if err := s.witnessDelete(ctx, id); err != nil {
 		return err
 	}
-	// Before, since a copy may need the log to know what is the session's, and after, since
-	// whoever indexes may have met it meanwhile.
+	// Before, because a copy may need the log to find the session's data, and after, because an
+	// indexer may have read the session meanwhile.
 	if err := s.forget(ctx, id, s.Records(ctx, id, Range{})); err != nil {
 		return err
 	}

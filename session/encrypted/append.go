@@ -28,7 +28,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		return err
 	}
 	if k == nil {
-		return damaged(id, b.Expect, "it has no first record")
+		return damaged(id, b.Expect, "the session has no first record")
 	}
 	sealed, err := k.batch(id, b)
 	if err != nil {
@@ -38,12 +38,12 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 		return err
 	}
 	if creates {
-		s.ring.forget(id) // a retry may have found it made with another key
+		s.ring.forget(id) // a retry may have found a session with another key
 	}
 	return nil
 }
 
-// batch seals a batch.
+// batch encrypts a batch.
 func (k *dataKey) batch(id string, b session.Batch) (session.Batch, error) {
 	box, err := k.box(id)
 	if err != nil {
@@ -60,7 +60,7 @@ func (k *dataKey) batch(id string, b session.Batch) (session.Batch, error) {
 	return b, err
 }
 
-// record seals a record. An erased one stays as it is.
+// record encrypts a record. An erased one stays unchanged.
 func (k *dataKey) record(b *sessionSealer, id string, r session.Record) (session.Record, error) {
 	if r.Payload == nil {
 		return r, nil
@@ -70,10 +70,10 @@ func (k *dataKey) record(b *sessionSealer, id string, r session.Record) (session
 	}
 	instead, masked := record.ReadMasked(r.Payload)
 	if record.IsSealed(r.Payload) && !masked {
-		return refuse("its payload is sealed already", "open the store that it comes from with its key")
+		return refuse("the payload is already encrypted", "open the source store with its key")
 	}
 	if r.Masked {
-		return refuse("its payload is masked", "let package redacting wrap this store")
+		return refuse("the payload is masked", "wrap this store with package redacting")
 	}
 	d, err := session.Fold([]session.Record{r})
 	if err != nil {
@@ -102,8 +102,8 @@ func (k *dataKey) record(b *sessionSealer, id string, r session.Record) (session
 	return r, err
 }
 
-// place is what a sealed payload is bound to: the record around it, and what stands in
-// the clear beside it. The digest binds it to every record before.
+// place is the additional data that binds an encrypted payload to its record and to the plain
+// fields next to it. The digest binds it to every earlier record.
 func place(id string, r *session.Record, s *record.Sealed) []byte {
 	b := make([]byte, 0, 256+len(s.Delta))
 	b = append(b, "record\n"...)
@@ -122,10 +122,10 @@ func place(id string, r *session.Record, s *record.Sealed) []byte {
 	return append(b, s.Delta...)
 }
 
-// textFields are the names of the texts of a meta, in the order of [session.Meta.Texts].
+// textFields are the names of a meta's texts, in the order of [session.Meta.Texts].
 var textFields = []string{"title", "summary", "first_prompt", "tag", "cwd", "project", "model", "git_branch"}
 
-// delta seals the texts of a delta.
+// delta encrypts the texts of a delta.
 func (b *sessionSealer) delta(d *session.Delta) {
 	put := func(field string, text *string) {
 		if text != nil {
@@ -140,7 +140,7 @@ func (b *sessionSealer) delta(d *session.Delta) {
 		d.Replaced = &text
 	}
 	if o := d.Opened; o != nil {
-		o.User = "" // no list shows it
+		o.User = "" // lists do not show it
 		for field, text := range map[string]*string{
 			"project": &o.Project, "cwd": &o.CWD, "model": &o.Model, "git_branch": &o.GitBranch,
 			"title": &o.Title, "summary": &o.Summary, "tag": &o.Tag, "first_prompt": &o.Prompt,

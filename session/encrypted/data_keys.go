@@ -16,12 +16,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// dataKey seals the records of many sessions.
+// dataKey encrypts the records of many sessions.
 type dataKey struct {
 	id      string
 	secret  []byte
-	wrapped []byte // as it lies in the store; nil until it is wrapped
-	mark    []byte // beside it, see [Key.made]
+	wrapped []byte // as stored; nil until it is wrapped
+	mark    []byte // stored next to it, see [Key.made]
 }
 
 func newDataKey() *dataKey {
@@ -31,7 +31,7 @@ func newDataKey() *dataKey {
 	return k
 }
 
-// keyID names a data key and tells nothing of it.
+// keyID returns the id of a data key, which does not reveal the key.
 func keyID(secret []byte) string {
 	sum := session.Digest(sha256.Sum256(append([]byte("holdfast data key\n"), secret...)))
 	return hex.EncodeToString(sum[:8])
@@ -53,7 +53,7 @@ func wrap(secret []byte, to []age.Recipient) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// unwrap decrypts one. Its id must be the one that the record says.
+// unwrap decrypts a data key. Its id must match the record's.
 func (k *Key) unwrap(s *record.Sealed) (*dataKey, error) {
 	r, err := age.Decrypt(bytes.NewReader(s.Wrapped), k.identities...)
 	if err != nil {
@@ -64,18 +64,18 @@ func (k *Key) unwrap(s *record.Sealed) (*dataKey, error) {
 		return nil, err
 	}
 	if len(secret) != 32 || keyID(secret) != s.Key {
-		return nil, errors.New("it holds another data key than the record says")
+		return nil, errors.New("the data key does not match the record")
 	}
 	return &dataKey{id: s.Key, secret: secret, wrapped: s.Wrapped, mark: s.Mark}, nil
 }
 
-// keyCache is the data keys that are known, and which session has which.
+// keyCache contains the known data keys and the data key of each known session.
 type keyCache struct {
 	key *Key
 
 	mu      sync.Mutex
 	keys    map[string]*dataKey
-	refused map[string]error  // data keys that the key does not open
+	refused map[string]error  // data keys that the key cannot decrypt
 	of      map[string]string // session id to data key id
 	current *dataKey          // for new sessions
 }
@@ -84,17 +84,17 @@ func newRing(k *Key) *keyCache {
 	return &keyCache{key: k, keys: map[string]*dataKey{}, refused: map[string]error{}, of: map[string]string{}}
 }
 
-// ringSize bounds how many sessions are remembered.
+// ringSize is the maximum number of sessions in the cache.
 const ringSize = 4096
 
-// get returns a data key that is known.
+// get returns a known data key.
 func (r *keyCache) get(id string) *dataKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.keys[id]
 }
 
-// known returns the data key of a session, if that is known.
+// known returns the data key of a session if it is known.
 func (r *keyCache) known(session string) *dataKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +110,8 @@ func (r *keyCache) note(session, key string) {
 	r.of[session] = key
 }
 
-// forget makes the next use of a session look at its first record: it may have been
-// deleted and made anew.
+// forget makes the next use of a session read its first record again: the session may have been
+// deleted and recreated.
 func (r *keyCache) forget(session string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *keyCache) open(s *record.Sealed) (*dataKey, error) {
 		return k, nil
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock() // a passphrase is slow: everybody else waits for the same one
+	defer r.mu.Unlock() // a passphrase is slow, so other callers wait for this result
 	if k := r.keys[s.Key]; k != nil {
 		return k, nil
 	}
@@ -134,8 +134,8 @@ func (r *keyCache) open(s *record.Sealed) (*dataKey, error) {
 	k, err := r.key.unwrap(s)
 	if err != nil {
 		err = &session.Error{
-			Op: "unwrap data key " + s.Key, Err: session.ErrSealed, Detail: r.key.from + " does not open it: " + err.Error(),
-			Hint: "open the store with the key that it was written with",
+			Op: "unwrap data key " + s.Key, Err: session.ErrSealed, Detail: r.key.from + " cannot decrypt it: " + err.Error(),
+			Hint: "open the store with the key it was written with",
 		}
 		r.refused[s.Key] = err
 		return nil, err
@@ -144,7 +144,7 @@ func (r *keyCache) open(s *record.Sealed) (*dataKey, error) {
 	return k, nil
 }
 
-// use makes k the one for new sessions.
+// use makes k the data key for new sessions.
 func (r *keyCache) use(k *dataKey) error {
 	if k.wrapped == nil {
 		w, err := wrap(k.secret, r.key.recipients)
@@ -160,15 +160,14 @@ func (r *keyCache) use(k *dataKey) error {
 	return nil
 }
 
-// newKey is the data key for new sessions.
+// newKey returns the data key for new sessions.
 func (r *keyCache) newKey() *dataKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.current
 }
 
-// keyOf finds the data key of a session in its first record. nil when the session has
-// no record of its own.
+// keyOf reads the data key of a session from its first record; nil if the session has no record.
 func (s *Store) keyOf(ctx context.Context, id string) (*dataKey, error) {
 	if k := s.ring.known(id); k != nil {
 		return k, nil
@@ -191,12 +190,12 @@ func (s *Store) keyOf(ctx context.Context, id string) (*dataKey, error) {
 	return nil, nil
 }
 
-// first reads the sealed payload of a first record.
+// first decodes the encrypted payload of a first record.
 func first(id string, rec *session.Record) (*record.Sealed, error) {
 	if !record.IsSealed(rec.Payload) {
 		return nil, &session.Error{
 			Op: "read", Session: id, Seq: rec.Seq, Err: session.ErrUnsupported, Detail: "the session is not encrypted",
-			Hint: "holdfast store copy FROM TO brings what is not encrypted into a new store that is",
+			Hint: "copy the plain store into a new encrypted one: holdfast store copy FROM TO",
 		}
 	}
 	box, err := record.ReadSealed(rec.Payload)

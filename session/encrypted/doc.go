@@ -1,5 +1,5 @@
-// Package encrypted keeps sessions so that only who has the key can read them,
-// whatever store they lie in.
+// Package encrypted wraps a store and encrypts its records with age, so that only
+// holders of the key can read them. It works with every store.
 //
 //	Sessions ─ records ─► encrypted ─ sealed records ─► sqlite · file · postgres · s3 · …
 //	                         │  ▲
@@ -14,15 +14,15 @@
 //	sessions := session.New(store, nil)
 //
 // Payloads, and the texts of a list (titles, prompts, folders, tags, models, branches),
-// are encrypted. Ids, times, kinds, sizes, counts, digests, who forked whom and the
-// status of runs stay as they are: docs/formats/encrypted.md says what that reveals. The digests are those
-// of the plain records, so a witness, an audit trail, a mirror and a copy see the same
+// are encrypted. Ids, times, kinds, sizes, counts, digests, the parents of forks and the
+// status of runs are not: docs/formats/encrypted.md describes what that reveals. The digests are those
+// of the plain records, so an audit trail, a mirror and a copy see the same
 // log with and without the wrapper, and any store can hold it.
 //
-// Every record is bound to its place: session, seq, kind and digest. One that was
-// changed, moved or swapped is [session.ErrCorrupt]. The same record is always sealed
+// Every record is bound to its session, seq, kind and digest. One that was
+// changed, moved or swapped gives [session.ErrCorrupt]. The same record is always encrypted
 // to the same bytes, so a retried append is the same append.
 //
-// It is no protection against who can read the memory of the program, and it does not
-// hide how much was written and when.
+// It does not protect against a program that can read this program's memory, and it does not
+// hide the size and time of writes.
 package encrypted

@@ -13,23 +13,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Key opens what a store has sealed and says for whom new data keys are wrapped. Make
-// one with [Identities], [IdentityFile], [Passphrase] or [Keychain]. It is safe for
-// concurrent use.
+// Key decrypts data keys and defines the recipients of new ones. Create one with [Identities],
+// [IdentityFile], [Passphrase] or [Keychain]. It is safe for concurrent use.
 type Key struct {
 	from       string // where it came from, for errors
 	identities []age.Identity
 	recipients []age.Recipient
-	shared     bool     // who can wrap for it can also open: a passphrase
-	makers     [][]byte // what data keys are marked with, one of each identity, the first for new ones
+	shared     bool     // a passphrase: the same secret encrypts and decrypts
+	makers     [][]byte // marks of data keys, one per identity; the first is used for new ones
 }
 
-// Identities reads age identities, one a line, as age-keygen writes them. New data
-// keys are wrapped for all of them. Only native identities are known, no plugins.
+// Identities reads age identities, one per line, as age-keygen writes them. New data keys are
+// wrapped for all of them. Only native identities are supported, not plugins.
 func Identities(r io.Reader) (*Key, error) {
 	ids, err := age.ParseIdentities(io.LimitReader(r, 1<<20))
 	if err != nil {
-		return nil, bad("read the age identity", err, "age-keygen -o FILE makes one")
+		return nil, bad("read the age identity", err, "create one with: age-keygen -o FILE")
 	}
 	k := &Key{from: "the age identity", identities: ids}
 	for _, id := range ids {
@@ -41,7 +40,7 @@ func Identities(r io.Reader) (*Key, error) {
 			k.recipients = append(k.recipients, id.Recipient())
 			k.makers = append(k.makers, identityMark(id.String()))
 		default:
-			return nil, bad("read the age identity", fmt.Errorf("an identity of type %T", id), "age-keygen -o FILE makes one that is known here")
+			return nil, bad("read the age identity", fmt.Errorf("an identity of type %T", id), "create a supported one with: age-keygen -o FILE")
 		}
 	}
 	return k, nil
@@ -51,7 +50,7 @@ func Identities(r io.Reader) (*Key, error) {
 func IdentityFile(path string) (*Key, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, bad("read the age identity", err, "age-keygen -o "+path+" makes one")
+		return nil, bad("read the age identity", err, "create one with: age-keygen -o "+path)
 	}
 	defer f.Close()
 	k, err := Identities(f)
@@ -62,17 +61,17 @@ func IdentityFile(path string) (*Key, error) {
 	return k, nil
 }
 
-// workFactor is the cost of guessing a passphrase: 2 to the power of it. Opening a
-// store takes about a second with it.
+// workFactor is log2 of the cost of one passphrase attempt. It makes opening a store take about a
+// second.
 const workFactor = 18
 
-// Passphrase is a key that a person knows. It is slow on purpose: opening a store takes
-// about a second, once. With it there are no further recipients.
+// Passphrase returns a key from a passphrase. It is slow on purpose: opening a store takes about a
+// second. It cannot be combined with other recipients.
 func Passphrase(words string) (*Key, error) { return passphrase(words, workFactor) }
 
 func passphrase(words string, factor int) (*Key, error) {
 	if strings.TrimSpace(words) == "" {
-		return nil, bad("take the passphrase", errors.New("it is empty"), "give one of several words")
+		return nil, bad("take the passphrase", errors.New("it is empty"), "use a passphrase of several words")
 	}
 	r, err := age.NewScryptRecipient(words)
 	if err != nil {
@@ -86,19 +85,19 @@ func passphrase(words string, factor int) (*Key, error) {
 	return &Key{from: "the passphrase", identities: []age.Identity{id}, recipients: []age.Recipient{r}, shared: true}, nil
 }
 
-// keychainService is what the system's keychain lists the keys under.
+// keychainService is the service name of the keys in the system's keychain.
 const keychainService = "holdfast store key"
 
-// Keychain reads an age identity from the system's keychain: the login keychain of
-// macOS, the credential manager of Windows, the Secret Service of a Linux desktop.
-// ErrNotFound when it has none of this name, see [NewKeychain].
+// Keychain reads an age identity from the system's keychain: the login keychain of macOS, the
+// credential manager of Windows, the Secret Service of a Linux desktop. ErrNotFound if it has none
+// with this name, see [NewKeychain].
 func Keychain(name string) (*Key, error) {
 	text, err := keyring.Get(keychainService, name)
 	if errors.Is(err, keyring.ErrNotFound) {
-		return nil, &session.Error{Op: "open keychain", Err: session.ErrNotFound, Detail: "it has no key named " + name, Hint: "make one, or give another name"}
+		return nil, &session.Error{Op: "open keychain", Err: session.ErrNotFound, Detail: "it has no key named " + name, Hint: "create one with holdfast store key --keychain NAME, or use another name"}
 	}
 	if err != nil {
-		return nil, bad("open keychain", err, "use an identity file where there is no keychain")
+		return nil, bad("open keychain", err, "use an identity file if there is no keychain")
 	}
 	k, err := Identities(strings.NewReader(text))
 	if err != nil {
@@ -108,14 +107,14 @@ func Keychain(name string) (*Key, error) {
 	return k, nil
 }
 
-// NewKeychain makes an age identity, puts it into the system's keychain and returns
-// it. ErrExists when there is one of this name: replacing it would lose what it opens.
+// NewKeychain creates an age identity, stores it in the system's keychain and returns it.
+// ErrExists if there is one with this name: replacing it would lose the data it decrypts.
 func NewKeychain(name string) (*Key, error) {
 	switch _, err := keyring.Get(keychainService, name); {
 	case err == nil:
-		return nil, &session.Error{Op: "make key", Err: session.ErrExists, Detail: "the keychain has a key named " + name + " already", Hint: "use it, or give another name"}
+		return nil, &session.Error{Op: "make key", Err: session.ErrExists, Detail: "the keychain already has a key named " + name, Hint: "use that key, or choose another name"}
 	case !errors.Is(err, keyring.ErrNotFound):
-		return nil, bad("open keychain", err, "use an identity file where there is no keychain")
+		return nil, bad("open keychain", err, "use an identity file if there is no keychain")
 	}
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -127,22 +126,22 @@ func NewKeychain(name string) (*Key, error) {
 	return Keychain(name)
 }
 
-// WithRecipients returns the key with further recipients (age1…) for whom new data keys
-// are wrapped, too: a colleague, a key in a safe. A store that is opened with other
-// recipients than before begins a new data key. ErrInvalid for what is none, and for a
-// passphrase, which cannot be combined.
+// WithRecipients returns the key with further recipients (age1…) for which new data keys are also
+// wrapped, such as a colleague or an offline backup key. A store that is opened with different
+// recipients starts a new data key. ErrInvalid for an invalid recipient, and for a passphrase,
+// which cannot be combined.
 func (k *Key) WithRecipients(recipients ...string) (*Key, error) {
 	out := *k
 	out.recipients = append([]age.Recipient(nil), k.recipients...)
 	for _, text := range recipients {
 		rs, err := age.ParseRecipients(strings.NewReader(text))
 		if err != nil {
-			return nil, bad("read recipient", err, "a recipient begins with age1")
+			return nil, bad("read recipient", err, "a recipient starts with age1")
 		}
 		out.recipients = append(out.recipients, rs...)
 	}
 	if _, err := wrap(make([]byte, 32), out.recipients); err != nil {
-		return nil, bad("add recipients", err, "a passphrase stands alone, and post-quantum recipients do not mix with others")
+		return nil, bad("add recipients", err, "a passphrase cannot have recipients, and post-quantum recipients cannot be combined with others")
 	}
 	return &out, nil
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// unreadable stands in lists for a text that the key does not open.
+// unreadable replaces a text in lists that the key cannot decrypt.
 const unreadable = "[sealed]"
 
-// List implements [session.Store]. What is asked for of the texts (project, folder,
-// tag) is looked for in the plain: sessions are passed over, newest first, until there
-// are enough. Everything else the inner store filters.
+// List implements [session.Store]. Filters on texts (project, folder, tag) are applied to the
+// plain text: sessions are read, newest first, until there are enough matches. The inner store
+// applies all other filters.
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
 	if s.life.Err() != nil {
 		return session.Page{}, closed("list", q.ID)
@@ -30,7 +30,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	return s.filter(ctx, q)
 }
 
-// filterPage is how many sessions are looked at in one go.
+// filterPage is the number of sessions read at once.
 const filterPage = 256
 
 func (s *Store) filter(ctx context.Context, q session.Query) (session.Page, error) {
@@ -69,8 +69,8 @@ func (s *Store) filter(ctx context.Context, q session.Query) (session.Page, erro
 	}
 }
 
-// openMetas opens the texts of metas. One that does not open is shown as Unreadable: a
-// damaged one must not hide the others.
+// openMetas decrypts the texts of metas. One that cannot be decrypted is shown as unreadable, so
+// that it does not hide the others.
 func (s *Store) openMetas(ctx context.Context, metas []session.Meta) error {
 	for i := range metas {
 		if err := s.openMeta(ctx, &metas[i]); err != nil {
@@ -81,7 +81,7 @@ func (s *Store) openMetas(ctx context.Context, metas []session.Meta) error {
 }
 
 func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
-	m.Size = max(m.Size, 0) // a store that erases may take off the sealed size
+	m.Size = max(m.Size, 0) // erasing may subtract the encrypted size
 	var b *sessionSealer
 	for i, f := range m.Texts() {
 		if *f == "" {
@@ -110,8 +110,8 @@ func (s *Store) openMeta(ctx context.Context, m *session.Meta) error {
 	return nil
 }
 
-// keyNamed returns the data key of that id, from the ring or the session; nil when it
-// cannot be had.
+// keyNamed returns the data key with that id, from the cache or the session; nil if it is not
+// available.
 func (s *Store) keyNamed(ctx context.Context, session, key string) (*dataKey, error) {
 	if key == "" {
 		return nil, nil
@@ -126,8 +126,8 @@ func (s *Store) keyNamed(ctx context.Context, session, key string) (*dataKey, er
 	return k, err
 }
 
-// isKeyMissing reports whether an error says that a key cannot be had, rather than that the
-// store could not be asked.
+// isKeyMissing reports whether an error means that a key is not available, and not that the store
+// failed.
 func isKeyMissing(err error) bool {
 	for _, e := range []error{session.ErrSealed, session.ErrCorrupt, session.ErrNotFound, session.ErrUnsupported} {
 		if errors.Is(err, e) {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Read implements [session.Store]. A record that does not open is ErrCorrupt, and
-// reading goes on behind it; ErrSealed when the session is of another key.
+// Read implements [session.Store]. A record that cannot be decrypted is ErrCorrupt, and reading
+// continues after it; ErrSealed if the session has another key.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		if s.life.Err() != nil {
@@ -32,7 +32,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// recordOpener opens the records of one session.
+// recordOpener decrypts the records of one session.
 type recordOpener struct {
 	s   *Store
 	ctx context.Context
@@ -49,7 +49,7 @@ func (o *recordOpener) open(r *session.Record) error {
 			_, err := first(o.id, r)
 			return err
 		}
-		return damaged(o.id, r.Seq, "it is not sealed: somebody wrote it without the key")
+		return damaged(o.id, r.Seq, "it is not encrypted: it was written without the key")
 	}
 	sealed, err := record.ReadSealed(r.Payload)
 	if err != nil {
@@ -62,14 +62,13 @@ func (o *recordOpener) open(r *session.Record) error {
 	}
 	plain, err := o.box.open(place(o.id, r, sealed), sealed.Ciphertext)
 	if err != nil {
-		return damaged(o.id, r.Seq, "its payload does not open: "+err.Error())
+		return damaged(o.id, r.Seq, "its payload cannot be decrypted: "+err.Error())
 	}
 	r.Payload = plain
 	return nil
 }
 
-// find finds the data key of a record: its own, when it is a first one, else that of
-// the session.
+// find returns the data key of a record: its own for a first record, else the session's.
 func (o *recordOpener) find(r *session.Record, sealed *record.Sealed) error {
 	k := o.s.ring.get(sealed.Key)
 	var err error
@@ -85,7 +84,7 @@ func (o *recordOpener) find(r *session.Record, sealed *record.Sealed) error {
 		return named(err, o.id)
 	}
 	if k == nil || k.id != sealed.Key {
-		return damaged(o.id, r.Seq, "it is sealed with data key "+sealed.Key+", which is not the session's")
+		return damaged(o.id, r.Seq, "it is encrypted with data key "+sealed.Key+", which is not the session's")
 	}
 	o.box, err = k.box(o.id)
 	return err

@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// sessionSealer seals what belongs to one session: AES-256-GCM with keys that are the session's
-// own, derived from the data key. The nonce is the beginning of an HMAC over what is
-// sealed and where it stands, so the same is sealed to the same bytes, and what differs
-// has another nonce.
+// sessionSealer encrypts the data of one session with AES-256-GCM and keys derived from the data
+// key for this session. The nonce is the start of an HMAC over the plain text and its place. So
+// the same input gives the same output, and different inputs have different nonces.
 type sessionSealer struct {
-	key  string // id of the data key
+	key  string // the data key's id
 	aead cipher.AEAD
 	mac  []byte
 }
@@ -43,7 +42,7 @@ func (k *dataKey) box(session string) (*sessionSealer, error) {
 	return &sessionSealer{key: k.id, aead: aead, mac: keys[32:]}, nil
 }
 
-// seal returns nonce, ciphertext and tag. place is not encrypted; opening needs it.
+// seal returns nonce, ciphertext and tag. place is not encrypted, but is needed to decrypt.
 func (b *sessionSealer) seal(place, plain []byte) []byte {
 	h := hmac.New(sha256.New, b.mac)
 	var n [8]byte
@@ -58,14 +57,14 @@ func (b *sessionSealer) seal(place, plain []byte) []byte {
 	return b.aead.Seal(out, out, plain, place)
 }
 
-// open returns what was sealed at this place.
+// open decrypts what was encrypted with this place.
 func (b *sessionSealer) open(place, sealed []byte) ([]byte, error) {
 	if len(sealed) < nonceSize+tagSize {
-		return nil, errors.New("it is too short")
+		return nil, errors.New("the data is too short")
 	}
 	plain, err := b.aead.Open(nil, sealed[:nonceSize], sealed[nonceSize:], place)
 	if err != nil {
-		return nil, errors.New("it was changed, or belongs to another place")
+		return nil, errors.New("it was changed, or copied from another record")
 	}
 	if plain == nil {
 		plain = []byte{}
@@ -73,10 +72,10 @@ func (b *sessionSealer) open(place, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// textMark begins a text of a list that is sealed. "~", the data key, ".", the rest.
+// textMark starts an encrypted text of a list: "~", the data key's id, ".", the data.
 const textMark = "~"
 
-// sealText seals a text of a list; "" stays, so that lists can tell what is unset.
+// sealText encrypts a text of a list; "" stays, so that lists can see which texts are unset.
 func (b *sessionSealer) sealText(field, text string) string {
 	if text == "" {
 		return ""
@@ -84,7 +83,7 @@ func (b *sessionSealer) sealText(field, text string) string {
 	return textMark + b.key + "." + base64.RawURLEncoding.EncodeToString(b.seal([]byte("meta\n"+field), []byte(text)))
 }
 
-// textKey says which data key a text of a list is sealed with; "" when it is not sealed.
+// textKey returns the id of the data key of a list text; "" if it is not encrypted.
 func textKey(text string) string {
 	rest, ok := strings.CutPrefix(text, textMark)
 	key, _, found := strings.Cut(rest, ".")
@@ -94,7 +93,7 @@ func textKey(text string) string {
 	return key
 }
 
-// openText opens what sealText has sealed.
+// openText decrypts the result of sealText.
 func (b *sessionSealer) openText(field, text string) (string, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, textMark+b.key+"."))
 	if err != nil {

@@ -2,7 +2,7 @@ package encrypted
 
 import "context"
 
-// Seal seals what lies beside a session in files, with the session's data key.
+// Seal encrypts a file that is stored next to a session, with the session's data key.
 func (s *Store) Seal(ctx context.Context, id, name string, plain []byte) ([]byte, error) {
 	b, err := s.boxOf(ctx, id)
 	if err != nil {
@@ -11,7 +11,7 @@ func (s *Store) Seal(ctx context.Context, id, name string, plain []byte) ([]byte
 	return b.seal([]byte("beside\n"+name), plain), nil
 }
 
-// Unseal returns what Seal was given.
+// Unseal decrypts the result of Seal.
 func (s *Store) Unseal(ctx context.Context, id, name string, sealed []byte) ([]byte, error) {
 	b, err := s.boxOf(ctx, id)
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *Store) Unseal(ctx context.Context, id, name string, sealed []byte) ([]b
 	}
 	plain, err := b.open([]byte("beside\n"+name), sealed)
 	if err != nil {
-		return nil, damaged(id, 0, name+" does not open: "+err.Error())
+		return nil, damaged(id, 0, name+" cannot be decrypted: "+err.Error())
 	}
 	return plain, nil
 }
@@ -33,7 +33,7 @@ func (s *Store) boxOf(ctx context.Context, id string) (*sessionSealer, error) {
 		return nil, err
 	}
 	if k == nil {
-		return nil, damaged(id, 0, "it has no first record")
+		return nil, damaged(id, 0, "the session has no first record")
 	}
 	return k.box(id)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [New]. The zero value works.
+// Options are the options of [New]. The zero value works.
 type Options struct {
-	// NewKey makes a new data key for sessions that are created from now on. Those that
-	// are there keep theirs, and the key still opens both. One is made in any case when
-	// there is none that this key has made for its recipients.
+	// NewKey creates a new data key for later sessions. Existing sessions keep theirs, and the key
+	// decrypts both. A data key is also created if this key has not yet made one for its
+	// recipients.
 	NewKey bool
 	// Search makes an index of what the store reads; without it searching is refused
 	// with ErrUnsupported. An index holds plain text: it belongs where only who has the
@@ -23,8 +23,8 @@ type Options struct {
 	Search func(session.Store) (session.Searcher, error)
 }
 
-// Store seals what goes into another store and opens what comes out of it. It is safe
-// for concurrent use.
+// Store encrypts what it writes to another store and decrypts what it reads. It is safe for
+// concurrent use.
 type Store struct {
 	inner  session.Store
 	ring   *keyCache
@@ -34,12 +34,12 @@ type Store struct {
 	once   sync.Once // of Close
 }
 
-// New returns a store that keeps everything in inner, sealed. It looks at the newest
-// session there: ErrSealed when the key does not open it, ErrUnsupported when it is not
-// encrypted; then nothing was read or written. Closing the store closes inner.
+// New returns a store that stores everything encrypted in inner. It reads the newest session
+// there: ErrSealed if the key cannot decrypt it, ErrUnsupported if it is not encrypted. Closing
+// the store closes inner.
 func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store, error) {
 	if key == nil {
-		return nil, &session.Error{Op: "open encrypted store", Err: session.ErrInvalid, Detail: "there is no key", Hint: "give an age identity, a passphrase or a keychain entry"}
+		return nil, &session.Error{Op: "open encrypted store", Err: session.ErrInvalid, Detail: "there is no key", Hint: "use an age identity, a passphrase or a keychain entry"}
 	}
 	var opt Options
 	if o != nil {
@@ -65,11 +65,11 @@ func New(ctx context.Context, inner session.Store, key *Key, o *Options) (*Store
 	return s, nil
 }
 
-// searched is how many sessions are looked at for a data key of one's own.
+// searched is the number of sessions searched for a data key of this key.
 const searched = 64
 
-// newest is the newest data key that this key has made; nil when there is none among the
-// newest sessions. The error is that of the newest session that is not damaged.
+// newest returns the newest data key made by this key; nil if the newest sessions have none. The
+// error is that of the newest session that is not damaged.
 func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 	q := session.Query{Worktrees: true, WithTrash: true, Limit: 16}
 	var broken error
@@ -83,10 +83,10 @@ func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 			seen++
 			k, err := s.keyOf(ctx, m.ID)
 			switch {
-			case errors.Is(err, session.ErrNotFound): // it was deleted meanwhile
+			case errors.Is(err, session.ErrNotFound): // deleted in the meantime
 			case errors.Is(err, session.ErrCorrupt):
 				broken = err
-			case read && isKeyMissing(err): // the key of somebody else
+			case read && isKeyMissing(err): // another key's data key
 			case err != nil:
 				return nil, err
 			case k != nil && s.ring.key.made(k):
@@ -105,12 +105,11 @@ func (s *Store) newest(ctx context.Context) (*dataKey, error) {
 	}
 }
 
-// Unwrap returns the store that has the sealed records. Its powers that need no
-// plain text are found through it, see [session.As].
+// Unwrap returns the store with the encrypted records. [session.As] finds through it the optional
+// interfaces that need no plain text.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// Close closes the index, if there is one, and the inner store. Closing twice does
-// nothing.
+// Close closes the index, if there is one, and the inner store. A second call does nothing.
 func (s *Store) Close() error {
 	var errs []error
 	s.once.Do(func() {
@@ -141,8 +140,8 @@ func unsupported(op, id, detail string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrUnsupported, Detail: detail}
 }
 
-// Erase implements [session.Eraser]. The first record cannot be erased: it has the data
-// key of the session.
+// Erase implements [session.Eraser]. The first record cannot be erased, because it contains the
+// session's data key.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	e, ok := session.As[session.Eraser](s.inner)
 	if !ok {
@@ -154,7 +153,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 		}
 		for _, seq := range seqs {
 			if seq == rec.Seq {
-				return &session.Error{Op: "erase", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: "the first record has the data key of the session", Hint: "delete the session"}
+				return &session.Error{Op: "erase", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: "the first record contains the session's data key", Hint: "delete the session"}
 			}
 		}
 	}
@@ -172,7 +171,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 		return err
 	}
 	if k == nil {
-		return damaged(m.ID, m.Head, "it has no first record")
+		return damaged(m.ID, m.Head, "the session has no first record")
 	}
 	box, err := k.box(m.ID)
 	if err != nil {
@@ -197,7 +196,9 @@ func (s *Store) Index(ctx context.Context) error {
 	return s.search.Index(ctx)
 }
 
-// Search implements [session.Searcher] with [Options.Search].
+// Search creates an index of what the store reads; without it, Search returns ErrUnsupported. An
+// index contains plain text: keep it where only holders of the key can read it. It is closed with
+// the store if it is an io.Closer.
 func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, error) {
 	if s.search == nil {
 		return nil, s.noSearch()
@@ -207,7 +208,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 
 func (s *Store) noSearch() error {
 	return &session.Error{
-		Op: "search", Err: session.ErrUnsupported, Detail: "the store is encrypted, and an index would hold its texts in the clear",
+		Op: "search", Err: session.ErrUnsupported, Detail: "the store is encrypted, and an index would contain its texts unencrypted",
 		Hint: "allow an index on this machine",
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// Anybody who knows a recipient can wrap a data key for it, and who can write in a store
-// can leave a session there that has one. So a data key is taken for new sessions only
-// when it has the mark of one of our identities. The mark also says for whom it is: with
-// other recipients a new one is made.
+// Anyone who knows a recipient can wrap a data key for it, and anyone who can write to the
+// store can add a session with that data key. New sessions therefore use a data key only if it
+// has the mark of one of this key's identities. The mark also covers the recipients: with other
+// recipients a new data key is made.
 
-// identityMark is what an identity marks data keys with.
+// identityMark is the value with which an identity marks data keys.
 func identityMark(identity string) []byte {
 	sum := sha256.Sum256([]byte("holdfast maker of data keys 1\n" + identity))
 	return sum[:]
 }
 
-// mark is that of a maker for a data key; nil when there are no marks.
+// mark returns an identity's mark for a data key; nil if there are no marks.
 func (k *Key) mark(d *dataKey) []byte {
 	if len(k.makers) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (k *Key) markOf(maker []byte, d *dataKey) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// made reports whether this key has made d, for its recipients of now.
+// made reports whether this key made d, for its current recipients.
 func (k *Key) made(d *dataKey) bool {
 	return k.shared || slices.ContainsFunc(k.makers, func(m []byte) bool { return hmac.Equal(d.mark, k.markOf(m, d)) })
 }

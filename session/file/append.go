@@ -40,7 +40,7 @@ func (s *Store) append(ctx context.Context, id string, b session.Batch) error {
 	return explain("append", id, h.append(b))
 }
 
-// create appends the batch that begins a session.
+// create appends the first batch of a session.
 func (s *Store) create(ctx context.Context, id string, b session.Batch) error {
 	h, err := s.use("append", id)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) create(ctx context.Context, id string, b session.Batch) error {
 	return h.write(b)
 }
 
-// checkBase reports why a fork may not begin where it says.
+// checkBase returns why a fork cannot start at its base.
 func (s *Store) checkBase(id string, b session.Batch) error {
 	base := b.Delta.Opened.Base
 	if base == nil {
@@ -109,7 +109,7 @@ func (s *Store) checkBase(id string, b session.Batch) error {
 	return nil
 }
 
-// append adds a batch to a session that exists.
+// append adds a batch to an existing session.
 func (h *handle) append(b session.Batch) error {
 	if err := h.load(false); err != nil {
 		return err
@@ -135,13 +135,13 @@ func (h *handle) append(b session.Batch) error {
 		return &session.Error{Op: "append", Session: h.id, Seq: m.Head, Err: session.ErrConflict}
 	}
 	if b.Records[0].Prev != m.HeadDigest {
-		return &session.Error{Op: "append", Session: h.id, Seq: m.Head, Err: session.ErrConflict, Detail: "the head has another digest"}
+		return &session.Error{Op: "append", Session: h.id, Seq: m.Head, Err: session.ErrConflict, Detail: "the digest of the head differs"}
 	}
 	return h.write(b)
 }
 
-// write makes a batch durable at the end of the log. When that fails, the log
-// ends where it did; when that cannot be ensured either, it is poisoned.
+// write makes a batch durable at the end of the log. If that fails, the log keeps its old end; if
+// that cannot be ensured, it is poisoned.
 func (h *handle) write(b session.Batch) error {
 	size := 0
 	for i := range b.Records {
@@ -164,10 +164,10 @@ func (h *handle) write(b session.Batch) error {
 		return err
 	}
 	if err := h.sync(); err != nil {
-		_ = h.s.disk.truncate(h.log, off) // what was not acknowledged need not come back
+		_ = h.s.disk.truncate(h.log, off) // the batch was not acknowledged
 		return h.poison(err)
 	}
-	if err := h.isRemoved(); err != nil { // nobody finds again what was written
+	if err := h.isRemoved(); err != nil { // a write to a removed log would be lost
 		return h.poison(err)
 	}
 	end := off + int64(len(buf))
@@ -183,7 +183,7 @@ func (h *handle) write(b session.Batch) error {
 	return nil
 }
 
-// isRemoved tells whether the log, or the folder that it is in, was taken away.
+// isRemoved returns an error if the log or its folder was removed.
 func (h *handle) isRemoved() error {
 	if _, names, err := statFile(h.log); err == nil && names == 0 {
 		return errors.New(h.dir.Name() + "/" + logName + " was removed")
@@ -191,8 +191,8 @@ func (h *handle) isRemoved() error {
 	return h.s.gone()
 }
 
-// has reports whether the batch is there already, and makes sure that it is
-// durable: whoever wrote it may have died before the sync.
+// has reports whether the batch is already stored, and makes it durable: its writer may have died
+// before the sync.
 func (h *handle) has(b session.Batch) (bool, error) {
 	l, err := seek(h.log, h.mark.End, b.Records[0].Seq-1)
 	if err != nil {
@@ -214,8 +214,8 @@ func (h *handle) has(b session.Batch) (bool, error) {
 	return true, nil
 }
 
-// sync makes the log durable, and the first time also the names that lead to
-// it: whoever created them may have crashed before doing that.
+// sync makes the log durable and, the first time, also the names that lead to it, because their
+// creator may have crashed before doing that.
 func (h *handle) sync() error {
 	if err := h.s.disk.sync(h.log); err != nil || h.named {
 		return err
@@ -239,7 +239,7 @@ func shared(records []session.Record) bool {
 	return true
 }
 
-// checkBatch refuses what could not be read back as it was given.
+// checkBatch rejects batches that could not be read back unchanged.
 func checkBatch(id string, b session.Batch) error {
 	invalid := func(seq int64, why string) error {
 		return &session.Error{Op: "append", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: why}
@@ -251,9 +251,9 @@ func checkBatch(id string, b session.Batch) error {
 		r := &b.Records[i]
 		switch {
 		case r.Seq != b.Expect+int64(i)+1:
-			return invalid(r.Seq, "the seqs do not go on from the expected head")
+			return invalid(r.Seq, "the seqs do not follow the expected head")
 		case !utf8.ValidString(r.ID) || !utf8.ValidString(string(r.Kind)) || r.Kind == "":
-			return invalid(r.Seq, "the id or kind is not text")
+			return invalid(r.Seq, "the id or kind is not valid text")
 		case !r.Time.Equal(r.Time.Truncate(1e6)):
 			return invalid(r.Seq, "the time is not in whole milliseconds")
 		case len(r.Payload) > maxPayload:

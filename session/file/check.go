@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Check implements [session.Checker]: it looks whether the folder still is what its path
-// leads to, and writes a small file there, since a full disk shows only then.
+// Check implements [session.Checker]. It checks that the folder's path still leads to it and
+// writes a small file there, because only a write detects a full disk.
 func (s *Store) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -24,10 +24,10 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 func (s *Store) goneError(op string, err error) error {
-	return &session.Error{Op: op, Err: session.ErrPoisoned, Detail: err.Error(), Hint: "restore it, or start again to begin a new store"}
+	return &session.Error{Op: op, Err: session.ErrPoisoned, Detail: err.Error(), Hint: "restore the folder, or restart to create a new store"}
 }
 
-// gone tells whether the path no longer leads to the store's folder.
+// gone returns an error if the path no longer leads to the store's folder.
 func (s *Store) gone() error {
 	if now, err := os.Stat(s.root.Name()); err != nil || !os.SameFile(s.own, now) {
 		return errors.New(s.root.Name() + " was removed, or replaced by another folder")

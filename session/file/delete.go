@@ -11,9 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Delete implements [session.Deleter]. The session is gone with one rename;
-// what is left of it is removed afterwards, and an error then says that
-// something still lies on the disk.
+// Delete implements [session.Deleter]. One rename removes the session; its files are deleted
+// afterwards, and an error then means that some are still on the disk.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	h, err := s.use("delete", id)
 	if err != nil {
@@ -26,7 +25,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	}
 	defer release()
 	if fi, err := s.root.Lstat(id); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		return explain("delete", id, s.disk.remove(s.root, id)) // the link, not what it points to
+		return explain("delete", id, s.disk.remove(s.root, id)) // removes the link, not its target
 	}
 	if err := h.enter(ctx, false); err != nil {
 		return explain("delete", id, err)
@@ -36,8 +35,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return explain("delete", id, s.delete(h))
 }
 
-// delete takes a session out of the list and removes what nobody needs. The
-// names' lock and the session's are held.
+// delete removes a session from the list and deletes what forks do not need. The locks of the
+// names and of the session are held.
 func (s *Store) delete(h *handle) error {
 	m, err := s.markOf(h.id, h.id)
 	if err != nil || !m.exists() {
@@ -52,7 +51,7 @@ func (s *Store) delete(h *handle) error {
 	if err := s.raiseFloor(h.right.Epoch); err != nil {
 		return err
 	}
-	if _, err := s.families(); err != nil { // before anything is changed
+	if _, err := s.families(); err != nil { // may fail, so before any change
 		return err
 	}
 	if err := s.disk.rename(s.root, h.id, deletedPrefix+h.id); err != nil {
@@ -81,8 +80,8 @@ func (s *Store) remove(dir string) error {
 	return s.disk.removeAll(s.root, gone)
 }
 
-// trim cuts a deleted log behind the record that its forks still need, and
-// removes the other files.
+// trim truncates a deleted log after the last record that its forks need, and removes the other
+// files.
 func (s *Store) trim(dir string, needed int64) error {
 	d, err := openDir(s.root, dir)
 	if err != nil {
@@ -102,7 +101,7 @@ func (s *Store) trim(dir string, needed int64) error {
 	if err != nil {
 		return err
 	}
-	if l.end == 0 { // the forks begin before it: only who its parent is matters
+	if l.end == 0 { // the forks start before it: only its parent is needed
 		s := scanner{f: f, limit: st.Size}
 		if l, err = s.next(); err != nil || l.bad {
 			return err

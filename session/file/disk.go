@@ -10,11 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// diskOps does everything that changes the disk. Tests set fault to let the Nth
+// diskOps performs every operation that changes the disk. Tests set fault to make the Nth
 // operation fail.
 type diskOps struct {
-	// fault is asked before each operation. For a write, n bytes are written
-	// before the error comes out.
+	// fault is called before each operation. A failing write writes n bytes first.
 	fault func(op, name string) (n int, err error)
 }
 
@@ -34,7 +33,7 @@ func (m diskOps) write(f *os.File, b []byte, off int64) error {
 	return err
 }
 
-// sync makes a file's content durable, and its length.
+// sync makes a file's content and length durable.
 func (m diskOps) sync(f *os.File) error {
 	if _, err := m.check("sync", f.Name()); err != nil {
 		return err
@@ -90,8 +89,8 @@ func (m diskOps) removeAll(r *os.Root, name string) error {
 	return r.RemoveAll(name)
 }
 
-// open opens a regular file, never through a link. A new one gets mode 0600, and others lose
-// what rights they have to one that is there.
+// open opens a regular file, never through a link. A new file gets mode 0600; for an existing one
+// the rights of other users are removed.
 func (m diskOps) open(r *os.Root, name string, flag int) (*os.File, error) {
 	if flag&os.O_CREATE != 0 {
 		if _, err := m.check("create", name); err != nil {
@@ -104,7 +103,7 @@ func (m diskOps) open(r *os.Root, name string, flag int) (*os.File, error) {
 		return nil, &foreignError{name, before.Mode()}
 	case errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0:
 		f, err := r.OpenFile(name, flag|os.O_EXCL|openFlags, 0o600)
-		if errors.Is(err, fs.ErrExist) { // somebody else was first
+		if errors.Is(err, fs.ErrExist) { // created by another process meanwhile
 			return m.open(r, name, flag&^os.O_CREATE)
 		}
 		return f, err
@@ -120,18 +119,18 @@ func (m diskOps) open(r *os.Root, name string, flag int) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	if !os.SameFile(before, after) { // somebody has replaced it meanwhile
+	if !os.SameFile(before, after) { // replaced meanwhile
 		f.Close()
 		return m.open(r, name, flag)
 	}
 	if mode := after.Mode().Perm(); mode&0o077 != 0 {
-		_ = f.Chmod(mode &^ 0o077) // a medium without modes, or of somebody else: it stays readable
+		_ = f.Chmod(mode &^ 0o077) // fails without modes or for another owner: the file stays readable
 	}
 	return f, nil
 }
 
-// replace writes a small file so that its old content or the new one is there
-// at any time; durable says whether the new one must be there afterwards.
+// replace writes a small file atomically: at any time the old or the new content is there. With
+// durable, the new one is synced before replace returns.
 func (m diskOps) replace(r *os.Root, name string, b []byte, durable bool) error {
 	tmp := name + ".new"
 	if err := r.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -161,8 +160,8 @@ func (m diskOps) replace(r *os.Root, name string, b []byte, durable bool) error 
 	return nil
 }
 
-// openDir opens a directory of the store, never through a link, and takes away the rights of
-// others to it.
+// openDir opens a directory of the store, never through a link, and removes the rights of other
+// users.
 func openDir(r *os.Root, name string) (*os.Root, error) {
 	before, err := r.Lstat(name)
 	if err != nil {
@@ -189,8 +188,7 @@ func openDir(r *os.Root, name string) (*os.Root, error) {
 	return d, nil
 }
 
-// foreignError is about something in the store's directory that the store
-// would never put there.
+// foreignError is about an object in the store's directory that the store does not create.
 type foreignError struct {
 	name string
 	mode fs.FileMode
@@ -215,7 +213,7 @@ func (e *foreignError) Error() string {
 	return fmt.Sprintf("%s is %s", e.name, what)
 }
 
-// explain turns an error of the operating system into one of this package's.
+// explain converts an error of the operating system to one of package session.
 func explain(op, id string, err error) error {
 	if err == nil {
 		return nil
@@ -228,10 +226,10 @@ func explain(op, id string, err error) error {
 	switch {
 	case isForeign:
 		e.Err, e.Detail = session.ErrInvalid, foreign.Error()
-		e.Hint = "look at it and remove it; the store does not follow it"
+		e.Hint = "inspect and remove it; the store does not follow it"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		e.Err, e.Detail = session.ErrFull, err.Error()
-		e.Hint = "make room on the disk and try again"
+		e.Hint = "free space on the disk and try again"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 		e.Err, e.Detail = session.ErrReadOnly, err.Error()
 		e.Hint = "check the owner and mode of the store's directory"

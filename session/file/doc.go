@@ -1,25 +1,25 @@
-// Package file keeps session logs as plain files that a person can read, grep
-// and copy: one directory per session, one line per record.
+// Package file stores each session as a directory of plain files that you can read, grep
+// and copy. The log has one JSON line per record.
 //
 //	<dir>/                      0700
 //	  .format                   "holdfast file store 1"
-//	  .lock                     held while sessions come and go
+//	  .lock                     locked while sessions are created and deleted
 //	  .epoch                    the highest lease epoch of all deleted sessions
 //	  .deleted-<id>/            deleted, but forks still need its records
 //	  <id>/                     0700, one session
-//	    log.jsonl               0600, the truth
-//	    meta.json               a cache of what the log amounts to; may be deleted
-//	    lease                   who may write
-//	    lock                    held (flock) during each append
-//	    torn-<offset>-<n>.bin   n bytes that a crash left behind the last record
+//	    log.jsonl               0600, the log
+//	    meta.json               a cache computed from the log; may be deleted
+//	    lease                   the current lease
+//	    lock                    locked (flock) during each append
+//	    torn-<offset>-<n>.bin   n bytes of a torn append, moved here by a repair
 //
 // A line of log.jsonl is the length of its JSON, its CRC-32C, and the JSON:
 //
 //	000001c3 9f04ae21 {"seq":7,"id":"…","time":"2026-01-02T15:04:05.000Z","kind":"item","payload":{…},"prev":"…","body":"…","digest":"…"}
 //
-// Records of one batch that is not yet over carry "left":n after their seq. A
-// batch counts when its last line is whole; what a crash leaves behind that is
-// put aside when the session is next opened for writing.
+// A record that is not the last of its batch has "left":n, the number that follow. A
+// batch is valid when its last line is complete; bytes of a torn batch are
+// moved to a separate file when the session is next opened for writing.
 //
 // The shortest use:
 //
@@ -31,8 +31,8 @@
 // An append is one write and one fdatasync. Several processes may use a
 // directory at once: appends exclude each other, lease epochs decide who may
 // write, and readers take no lock. The directory must be on a local file
-// system: over a network neither flock nor fdatasync mean what they should.
+// system: network file systems do not guarantee flock and fdatasync.
 //
-// It is not a database: listing looks at every session, and nothing is indexed
+// It is not a database: listing checks every session, and nothing is indexed
 // by content. See docs/formats/file.md for the format.
 package file

@@ -13,14 +13,14 @@ import (
 
 var _ session.Eraser = (*Store)(nil)
 
-// rewriteName is a log that is being written anew, without the payloads that are
-// erased. Only its new name makes it count.
+// rewriteName is the name of a log that is being rewritten without the erased payloads. It takes
+// effect only when it is renamed.
 const rewriteName = logName + ".new"
 
-// Erase implements [session.Eraser]. The log is written anew beside the old one,
-// synced, and renamed over it: at any time one of the two is there, whole. What a
-// crash once left behind and was put aside (torn-*.bin) is removed, for it may repeat
-// what is erased. The blocks of the old files are the file system's to reuse.
+// Erase implements [session.Eraser]. It writes a new log next to the old one, syncs it, and
+// renames it over the old one, so that one complete log exists at any time. Torn tails
+// (torn-*.bin) are removed, because they may repeat what is erased. The file system may reuse the
+// blocks of the old files.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	h, err := s.use("erase", id)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	return explain("erase", id, h.erase(epoch, seqs))
 }
 
-// eraseDeleted erases in what is kept of a deleted session for its forks. Nobody writes
-// to it, so there is no lease.
+// eraseDeleted erases in the part of a deleted session that is kept for its forks. No process
+// writes it, so there is no lease.
 func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error {
 	release, err := s.lockNames(ctx)
 	if err != nil {
@@ -65,19 +65,19 @@ func (s *Store) eraseDeleted(ctx context.Context, id string, seqs []int64) error
 	if err := h.rewrite(gone); err != nil {
 		return err
 	}
-	if err := s.disk.remove(d, metaName); err != nil { // what lists showed of it; the log says the rest
+	if err := s.disk.remove(d, metaName); err != nil { // it has list texts; the log has the rest
 		return err
 	}
 	s.forget(name)
 	return s.disk.syncDir(d)
 }
 
-// own checks that the session has records of its own of these seqs.
+// own checks that the session itself has records with these seqs.
 func (h *handle) own(seqs []int64) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	for _, seq := range seqs {
 		if seq <= h.mark.Meta.ParentSeq || seq > h.mark.Meta.Head {
-			return nil, &session.Error{Op: "erase", Session: h.id, Seq: seq, Err: session.ErrInvalid, Detail: "the session has no such record of its own"}
+			return nil, &session.Error{Op: "erase", Session: h.id, Seq: seq, Err: session.ErrInvalid, Detail: "the session itself has no record with this number"}
 		}
 		gone[seq] = true
 	}
@@ -101,7 +101,7 @@ func (h *handle) erase(epoch int64, seqs []int64) error {
 	if err != nil {
 		return err
 	}
-	if err := h.sync(); err != nil { // the record that says what is erased, above all
+	if err := h.sync(); err != nil { // in particular the redacted record
 		return h.poison(err)
 	}
 	if err := h.rewrite(gone); err != nil {
@@ -123,7 +123,7 @@ func (h *handle) rewrite(gone map[int64]bool) error {
 	if err == nil {
 		err = h.s.disk.sync(f)
 	}
-	if err == nil { // the cache is of the old log and may show what is erased
+	if err == nil { // the cache belongs to the old log and may contain erased text
 		if err = h.s.disk.remove(h.dir, metaName); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -140,7 +140,7 @@ func (h *handle) rewrite(gone map[int64]bool) error {
 	h.log, h.mark, h.loaded = f, m, true
 	h.acked.Store(m.End)
 	if err := h.s.disk.syncDir(h.dir); err != nil {
-		return h.poison(err) // which of the two is there after a crash is open
+		return h.poison(err) // a crash may leave either of the two
 	}
 	if h.mark.Stamp, _, err = statFile(f); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (h *handle) rewrite(gone map[int64]bool) error {
 	return nil
 }
 
-// copyLog writes the log's lines to f, some without their payloads, and returns the
-// mark of the copy.
+// copyLog writes the log's lines to f, some without their payloads, and returns the summary of the
+// copy.
 func (h *handle) copyLog(f *os.File, gone map[int64]bool) (logSummary, error) {
 	m := h.mark
 	s := scanner{f: h.log, limit: h.mark.End}
@@ -194,7 +194,7 @@ func (h *handle) copyLog(f *os.File, gone map[int64]bool) (logSummary, error) {
 	}
 }
 
-// removeTorn removes what crashes have left behind.
+// removeTorn removes the torn tails of crashes.
 func (h *handle) removeTorn() error {
 	entries, err := fs.ReadDir(h.dir.FS(), ".")
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// forkTree says who is whose fork.
+// forkTree contains the parents and forks of all sessions.
 type forkTree struct {
 	parent  map[string]forkBase // by id
-	forks   map[string]int      // how many forks of an id there are
-	deleted []string            // ids that only their forks need
-	gone    []string            // directories that wait to be removed
+	forks   map[string]int      // number of forks by id
+	deleted []string            // deleted ids, kept for their forks
+	gone    []string            // directories to be removed
 	unknown bool                // a session's parent cannot be read
 }
 
@@ -22,7 +22,7 @@ type forkBase struct {
 	seq int64
 }
 
-// families looks at every session.
+// families reads every session.
 func (s *Store) families() (*forkTree, error) {
 	f := &forkTree{parent: map[string]forkBase{}, forks: map[string]int{}}
 	names, gone, err := s.readNames()
@@ -53,7 +53,7 @@ func (s *Store) families() (*forkTree, error) {
 	return f, nil
 }
 
-// needed is the last seq that forks share with id, or -1 without forks.
+// needed returns the last seq that forks share with id, or -1 without forks.
 func (f *forkTree) needed(id string) int64 {
 	seq := int64(-1)
 	for _, b := range f.parent {
@@ -64,9 +64,9 @@ func (f *forkTree) needed(id string) int64 {
 	return seq
 }
 
-// sweep removes what nobody needs of deleted sessions: all of one without
-// forks; of those named, what is behind the last record that a fork shares; and
-// what an earlier Delete could not finish. The caller holds the names' lock.
+// sweep removes unneeded data of deleted sessions: everything of a session without forks; for the
+// given ids, the records after the last one that a fork shares; and what an earlier Delete could
+// not finish. The caller holds the names' lock.
 func (s *Store) sweep(trim ...string) error {
 	f, err := s.families()
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) sweep(trim ...string) error {
 			return err
 		}
 	}
-	if f.unknown { // a fork that cannot be read may need any of them
+	if f.unknown { // an unreadable fork may need any of them
 		return nil
 	}
 	for waiting := slices.Clone(f.deleted); len(waiting) > 0; {

@@ -16,11 +16,11 @@ import (
 
 const lockName = "lock"
 
-// saveEvery is after how many bytes of new records the mark is saved, so that
-// a reader after a crash has little to fold.
+// saveEvery is the number of bytes of new records after which the mark is saved, so that a reader
+// after a crash has little to fold.
 const saveEvery = 4 << 20
 
-// handle is a session with its files open, for whoever changes it.
+// handle is a session with its files open for changes.
 type handle struct {
 	s  *Store
 	id string
@@ -28,15 +28,15 @@ type handle struct {
 	refs int   // under Store.mu
 	used int64 // under Store.mu
 
-	mu    sync.Mutex // held for everything below
+	mu    sync.Mutex // guards everything below
 	dir   *os.Root
 	lock  *os.File
 	ino   uint64 // of lock
 	log   *os.File
 	lease *os.File
-	right leaseFile // what lease says
+	right leaseFile // content of lease
 
-	loaded   bool // mark is right up to its End
+	loaded   bool // mark is valid up to its End
 	named    bool // the names of the files are durable
 	mark     logSummary
 	saved    int64 // the End of the mark on disk
@@ -44,14 +44,14 @@ type handle struct {
 	detail   string
 	restored *session.Recovery // to be reported
 
-	// For readers, who do not wait for mu.
-	acked    atomic.Int64 // what is behind may not be durable
+	// For readers, which do not wait for mu.
+	acked    atomic.Int64 // later bytes may not be durable
 	writing  atomic.Bool
 	poisoned atomic.Bool
 }
 
-// enter takes the session's locks; the caller calls leave. With create, for
-// which the caller holds the names' lock, the directory is made when it is missing.
+// enter takes the session's locks; the caller calls leave. With create, the directory is made if
+// it is missing; the caller then holds the names' lock.
 func (h *handle) enter(ctx context.Context, create bool) error {
 	h.mu.Lock()
 	err := h.enterLocked(ctx, create)
@@ -80,7 +80,7 @@ func (h *handle) enterLocked(ctx context.Context, create bool) error {
 		}
 		if h.lock == nil {
 			lock, err := h.s.disk.open(h.dir, lockName, os.O_RDWR|os.O_CREATE)
-			if errors.Is(err, fs.ErrNotExist) { // the directory was deleted under us
+			if errors.Is(err, fs.ErrNotExist) { // the directory was deleted meanwhile
 				h.closeFiles()
 				if _, err = h.s.root.Lstat(h.id); err == nil {
 					continue
@@ -117,7 +117,7 @@ func (h *handle) leave() {
 	h.mu.Unlock()
 }
 
-// closeFiles forgets everything but that the session is poisoned.
+// closeFiles forgets everything except that the session is poisoned.
 func (h *handle) closeFiles() {
 	for _, f := range []*os.File{h.log, h.lease, h.lock} {
 		if f != nil {
@@ -132,9 +132,9 @@ func (h *handle) closeFiles() {
 	h.loaded, h.named, h.mark, h.saved, h.corrupt = false, false, logSummary{}, 0, 0
 }
 
-// load brings the mark up to the log's end, which another process may have
-// moved, and cuts a torn tail. Afterwards logSummary.End is 0 when there is no
-// session, and the log is open when create is set or there is one.
+// load brings the mark up to the end of the log, which another process may have moved, and cuts a
+// torn tail. Afterwards logSummary.End is 0 if there is no session; the log is open if it exists
+// or create is set.
 func (h *handle) load(create bool) error {
 	if err := h.usable(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (h *handle) load(create bool) error {
 		}
 		f, err := h.s.disk.open(h.dir, logName, flag)
 		if errors.Is(err, fs.ErrNotExist) {
-			if h.mark.End > 0 { // there was a log: somebody has removed it
+			if h.mark.End > 0 { // the log existed and was removed
 				h.mark, h.loaded, h.corrupt, h.detail = logSummary{}, false, 1, "its log was removed"
 			}
 			return nil
@@ -160,7 +160,7 @@ func (h *handle) load(create bool) error {
 	if err != nil {
 		return err
 	}
-	if names == 0 { // another process has erased payloads: there is a new file
+	if names == 0 { // another process erased payloads, which makes a new file
 		h.log.Close()
 		h.log, h.loaded = nil, false
 		return h.load(create)
@@ -174,7 +174,7 @@ func (h *handle) load(create bool) error {
 	return h.fold(st)
 }
 
-// fold reads what is new in the log.
+// fold reads the new records of the log.
 func (h *handle) fold(st fileStamp) error {
 	m := h.mark
 	if !h.loaded {
@@ -224,8 +224,8 @@ func (h *handle) damaged(seq int64, detail string) error {
 	return corrupt("open", h.id, seq, detail)
 }
 
-// cut puts what is behind the last whole batch aside. Nothing that was
-// acknowledged is there: an acknowledged batch is whole.
+// cut moves the bytes after the last complete batch to a separate file. None of them were
+// acknowledged, because an acknowledged batch is complete.
 func (h *handle) cut(size int64) error {
 	n := size - h.mark.End
 	name, err := h.copyTail(h.mark.End, n)
@@ -245,7 +245,7 @@ func (h *handle) cut(size int64) error {
 	return nil
 }
 
-// copyTail copies n bytes of the log to a file beside it.
+// copyTail copies n bytes of the log to a file next to it.
 func (h *handle) copyTail(off, n int64) (string, error) {
 	name := fmt.Sprintf("torn-%d-%d.bin", off, n)
 	for i := 2; ; i++ {
@@ -283,25 +283,24 @@ func (h *handle) copyTail(off, n int64) (string, error) {
 	return name, err
 }
 
-// poison refuses everything from now on: after a failed sync nobody knows what
-// is on the disk.
+// poison makes all later operations fail: after a failed sync the content of the disk is unknown.
 func (h *handle) poison(err error) error {
 	h.poisoned.Store(true)
 	return &session.Error{
 		Op: "append", Session: h.id, Err: session.ErrPoisoned, Detail: err.Error(),
-		Hint: "check the disk, then restart what uses this store",
+		Hint: "check the disk, then restart the programs that use this store",
 	}
 }
 
-// usable returns ErrPoisoned after a failure that [handle.poison] was told of.
+// usable returns ErrPoisoned after a call of [handle.poison].
 func (h *handle) usable() error {
 	if !h.poisoned.Load() {
 		return nil
 	}
-	return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Hint: "restart what uses this store"}
+	return &session.Error{Op: "append", Session: h.id, Err: session.ErrPoisoned, Hint: "restart the programs that use this store"}
 }
 
-// saveMark writes the cache. Its failure costs time, not data.
+// saveMark writes the cache. A failure costs time, not data.
 func (h *handle) saveMark() {
 	if !h.loaded || h.dir == nil || h.log == nil || h.mark.End == h.saved || h.poisoned.Load() {
 		return
@@ -316,8 +315,8 @@ func (h *handle) saveMark() {
 	}
 }
 
-// Recover implements [session.Recoverer]: it checks the log, puts a torn tail
-// aside and reports that. ErrCorrupt when a damaged record has valid ones behind it.
+// Recover implements [session.Recoverer]: it checks the log, moves a torn tail to a separate file
+// and reports that. ErrCorrupt if valid records follow a damaged one.
 func (s *Store) Recover(ctx context.Context, id string) (*session.Recovery, error) {
 	h, err := s.use("open", id)
 	if err != nil {

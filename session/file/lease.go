@@ -16,8 +16,8 @@ const leaseName = "lease"
 
 // leaseFile is the content of a session's lease file.
 type leaseFile struct {
-	Epoch int64          `json:"epoch"` // the highest ever given out
-	Lease *session.Lease `json:"lease"` // nil when nobody holds it
+	Epoch int64          `json:"epoch"` // the highest epoch ever used
+	Lease *session.Lease `json:"lease"` // nil if there is no holder
 }
 
 func (r leaseFile) encode() []byte {
@@ -39,8 +39,8 @@ func decodeRight(b []byte) (r leaseFile, ok bool) {
 	return r, true
 }
 
-// readLease reads the lease file unless it is the one that was read last: a
-// replaced file has no name left.
+// readLease reads the lease file, unless it is the one read last: a replaced file has no name
+// left.
 func (h *handle) readLease() error {
 	if h.lease != nil {
 		if _, names, err := statFile(h.lease); err == nil && names > 0 {
@@ -54,7 +54,7 @@ func (h *handle) readLease() error {
 	return err
 }
 
-// openLease opens and reads a lease file; nil when there is none.
+// openLease opens and reads a lease file; nil if there is none.
 func (s *Store) openLease(dir *os.Root, id string) (*os.File, leaseFile, error) {
 	f, err := s.disk.open(dir, leaseName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,13 +70,13 @@ func (s *Store) openLease(dir *os.Root, id string) (*os.File, leaseFile, error) 
 		f.Close()
 		return nil, leaseFile{}, &session.Error{
 			Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
-			Hint: "make sure that nobody writes the session, then remove the file",
+			Hint: "make sure that no process writes the session, then remove the file",
 		}
 	}
 	return f, r, nil
 }
 
-// Held implements [session.Leaser]. It takes no lock: the file is replaced whole.
+// Held implements [session.Leaser]. It takes no lock, because the file is replaced atomically.
 func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	if err := s.ready(ctx, "read lease", id); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (h *handle) writeLease(r leaseFile) error {
 	return h.s.disk.replace(h.dir, leaseName, r.encode(), true)
 }
 
-// fence reports ErrFenced unless epoch is that of the lease now held.
+// fence returns ErrFenced unless epoch is that of the current lease.
 func (h *handle) fence(epoch int64) error {
 	if err := h.readLease(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 	l = l.Stored()
 	var taken int64
 	err := s.withLease(ctx, "acquire", id, true, func(h *handle) error {
-		if err := h.usable(); err != nil { // the lease would be good for nothing
+		if err := h.usable(); err != nil { // a lease of a poisoned session would be useless
 			return err
 		}
 		if h.right.Lease != nil {
@@ -134,7 +134,7 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 			return err
 		}
 		l.Epoch = max(h.right.Epoch, floor) + 1
-		if err := s.holders.Lock(id, l.Epoch); err != nil { // before anybody reads of it
+		if err := s.holders.Lock(id, l.Epoch); err != nil { // before another process can read the lease
 			return err
 		}
 		taken = l.Epoch
@@ -149,7 +149,7 @@ func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal f
 	return l, nil
 }
 
-// alive is the lease of a right. Whether its holder lives is what its lock says.
+// alive returns the lease with the liveness of its holder, which the holder's lock shows.
 func (s *Store) alive(id string, r leaseFile) *session.Lease {
 	if r.Lease == nil {
 		return nil
@@ -168,7 +168,7 @@ func (s *Store) Renew(ctx context.Context, id string, l session.Lease) error {
 		return h.writeLease(leaseFile{Epoch: l.Epoch, Lease: &l})
 	})
 	if errors.Is(err, session.ErrNotFound) {
-		err = &session.Error{Op: "renew", Session: id, Err: session.ErrFenced, Detail: "the session is gone"}
+		err = &session.Error{Op: "renew", Session: id, Err: session.ErrFenced, Detail: "the session was deleted"}
 	}
 	return err
 }
@@ -228,8 +228,8 @@ func (s *Store) withLease(ctx context.Context, op, id string, create bool, fn fu
 	return explain(op, id, err)
 }
 
-// epochFloor is the highest epoch of all sessions that were deleted: a new
-// session with an old id does not believe the old one's writer.
+// epochFloor returns the highest epoch of all deleted sessions, so that a new session with a
+// reused id does not accept the old session's writer.
 func (s *Store) epochFloor() (int64, error) {
 	f, err := s.disk.open(s.root, epochName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -245,14 +245,14 @@ func (s *Store) epochFloor() (int64, error) {
 	if err != nil {
 		return 0, &session.Error{
 			Op: "read lease", Err: session.ErrCorrupt, Detail: f.Name() + " is damaged",
-			Hint: "write a number into it that is greater than the epoch in every lease file",
+			Hint: "write into it a number greater than the epochs in all lease files",
 		}
 	}
 	return floor, nil
 }
 
-// raiseFloor notes the epoch of a session that is about to be deleted. The
-// caller holds the names' lock.
+// raiseFloor stores the epoch of a session that is about to be deleted. The caller holds the
+// names' lock.
 func (s *Store) raiseFloor(epoch int64) error {
 	floor, err := s.epochFloor()
 	if err != nil || epoch <= floor {

@@ -23,13 +23,13 @@ const tailLen = len(`,"prev":"","body":"","digest":""}`) + 3*64
 // written as milliseconds since 1970.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// checksum is CRC-32C. Its tables are made when the first one is wanted.
+// checksum is CRC-32C. Its tables are made on first use.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// line is one line of a log, read back.
+// line is one line read from a log.
 type line struct {
-	off, end int64 // where it is in the file, newline included
-	bad      bool  // rec is not valid then
+	off, end int64 // offsets in the file, newline included
+	bad      bool  // rec is not valid
 	rec      session.Record
 	left     int // records of its batch that follow
 }
@@ -113,8 +113,7 @@ func bodyLen(b []byte) (int64, bool) {
 	return int64(n), ok
 }
 
-// parseLine reads a whole line, newline included. The record's payload is a
-// part of b.
+// parseLine reads a whole line, newline included. The record's payload shares memory with b.
 func parseLine(b []byte) (r session.Record, left int, ok bool) {
 	n, ok := bodyLen(b)
 	if !ok || int64(len(b)) != headLen+n+1 || b[len(b)-1] != '\n' {
@@ -131,7 +130,7 @@ func parseLine(b []byte) (r session.Record, left int, ok bool) {
 	return parseForeign(body)
 }
 
-// parseOwn reads the JSON as appendLine writes it, without unpacking it.
+// parseOwn reads JSON as appendLine writes it, without decoding it.
 func parseOwn(b []byte) (r session.Record, left int, ok bool) {
 	split := len(b) - tailLen
 	if split < 0 {
@@ -193,12 +192,12 @@ func parseTime(b []byte) (time.Time, bool) {
 		}
 	}
 	t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC)
-	// Date takes the 31st of June for the 1st of July.
+	// Date converts the 31st of June to the 1st of July.
 	return t, int(t.Month()) == n[1] && t.Day() == n[2] && t.Hour() == n[3] && t.Minute() == n[4] && t.Second() == n[5]
 }
 
-// parseForeign reads JSON whose members stand in another order or are written
-// in another way, as a tool that people use to mend a log may leave it.
+// parseForeign reads JSON with members in another order or written differently, for example after
+// a log was repaired with another tool.
 func parseForeign(b []byte) (session.Record, int, bool) {
 	var v struct {
 		Seq     int64           `json:"seq"`
@@ -229,7 +228,7 @@ func parseForeign(b []byte) (session.Record, int, bool) {
 	return r, v.Left, true
 }
 
-// cursor walks over bytes; ok turns false at the first that does not fit.
+// cursor walks over bytes; ok becomes false at the first mismatch.
 type cursor struct {
 	b  []byte
 	ok bool
@@ -255,8 +254,7 @@ func (c *cursor) int() int64 {
 	return n
 }
 
-// until returns what stands before the next q, which it skips. Escapes are not
-// for this parser.
+// until returns the bytes before the next q and skips it. It does not handle escapes.
 func (c *cursor) until(q byte) []byte {
 	i := bytes.IndexByte(c.b, q)
 	if i < 0 || bytes.IndexByte(c.b[:i], '\\') >= 0 {
@@ -277,7 +275,7 @@ func (c *cursor) digest(d *session.Digest) {
 	c.b, c.ok = c.b[2*len(d):], err == nil
 }
 
-// kindOf is session.Kind(b) without a copy for the kinds that are known.
+// kindOf is session.Kind(b) without a copy for known kinds.
 func kindOf(b []byte) session.Kind {
 	switch string(b) {
 	case string(session.KindItem):

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// List implements [session.Store]. It looks at the stamp of every log and reads
-// only what is new since it looked last.
+// List implements [session.Store]. It checks the stamp of every log and reads only what is new
+// since the last List.
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
 	var p session.Page
 	if err := s.ready(ctx, "list", ""); err != nil {
@@ -36,7 +36,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		}
 		m, ok, err := s.meta(id)
 		if _, foreign := errors.AsType[*foreignError](err); foreign {
-			continue // whatever it is, it is no session
+			continue // not a session
 		}
 		if err != nil {
 			return session.Page{}, explain("list", id, err)
@@ -48,7 +48,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 	return q.Select(all)
 }
 
-// one looks up a session by its id, also a deleted one.
+// one looks up a session by its id, including deleted ones.
 func (s *Store) one(id string) (session.Page, error) {
 	if err := session.CheckID(id); err != nil {
 		return session.Page{}, err
@@ -68,8 +68,8 @@ func (s *Store) one(id string) (session.Page, error) {
 	return session.Page{}, nil
 }
 
-// PutMeta implements [session.Rebuilder]: the cached meta becomes m, which must
-// be about the log's head as it is now; otherwise ErrConflict.
+// PutMeta implements [session.Rebuilder]: it replaces the cached meta by m. ErrConflict if m does
+// not belong to the log's current head.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	h, err := s.use("put meta", m.ID)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	return nil
 }
 
-// forget drops what listing knows about a directory.
+// forget drops the cached list entry of a directory.
 func (s *Store) forget(dir string) {
 	s.marksMu.Lock()
 	defer s.marksMu.Unlock()

@@ -14,27 +14,25 @@ const (
 	metaName = "meta.json"
 )
 
-// markFormat is the version of a mark. One of another version is folded anew:
-// its meta lacks what came later (2: open questions; 3: the status of a run, and whose
-// run a session works for).
+// markFormat is the version of a mark. A mark of another version is computed again, because its
+// meta lacks later fields (2: open approval requests; 3: the status and owner of a run).
 const markFormat = 4
 
-// logSummary is what a log amounts to up to some offset. It is a cache: what it says
-// follows from the log.
+// logSummary is a cache of what follows from a log up to some offset.
 type logSummary struct {
 	Format   int          `json:"format"`
 	Meta     session.Meta `json:"meta"`
-	Start    int64        `json:"start"` // of the head's line
-	End      int64        `json:"end"`   // behind it
-	Stamp    fileStamp    `json:"stamp"` // of the log when the mark was made
+	Start    int64        `json:"start"` // start of the head's line
+	End      int64        `json:"end"`   // end of that line
+	Stamp    fileStamp    `json:"stamp"` // stamp of the log when the mark was made
 	Verified bool         `json:"verified"`
 	Opened   bool         `json:"opened"` // the first record was readable, so the parent is known
 
-	lost bool // nothing of the session can be read; End is 0, and Meta is what its mark knew
+	lost bool // the session cannot be read; End is 0, and Meta comes from its last mark
 }
 
-// encode writes the mark with its checksum: it is renamed into place without a
-// sync, so a power cut may leave anything.
+// encode writes the mark with its checksum. It is renamed without a sync, so a power cut may leave
+// any content.
 func (m logSummary) encode() []byte {
 	m.Format = markFormat
 	body, _ := json.Marshal(m) // plain fields cannot fail
@@ -55,7 +53,7 @@ func decodeMark(b []byte) (m logSummary, ok bool) {
 	return m, true
 }
 
-// readMark reads a session's cached mark; the zero mark when there is none.
+// readMark reads a session's cached mark; the zero mark if there is none.
 func readMark(s *Store, dir *os.Root, name string) logSummary {
 	f, err := s.disk.open(dir, name, os.O_RDONLY)
 	if err != nil {
@@ -70,8 +68,7 @@ func readMark(s *Store, dir *os.Root, name string) logSummary {
 	return m
 }
 
-// fits reports whether the mark was made from this log, by this version: its
-// head's line is where the mark says.
+// fits reports whether the mark belongs to this log and version: the head's line is at its offset.
 func (m logSummary) fits(f io.ReaderAt, size int64) bool {
 	n := m.End - m.Start
 	if m.Format != markFormat || m.End > size || n <= headLen || m.Start < 0 {
@@ -88,12 +85,12 @@ func (m logSummary) fits(f io.ReaderAt, size int64) bool {
 // foldResult is the outcome of folding a log.
 type foldResult struct {
 	logSummary
-	corrupt int64 // seq of the first damaged record that has valid ones behind it, or 0
+	corrupt int64 // seq of the first damaged record that valid ones follow, or 0
 	detail  string
 }
 
-// fold goes on from m to limit. It takes in whole batches only; in a trimmed
-// log the last one need not be whole. What is behind End afterwards is a torn tail.
+// fold continues from m to limit. It takes in complete batches only; in a trimmed log the last
+// batch need not be complete. Bytes after the resulting End are a torn tail.
 func fold(id string, f io.ReaderAt, m logSummary, limit int64, trimmed bool) (foldResult, error) {
 	out := foldResult{logSummary: m}
 	out.Format = markFormat
@@ -107,7 +104,7 @@ func fold(id string, f io.ReaderAt, m logSummary, limit int64, trimmed bool) (fo
 		detail    string
 		takeBatch = func() {
 			d, err := session.Fold(batch)
-			if err != nil { // a payload that says nothing to a list
+			if err != nil { // a payload that lists cannot use
 				last := batch[len(batch)-1]
 				d = session.Delta{Head: last.Seq, Digest: last.Digest, Updated: last.Time}
 			}
@@ -144,20 +141,20 @@ func fold(id string, f io.ReaderAt, m logSummary, limit int64, trimmed bool) (fo
 	if trimmed && len(batch) > 0 {
 		takeBatch()
 	}
-	out.Meta.ID = id // the directory's name is right, whatever a file says
+	out.Meta.ID = id // the directory's name wins over the file's content
 	return out, nil
 }
 
-// chainState follows the chain of a log from line to line.
+// chainState checks the hash chain of a log line by line.
 type chainState struct {
 	seq    int64
 	digest session.Digest
 	known  bool  // false before the first line
 	broken bool  // lines before this one were damaged
-	lost   int64 // the seq that the last fault is about
+	lost   int64 // the seq of the last fault
 }
 
-// follow reports why a line does not follow the one before it, or "".
+// follow returns why a line does not follow the previous one, or "".
 func (c *chainState) follow(l line) string {
 	if l.bad {
 		c.lost = c.seq + 1
@@ -169,7 +166,7 @@ func (c *chainState) follow(l line) string {
 	case !c.known && !c.broken:
 	case l.rec.Seq <= c.seq && c.known:
 		c.lost = l.rec.Seq
-		return "a record is there a second time"
+		return "duplicate record"
 	case c.known && l.rec.Seq > c.seq+1, c.broken && !c.known:
 		c.lost, why = c.seq+1, "the record is missing"
 	case l.rec.Prev != c.digest:
@@ -179,8 +176,7 @@ func (c *chainState) follow(l line) string {
 	return why
 }
 
-// verify checks every line up to end. It returns the seq of the first damaged
-// record, or 0.
+// verify checks every line up to end. It returns the seq of the first damaged record, or 0.
 func verify(f io.ReaderAt, end int64) (int64, string, error) {
 	s := scanner{f: f, limit: end}
 	var prev chainState

@@ -10,14 +10,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// exists reports whether a mark is that of a session, whole or damaged.
+// exists reports whether a mark belongs to a session, intact or damaged.
 func (m logSummary) exists() bool { return m.End > 0 || m.lost }
 
-// lostDetail says what is wrong with a session of which nothing can be read.
+// lostDetail describes a session without a readable record.
 const lostDetail = "none of its records can be read"
 
-// lostOf is the mark of a directory in which no record can be read: that of a session which
-// was there, or none. What fails is the error of a log that is missing.
+// lostOf returns the mark of a directory without a readable record: a lost session, or the error
+// missing if there never was one.
 func (s *Store) lostOf(id, dir string, missing error) (logSummary, error) {
 	d, err := openDir(s.root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func (s *Store) lostOf(id, dir string, missing error) (logSummary, error) {
 	if err != nil || !lost {
 		return logSummary{}, errors.Join(missing, err)
 	}
-	m := logSummary{lost: true, Meta: readMark(s, d, metaName).Meta} // what its cache still knows
+	m := logSummary{lost: true, Meta: readMark(s, d, metaName).Meta} // from its cache
 	m.Meta.ID, m.Meta.Deleted, m.Meta.Head, m.Meta.HeadDigest = id, dir != id, 0, session.Digest{}
 	m.Meta.UpdatedAt = at
 	if m.Meta.CreatedAt.IsZero() {
@@ -40,10 +40,9 @@ func (s *Store) lostOf(id, dir string, missing error) (logSummary, error) {
 	return m, nil
 }
 
-// lost reports whether a directory whose log has no record was that of a session, and when
-// it was written last. A log has a mark once something was acknowledged; without one,
-// what a crash has left of a first append is no session, and a whole line that nobody can
-// read is.
+// lost reports whether a directory without a record was a session, and when it was last written.
+// Once an append was acknowledged, a log has a mark. Without a mark, the torn tail of a first
+// append is not a session, but a complete unreadable line is.
 func (s *Store) lost(d *os.Root) (bool, time.Time, error) {
 	if fi, err := d.Lstat(metaName); err == nil {
 		begun, err := s.begun(d)
@@ -67,8 +66,8 @@ func (s *Store) lost(d *os.Root) (bool, time.Time, error) {
 	return bad, fi.ModTime().UTC(), err
 }
 
-// begun reports whether the log has a record now: another program may have made the session
-// since the log was read and before its mark was found.
+// begun reports whether the log has a record now: another program may have created the session
+// after the log was read and before its mark was found.
 func (s *Store) begun(d *os.Root) (bool, error) {
 	f, err := s.disk.open(d, logName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,8 +85,8 @@ func (s *Store) begun(d *os.Root) (bool, error) {
 	return head.end > 0, err
 }
 
-// firstIsDamaged reports whether the first line of a log is whole and cannot be read. Zeros
-// are what a power cut leaves of a line.
+// firstIsDamaged reports whether the first line of a log is complete but unreadable. A power cut
+// may leave zeros instead of a line; they are not complete.
 func firstIsDamaged(f io.ReaderAt, size int64) (bool, error) {
 	s := scanner{f: f, limit: size}
 	l, err := s.next()
@@ -107,7 +106,7 @@ func firstIsDamaged(f io.ReaderAt, size int64) (bool, error) {
 	return first[0] != 0 && last[0] == '\n', nil
 }
 
-// missing is why a log without a record cannot be read: it is damaged, or there is none.
+// missing returns why a log without a record cannot be read: it is damaged or does not exist.
 func (s *Store) missing(id, dir string) error {
 	m, err := s.lostOf(id, dir, nil)
 	if err == nil && m.lost {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// tighten takes the rights of others to the files in a directory. What cannot be changed, on
-// a medium without modes, stays as it is.
+// tighten removes the rights of other users on files in a directory. Where that fails, on file
+// systems without modes, they stay as they are.
 func tighten(dir *os.Root, names ...string) {
 	for _, name := range names {
 		if fi, err := dir.Lstat(name); err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o077 != 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// foldedNames remembers the names in the store's directory without their case,
-// as long as nobody else changes the directory.
+// foldedNames caches the lower-case names in the store's directory while no other process changes
+// it.
 type foldedNames struct {
 	at    fileStamp
 	links uint64
@@ -19,9 +19,9 @@ type foldedNames struct {
 
 func foldCase(s string) string { return strings.ToLower(strings.ToUpper(s)) }
 
-// free reports ErrExists when an id is taken by a deleted session, or by one
-// whose id differs only in case: the store's directory may be copied to a
-// medium that does not tell cases apart. The caller holds the names' lock.
+// free returns ErrExists if an id is taken by a deleted session or by one whose id differs only in
+// case: the store may be copied to a file system that ignores case. The caller holds the names'
+// lock.
 func (s *Store) free(id string) error {
 	at, links, err := statFile(s.dir)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) free(id string) error {
 		}
 		c.at, c.links = at, links
 	}
-	taken := func(dir string) bool { // what cannot be read is somebody's, too
+	taken := func(dir string) bool { // an unreadable directory counts as taken
 		m, err := s.markOf(strings.TrimPrefix(dir, deletedPrefix), dir)
 		return !errors.Is(err, fs.ErrNotExist) && (err != nil || m.exists())
 	}
@@ -63,8 +63,8 @@ func (c *foldedNames) add(name string) {
 	c.names[key] = append(c.names[key], name)
 }
 
-// makeDir makes a session's directory and notes its name, so that the names
-// need not be read again. The caller holds the names' lock.
+// makeDir makes a session's directory and adds its name to the cache. The caller holds the names'
+// lock.
 func (s *Store) makeDir(id string) error {
 	c := &s.folded
 	before, links, err := statFile(s.dir)
@@ -76,16 +76,16 @@ func (s *Store) makeDir(id string) error {
 	}
 	at, now, err := statFile(s.dir)
 	if err != nil || c.names == nil || c.at != before || c.links != links || now != links+1 {
-		c.names = nil // somebody else is at work
-		return nil    //nolint:nilerr // the names are read anew
+		c.names = nil // another process changed the directory
+		return nil    //nolint:nilerr // the names are read again
 	}
 	c.add(id)
 	c.at, c.links = at, now
 	return nil
 }
 
-// readNames lists the directories of sessions, deleted ones included, and those
-// that wait to be removed. What is not a directory is not a session.
+// readNames lists the directories of sessions, including deleted ones, and those to be removed.
+// Other files are not sessions.
 func (s *Store) readNames() (names, gone []string, err error) {
 	d, err := s.root.Open(".")
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) readNames() (names, gone []string, err error) {
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
-	if errors.Is(err, fs.ErrNotExist) { // not the session that is looked for is missing
+	if errors.Is(err, fs.ErrNotExist) { // the store's directory is missing, not a session
 		if gone := s.gone(); gone != nil {
 			return nil, nil, s.goneError("list", gone)
 		}
@@ -115,9 +115,8 @@ func (s *Store) readNames() (names, gone []string, err error) {
 	return names, gone, nil
 }
 
-// markOf returns what the log in a directory of the store amounts to now. It
-// takes no lock and changes nothing but caches. End is 0 when there is no
-// session; fs.ErrNotExist when there is no log.
+// markOf returns the current summary of a log in a directory of the store. It takes no lock and
+// changes only caches. End is 0 if there is no session; fs.ErrNotExist if there is no log.
 func (s *Store) markOf(id, dir string) (logSummary, error) {
 	st, err := statAt(s.dir, dir+"/"+logName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +157,7 @@ func (s *Store) markOf(id, dir string) (logSummary, error) {
 	return m, nil
 }
 
-// foldOf reads a log from where m ends.
+// foldOf reads a log from the end of m.
 func (s *Store) foldOf(id, dir string, d *os.Root, m logSummary) (logSummary, error) {
 	f, err := s.disk.open(d, logName, os.O_RDONLY)
 	if err != nil {
@@ -181,15 +180,15 @@ func (s *Store) foldOf(id, dir string, d *os.Root, m logSummary) (logSummary, er
 	m = out.logSummary
 	m.Stamp, m.Verified = st, false
 	if m.End != st.Size {
-		m.Stamp = fileStamp{Ino: st.Ino} // somebody is writing or crashed: look again next time
+		m.Stamp = fileStamp{Ino: st.Ino} // a write is in progress or crashed: check again next time
 	} else if m.End-from > saveEvery {
 		_ = s.disk.replace(d, metaName, m.encode(), false)
 	}
 	return m, nil
 }
 
-// durable is how much of a session's log readers may see: all of it, unless
-// this process is in the middle of an append.
+// durable returns how much of a session's log readers may see: all of it, unless this process is
+// in the middle of an append.
 func (s *Store) durable(id, dir string, size int64) int64 {
 	if dir != id {
 		return size

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Read implements [session.Store]. It takes no lock and stops at the last
-// whole batch. Payloads alias large buffers: copy one to keep it for long.
+// Read implements [session.Store]. It takes no lock and stops at the last complete batch. Payloads
+// share large buffers: copy a payload to keep it for long.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		rd, err := s.reader(ctx, id, r)
@@ -39,13 +39,13 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 
 var errStop = errors.New("stop")
 
-// reader is one Read under way.
+// reader is one Read in progress.
 type reader struct {
 	id    string
 	f     *os.File
 	r     session.Range
 	until int64 // r.Until, or the head
-	end   int64 // of the last whole batch
+	end   int64 // end of the last complete batch
 	yield func(session.Record, error) bool
 	count int
 	lines int
@@ -99,13 +99,13 @@ func (s *Store) openLog(dir string) (*os.File, error) {
 	return s.disk.open(d, logName, os.O_RDONLY)
 }
 
-// forwards yields from behind r.After to until.
+// forwards yields the records after r.After up to until.
 func (rd *reader) forwards(ctx context.Context) error {
-	if rd.r.After >= rd.until { // who asks what is new finds nothing mostly
+	if rd.r.After >= rd.until { // common: a poll for new records that finds none
 		return nil
 	}
 	s := scanner{f: rd.f, limit: rd.end}
-	last := int64(math.MinInt64) // the seq of the line before, once one was seen
+	last := int64(math.MinInt64) // the seq of the previous line
 	var prev session.Digest
 	if rd.r.After > 0 {
 		l, err := seek(rd.f, rd.end, rd.r.After)
@@ -158,14 +158,14 @@ func (rd *reader) forwards(ctx context.Context) error {
 	return nil
 }
 
-// backwards yields from until down to behind r.After.
+// backwards yields the records from until down to r.After+1.
 func (rd *reader) backwards(ctx context.Context) error {
 	l, err := seek(rd.f, rd.end, rd.until)
 	if err != nil {
 		return err
 	}
-	next := rd.until + 1 // the seq of the line behind
-	if l.end == 0 {      // what is asked for is damaged: count down from the first that is not
+	next := rd.until + 1 // the seq of the following line
+	if l.end == 0 {      // the requested record is damaged: count down from the first intact one
 		s := scanner{f: rd.f, limit: rd.end}
 		for l = (line{bad: true}); l.bad; {
 			if l, err = s.next(); err != nil {
@@ -214,7 +214,7 @@ func (rd *reader) backwards(ctx context.Context) error {
 	return nil
 }
 
-// check looks at the context every few lines: that costs a lock.
+// check checks the context only every few lines, because that takes a lock.
 func (rd *reader) check(ctx context.Context) error {
 	if rd.lines++; rd.lines%32 == 1 {
 		return ctx.Err()
@@ -222,7 +222,7 @@ func (rd *reader) check(ctx context.Context) error {
 	return nil
 }
 
-// give yields a record if it is asked for.
+// give yields a record if it is in the range.
 func (rd *reader) give(r session.Record) error {
 	if r.Seq <= rd.r.After || r.Seq > rd.until {
 		return nil
@@ -234,7 +234,7 @@ func (rd *reader) give(r session.Record) error {
 	return nil
 }
 
-// fault yields an error in the place of a record.
+// fault yields an error in place of a record.
 func (rd *reader) fault(seq int64, detail string) error {
 	if seq <= rd.r.After || seq > rd.until {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The sizes of reads. Records alias the buffer they were read into, so a buffer
-// is never used twice.
+// The sizes of reads. Records share the buffer they were read into, so a buffer
+// is never reused.
 const (
 	firstChunk = 64 << 10
 	chunk      = 256 << 10
 )
 
-// scanner reads lines forwards from off up to limit. A damaged line comes out
-// as a bad one that ends at the next newline.
+// scanner reads lines forwards from off up to limit. It returns a damaged line as a bad one that
+// ends at the next newline.
 type scanner struct {
 	f          io.ReaderAt
 	off, limit int64
@@ -25,7 +25,7 @@ type scanner struct {
 	grown      bool
 }
 
-// fill makes buf hold n bytes at least, or all up to limit.
+// fill makes buf hold at least n bytes, or all up to limit.
 func (s *scanner) fill(n int64) error {
 	n = min(n, s.limit-s.off)
 	if int64(len(s.buf)) >= n {
@@ -43,14 +43,14 @@ func (s *scanner) fill(n int64) error {
 	if int64(len(s.buf)) >= n {
 		return nil
 	}
-	if errors.Is(err, io.EOF) { // the file became shorter: what was cut does not count
+	if errors.Is(err, io.EOF) { // the file became shorter: ignore the bytes that were cut
 		s.limit = s.off + int64(len(s.buf))
 		return nil
 	}
 	return err
 }
 
-// advance moves on by n bytes, which it returns when they are in buf.
+// advance moves on by n bytes, and returns them if they are in buf.
 func (s *scanner) advance(n int64) []byte {
 	s.off += n
 	if n > int64(len(s.buf)) {
@@ -90,14 +90,14 @@ func (s *scanner) next() (line, error) {
 	return l, err
 }
 
-// endsLine keeps a damaged length from making us read a gigabyte.
+// endsLine prevents reading a gigabyte because of a damaged length.
 func (s *scanner) endsLine(at int64) bool {
 	var b [1]byte
 	_, err := s.f.ReadAt(b[:], at)
 	return err == nil && b[0] == '\n'
 }
 
-// resync skips to behind the next newline.
+// resync skips to after the next newline.
 func (s *scanner) resync() error {
 	for s.off < s.limit {
 		if err := s.fill(1); err != nil {
@@ -153,9 +153,8 @@ func (s *backscan) prev() (line, error) {
 	return l, nil
 }
 
-// lastWhole finds the last line before limit that ends a batch. Its end is
-// where the log ends; without one that is 0. In a trimmed log, every line ends
-// one.
+// lastWhole finds the last line before limit that ends a batch; its end is the end of the log, or
+// 0 if there is none. In a trimmed log every line ends a batch.
 func lastWhole(f io.ReaderAt, limit int64, trimmed bool) (line, error) {
 	s := backscan{f: f, off: limit}
 	for {
@@ -172,16 +171,16 @@ func lastWhole(f io.ReaderAt, limit int64, trimmed bool) (line, error) {
 	}
 }
 
-// seek finds by bisection the last line with a seq of at most seq; without one
-// its end is 0. Damaged lines are passed over.
+// seek finds by bisection the last line with a seq of at most seq; its end is 0 if there is none.
+// It skips damaged lines.
 func seek(f io.ReaderAt, limit, seq int64) (line, error) {
 	var found line
-	lo, hi := int64(0), limit // found ends at lo; no line that starts at hi or later fits
+	lo, hi := int64(0), limit // found ends at lo; no line that starts at hi or later matches
 	for lo < hi {
 		mid := lo + (hi-lo)/2
 		s := scanner{f: f, off: mid, limit: limit}
 		if mid > lo {
-			s.off-- // so that a line which starts at mid is seen
+			s.off-- // include a line that starts at mid
 			if err := s.resync(); err != nil {
 				return line{}, err
 			}
@@ -208,7 +207,7 @@ func seek(f io.ReaderAt, limit, seq int64) (line, error) {
 	return found, nil
 }
 
-// corrupt is the error for a record that cannot be read.
+// corrupt is the error for an unreadable record.
 func corrupt(op, id string, seq int64, detail string) error {
 	return &session.Error{
 		Op: op, Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,

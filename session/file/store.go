@@ -27,19 +27,19 @@ const (
 
 const formatText = "holdfast file store 1\n"
 
-// Options adjusts [Open]. The zero value works.
+// Options are the options of [Open]. The zero value works.
 type Options struct {
-	// OpenSessions is how many sessions keep their files open between appends;
-	// default 64. Each takes up to four descriptors.
+	// OpenSessions is how many sessions keep their files open between appends; default 64. Each
+	// uses up to four file descriptors.
 	OpenSessions int
-	// LockWait is how long an append waits for another process that is in the
-	// middle of one; default 10 s. Then it is ErrBusy.
+	// LockWait is how long an append waits for another process's append before returning ErrBusy;
+	// default 10 s.
 	LockWait time.Duration
 }
 
-// Store keeps sessions in a directory. It is safe for concurrent use, also by
-// several processes. It implements [session.Store], [session.Leaser],
-// [session.Deleter], [session.Rebuilder], [session.Recoverer] and io.Closer.
+// Store stores sessions in a directory. It is safe for concurrent use, also by several processes.
+// It implements [session.Store], [session.Leaser], [session.Deleter], [session.Rebuilder],
+// [session.Recoverer] and io.Closer.
 type Store struct {
 	opt  Options
 	disk diskOps
@@ -47,7 +47,7 @@ type Store struct {
 	dir  *os.File // root again, for comparing stamps
 	own  os.FileInfo
 
-	namesMu sync.Mutex // with names.lock: sessions come and go
+	namesMu sync.Mutex // with names.lock: guards creating and deleting sessions
 	lock    *os.File
 	folded  foldedNames
 
@@ -57,23 +57,23 @@ type Store struct {
 	clock   int64 // counts uses of handles
 
 	marksMu sync.Mutex
-	marks   map[string]logSummary // what listing knows, by directory name
+	marks   map[string]logSummary // cached list entries by directory name
 
 	holders *diskfile.LivenessLocks
 	board   *logwatch.Watchers
-	beneath time.Duration // see notifier; 0: as it is
+	beneath time.Duration // see notifier; 0: the default
 }
 
-// Open opens the store in dir and creates it when there is none, with mode
-// 0700. The caller closes it. ErrNewer when a newer version wrote it,
-// ErrReadOnly when it does not exist and cannot be made.
+// Open opens the store in dir, and creates it with mode 0700 if it does not exist. The caller
+// closes it. ErrNewer if a newer version wrote it, ErrReadOnly if it does not exist and cannot be
+// created.
 func Open(dir string, o *Options) (*Store, error) {
 	return open(dir, o, diskOps{})
 }
 
 func open(dir string, o *Options, disk diskOps) (*Store, error) {
 	if !supported {
-		return nil, &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "file stores need a Unix system"}
+		return nil, &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "file stores are supported on Unix systems only"}
 	}
 	s := &Store{disk: disk, handles: map[string]*handle{}, marks: map[string]logSummary{}}
 	if o != nil {
@@ -111,7 +111,7 @@ func (s *Store) openRoot(dir string) error {
 	return s.checkFormat()
 }
 
-// checkFormat refuses a directory that a newer version wrote, and marks a new one.
+// checkFormat rejects a directory that a newer version wrote, and marks a new one.
 func (s *Store) checkFormat() error {
 	f, err := s.disk.open(s.root, formatName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func (s *Store) checkFormat() error {
 	}
 	defer f.Close()
 	if fi, err := s.dir.Stat(); err == nil && fi.Mode().Perm()&0o077 != 0 && fi.Mode()&fs.ModeSticky == 0 {
-		_ = s.dir.Chmod(fi.Mode().Perm() &^ 0o077) // one with the sticky bit is not a store's alone
+		_ = s.dir.Chmod(fi.Mode().Perm() &^ 0o077) // a directory with the sticky bit is shared
 	}
 	tighten(s.root, formatName, storeLockName, epochName)
 	b := make([]byte, 64)
@@ -130,7 +130,7 @@ func (s *Store) checkFormat() error {
 	if got := string(b[:n]); got != formatText && got != "" {
 		return &session.Error{
 			Op: "open store", Err: session.ErrNewer,
-			Detail: fmt.Sprintf("%s says %q", formatName, strings.TrimSpace(got)), Hint: "use a newer holdfast for this directory",
+			Detail: fmt.Sprintf("%s contains %q", formatName, strings.TrimSpace(got)), Hint: "upgrade holdfast to use this directory",
 		}
 	}
 	return nil
@@ -147,9 +147,8 @@ func (s *Store) closeRoot() {
 	}
 }
 
-// Close writes what speeds up the next start and closes all files. Appends
-// that are under way end first; later calls are ErrClosed. Closing twice does
-// nothing.
+// Close waits for appends in progress, writes the caches and closes all files. Later calls of
+// other methods return ErrClosed; a second Close does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -176,8 +175,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// use returns the handle of a session, which the caller gives back with
-// release. It opens nothing.
+// use returns the handle of a session without opening anything. The caller returns it with
+// release.
 func (s *Store) use(op, id string) (*handle, error) {
 	if err := session.CheckID(id); err != nil {
 		return nil, err
@@ -197,8 +196,8 @@ func (s *Store) use(op, id string) (*handle, error) {
 	return h, nil
 }
 
-// release gives a handle back and closes the one idle for longest when there
-// are too many. A poisoned one stays, so that it is not forgotten.
+// release returns a handle, and closes the one idle for longest if there are too many. A poisoned
+// handle is kept, so that the poison is not forgotten.
 func (s *Store) release(h *handle) {
 	s.mu.Lock()
 	h.refs--
@@ -229,7 +228,7 @@ func (s *Store) peek(id string) *handle {
 	return s.handles[id]
 }
 
-// ready reports ErrClosed and the context's end.
+// ready returns ErrClosed or the context's error.
 func (s *Store) ready(ctx context.Context, op, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,8 +238,8 @@ func (s *Store) ready(ctx context.Context, op, id string) error {
 	return ctx.Err()
 }
 
-// lockNames keeps every other process from creating and deleting sessions. The
-// caller calls the function it returns.
+// lockNames prevents other processes from creating and deleting sessions. The caller calls the
+// returned function.
 func (s *Store) lockNames(ctx context.Context) (func(), error) {
 	s.namesMu.Lock()
 	err := s.ready(ctx, "lock store", "")
@@ -286,6 +285,6 @@ func waitLock(ctx context.Context, f *os.File, wait time.Duration) error {
 }
 
 var errLockWait = &session.Error{
-	Op: "lock", Err: session.ErrBusy, Detail: "another process has been in the middle of a write for too long",
+	Op: "lock", Err: session.ErrBusy, Detail: "another process has not finished a write in time",
 	Hint: "look for a stopped holdfast process",
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Elsewhere the package builds, and Open refuses.
+// On other systems the package builds, but Open fails.
 const (
 	supported = false
 	openFlags = 0

@@ -11,8 +11,8 @@ import (
 
 const supported = true
 
-// openFlags keep an open from following a link, waiting for a pipe's other end
-// or leaking into a child process.
+// openFlags keep an open from following a link, waiting for a pipe's other end or leaking the
+// descriptor into a child process.
 const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 
 // fileStamp identifies a file and its state.
@@ -34,8 +34,8 @@ func statFile(f *os.File) (fileStamp, uint64, error) {
 	}
 }
 
-// statAt returns the stamp of a file without opening anything. It may be fooled
-// by links, so it is good for comparing only.
+// statAt returns the stamp of a file without opening it. It follows links, so use it only to
+// compare.
 func statAt(root *os.File, path string) (fileStamp, error) {
 	var st unix.Stat_t
 	for {

@@ -16,18 +16,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// How often the logs that are watched are looked at without a reason.
+// How often the watched logs are polled.
 const (
-	notifiedPoll = 2 * time.Second        // with notices of the system, in case one was lost
+	notifiedPoll = 2 * time.Second        // with file notifications, in case one was lost
 	plainPoll    = 100 * time.Millisecond // without them
 )
 
 var _ session.Watcher = (*Store)(nil)
 
-// Watch implements [session.Watcher]. What this store appends is told at once. For
-// what other programs append, one goroutine for all watchers waits for notices of the
-// system (inotify) and looks at the stamps of the logs; where there are no notices it
-// does that ten times a second.
+// Watch implements [session.Watcher]. Appends of this store are reported at once. For appends of
+// other programs, one goroutine for all watchers waits for file notifications (inotify) and checks
+// the stamps of the logs; without notifications it polls ten times a second.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	if err := session.CheckID(id); err != nil {
 		return func(yield func(int64, error) bool) { yield(0, err) }
@@ -35,7 +34,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	return s.board.Watch(ctx, id, after)
 }
 
-// notifier looks for what other programs write.
+// notifier detects writes of other programs.
 type notifier struct {
 	s       *Store
 	dir     string
@@ -60,22 +59,22 @@ func (s *Store) newNotifier() logwatch.Notifier {
 	return n
 }
 
-// Enter implements [heads.Notifier]. A directory that is not there, or that the system
-// has no room for, is looked at all the same, less often.
+// Enter implements [logwatch.Notifier]. A directory that is missing, or that cannot be watched, is
+// polled less often instead.
 func (n *notifier) Enter(id string) {
 	if n.system != nil {
 		_ = n.system.Add(filepath.Join(n.dir, id))
 	}
 }
 
-// Leave implements [heads.Notifier].
+// Leave implements [logwatch.Notifier].
 func (n *notifier) Leave(id string) {
 	if n.system != nil {
-		_ = n.system.Remove(filepath.Join(n.dir, id)) // it may be gone with the directory
+		_ = n.system.Remove(filepath.Join(n.dir, id)) // the directory may have been removed
 	}
 }
 
-// Run implements [heads.Notifier].
+// Run implements [logwatch.Notifier].
 func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	var events <-chan []fsnotify.Event
 	var lost <-chan []error
@@ -93,7 +92,7 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 			return
 		case list := <-events:
 			n.noticed(b, list)
-		case <-lost: // whatever it says, notices were dropped
+		case <-lost: // whatever the error, notifications were dropped
 			n.all(b)
 		case <-tick.C:
 			n.all(b)
@@ -101,7 +100,7 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	}
 }
 
-// noticed looks at the sessions that events are about, at each once.
+// noticed checks each session with an event once.
 func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
 	seen := map[string]bool{}
 	for _, e := range list {
@@ -110,7 +109,7 @@ func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
 		}
 		seen[e.Name] = true
 		switch dir, name := filepath.Split(e.Name); {
-		case filepath.Clean(dir) == n.dir: // the session's directory went away
+		case filepath.Clean(dir) == n.dir: // the session's directory was removed
 			b.Notify(name)
 		case name == logName:
 			n.look(b, filepath.Base(dir))
@@ -118,9 +117,9 @@ func (n *notifier) noticed(b *logwatch.Watchers, list []fsnotify.Event) {
 	}
 }
 
-// drain takes what comes at once and hands it on in lists, until in is closed. The
-// system's watcher must never wait for us: it may hold the lock that Enter and Leave
-// want, while we wait for the board that they are called under.
+// drain receives values immediately and passes them on in lists, until in is closed. The system's
+// watcher must never wait for us: it may hold the lock that Enter and Leave need, while we wait
+// for the lock that they are called under.
 func drain[T any](done *sync.WaitGroup, in <-chan T) <-chan []T {
 	out := make(chan []T)
 	done.Go(func() {
@@ -144,8 +143,8 @@ func drain[T any](done *sync.WaitGroup, in <-chan T) <-chan []T {
 	return out
 }
 
-// all looks at every session that is watched. One that was made anew has another
-// directory: notices of it are asked for again.
+// all checks every watched session. A recreated session has a new directory, so it is watched
+// again.
 func (n *notifier) all(b *logwatch.Watchers) {
 	for _, id := range b.Watched() {
 		n.Enter(id)
@@ -160,7 +159,7 @@ func (n *notifier) look(b *logwatch.Watchers, id string) {
 		b.Observed(id, m.Meta.Head)
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		b.Observed(id, -1)
-	default: // who is woken meets the fault
+	default: // a woken watcher gets the error
 		b.Notify(id)
 	}
 }

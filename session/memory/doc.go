@@ -1,8 +1,7 @@
-// Package memory keeps sessions in memory: for tests, demos and agents whose
-// sessions need not outlive the process.
+// Package memory stores sessions in memory, for tests, demos and short-lived agents.
 //
 //	sessions := session.New(memory.New(), nil)
 //
-// It is the reference for what a [session.Store] does; package sessiontest
-// checks the others against the same contract. Nothing is written to disk.
+// It is the reference implementation of [session.Store]; package sessiontest checks the other
+// stores against the same contract. Nothing is written to disk.
 package memory

@@ -20,7 +20,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	switch {
 	case l == nil || !l.exists:
 		return fail("erase", id, 0, session.ErrNotFound)
-	case l.meta.Deleted: // nobody writes to it
+	case l.meta.Deleted: // no process writes it
 	case l.epoch != epoch || l.lease == nil:
 		return fail("erase", id, 0, session.ErrFenced)
 	}
@@ -29,7 +29,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 			return fail("erase", id, seq, session.ErrInvalid)
 		}
 	}
-	l.records = slices.Clone(l.records) // who is reading goes on with what was there
+	l.records = slices.Clone(l.records) // readers keep the old slice
 	for _, seq := range seqs {
 		l.records[seq-l.first()].Payload = nil
 	}

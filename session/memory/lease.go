@@ -49,7 +49,7 @@ func (s *Store) Renew(ctx context.Context, id string, h session.Lease) error {
 	return nil
 }
 
-// held is the lease with what is left of it, by the clock of this program: that cannot be set.
+// held returns the lease with its remaining time, by the monotonic clock of this program.
 func (l *log) held() session.Lease {
 	h := *l.lease
 	left := h.TTL - time.Since(l.renewed)

@@ -11,24 +11,23 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Store keeps sessions in memory. It is safe for concurrent use. Create one
-// with [New].
+// Store stores sessions in memory. It is safe for concurrent use. Create one with [New].
 type Store struct {
 	mu    sync.RWMutex
 	logs  map[string]*log
-	epoch int64 // the highest ever given out, over all sessions
+	epoch int64 // the highest epoch of all sessions
 	board *logwatch.Watchers
 }
 
-// log is one session. Its record slice only ever grows at the end or is
-// replaced, so that a reader may go on with the slice it has.
+// log is one session. Its record slice only grows at the end or is replaced, so that a reader can
+// keep using its slice.
 type log struct {
 	meta    session.Meta
-	exists  bool // false while only a lease was taken
+	exists  bool // false if there is only a lease
 	records []session.Record
-	lease   *session.Lease // nil when nobody holds it
-	renewed time.Time      // when that was stored
-	epoch   int64          // of the last holder
+	lease   *session.Lease // nil if there is no holder
+	renewed time.Time      // when the lease was stored
+	epoch   int64          // epoch of the last holder
 }
 
 // New returns an empty store.
@@ -100,7 +99,7 @@ func free(b session.Batch) bool {
 	return true
 }
 
-// checkBase reports why a fork may not begin where it says.
+// checkBase returns why a fork cannot start at its base.
 func (s *Store) checkBase(id string, base *session.Base, b session.Batch) error {
 	if base == nil {
 		if b.Expect != 0 {
@@ -118,7 +117,7 @@ func (s *Store) checkBase(id string, base *session.Base, b session.Batch) error 
 	return nil
 }
 
-// has reports whether the batch is there already.
+// has reports whether the batch is already stored.
 func (l *log) has(b session.Batch) bool {
 	at := b.Records[0].Seq - l.first()
 	if at < 0 || at+int64(len(b.Records)) > int64(len(l.records)) {
@@ -134,7 +133,7 @@ func (l *log) has(b session.Batch) bool {
 
 func (l *log) first() int64 { return l.meta.ParentSeq + 1 }
 
-// clone copies what a delta points to.
+// clone copies the values that a delta points to.
 func clone(d session.Delta) session.Delta {
 	if p := d.Patch; p != nil {
 		q := *p

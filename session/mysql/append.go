@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// dialect is MySQL's and MariaDB's. Text is sent as bytes, so that no character set is
+// dialect is the dialect of MySQL and MariaDB. Text is sent as bytes, so that no character set is
 // converted. Erased payloads are overwritten with zeros where they are stored in the row.
 var dialect = rows.Dialect{
 	Expanded: true,
@@ -27,19 +27,19 @@ var dialect = rows.Dialect{
 const clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)"
 
 const (
-	// maxText is how many bytes of values are sent as one text with their statements. In
-	// a text they may double, and then fit [leastPacket]. What is more goes over statement
-	// by statement, and a big payload as it is.
+	// maxText is how many bytes of values are sent as one text with their statements. Escaping may
+	// double them, which still fits leastPacket. Larger batches are sent statement by statement,
+	// and a large payload without escaping.
 	maxText = 256 << 10
-	// recordText is what a record has in a text besides its strings.
+	// recordText is the size of a record in a text besides its strings.
 	recordText = 256
-	// packetRest is what of a packet is left for all but a payload.
+	// packetRest is the part of a packet that is reserved for everything except a payload.
 	packetRest = 64 << 10
 	maxPayload = 1<<30 - packetRest
 
 	insertRecords = "INSERT INTO records (num, " + rows.RecordColumns + ") VALUES "
-	// ifAdvanced is the session's num when the UPDATE before has found its row as the
-	// batch expects it. Otherwise it is NULL, which the table refuses.
+	// ifAdvanced is the session's num if the preceding UPDATE found the row that the batch
+	// expects. Otherwise it is NULL, which the table rejects.
 	ifAdvanced = "(IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL), ?, ?, ?, ?, ?, ?)"
 	advanced   = "(LAST_INSERT_ID(), ?, ?, ?, ?, ?, ?)"
 	withNum    = "(?, ?, ?, ?, ?, ?, ?)"
@@ -71,21 +71,21 @@ func (s *Store) check(id string, b *session.Batch) error {
 		if r := &b.Records[i]; len(r.Payload) > most {
 			return &session.Error{
 				Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid,
-				Detail: fmt.Sprintf("a payload of %d bytes, the server takes %d: max_allowed_packet", len(r.Payload), most),
-				Hint:   fmt.Sprintf("SET GLOBAL max_allowed_packet = %d on the server (and in its configuration), then start again", len(r.Payload)+(1<<20)),
+				Detail: fmt.Sprintf("a payload of %d bytes is larger than the server's limit of %d (max_allowed_packet)", len(r.Payload), most),
+				Hint:   fmt.Sprintf("SET GLOBAL max_allowed_packet = %d on the server (and in its configuration), then restart", len(r.Payload)+(1<<20)),
 			}
 		}
 	}
 	return rows.Check(id, b, maxPayload)
 }
 
-// plain reports whether a batch is what the procedure takes: one record that changes
-// nothing but what every item changes.
+// plain reports whether the procedure can append a batch: one record with only the changes of
+// every item.
 func plain(b *session.Batch) bool {
 	return len(b.Records) == 1 && b.Epoch != 0 && rows.IsItemsOnly(&b.Delta)
 }
 
-// appendOne is an append in one call.
+// appendOne appends with one procedure call.
 func (s *Store) appendOne(ctx context.Context, id string, b *session.Batch) error {
 	r, d := &b.Records[0], &b.Delta
 	var model any
@@ -110,7 +110,7 @@ func (s *Store) appendOne(ctx context.Context, id string, b *session.Batch) erro
 	})
 }
 
-// append is an append in one transaction of several statements.
+// append appends in one transaction of several statements.
 func (s *Store) append(ctx context.Context, id string, b *session.Batch) error {
 	update := advance(id, b)
 	small := textSize(update.Args, b.Records) <= maxText
@@ -129,7 +129,7 @@ func (s *Store) append(ctx context.Context, id string, b *session.Batch) error {
 	})
 }
 
-// advance is the statement that changes the session's row if it is as b expects it.
+// advance returns the statement that updates the session's row if it is as b expects.
 func advance(id string, b *session.Batch) *rows.Statement {
 	u := dialect.Advance(&b.Delta)
 	u.Add(", num = LAST_INSERT_ID(num) WHERE id = ? AND head = ? AND deleted = 0", id, b.Expect)
@@ -139,8 +139,8 @@ func advance(id string, b *session.Batch) *rows.Statement {
 	return u
 }
 
-// appendText sends all statements at once, as a compound one where the server knows such:
-// it then answers once instead of after each.
+// appendText sends all statements at once, as a compound statement if the server supports that: it
+// then answers once instead of after each statement.
 func (t *tx) appendText(update *rows.Statement, b *session.Batch, compound bool) error {
 	var text strings.Builder
 	if compound {
@@ -169,7 +169,7 @@ func (t *tx) appendText(update *rows.Statement, b *session.Batch, compound bool)
 	return nil
 }
 
-// appendSteps sends one statement after the other.
+// appendSteps sends the statements one by one.
 func (t *tx) appendSteps(update *rows.Statement, b *session.Batch) error {
 	if err := t.begin(); err != nil {
 		return err
@@ -196,8 +196,7 @@ func (t *tx) appendSteps(update *rows.Statement, b *session.Batch) error {
 	return t.commit()
 }
 
-// textSize is how many bytes values and records have in a text of statements, before
-// their quotes are doubled.
+// textSize returns the size of values and records in a text of statements, before escaping.
 func textSize(values []any, records []session.Record) int {
 	n := 0
 	for _, v := range values {
@@ -226,7 +225,7 @@ func (t *tx) insert(num int64, records []session.Record) error {
 	return nil
 }
 
-// refusal says why a batch did not fit; nil when it is there already.
+// refusal returns why a batch did not fit; nil if it is already stored.
 func (t *tx) refusal(id string, b *session.Batch) error {
 	again, err := dialect.Refusal(t, id, b)
 	switch {
@@ -238,9 +237,9 @@ func (t *tx) refusal(id string, b *session.Batch) error {
 	return t.settle()
 }
 
-// settle makes sure that what can be seen is on the medium. InnoDB shows a commit to
-// others before it has synced it; a commit of one's own syncs all that came before. For
-// want of something else to change, an epoch is skipped.
+// settle makes sure that what can be seen is on the medium. InnoDB shows a commit to others before
+// it has synced it, but a later commit syncs all earlier ones. settle therefore commits a change
+// that has no other effect: it skips an epoch.
 func (t *tx) settle() error {
 	_, err := t.exec("UPDATE epochs SET last = last + 1 WHERE one = 1")
 	return err

@@ -14,7 +14,7 @@ func (s *Store) Check(ctx context.Context) error {
 			return err
 		}
 		return &session.Error{
-			Op: "check store", Err: session.ErrReadOnly, Detail: s.addr.shown + " takes no writes", Hint: "name the server that takes writes, not a replica",
+			Op: "check store", Err: session.ErrReadOnly, Detail: s.addr.shown + " does not accept writes", Hint: "use the primary server, not a replica",
 		}
 	})
 }

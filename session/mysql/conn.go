@@ -18,22 +18,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// dialConnector makes connections and sets each one up as this package needs it, whatever
-// the server's defaults are. Each is asked whether the server syncs: it may have been
-// set otherwise, or be another one, since the store was opened.
+// dialConnector opens connections and sets each one up for this package, whatever the server's
+// defaults are. It checks each time whether the server syncs, because its settings may have
+// changed, or another server may have taken its place, since the store was opened.
 type dialConnector struct {
 	driver.Connector
 	store *Store
 }
 
-// driverConn is what every connection of the driver can do.
+// driverConn has the methods that every connection of the driver has.
 type driverConn interface {
 	driver.ExecerContext
 	driver.QueryerContext
 }
 
-// Connect is bounded: who makes connections ahead of time does so for nobody's request, one
-// after the other.
+// Connect has a timeout: the pool opens connections in advance, one after the other, without a
+// request's context.
 func (g *dialConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	bounded, stop := context.WithTimeout(ctx, g.store.addr.config.Timeout)
 	defer stop()
@@ -44,7 +44,7 @@ func (g *dialConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return c, err
 }
 
-// errSilent says that a connection could not be made in time: it is no end of a caller's context.
+// errSilent is the error of a connection timeout; it is not the end of a caller's context.
 var errSilent error = &net.OpError{Op: "connect", Net: "tcp", Err: os.ErrDeadlineExceeded}
 
 func (g *dialConnector) connect(ctx context.Context) (driver.Conn, error) {
@@ -55,7 +55,7 @@ func (g *dialConnector) connect(ctx context.Context) (driver.Conn, error) {
 	a, ok := c.(driverConn)
 	if !ok {
 		c.Close()
-		return nil, errors.New("mysql: the driver's connection cannot be asked")
+		return nil, errors.New("mysql: the driver's connection does not support queries")
 	}
 	if err := g.greet(ctx, a); err != nil {
 		c.Close()
@@ -86,7 +86,7 @@ func (g *dialConnector) greet(ctx context.Context, c driverConn) error {
 	text, _ := row[0].([]byte)
 	f := strings.Split(string(text), "|")
 	if len(f) != 6 {
-		return &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "the server does not tell its settings"}
+		return &session.Error{Op: "open store", Err: session.ErrUnsupported, Detail: "the server does not report its settings"}
 	}
 	if err := checkVersion(f[0]); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (g *dialConnector) greet(ctx context.Context, c driverConn) error {
 	return nil
 }
 
-// checkVersion refuses servers that are older than what this package is made for.
+// checkVersion rejects servers older than this package supports.
 func checkVersion(version string) error {
 	oldest, name := [2]int{8, 0}, "MySQL"
 	if strings.Contains(version, "MariaDB") {
@@ -122,8 +122,8 @@ func checkVersion(version string) error {
 	}
 }
 
-// checkDurable refuses a server that answers a commit before it is on the medium. With
-// a binary log it is that which decides after a crash what was committed.
+// checkDurable rejects a server that answers a commit before it is on the medium. With a binary
+// log, that log decides after a crash what was committed.
 func checkDurable(flush, binlog, syncBinlog, method string) error {
 	var detail, hint string
 	switch {
@@ -137,23 +137,23 @@ func checkDurable(flush, binlog, syncBinlog, method string) error {
 		return nil
 	}
 	return &session.Error{
-		Op: "open store", Err: session.ErrUnsupported, Detail: "the server acknowledges what a power cut loses: " + detail,
+		Op: "open store", Err: session.ErrUnsupported, Detail: "a power cut may lose acknowledged writes: " + detail,
 		Hint: hint + " (and in its configuration), or accept it with durability=relaxed in the URL",
 	}
 }
 
-// How often something is tried that failed for no fault of its own: a deadlock, a
-// connection that was lost.
+// How often an operation is tried after a temporary failure: a deadlock or a
+// lost connection.
 const (
 	deadlockTries = 50
 	lostTries     = 4
 )
 
-// errAgain asks for another try.
+// errAgain requests another try.
 var errAgain = errors.New("try again")
 
-// attempts calls f until it succeeds, fails for good, or was tried often enough. f is
-// told whether an earlier try may have been carried out: its connection was lost.
+// attempts calls f until it succeeds, fails permanently, or was tried often enough. unsure is true
+// if an earlier try lost its connection and may have been carried out.
 func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Store) attempts(ctx context.Context, op, id string, f func(unsure bool)
 	}
 }
 
-// tx is a connection, in a transaction when begin was called.
+// tx is a connection, in a transaction after begin.
 type tx struct {
 	ctx           context.Context
 	c             *sql.Conn
@@ -189,7 +189,7 @@ type tx struct {
 	commitUnknown bool // an earlier try may have been carried out
 }
 
-// on lends f a connection. A transaction that it leaves open is rolled back.
+// on runs f with a connection. A transaction that f leaves open is rolled back.
 func (s *Store) on(ctx context.Context, op, id string, f func(*tx) error) error {
 	return s.attempts(ctx, op, id, func(unsure bool) error {
 		c, err := s.db.Conn(ctx)
@@ -203,7 +203,7 @@ func (s *Store) on(ctx context.Context, op, id string, f func(*tx) error) error 
 	})
 }
 
-// transact is on with a transaction, which is committed when f returns nil.
+// transact is on with a transaction, which is committed if f returns nil.
 func (s *Store) transact(ctx context.Context, op, id string, f func(*tx) error) error {
 	return s.on(ctx, op, id, func(t *tx) error {
 		if err := t.begin(); err != nil {
@@ -230,8 +230,8 @@ func (t *tx) commit() error {
 	return err
 }
 
-// rollback ends what was begun. A connection on which that fails is not used again: the
-// server rolls back when it is closed.
+// rollback ends an open transaction. If that fails, the connection is closed, which makes the
+// server roll back.
 func (t *tx) rollback() {
 	if !t.begun {
 		return
@@ -244,8 +244,7 @@ func (t *tx) rollback() {
 	}
 }
 
-// exec returns how many rows the (last) statement has changed, or found as it was to
-// become.
+// exec returns how many rows the last statement changed, or found already changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
 	r, err := t.c.ExecContext(t.ctx, query, args...)
 	if err != nil {
@@ -254,7 +253,7 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
-// row reads the first row of a query; false when there is none.
+// row reads the first row of a query; it returns false if there is none.
 func (t *tx) row(dest []any, query string, args ...any) (bool, error) {
 	err := t.c.QueryRowContext(t.ctx, query, args...).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -289,7 +288,7 @@ func (t *tx) Query(query string, args, dest []any, row func() bool) error {
 // MayBeRetry implements [rows.Tx].
 func (t *tx) MayBeRetry() bool { return t.commitUnknown }
 
-// database lends connections to the shared methods of [rows.SQLStore].
+// database provides connections to the shared methods of [rows.SQLStore].
 type database struct{ *Store }
 
 func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {

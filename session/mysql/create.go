@@ -9,7 +9,7 @@ import (
 
 const insertSession = "INSERT INTO sessions (" + rows.Columns + ", epoch) VALUES (" + rows.Marks + ", 0)"
 
-// create makes a session with its first batch.
+// create creates a session with its first batch.
 func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 	return s.transact(ctx, "create", id, func(t *tx) error {
 		m, err := dialect.Create(t, id, b)
@@ -20,7 +20,7 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch) error {
 			return t.settle()
 		}
 		num, err := t.insertSession(m)
-		if code(err) == codeDuplicate { // somebody was first
+		if code(err) == codeDuplicate { // created by another process meanwhile
 			return errAgain
 		}
 		if err != nil {
@@ -41,8 +41,8 @@ func (t *tx) insertSession(m *session.Meta) (int64, error) {
 	return r.LastInsertId()
 }
 
-// takeEpoch copies the epoch of the session's lease into its row, once that is there: a
-// lease that is taken at the same time either waits for the row or is waited for.
+// takeEpoch copies the epoch of the session's lease into its row once that exists. A lease
+// acquired at the same time either waits for the row or is waited for.
 func (t *tx) takeEpoch(id string, num, want int64) error {
 	var now int64
 	if _, err := t.row([]any{&now}, "SELECT epoch FROM leases WHERE id = ? FOR UPDATE", []byte(id)); err != nil {

@@ -1,4 +1,4 @@
-// Package mysql keeps sessions in a MySQL or MariaDB database.
+// Package mysql stores sessions in a MySQL or MariaDB database.
 //
 //	store, err := mysql.Open(ctx, "mysql://holdfast:secret@db.example:3306/sessions?tls=true", nil)
 //	if err != nil {
@@ -7,7 +7,7 @@
 //	defer store.Close()
 //	sessions := session.New(store, nil)
 //
-// The database is one of its own; Open makes the tables in it:
+// The database must not contain other tables; Open creates the tables:
 //
 //	sessions (one row per session)              records (one row per record)
 //	┌──────────────────────────────┐            ┌──────────────────────────────┐
@@ -22,13 +22,13 @@
 // An append is one round trip and one transaction: an UPDATE of the session's row that
 // compares head and epoch there and changes the meta, and the INSERT of the records. A
 // batch of one record is one call of the procedure append_record_1, others are sent as
-// one text of several statements. InnoDB's log is synced before the server answers: a
-// server that is set not to do so is refused.
+// one text of several statements. InnoDB's log is synced before the server answers; a
+// server with other settings is rejected.
 //
-// A connection that is lost meanwhile is replaced, and the batch is sent again: who
-// finds its records there already has been acknowledged late, not twice. Deadlocks are
-// retried. All text is kept as bytes and compared as such.
+// After a lost connection the batch is sent again on a new one: if its records are
+// already stored, the retry succeeds without storing them twice. Deadlocks are
+// retried. All text is stored and compared as bytes.
 //
-// The package is no cache and knows nothing of what records mean. The tables are
+// The package is not a cache and does not interpret records. The tables are
 // described in docs/formats/mysql.md.
 package mysql

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// code is the server's number of an error, or 0.
+// code returns the server's error number, or 0.
 func code(err error) uint16 {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return e.Number
@@ -21,7 +21,7 @@ func code(err error) uint16 {
 	return 0
 }
 
-// The server's numbers that are told apart.
+// The server's error numbers that are handled separately.
 const (
 	codeBadNull   = 1048
 	codeDuplicate = 1062
@@ -29,13 +29,13 @@ const (
 	codeSignal    = 1644
 )
 
-// isRefusal reports whether it is this store that says no.
+// isRefusal reports whether the error comes from this store's own checks.
 func isRefusal(err error) bool {
 	_, ours := errors.AsType[*session.Error](err)
 	return ours || errors.Is(err, session.ErrBusy)
 }
 
-// isRefused reports whether an append found the session's row not as it expects it.
+// isRefused reports whether an append did not find the session's row as expected.
 func isRefused(err error) bool {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (e.Number == codeBadNull || e.Number == codeSignal && e.Message == refusedText)
@@ -43,8 +43,8 @@ func isRefused(err error) bool {
 
 func isDeadlock(err error) bool { return code(err) == codeDeadlock }
 
-// isLost reports whether the connection ended before the answer came: what was sent may
-// have been carried out or not.
+// isLost reports whether the connection ended before the answer arrived, so that the request may
+// or may not have been carried out.
 func isLost(err error) bool {
 	if isRefusal(err) {
 		return false
@@ -64,15 +64,14 @@ func isLost(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// errorMeaning is what an error of the server is in the words of the contract. With hint "",
-// the error goes without one.
+// errorMeaning translates an error of the server. hint may be "".
 type errorMeaning struct {
 	err  error
 	hint string
 }
 
-// noRoom is what the server tells of its disk: ENOSPC, EDQUOT and its own number for a
-// table that is full.
+// noRoom matches the server's messages about a full disk: ENOSPC, EDQUOT and its own number for a
+// full table.
 var noRoom = lazyregexp.Must(`(?i)(errno:|got error) (28|122|135)\b`)
 
 var meanings = map[uint16]errorMeaning{
@@ -83,20 +82,20 @@ var meanings = map[uint16]errorMeaning{
 	1040: {session.ErrUnavailable, "raise max_connections on the server, or lower conns= in the URL"},
 	1203: {session.ErrUnavailable, "raise max_user_connections of the user, or lower conns= in the URL"},
 	1226: {session.ErrUnavailable, "raise the limits of the user on the server"},
-	1205: {session.ErrBusy, "see who holds the lock with: SHOW ENGINE INNODB STATUS"},
-	1213: {session.ErrBusy, "see who holds the locks with: SHOW ENGINE INNODB STATUS"},
-	1290: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
-	1792: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
-	1836: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
-	3098: {session.ErrReadOnly, "name the server that takes writes, not a replica"},
+	1205: {session.ErrBusy, "find the lock holder with: SHOW ENGINE INNODB STATUS"},
+	1213: {session.ErrBusy, "find the lock holders with: SHOW ENGINE INNODB STATUS"},
+	1290: {session.ErrReadOnly, "use the primary server, not a replica"},
+	1792: {session.ErrReadOnly, "use the primary server, not a replica"},
+	1836: {session.ErrReadOnly, "use the primary server, not a replica"},
+	3098: {session.ErrReadOnly, "use the primary server, not a replica"},
 	1044: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
 	1142: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
 	1143: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
 	1370: {session.ErrReadOnly, "grant the user all rights in the database: GRANT ALL ON database.* TO user"},
 	1045: {nil, "check user and password in the URL"},
 	1698: {nil, "check user and password in the URL"},
-	1049: {session.ErrNotFound, "make it: CREATE DATABASE name; holdfast makes the tables"},
-	1118: {session.ErrInvalid, "make the server's redo log greater: ten times the largest payload"},
+	1049: {session.ErrNotFound, "create it: CREATE DATABASE name; holdfast creates the tables"},
+	1118: {session.ErrInvalid, "increase the server's redo log to ten times the largest payload"},
 	1153: {session.ErrInvalid, "raise max_allowed_packet on the server"},
 	1264: {session.ErrInvalid, ""},
 	1406: {session.ErrInvalid, ""},
@@ -105,8 +104,8 @@ var meanings = map[uint16]errorMeaning{
 	1877: {session.ErrCorrupt, "check the table on the server with: CHECK TABLE"},
 }
 
-// translate makes the server's errors the contract's; those of this store and of a
-// context it leaves alone.
+// translate converts the server's errors to those of package session. It leaves this store's own
+// errors and those of a context unchanged.
 func (s *Store) translate(op, id string, err error) error {
 	if err == nil || isRefusal(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -116,7 +115,7 @@ func (s *Store) translate(op, id string, err error) error {
 	}
 	out := &session.Error{Op: op, Session: id, Err: err, Detail: s.addr.shown}
 	if errors.Is(err, errAgain) {
-		out.Err, out.Hint = session.ErrBusy, "too many write to the session at once: try again"
+		out.Err, out.Hint = session.ErrBusy, "too many concurrent writes to the session; try again"
 		return out
 	}
 	if m, ok := meanings[code(err)]; ok {
@@ -132,7 +131,7 @@ func (s *Store) translate(op, id string, err error) error {
 	}
 	if isLost(err) {
 		out.Err, out.Detail = session.ErrUnavailable, s.addr.shown+": "+err.Error()
-		out.Hint = "check that the server answers; what was sent last may have been carried out, sending it again does no harm"
+		out.Hint = "check that the server is reachable and try again; the last request may have been carried out, repeating it is safe"
 	}
 	return out
 }

@@ -22,6 +22,6 @@ func ExampleOpen() {
 	page, err := sessions.List(context.Background(), session.Query{Limit: 50})
 	fmt.Println(len(page.Sessions), "sessions", err)
 	// Output:
-	// open store: invalid argument: the URL: it names no database: mysql://user:password@host:port/database
+	// open store: invalid argument: invalid URL: it has no database; want mysql://user:password@host:port/database
 	// hint: write it as mysql://user:password@host:3306/database
 }

@@ -9,14 +9,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// makeTimeout is how long to wait for another program that makes or migrates the tables.
+// makeTimeout is how long to wait for another program that creates or migrates the tables.
 const makeTimeout = 60 * time.Second
 
-// leastPacket is the least max_allowed_packet, in bytes: what is sent as a text fits.
+// leastPacket is the minimum max_allowed_packet in bytes; a text of statements fits.
 const leastPacket = 1 << 20
 
-// admit finds out whose database it is, makes the tables or brings them to this
-// version.
+// admit checks that the database is a store, and creates or migrates the tables.
 func (s *Store) admit(ctx context.Context) error {
 	err := s.on(ctx, "open store", "", func(t *tx) error {
 		if _, err := t.row([]any{&s.packet, &s.compound}, "SELECT @@max_allowed_packet, @@version LIKE '%MariaDB%'"); err != nil {
@@ -25,7 +24,7 @@ func (s *Store) admit(ctx context.Context) error {
 		if s.packet < leastPacket {
 			return &session.Error{
 				Op: "open store", Err: session.ErrUnsupported,
-				Detail: fmt.Sprintf("%s: max_allowed_packet is %d, at least %d are needed", s.addr.shown, s.packet, leastPacket),
+				Detail: fmt.Sprintf("%s: max_allowed_packet is %d; the minimum is %d", s.addr.shown, s.packet, leastPacket),
 				Hint:   "SET GLOBAL max_allowed_packet = 67108864 on the server (and in its configuration)",
 			}
 		}
@@ -52,8 +51,7 @@ func (s *Store) admit(ctx context.Context) error {
 	})
 }
 
-// version reads the version of the tables: 0 for an empty database and for one whose
-// tables were not all made.
+// version returns the version of the tables: 0 for an empty database and for an incomplete one.
 func (s *Store) version(t *tx) (int, error) {
 	var tables, marked int
 	if _, err := t.row([]any{&tables, &marked}, `SELECT COUNT(*), COALESCE(SUM(table_name = 'holdfast'), 0)
@@ -62,7 +60,7 @@ func (s *Store) version(t *tx) (int, error) {
 	}
 	if marked == 0 {
 		if tables > 0 {
-			return 0, s.foreign(fmt.Sprintf("it has %d tables, and none of them says that it is a store", tables))
+			return 0, s.foreign(fmt.Sprintf("it has %d tables, and none of them is a store's marker", tables))
 		}
 		return 0, nil
 	}
@@ -72,7 +70,7 @@ func (s *Store) version(t *tx) (int, error) {
 		return 0, err
 	}
 	if columns != 2 {
-		return 0, s.foreign("its table holdfast is of something else")
+		return 0, s.foreign("its table holdfast does not belong to a store")
 	}
 	version := 0
 	if _, err := t.row([]any{&version}, "SELECT version FROM holdfast WHERE one = 1"); err != nil {
@@ -81,8 +79,8 @@ func (s *Store) version(t *tx) (int, error) {
 	if version > formatVersion {
 		return 0, &session.Error{
 			Op: "open store", Err: session.ErrNewer,
-			Detail: fmt.Sprintf("%s has version %d, this program knows %d", s.addr.shown, version, formatVersion),
-			Hint:   "use the program that made it, or a later one",
+			Detail: fmt.Sprintf("%s has version %d, but this program supports up to %d", s.addr.shown, version, formatVersion),
+			Hint:   "upgrade holdfast",
 		}
 	}
 	return version, nil
@@ -91,12 +89,12 @@ func (s *Store) version(t *tx) (int, error) {
 func (s *Store) foreign(detail string) error {
 	return &session.Error{
 		Op: "open store", Err: session.ErrCorrupt, Detail: s.addr.shown + " is another program's database: " + detail,
-		Hint: "make a database of its own: CREATE DATABASE name",
+		Hint: "create a separate database: CREATE DATABASE name",
 	}
 }
 
-// make makes what is missing and migrates, while it holds the server's lock for that: of
-// several programs that try, one does it and the others find it done.
+// make creates missing tables and migrates while it holds a server lock. If several programs try,
+// one does it and the others find it done.
 func (s *Store) make(t *tx) (err error) {
 	const name = "CONCAT('holdfast:', LEFT(SHA1(DATABASE()), 32))"
 	var got sql.NullInt64
@@ -105,8 +103,8 @@ func (s *Store) make(t *tx) (err error) {
 	}
 	if got.Int64 != 1 {
 		return &session.Error{
-			Op: "open store", Err: session.ErrBusy, Detail: s.addr.shown + ": another program has been making its tables for a minute",
-			Hint: "see which with: SHOW PROCESSLIST",
+			Op: "open store", Err: session.ErrBusy, Detail: s.addr.shown + ": another program has been creating its tables for a minute",
+			Hint: "find it with: SHOW PROCESSLIST",
 		}
 	}
 	defer func() {
@@ -139,8 +137,8 @@ func (s *Store) make(t *tx) (err error) {
 	return makeProcedures(t)
 }
 
-// makeProcedures makes the procedure when it is not there: a dump may have left it out.
-// Where the server or the user's rights say no, appends do without.
+// makeProcedures creates the procedure if it is missing: a dump may not include it. If the server
+// or the user's rights do not allow that, appends work without it.
 func makeProcedures(t *tx) error {
 	has, err := hasProcedure(t)
 	if err != nil || has {

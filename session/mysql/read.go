@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Records are fetched in chunks and handed out between them, so that a reader who takes
-// its time holds no connection. The first chunk is small: how big the records of a
-// session are is seen in it.
+// Records are fetched in chunks and yielded between them, so that a slow reader
+// blocks no connection. The first chunk is small and shows how large the records of the
+// session are.
 const (
 	firstRows  = 64
 	mostRows   = 4096
@@ -23,13 +23,13 @@ const (
 	selectTop   = "SELECT deleted, (SELECT COALESCE(MAX(seq), 0) FROM records r WHERE r.num = s.num) FROM sessions s WHERE num = ?"
 )
 
-// scan is one Read under way.
+// scan is one Read in progress.
 type scan struct {
 	rows.ReadRange
 	store *Store
 	id    string
 	num   int64
-	rows  int // of the next chunk
+	rows  int // size of the next chunk
 }
 
 // Read implements [session.Store].
@@ -52,7 +52,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// start bounds the range by what the session has now.
+// start limits the range to the session's current records.
 func (sc *scan) start(ctx context.Context) error {
 	return sc.store.on(ctx, "read", sc.id, func(t *tx) error {
 		var head, below int64
@@ -89,8 +89,8 @@ func (sc *scan) next(ctx context.Context) (chunk []rows.ReadResult, more bool, e
 	return chunk, sc.More(), nil
 }
 
-// missing is told of a record that is not there: the session was deleted meanwhile, or it
-// is damaged.
+// missing handles a record that does not exist: the session was deleted meanwhile, or it is
+// damaged.
 func (sc *scan) missing(ctx context.Context) (chunk []rows.ReadResult, more bool, err error) {
 	var top int64
 	err = sc.store.on(ctx, "read", sc.id, func(t *tx) error {
@@ -107,7 +107,7 @@ func (sc *scan) missing(ctx context.Context) (chunk []rows.ReadResult, more bool
 	return []rows.ReadResult{sc.MarkLost(sc.id, top)}, sc.More(), nil
 }
 
-// fetch reads a chunk, no more of it than the bytes that it may have.
+// fetch reads a chunk up to its maximum size in bytes.
 func (sc *scan) fetch(t *tx, limit int) (chunk []rows.ReadResult, bytes int, err error) {
 	query := recordsUp
 	if sc.Reverse {

@@ -1,17 +1,17 @@
 package mysql
 
-// formatVersion is the version of the tables. Databases with a greater one are refused.
+// formatVersion is the version of the tables. Databases with a greater one are rejected.
 const formatVersion = 1
 
-// marker is the table that makes a database ours. While its version is 0 the tables
-// are being made.
+// marker is the table that marks a store's database. Its version is 0 while the tables are being
+// created.
 const marker = `CREATE TABLE IF NOT EXISTS holdfast (
   one     TINYINT NOT NULL PRIMARY KEY,
   version INT     NOT NULL
 ) ENGINE=InnoDB`
 
-// toVersion1 makes the tables, each if it is not there: who made some of them may have
-// been cut short. They are told column by column in docs/formats/mysql.md.
+// toVersion1 creates the missing tables; an earlier attempt may have been interrupted. The tables
+// are described column by column in docs/formats/mysql.md.
 var toVersion1 = []string{
 	`CREATE TABLE IF NOT EXISTS sessions (
   num          BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -69,12 +69,12 @@ var toVersion1 = []string{
 	`INSERT IGNORE INTO epochs (one, last) VALUES (1, 0)`,
 }
 
-// migrations lead from each version to the next one, from 0 on. MySQL ends a
-// transaction at each statement of theirs, so each must do no harm when it is run again.
+// migrations[v] migrates version v to v+1. MySQL commits after each of their statements, so each
+// statement must be safe to repeat.
 var migrations = [formatVersion][]string{toVersion1}
 
-// procedure appends one record, so that this is one round trip without any text to be
-// parsed. refusedText says that the session's row is not as the batch expects it.
+// The procedure appends one record in one round trip without a text to
+// parse. refusedText reports that the session's row is not as the batch expects.
 const (
 	procedureName = "append_record_1"
 	refusedText   = "holdfast: refused"

@@ -15,40 +15,40 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [Open]. The zero value works.
+// Options are the options of [Open]. The zero value works.
 type Options struct {
-	// Conns is how many connections are made at most; default 16, or what the URL
-	// says with conns=. Writers that are more wait for one another.
+	// Conns is the maximum number of connections; default 16, or conns= in the URL. Further
+	// writers wait.
 	Conns int
-	// LockTimeout is how long to wait for a row that somebody else has locked before
-	// the error is ErrBusy; default 10 s, whole seconds.
+	// LockTimeout is how long to wait for a row that another connection has locked before
+	// returning ErrBusy; default 10 s, whole seconds.
 	LockTimeout time.Duration
-	// WatchEvery is how often [Store.Watch] looks for what other programs have
-	// appended; default 100 ms. What this store appends is told at once.
+	// WatchEvery is how often [Store.Watch] polls for appends of other programs; default 100 ms.
+	// Appends of this store are reported at once.
 	WatchEvery time.Duration
 }
 
-// Store is a [session.Store] with all optional interfaces but [session.Recoverer] and
-// [session.Searcher]. It is safe for concurrent use, by any number of processes too.
-// Whoever opened it closes it.
+// Store is a [session.Store] with all optional interfaces except [session.Recoverer] and
+// [session.Searcher]. It is safe for concurrent use, also by several processes. The caller of Open
+// closes it.
 type Store struct {
 	*tables
 	addr   *address
 	opt    Options
 	db     *sql.DB
-	one    *sql.Stmt // calls the procedure; nil where there is none
+	one    *sql.Stmt // calls the procedure; nil if there is none
 	packet int       // the server's max_allowed_packet, in bytes
-	// compound says that the server takes a block of statements outside of procedures, as
+	// compound reports whether the server supports a block of statements outside procedures, as
 	// MariaDB does and MySQL does not.
 	compound bool
 	board    *logwatch.Watchers
 	closed   atomic.Bool
 
-	mu    sync.Mutex     // held to add a call, and to close
-	calls sync.WaitGroup // under way
+	mu    sync.Mutex     // held to add to calls, and to close
+	calls sync.WaitGroup // calls in progress
 }
 
-// tables has the methods that the stores with tables share.
+// tables has the methods that the SQL stores share.
 type tables = rows.SQLStore
 
 var (
@@ -60,20 +60,20 @@ var (
 	_ session.Watcher   = (*Store)(nil)
 )
 
-// Open opens the store in the database that url names:
+// Open opens the store in the database of a URL:
 //
 //	mysql://user:password@host:port/database?tls=true&conns=32
 //
-// The database must be there, and be empty or a store; an empty one gets the tables,
-// one of an older version is migrated. The parameters are tls (true, false,
-// skip-verify, preferred), tls-ca (a file of certificates), socket (a path, instead of
-// a host), timeout (of connecting), conns (see [Options]) and durability: relaxed
-// accepts a server that answers before its log is synced.
+// The database must exist and be empty or a store. In an empty one Open creates the tables; tables
+// of an older version are migrated. The parameters are tls (true, false, skip-verify, preferred),
+// tls-ca (a file of certificates), socket (a path, instead of a host), timeout (for connecting),
+// conns (see [Options]) and durability (relaxed accepts a server that answers before its log is
+// synced).
 //
-// Errors are [*session.Error] values with a hint, which never show the password:
-// ErrInvalid for another URL, ErrNewer for tables of a later version, ErrCorrupt for a
-// database that is not ours, ErrUnsupported for a server that is too old or does not
-// sync what it acknowledges, ErrReadOnly, ErrFull, ErrBusy.
+// Errors are [*session.Error] values with a hint and never contain the password: ErrInvalid for an
+// invalid URL, ErrNewer for tables of a later version, ErrCorrupt for a database with other
+// tables, ErrUnsupported for a server that is too old or does not sync, ErrReadOnly, ErrFull,
+// ErrBusy.
 func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	a, err := parse(url)
 	if err != nil {
@@ -119,7 +119,7 @@ func (o *Options) defaults(a *address) {
 // URL returns the URL that the store was opened with, without the password.
 func (s *Store) URL() string { return s.addr.shown }
 
-// Close ends the watches and waits for what was begun. Later calls do nothing.
+// Close ends the watches and waits for calls in progress. Later calls do nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	before := s.closed.Swap(true)
@@ -135,7 +135,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter notes a call, which Close waits for.
+// enter registers a call, which Close waits for.
 func (s *Store) enter(op, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

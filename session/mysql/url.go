@@ -16,39 +16,39 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// address is what a URL says.
+// address is a parsed URL.
 type address struct {
 	shown   string // the URL without the password
 	config  *mysql.Config
-	conns   int  // 0 when it says nothing
-	relaxed bool // servers that acknowledge before they sync will do
+	conns   int  // 0: not set
+	relaxed bool // accept servers that acknowledge before they sync
 }
 
-// nopLogger is the driver's log: what it tells is told by errors, too.
+// nopLogger discards the driver's log, which repeats its errors.
 type nopLogger struct{}
 
 func (nopLogger) Print(...any) {}
 
-// parse reads mysql://user:password@host:port/database?parameters. The errors never
-// show what may be a password.
+// parse reads mysql://user:password@host:port/database?parameters. Its errors never contain a
+// possible password.
 func parse(text string) (*address, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "mysql" || u.Opaque != "" {
-		return nil, badURL("it does not begin as mysql://user:password@host:port/database; special characters of a password are written as %%40 and so on")
+		return nil, badURL("it does not start with mysql://user:password@host:port/database; percent-encode special characters of a password, for example @ as %%40")
 	}
 	if before, _, _ := strings.Cut(text, "?"); u.User == nil && strings.Contains(before, "@") {
-		return nil, badURL("its @ does not end a user and password; special characters of a password are written as %%2F and so on")
+		return nil, badURL("its @ does not follow a user and password; percent-encode special characters of a password, for example / as %%2F")
 	}
 	a := &address{shown: u.Redacted(), config: mysql.NewConfig()}
 	c := a.config
 	c.DBName = strings.TrimPrefix(u.Path, "/")
 	switch {
 	case c.DBName == "" || strings.Contains(c.DBName, "/"):
-		return nil, badURL("it names no database: mysql://user:password@host:port/database")
+		return nil, badURL("it has no database; want mysql://user:password@host:port/database")
 	case len(c.DBName) > 64:
-		return nil, badURL("the name of the database is longer than 64 bytes")
+		return nil, badURL("the database name is longer than 64 bytes")
 	case u.Fragment != "":
-		return nil, badURL("it has a fragment (#); in a password that is %%23")
+		return nil, badURL("it has a fragment (#); write # in a password as %%23")
 	}
 	c.User = u.User.Username()
 	c.Passwd, _ = u.User.Password()
@@ -58,7 +58,7 @@ func parse(text string) (*address, error) {
 	}
 	c.Timeout = 10 * time.Second
 	c.MultiStatements, c.InterpolateParams, c.ClientFoundRows = true, true, true
-	c.MaxAllowedPacket = 0 // as the server says
+	c.MaxAllowedPacket = 0 // use the server's value
 	c.Logger = nopLogger{}
 	if err := c.Apply(mysql.Charset("binary", "")); err != nil {
 		return nil, badURL("%v", err)
@@ -67,21 +67,20 @@ func parse(text string) (*address, error) {
 		return nil, err
 	}
 	if c.Net == "tcp" && u.Hostname() == "" {
-		return nil, badURL("it names no host")
+		return nil, badURL("it has no host")
 	}
 	return a, nil
 }
 
-// parameters reads what stands behind the question mark. Each may be there once; others
-// are refused.
+// parameters reads the URL parameters. Each may occur once; unknown ones are rejected.
 func (a *address) parameters(u *url.URL) error {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return badURL("what stands behind ? cannot be read")
+		return badURL("it has invalid parameters")
 	}
 	for name, v := range values {
 		if len(v) != 1 {
-			return badURL("%s is there %d times", name, len(v))
+			return badURL("the parameter %s occurs %d times", name, len(v))
 		}
 		if err := a.parameter(u, name, v[0], values.Get("tls-ca")); err != nil {
 			return err
@@ -110,7 +109,7 @@ func (a *address) parameter(u *url.URL, name, value, ca string) error {
 		return a.trust(u.Hostname(), value)
 	case "socket":
 		if u.Host != "" {
-			return badURL("it names a socket and a host")
+			return badURL("it has both a socket and a host")
 		}
 		c.Net, c.Addr = "unix", value
 	case "timeout":
@@ -122,7 +121,7 @@ func (a *address) parameter(u *url.URL, name, value, ca string) error {
 	case "conns":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return badURL("conns=%s: want a number from 1 on", value)
+			return badURL("conns=%s: want a number of at least 1", value)
 		}
 		a.conns = n
 	case "durability":
@@ -131,12 +130,12 @@ func (a *address) parameter(u *url.URL, name, value, ca string) error {
 		}
 		a.relaxed = value == "relaxed"
 	default:
-		return badURL("the parameter %q is unknown: there are tls, tls-ca, socket, timeout, conns and durability", name)
+		return badURL("unknown parameter %q; use tls, tls-ca, socket, timeout, conns or durability", name)
 	}
 	return nil
 }
 
-// trust makes the certificates of a file those that a server's must be signed by.
+// trust makes the certificates in a file the trusted authorities for the server.
 func (a *address) trust(host, file string) error {
 	pem, err := os.ReadFile(file)
 	if err != nil {
@@ -152,7 +151,7 @@ func (a *address) trust(host, file string) error {
 
 func badURL(format string, args ...any) error {
 	return &session.Error{
-		Op: "open store", Err: session.ErrInvalid, Detail: "the URL: " + fmt.Sprintf(format, args...),
+		Op: "open store", Err: session.ErrInvalid, Detail: "invalid URL: " + fmt.Sprintf(format, args...),
 		Hint: "write it as mysql://user:password@host:3306/database",
 	}
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
-// Watch implements [session.Watcher]. What other programs append is seen within
+// Watch implements [session.Watcher]. Appends of other programs are reported within
 // [Options.WatchEvery].
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return s.board.Watch(ctx, id, after)
 }
 
-// poller is a [heads.Notifier] that asks the server for the heads of all sessions that
-// are watched, at once.
+// poller is a [logwatch.Notifier] that reads the heads of all watched sessions from the server at
+// once.
 type poller struct{ store *Store }
 
 func (poller) Enter(string) {}
 func (poller) Leave(string) {}
 
-// deletedHead is the head of a session that is not there any more.
+// deletedHead is the head of a session that no longer exists.
 const deletedHead = -1
 
 func (p poller) Run(ctx context.Context, b *logwatch.Watchers) {
@@ -37,7 +37,7 @@ func (p poller) Run(ctx context.Context, b *logwatch.Watchers) {
 			head, ok := now[id]
 			switch {
 			case err != nil:
-				b.Notify(id) // who looks gets the error
+				b.Notify(id) // the watcher gets the error
 			case ok:
 				b.Observed(id, head)
 			default:
@@ -47,10 +47,10 @@ func (p poller) Run(ctx context.Context, b *logwatch.Watchers) {
 	}
 }
 
-// headsAtOnce is how many sessions one query asks for.
+// headsAtOnce is the number of sessions in one query.
 const headsAtOnce = 500
 
-// heads are those of the sessions that are there.
+// heads returns the heads of the existing sessions.
 func (s *Store) heads(ctx context.Context, ids []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(ids))
 	for some := range slices.Chunk(ids, headsAtOnce) {

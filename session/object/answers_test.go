@@ -40,17 +40,17 @@ func TestOpenExplains(t *testing.T) {
 	}{
 		{
 			"another region", url + "&region=us-west-2", says{301, xml("PermanentRedirect"), http.Header{"X-Amz-Bucket-Region": {"eu-west-1"}}},
-			session.ErrInvalid, "the bucket is in the region eu-west-1", "write region=eu-west-1 in the URL",
+			session.ErrInvalid, "the bucket is in the region eu-west-1", "set region=eu-west-1 in the URL",
 		},
 		{
 			"sent on", url, says{307, "", http.Header{"Location": {"https://other.example/bucket?x"}}},
-			session.ErrInvalid, "the server sends requests on to https://other.example", "write the server's own address as the endpoint",
+			session.ErrInvalid, "the server redirects to https://other.example", "use the server's own address as the endpoint",
 		},
 		{
 			"a wrong clock", url, says{403, xml("RequestTimeTooSkewed"), http.Header{"Date": {behind}}},
-			nil, "RequestTimeTooSkewed: this machine's clock is ", "set this machine's clock",
+			nil, "RequestTimeTooSkewed: this machine's clock is ", "correct this machine's clock",
 		},
-		{"a wrong secret", url, says{403, xml("SignatureDoesNotMatch"), nil}, nil, "because", "see that the key and the secret are right"},
+		{"a wrong secret", url, says{403, xml("SignatureDoesNotMatch"), nil}, nil, "because", "check the key and the secret"},
 		{"old keys", url, says{400, xml("ExpiredToken"), nil}, nil, "ExpiredToken", "get new keys"},
 		{"no right", url, says{403, xml("AccessDenied"), nil}, session.ErrReadOnly, "because", "s3:GetObject"},
 		{"no keys", "s3://bucket/x?endpoint=http://127.0.0.1:1", says{403, xml("AccessDenied"), nil}, session.ErrReadOnly, "no keys were found", "AWS_ACCESS_KEY_ID"},

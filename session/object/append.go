@@ -29,7 +29,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	return err
 }
 
-// appended is the slot for a batch, nil when it is there already.
+// appended returns the slot for a batch, or nil if the batch is already stored.
 func (h *handle) appended(ctx context.Context, st *state, b session.Batch) (*draft, error) {
 	if st.Meta == nil || st.Meta.Deleted {
 		return nil, session.ErrNotFound
@@ -44,12 +44,12 @@ func (h *handle) appended(ctx context.Context, st *state, b session.Batch) (*dra
 		return nil, &session.Error{Seq: st.Meta.Head, Err: session.ErrConflict}
 	}
 	if b.Records[0].Prev != st.Meta.HeadDigest {
-		return nil, &session.Error{Seq: st.Meta.Head, Err: session.ErrConflict, Detail: "the head has another digest"}
+		return nil, &session.Error{Seq: st.Meta.Head, Err: session.ErrConflict, Detail: "the digest of the head differs"}
 	}
 	return &draft{entry: entryAppend, records: b.Records, state: st.after(b)}, nil
 }
 
-// after is the state with a batch.
+// after returns the state with a batch applied.
 func (s *state) after(b session.Batch) state {
 	next := *s
 	var m session.Meta
@@ -61,7 +61,7 @@ func (s *state) after(b session.Batch) state {
 	return next
 }
 
-// fenced reports why who appends a batch may not.
+// fenced returns why the writer of a batch may not append.
 func fenced(st *state, b session.Batch) error {
 	if b.Epoch == 0 && free(b) {
 		return nil
@@ -85,7 +85,7 @@ func free(b session.Batch) bool {
 	return true
 }
 
-// has reports whether a batch is there already, digest for digest.
+// has reports whether a batch is already stored, digest for digest.
 func (h *handle) has(ctx context.Context, st *state, b session.Batch) (bool, error) {
 	last := b.Records[len(b.Records)-1]
 	if last.Seq > st.Meta.Head {
@@ -109,9 +109,9 @@ func (h *handle) has(ctx context.Context, st *state, b session.Batch) (bool, err
 	return i == len(b.Records), nil
 }
 
-// create appends the batch that begins a session. A fork is pinned in its parent before
-// it is looked whether the parent is there, and deleting looks for pins after the
-// session is marked as deleted: so one of the two sees the other.
+// create appends the first batch of a session. A fork is pinned in its parent before the parent is
+// checked, and a delete looks for pins after it marked the session as deleted. So at least one of
+// the two sees the other.
 func (h *handle) create(ctx context.Context, b session.Batch) error {
 	base := b.Delta.Opened.Base
 	if base == nil && b.Expect != 0 {
@@ -125,13 +125,13 @@ func (h *handle) create(ctx context.Context, b session.Batch) error {
 		if base.Parent == h.id {
 			return session.ErrExists
 		}
-		parent = newHandle(h.s, base.Parent) // its own look: two forks of each other do not wait for each other
+		parent = newHandle(h.s, base.Parent) // a separate handle, so that two forks of each other do not deadlock
 	}
 	log, tidied := unique(), false
 	var pinned []forkPin
 	err := h.commit(ctx, func(st *state) (*draft, error) {
 		if st.deleted() && !tidied {
-			tidied = true // a deletion may have been cut short
+			tidied = true // an earlier delete may have been interrupted
 			if err := h.removeUnused(ctx); err != nil {
 				return nil, err
 			}
@@ -166,18 +166,18 @@ func (h *handle) create(ctx context.Context, b session.Batch) error {
 	})
 	for _, p := range pinned {
 		if err != nil && !h.unsure(p.log) {
-			_ = h.s.bucket.remove(ctx, []string{p.key()}) // Sweep does it otherwise
+			_ = h.s.bucket.remove(ctx, []string{p.key()}) // otherwise Sweep does it
 		}
 	}
 	return err
 }
 
-// unsure reports whether a session with this log may be there.
+// unsure reports whether a session with this log may exist.
 func (h *handle) unsure(log string) bool {
 	return h.root == nil || h.root.Log == log && h.st.Meta != nil
 }
 
-// pin notes a fork in its parent, and then looks whether it may begin there.
+// pin registers a fork in its parent, and then checks whether it may start there.
 func (h *handle) pin(ctx context.Context, p forkPin, expect int64) (forkPin, error) {
 	refuse := func(seq int64, err error) error {
 		return &session.Error{Op: "fork", Session: h.id, Seq: seq, Err: err}
@@ -215,9 +215,9 @@ func checkBatch(b session.Batch) error {
 		r := &b.Records[i]
 		switch {
 		case r.Seq != b.Expect+int64(i)+1:
-			return bad(r.Seq, "the seqs do not go on from the expected head")
+			return bad(r.Seq, "the seqs do not follow the expected head")
 		case !utf8.ValidString(r.ID) || !utf8.ValidString(string(r.Kind)) || r.Kind == "":
-			return bad(r.Seq, "the id or kind is not text")
+			return bad(r.Seq, "the id or kind is not valid text")
 		case !r.Time.Equal(r.Time.Truncate(1e6)):
 			return bad(r.Seq, "the time is not in whole milliseconds")
 		case len(r.Payload) > maxPayload:

@@ -11,24 +11,24 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/s3"
 )
 
-// What a bucket answers, apart from failing.
+// Answers of a bucket that are not failures.
 var (
 	errMissing = errors.New("no such object")
-	errTaken   = errors.New("the object is not as expected") // a condition did not hold
+	errTaken   = errors.New("the object is not as expected") // a condition failed
 )
 
-// bucket is as much of S3 as the store needs. Keys lie below prefix.
+// bucket is the part of S3 that the store needs. Keys are below prefix.
 type bucket struct {
 	client *s3.Client
 	name   string
 	prefix string
 }
 
-// object is an object, or the beginning of one.
+// object is an object, or the start of one.
 type object struct {
 	body []byte
 	etag string
-	date time.Time // the server's clock when it answered; zero when it did not say
+	date time.Time // the server's time of the answer; zero if unknown
 }
 
 // listed is an object in a listing.
@@ -39,16 +39,15 @@ type listed struct {
 	modified time.Time // by the server's clock
 }
 
-// readTries is how often an object is read whose body breaks off.
+// readTries is how often an object is read if its body breaks off.
 const readTries = 3
 
-// get reads an object, or its first bytes when limit is not 0.
+// get reads an object, or its first bytes if limit is not 0.
 func (b *bucket) get(ctx context.Context, key string, limit int64) (object, error) {
 	return b.getRange(ctx, key, 0, limit-1)
 }
 
-// getRange reads the bytes of an object from one to another; all of them when to is
-// less than 0.
+// getRange reads a range of bytes of an object; all of them if to is less than 0.
 func (b *bucket) getRange(ctx context.Context, key string, from, to int64) (o object, err error) {
 	for range readTries {
 		if o, err = b.getOnce(ctx, key, from, to); err == nil || errors.Is(err, errMissing) || ctx.Err() != nil {
@@ -63,17 +62,17 @@ func (b *bucket) getOnce(ctx context.Context, key string, from, to int64) (objec
 	return object{body: body, etag: info.ETag, date: info.Date}, kindOf(ctx, err)
 }
 
-// create makes an object that must not exist. errTaken when it does.
+// create creates an object that must not exist; errTaken if it does.
 func (b *bucket) create(ctx context.Context, key string, body []byte) (object, error) {
 	return b.write(ctx, key, body, s3.IfNone)
 }
 
-// replace writes an object that must have an etag. errTaken when it has another or is gone.
+// replace writes an object that must have an etag; errTaken if it has another or does not exist.
 func (b *bucket) replace(ctx context.Context, key, etag string, body []byte) (object, error) {
 	return b.write(ctx, key, body, s3.IfETag(etag))
 }
 
-// put writes an object, whatever is there.
+// put writes an object unconditionally.
 func (b *bucket) put(ctx context.Context, key string, body []byte) error {
 	_, err := b.write(ctx, key, body, s3.Condition{})
 	return err
@@ -82,13 +81,13 @@ func (b *bucket) put(ctx context.Context, key string, body []byte) error {
 func (b *bucket) write(ctx context.Context, key string, body []byte, on s3.Condition) (object, error) {
 	info, err := b.client.Put(ctx, b.prefix+key, "application/jsonl", body, on)
 	err = kindOf(ctx, err)
-	if errors.Is(err, errMissing) { // If-Match on what is gone
+	if errors.Is(err, errMissing) { // If-Match on a deleted object
 		err = errTaken
 	}
 	return object{etag: info.ETag, date: info.Date}, err
 }
 
-// remove removes objects; what is not there is no error.
+// remove removes objects; missing ones are not an error.
 func (b *bucket) remove(ctx context.Context, keys []string) error {
 	return inParallel(ctx, keys, func(ctx context.Context, key string) error {
 		err := kindOf(ctx, b.client.Delete(ctx, b.prefix+key))
@@ -99,8 +98,8 @@ func (b *bucket) remove(ctx context.Context, keys []string) error {
 	})
 }
 
-// list yields the objects below a prefix in the order of their keys, those after a
-// key only when that is not "". S3 lists what was acknowledged before.
+// list yields the objects below a prefix in the order of their keys, only those after a key if
+// that is not "". S3 lists every object whose write was acknowledged before.
 func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
 		for try := 1; ; try++ {
@@ -116,7 +115,7 @@ func (b *bucket) list(ctx context.Context, under, after string) iter.Seq2[listed
 	}
 }
 
-// listOnce lists what comes after a key, which it moves on.
+// listOnce lists the objects after a key, and moves the key on.
 func (b *bucket) listOnce(ctx context.Context, under string, after *string, yield func(listed, error) bool) (stopped bool, err error) {
 	from := ""
 	if *after != "" {
@@ -134,7 +133,7 @@ func (b *bucket) listOnce(ctx context.Context, under string, after *string, yiel
 	return false, ctx.Err()
 }
 
-// kindOf makes what S3 says errMissing or errTaken where it is that.
+// kindOf converts S3's errors to errMissing or errTaken where they apply.
 func kindOf(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -154,7 +153,7 @@ func kindOf(ctx context.Context, err error) error {
 	return err
 }
 
-// parallel is how many requests one call has under way at once.
+// parallel is the number of concurrent requests of one call.
 const parallel = 16
 
 // inParallel calls do for each of all, and returns the first error.

@@ -7,16 +7,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Delete implements [session.Deleter]. With a slot of its log the session is gone for
-// everyone; then what no fork needs is removed. When that is cut short, Sweep or who
-// uses the id next goes on with it.
+// Delete implements [session.Deleter]. A slot of its log deletes the session for everyone; then
+// the objects that no fork needs are removed. If that is interrupted, Sweep or the next user of
+// the id continues it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	defer s.board.Notify(id)
 	return s.with(ctx, "delete", id, func(h *handle) error {
 		mine := false
 		err := h.commit(ctx, func(st *state) (*draft, error) {
 			if st.Meta == nil || st.Meta.Deleted {
-				if mine { // written, and it was not known that it was
+				if mine { // an earlier try had written it
 					return nil, nil
 				}
 				return nil, session.ErrNotFound
@@ -34,7 +34,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	})
 }
 
-// tombstone is what is left of a meta.
+// tombstone returns the part of a meta that remains.
 func tombstone(m *session.Meta) *session.Meta {
 	return &session.Meta{
 		ID: m.ID, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, Size: m.Size, MessageCount: m.MessageCount,
@@ -42,8 +42,8 @@ func tombstone(m *session.Meta) *session.Meta {
 	}
 }
 
-// removeUnused removes what no fork needs of a deleted session, and of its parent when that is
-// deleted too and this was its last fork. h.mu is held.
+// removeUnused removes what no fork needs of a deleted session. It does the same for the parent if
+// that is deleted and this was its last fork. h.mu is held.
 func (h *handle) removeUnused(ctx context.Context) error {
 	for range movedTries {
 		if err := h.sync(ctx); err != nil {
@@ -69,7 +69,7 @@ func (h *handle) removeUnused(ctx context.Context) error {
 	return errMoved
 }
 
-// needed is the last record of a log that a fork of it needs, or 0.
+// needed returns the last record of a log that a fork needs, or 0.
 func (s *Store) needed(ctx context.Context, log string) (int64, error) {
 	need := int64(0)
 	for o, err := range s.bucket.list(ctx, pins+log+"/", "") {
@@ -113,7 +113,7 @@ func (h *handle) cut(ctx context.Context, need int64) error {
 	return h.s.blankLog(ctx, r)
 }
 
-// vacate removes everything and leaves the id free.
+// vacate removes everything and makes the id free.
 func (h *handle) vacate(ctx context.Context) error {
 	gone := *h.root
 	gone.Gen, gone.State, gone.Segments = gone.Gen+1, h.st, nil
@@ -130,7 +130,7 @@ func (h *handle) vacate(ctx context.Context) error {
 	return h.s.unpin(ctx, st.Meta, forkPin{parent: st.Parent, seq: st.Meta.ParentSeq, log: gone.Log, name: nameOf(h.id)})
 }
 
-// unpin tells the parent of a fork that it is gone.
+// unpin tells the parent of a fork that the fork is deleted.
 func (s *Store) unpin(ctx context.Context, m *session.Meta, p forkPin) error {
 	if p.parent == "" {
 		return nil
@@ -145,7 +145,7 @@ func (s *Store) unpin(ctx context.Context, m *session.Meta, p forkPin) error {
 	return parent.removeUnused(ctx)
 }
 
-// PutMeta implements [session.Rebuilder]. The head must be what it is: ErrConflict.
+// PutMeta implements [session.Rebuilder]. ErrConflict if the head differs.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	return s.with(ctx, "put meta", m.ID, func(h *handle) error {
 		return h.commit(ctx, func(st *state) (*draft, error) {

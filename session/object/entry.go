@@ -10,29 +10,29 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// formatVersion is the version of everything in this package that lies in a bucket.
+// formatVersion is the version of all formats of this package.
 const formatVersion = 1
 
-// state is what a session amounts to after a slot of its log.
+// state is the state of a session after a slot of its log.
 type state struct {
 	Slot  int64          `json:"slot"`
-	Meta  *session.Meta  `json:"meta,omitempty"`  // nil while only a lease was taken
-	Epoch int64          `json:"epoch,omitempty"` // of the last lease
-	Lease *session.Lease `json:"lease,omitempty"` // nil when nobody holds it
-	// Parent is the log of the session that it is a fork of.
+	Meta  *session.Meta  `json:"meta,omitempty"`  // nil if there is only a lease
+	Epoch int64          `json:"epoch,omitempty"` // epoch of the last lease
+	Lease *session.Lease `json:"lease,omitempty"` // nil if there is no holder
+	// Parent is the log of the session's parent.
 	Parent string `json:"parent,omitempty"`
 }
 
 func (s *state) deleted() bool { return s.Meta != nil && s.Meta.Deleted }
 
-// What an entry of a log says.
+// The kinds of a log entry.
 const (
 	entryAppend  = "append"
-	entryLease   = "lease" // somebody acquired, renewed or released
+	entryLease   = "lease" // a lease was acquired, renewed or released
 	entryMeta    = "meta"
 	entryErase   = "erase"
 	entryDeleted = "deleted"
-	entryFolded  = "folded" // what it said is in a segment: ask the root
+	entryFolded  = "folded" // its content is in a segment, which the root names
 )
 
 // header is the first line of the object of a slot.
@@ -46,20 +46,20 @@ type header struct {
 
 var folded = []byte(`{"format":1,"entry":"` + entryFolded + `"}` + "\n")
 
-// root is what a session has, up to some slot of its log.
+// root is the content of a session up to some slot of its log.
 type root struct {
 	Format   int        `json:"format"`
 	ID       string     `json:"id,omitempty"`
-	Log      string     `json:"log"`              // the name of the log; another one each time that the id is used
-	Op       string     `json:"op"`               // of who wrote it
+	Log      string     `json:"log"`              // the name of the log; a new one each time the id is used
+	Op       string     `json:"op"`               // operation id of its writer
 	Vacant   bool       `json:"vacant,omitempty"` // the session is deleted, its id is free
-	Gen      int64      `json:"gen"`              // grows each time that it is written
-	State    state      `json:"state"`            // after State.Slot: later slots are not told of here
+	Gen      int64      `json:"gen"`              // incremented by each write
+	State    state      `json:"state"`            // after State.Slot; later slots are not included
 	Segments []segment  `json:"segments,omitempty"`
 	Covered  []coverage `json:"covered,omitempty"` // oldest first
 }
 
-// segment is an object that holds the records of many slots.
+// segment is an object with the records of many slots.
 type segment struct {
 	Key   string `json:"key"`
 	First int64  `json:"first"`
@@ -67,7 +67,8 @@ type segment struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// coverage says since when, by the server's clock, roots have told of all slots up to one.
+// coverage is the time, by the server's clock, since which roots have included all slots up to
+// one.
 type coverage struct {
 	Slot  int64     `json:"slot"`
 	Since time.Time `json:"since"`
@@ -75,7 +76,7 @@ type coverage struct {
 
 var errDamaged = errors.New("damaged")
 
-// unmarshal reads one of the JSON forms above. ErrNewer when a newer version wrote it.
+// unmarshal decodes one of the JSON forms above. ErrNewer if a newer version wrote it.
 func unmarshal(b []byte, to any) error {
 	var v struct {
 		Format int `json:"format"`
@@ -92,7 +93,7 @@ func unmarshal(b []byte, to any) error {
 	return nil
 }
 
-// encodeEntry is the object of a slot.
+// encodeEntry encodes the object of a slot.
 func encodeEntry(h header, records []session.Record) ([]byte, error) {
 	h.Format = formatVersion
 	line, err := json.Marshal(h)
@@ -107,7 +108,7 @@ func encodeEntry(h header, records []session.Record) ([]byte, error) {
 	return appendRecords(b, records), nil
 }
 
-// decodeEntry reads the object of a slot; lines are those of its records.
+// decodeEntry decodes the object of a slot; lines are its records.
 func decodeEntry(b []byte) (h header, lines []byte, err error) {
 	line, lines, ok := bytes.Cut(b, []byte("\n"))
 	if !ok {
@@ -122,7 +123,7 @@ func decodeEntry(b []byte) (h header, lines []byte, err error) {
 	return h, lines, nil
 }
 
-// recordHead is all of a record but its payload.
+// recordHead is a record without its payload.
 type recordHead struct {
 	Seq    int64          `json:"seq"`
 	ID     string         `json:"id"`
@@ -133,8 +134,8 @@ type recordHead struct {
 	Digest session.Digest `json:"digest"`
 }
 
-// payloadMark stands before a payload. It cannot stand in the JSON before it, where
-// quotes within strings have a backslash.
+// payloadMark is the text before a payload. It cannot occur in the JSON before it, where quotes
+// within strings have a backslash.
 const payloadMark = `,"payload":`
 
 // appendRecords adds one line for each record: its head as JSON with the payload's
@@ -178,7 +179,7 @@ func parseRecord(line []byte) (session.Record, bool) {
 	return r, true
 }
 
-// parseRecords reads lines. Those that are damaged are left out.
+// parseRecords decodes lines and leaves out damaged ones.
 func parseRecords(lines []byte) []session.Record {
 	records := make([]session.Record, 0, bytes.Count(lines, []byte("\n")))
 	for line := range bytes.Lines(lines) {

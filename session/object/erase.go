@@ -7,27 +7,27 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Erase implements [session.Eraser]. A slot says that it begins, for which the lease
-// counts; then the log is folded without the payloads, and what had them is overwritten
-// or removed before Erase returns.
+// Erase implements [session.Eraser]. A slot records the start, which requires the lease. Then the
+// log is folded without the payloads, and the objects that had them are overwritten or removed
+// before Erase returns.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	var h *handle
 	err := s.with(ctx, "erase", id, func(it *handle) error {
 		h = it
-		if h.root != nil && h.st.deleted() { // it may have gone with its last fork
+		if h.root != nil && h.st.deleted() { // it may have been removed with its last fork
 			h.root = nil
 		}
 		return h.commit(ctx, func(st *state) (*draft, error) {
 			switch {
 			case st.Meta == nil:
 				return nil, session.ErrNotFound
-			case st.Meta.Deleted: // nobody writes to it
+			case st.Meta.Deleted: // no process writes it
 			case st.Lease == nil || st.Epoch != epoch:
 				return nil, session.ErrFenced
 			}
 			for _, seq := range seqs {
 				if seq <= st.Meta.ParentSeq || seq > st.Meta.Head {
-					return nil, &session.Error{Seq: seq, Err: session.ErrInvalid, Detail: "there is no such record"}
+					return nil, &session.Error{Seq: seq, Err: session.ErrInvalid, Detail: "there is no record with this number"}
 				}
 			}
 			return &draft{entry: entryErase, state: *st}, nil
@@ -53,7 +53,7 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	}))
 }
 
-// rewrite folds with an edit and leaves nothing of what was before.
+// rewrite folds with an edit and removes the old content.
 func (h *handle) rewrite(ctx context.Context, e *edit) error {
 	if err := h.folding.lock(ctx); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (h *handle) rewrite(ctx context.Context, e *edit) error {
 	return h.s.blank(ctx, h.id)
 }
 
-// blank overwrites the slots that a root tells of, so that they hold nothing and their
-// places are still taken, and removes segments that nobody tells of.
+// blank overwrites the slots that a root includes, so that they are empty but still taken, and
+// removes segments that no root names.
 func (s *Store) blank(ctx context.Context, id string) error {
 	r, _, err := s.loadRoot(ctx, rootKey(id))
 	if err != nil || r == nil {
@@ -102,8 +102,8 @@ func (s *Store) blankLog(ctx context.Context, r *root) error {
 	return s.bucket.remove(ctx, unused)
 }
 
-// unused reports whether no root will ever tell of a segment: this one does not, and
-// later ones tell of segments that this one has or of those with a later number.
+// unused reports whether no root names a segment now or later: later roots name only segments that
+// this one has, or segments with a later number.
 func (r *root) unused(key string) bool {
 	_, gen, ok := parseSegment(key)
 	return ok && gen <= r.Gen && !slices.ContainsFunc(r.Segments, func(g segment) bool { return g.Key == key })

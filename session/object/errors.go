@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// explain makes an error the contract's, with what was attempted.
+// explain converts an error to one of package session, with the attempted operation.
 func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 	if err == nil {
 		return nil
@@ -22,7 +22,7 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 	}
 	if cause := ctx.Err(); cause != nil {
 		if errors.Is(cause, context.DeadlineExceeded) {
-			s.bucket.client.HangUp() // the server may have gone without a word: connections that are idle now would not answer either
+			s.bucket.client.HangUp() // the server may have disappeared, so idle connections would not answer either
 		}
 		return cause
 	}
@@ -48,18 +48,18 @@ func (s *Store) explain(ctx context.Context, op, id string, err error) error {
 	}
 	switch {
 	case errors.Is(err, session.ErrNewer):
-		e.Err, e.Detail, e.Hint = session.ErrNewer, err.Error(), "use the version of holdfast that wrote it, or a later one"
+		e.Err, e.Detail, e.Hint = session.ErrNewer, err.Error(), "upgrade holdfast"
 	case errors.Is(err, errDamaged):
-		e.Err, e.Detail, e.Hint = session.ErrCorrupt, s.url+": "+err.Error(), "see what is in it, and run: holdfast sessions verify "+id
+		e.Err, e.Detail, e.Hint = session.ErrCorrupt, s.url+": "+err.Error(), "inspect the object, and run: holdfast sessions verify "+id
 	case errors.Is(err, errMissing), errors.Is(err, errTaken), errors.Is(err, errMoved):
-		e.Err, e.Detail, e.Hint = session.ErrBusy, s.url+": "+err.Error(), "others write at the same time; try again"
+		e.Err, e.Detail, e.Hint = session.ErrBusy, s.url+": "+err.Error(), "there are concurrent writes; try again"
 	default:
 		s.explainServer(e, err)
 	}
 	return e
 }
 
-// explainServer tells what the server meant.
+// explainServer explains an error of the server.
 func (s *Store) explainServer(e *session.Error, err error) {
 	if k, ok := errors.AsType[*credentials.Error](err); ok {
 		e.Err, e.Detail, e.Hint = session.ErrInvalid, s.url+": "+k.Error(), k.Hint
@@ -71,45 +71,45 @@ func (s *Store) explainServer(e *session.Error, err error) {
 	r, ok := errors.AsType[*s3.Error](err)
 	if !ok {
 		e.Err = session.ErrUnavailable
-		e.Detail, e.Hint = s.url+" cannot be reached: "+err.Error(), "see that the endpoint is right and answers"
+		e.Detail, e.Hint = s.url+" cannot be reached: "+err.Error(), "check that the endpoint is correct and reachable"
 		return
 	}
 	e.Detail = s.url + ": " + r.Code + ": " + err.Error()
 	switch {
 	case r.Code == "NoSuchBucket":
-		e.Err, e.Hint = session.ErrNotFound, "make the bucket first: a store makes none"
-		e.Detail = s.url + ": there is no bucket " + s.bucket.name
+		e.Err, e.Hint = session.ErrNotFound, "create the bucket first"
+		e.Detail = s.url + ": no such bucket " + s.bucket.name
 	case r.WrongRegion:
-		e.Err, e.Hint = session.ErrInvalid, "write region="+r.Region+" in the URL"
+		e.Err, e.Hint = session.ErrInvalid, "set region="+r.Region+" in the URL"
 		e.Detail = s.url + ": the bucket is in the region " + r.Region
 	case r.Location != "":
-		e.Err, e.Hint = session.ErrInvalid, "write the server's own address as the endpoint"
-		e.Detail = s.url + ": the server sends requests on to " + hostOf(r.Location)
+		e.Err, e.Hint = session.ErrInvalid, "use the server's own address as the endpoint"
+		e.Detail = s.url + ": the server redirects to " + hostOf(r.Location)
 	case r.Unsigned && (r.Status == http.StatusForbidden || r.Status == http.StatusUnauthorized):
-		e.Err, e.Hint = session.ErrReadOnly, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write profile=NAME in the URL"
-		e.Detail = s.url + ": no keys were found, and the server takes no requests without a signature"
+		e.Err, e.Hint = session.ErrReadOnly, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or profile=NAME in the URL"
+		e.Detail = s.url + ": no keys were found, and the server rejects unsigned requests"
 	case r.Code == "AccessDenied" || r.Code == "AllAccessDisabled" || r.Code == "MethodNotAllowed":
 		e.Err, e.Hint = session.ErrReadOnly, "the key needs s3:GetObject, PutObject, DeleteObject and ListBucket below the prefix"
 	case r.Status == http.StatusInsufficientStorage || r.Code == "XMinioStorageFull" || r.Code == "QuotaExceeded" ||
 		r.Code == "XMinioAdminBucketQuotaExceeded" || r.Code == "ServiceQuotaExceeded":
-		e.Err, e.Hint = session.ErrFull, "make room in the bucket"
+		e.Err, e.Hint = session.ErrFull, "free space in the bucket"
 	case r.Status >= http.StatusInternalServerError, r.Status == http.StatusTooManyRequests:
-		e.Err, e.Hint = session.ErrUnavailable, "the server is starting or has too much to do: try again"
+		e.Err, e.Hint = session.ErrUnavailable, "the server is starting or overloaded; try again"
 	case r.Code == "EntityTooLarge":
-		e.Err, e.Hint = session.ErrInvalid, "the batch is too big for one object"
+		e.Err, e.Hint = session.ErrInvalid, "the batch is too large for one object"
 	case r.Code == "InvalidAccessKeyId" || r.Code == "SignatureDoesNotMatch" || r.Code == "InvalidTokenId":
-		e.Hint = "see that the key and the secret are right"
+		e.Hint = "check the key and the secret"
 	case r.Code == "ExpiredToken":
-		e.Hint = "get new keys: those of the environment or of a file have expired"
+		e.Hint = "get new keys: those from the environment or a file have expired"
 	case r.Code == "RequestTimeTooSkewed":
-		e.Hint = "set this machine's clock"
+		e.Hint = "correct this machine's clock"
 		if r.Skew != 0 {
 			e.Detail = s.url + ": " + r.Code + ": " + skew(r.Skew)
 		}
 	}
 }
 
-// skew says how far two clocks are apart.
+// skew describes the difference of two clocks.
 func skew(d time.Duration) string {
 	if d < 0 {
 		return "this machine's clock is " + (-d).Round(time.Second).String() + " ahead of the server's"
@@ -117,7 +117,7 @@ func skew(d time.Duration) string {
 	return "this machine's clock is " + d.Round(time.Second).String() + " behind the server's"
 }
 
-// hostOf is the scheme and host of an address.
+// hostOf returns the scheme and host of an address.
 func hostOf(location string) string {
 	u, err := url.Parse(location)
 	if err != nil || u.Host == "" {

@@ -23,5 +23,5 @@ func ExampleOpen() {
 	fmt.Println(len(page.Sessions), "sessions", err)
 	// Output:
 	// open: invalid argument: s3://bucket/prefix: unknown parameter "pathstyle"
-	// hint: write it as s3://bucket/prefix?endpoint=https://host&region=us-east-1
+	// hint: use the form s3://bucket/prefix?endpoint=https://host&region=us-east-1
 }

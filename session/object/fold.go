@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Folding puts what many slots hold into few segments. A crash at any point leaves what
-// was there, and segments that nobody tells of:
+// Folding moves the content of many slots into few segments. A crash at any point leaves
+// the old log and unreferenced segments:
 //
-//	write segments ─► replace the root, If-Match ─► remove what it no longer tells of
+//	write segments ─► replace the root, If-Match ─► remove what it no longer names
 //
-// Whoever else replaced the root first wins; the segments of who lost bear the number
-// of a generation that has passed, by which [Store.Sweep] knows them. A reader that
-// finds an object gone takes the new root and goes on behind the last record it had.
+// If several clients fold at once, the first one to replace the root wins. The segments of
+// the others have the number of an old generation, by which [Store.Sweep] finds them. A reader
+// that misses an object loads the new root and continues after its last record.
 
 const (
 	segmentBytes = 8 << 20
@@ -24,12 +24,12 @@ const (
 
 // edit changes the records of a log while it is folded.
 type edit struct {
-	touches func(first, last int64) bool // segments with these seqs must be written anew
+	touches func(first, last int64) bool // segments with these seqs must be rewritten
 	record  func(*session.Record) bool   // changes a record; false drops it
 	root    func(*root)                  // changes the root
 }
 
-// worthFolding reports whether a session has more than n slots that no root tells of.
+// worthFolding reports whether a session has more than n slots that no root includes.
 func (h *handle) worthFolding(n int64) bool {
 	if h.mu.lock(h.s.ctx) != nil {
 		return false
@@ -47,7 +47,7 @@ func (h *handle) fold(ctx context.Context) error {
 	return h.foldLocked(ctx, nil)
 }
 
-// foldLocked does that while h.folding is held, and h.mu is not.
+// foldLocked is fold while h.folding is held and h.mu is not.
 func (h *handle) foldLocked(ctx context.Context, e *edit) error {
 	for range movedTries {
 		if err := h.mu.lock(ctx); err != nil {
@@ -67,7 +67,7 @@ func (h *handle) foldLocked(ctx context.Context, e *edit) error {
 			if err := h.mu.lock(ctx); err != nil {
 				return err
 			}
-			h.root = nil // look again
+			h.root = nil // load again
 			h.mu.unlock()
 			continue
 		}
@@ -89,7 +89,7 @@ func (h *handle) foldLocked(ctx context.Context, e *edit) error {
 	return errMoved
 }
 
-// folded writes segments and the root that tells of them; nil when there is nothing to do.
+// folded writes segments and a root that names them; nil if there is nothing to do.
 func (h *handle) folded(ctx context.Context, e *edit) (*root, object, error) {
 	if e == nil && h.st.Slot == h.root.State.Slot {
 		return nil, object{}, nil
@@ -114,8 +114,7 @@ func (h *handle) folded(ctx context.Context, e *edit) (*root, object, error) {
 	return &r, o, err
 }
 
-// covered is what later roots say of since when slots are told of. h.seen is a time of
-// the server at which r was there.
+// covered returns the coverage for later roots. h.seen is a server time at which r existed.
 func (r *root) covered(now time.Time) []coverage {
 	all := append([]coverage(nil), r.Covered...)
 	if n := len(all); n == 0 || now.Sub(all[n-1].Since) >= coverEvery {
@@ -127,8 +126,8 @@ func (r *root) covered(now time.Time) []coverage {
 	return all
 }
 
-// droppable is the last slot that roots have told of for so long that nobody reads it or
-// takes its place for free.
+// droppable returns the last slot that roots have included for so long that no client reads it, or
+// treats its key as free.
 func (r *root) droppable(now time.Time, kept time.Duration) int64 {
 	slot := int64(0)
 	for _, c := range r.Covered {
@@ -148,8 +147,8 @@ type segmentWriter struct {
 	first, last int64
 }
 
-// old takes the segments that there are: those at the end that are small are taken
-// together with what comes, each at most as often as its size doubles.
+// old adds the existing segments. Small ones at the end are merged with the new lines; each is
+// rewritten at most once per doubling of its size.
 func (w *segmentWriter) old(ctx context.Context, all []segment) error {
 	keep := len(all)
 	if w.e == nil {
@@ -178,7 +177,7 @@ func (w *segmentWriter) old(ctx context.Context, all []segment) error {
 	return nil
 }
 
-// slots takes those after from, up to to.
+// slots adds the slots after from, up to to.
 func (w *segmentWriter) slots(ctx context.Context, from, to int64) error {
 	for ; from < to; from = min(from+parallel, to) {
 		entries, err := w.s.entries(ctx, w.r.Log, from, min(from+parallel, to))
@@ -200,8 +199,7 @@ func (w *segmentWriter) slots(ctx context.Context, from, to int64) error {
 	return nil
 }
 
-// add takes lines. Those that cannot be read are taken as they are, unless the records
-// are to be changed.
+// add adds lines. Unreadable lines are kept unchanged, unless the records are edited.
 func (w *segmentWriter) add(ctx context.Context, first, last int64, lines []byte) error {
 	if w.e != nil && w.e.touches(first, last) {
 		var kept []session.Record
@@ -242,8 +240,8 @@ func (w *segmentWriter) flush(ctx context.Context) error {
 	return nil
 }
 
-// forget removes what a root told of and its successor does not, and slots that have
-// been told of for long. What fails is left to Sweep.
+// forget removes what a root named and its successor does not, and slots that have been included
+// for long. Failures are left to Sweep.
 func (s *Store) forget(ctx context.Context, was, is *root) error {
 	used := map[string]bool{}
 	for _, g := range is.Segments {

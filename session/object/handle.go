@@ -11,21 +11,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// handle is what this client knows of a session. It may be behind what is in the
-// bucket: whatever is decided from it becomes true only when the next slot of the log
-// could be created, which fails for who is behind. Refusals are told only after a look.
+// handle is a client's knowledge of a session. It may be older than the bucket: a decision based
+// on it takes effect only if the next slot of the log could be created, which fails for an
+// outdated client. Errors such as ErrConflict are returned only after reading the current state.
 //
-// The invariant that makes this safe although slots are removed one day: at the
-// server's time seen, no root told of a slot after st.Slot. Slots are removed when a
-// root has told of them for an hour, so for [Store.fresh] after seen all slots behind
-// st.Slot that were ever written are still there.
+// This is safe although slots are removed later, because of an invariant: at the server time seen,
+// no root included a slot after st.Slot. Slots are removed when a root has included them for an
+// hour. So for [Store.fresh] after seen, all slots after st.Slot that were ever written still
+// exist.
 type handle struct {
 	s  *Store
 	id string
 
-	mu   lock // held while st, seen and what root is are looked at or changed
+	mu   lock // guards st, seen and root
 	root *root
-	etag string // of root's object, "" when there is none
+	etag string // of root's object, "" if there is none
 	st   state
 	seen time.Time
 	live int64 // bytes of the slots that this client wrote since root
@@ -33,7 +33,7 @@ type handle struct {
 	folding lock // held while root is being replaced
 }
 
-// lock is a mutex that can be waited for with a context.
+// lock is a mutex whose Lock can be cancelled by a context.
 type lock chan struct{}
 
 func newLock() lock { return make(lock, 1) }
@@ -52,16 +52,16 @@ func (l lock) lock(ctx context.Context) error {
 
 func (l lock) unlock() { <-l }
 
-// some reports whether there is a log: of a session, or of a lease alone.
+// some reports whether there is a log, of a session or only of a lease.
 func (h *handle) some() bool { return h.root != nil && !h.root.Vacant }
 
-// isInconclusive reports whether a look at this time of the server says nothing about slots
-// being there or not.
+// isInconclusive reports whether an answer at this server time cannot prove that a slot exists or
+// not.
 func (h *handle) isInconclusive(date time.Time) bool {
 	return date.IsZero() || h.seen.IsZero() || date.Sub(h.seen) > h.s.fresh
 }
 
-// load reads the root and forgets everything else.
+// load reads the root and drops all other knowledge.
 func (h *handle) load(ctx context.Context) error {
 	r, o, err := h.s.loadRoot(ctx, rootKey(h.id))
 	if err != nil {
@@ -72,12 +72,12 @@ func (h *handle) load(ctx context.Context) error {
 		h.st = r.State
 	}
 	if r != nil && !r.Vacant && r.ID != h.id {
-		return fmt.Errorf("%w: %s is of session %q", errDamaged, rootKey(h.id), r.ID)
+		return fmt.Errorf("%w: %s belongs to session %q", errDamaged, rootKey(h.id), r.ID)
 	}
 	if !h.some() {
 		return nil
 	}
-	// There may be many slots since: the last one tells all.
+	// There may be many later slots; the last one has the whole state.
 	last := h.st.Slot
 	for o, err := range h.s.bucket.list(ctx, path.Dir(slotKey(r.Log, 0))+"/", slotKey(r.Log, h.st.Slot)) {
 		if err != nil {
@@ -101,10 +101,10 @@ func (h *handle) load(ctx context.Context) error {
 	return nil
 }
 
-// errMoved says that slots were folded and removed while they were being read.
+// errMoved means that slots were folded and removed while they were being read.
 var errMoved = errors.New("the log was folded meanwhile")
 
-// loadRoot reads a root; nil when there is none.
+// loadRoot reads a root; nil if there is none.
 func (s *Store) loadRoot(ctx context.Context, key string) (*root, object, error) {
 	o, err := s.bucket.get(ctx, key, 0)
 	if errors.Is(err, errMissing) {
@@ -143,13 +143,12 @@ func (s *Store) head(ctx context.Context, log string, slot int64) (header, time.
 		return e, o.date, fmt.Errorf("%w: %s", err, key)
 	}
 	if e.State != nil && e.State.Slot != slot {
-		return e, o.date, fmt.Errorf("%w: %s is of slot %d", errDamaged, key, e.State.Slot)
+		return e, o.date, fmt.Errorf("%w: %s belongs to slot %d", errDamaged, key, e.State.Slot)
 	}
 	return e, o.date, nil
 }
 
-// sync brings h up to what is in the bucket. What was acknowledged before the call is
-// known after it.
+// sync brings h up to date with the bucket, including everything acknowledged before the call.
 func (h *handle) sync(ctx context.Context) error {
 	reload := h.root == nil || h.root.Vacant
 	for try := 0; ; try++ {
@@ -169,12 +168,12 @@ func (h *handle) sync(ctx context.Context) error {
 		case err != nil && !errors.Is(err, errMissing):
 			return err
 		case h.isInconclusive(date) && try > movedTries:
-			return errors.New("the server takes longer for one look than it may, or does not tell its time")
+			return errors.New("the server answers too slowly, or does not send its time")
 		case h.isInconclusive(date) || err == nil && e.Entry == entryFolded:
-			reload = true // what was seen says nothing any more
+			reload = true // the time seen is too old
 		case err != nil:
 			h.seen = date
-			if h.st.deleted() { // what became of it the root tells
+			if h.st.deleted() { // the root shows the outcome
 				return h.followDeleted(ctx)
 			}
 			return nil
@@ -184,10 +183,10 @@ func (h *handle) sync(ctx context.Context) error {
 	}
 }
 
-// movedTries is how often reading begins again because slots were folded meanwhile.
+// movedTries is how often reading restarts because slots were folded meanwhile.
 const movedTries = 50
 
-// followDeleted looks whether a deleted session is gone altogether.
+// followDeleted checks whether a deleted session was removed completely.
 func (h *handle) followDeleted(ctx context.Context) error {
 	r, o, err := h.s.loadRoot(ctx, rootKey(h.id))
 	if err != nil {
@@ -208,13 +207,12 @@ type draft struct {
 	log     string // for a new log: its name
 }
 
-// unsureTries is how often a slot is tried to be written again of which it is not
-// known whether it was.
+// unsureTries is how often a slot is written again if the outcome is unknown.
 const unsureTries = 3
 
-// commit writes the slot that step makes of the state, in one atomic step: when
-// somebody else takes the slot first, step is asked again. A nil draft means that
-// there is nothing (more) to do. h.mu is held.
+// commit atomically writes the slot that step makes from the state. If another client takes the
+// slot first, step is called again. A nil draft means that there is nothing (more) to do. h.mu is
+// held.
 func (h *handle) commit(ctx context.Context, step func(*state) (*draft, error)) error {
 	known := false
 	look := func() error {
@@ -272,8 +270,8 @@ func (h *handle) write(ctx context.Context, d *draft) error {
 		return err
 	}
 	if h.isInconclusive(o.date) {
-		// The slot may have been there once, and be removed by now. Then a root tells
-		// of it; also when what was written is all right and was folded at once.
+		// The slot may have been written earlier and removed since. Then a root includes
+		// it; the same holds if this write succeeded and was folded at once.
 		r, _, err := h.s.loadRoot(ctx, rootKey(h.id))
 		if err != nil {
 			h.root = nil
@@ -290,7 +288,7 @@ func (h *handle) write(ctx context.Context, d *draft) error {
 	return nil
 }
 
-// begin makes a log. What it begins with goes into a segment; with the root it is there.
+// begin creates a log. Its first content is a segment; the log exists once the root is written.
 func (h *handle) begin(ctx context.Context, d *draft) error {
 	r := root{Format: formatVersion, ID: h.id, Log: d.log, Op: unique(), Gen: 1, State: d.state}
 	if r.Log == "" {
@@ -312,13 +310,13 @@ func (h *handle) begin(ctx context.Context, d *draft) error {
 		return err
 	}
 	if len(lines) > 0 && (from.IsZero() || h.seen.Sub(from) > h.s.fresh) {
-		// So late that it may have been taken for what nobody needs.
+		// After this time, Sweep may have removed the segment as unused.
 		return h.s.bucket.put(ctx, r.Segments[0].Key, lines)
 	}
 	return nil
 }
 
-// putRoot replaces the root that h knows. h.mu is held.
+// putRoot replaces the root known to h. h.mu is held.
 func (h *handle) putRoot(ctx context.Context, r *root) error {
 	o, err := h.s.writeRoot(ctx, rootKey(h.id), h.etag, r)
 	if err != nil {
@@ -328,8 +326,8 @@ func (h *handle) putRoot(ctx context.Context, r *root) error {
 	return nil
 }
 
-// writeRoot replaces a root that has an etag, "" for none. When an answer was lost, it
-// looks whether the root is there.
+// writeRoot replaces a root with an etag, "" for none. If the answer was lost, it checks whether
+// the root was written.
 func (s *Store) writeRoot(ctx context.Context, key, etag string, r *root) (o object, err error) {
 	body, err := json.Marshal(r)
 	if err != nil {

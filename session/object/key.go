@@ -19,13 +19,13 @@ const (
 	pins      = "pin/"
 )
 
-// nameLimit is the longest that the name of an id may be: servers that keep objects
-// as files allow 255 bytes between two slashes.
+// nameLimit is the maximum length of an id's name: servers that store objects as files allow 255
+// bytes between two slashes.
 const nameLimit = 180
 
-// nameOf is the name of a session's id in keys: letters, digits, "-" and "_" stand for
-// themselves, other bytes are "!" and two hexadecimal digits. What would be too long
-// is "~" and its SHA-256.
+// nameOf returns the name of a session id in keys: letters, digits, "-" and "_" are unchanged,
+// other bytes become "!" and two hexadecimal digits. A name that would be too long becomes "~" and
+// its SHA-256.
 func nameOf(id string) string {
 	var b strings.Builder
 	for i := range len(id) {
@@ -54,7 +54,7 @@ func parseSlot(key string) (log string, slot int64, ok bool) {
 	return log, slot, ok && err == nil
 }
 
-// segmentKey is a new one for a root's generation.
+// segmentKey returns a new segment key for a root's generation.
 func segmentKey(log string, gen int64) string {
 	return fmt.Sprintf("%s%s/%08d-%s", segments, log, gen, unique())
 }
@@ -67,7 +67,7 @@ func parseSegment(key string) (log string, gen int64, ok bool) {
 	return log, gen, ok && err == nil
 }
 
-// forkPin says that a fork needs its parent's records up to seq.
+// forkPin records that a fork needs its parent's records up to seq.
 type forkPin struct {
 	parent string // the parent's log
 	seq    int64
@@ -90,7 +90,7 @@ func parsePin(key string) (p forkPin, ok bool) {
 	return forkPin{parent, seq, parts[1], parts[2]}, err == nil
 }
 
-// unique is a name that nobody else takes.
+// unique returns a name that no other client uses.
 func unique() string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

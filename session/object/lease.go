@@ -9,18 +9,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Acquire implements [session.Leaser]. The lease is given by a slot of the session's
-// log. Who held it before and does not know yet finds that slot taken when it appends,
-// and what it says. A bucket has no clock that a lease could go by: what is left of one is
-// for whoever looks to find out.
+// Acquire implements [session.Leaser]. A slot of the session's log gives the lease. A previous
+// holder that does not know yet finds that slot taken when it appends. A bucket has no clock for
+// leases, so the caller must determine how long a lease remains.
 func (s *Store) Acquire(ctx context.Context, id string, l session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	var got session.Lease
 	err := s.with(ctx, "acquire", id, func(h *handle) error {
-		if err := h.sync(ctx); err != nil { // a slot is not to be taken for who will be told that it is busy
+		if err := h.sync(ctx); err != nil { // do not take a slot for a caller that will get ErrBusy
 			return err
 		}
 		return h.commit(ctx, func(st *state) (*draft, error) {
-			if got.Epoch != 0 && st.Epoch == got.Epoch { // written after all
+			if got.Epoch != 0 && st.Epoch == got.Epoch { // an earlier try had written it
 				return nil, nil
 			}
 			if st.deleted() {
@@ -101,13 +100,13 @@ func (s *Store) Held(ctx context.Context, id string) (held *session.Lease, err e
 	return held, err
 }
 
-// epochs is the object that counts epochs.
+// epochs is the object with the epoch counter.
 type epochs struct {
 	Format int   `json:"format"`
 	Last   int64 `json:"last"`
 }
 
-// nextEpoch gives out an epoch that is greater than every one before.
+// nextEpoch returns an epoch greater than all earlier ones.
 func (s *Store) nextEpoch(ctx context.Context, atLeast int64) (int64, error) {
 	if err := s.counting.lock(ctx); err != nil {
 		return 0, err

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// List implements [session.Store]. A list of one session is one request. Any other
-// looks at all: the roots and the slots are listed, 1,000 to a request, and of sessions
-// that changed since this client listed them last the newest slot is read.
+// List implements [session.Store]. A list of one session is one request. Any other list reads the
+// names of all roots and slots, 1,000 per request, and the newest slot of each session that
+// changed since this client's last list.
 func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Page{}, err
@@ -57,26 +57,26 @@ func (s *Store) listAll(ctx context.Context, q session.Query) (session.Page, err
 	return q.Select(all)
 }
 
-// metaCache is what a client knows of sessions from listing them, by the root's key.
+// metaCache caches the sessions of earlier lists by the root's key.
 type metaCache struct {
 	mu    sync.Mutex
 	known map[string]known
 }
 
-// known is what is known of one session.
+// known is the cached knowledge of one session.
 type known struct {
 	listed // its root
 	root   *root
 	state  state // after state.Slot
 }
 
-// storeListing is a look at the whole store.
+// storeListing is a listing of the whole store.
 type storeListing struct {
 	sessions []known
 	slots    []listed
 }
 
-// listRoots looks at all sessions.
+// listRoots lists all sessions.
 func (s *Store) listRoots(ctx context.Context) (*storeListing, error) {
 	var o storeListing
 	for l, err := range s.bucket.list(ctx, roots, "") {
@@ -112,7 +112,7 @@ func (s *Store) listRoots(ctx context.Context) (*storeListing, error) {
 	return &o, nil
 }
 
-// know brings k up to a listing of its root and the last slots of all logs.
+// know updates k from a listing of its root and the last slots of all logs.
 func (s *Store) know(ctx context.Context, k *known, last map[string]int64) error {
 	s.metas.mu.Lock()
 	before, ok := s.metas.known[k.key]
@@ -137,7 +137,7 @@ func (s *Store) know(ctx context.Context, k *known, last map[string]int64) error
 		}
 		e, _, err := s.head(ctx, k.root.Log, slot)
 		switch {
-		case errors.Is(err, errDamaged): // what is known of it is listed; reading it tells
+		case errors.Is(err, errDamaged): // list what is known; reading it returns the error
 			return nil
 		case err != nil && !errors.Is(err, errMissing):
 			return err

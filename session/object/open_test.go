@@ -17,27 +17,27 @@ func TestOpenRefuses(t *testing.T) {
 		{"", "not an s3:// URL"},
 		{"s3:bucket", "not an s3:// URL"},
 		{"http://bucket/x", "not an s3:// URL"},
-		{"s3:///prefix", "names no bucket"},
-		{"s3://b/x#y", "has no meaning"},
+		{"s3:///prefix", "has no bucket"},
+		{"s3://b/x#y", "has a #"},
 		{"s3://b/x/../y", "the prefix has"},
 		{"s3://b/x//y", "the prefix has"},
 		{"s3://b/" + strings.Repeat("x", 600), "the prefix is longer"},
 		{"s3://key@b/x", "needs both"},
 		{"s3://key:" + secret + "@b/x?foo=1", `unknown parameter "foo"`},
-		{"s3://key:" + secret + "@b/x?region=a&region=b", "region is there twice"},
+		{"s3://key:" + secret + "@b/x?region=a&region=b", "duplicate parameter region"},
 		{"s3://key:" + secret + "@b/x?region=", "region is empty"},
 		{"s3://key:" + secret + "@b/x?profile=p", "both a key and a profile"},
-		{"s3://key:" + secret + "@b/x?insecure=yes", "insecure is true or false"},
-		{"s3://key:" + secret + "@b/x?insecure=true&endpoint=https://h", "does not go with"},
-		{"s3://key:" + secret + "@b/x?path-style=1", "path-style is true or false"},
-		{"s3://key:" + secret + "@b/x?versions=1", "versions is keep"},
-		{"s3://key:" + secret + "@b/x?endpoint=ftp://h", "neither http nor https"},
-		{"s3://key:" + secret + "@b/x?endpoint=http://h/path", "the endpoint is a host"},
+		{"s3://key:" + secret + "@b/x?insecure=yes", "invalid insecure: want true or false"},
+		{"s3://key:" + secret + "@b/x?insecure=true&endpoint=https://h", "contradicts"},
+		{"s3://key:" + secret + "@b/x?path-style=1", "invalid path-style: want true or false"},
+		{"s3://key:" + secret + "@b/x?versions=1", "want keep"},
+		{"s3://key:" + secret + "@b/x?endpoint=ftp://h", "want http or https"},
+		{"s3://key:" + secret + "@b/x?endpoint=http://h/path", "invalid endpoint: want a host"},
 		{"s3://key:" + secret + "@bucket/x?endpoint=http://127.0.0.1:1", "cannot be reached"},
-		{"s3://key:" + secret + "@b /%zz", "cannot be read"},
-		{"s3://key:33/" + secret + "@b/x", "a bucket has no colon"},
+		{"s3://key:" + secret + "@b /%zz", "URL is invalid"},
+		{"s3://key:33/" + secret + "@b/x", "has a colon"},
 		{"s3://b/x?secret_key=" + secret, `unknown parameter "secret_key"`},
-		{"s3://b/x?endpoint=https://key:" + secret + "@h", "the endpoint is a host"},
+		{"s3://b/x?endpoint=https://key:" + secret + "@h", "invalid endpoint: want a host"},
 	} {
 		s, err := object.Open(t.Context(), c.url, nil)
 		if err == nil {
@@ -129,7 +129,7 @@ func TestOpenRefusesServers(t *testing.T) {
 			}
 			return 0, ""
 		}, "keeps old versions"},
-		"no bucket": {func(*http.Request) (int, string) { return 404, "<Error><Code>NoSuchBucket</Code></Error>" }, "there is no bucket"},
+		"no bucket": {func(*http.Request) (int, string) { return 404, "<Error><Code>NoSuchBucket</Code></Error>" }, "no such bucket"},
 		"read-only": {func(r *http.Request) (int, string) {
 			if r.Method == http.MethodPut {
 				return 403, "<Error><Code>AccessDenied</Code></Error>"

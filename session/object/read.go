@@ -39,21 +39,19 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// scan is one reading under way: what is left of it is the records with a seq above low
-// and not above high. Nothing that it looks at is ever changed but by erasing and
-// folding, and then objects that it looks for are gone or folded, and it begins again
-// with a new root.
+// scan is one Read in progress. The records with low < seq <= high remain. Objects change only by
+// erasing and folding; then objects are missing or folded, and the scan continues with a new root.
 type scan struct {
 	s         *Store
 	id        string
 	log       string
 	segments  []segment
-	folded    int64 // the last slot that segments tell of
+	folded    int64 // the last slot included in segments
 	slot      int64 // the last slot
 	low, high int64
 	down      bool
 	left      int
-	lost      map[int64]bool // slots that are not there and should be
+	lost      map[int64]bool // slots that should exist but are missing
 }
 
 func (h *handle) scan(r session.Range) *scan {
@@ -70,7 +68,7 @@ func (h *handle) scan(r session.Range) *scan {
 	return sc
 }
 
-// all yields what is left.
+// all yields the remaining records.
 func (sc *scan) all(ctx context.Context) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		for moved := 0; sc.low < sc.high && sc.left > 0; {
@@ -93,8 +91,7 @@ func (sc *scan) all(ctx context.Context) iter.Seq2[session.Record, error] {
 	}
 }
 
-// part is some of the records that come next, in any order, with the range of seqs
-// that they are all of.
+// part is a set of the next records, in any order, with the range of seqs it covers.
 type part struct {
 	first, last int64
 	records     []session.Record
@@ -127,13 +124,13 @@ func (sc *scan) part(ctx context.Context) (part, error) {
 	return sc.tail(ctx)
 }
 
-// A few records are looked for in the last bytes of a segment.
+// A few records are read from the last bytes of a segment.
 const (
 	tailRecords = 200
 	tailBytes   = 256 << 10
 )
 
-// end reads the last bytes of a segment. There may be no whole record in them.
+// end reads the last bytes of a segment, which may not contain a complete record.
 func (sc *scan) end(ctx context.Context, g segment) (part, error) {
 	o, err := sc.s.bucket.getRange(ctx, g.Key, g.Bytes-tailBytes, g.Bytes-1)
 	if errors.Is(err, errMissing) {
@@ -150,8 +147,8 @@ func (sc *scan) end(ctx context.Context, g segment) (part, error) {
 	return p, nil
 }
 
-// onMissing is told of an object that is not there: at first that may be because it was
-// folded, then it is lost. Segments have numbers below 0.
+// onMissing handles a missing object: the first time it may have been folded, after that it is
+// lost. Segments have numbers below 0.
 func (sc *scan) onMissing(number int64, empty part) (part, error) {
 	if sc.lost[number] {
 		return empty, nil
@@ -189,7 +186,7 @@ func (sc *scan) tail(ctx context.Context) (part, error) {
 	return p, nil
 }
 
-// folds is the last seq that segments have.
+// folds returns the last seq in segments.
 func (sc *scan) folds() int64 {
 	if n := len(sc.segments); n > 0 {
 		return sc.segments[n-1].Last
@@ -197,7 +194,7 @@ func (sc *scan) folds() int64 {
 	return 0
 }
 
-// again takes a new root and goes on where it was.
+// again loads a new root and continues at the same record.
 func (sc *scan) again(ctx context.Context) error {
 	h := newHandle(sc.s, sc.id)
 	if err := h.sync(ctx); err != nil {
@@ -210,11 +207,11 @@ func (sc *scan) again(ctx context.Context) error {
 		sc.lost = nil
 	}
 	sc.segments, sc.folded, sc.slot = h.root.Segments, h.root.State.Slot, h.st.Slot
-	sc.high = min(sc.high, h.st.Meta.Head) // less when it was deleted meanwhile
+	sc.high = min(sc.high, h.st.Meta.Head) // smaller if it was deleted meanwhile
 	return nil
 }
 
-// give yields a part, in order, with an error for each record that is not there.
+// give yields a part in order, with an error for each missing record.
 func (sc *scan) give(ctx context.Context, p part, yield func(session.Record, error) bool) bool {
 	found := make(map[int64]session.Record, len(p.records))
 	for _, r := range p.records {
@@ -245,7 +242,7 @@ func (sc *scan) give(ctx context.Context, p part, yield func(session.Record, err
 			r, ok = session.Record{}, false
 		}
 		if !ok {
-			err = damaged(seq, "the record is not there or cannot be read")
+			err = damaged(seq, "the record is missing or cannot be read")
 		}
 		if !yield(r, err) {
 			return false

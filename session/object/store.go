@@ -22,15 +22,15 @@ var (
 	_ session.Watcher   = (*Store)(nil)
 )
 
-// Options adjust a [Store]. The zero value suits most.
+// Options are the options of a [Store]. The zero value works.
 type Options struct {
-	// Transport sends the requests; nil is one of its own, with the timeouts of
-	// net/http's default.
+	// Transport sends the requests; nil uses a separate one with the timeouts of net/http's
+	// default.
 	Transport http.RoundTripper
-	// Poll is how often [Store.Watch] looks; 0 is a second. Each look is one request.
+	// Poll is how often [Store.Watch] polls; 0 is one second. Each poll is one request.
 	Poll time.Duration
-	// FoldSlots is after how many objects of one batch those of a session are folded into
-	// bigger ones, in the background; 0 is 64, less than 0 is never.
+	// FoldSlots is the number of small objects after which those of a session are folded into
+	// larger ones in the background; 0 is 64, less than 0 is never.
 	FoldSlots int
 }
 
@@ -44,13 +44,13 @@ const (
 	// request that is on its way: signatures expire after 15 minutes.
 	headTTL  = 10 * time.Minute
 	cacheTTL = time.Hour
-	// handleLimit is of how many sessions a client remembers where their logs end.
+	// handleLimit is the number of sessions whose log end a client remembers.
 	handleLimit = 4096
 	closeTime   = 30 * time.Second
 )
 
-// Store keeps sessions in a bucket. It is safe for concurrent use. Create one with
-// [Open] and end it with Close.
+// Store stores sessions in a bucket. It is safe for concurrent use. Create one with [Open] and end
+// it with Close.
 type Store struct {
 	bucket bucket
 	url    string // without the password
@@ -65,18 +65,18 @@ type Store struct {
 	mu      sync.Mutex
 	handles map[string]*handle
 	closed  bool
-	ctx     context.Context // of what runs in the background
+	ctx     context.Context // for background work
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// Open opens the store at a URL, s3://BUCKET/PREFIX?endpoint=…, and makes it when
-// nothing lies below the prefix. The bucket must exist. See the package for the URL.
+// Open opens the store at a URL, s3://BUCKET/PREFIX?endpoint=…, and creates it if there are no
+// objects below the prefix. The bucket must exist. docs/formats/object.md describes the URL.
 //
-// Errors: ErrNewer when a newer version wrote there; ErrInvalid when the URL is wrong,
-// when what lies there is something else, when the server does not honour the
-// conditions that the store stands on, and when the bucket keeps versions and the URL
-// does not accept that; ErrNotFound when there is no such bucket.
+// Errors: ErrNewer if a newer version wrote the store; ErrInvalid if the URL is invalid, if there
+// are other objects below the prefix, if the server does not support the required conditions, or
+// if the bucket keeps versions and the URL does not accept that; ErrNotFound if there is no such
+// bucket.
 func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	var opt Options
 	if o != nil {
@@ -114,11 +114,10 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// requestTries is how often a request is sent when the server does not answer or says
-// that it is busy.
+// requestTries is how often a request is sent if the server does not answer or is busy.
 const requestTries = 4
 
-// formatFile is what says that a store lies below a prefix.
+// formatFile marks a prefix as a store.
 type formatFile struct {
 	Store  string `json:"store"`
 	Format int    `json:"format"`
@@ -126,7 +125,7 @@ type formatFile struct {
 
 const storeName = "holdfast sessions"
 
-// setUp finds the store or makes it, and tries the conditions that it stands on.
+// setUp finds or creates the store, and tests the conditions that it needs.
 func (s *Store) setUp(ctx context.Context, versions bool) error {
 	body, _ := json.Marshal(formatFile{storeName, formatVersion}) // cannot fail
 	body = append(body, '\n')
@@ -134,13 +133,13 @@ func (s *Store) setUp(ctx context.Context, versions bool) error {
 	if errors.Is(err, errMissing) {
 		if err = s.empty(ctx); err == nil {
 			if _, err = s.bucket.create(ctx, formatKey, body); errors.Is(err, errTaken) {
-				err = nil // by somebody who opens it as well
+				err = nil // created by another client meanwhile
 			}
 		}
 		if err == nil || errors.Is(err, errForeign) {
 			foreign := err
 			if o, err = s.bucket.get(ctx, formatKey, 0); errors.Is(err, errMissing) && foreign != nil {
-				return s.foreign("something else lies there already")
+				return s.foreign("the prefix already contains other objects")
 			}
 		}
 	}
@@ -150,9 +149,9 @@ func (s *Store) setUp(ctx context.Context, versions bool) error {
 	var f formatFile
 	switch err := unmarshal(o.body, &f); {
 	case errors.Is(err, session.ErrNewer):
-		return &session.Error{Err: err, Detail: s.url, Hint: "use the version of holdfast that wrote it, or a later one"}
+		return &session.Error{Err: err, Detail: s.url, Hint: "upgrade holdfast"}
 	case err != nil || f.Store != storeName:
-		return s.foreign(formatKey + " is not of holdfast")
+		return s.foreign(formatKey + " was not written by holdfast")
 	}
 	if err := s.tryConditions(ctx, o); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (s *Store) setUp(ctx context.Context, versions bool) error {
 
 var errForeign = errors.New("foreign")
 
-// empty reports errForeign when something lies below the prefix.
+// empty returns errForeign if there are objects below the prefix.
 func (s *Store) empty(ctx context.Context) error {
 	for _, err := range s.bucket.list(ctx, "", "") {
 		if err != nil {
@@ -174,18 +173,18 @@ func (s *Store) empty(ctx context.Context) error {
 }
 
 func (s *Store) foreign(why string) error {
-	return &session.Error{Err: session.ErrInvalid, Detail: s.url + ": " + why, Hint: "name another prefix: s3://bucket/prefix"}
+	return &session.Error{Err: session.ErrInvalid, Detail: s.url + ": " + why, Hint: "use another prefix: s3://bucket/prefix"}
 }
 
-// tryConditions writes the format again, under conditions that do not hold. A server
-// that does it all the same has written what was there.
+// tryConditions writes the format object under conditions that are false. A server that ignores
+// them writes the same content.
 func (s *Store) tryConditions(ctx context.Context, o object) error {
 	_, created := s.bucket.create(ctx, formatKey, o.body)
 	_, replaced := s.bucket.replace(ctx, formatKey, "00000000000000000000000000000000", o.body)
 	for name, err := range map[string]error{"If-None-Match": created, "If-Match": replaced} {
 		if err == nil {
 			return &session.Error{
-				Err: session.ErrInvalid, Detail: s.url + ": the server does not honour " + name + " when objects are written",
+				Err: session.ErrInvalid, Detail: s.url + ": the server ignores " + name + " when it writes objects",
 				Hint: "use a server with conditional writes, such as Amazon S3, MinIO, Cloudflare R2 or versitygw",
 			}
 		}
@@ -196,8 +195,8 @@ func (s *Store) tryConditions(ctx context.Context, o object) error {
 	return nil
 }
 
-// checkVersions refuses a bucket that would keep what is erased. Who may not ask, or
-// asks a server that does not know of versions, is not refused.
+// checkVersions rejects a bucket that would keep erased content. A client without the permission
+// to check, or a server without versions, is accepted.
 func (s *Store) checkVersions(ctx context.Context, accept bool) error {
 	kept, err := s.bucket.client.KeepsVersions(ctx)
 	if err != nil || !kept || accept {
@@ -209,9 +208,8 @@ func (s *Store) checkVersions(ctx context.Context, accept bool) error {
 	}
 }
 
-// Close folds the small objects of sessions that this client wrote to, and waits for
-// what runs in the background, both for half a minute at most. Nothing that was
-// acknowledged depends on it.
+// Close folds the small objects of sessions this client wrote and waits for background work, each
+// for at most half a minute. No acknowledged data depends on it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -241,14 +239,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// closeSlots is how many small objects of a session Close leaves alone.
+// closeSlots is the number of small objects of a session that Close does not fold.
 const closeSlots = 8
 
 func newHandle(s *Store, id string) *handle {
 	return &handle{s: s, id: id, mu: newLock(), folding: newLock()}
 }
 
-// with calls do with the session's handle, which is locked meanwhile.
+// with calls do with the session's locked handle.
 func (s *Store) with(ctx context.Context, op, id string, do func(*handle) error) error {
 	h, err := s.handle(id)
 	if err == nil {
@@ -260,7 +258,7 @@ func (s *Store) with(ctx context.Context, op, id string, do func(*handle) error)
 	return s.explain(ctx, op, id, err)
 }
 
-// handle finds or makes the handle of a session.
+// handle returns the handle of a session.
 func (s *Store) handle(id string) (*handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,7 +267,7 @@ func (s *Store) handle(id string) (*handle, error) {
 	}
 	h := s.handles[id]
 	if h == nil {
-		for other := range s.handles { // any: it costs who needs it a few requests
+		for other := range s.handles { // any one: its next use costs a few requests
 			if len(s.handles) < handleLimit {
 				break
 			}
@@ -281,7 +279,7 @@ func (s *Store) handle(id string) (*handle, error) {
 	return h, nil
 }
 
-// wrote folds a session in the background when it has many small objects. h.mu is held.
+// wrote folds a session in the background if it has many small objects. h.mu is held.
 func (s *Store) wrote(h *handle) {
 	if s.opt.FoldSlots < 0 || h.st.Slot-h.root.State.Slot < int64(s.opt.FoldSlots) && h.live < foldBytes {
 		return
@@ -298,6 +296,6 @@ func (s *Store) wrote(h *handle) {
 	}
 	s.running.Go(func() {
 		defer h.folding.unlock()
-		_ = h.foldLocked(s.ctx, nil) // the next slot tries again
+		_ = h.foldLocked(s.ctx, nil) // the next write tries again
 	})
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Sweep finishes deletions that were cut short, and removes what nobody needs any more:
-// small objects that were folded an hour ago, and what crashes left behind. It may be
-// called by any number of clients, at any time; nothing depends on it but the number of
-// objects. It returns how many it removed. It lists the whole prefix.
+// Sweep completes interrupted deletes and removes unused objects: small objects that were folded
+// an hour ago, and leftovers of crashes. Any number of clients may call it at any time; it only
+// reduces the number of objects. It returns how many it removed. It lists the whole prefix.
 func (s *Store) Sweep(ctx context.Context) (int, error) {
 	s.mu.Lock()
 	closed := s.closed
@@ -56,7 +55,7 @@ func (s *Store) sweep(ctx context.Context) (int, error) {
 	return len(w.keys), s.bucket.remove(ctx, w.keys)
 }
 
-// sweeper collects what is to be removed.
+// sweeper collects the objects to remove.
 type sweeper struct {
 	s     *Store
 	now   time.Time // by the server's clock
@@ -68,7 +67,7 @@ func (w *sweeper) old(modified time.Time) bool {
 	return !w.now.IsZero() && w.now.Sub(modified) > w.s.kept
 }
 
-// pins drops those of forks that never came to be or are gone.
+// pins removes pins of forks that were never created or are deleted.
 func (w *sweeper) pins(ctx context.Context) error {
 	var keys []string
 	for o, err := range w.s.bucket.list(ctx, pins, "") {
@@ -87,8 +86,8 @@ func (w *sweeper) pins(ctx context.Context) error {
 	return w.s.bucket.remove(ctx, keys)
 }
 
-// slots drops those that roots have told of for long. The last slot of a log that no
-// root names was written when its session was deleted, or never counted.
+// slots removes slots that roots have included for long. The last slot of a log without a root was
+// written while its session was deleted, or never took effect.
 func (w *sweeper) slots(all []listed) {
 	newest := map[string]time.Time{}
 	for _, o := range all {
@@ -111,7 +110,7 @@ func (w *sweeper) slots(all []listed) {
 	}
 }
 
-// segments drops those that no root tells of and none will.
+// segments removes segments that no root names now or later.
 func (w *sweeper) segments(ctx context.Context) error {
 	for o, err := range w.s.bucket.list(ctx, segments, "") {
 		if err != nil {

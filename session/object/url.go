@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-const urlHint = "write it as s3://bucket/prefix?endpoint=https://host&region=us-east-1"
+const urlHint = "use the form s3://bucket/prefix?endpoint=https://host&region=us-east-1"
 
-// place is what a URL says.
+// place is a parsed URL.
 type place struct {
 	bucket, prefix string // the prefix is "" or ends with a slash
-	host           string // and port; "" is Amazon's
+	host           string // with port; "" is Amazon's
 	secure         bool
 	region         string
 	style          s3.Style
@@ -31,10 +31,10 @@ type place struct {
 func parseURL(raw string) (*place, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		// The parser's error repeats the URL, with its password.
-		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: "the store's URL cannot be read", Hint: urlHint}
+		// The parser's error contains the URL with its password.
+		return nil, &session.Error{Op: "open", Err: session.ErrInvalid, Detail: "the store's URL is invalid", Hint: urlHint}
 	}
-	// A parameter that is refused may be a secret, too.
+	// An unknown parameter may be a secret too.
 	plain := *u
 	plain.RawQuery, plain.ForceQuery = "", false
 	p := &place{bucket: u.Host, secure: true, shown: plain.Redacted()}
@@ -45,19 +45,19 @@ func parseURL(raw string) (*place, error) {
 		return bad("not an s3:// URL")
 	}
 	if u.Fragment != "" {
-		return bad("a # has no meaning in it")
+		return bad("the URL has a # (fragment)")
 	}
-	if strings.Contains(p.bucket, ":") { // what stands there may be half of a secret
+	if strings.Contains(p.bucket, ":") { // the text may be a part of a secret
 		p.shown = "s3://…"
-		return bad("a bucket has no colon; the / of a secret is written as %%2F")
+		return bad("the bucket name has a colon; write / in a secret as %%2F")
 	}
 	if p.bucket == "" {
-		return bad("it names no bucket")
+		return bad("the URL has no bucket")
 	}
 	if p.prefix = strings.Trim(u.Path, "/"); p.prefix != "" {
 		for part := range strings.SplitSeq(p.prefix, "/") {
 			if part == "" || part == "." || part == ".." {
-				return bad("the prefix has an empty part, or one of dots")
+				return bad("the prefix has an empty part, . or ..")
 			}
 		}
 		p.prefix += "/"
@@ -69,28 +69,28 @@ func parseURL(raw string) (*place, error) {
 		p.key = u.User.Username()
 		p.secret, _ = u.User.Password()
 		if p.key == "" || p.secret == "" {
-			return bad("it needs both, key:secret, or none of them")
+			return bad("the URL needs both key:secret or neither")
 		}
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return bad("its parameters cannot be read")
+		return bad("invalid URL parameters")
 	}
 	for name, values := range query {
 		if len(values) > 1 {
-			return bad("%s is there twice", name)
+			return bad("duplicate parameter %s", name)
 		}
 		if why := p.set(name, values[0]); why != "" {
 			return bad("%s", why)
 		}
 	}
 	if p.key != "" && p.profile != "" {
-		return bad("it has both a key and a profile")
+		return bad("the URL has both a key and a profile")
 	}
 	if v := query.Get("insecure"); v != "" { // whatever the endpoint's own scheme
 		insecure, _ := strconv.ParseBool(v)
 		if e := query.Get("endpoint"); insecure && strings.HasPrefix(e, "https:") || !insecure && strings.HasPrefix(e, "http:") {
-			return bad("insecure=%s does not go with the endpoint's scheme", v)
+			return bad("insecure=%s contradicts the endpoint's scheme", v)
 		}
 		p.secure = !insecure
 	}
@@ -98,11 +98,10 @@ func parseURL(raw string) (*place, error) {
 	return p, nil
 }
 
-// prefixLimit leaves room for the store's own part of a key, of the 1,024 bytes that
-// S3 allows.
+// prefixLimit leaves space for the store's part of a key in the 1,024 bytes that S3 allows.
 const prefixLimit = 512
 
-// set takes a parameter and says what is wrong with it.
+// set sets a parameter and returns what is wrong with it, or "".
 func (p *place) set(name, value string) string {
 	if value == "" {
 		return name + " is empty"
@@ -116,7 +115,7 @@ func (p *place) set(name, value string) string {
 		p.profile = value
 	case "insecure":
 		if value != "true" && value != "false" {
-			return "insecure is true or false"
+			return "invalid insecure: want true or false"
 		}
 	case "path-style":
 		switch value {
@@ -125,11 +124,11 @@ func (p *place) set(name, value string) string {
 		case "false":
 			p.style = s3.InHost
 		default:
-			return "path-style is true or false"
+			return "invalid path-style: want true or false"
 		}
 	case "versions":
 		if value != "keep" {
-			return "versions is keep, or not there"
+			return "invalid versions: want keep, or leave it out"
 		}
 		p.versions = true
 	default:
@@ -142,17 +141,17 @@ func (p *place) setEndpoint(value string) string {
 	p.host = value
 	if scheme, host, ok := strings.Cut(value, "://"); ok {
 		if scheme != "http" && scheme != "https" {
-			return "the endpoint is neither http nor https"
+			return "invalid endpoint: want http or https"
 		}
 		p.secure, p.host = scheme == "https", strings.TrimSuffix(host, "/")
 	}
 	if p.host == "" || strings.ContainsAny(p.host, "/?#@ ") {
-		return "the endpoint is a host, or a host and a port"
+		return "invalid endpoint: want a host, or a host and a port"
 	}
 	return ""
 }
 
-// endpoint is the server's address.
+// endpoint returns the server's address.
 func (p *place) endpoint() string {
 	host := p.host
 	switch {
@@ -167,8 +166,8 @@ func (p *place) endpoint() string {
 	return "http://" + host
 }
 
-// keys are those of the URL; else those of the profile; else the first that there are of
-// the environment, the AWS and MinIO files, and the role of the program or the machine.
+// keys returns the keys of the URL, else of the profile, else the first ones found in the
+// environment, the AWS and MinIO files, and the role of the program or the machine.
 func (p *place) keys() *credentials.Chain {
 	switch {
 	case p.key != "":

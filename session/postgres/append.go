@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// maxPayload bounds the payloads of a batch together: a message of the protocol, and a
-// value, have less than 1 GiB.
+// maxPayload is the maximum size of a batch's payloads: a protocol message, and a
+// value, must be smaller than 1 GiB.
 const maxPayload = 1_000_000_000
 
-// The statement of every append: it compares head and lease and changes the meta on the
-// row that it locks, and inserts the records if that was done. Both or nothing: a
+// The statement of every append: it compares head and lease, updates the meta in the
+// row that it locks, and inserts the records if that succeeded. It is atomic, because a
 // statement is a transaction.
 const (
 	appendWhere  = ` WHERE id = ? AND head = ? AND deleted = 0`
@@ -45,7 +45,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if size > maxPayload {
 		return &session.Error{
 			Op: "append", Session: id, Err: session.ErrInvalid,
-			Detail: fmt.Sprintf("a batch of %d bytes, at most %d fit", size, maxPayload),
+			Detail: fmt.Sprintf("the batch has %d bytes; the maximum is %d", size, maxPayload),
 		}
 	}
 	if b.Delta.Opened != nil {
@@ -63,7 +63,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	sql := "WITH s AS (" + st.SQL()
 	return s.do(ctx, "append", id, func(c *pgxpool.Conn, _ bool) error {
 		var num int64
-		for range 3 { // what has changed may have changed back while it was asked why
+		for range 3 { // the cause may have disappeared before it was examined
 			err := c.QueryRow(ctx, sql, st.Args...).Scan(&num)
 			if err == nil {
 				s.grown(num)
@@ -80,12 +80,12 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	})
 }
 
-// columns are those of one record.
+// columns returns the column values of one record.
 func columns(r *session.Record) []any {
 	return []any{r.Seq, r.ID, r.Time.UnixMilli(), []byte(r.Kind), rows.Chain(r), rows.Payload(r)}
 }
 
-// arrays are the columns of several.
+// arrays returns the column values of several records.
 func arrays(records []session.Record) []any {
 	n := len(records)
 	seqs, times := make([]int64, n), make([]int64, n)
@@ -101,7 +101,7 @@ func arrays(records []session.Record) []any {
 
 // open creates a session with its first batch.
 func (s *Store) open(ctx context.Context, id string, b *session.Batch) error {
-	var num int64 // 0 when the session is there already
+	var num int64 // 0 if the session already exists
 	err := s.transact(ctx, "create", id, func(t tx) error {
 		num = 0
 		if err := s.lock(t, "create", id); err != nil {

@@ -1,4 +1,4 @@
-// Package postgres keeps sessions in a PostgreSQL database, for teams whose agents run
+// Package postgres stores sessions in a PostgreSQL database, for teams whose agents run
 // on several machines.
 //
 //	store, err := postgres.Open(ctx, "postgres://user:password@host/database", nil)
@@ -8,7 +8,7 @@
 //	defer store.Close()
 //	sessions := session.New(store, nil)
 //
-// It has a schema of its own in the database, "holdfast" when the URL names no other:
+// It uses its own schema in the database, by default "holdfast":
 //
 //	sessions (one row per session)              records (one row per record)
 //	┌──────────────────────────────┐            ┌──────────────────────────────┐
@@ -24,11 +24,11 @@
 // commit on disk: synchronous_commit is set for the store's connections whatever the
 // server's default is. Many appends at once share the server's flushes.
 //
-// A connection that is lost is made again. What was under way is tried again: an append
-// that had arrived is recognised by its digests. Watching listens on one more
-// connection; every store tells of its appends there, behind them. Search has an index
+// A lost connection is reopened and the operation is retried: an append
+// that had arrived is recognized by its digests. Watching listens on one more
+// connection, on which every store sends a notification after an append. Search has an index
 // of words, brought up to date by Index.
 //
-// The package is no pool to share and no migration tool. The layout and what a server
-// must be set to are described in docs/formats/postgres.md.
+// The package is not a shared connection pool and not a migration tool. The tables and the
+// required server settings are described in docs/formats/postgres.md.
 package postgres

@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Erase implements [session.Eraser]. Nobody can read the payloads when it returns, and
-// the server was told to remove what it keeps of them for older transactions (VACUUM).
-// Its journal and its backups may have them until those are removed.
+// Erase implements [session.Eraser]. When it returns, the payloads cannot be read, and the server
+// has been asked to remove the old row versions (VACUUM). The server's write-ahead log and backups
+// may contain the payloads until they are removed.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	if err := s.tables.Erase(ctx, id, epoch, seqs); err != nil || len(seqs) == 0 {
 		return err

@@ -27,14 +27,14 @@ func hasCode(err error, codes ...string) bool {
 	return false
 }
 
-// isUndefined reports that a table or column is not there, or is another one.
+// isUndefined reports whether a table or column does not exist or has another type.
 func isUndefined(err error) bool { return hasCode(err, "42P01", "42703", "42846", "22P02") }
 
-// isCorrupt reports that the server cannot read what it has stored.
+// isCorrupt reports whether the server cannot read its stored data.
 func isCorrupt(err error) bool { return hasCode(err, "XX001", "XX002") }
 
-// isPassing reports that trying again may do: the connection is lost, the server is
-// going down or coming up, or it has ended a transaction for the sake of another.
+// isPassing reports whether a retry may succeed: the connection was lost, the server is starting
+// or shutting down, or it ended a transaction because of a conflict.
 func isPassing(err error) bool {
 	if pgError(err) != nil {
 		return hasCode(err, "08", "57P01", "57P02", "57P03", "57P05", "40001", "40P01")
@@ -48,8 +48,8 @@ func isPassing(err error) bool {
 		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed")
 }
 
-// isFinal reports that an error is the contract's already, or of the caller's context. That
-// a connection could not be made in time is neither.
+// isFinal reports whether an error is already one of package session, or comes from the caller's
+// context. A connection timeout is neither.
 func isFinal(err error) bool {
 	_, ours := errors.AsType[*session.Error](err)
 	_, busy := errors.AsType[*session.BusyError](err)
@@ -59,9 +59,9 @@ func isFinal(err error) bool {
 	return ours || busy || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-const unreachableHint = "see that the server runs and can be reached, then try again"
+const unreachableHint = "check that the server is running and reachable, then try again"
 
-// translate makes the server's errors the contract's.
+// translate converts the server's errors to those of package session.
 func (s *Store) translate(op, id string, err error) error {
 	if err == nil || isFinal(err) {
 		return err
@@ -94,17 +94,17 @@ func (s *Store) translate(op, id string, err error) error {
 	case hasCode(err, "53100"):
 		return set(session.ErrFull, "free space on the disk of the database server")
 	case hasCode(err, "25006"):
-		return set(session.ErrReadOnly, "name the primary server, or make the database writable")
+		return set(session.ErrReadOnly, "use the primary server, or make the database writable")
 	case hasCode(err, "42501"):
-		return set(session.ErrReadOnly, "let the user create in the database: GRANT CREATE, CONNECT ON DATABASE … TO …; or give him the schema")
+		return set(session.ErrReadOnly, "allow the user to create objects: GRANT CREATE, CONNECT ON DATABASE … TO …; or make the user the owner of the schema")
 	case hasCode(err, "XX001", "XX002"):
-		return set(session.ErrCorrupt, "keep a copy of the database and run: holdfast sessions verify")
+		return set(session.ErrCorrupt, "back up the database and run: holdfast sessions verify")
 	case hasCode(err, "53300"):
 		return set(session.ErrUnavailable, "the server has no more connections: lower pool_max_conns in the URL or raise max_connections")
 	case hasCode(err, "28"):
 		return set(nil, "check user and password in the URL, and pg_hba.conf of the server")
 	case hasCode(err, "3D000"):
-		return set(nil, "make the database with: createdb NAME")
+		return set(nil, "create the database with: createdb NAME")
 	case hasCode(err, "22021", "22P05", "54000"):
 		return set(session.ErrInvalid, "")
 	case hasCode(err, "55P03", "57014", "40001", "40P01"):

@@ -13,6 +13,6 @@ func ExampleOpen() {
 	fmt.Println(err)
 	fmt.Println("hint:", session.Hint(err))
 	// Output:
-	// open store: invalid argument: durability is strict or relaxed, not "perhaps"
+	// open store: invalid argument: durability=perhaps: want strict or relaxed
 	// hint: postgres://user:password@host:5432/database?schema=holdfast
 }

@@ -14,31 +14,31 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A step of indexing is a transaction of so many texts, or bytes of them, or records.
+// Limits of one indexing step, which is one transaction.
 const (
 	stepEntries = 500
 	stepBytes   = 4 << 20
 	stepRecords = 20_000
 )
 
-// maxWords bounds the words of a text in the index, in bytes: PostgreSQL takes less than
-// 1 MiB. A text with more has the word for that, and is looked at in full by each search.
+// maxWords is the maximum size of a text's words in the index: PostgreSQL's limit is just below
+// 1 MiB. A text with more is indexed as moreWords, and every search reads it in full.
 const (
 	maxWords  = 1<<20 - 1<<14
-	moreWords = "%" // no text has it
+	moreWords = "%" // not part of any text
 )
 
-// Index implements [session.Searcher]. Of several programs that index at once, one does
-// and the others wait for it; then there is little left to do for them. Who waits has a
-// connection of its own: reading must not wait for one of those. Each step stores all of it or
-// nothing, so what a deadlock with somebody who deletes has ended goes on from there.
+// Index implements [session.Searcher]. If several programs index at once, one does the work and
+// the others wait for it on their own connections, so that reads need not wait for them. Each step
+// is stored completely or not at all; after a deadlock with a delete, indexing continues from the
+// last step.
 func (s *Store) Index(ctx context.Context) error {
 	return s.try(ctx, "index", "", func(bool) (ran bool, err error) {
 		c, err := pgx.ConnectConfig(ctx, s.at.config.ConnConfig)
 		if err != nil {
 			return false, err
 		}
-		defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // which gives the lock back
+		defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // which releases the lock
 		if _, err = c.Exec(ctx, `SELECT pg_advisory_lock($1)`, s.key("index")); err == nil {
 			err = s.index(ctx, c)
 		}
@@ -46,7 +46,7 @@ func (s *Store) Index(ctx context.Context) error {
 	})
 }
 
-// behind are the sessions whose newest records are not indexed.
+// behind selects the sessions whose newest records are not indexed.
 const behind = ` FROM sessions s LEFT JOIN indexed i ON i.num = s.num
 WHERE s.deleted = 0 AND s.head > coalesce(i.head, s.parent_seq)`
 
@@ -69,7 +69,7 @@ DELETE FROM search WHERE num IN (SELECT num FROM gone)`); err != nil {
 			return err
 		}
 		x.id = string(id)
-		_ = json.Unmarshal([]byte(uses), &x.reader.Uses) // without them, results have no tool
+		_ = json.Unmarshal([]byte(uses), &x.reader.Uses) // without the uses, results have no tool name
 		all = append(all, &x)
 	}
 	found.Close()
@@ -77,18 +77,18 @@ DELETE FROM search WHERE num IN (SELECT num FROM gone)`); err != nil {
 		return err
 	}
 	for _, x := range all {
-		if err := s.indexSession(ctx, c, x); err != nil && !errors.Is(err, session.ErrNotFound) { // deleted meanwhile
+		if err := s.indexSession(ctx, c, x); err != nil && !errors.Is(err, session.ErrNotFound) { // deleted in the meantime
 			return err
 		}
 	}
 	return nil
 }
 
-// indexing is one session that is being indexed, and the step that is not yet stored.
+// indexing is a session being indexed, with the step that is not yet stored.
 type indexing struct {
 	num     int64
 	id      string
-	head    int64 // indexed up to
+	head    int64 // indexed up to this seq
 	reader  searchtext.Reader
 	entries []searchtext.Entry
 	erased  []int64
@@ -98,7 +98,7 @@ type indexing struct {
 
 func (s *Store) indexSession(ctx context.Context, c *pgx.Conn, x *indexing) error {
 	for r, err := range s.Read(ctx, x.id, session.Range{After: x.head}) {
-		if err != nil && r.Seq == 0 { // the reading failed, not a record
+		if err != nil && r.Seq == 0 { // reading failed, not a single record
 			return err
 		}
 		if err == nil {
@@ -128,13 +128,12 @@ func (x *indexing) add(r *session.Record) {
 	}
 }
 
-// insertEntry takes the time of the item, which may be older than what stands for it.
+// insertEntry uses the time of the item, which may be older than the record with its replacement.
 const insertEntry = `INSERT INTO search (num, seq, source, time_ms, role, tool, whole, parts, words)
 SELECT num, seq, $3, time_ms, $4, $5, $6, $7, $8::text::tsvector FROM records WHERE num = $1 AND seq = $2
 AND EXISTS (SELECT 1 FROM records WHERE num = $1 AND seq = $3 AND payload IS NOT NULL)`
 
-// storeStep stores a step: all of it or nothing, and nothing of what was erased since it
-// was read.
+// storeStep stores a step completely or not at all, without texts erased since they were read.
 func (s *Store) storeStep(ctx context.Context, c *pgx.Conn, x *indexing) error {
 	uses, err := json.Marshal(x.reader.Uses)
 	if err != nil {
@@ -144,7 +143,7 @@ func (s *Store) storeStep(ctx context.Context, c *pgx.Conn, x *indexing) error {
 		if _, err := tx.Exec(ctx, lockKey, s.key("words\x00"+x.id)); err != nil { // as Erase does
 			return err
 		}
-		var there bool // and not removed before this step is stored
+		var there bool // locked, so that it is not deleted before this step is stored
 		err := tx.QueryRow(ctx, `SELECT true FROM sessions WHERE num = $1 AND deleted = 0 FOR KEY SHARE`, x.num).Scan(&there)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return rows.NotFound("index", x.id)
@@ -172,8 +171,8 @@ ON CONFLICT (num) DO UPDATE SET head = excluded.head, uses = excluded.uses`, x.n
 	return err
 }
 
-// vector is the text form of a tsvector of a text's words, without their places: those
-// are looked for in the text itself.
+// vector returns the tsvector of a text's words without positions: positions are found in the text
+// itself.
 func vector(text string) string {
 	words := map[string]bool{}
 	size := 0

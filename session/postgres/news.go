@@ -11,18 +11,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// maxNotified bounds the sessions that one notification names, so that it stays below the
-// server's 8000 bytes. More are told by the word for all.
+// maxNotified is the maximum number of sessions in one notification, which keeps it below the
+// server's limit of 8000 bytes. For more sessions, the notification means all.
 const (
 	maxNotified   = 300
 	toldAll       = "*"
 	notifyTimeout = time.Second
 )
 
-// notifier tells who watches, in this program at once, and in others behind the append, that
-// sessions have grown. A notification inside the append's transaction would make all
-// commits of the database wait for each other. One that is lost, with this program, is
-// made up for by who watches: he looks from time to time.
+// notifier wakes the watchers of grown sessions: in this program at once, in others by a
+// notification after the append. A notification inside the append's transaction would serialize
+// all commits of the database. If one is lost, because this program ends, watchers find the change
+// when they poll.
 type notifier struct {
 	store   *Store
 	channel string
@@ -33,7 +33,7 @@ type notifier struct {
 	done    chan struct{}
 }
 
-// channel is the name under which the stores of one schema hear of each other.
+// channelOf returns the notification channel of all stores of one schema.
 func channelOf(s *Store) string {
 	var b [8]byte
 	for i, key := 0, uint64(s.key("channel")); i < len(b); i++ { //nolint:gosec // any 64 bits do
@@ -48,13 +48,13 @@ func (n *notifier) start(s *Store) {
 	go n.run()
 }
 
-// stop tells what is left to tell and ends.
+// stop sends the pending notifications and ends.
 func (n *notifier) stop() {
 	close(n.ended)
 	<-n.done
 }
 
-// grown is called after the log of a session has grown, or was deleted.
+// grown is called after a log has grown or was deleted.
 func (s *Store) grown(num int64) {
 	s.watching.woken(num)
 	n := &s.news
@@ -80,7 +80,7 @@ func (n *notifier) run() {
 	}
 }
 
-// send sends what is pending in one notification. An error loses it.
+// send sends the pending sessions in one notification. An error loses it.
 func (n *notifier) send() {
 	n.mu.Lock()
 	pending := n.pending

@@ -16,13 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// defaultSchema is where the tables are when the URL does not say.
+// defaultSchema is the schema if the URL sets none.
 const defaultSchema = "holdfast"
 
-// defaultConns is how many connections a store uses at most when the URL does not say.
+// defaultConns is the maximum number of connections if the URL sets none.
 const defaultConns = 16
 
-// target is what a URL says.
+// target is a parsed URL.
 type target struct {
 	config  *pgxpool.Config
 	schema  string
@@ -30,8 +30,7 @@ type target struct {
 	secrets []string
 }
 
-// parse reads a URL. Besides what PostgreSQL's own programs know there are schema and
-// durability.
+// parse parses a URL. It supports PostgreSQL's own parameters, and schema and durability.
 func parse(text string) (*target, error) {
 	bad := func(detail string) error {
 		return &session.Error{
@@ -41,17 +40,17 @@ func parse(text string) (*target, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, bad("the URL is none of a PostgreSQL database") // what it is may hold a password
+		return nil, bad("not a PostgreSQL URL") // the text may contain a password, so it is not shown
 	}
 	if u.Fragment != "" {
-		return nil, bad("the URL has a fragment")
+		return nil, bad("the URL has a fragment (#); write # in a password as %23")
 	}
 	if before, _, _ := strings.Cut(text, "?"); u.User == nil && strings.Contains(before, "@") {
-		return nil, bad("the @ of the URL does not end a user and password; special characters of a password are written as %2F and so on")
+		return nil, bad("the @ does not follow a user and password; percent-encode special characters of a password, for example / as %2F")
 	}
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, bad("the parameters of the URL cannot be read")
+		return nil, bad("the URL has invalid parameters")
 	}
 	p := &target{schema: defaultSchema}
 	if word, ok := u.User.Password(); ok {
@@ -62,26 +61,26 @@ func parse(text string) (*target, error) {
 	}
 	for name, values := range q {
 		if len(values) > 1 {
-			return nil, bad("the parameter " + name + " is there twice")
+			return nil, bad("duplicate parameter " + name)
 		}
 	}
 	schema, path := q.Get("schema"), q.Get("search_path")
 	if schema != "" && path != "" {
-		return nil, bad("the parameters schema and search_path are one or the other")
+		return nil, bad("use only one of the parameters schema and search_path")
 	}
 	if schema += path; schema != "" {
 		p.schema = schema
 	} else if q.Has("schema") || q.Has("search_path") {
-		return nil, bad("the schema has no name")
+		return nil, bad("the schema name is empty")
 	}
 	if len(p.schema) > 63 || strings.ContainsAny(p.schema, "\x00,\"$") || strings.HasPrefix(p.schema, "pg_") {
-		return nil, bad(fmt.Sprintf("%q cannot be the name of a schema", p.schema))
+		return nil, bad(fmt.Sprintf("invalid schema name %q", p.schema))
 	}
 	switch d := q.Get("durability"); {
 	case d == "relaxed":
 		p.relaxed = true
 	case d != "strict" && q.Has("durability"):
-		return nil, bad(fmt.Sprintf("durability is strict or relaxed, not %q", d))
+		return nil, bad(fmt.Sprintf("durability=%s: want strict or relaxed", d))
 	}
 	own := q.Has("pool_max_conns")
 	for _, name := range []string{"schema", "search_path", "durability"} {
@@ -98,15 +97,15 @@ func parse(text string) (*target, error) {
 	return p, nil
 }
 
-// settle says what every connection is set to.
+// settle sets the parameters of every connection.
 func (p *target) settle() {
 	c := p.config.ConnConfig
 	c.RuntimeParams["search_path"] = pgx.Identifier{p.schema}.Sanitize()
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "holdfast"
 	}
-	// What is decided in a transaction is decided by what is there, not by what was there
-	// when it began; and text goes over as it is.
+	// Transactions must see the current rows, not those from
+	// their start, and text must not be converted.
 	c.RuntimeParams["default_transaction_isolation"] = "read committed"
 	c.RuntimeParams["client_encoding"] = "UTF8"
 	if c.ConnectTimeout == 0 {
@@ -120,13 +119,13 @@ func (p *target) settle() {
 	}
 }
 
-// pingTime is after what time a connection that was idle, and does not answer, is given up:
-// its server may have gone without a word.
+// pingTime is the timeout for a connection that was idle. The server may have disappeared without
+// closing it.
 const pingTime = 2 * time.Second
 
-// secure makes a connection one whose commits are on disk. It looks at the server, too:
-// that may have been set otherwise, or be another one, since the store was opened.
-// Stronger settings than "on" stay.
+// secure makes the commits of a connection durable. It checks the server each time, because its
+// settings may have changed, or another server may have taken its place, since the store was
+// opened. Settings stronger than "on" stay.
 func (p *target) secure(ctx context.Context, c *pgx.Conn) error {
 	var fsync string
 	err := c.QueryRow(ctx, `SELECT current_setting('fsync'),
@@ -135,12 +134,12 @@ CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchrono
 		return err
 	}
 	return &session.Error{
-		Op: "open store", Err: session.ErrUnsupported, Detail: "the server of " + p.String() + " has fsync off: it may lose what it has acknowledged",
+		Op: "open store", Err: session.ErrUnsupported, Detail: "the server of " + p.String() + " has fsync off and may lose acknowledged writes",
 		Hint: "set fsync = on in postgresql.conf, or accept that with durability=relaxed in the URL",
 	}
 }
 
-// clean takes passwords out of a text.
+// clean removes passwords from a text.
 func (p *target) clean(text string) string {
 	for _, s := range p.secrets {
 		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
@@ -152,7 +151,7 @@ func (p *target) clean(text string) string {
 	return text
 }
 
-// String names the database and the schema, without a password.
+// String returns the database and the schema, without a password.
 func (p *target) String() string {
 	c := p.config.ConnConfig
 	if strings.HasPrefix(c.Host, "/") {
@@ -162,7 +161,7 @@ func (p *target) String() string {
 	return fmt.Sprintf("postgres://%s@%s/%s?schema=%s", c.User, host, c.Database, p.schema)
 }
 
-// admit looks at the server and makes, or migrates, the schema.
+// admit checks the server, and creates or migrates the schema.
 func (s *Store) admit(ctx context.Context, c *pgx.Conn) error {
 	var encoding string
 	var standby bool
@@ -174,12 +173,12 @@ func (s *Store) admit(ctx context.Context, c *pgx.Conn) error {
 	case encoding != "UTF8":
 		return &session.Error{
 			Op: "open store", Err: session.ErrUnsupported, Detail: "the encoding of " + s.at.String() + " is " + encoding,
-			Hint: "make a database with: createdb --encoding=UTF8 --template=template0 NAME",
+			Hint: "create a database with: createdb --encoding=UTF8 --template=template0 NAME",
 		}
 	case standby:
 		return &session.Error{
 			Op: "open store", Err: session.ErrReadOnly, Detail: s.at.String() + " is a standby",
-			Hint: "name the primary, or add target_session_attrs=read-write to the URL",
+			Hint: "use the primary, or add target_session_attrs=read-write to the URL",
 		}
 	}
 	if !s.at.relaxed {
@@ -198,12 +197,12 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// version is that of the schema; 0 when there is nothing yet.
+// version returns the version of the schema; 0 if there is none yet.
 func (s *Store) version(ctx context.Context, c querier) (int, error) {
 	foreign := func(detail string) error {
 		return &session.Error{
 			Op: "open store", Err: session.ErrInvalid, Detail: "the schema " + s.at.schema + " " + detail,
-			Hint: "name another schema, or a new one, with schema=NAME in the URL",
+			Hint: "set another or a new schema with schema=NAME in the URL",
 		}
 	}
 	var tables int
@@ -214,21 +213,21 @@ FROM pg_class WHERE relnamespace = to_regnamespace($1)`, pgx.Identifier{s.at.sch
 		return 0, err
 	}
 	if !ours {
-		return 0, foreign("has tables of somebody else")
+		return 0, foreign("contains unrelated tables")
 	}
 	var mark string
 	var version int
 	err = c.QueryRow(ctx, `SELECT mark::text, version::integer FROM format`).Scan(&mark, &version)
 	switch {
 	case isUndefined(err), errors.Is(err, pgx.ErrNoRows), err == nil && (mark != formatMark || version < 1):
-		return 0, foreign("is none of holdfast's")
+		return 0, foreign("is not a holdfast schema")
 	case err != nil:
 		return 0, err
 	case version > formatVersion:
 		return 0, &session.Error{
 			Op: "open store", Err: session.ErrNewer,
-			Detail: fmt.Sprintf("%s has format %d, this program knows %d", s.at, version, formatVersion),
-			Hint:   "update holdfast",
+			Detail: fmt.Sprintf("%s has format %d, but this program supports up to %d", s.at, version, formatVersion),
+			Hint:   "upgrade holdfast",
 		}
 	}
 	return version, nil
@@ -239,8 +238,8 @@ func (s *Store) current(ctx context.Context, c querier) (bool, error) {
 	return v == formatVersion, err
 }
 
-// migrate brings the schema to this version, in one transaction. Of several programs
-// that try, one does it and the others find it done.
+// migrate upgrades the schema to this version in one transaction. If several programs try, one
+// does it and the others find it done.
 func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, lockKey, s.key("format")); err != nil {
 		return err
@@ -267,7 +266,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// makeSchema makes the schema when it is not there, and takes one that is empty.
+// makeSchema creates the schema, or uses an existing empty one.
 func (s *Store) makeSchema(ctx context.Context, tx pgx.Tx) error {
 	name := pgx.Identifier{s.at.schema}.Sanitize()
 	var there bool

@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Records are fetched in chunks and handed out between them, so that a reader that takes
-// its time holds no connection. A chunk ends with the record that fills it.
+// Records are fetched in chunks and yielded between them, so that a slow reader
+// blocks no connection. A chunk ends with the record that fills it.
 const (
 	chunkRows  = 256
 	chunkBytes = 1 << 20
 )
 
-// The sizes are known without fetching what is stored elsewhere in the table.
+// The size of a payload is known without fetching it from the TOAST table.
 const (
 	chunkUp = `SELECT ` + rows.RecordColumns + ` FROM (
   SELECT ` + rows.RecordColumns + `, sum(octet_length(payload)) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (
@@ -39,7 +39,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			yield(session.Record{}, err)
 			return
 		}
-		var ahead chan chunk // the next one, fetched while this one is handed out
+		var ahead chan chunk // the next chunk, fetched while this one is yielded
 		defer func() {
 			if ahead != nil {
 				<-ahead
@@ -66,7 +66,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// scan is one Read under way.
+// scan is one Read in progress.
 type scan struct {
 	rows.ReadRange
 	store *Store
@@ -74,14 +74,14 @@ type scan struct {
 	num   int64
 }
 
-// chunk is what one step of a scan found.
+// chunk is the result of one step of a scan.
 type chunk struct {
 	entries []rows.ReadResult
 	more    bool // there may be another
 	err     error
 }
 
-// start bounds the range by what the session has now.
+// start limits the range to the session's current records.
 func (sc *scan) start(ctx context.Context) error {
 	return sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
 		var head, below int64
@@ -96,8 +96,8 @@ func (sc *scan) start(ctx context.Context) error {
 	})
 }
 
-// next fetches the next chunk. When the server cannot read a part of it, its records are
-// fetched one by one, and each that is lost becomes an entry.
+// next fetches the next chunk. If the server cannot read a part of it, the records are fetched one
+// by one, and each unreadable one becomes an entry.
 func (sc *scan) next(ctx context.Context) chunk {
 	if !sc.More() {
 		return chunk{}
@@ -115,8 +115,8 @@ func (sc *scan) next(ctx context.Context) chunk {
 	return chunk{entries: entries, more: sc.More()}
 }
 
-// missing is told of a record that is not there: the session was deleted meanwhile, or it
-// is damaged.
+// missing handles a record that does not exist: the session was deleted meanwhile, or it is
+// damaged.
 func (sc *scan) missing(ctx context.Context) chunk {
 	var top int64
 	err := sc.store.do(ctx, "read", sc.id, func(c *pgxpool.Conn, _ bool) error {
@@ -135,7 +135,7 @@ FROM sessions s WHERE num = $1`, sc.num).Scan(&deleted, &top)
 	return chunk{entries: []rows.ReadResult{lost}, more: sc.More()}
 }
 
-// single fetches the record whose turn it is.
+// single fetches the next record.
 func (sc *scan) single(ctx context.Context) ([]rows.ReadResult, error) {
 	seq := sc.Turn()
 	entries, err := sc.fetch(ctx, seq-1, seq, 1)
@@ -143,7 +143,7 @@ func (sc *scan) single(ctx context.Context) ([]rows.ReadResult, error) {
 	case err == nil && len(entries) > 0:
 		return entries, nil
 	case err == nil:
-		err = errors.New("the record is not there")
+		err = errors.New("the record is missing")
 	case !errors.Is(err, session.ErrCorrupt):
 		return nil, err
 	}

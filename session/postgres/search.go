@@ -15,12 +15,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// defaultHits is how many hits a page has when the question does not say.
+// defaultHits is the number of hits in a page if the query sets none.
 const defaultHits = 50
 
-// Search implements [session.Searcher]. The index finds texts with all the words;
-// whether phrases stand together is looked for in the text, which is that of the record
-// itself. So what is erased or deleted is not found from then on.
+// Search implements [session.Searcher]. The index finds texts with all the words; phrases are then
+// matched in the text of the record itself, so erased and deleted text is no longer found.
 func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, error) {
 	words, err := searchtext.ParseWords(q.Words)
 	if err != nil {
@@ -29,7 +28,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 	if q.Limit <= 0 {
 		q.Limit = defaultHits
 	}
-	q.Limit = min(q.Limit, math.MaxInt-1) // one more is looked for
+	q.Limit = min(q.Limit, math.MaxInt-1) // one more than the page is searched
 	at, err := parseSpot(q.After)
 	if err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func (s *Store) Search(ctx context.Context, q session.Search) (*session.Hits, er
 	return out, nil
 }
 
-// hitPosition is the place of a hit in the order of hits. Its text form is a cursor.
+// hitPosition is the position of a hit in the order of hits. Its text form is a cursor.
 type hitPosition struct {
 	Time int64 `json:"t"`
 	Num  int64 `json:"n"`
@@ -84,8 +83,8 @@ func parseSpot(cursor string) (*hitPosition, error) {
 	return &p, nil
 }
 
-// searchStep looks at the next texts that the index finds, behind at, and adds those
-// with the words to out. More is true when there may be others and room for them.
+// searchStep reads the next texts from the index, after at, and adds the matches to out. more is
+// true if there may be further matches and there is room for them.
 func (s *Store) searchStep(ctx context.Context, c *pgxpool.Conn, q session.Search, words searchtext.Words, at *hitPosition, out *session.Hits) (_ *hitPosition, more bool, err error) {
 	n := q.Limit - len(out.Hits) + 1
 	st := candidates(q, words, at).Add(` ORDER BY x.time_ms DESC, x.num DESC, x.seq DESC LIMIT ?`, int64(n))
@@ -125,8 +124,7 @@ func (s *Store) searchStep(ctx context.Context, c *pgxpool.Conn, q session.Searc
 	return at, seen == n, found.Err()
 }
 
-// candidates is the query for the texts that have all the words, and may have the
-// phrases.
+// candidates returns the query for texts that have all the words and may have the phrases.
 func candidates(q session.Search, words searchtext.Words, at *hitPosition) *rows.Statement {
 	st := dialect.Statement(16).Add(`SELECT x.num, x.seq, x.time_ms, x.source, x.role, x.tool, x.parts, s.id, s.title, s.cwd, r.payload
 FROM search x JOIN sessions s ON s.num = x.num JOIN records r ON r.num = x.num AND r.seq = x.source
@@ -139,7 +137,7 @@ WHERE x.words @@ convert_from(?, 'UTF8')::tsquery AND s.deleted = 0 AND r.payloa
 	if q.Role != "" {
 		st.Add(` AND convert_to(x.role, 'UTF8') = ?`, q.Role)
 	}
-	ms := func(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() } // records have whole ones
+	ms := func(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() } // records have whole milliseconds
 	if !q.Since.IsZero() {
 		st.Add(` AND x.time_ms >= ?`, ms(q.Since))
 	}
@@ -168,7 +166,7 @@ WHERE x.words @@ convert_from(?, 'UTF8')::tsquery AND s.deleted = 0 AND r.payloa
 	return st
 }
 
-// query is the text form of a tsquery. The words have letters, digits and marks only.
+// query returns the text form of a tsquery. The words contain only letters, digits and marks.
 func query(words searchtext.Words) string {
 	var terms []string
 	for _, t := range words {

@@ -16,17 +16,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [Open]. The zero value works.
+// Options are the options of [Open]. The zero value works.
 type Options struct {
-	// Patience is how long to try again when the connection is lost or the server
-	// starts, before the error is returned; default 10 s, less than 0 is not at all.
-	// Open itself does not try again.
+	// Patience is how long an operation is retried after a lost connection or while the server
+	// starts; default 10 s, less than 0 means no retry. Open itself does not retry.
 	Patience time.Duration
 }
 
-// Store is a [session.Store] with all optional powers but Recoverer, in a schema of a
-// PostgreSQL database. It is safe for concurrent use, by any number of programs too.
-// Whoever opened it closes it.
+// Store is a [session.Store] with all optional interfaces except Recoverer, in a schema of a
+// PostgreSQL database. It is safe for concurrent use, also by several programs. The caller of Open
+// closes it.
 type Store struct {
 	*tables
 	at       *target
@@ -39,7 +38,7 @@ type Store struct {
 	watching watchers
 }
 
-// tables has the methods that the stores with tables share.
+// tables has the methods that the SQL stores share.
 type tables = rows.SQLStore
 
 var (
@@ -52,7 +51,7 @@ var (
 	_ session.Searcher  = (*Store)(nil)
 )
 
-// dialect is PostgreSQL's. Text is sent as bytes.
+// dialect is PostgreSQL's dialect. Text is sent as bytes.
 var dialect = rows.Dialect{
 	Numbered: true, Text: func(s string) any { return []byte(s) },
 	Epochs: true, NextEpoch: "SELECT nextval('epochs')",
@@ -65,19 +64,18 @@ var dialect = rows.Dialect{
 // clock is the server's time in milliseconds.
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-// Open opens the store in the database that a URL names and makes its schema when it is
-// not there:
+// Open opens the store in the database of a URL and creates its schema if it does not exist:
 //
 //	postgres://user:password@host:port/database?schema=holdfast&durability=strict
 //
-// The other parameters are PostgreSQL's (sslmode, sslrootcert, host, target_session_attrs,
-// …) and pool_max_conns, by default 16. With durability=relaxed a server that may lose what
-// it has acknowledged is accepted as it is set.
+// Further parameters are PostgreSQL's (sslmode, sslrootcert, host, target_session_attrs, …) and
+// pool_max_conns, by default 16. durability=relaxed accepts a server whose settings may lose
+// acknowledged writes.
 //
-// Errors are [*session.Error] values with a hint: ErrInvalid for a URL that is none and
-// for a schema that somebody else uses, ErrNewer for one of a later version, ErrReadOnly,
-// ErrUnsupported for a server or database that is set otherwise than docs/formats/postgres.md
-// says. No error shows the password.
+// Errors are [*session.Error] values with a hint: ErrInvalid for an invalid URL or a schema with
+// unrelated tables, ErrNewer for a schema of a later version, ErrReadOnly, and ErrUnsupported for
+// a server or database whose settings differ from docs/formats/postgres.md. Errors never contain
+// the password.
 func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	at, err := parse(url)
 	if err != nil {
@@ -106,11 +104,11 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// String names the database and the schema, without the password.
+// String returns the database and the schema, without the password.
 func (s *Store) String() string { return s.at.String() }
 
-// Close waits for what is under way, ends what watches, and closes the connections.
-// Later calls do nothing.
+// Close waits for operations in progress, ends the watches, and closes the connections. Later
+// calls do nothing.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		s.news.stop()
@@ -121,14 +119,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// key is the key of an advisory lock of this schema.
+// key returns the key of an advisory lock of this schema.
 func (s *Store) key(of string) int64 {
 	sum := sha256.Sum256([]byte("holdfast\x00" + s.at.schema + "\x00" + of))
 	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any 64 bits do
 }
 
-// do lends f a connection. When the connection is lost, or the server asks for it, f is
-// called again on another one; again says that what f did before may have happened.
+// do runs f with a connection. If the connection is lost, or the server asks for a retry, f is
+// called again on another connection; again then means that the first call may have had an effect.
 func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, again bool) error) error {
 	return s.try(ctx, op, id, func(again bool) (ran bool, err error) {
 		err = s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
@@ -139,8 +137,8 @@ func (s *Store) do(ctx context.Context, op, id string, f func(c *pgxpool.Conn, a
 	})
 }
 
-// try calls f until it succeeds, fails for a reason that does not pass, or has had its time. It
-// is told whether it may have had an effect before, and says whether it may have had one.
+// try calls f until it succeeds, fails with a permanent error, or the time is over. again tells f
+// whether an earlier call may have had an effect; f returns whether this one may have.
 func (s *Store) try(ctx context.Context, op, id string, f func(again bool) (ran bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -172,8 +170,8 @@ func (s *Store) try(ctx context.Context, op, id string, f func(again bool) (ran 
 	}
 }
 
-// endsBefore reports whether a context ends within a pause: then why it failed says more
-// than that it has ended.
+// endsBefore reports whether a context ends within a pause. The last error is then more useful
+// than the context's.
 func endsBefore(ctx context.Context, pause time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && time.Until(deadline) < pause
@@ -186,8 +184,8 @@ func (s *Store) Check(ctx context.Context) error {
 		err := c.QueryRow(ctx, `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' FROM format`).Scan(&readOnly)
 		if err == nil && readOnly {
 			err = &session.Error{
-				Op: "check store", Err: session.ErrReadOnly, Detail: s.at.String() + " takes no writes: it is a standby, or set to be read-only",
-				Hint: "name the primary server, or make the database writable",
+				Op: "check store", Err: session.ErrReadOnly, Detail: s.at.String() + " does not accept writes: it is a standby or read-only",
+				Hint: "use the primary server, or make the database writable",
 			}
 		}
 		return err

@@ -47,7 +47,7 @@ func (t tx) Query(sql string, args, dest []any, row func() bool) error {
 
 func (t tx) MayBeRetry() bool { return t.again }
 
-// database lends connections to the shared methods of [rows.SQLStore].
+// database provides connections to the shared methods of [rows.SQLStore].
 type database struct{ *Store }
 
 func (d database) Read(ctx context.Context, op, id string, f func(rows.Tx) error) error {
@@ -71,9 +71,8 @@ func (s *Store) transact(ctx context.Context, op, id string, f func(tx) error) e
 
 const lockKey = `SELECT pg_advisory_xact_lock($1)`
 
-// lock makes transactions about one session take turns where they touch more than its row,
-// until the transaction ends. Erasing takes turns with storing a step of the index, which
-// has read the payloads before.
+// lock serializes transactions about one session that use more than its row, until the transaction
+// ends. An erase and an indexing step, which read the payloads earlier, must not overlap.
 func (s *Store) lock(t rows.Tx, op, id string) error {
 	name := "session\x00"
 	if op == "erase" {

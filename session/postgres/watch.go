@@ -17,21 +17,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// watchPoll is how often who watches looks at the head in any case.
+// watchPoll is how often a watcher polls the head, with or without notifications.
 const watchPoll = 2 * time.Second
 
-// watchers are those who watch and the one connection that listens for them. It is there
-// as long as somebody watches.
+// watchers are the watchers and the one connection that listens for them. The connection exists
+// while there are watchers.
 type watchers struct {
 	store    *Store
 	mu       sync.Mutex
 	watchers map[int64]map[*watcher]bool // by the session's num
 	closed   bool
 	running  sync.WaitGroup
-	stop     context.CancelFunc // ends the listener; nil when there is none
+	stop     context.CancelFunc // ends the listener; nil if there is none
 }
 
-// watcher is one who watches. Its channel has a place for one call.
+// watcher is one watcher. Its channel has room for one wake-up.
 type watcher struct {
 	num  int64
 	call chan struct{}
@@ -46,7 +46,7 @@ func (e *watcher) notify() {
 
 func (w *watchers) init(s *Store) { w.store, w.watchers = s, map[int64]map[*watcher]bool{} }
 
-// add makes a session be listened for.
+// add starts listening for a session.
 func (w *watchers) add(num int64) *watcher {
 	e := &watcher{num: num, call: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -63,7 +63,7 @@ func (w *watchers) add(num int64) *watcher {
 	return e
 }
 
-// remove ends that; the last one to go ends the listener.
+// remove stops listening for a watcher; removing the last one ends the listener.
 func (w *watchers) remove(e *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +77,7 @@ func (w *watchers) remove(e *watcher) {
 	}
 }
 
-// wait returns when the listener has ended; the store's context is over.
+// wait returns when the listener has ended; the store's context has ended before.
 func (w *watchers) wait() {
 	w.mu.Lock()
 	w.closed = true
@@ -85,7 +85,7 @@ func (w *watchers) wait() {
 	w.running.Wait()
 }
 
-// woken calls those who watch a session.
+// woken wakes the watchers of a session.
 func (w *watchers) woken(num int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +94,7 @@ func (w *watchers) woken(num int64) {
 	}
 }
 
-// all calls everybody.
+// all wakes all watchers.
 func (w *watchers) all() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,8 +105,8 @@ func (w *watchers) all() {
 	}
 }
 
-// listen hears notifications, on a connection of its own that is made again when it is
-// lost. As what was told meanwhile is not heard, everybody looks then.
+// listen receives notifications on its own connection, and reconnects when that is lost.
+// Notifications sent in between are lost, so all watchers then check their heads.
 func (w *watchers) listen(ctx context.Context) {
 	pause := 50 * time.Millisecond
 	for ctx.Err() == nil {
@@ -118,7 +118,7 @@ func (w *watchers) listen(ctx context.Context) {
 	}
 }
 
-// receive listens until that fails, and tells whether it ever did.
+// receive listens until that fails, and reports whether it ever listened.
 func (w *watchers) receive(ctx context.Context) bool {
 	c, err := pgx.ConnectConfig(ctx, w.store.at.config.ConnConfig)
 	if err != nil {
@@ -127,7 +127,7 @@ func (w *watchers) receive(ctx context.Context) bool {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = c.Close(ctx) // it is of no use any more
+		_ = c.Close(ctx) // no longer usable
 	}()
 	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{w.store.news.channel}.Sanitize()); err != nil {
 		return false
@@ -150,11 +150,11 @@ func (w *watchers) receive(ctx context.Context) bool {
 	}
 }
 
-// Watch implements [session.Watcher]. What this store appends is told at once, what
-// others append by a notification, and what no notification tells within two seconds.
+// Watch implements [session.Watcher]. Appends of this store are reported at once, those of other
+// programs by a notification or, if none arrives, within two seconds.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		after := after // ranging again begins again
+		after := after // ranging again starts again
 		num, head, err := s.head(ctx, id)
 		if err != nil {
 			yield(0, err)
@@ -165,12 +165,12 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 		tick := time.NewTicker(watchPoll)
 		defer tick.Stop()
 		for first := true; ; {
-			if !first || head <= after { // what came before it was listened for
+			if !first || head <= after { // appended before listening started
 				num, head, err = s.head(ctx, id)
 			}
 			first = false
 			switch {
-			case err == nil && num != e.num: // another session of that id
+			case err == nil && num != e.num: // another session with this id
 				err = rows.NotFound("watch", id)
 			case err == nil && head > after:
 				if after = head; !yield(head, nil) {
@@ -196,7 +196,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	}
 }
 
-// head is where a session's log ends.
+// head returns the head of a session's log.
 func (s *Store) head(ctx context.Context, id string) (num, head int64, err error) {
 	err = s.do(ctx, "watch", id, func(c *pgxpool.Conn, _ bool) error {
 		err := c.QueryRow(ctx, `SELECT num, head FROM sessions WHERE id = $1 AND deleted = 0`, []byte(id)).Scan(&num, &head)

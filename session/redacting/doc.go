@@ -1,24 +1,23 @@
-// Package redacting keeps sessions without their secrets.
+// Package redacting wraps a store and masks secrets in every record.
 //
-//	a record ─► Mask finds nothing ─► kept as it is
-//	        └─► Mask finds a secret ─► kept: its digests, and what is read instead
-//	                                   or, with Refuse, not taken at all
+//	a record ─► Mask finds nothing ─► stored unchanged
+//	        └─► Mask finds a secret ─► stored: its digests and the masked payload
+//	                                   or, with Refuse, rejected
 //
-// The shortest use is a copy for who may not see the secrets:
+// The shortest use is a copy for readers who must not see the secrets:
 //
 //	clean, err := redacting.New(secondary, masker, nil)
-//	report, err := session.New(primary, nil).CopyTo(ctx, clean, nil)
+//	report, err := session.New(primary, nil).ReplicateAll(ctx, clean, nil)
 //
-// The records keep their seqs, ids, times and digests, so the copy is the same log: it
-// can be compared with the original and goes on from any seq, and its chain verifies.
-// What was masked says so ([session.Record.Masked]): the digest of the payload is that
-// of what was there, and nothing proves what is read instead. What the original has
-// never leaves the process that masks.
+// The records keep their seqs, ids, times and digests, so the copy is the same log: it can be
+// compared with the original, it can be continued from any seq, and its chain verifies. Masked
+// records are marked ([session.Record.Masked]): their digest is that of the original payload, and
+// the masked text itself is not proven. The original never leaves the process that masks.
 //
-// The same way it is a net below an agent's own masking (decision 10): a store that
-// takes no secret, whoever appends. Who opens such a store without this package is told
-// so by [session.ErrSealed], for the masked records only.
+// In the same way it is a second line of defense behind an agent's own masking (decision 10): a
+// store that accepts no secret from any writer. A program that opens such a store without this
+// package gets [session.ErrSealed] for the masked records.
 //
-// Digests tell whether a guess is right: a secret that can be guessed can be
-// confirmed with the digest of a record whose other content is known.
+// A digest confirms a guess: if the other content of a record is known, its digest confirms a
+// guessed secret.
 package redacting

@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [New]. The zero value works.
+// Options are the options of [New]. The zero value works.
 type Options struct {
-	// Refuse appends nothing that has a secret, instead of keeping it masked: the error
-	// is ErrInvalid and names the record.
+	// Refuse rejects a batch with a secret instead of masking it: the error is ErrInvalid and has
+	// the record's seq.
 	Refuse bool
 }
 
-// Store masks what goes into another store. It is safe for concurrent use.
+// Store masks what it writes to another store. It is safe for concurrent use.
 type Store struct {
 	inner session.Store
 	mask  func(payload json.RawMessage) json.RawMessage
@@ -30,15 +30,14 @@ type Store struct {
 	once sync.Once // of Close
 }
 
-// New returns a store that keeps in inner what mask leaves. What lies there already
-// stays as it is. Closing the store closes inner.
+// New returns a store that writes masked records to inner. Existing records stay unchanged.
+// Closing the store closes inner.
 //
-// mask returns a payload without its secrets, and the same bytes when it finds none.
-// Masking what is masked must change nothing. It is called concurrently. Package
-// audit/secret has one.
+// mask returns a payload without its secrets, and the same bytes if it finds none. Masking twice
+// must change nothing. It is called concurrently. Package audit/secret has one.
 func New(inner session.Store, mask func(payload json.RawMessage) json.RawMessage, o *Options) (*Store, error) {
 	if inner == nil || mask == nil {
-		return nil, &session.Error{Op: "open redacting store", Err: session.ErrInvalid, Detail: "it takes a store and a mask"}
+		return nil, &session.Error{Op: "open redacting store", Err: session.ErrInvalid, Detail: "a store and a mask are required"}
 	}
 	s := &Store{inner: inner, mask: mask}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -58,10 +57,10 @@ var (
 // Unwrap returns the inner store.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// Masks tells [session.Sessions.Replicate] that the store takes records without their secrets.
+// Masks tells [session.Sessions.Replicate] that the store accepts masked records.
 func (s *Store) Masks() bool { return true }
 
-// Close closes the inner store. Closing twice does nothing.
+// Close closes the inner store. A second call does nothing.
 func (s *Store) Close() (err error) {
 	s.once.Do(func() {
 		s.end()
@@ -77,7 +76,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if s.life.Err() != nil {
 		return closed("append", id)
 	}
-	var masked []session.Record // a copy, when there is something to mask
+	var masked []session.Record // a copy, if there is something to mask
 	for i := range b.Records {
 		r, changed, err := s.record(id, b.Records[i])
 		if err != nil {
@@ -101,7 +100,7 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	return s.inner.Append(ctx, id, b)
 }
 
-// record is what the inner store gets.
+// record returns the record for the inner store.
 func (s *Store) record(id string, r session.Record) (session.Record, bool, error) {
 	invalid := func(detail, hint string) (session.Record, bool, error) {
 		return r, false, &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: detail, Hint: hint}
@@ -110,11 +109,11 @@ func (s *Store) record(id string, r session.Record) (session.Record, bool, error
 		return r, false, nil
 	}
 	if record.IsSealed(r.Payload) {
-		return invalid("its payload is sealed, and nobody can look for secrets in it", "open the store that it comes from with its key")
+		return invalid("the payload is encrypted, so it cannot be searched for secrets", "open the source store with its key")
 	}
 	instead, found := r.Mask(s.mask)
 	if found && s.opt.Refuse {
-		return invalid("it has a secret", "mask it, or keep the session in a store that takes secrets")
+		return invalid("the payload contains a secret", "mask it, or use a store that accepts secrets")
 	}
 	if !found && !r.Masked {
 		return r, false, nil
@@ -168,19 +167,19 @@ func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	return b.PutMeta(ctx, m)
 }
 
-// Index implements [session.Searcher] by refusing: the inner store's index cannot read
-// what is masked.
+// Index implements [session.Searcher] by returning ErrUnsupported: the inner store's index cannot
+// read masked records.
 func (s *Store) Index(context.Context) error { return noSearch() }
 
-// Search implements [session.Searcher] by refusing. Package internal/session/search indexes what
-// this store reads.
+// Search implements [session.Searcher] by returning ErrUnsupported. Package
+// internal/session/search indexes what this store reads.
 func (s *Store) Search(context.Context, session.Search) (*session.Hits, error) {
 	return nil, noSearch()
 }
 
 func noSearch() error {
 	return &session.Error{
-		Op: "search", Err: session.ErrUnsupported, Detail: "a store that masks has no index of its own",
-		Hint: "use an index beside it",
+		Op: "search", Err: session.ErrUnsupported, Detail: "a masking store has no search index",
+		Hint: "use a separate index (package internal/session/search)",
 	}
 }

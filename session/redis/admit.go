@@ -11,18 +11,18 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The format key says whose keys these are. The scripts compare it, too.
+// The format key marks the keys of a store. The scripts compare it too.
 const (
 	formatName    = "holdfast redis store "
 	formatVersion = 1
 	format        = formatName + "1"
 )
 
-// errCluster tells [Open] that the server is one of a cluster.
+// errCluster tells [Open] that the server belongs to a cluster.
 var errCluster = errors.New("a cluster")
 
-// admit looks at the server behind each new connection: it may have been started anew
-// with other settings, or be another one.
+// admit checks the server of each new connection: it may have been restarted with other settings,
+// or be another server.
 func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
 	said, err := text(c.Do(ctx, "INFO"))
 	if err != nil {
@@ -40,39 +40,39 @@ func (s *Store) admit(ctx context.Context, c *redis.Conn) error {
 	case info["redis_mode"] == "cluster" && !clustered:
 		return errCluster
 	case info["redis_mode"] == "sentinel":
-		return refuse(session.ErrUnsupported, "this is a sentinel", "name the server that it watches")
+		return refuse(session.ErrUnsupported, "this is a sentinel", "use the server that it monitors")
 	case major < 6 || major == 6 && minor < 2:
 		return refuse(session.ErrUnsupported, "version "+info["redis_version"], "use Redis 6.2 or later, or Valkey")
 	case info["role"] != "master":
-		return refuse(session.ErrReadOnly, "the server is a "+info["role"], "name the server that it follows")
+		return refuse(session.ErrReadOnly, "the server is a "+info["role"], "use the server that it replicates")
 	case info["maxmemory_policy"] != "noeviction":
-		return refuse(session.ErrUnsupported, "maxmemory-policy is "+info["maxmemory_policy"]+": the server may throw keys away",
+		return refuse(session.ErrUnsupported, "maxmemory-policy is "+info["maxmemory_policy"]+": the server may evict keys",
 			"redis-cli CONFIG SET maxmemory-policy noeviction, and in redis.conf")
 	case s.durability == durableNone:
 		return nil
 	case info["aof_enabled"] != "1":
-		return refuse(session.ErrUnsupported, "appendonly is no: a restart of the server loses what it has acknowledged",
+		return refuse(session.ErrUnsupported, "appendonly is no: a restart of the server loses acknowledged writes",
 			"redis-cli CONFIG SET appendonly yes and CONFIG SET appendfsync always, and in redis.conf; or accept the loss with ?durability=none")
 	case s.durability == durableWait && (major < 7 || major == 7 && minor < 2):
-		return refuse(session.ErrUnsupported, "durability=wait needs WAITAOF, and version "+info["redis_version"]+" has none",
+		return refuse(session.ErrUnsupported, "durability=wait needs WAITAOF, which version "+info["redis_version"]+" does not have",
 			"use Redis 7.2 or later, or appendfsync always")
 	case s.durability == durableWait && clustered:
-		return refuse(session.ErrUnsupported, "durability=wait on a cluster", "set appendfsync always on its servers")
+		return refuse(session.ErrUnsupported, "durability=wait is not supported on a cluster", "set appendfsync always on its servers")
 	case s.durability == durableWait:
-		return nil // each write waits, whatever the settings
+		return nil // each write waits for the sync, whatever the settings
 	}
 	return s.admitSync(ctx, c, refuse)
 }
 
-// admitSync looks at when the server syncs.
+// admitSync checks when the server syncs.
 func (s *Store) admitSync(ctx context.Context, c *redis.Conn, refuse func(error, string, string) error) error {
 	const ways = "; or accept the loss of a second with ?durability=everysec, or wait for each sync with ?durability=wait (Redis 7.2)"
 	set, err := fields(c.Do(ctx, "CONFIG", "GET", "*appendfsync*"))
 	if _, answered := errors.AsType[redis.Error](err); answered || err == nil && set["appendfsync"] == "" {
 		if s.durability == durableEverysec {
-			return nil // as the user says
+			return nil // trust the user's choice
 		}
-		return refuse(session.ErrUnsupported, "the server does not tell its appendfsync", "allow CONFIG GET"+ways)
+		return refuse(session.ErrUnsupported, "the server does not report its appendfsync setting", "allow CONFIG GET"+ways)
 	}
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func version(text string) (major, minor int) {
 	return major, minor
 }
 
-// begin connects, and makes the store when there is nothing.
+// begin connects, and creates the store if there is none.
 func (s *Store) begin(ctx context.Context) error {
 	_, err := s.try(ctx, "open store", "", func(ctx context.Context) (answer, error) {
 		return nil, s.beginFormat(ctx)
@@ -132,7 +132,7 @@ func (s *Store) beginFormat(ctx context.Context) error {
 		return err
 	}
 	if found != "" {
-		// Another process may have begun the store meanwhile.
+		// Another process may have created the store meanwhile.
 		if was, err := s.db.Do(ctx, "GET", key); err == nil && was != nil {
 			return s.formatOf(was)
 		}
@@ -147,7 +147,7 @@ func (s *Store) beginFormat(ctx context.Context) error {
 	return s.formatOf(was)
 }
 
-// formatOf checks what the format key has.
+// formatOf checks the value of the format key.
 func (s *Store) formatOf(value any) error {
 	was, err := text(value, nil)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Store) formatOf(value any) error {
 	return s.checkFormat(was)
 }
 
-// anyKey finds a key that begins as ours do.
+// anyKey finds a key with the store's prefix.
 func (s *Store) anyKey(ctx context.Context) (string, error) {
 	for cursor := "0"; ; {
 		page, err := listed(s.db.Do(ctx, "SCAN", cursor, "MATCH", s.base+"*", "COUNT", 10_000))
@@ -182,14 +182,14 @@ func (s *Store) checkFormat(was string) error {
 	}
 	return &session.Error{
 		Op: "open store", Err: session.ErrNewer,
-		Detail: fmt.Sprintf("%s, prefix %s: format %d, this program knows %d", s.shown, s.prefix, n, formatVersion),
-		Hint:   "use the newer holdfast that wrote it",
+		Detail: fmt.Sprintf("%s, prefix %s: format %d, but this program supports up to %d", s.shown, s.prefix, n, formatVersion),
+		Hint:   "upgrade holdfast",
 	}
 }
 
 func (s *Store) foreign(key string) error {
 	return &session.Error{
-		Op: "open store", Err: session.ErrCorrupt, Detail: fmt.Sprintf("%s: the key %q is not of a store", s.shown, key),
-		Hint: "name another prefix with ?prefix=, or another database",
+		Op: "open store", Err: session.ErrCorrupt, Detail: fmt.Sprintf("%s: the key %q does not belong to a store", s.shown, key),
+		Hint: "use another prefix with ?prefix=, or another database",
 	}
 }

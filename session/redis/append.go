@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// maxBatch bounds the bytes of a batch: Redis reads a command whole.
+// maxBatch is the maximum size of a batch in bytes: Redis reads a command as a whole.
 const maxBatch = 512 << 20
 
 // Append implements [session.Store].
@@ -34,14 +34,14 @@ func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	return err
 }
 
-// create makes a session with its first batch.
+// create creates a session with its first batch.
 func (s *Store) create(ctx context.Context, id string, b *session.Batch, records []any, largest int) error {
 	m := session.Meta{}.Apply(b.Delta)
 	if m.ParentSeq != b.Expect {
 		return &session.Error{Op: "create", Session: id, Seq: m.ParentSeq, Err: session.ErrConflict}
 	}
 	if y := m.CreatedAt.UTC().Year(); y < 1 || y > 9999 {
-		return &session.Error{Op: "create", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("created in the year %d", y)}
+		return &session.Error{Op: "create", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf("the year of the creation time is %d; want 0 to 9999", y)}
 	}
 	fields := append(metaFields(&m), "largest", strconv.Itoa(largest))
 	args := append([]any{b.Expect, b.Epoch, m.Parent, len(fields)}, fields...)
@@ -49,7 +49,7 @@ func (s *Store) create(ctx context.Context, id string, b *session.Batch, records
 	return err
 }
 
-// changes are the fields that a batch sets, name and value in turn.
+// changes returns the fields that a batch sets, as alternating names and values.
 func changes(d *session.Delta) []any {
 	var out []any
 	set := func(name string, value *string) {
@@ -83,8 +83,8 @@ func changes(d *session.Delta) []any {
 	return out
 }
 
-// packBatch checks a batch and makes its records ready. largest is the size of the
-// greatest one in bytes.
+// packBatch checks a batch and encodes its records. largest is the size of the largest one in
+// bytes.
 func packBatch(id string, b *session.Batch) (records []any, largest int, err error) {
 	bad := func(format string, args ...any) error {
 		return &session.Error{Op: "append", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}
@@ -96,10 +96,10 @@ func packBatch(id string, b *session.Batch) (records []any, largest int, err err
 		return nil, 0, bad("the batch has no records")
 	}
 	if o := b.Delta.Opened; o != nil && o.SessionID != id {
-		return nil, 0, bad("the batch opens session %q", o.SessionID)
+		return nil, 0, bad("the batch creates another session, %q", o.SessionID)
 	}
 	if b.Expect < 0 || b.Expect > maxSeq-int64(len(b.Records)) {
-		return nil, 0, bad("seqs after %d, they are at most %d", b.Expect, int64(maxSeq))
+		return nil, 0, bad("seqs after %d are too large; the maximum is %d", b.Expect, int64(maxSeq))
 	}
 	total := 0
 	records = make([]any, len(b.Records))
@@ -123,7 +123,7 @@ func packBatch(id string, b *session.Batch) (records []any, largest int, err err
 		total += len(packed)
 	}
 	if total > maxBatch {
-		return nil, 0, bad("the batch has %d bytes, at most %d fit", total, maxBatch)
+		return nil, 0, bad("the batch has %d bytes; the maximum is %d", total, maxBatch)
 	}
 	return records, largest, nil
 }

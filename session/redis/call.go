@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// answer is what a script returns. Its first word says how it went.
+// answer is the result of a script. Its first word is the status.
 type answer []any
 
 func (a answer) word(i int) string {
@@ -38,12 +38,12 @@ func (a answer) list(i int) []any {
 	return l
 }
 
-// run has a script read.
+// run runs a script that reads.
 func (s *Store) run(ctx context.Context, op, id string, script *redis.Script, args ...any) (answer, error) {
 	return s.call(ctx, op, id, script, false, args)
 }
 
-// write has a script change something. All that do may be done twice.
+// write runs a script that changes data. All of these are safe to repeat.
 func (s *Store) write(ctx context.Context, op, id string, script *redis.Script, args ...any) (answer, error) {
 	return s.call(ctx, op, id, script, s.durability == durableWait, args)
 }
@@ -59,12 +59,12 @@ func (s *Store) call(ctx context.Context, op, id string, script *redis.Script, w
 	})
 }
 
-// listed, text and fields read what the server answers.
+// listed, text and fields decode a reply of the server.
 
 func listed(reply any, err error) (answer, error) {
 	l, ok := reply.([]any)
 	if err == nil && !ok {
-		err = fmt.Errorf("the server answered %T in place of a list", reply)
+		err = fmt.Errorf("the server answered %T instead of a list", reply)
 	}
 	return l, err
 }
@@ -72,7 +72,7 @@ func listed(reply any, err error) (answer, error) {
 func text(reply any, err error) (string, error) {
 	s, ok := reply.(string)
 	if err == nil && !ok {
-		err = fmt.Errorf("the server answered %T in place of a string", reply)
+		err = fmt.Errorf("the server answered %T instead of a string", reply)
 	}
 	return s, err
 }
@@ -86,7 +86,7 @@ func fields(reply any, err error) (map[string]string, error) {
 	return m, err
 }
 
-// evalAndWait waits on the same connection until the server has synced.
+// evalAndWait runs a script and waits on the same connection until the server has synced.
 func (s *Store) evalAndWait(ctx context.Context, script *redis.Script, key string, args []any) (answer, error) {
 	for bySource := false; ; bySource = true {
 		replies, err := s.db.Pipeline(ctx, script.Call(bySource, key, args), redis.Command{"WAITAOF", 1, 0, s.timeout.Milliseconds()})
@@ -108,7 +108,7 @@ func (s *Store) evalAndWait(ctx context.Context, script *redis.Script, key strin
 	}
 }
 
-// refusedOr is an answer of a pipeline, or the error that it is.
+// refusedOr returns a reply of a pipeline, or the error that it contains.
 func refusedOr(reply any) (any, error) {
 	if e, ok := reply.(redis.Error); ok {
 		return nil, e
@@ -128,8 +128,8 @@ var (
 	errNotSynced = errors.New("the server did not sync its append-only file in time")
 )
 
-// try calls f until the server has answered or ctx has ended. What was sent then may
-// still be done.
+// try calls f until the server has answered or ctx has ended. A request sent before that may still
+// be carried out.
 func (s *Store) try(ctx context.Context, op, id string, f func(context.Context) (answer, error)) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -144,14 +144,14 @@ func (s *Store) try(ctx context.Context, op, id string, f func(context.Context) 
 func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context) (answer, error)) (answer, error) {
 	deadline := time.Now().Add(s.timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d // then why it failed says more than that it has ended
+		deadline = d // the last error is more useful than the context's
 	}
 	sent := false
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		out, err := f(ctx)
 		if err == nil {
 			if sent && op == "delete" && out.word(0) == "missing" {
-				return answer{"ok"}, nil // it was deleted by what was sent before
+				return answer{"ok"}, nil // an earlier try deleted it
 			}
 			return out, s.refusal(op, id, out)
 		}
@@ -169,7 +169,7 @@ func (s *Store) tries(ctx context.Context, op, id string, f func(context.Context
 	}
 }
 
-// ended tells that nobody waits for an answer any more.
+// ended returns an error if the caller's context has ended or the store is closed.
 func (s *Store) ended(ctx context.Context, op, id string) error {
 	select {
 	case <-s.closed:
@@ -179,7 +179,7 @@ func (s *Store) ended(ctx context.Context, op, id string) error {
 	}
 }
 
-// pause waits, unless nobody waits for an answer any more.
+// pause waits for d, or returns the error of ended.
 func (s *Store) pause(ctx context.Context, d time.Duration, op, id string) error {
 	wait := time.NewTimer(d)
 	defer wait.Stop()
@@ -193,8 +193,7 @@ func (s *Store) pause(ctx context.Context, d time.Duration, op, id string) error
 	}
 }
 
-// passing reports whether an error may be over soon, and whether what was sent may have
-// been done.
+// passing reports whether a retry may succeed, and whether the request may have been carried out.
 func passing(err error) (again, lost bool) {
 	if _, ours := errors.AsType[*session.Error](err); ours {
 		return false, false

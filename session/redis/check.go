@@ -16,7 +16,7 @@ func (s *Store) Check(ctx context.Context) error {
 		info, err := text(s.db.Do(ctx, "INFO", "replication"))
 		if err == nil && strings.Contains(info, "role:slave") {
 			err = &session.Error{
-				Op: "check store", Err: session.ErrReadOnly, Detail: s.shown + ": the server follows another one", Hint: "name the server that takes writes",
+				Op: "check store", Err: session.ErrReadOnly, Detail: s.shown + ": the server is a replica", Hint: "use the primary server",
 			}
 		}
 		return nil, err

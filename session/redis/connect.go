@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/redis"
 )
 
-// client are the settings of a connection to one server. The store tries again by
-// itself: it knows what may be done twice.
+// client returns the settings of a connection to one server. The store retries by itself, because
+// it knows what is safe to repeat.
 func (s *Store) client(t *tls.Config) redis.Options {
 	return redis.Options{
 		Network: s.network, Addr: s.addr, User: s.user, Password: s.password, Database: s.number, TLS: t,
@@ -16,6 +16,6 @@ func (s *Store) client(t *tls.Config) redis.Options {
 	}
 }
 
-// patience is a little more than the store's own, so that a server may say itself that
-// it took too long.
+// patience is slightly longer than the store's timeout, so that the server can report its own
+// timeout first.
 func (s *Store) patience() time.Duration { return s.timeout + time.Second }

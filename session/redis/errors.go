@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// refusal makes what a script answered the contract's error; nil when it did its work.
+// refusal converts a script's answer to an error of package session; nil if the script succeeded.
 func (s *Store) refusal(op, id string, a answer) error {
 	e := &session.Error{Op: op, Session: id}
 	switch a.word(0) {
@@ -21,16 +21,16 @@ func (s *Store) refusal(op, id string, a answer) error {
 	case "conflict":
 		e.Err, e.Seq = session.ErrConflict, a.number(1)
 	case "no parent":
-		e.Op, e.Err, e.Detail = "fork", session.ErrNotFound, "the session to fork from is not there"
+		e.Op, e.Err, e.Detail = "fork", session.ErrNotFound, "the source session does not exist"
 	case "no record":
-		e.Err, e.Seq, e.Detail = session.ErrInvalid, a.number(1), "the session has no such record of its own"
+		e.Err, e.Seq, e.Detail = session.ErrInvalid, a.number(1), "the session itself has no record with this number"
 	case "fenced":
-		e.Err, e.Detail = session.ErrFenced, "the lease was given back"
+		e.Err, e.Detail = session.ErrFenced, "the lease was released"
 		if now := a.word(1); now != "" {
 			e.Detail = "the epoch is now " + now
 		}
 	case "damaged":
-		e.Err, e.Seq, e.Detail = session.ErrCorrupt, a.number(1), "the list of its records is not as long as its head says"
+		e.Err, e.Seq, e.Detail = session.ErrCorrupt, a.number(1), "the number of its records does not match its head"
 		e.Hint = "run: holdfast sessions verify " + id
 	case "format":
 		return s.formatGone(op, id, a.word(1))
@@ -40,7 +40,7 @@ func (s *Store) refusal(op, id string, a answer) error {
 	return e
 }
 
-// formatGone is for a format key that changed under an open store.
+// formatGone is the error for a format key that changed while the store was open.
 func (s *Store) formatGone(op, id, now string) error {
 	if now != "" {
 		err := s.checkFormat(now)
@@ -51,16 +51,16 @@ func (s *Store) formatGone(op, id, now string) error {
 	}
 	return &session.Error{
 		Op: op, Session: id, Err: session.ErrPoisoned, Detail: s.shown + ": the keys of the store were removed",
-		Hint: "restore the server's data, or start again to begin a new store",
+		Hint: "restore the server's data, or restart to create a new store",
 	}
 }
 
-// code tells whether the server's error is of that kind; scripts wrap it on old servers.
+// code reports whether the server's error is of that kind; old servers wrap the errors of scripts.
 func code(err error, name string) bool {
 	return redis.HasCode(err, name) || strings.Contains(err.Error(), "-"+name+" ")
 }
 
-// translate makes other errors the contract's.
+// translate converts other errors to those of package session.
 func (s *Store) translate(op, id string, err error) error {
 	if errors.Is(err, errCluster) {
 		return errCluster
@@ -77,10 +77,10 @@ func (s *Store) translate(op, id string, err error) error {
 		return s.closedError(op, id)
 	}
 	if _, answered := errors.AsType[redis.Error](err); !answered {
-		return set(session.ErrUnavailable, "see whether the server runs and answers: redis-cli ping")
+		return set(session.ErrUnavailable, "check that the server is running: redis-cli ping")
 	}
 	if again, _ := passing(err); again || code(err, "NOREPLICAS") {
-		return set(session.ErrUnavailable, "the server is starting, busy or failing over: try again")
+		return set(session.ErrUnavailable, "the server is starting, busy or failing over; try again")
 	}
 	switch {
 	case code(err, "OOM"):
@@ -88,17 +88,17 @@ func (s *Store) translate(op, id string, err error) error {
 	case code(err, "MISCONF") && strings.Contains(strings.ToLower(err.Error()), "space"):
 		return set(session.ErrFull, "free space on the server's disk")
 	case code(err, "MISCONF"):
-		return set(session.ErrReadOnly, "the server cannot write its files: see its log")
+		return set(session.ErrReadOnly, "the server cannot write its files; check its log")
 	case code(err, "READONLY"):
-		return set(session.ErrReadOnly, "the server follows another one: name that one")
+		return set(session.ErrReadOnly, "the server is a replica; use its primary")
 	case code(err, "NOPERM"), strings.Contains(err.Error(), "The user executing the script can't"):
 		return set(session.ErrReadOnly, "allow the user ~"+s.base+"* &"+s.base+"* and +@read +@write +@scripting +@pubsub +info +time +config|get +bgrewriteaof")
 	case code(err, "NOAUTH"), code(err, "WRONGPASS"):
-		out.Hint = "put the right user and password into the URL: redis://user:password@host"
+		out.Hint = "check the user and password in the URL: redis://user:password@host"
 	case code(err, "WRONGTYPE"):
-		return set(session.ErrCorrupt, "somebody else writes keys that begin with "+s.base)
+		return set(session.ErrCorrupt, "another program writes keys with the prefix "+s.base)
 	case code(err, "CROSSSLOT"), code(err, "MOVED"), code(err, "ASK"):
-		out.Hint = "the cluster is being changed: try again"
+		out.Hint = "the cluster is being reconfigured; try again"
 	}
 	return out
 }

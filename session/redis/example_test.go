@@ -22,6 +22,6 @@ func ExampleOpen() {
 	page, err := sessions.List(context.Background(), session.Query{Limit: 50})
 	fmt.Println(len(page.Sessions), "sessions", err)
 	// Output:
-	// open store: invalid argument: redis://127.0.0.1:6379: durability is always, wait, everysec or none
-	// hint: parameters are prefix, durability, rewrite; db with unix:
+	// open store: invalid argument: redis://127.0.0.1:6379: invalid durability: want always, wait, everysec or none
+	// hint: the parameters are prefix, durability, rewrite; db with unix:
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// firstLast are the first and the last of a list.
+// firstLast returns the first and the last element of a list.
 func firstLast(list []any) []any {
 	if len(list) < 2 {
 		return list
@@ -16,8 +16,7 @@ func firstLast(list []any) []any {
 	return []any{list[0], list[len(list)-1]}
 }
 
-// forget has the server write its files anew, so that they no longer have what was
-// erased.
+// forget makes the server rewrite its files, so that they no longer contain erased data.
 func (s *Store) forget(ctx context.Context, id string) error {
 	info, err := s.info(ctx, id)
 	if err != nil {
@@ -34,7 +33,7 @@ func (s *Store) forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// snapshots reports whether the server keeps a snapshot beside the append-only file.
+// snapshots reports whether the server has a snapshot besides the append-only file.
 func (s *Store) snapshots(ctx context.Context, id string) bool {
 	out, err := s.try(ctx, "erase", id, func(ctx context.Context) (answer, error) {
 		set, err := fields(s.db.Do(ctx, "CONFIG", "GET", "save"))
@@ -51,8 +50,8 @@ func (s *Store) info(ctx context.Context, id string) (map[string]string, error) 
 	return parseInfo(out.word(1)), err
 }
 
-// background starts one of the server's works and waits until it is done. One that was
-// under way before may not have seen what was erased: it is waited for, and another one
+// background starts a background job of the server and waits until it is done. A job that was
+// already running may still have seen the erased data: it is waited for, and another one is
 // started.
 func (s *Store) background(ctx context.Context, id, command, status string) error {
 	for {
@@ -79,7 +78,7 @@ func (s *Store) background(ctx context.Context, id, command, status string) erro
 	}
 }
 
-// idle waits until none of the server's works is under way.
+// idle waits until the server has no background job running.
 func (s *Store) idle(ctx context.Context, id string) (map[string]string, error) {
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		info, err := s.info(ctx, id)
@@ -97,7 +96,7 @@ func (s *Store) idle(ctx context.Context, id string) (map[string]string, error) 
 
 func (s *Store) unforgotten(id, command string, err error) error {
 	return &session.Error{
-		Op: "erase", Session: id, Err: err, Detail: "the records are erased, but the server's files still have them: " + command + " failed",
-		Hint: "redact again when the server can do it, or open the store with ?rewrite=off and see to it yourself",
+		Op: "erase", Session: id, Err: err, Detail: "the records are erased in memory but not in the server's files: " + command + " failed",
+		Hint: "redact again when the server can run it, or open the store with ?rewrite=off and rewrite the files yourself",
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Acquire implements [session.Leaser]. The lease that steal was asked about is compared
-// with the one there, in the step that replaces it.
+// Acquire implements [session.Leaser]. The step that replaces the lease compares it with the one
+// passed to steal.
 func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	before, after, err := leaseText("take lease", id, h)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal f
 		seenEpoch, seen = out.word(1), out.word(2)
 		if seenEpoch == "" {
 			former = session.Lease{}
-			continue // it was given back meanwhile
+			continue // released in the meantime
 		}
 		cur, err := parseLease(id, out)
 		if err != nil {
@@ -77,18 +77,18 @@ func (s *Store) Held(ctx context.Context, id string) (*session.Lease, error) {
 	return &l, nil
 }
 
-// leaseText is a lease without its epoch, which is kept beside it, around the place where
-// the server puts its time. Whom it was taken from is kept beside it, too.
+// leaseText encodes a lease in two parts, between which the server inserts its time. The epoch and
+// the previous holder are stored separately.
 func leaseText(op, id string, l session.Lease) (before, after string, err error) {
 	l.Epoch, l.Previous = 0, nil
 	before, after, err = rows.LeaseParts(l)
-	if err != nil { // a year beyond 9999
+	if err != nil { // the year is after 9999
 		return "", "", &session.Error{Op: op, Session: id, Err: session.ErrInvalid, Detail: err.Error()}
 	}
 	return before, after, nil
 }
 
-// parseLease reads a lease: its epoch and text, the server's time, and whom it was taken from.
+// parseLease decodes a lease: its epoch and text, the server's time, and the previous holder.
 func parseLease(id string, out answer) (l session.Lease, err error) {
 	if err = json.Unmarshal([]byte(out.word(2)), &l); err == nil {
 		l.Epoch, err = strconv.ParseInt(out.word(1), 10, 64)

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// pageLimit is the longest page that is made in one step of the server. Of a longer list
-// the names are found in one step, and what is shown of them is fetched by and by.
+// pageLimit is the longest page that is made in one step of the server. For a longer list the ids
+// are found in one step, and the metas are fetched in parts.
 const pageLimit = 1000
 
 // List implements [session.Store].
@@ -34,11 +34,11 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		}
 		all = append(all, found...)
 	}
-	q.After = "" // what comes before is left out already; what has moved on since is shown
+	q.After = "" // earlier entries are already left out; sessions updated since are included
 	return q.Select(all)
 }
 
-// indexes are the sorted sets that a list looks at.
+// indexes returns the sorted sets that a list reads.
 func indexes(q *session.Query) []string {
 	switch {
 	case q.WithTrash:
@@ -49,7 +49,7 @@ func indexes(q *session.Query) []string {
 	return []string{"live"}
 }
 
-// sets are the sets that a session must be in.
+// sets returns the sets that must contain a session.
 func sets(q *session.Query) []any {
 	var out []any
 	for _, f := range []struct{ field, value string }{
@@ -72,8 +72,8 @@ func sets(q *session.Query) []any {
 	return out
 }
 
-// list finds what follows a place in one index: one more than the page has, to tell
-// whether there is another.
+// list finds the sessions after a position in one index: one more than the page has, to know
+// whether there is another page.
 func (s *Store) list(ctx context.Context, index string, q *session.Query, after session.Meta, begun bool) ([]session.Meta, error) {
 	limit, metas := 0, false
 	if q.Limit > 0 {
@@ -115,8 +115,7 @@ func (s *Store) list(ctx context.Context, index string, q *session.Query, after 
 	return s.metas(ctx, ids)
 }
 
-// metas fetches what lists show of many sessions. Those that are gone meanwhile are left
-// out.
+// metas fetches the metas of many sessions. It leaves out those deleted meanwhile.
 func (s *Store) metas(ctx context.Context, ids []string) ([]session.Meta, error) {
 	found := make([]session.Meta, 0, len(ids))
 	for len(ids) > 0 {

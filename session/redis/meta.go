@@ -9,8 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// at is how a time of creation is written at the front of a member of an index, so that
-// members are in order as bytes.
+// at formats a creation time for the start of an index member, so that members sort by bytes.
 func at(created time.Time) string {
 	return fmt.Sprintf("%016x", uint64(created.UnixNano())^1<<63)
 }
@@ -22,8 +21,8 @@ func decimal(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// metaFields are the fields of a session's hash, name and value in turn. A field that is
-// empty is not kept. Deleted is none of them: it does not follow from the log.
+// metaFields returns the fields of a session's hash as alternating names and values. Empty fields
+// are not stored. Deleted is not included, because it does not follow from the log.
 func metaFields(m *session.Meta) []any {
 	return []any{
 		"at", at(m.CreatedAt), "created", m.CreatedAt.UTC().Format(time.RFC3339Nano),
@@ -36,7 +35,7 @@ func metaFields(m *session.Meta) []any {
 	}
 }
 
-// scanMeta reads the hash of a session; found is false when there is none.
+// scanMeta reads the hash of a session; found is false if there is none.
 func scanMeta(id string, fields []any) (m session.Meta, found bool, err error) {
 	if len(fields) == 0 {
 		return m, false, nil
@@ -69,14 +68,14 @@ func scanMeta(id string, fields []any) (m session.Meta, found bool, err error) {
 	}
 	if len(bad) > 0 {
 		return m, true, &session.Error{
-			Op: "list", Session: id, Err: session.ErrCorrupt, Detail: fmt.Sprintf("what a list shows of it has no good %s", bad),
+			Op: "list", Session: id, Err: session.ErrCorrupt, Detail: fmt.Sprintf("its metadata has an invalid %s", bad),
 			Hint: "holdfast sessions repair " + id,
 		}
 	}
 	return m, true, nil
 }
 
-// meta reads what a list shows of one session.
+// meta reads the meta of one session.
 func (s *Store) meta(ctx context.Context, op, id string) (session.Meta, bool, error) {
 	out, err := s.run(ctx, op, id, lookScript())
 	if err != nil {
@@ -85,9 +84,8 @@ func (s *Store) meta(ctx context.Context, op, id string) (session.Meta, bool, er
 	return scanMeta(id, out.list(1))
 }
 
-// PutMeta implements [session.Rebuilder]. The meta must be of the log as it is now:
-// when its head or where the fork began are not the log's the error is ErrConflict.
-// Whether the session is deleted does not follow from the log and stays.
+// PutMeta implements [session.Rebuilder]. ErrConflict if the meta's head or fork point is not that
+// of the current log. The deleted flag does not follow from the log and stays unchanged.
 func (s *Store) PutMeta(ctx context.Context, m session.Meta) error {
 	_, err := s.write(ctx, "put meta", m.ID, putMetaScript(),
 		append([]any{m.Head, m.ParentSeq}, metaFields(&m)...)...)

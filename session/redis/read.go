@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Records are fetched in chunks of about so many.
+// The approximate sizes of a chunk of records.
 const (
 	chunkRecords = 512
 	chunkBytes   = 1 << 20
@@ -44,8 +44,7 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// scan is one Read under way: what is left of it is the records with a seq above low
-// and not above high.
+// scan is one Read in progress. The records with low < seq <= high remain.
 type scan struct {
 	store     *Store
 	id        string
@@ -59,7 +58,7 @@ type entry struct {
 	err error
 }
 
-// next fetches a chunk, and with the first one what the session has now.
+// next fetches a chunk, and with the first one the session's current range.
 func (sc *scan) next(ctx context.Context) ([]entry, error) {
 	out, err := sc.store.run(ctx, "read", sc.id, readScript(), sc.low, sc.high, sc.down, min(sc.left, chunkRecords), chunkBytes)
 	if err != nil {
@@ -75,7 +74,7 @@ func (sc *scan) next(ctx context.Context) ([]entry, error) {
 			at = len(entries) - 1 - i
 		}
 		if i >= len(records) {
-			entries[at] = entry{session.Record{Seq: seq}, damaged(sc.id, seq, "it is missing")}
+			entries[at] = entry{session.Record{Seq: seq}, damaged(sc.id, seq, "the record is missing")}
 			continue
 		}
 		text, _ := records[i].(string)
@@ -84,7 +83,7 @@ func (sc *scan) next(ctx context.Context) ([]entry, error) {
 		case err != nil:
 			entries[at] = entry{session.Record{Seq: seq}, damaged(sc.id, seq, err.Error())}
 		case r.Seq != seq:
-			entries[at] = entry{session.Record{Seq: seq}, damaged(sc.id, seq, "in its place is another record")}
+			entries[at] = entry{session.Record{Seq: seq}, damaged(sc.id, seq, "another record has its place")}
 		default:
 			entries[at] = entry{Record: r}
 		}

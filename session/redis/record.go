@@ -16,26 +16,26 @@ import (
 //	│ 1 │ erased │ bytes of │ bytes of   │seq │time │prev │body │digest │ id, kind, payload
 //	│   │ 0 or 1 │ the id   │ the kind   │    │ ms  │     │     │       │
 //
-// Numbers are big-endian. The scripts know the places of erased and digest.
+// Numbers are big-endian. The scripts use the positions of erased and digest.
 const (
 	recordVersion = 1
 	recordFront   = 117
 )
 
-// maxPayload leaves room in the 512 MiB that Redis takes as one value.
+// maxPayload leaves space in the 512 MiB that Redis accepts as one value.
 const maxPayload = 256 << 20
 
-// maxSeq is the greatest number that a script can count with.
+// maxSeq is the greatest integer that a script can represent.
 const maxSeq = 1<<53 - 1
 
 func packRecord(r *session.Record) ([]byte, error) {
 	switch {
 	case len(r.ID) > math.MaxUint16:
-		return nil, fmt.Errorf("its id has %d bytes, at most %d fit", len(r.ID), math.MaxUint16)
+		return nil, fmt.Errorf("its id has %d bytes; the maximum is %d", len(r.ID), math.MaxUint16)
 	case len(r.Kind) > math.MaxUint8:
-		return nil, fmt.Errorf("its kind has %d bytes, at most %d fit", len(r.Kind), math.MaxUint8)
+		return nil, fmt.Errorf("its kind has %d bytes; the maximum is %d", len(r.Kind), math.MaxUint8)
 	case len(r.Payload) > maxPayload:
-		return nil, fmt.Errorf("its payload has %d bytes, at most %d fit", len(r.Payload), maxPayload)
+		return nil, fmt.Errorf("its payload has %d bytes; the maximum is %d", len(r.Payload), maxPayload)
 	}
 	b := make([]byte, 0, recordFront+len(r.ID)+len(r.Kind)+len(r.Payload))
 	erased := byte(0)
@@ -55,14 +55,14 @@ func packRecord(r *session.Record) ([]byte, error) {
 	return append(b, r.Payload...), nil
 }
 
-// unpackRecord reads an element. The payload is a copy of its own.
+// unpackRecord decodes an element. The payload is a copy.
 func unpackRecord(s string) (r session.Record, err error) {
 	if len(s) < recordFront {
-		return r, fmt.Errorf("it has %d bytes, fewer than any record", len(s))
+		return r, fmt.Errorf("it is too short: %d bytes", len(s))
 	}
 	b := []byte(s)
 	if b[0] != recordVersion || b[1] > 1 {
-		return r, fmt.Errorf("it begins with %#x, which no record does", b[:2])
+		return r, fmt.Errorf("it starts with %#x, which is not a record", b[:2])
 	}
 	id := recordFront + int(binary.BigEndian.Uint16(b[2:]))
 	kind := id + int(b[4])
@@ -79,7 +79,7 @@ func unpackRecord(s string) (r session.Record, err error) {
 	case b[1] == 0:
 		r.Payload = b[kind:len(b):len(b)]
 	case kind != len(b):
-		return session.Record{}, errors.New("it is erased and has a payload")
+		return session.Record{}, errors.New("it is marked as erased but has a payload")
 	}
 	return r, nil
 }

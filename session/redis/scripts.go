@@ -1,14 +1,14 @@
 package redis
 
 import (
-	_ "embed" // the scripts lie in files of their own
+	_ "embed" // the scripts are in separate files
 	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/redis"
 )
 
-// The scripts are what changes and reads the data: each runs as one step that no other
-// command comes between.
+// The scripts read and change the data: each runs as one atomic step, and no other
+// command runs in between.
 var (
 	//go:embed scripts/common.lua
 	commonSource string
@@ -51,8 +51,8 @@ var (
 	renewScript   = script(&renewSource)
 )
 
-// script makes a script when it is first used: its digest would be taken at the start of every
-// program that links this store.
+// script creates a script on first use. Otherwise every program that links this store would
+// compute the digests at its start.
 func script(source *string) func() *redis.Script {
 	return sync.OnceValue(func() *redis.Script { return redis.NewScript(commonSource + *source) })
 }

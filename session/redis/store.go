@@ -11,29 +11,29 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [Open]. The zero value works.
+// Options are the options of [Open]. The zero value works.
 type Options struct {
-	// Timeout is how long a server that does not answer, or that cannot be reached, is
-	// given before that is an error; default 10 s.
+	// Timeout is how long to wait for a server that does not answer or cannot be reached; default
+	// 10 s.
 	Timeout time.Duration
 	// TLS is used with rediss: URLs; nil checks the server's certificate against the
 	// system's authorities.
 	TLS *tls.Config
 }
 
-// Store is a [session.Store] on a Redis server, with all optional interfaces but
-// [session.Recoverer], which a server does for itself, and [session.Searcher]. It is
-// safe for concurrent use, by any number of processes too. Whoever opened it closes it.
+// Store is a [session.Store] on a Redis server, with all optional interfaces except
+// [session.Recoverer], which the server does itself, and [session.Searcher]. It is safe for
+// concurrent use, also by several processes. The caller of Open closes it.
 type Store struct {
 	target
 	timeout time.Duration
-	base    string // what all keys begin with
+	base    string // prefix of all keys
 	db      *redis.Client
 	news    subscriber
 
 	mu     sync.Mutex
 	closed chan struct{}
-	ops    sync.WaitGroup // calls under way; mu is held to add one
+	ops    sync.WaitGroup // calls in progress; mu is held to add one
 }
 
 var (
@@ -45,19 +45,19 @@ var (
 	_ session.Watcher   = (*Store)(nil)
 )
 
-// Open opens the store that a URL names and begins it when nothing is there:
+// Open opens the store of a URL and creates it if there is none:
 //
 //	redis://user:password@host:6379/0?prefix=holdfast:
 //	rediss://host:6380
 //	unix:///run/redis/redis.sock?db=1
 //
-// prefix tells several stores on a server from each other. durability says what the
-// server must promise and rewrite=off what Erase leaves out, see the package's comment.
+// prefix distinguishes several stores on a server. durability is what the server must guarantee,
+// and rewrite=off is what Erase leaves out; see the package comment.
 //
-// Errors are [*session.Error] values with a hint: ErrInvalid for a URL that is none,
-// ErrUnsupported for a server that may lose what it has acknowledged or that is too old,
-// ErrReadOnly for a replica, ErrNewer for data of a later version, ErrCorrupt for keys
-// that are not a store's. No error shows the password.
+// Errors are [*session.Error] values with a hint: ErrInvalid for an invalid URL, ErrUnsupported
+// for a server that is too old or may lose acknowledged writes, ErrReadOnly for a replica,
+// ErrNewer for data of a later version, ErrCorrupt for keys of another program. Errors never
+// contain the password.
 func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	t, err := parseURL(url)
 	if err != nil {
@@ -93,7 +93,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends what is under way and the connections. Later calls do nothing.
+// Close ends calls in progress and closes the connections. Later calls do nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	select {
@@ -114,7 +114,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter notes that a call is under way, which Close waits for.
+// enter registers a call in progress, which Close waits for.
 func (s *Store) enter(op, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

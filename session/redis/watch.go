@@ -11,11 +11,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// watchPoll is how often a watcher looks by itself: what the server tells may be lost
-// with a connection, and a user may not be allowed to hear it.
+// watchPoll is how often a watcher polls: a notification may be lost with a connection, and the
+// user may not be allowed to subscribe.
 const watchPoll = 2 * time.Second
 
-// Watch implements [session.Watcher]. One connection hears for all watchers of the store.
+// Watch implements [session.Watcher]. One connection receives notifications for all watchers of
+// the store.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		wake, leave := s.news.join(s.base + "news:" + id)
@@ -40,7 +41,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 			}
 			if err != nil {
 				if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
-					err = context.DeadlineExceeded // the connection's time was the caller's
+					err = context.DeadlineExceeded // the connection's timeout came from the caller's context
 				}
 				yield(0, err)
 				return
@@ -59,7 +60,7 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	}
 }
 
-// subscriber hears what the scripts publish. Its goroutine runs from the first watcher until
+// subscriber receives what the scripts publish. Its goroutine runs from the first watcher until
 // the store is closed.
 type subscriber struct {
 	store *Store
@@ -73,7 +74,7 @@ type subscriber struct {
 
 func (n *subscriber) start(s *Store) { n.store, n.watchers = s, map[string]map[chan struct{}]bool{} }
 
-// join returns a channel that tells when there is news, and what ends that.
+// join returns a channel that receives a value when there is news, and a function that ends that.
 func (n *subscriber) join(channel string) (<-chan struct{}, func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -106,8 +107,8 @@ func (n *subscriber) unsubscribe(channel string, wake chan struct{}) {
 	}
 }
 
-// listen wakes the watchers of a channel when something is said on it, and when it was
-// subscribed to: before that something may have been missed.
+// listen wakes the watchers of a channel at each message and after subscribing, because messages
+// before that may have been missed.
 func (n *subscriber) listen(sub *redis.Subscriber) {
 	defer n.done.Done()
 	for {

@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The end of the statement of every append: it compares head and lease and changes the
-// meta in one go, as [session.Meta.Apply] does.
+// The end of every append's statement: it compares head and lease and updates the
+// meta in one statement, as [session.Meta.Apply] does.
 const (
 	advanceWhere = ` WHERE num = ? AND id = ? AND head = ? AND deleted = 0`
-	// advancePlain is the whole of it for a batch that is [rows.IsItemsOnly] and has a lease.
+	// advancePlain is the whole statement for a batch that is [rows.IsItemsOnly] and has a lease.
 	advancePlain = `UPDATE sessions SET head = ?, head_digest = ?, updated_ms = ?, size = size + ?, messages = messages + ?,
   model = coalesce(?, model), first_prompt = CASE first_prompt WHEN '' THEN ? ELSE first_prompt END` + advanceWhere + advanceLeased
 	advanceLeased = ` AND (SELECT epoch FROM leases WHERE leases.id = sessions.id) = ?`
@@ -20,7 +20,7 @@ const (
 	insertRecord = `INSERT INTO records (key, id, time_ms, kind, chain, payload) VALUES (?, ?, ?, ?, ?, ?)`
 )
 
-// dialect is SQLite's.
+// dialect is SQLite's dialect.
 var dialect = rows.Dialect{
 	Hint:       func(index string) string { return "INDEXED BY " + index + " " },
 	Unbuffered: true,
@@ -68,10 +68,10 @@ func (c *conn) append(id string, b *session.Batch) error {
 	}
 	if changed == 0 {
 		delete(c.nums, id)
-		if known { // another process may have made the session anew
+		if known { // another process may have recreated the session
 			return c.append(id, b)
 		}
-		_, err := dialect.Refusal(c, id, b) // it does not fit later: this is the only writer
+		_, err := dialect.Refusal(c, id, b) // no retry: this is the only writer
 		return err
 	}
 	if !known {

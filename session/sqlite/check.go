@@ -6,9 +6,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Check implements [session.Checker]: it looks whether the file is still there and was not
-// given up, reads from it, and writes a small file beside it, since a full disk shows only
-// then.
+// Check implements [session.Checker]. It checks that the file still exists and the store is
+// usable, reads from the file, and writes a small file next to it, because only a write detects a
+// full disk.
 func (s *Store) Check(ctx context.Context) error {
 	s.writer.mu.Lock()
 	poison := s.writer.refuse()

@@ -16,14 +16,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/rows"
 )
 
-// conn is one connection with its prepared statements. One goroutine uses it at
-// a time. It speaks to the driver directly: database/sql would add its pool,
-// its conversions and a goroutine per cancellable query to each statement.
+// conn is one connection with its prepared statements, used by one goroutine at a time. It calls
+// the driver directly: database/sql would add its pool, its conversions and a goroutine per
+// cancellable query to each statement.
 type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
-	nums  map[string]int64 // session id → num, for the writer
+	nums  map[string]int64 // cache of session id → num, for the writer
 
 	unsynced bool // a commit does not wait for the disk
 }
@@ -58,13 +58,13 @@ func dial(path string, busy time.Duration) (*conn, error) {
 	return c, nil
 }
 
-// script runs statements without parameters and results, unprepared.
+// script runs statements without parameters and results, without preparing them.
 func (c *conn) script(sql string) error {
 	_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), sql, nil)
 	return err
 }
 
-// sync says whether the commits that follow wait for the disk, as those of a new connection do.
+// sync sets whether later commits wait for the disk, as those of a new connection do.
 func (c *conn) sync(wait bool) error {
 	if c.unsynced == !wait {
 		return nil
@@ -73,7 +73,7 @@ func (c *conn) sync(wait bool) error {
 	if wait {
 		mode = "FULL"
 	}
-	err := c.script("PRAGMA synchronous = " + mode) // not prepared: it acts when it is compiled
+	err := c.script("PRAGMA synchronous = " + mode) // not prepared: the pragma takes effect when it is compiled
 	if err == nil {
 		c.unsynced = !wait
 	}
@@ -92,7 +92,7 @@ func (c *conn) prepare(sql string) (driver.Stmt, error) {
 	return s, nil
 }
 
-// bind numbers args; the result is valid until the next call.
+// bind numbers args. The result is valid until the next call.
 func (c *conn) bind(args []any) []driver.NamedValue {
 	c.args = c.args[:0]
 	for i, a := range args {
@@ -101,8 +101,8 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 	return c.args
 }
 
-// exec runs a prepared statement and returns how many rows it changed. Args are
-// int64, string, []byte or nil.
+// exec runs a prepared statement and returns the number of changed rows. Args are int64, string,
+// []byte or nil.
 func (c *conn) exec(sql string, args ...any) (int64, error) {
 	s, err := c.prepare(sql)
 	if err != nil {
@@ -115,8 +115,8 @@ func (c *conn) exec(sql string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// query calls each with every row until it returns false. The slice is reused,
-// the values in it are each's to keep.
+// query calls each with every row until it returns false. The row slice is reused; its values may
+// be kept.
 func (c *conn) query(sql string, each func(row []driver.Value) bool, args ...any) error {
 	s, err := c.prepare(sql)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *conn) query(sql string, each func(row []driver.Value) bool, args ...any
 	}
 }
 
-// row returns the first row of a query, or nil when there is none.
+// row returns the first row of a query, or nil if there is none.
 func (c *conn) row(sql string, args ...any) ([]driver.Value, error) {
 	var out []driver.Value
 	err := c.query(sql, func(r []driver.Value) bool {
@@ -173,10 +173,10 @@ func (c *conn) Query(sql string, args, dest []any, row func() bool) error {
 	}, args...)
 }
 
-// MayBeRetry implements [rows.Tx]: no connection to a file is lost.
+// MayBeRetry implements [rows.Tx]: a connection to a file cannot be lost.
 func (c *conn) MayBeRetry() bool { return false }
 
-// database lends connections to the shared methods of [rows.SQLStore].
+// database provides connections to the shared methods of [rows.SQLStore].
 type database struct {
 	*Store
 	unsynced bool // writes do not wait for the disk

@@ -1,4 +1,4 @@
-// Package sqlite keeps sessions in one SQLite file. It is the default store.
+// Package sqlite stores sessions in one SQLite file. It is the default store.
 //
 //	store, err := sqlite.Open(path, nil)
 //	if err != nil {
@@ -8,7 +8,7 @@
 //	sessions := session.New(store, nil)
 //
 // The file needs no server and no C compiler, any number of processes may have
-// it open, and "sqlite3 sessions.db" reads it. It holds four tables:
+// it open, and "sqlite3 sessions.db" reads it. It has four tables:
 //
 //	sessions (one row per session)              records (one row per record)
 //	┌──────────────────────────────┐            ┌──────────────────────────────┐
@@ -26,21 +26,21 @@
 //	│ id, epoch, lease (JSON)      │            └──────────────────────────────┘
 //	└──────────────────────────────┘
 //
-// Records lie in the order in which they came, all sessions' together, so that
-// writers of many sessions fill the same pages; the key finds those of one
-// session in the order of their seqs. So the cost of an append does not depend
-// on how much there is already, and a tail, a page and a whole log are each one
+// Records are stored in the order of arrival, all sessions together, so that
+// writers of many sessions fill the same pages; the key index orders the records of one
+// session by seq. The cost of an append therefore does not depend
+// on the size of the store, and a tail, a page and a whole log are each one
 // range of one index.
 //
 // Writing: the file is in WAL mode with synchronous=FULL, so what Append has
-// acknowledged survives a power cut. A writer that is alone commits at once in
-// its own goroutine; those that come while a commit runs are put into the next
-// transaction together. A batch that is refused (conflict, fenced, …) changes
+// acknowledged survives a power cut. A single writer commits at once in
+// its own goroutine; writers that arrive during a commit share the next
+// transaction. A batch that fails (conflict, fenced, …) changes
 // nothing for the others in its transaction. Reading never waits for a writer.
 // On Linux the journal is written by a VFS of this package: a commit is one
-// write, and the file is made longer ahead of time, so that a sync need not
+// write, and the file is extended in advance, so that a sync need not
 // wait for its inode.
 //
-// The package is not a cache and not a query engine: what a record means is
-// package session's business. The format is described in docs/formats/sqlite.md.
+// The package is not a cache and not a query engine: the meaning of records is
+// defined by package session. The format is described in docs/formats/sqlite.md.
 package sqlite

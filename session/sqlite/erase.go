@@ -7,11 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Erase implements [session.Eraser]. The payloads are zeroed in the file
-// (secure_delete), and the journal, which may have them too, is written back and
-// cut. When readers are in the way of that for longer than the busy timeout, the
-// error is ErrBusy: the payloads are erased, but the journal still has them until
-// Erase is called again or the file is closed by the last program that has it open.
+// Erase implements [session.Eraser]. It zeroes the payloads in the file (secure_delete),
+// checkpoints the journal, which may contain them too, and truncates it. If readers prevent that
+// for longer than the busy timeout, the error is ErrBusy: the payloads are erased in the file, but
+// the journal has them until Erase is called again or the last program closes the file.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	if err := s.tables.Erase(ctx, id, epoch, seqs); err != nil {
 		return err
@@ -19,8 +18,8 @@ func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64)
 	return s.cutJournal(ctx, id)
 }
 
-// cutJournal writes the journal back into the file and cuts it to nothing, on a
-// connection of its own: a transaction of the writer may be under way.
+// cutJournal checkpoints and truncates the journal on its own connection, because the writer may
+// be in a transaction.
 func (s *Store) cutJournal(ctx context.Context, id string) error {
 	c, err := dial(s.path, s.opt.BusyTimeout)
 	if err != nil {
@@ -28,7 +27,7 @@ func (s *Store) cutJournal(ctx context.Context, id string) error {
 	}
 	defer c.close()
 	deadline := time.Now().Add(s.opt.BusyTimeout)
-	pause := time.NewTicker(5 * time.Millisecond) // who checkpoints already is not waited for by SQLite
+	pause := time.NewTicker(5 * time.Millisecond) // SQLite does not wait for a checkpoint in progress
 	defer pause.Stop()
 	for {
 		r, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -45,8 +44,8 @@ func (s *Store) cutJournal(ctx context.Context, id string) error {
 		}
 		if time.Now().After(deadline) {
 			return &session.Error{
-				Op: "erase", Session: id, Err: session.ErrBusy, Detail: "the records are erased, but " + s.path + "-wal still has them: somebody is reading",
-				Hint: "end what reads the store and redact again",
+				Op: "erase", Session: id, Err: session.ErrBusy, Detail: "the records are erased, but a reader keeps them in " + s.path + "-wal",
+				Hint: "close the programs that read the store, then redact again",
 			}
 		}
 	}

@@ -13,11 +13,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// fault returns SQLite's error in err. Everything else that a transaction's
-// step returns is a refusal: it changed nothing, the transaction goes on.
+// fault returns SQLite's error in err. Any other error of a transaction's step changed nothing,
+// and the transaction continues.
 func fault(err error) (*modernc.Error, bool) { return errors.AsType[*modernc.Error](err) }
 
-// translate makes SQLite's errors the contract's. Others it leaves alone.
+// translate converts SQLite's errors to those of package session. It leaves other errors
+// unchanged.
 func (s *Store) translate(op, id string, err error) error {
 	e, ok := fault(err)
 	if !ok {
@@ -34,13 +35,13 @@ func (s *Store) translate(op, id string, err error) error {
 	case sqlite3.SQLITE_CORRUPT:
 		return set(session.ErrCorrupt, s.path+": "+e.Error(), "holdfast sessions repair --all")
 	case sqlite3.SQLITE_NOTADB:
-		return set(session.ErrCorrupt, s.path+" is not a SQLite file", "holdfast sessions repair --all, if it was one; or name another file with --store")
+		return set(session.ErrCorrupt, s.path+" is not a SQLite file", "if it was one, run holdfast sessions repair --all; otherwise use another file with --store")
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return set(session.ErrBusy, s.path+" is locked by another process", "see who has it open with: fuser "+s.path)
+		return set(session.ErrBusy, s.path+" is locked by another process", "find the process with: fuser "+s.path)
 	case sqlite3.SQLITE_READONLY:
 		return s.readOnly(out)
 	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR:
-		// SQLite does not pass on what the system said: ask it again.
+		// SQLite does not return the system's error: provoke it again.
 		switch err := probe(s.path); {
 		case isFull(err):
 			return set(session.ErrFull, err.Error(), s.fullHint())
@@ -74,9 +75,8 @@ func isReadOnlyFS(err error) bool {
 	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// poison tells whether a failed write leaves it open what is on the disk, and
-// returns the error of every write after it. A disk that is full leaves nothing
-// open, unless it was the sync that said so.
+// poison decides whether the content of the disk is unknown after a failed write, and returns the
+// error of every later write. After a full disk it is known, unless the sync failed.
 func (s *Store) poison(err error) error {
 	e, ok := fault(err)
 	switch {
@@ -97,7 +97,7 @@ func ofSyncing(e *modernc.Error) bool {
 	return e.Code() == sqlite3.SQLITE_IOERR_FSYNC || e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC
 }
 
-// ofWriting reports whether what failed was to change a file.
+// ofWriting reports whether the failed operation was a write.
 func ofWriting(e *modernc.Error) bool {
 	switch e.Code() {
 	case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_CLOSE,
@@ -109,8 +109,8 @@ func ofWriting(e *modernc.Error) bool {
 	return ofSyncing(e)
 }
 
-// isReplaced tells whether the paths no longer lead to the files that SQLite has open: it would go
-// on writing to what nobody can open again.
+// isReplaced returns an error if the paths no longer lead to the files that SQLite has open:
+// SQLite would continue to write to files that cannot be opened again.
 func (s *Store) isReplaced() error {
 	if err := s.replaced(s.path, s.file); err != nil || s.journal == nil {
 		return err
@@ -140,7 +140,7 @@ func (s *Store) poisoned(detail string) error {
 }
 
 func (s *Store) poisonHint() string {
-	return "check that " + s.path + " is still there and its disk is well, then start again"
+	return "check that " + s.path + " still exists and its disk is healthy, then restart"
 }
 
 func isBusy(err error) bool {
@@ -153,8 +153,8 @@ func isCorrupt(err error) bool {
 	return ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT
 }
 
-// probe writes a small file beside path and returns what the system says. It
-// must not open path itself: closing it would drop SQLite's locks on it.
+// probe writes a small file next to path and returns the system's error. It must not open path
+// itself: closing it would drop SQLite's locks on it.
 func probe(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".probe-*")
 	if err != nil {

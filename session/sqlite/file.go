@@ -10,10 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// create makes the file when there is none. It is private from its first moment
-// and gets its name only when it is complete, on the medium and closed: so
-// nobody meets half a file, all of it costs one sync, and SQLite's locks, which
-// end when any descriptor of the file is closed, are safe.
+// create makes the file if there is none. It is private from the start and gets its name only when
+// it is complete, synced and closed. Therefore no process sees an incomplete file, creation costs
+// one sync, and SQLite's locks, which end when any descriptor of the file is closed, are safe.
 func create(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		tighten(path)
@@ -34,7 +33,7 @@ func create(path string) error {
 	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	// A file system without links: an empty file, that is set up in place.
+	// A file system without hard links: create an empty file and set it up in place.
 	f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -45,8 +44,8 @@ func create(path string) error {
 	return f.Close()
 }
 
-// tighten takes the rights of others to a store that is there: one that was copied, or made
-// by a program with another umask. Whose medium has no modes keeps what it has.
+// tighten removes the rights of other users on an existing store, for example one that was copied
+// or created with another umask. File systems without modes stay as they are.
 func tighten(path string) {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o077 != 0 {
@@ -55,8 +54,8 @@ func tighten(path string) {
 	}
 }
 
-// makeDirs makes dir and what is missing above it, durably. What dir itself
-// lists is synced by SQLite with the first write to the journal.
+// makeDirs makes dir and its missing parents durably. SQLite syncs the entries of dir itself with
+// the first write to the journal.
 func makeDirs(dir string) error {
 	parent := filepath.Dir(dir)
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || parent == dir {
@@ -72,11 +71,11 @@ func makeDirs(dir string) error {
 	if err != nil {
 		return err
 	}
-	_ = d.Sync() // not every system can
+	_ = d.Sync() // not supported everywhere
 	return d.Close()
 }
 
-// build fills a file that nobody else knows.
+// build sets up a new file that no other process knows.
 func build(f *os.File) error {
 	c, err := dial(f.Name(), 0)
 	if err != nil {
@@ -86,15 +85,14 @@ func build(f *os.File) error {
 	if err := errors.Join(err, c.close()); err != nil {
 		return err
 	}
-	// The two bytes by which SQLite knows a file in WAL mode.
+	// These two bytes mark a file in WAL mode.
 	if _, err := f.WriteAt([]byte{2, 2}, 18); err != nil {
 		return err
 	}
 	return f.Sync()
 }
 
-// admit checks that the file is ours and may be written, and sets it up when it
-// is empty.
+// admit checks that the file is a session store and writable, and sets it up if it is empty.
 func (s *Store) admit(c *conn) error {
 	app, err := c.pragma("application_id")
 	if err != nil {
@@ -104,7 +102,7 @@ func (s *Store) admit(c *conn) error {
 		return fs.ErrPermission
 	}
 	if app == 0 {
-		// SQLite takes a file shorter than a page for an empty one.
+		// SQLite treats a file shorter than a page as empty.
 		if info, err := os.Stat(s.path); err == nil && info.Size() > 0 && info.Size() < 512 {
 			return s.foreign("is not a SQLite file")
 		}
@@ -121,8 +119,8 @@ func (s *Store) admit(c *conn) error {
 	}
 	if app == applicationID && version > formatVersion {
 		return &session.Error{
-			Op: "open store", Err: session.ErrNewer, Hint: "update holdfast",
-			Detail: fmt.Sprintf("%s has format %d, this program knows %d", s.path, version, formatVersion),
+			Op: "open store", Err: session.ErrNewer, Hint: "upgrade holdfast",
+			Detail: fmt.Sprintf("%s has format %d, but this program supports up to %d", s.path, version, formatVersion),
 		}
 	}
 	if app != applicationID || version < 1 {
@@ -139,7 +137,7 @@ func (s *Store) admit(c *conn) error {
 	return c.listOrphans()
 }
 
-// useWAL puts a file that was just made, or whose maker died, into WAL mode.
+// useWAL switches a new or incompletely created file to WAL mode.
 func (s *Store) useWAL(c *conn) error {
 	for _, sql := range []string{"PRAGMA journal_mode", "PRAGMA journal_mode = WAL"} {
 		mode, err := c.row(sql)
@@ -151,25 +149,24 @@ func (s *Store) useWAL(c *conn) error {
 		}
 	}
 	return &session.Error{
-		Op: "open store", Err: session.ErrUnsupported, Detail: s.path + " is on a medium without shared memory",
-		Hint: "name a file on a local disk with --store",
+		Op: "open store", Err: session.ErrUnsupported, Detail: s.path + " is on a file system without shared memory",
+		Hint: "use a file on a local disk with --store",
 	}
 }
 
 func (s *Store) foreign(what string) error {
 	return &session.Error{
 		Op: "open store", Err: session.ErrCorrupt, Detail: s.path + " " + what,
-		Hint: "move it away, or name another file with --store",
+		Hint: "move it away, or use another file with --store",
 	}
 }
 
-// setUp is what makes an empty file ours, inside a transaction.
+// setUp returns the statements that make an empty file a session store, inside a transaction.
 func setUp() string {
 	return schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, formatVersion)
 }
 
-// adopt sets up an empty file. Of several processes that try, one does it and
-// the others find it done.
+// adopt sets up an empty file. If several processes try, one does it and the others find it done.
 func (s *Store) adopt(c *conn) (err error) {
 	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -2,8 +2,8 @@ package sqlite
 
 import "fmt"
 
-// toVersion2 counts the open questions of each session: from its own approval
-// records, as [session.Fold] does. Payloads are not read.
+// toVersion2 counts the open approval requests of each session from its approval records, as
+// [session.Fold] does. It does not read payloads.
 const toVersion2 = `
 ALTER TABLE sessions ADD COLUMN questions INTEGER NOT NULL DEFAULT 0;
 UPDATE sessions SET questions = asked.n FROM (
@@ -13,7 +13,7 @@ WHERE asked.num = sessions.num;
 CREATE INDEX asking ON sessions (num) WHERE questions > 0;
 `
 
-// toVersion3 makes room for runs. No record of an older file tells of any.
+// toVersion3 adds columns for runs. Records of older files contain no runs.
 const toVersion3 = `
 ALTER TABLE sessions ADD COLUMN run TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
@@ -21,7 +21,7 @@ CREATE INDEX runs ON sessions (run) WHERE run <> '';
 CREATE INDEX owned ON sessions (owner) WHERE owner <> '';
 `
 
-// toVersion4 makes a trash, which lists leave out.
+// toVersion4 adds the trash, which lists leave out.
 const toVersion4 = `
 ALTER TABLE sessions ADD COLUMN trashed TEXT NOT NULL DEFAULT '';
 DROP INDEX recent;
@@ -29,11 +29,11 @@ CREATE INDEX recent ON sessions (updated_ms, created_ms, created_ns, id, project
 CREATE INDEX trash ON sessions (num) WHERE trashed <> '';
 `
 
-// migrations lead from each version to the next one, from 1 on.
+// migrations[v-1] migrates version v to v+1.
 var migrations = [formatVersion - 1]string{toVersion2, toVersion3, toVersion4}
 
-// migrate brings a file of an older version to this one, in one transaction. Of
-// several processes that try, one does it and the others find it done.
+// migrate upgrades a file of an older version in one transaction. If several processes try, one
+// does it and the others find it done.
 func migrate(c *conn) (err error) {
 	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// selectBounds is enough to know that no log has lost its session's row: the numbers of
-// sessions have no gap, and no record has a greater one.
+// selectBounds detects logs without a session row: session numbers without gaps, and no record
+// with a greater number, prove that there are none.
 const selectBounds = `SELECT count(*), coalesce(max(num), 0), (SELECT coalesce(max(key), 0) FROM records) >> 32 FROM sessions`
 
-// selectOrphans lists the numbers of logs without a row: in each gap between the numbers of
-// sessions, and behind the last, from log to log.
+// selectOrphans lists the numbers of logs without a row: it goes from log to log in each gap
+// between the session numbers and after the last one.
 const selectOrphans = `
 WITH RECURSIVE
   gaps(low, high) AS (
@@ -28,9 +28,9 @@ SELECT num FROM logs WHERE num IS NOT NULL`
 
 const selectFirst = `SELECT payload, time_ms FROM records WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1`
 
-// listOrphans gives each log whose session's row is gone a row that says that it is damaged,
-// so that it is neither forgotten nor another one begun in its place. Its id is that of its
-// first record, or, when that cannot be read, made of its number.
+// listOrphans inserts a row, marked as damaged, for each log whose session row is missing. This
+// keeps the log visible and prevents a new session with its number. The id is that of its first
+// record or, if that is unreadable, derived from the number.
 func (c *conn) listOrphans() error {
 	r, err := c.row(selectBounds)
 	if err != nil || asInt(r[0]) == asInt(r[1]) && asInt(r[2]) <= asInt(r[1]) {
@@ -47,7 +47,7 @@ func (c *conn) listOrphans() error {
 	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err = find() // nobody else does it now
+	err = find() // no other process does it now
 	for i := 0; i < len(nums) && err == nil; i++ {
 		err = c.listOrphan(nums[i])
 	}
@@ -67,7 +67,7 @@ func (c *conn) listOrphan(num int64) error {
 	m := session.Meta{CreatedAt: at, UpdatedAt: at}
 	var opened session.Opened
 	if json.Unmarshal(asBlob(r[0]), &opened) == nil && session.CheckID(opened.SessionID) == nil {
-		m = m.Apply(session.Delta{Opened: &opened, Updated: at}) // and the head of what is lost
+		m = m.Apply(session.Delta{Opened: &opened, Updated: at}) // without a head: the session is lost
 	}
 	taken, err := c.row("SELECT 1 FROM sessions WHERE id = ?", m.ID)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *conn) listOrphan(num int64) error {
 	return err
 }
 
-// lastSeq is the seq of the last record of a log, 0 when it has none.
+// lastSeq returns the seq of the last record of a log, or 0.
 func (c *conn) lastSeq(num int64) (int64, error) {
 	r, err := c.row("SELECT max(key) FROM records WHERE key BETWEEN ? AND ?", num<<seqBits, num<<seqBits|maxSeq)
 	if err != nil {

@@ -25,14 +25,14 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 			yield(session.Record{}, err)
 			return
 		}
-		var ahead chan chunk // the next one, fetched while this one is handed out
+		var ahead chan chunk // the next chunk, fetched while this one is yielded
 		defer func() {
 			if ahead != nil {
 				<-ahead
 			}
 		}()
-		var spare []entry // of the chunk handed out before
-		first := true     // nothing is fetched ahead of the first one: many want no more
+		var spare []entry // entries of the previous chunk
+		first := true     // do not prefetch after the first chunk: many callers need no more
 		for now := sc.next(ctx, nil); ; {
 			ahead = nil
 			if now.more && !first {
@@ -61,11 +61,11 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// readers are connections for reading. They are made when needed; a few are kept.
+// readers are connections for reading. They are opened on demand; a few are kept.
 type readers struct {
 	path   string
 	busy   time.Duration
-	gone   func() error // tells whether the path leads to another file by now, as poison
+	gone   func() error // returns the poison if the path now leads to another file
 	mu     sync.Mutex
 	idle   []*conn
 	closed bool
@@ -92,8 +92,8 @@ func (p *readers) get() (*conn, error) {
 		return c, nil
 	}
 	p.mu.Unlock()
-	// SQLite drops the journal that it finds beside an empty file, and with it what the file
-	// that was there before has not taken in.
+	// SQLite deletes a journal next to an empty file, and with it the commits that the file
+	// that was there before does not contain yet.
 	if err := p.gone(); err != nil {
 		p.out.Done()
 		return nil, err
@@ -101,7 +101,7 @@ func (p *readers) get() (*conn, error) {
 	c, err := dial(p.path, p.busy)
 	if err == nil {
 		if err = c.script("PRAGMA query_only = ON"); err == nil {
-			err = p.gone() // or it would be another store's
+			err = p.gone() // else it would belong to another store
 		}
 		if err != nil {
 			c.close()
@@ -129,7 +129,7 @@ func (p *readers) put(c *conn) {
 	}
 }
 
-// close waits for the reads under way.
+// close waits for the reads in progress.
 func (p *readers) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -142,7 +142,7 @@ func (p *readers) close() {
 	p.out.Wait()
 }
 
-// read lends f a connection for reading and makes its error the contract's.
+// read runs f with a read connection and translates its error.
 func (s *Store) read(ctx context.Context, op, id string, f func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

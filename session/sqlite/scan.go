@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Records are fetched in chunks, each in a short transaction, and handed out
-// between them. So a reader that takes its time holds neither a connection nor
+// Records are fetched in chunks, each in a short transaction, and yielded
+// between them, so that a slow reader blocks neither a connection nor
 // the journal.
 const (
 	firstRows  = 64
@@ -18,9 +18,9 @@ const (
 	chunkBytes = 1 << 20
 )
 
-// A chunk is read by key: the index tells the row of each record. Or, when the
-// rows of its records lie near each other, by row: the table alone, from the
-// first to the last. A session's later records have the greater rows.
+// A chunk is read by key, using the index to find the row of each record. If the
+// rows of its records are close together, it is read by row: only the table, from the
+// first to the last. Later records of a session have greater rows.
 const (
 	recordColumns = `SELECT key, id, time_ms, kind, chain, payload FROM records `
 	ownKey        = `(SELECT num << 32 FROM sessions WHERE id = ?)`
@@ -33,22 +33,21 @@ const (
   FROM sessions WHERE id = ?`
 )
 
-// maxSkippedRows is how many rows may be passed over, on average, for one record
-// read by row. A row that is passed over costs about as much as an index entry.
+// maxSkippedRows is how many foreign rows may be read, on average, for one record read by row.
+// Such a row costs about as much as an index entry.
 const maxSkippedRows = 2
 
-// scan is one Read under way: what is left of it is the records with a seq
-// above low and not above high.
+// scan is one Read in progress. The records with low < seq <= high remain.
 type scan struct {
 	store     *Store
 	id        string
 	low, high int64
 	down      bool
 	left      int
-	step      int64 // rows of the chunk before: the first ones are small, for who wants only an end
+	step      int64 // rows of the previous chunk: the first chunks are small, for callers that need only the end
 }
 
-// chunk is what one step of a scan found.
+// chunk is the result of one step of a scan.
 type chunk struct {
 	entries []entry
 	more    bool // there may be another
@@ -60,7 +59,7 @@ type entry struct {
 	err error
 }
 
-// start bounds the range by what the session has now.
+// start limits the range to the session's current records.
 func (sc *scan) start(ctx context.Context) error {
 	return sc.store.read(ctx, "read", sc.id, func(c *conn) error {
 		r, err := c.row("SELECT head, parent_seq, num FROM sessions WHERE id = ?", sc.id)
@@ -71,7 +70,7 @@ func (sc *scan) start(ctx context.Context) error {
 			return rows.NotFound("read", sc.id)
 		}
 		head := asInt(r[0])
-		if head == 0 { // the row was lost: its records say where the log ends
+		if head == 0 { // the row was lost: use its records to find the end of the log
 			if head, err = c.lastSeq(asInt(r[2])); err != nil {
 				return err
 			}
@@ -82,8 +81,8 @@ func (sc *scan) start(ctx context.Context) error {
 	})
 }
 
-// next fetches the next chunk, into spare when it has room. A part of the file
-// that cannot be read becomes one entry per record lost in it.
+// next fetches the next chunk, into spare if it has room. For an unreadable part of the file it
+// returns one entry per lost record.
 func (sc *scan) next(ctx context.Context, spare []entry) chunk {
 	sc.step = min(max(firstRows, 2*sc.step), chunkRows)
 	n := min(int64(sc.left), sc.step, sc.high-sc.low)
@@ -111,7 +110,7 @@ func (sc *scan) next(ctx context.Context, spare []entry) chunk {
 	return chunk{entries: f.entries, more: f.full && sc.left > 0 && sc.low < sc.high, err: err}
 }
 
-// fetch is one chunk in the making.
+// fetch builds one chunk.
 type fetch struct {
 	*scan
 	limit   int
@@ -120,7 +119,7 @@ type fetch struct {
 	full    bool
 }
 
-// add takes a record and reports whether the chunk has room for another.
+// add adds a record and reports whether the chunk has room for another.
 func (f *fetch) add(e entry) bool {
 	f.entries = append(f.entries, e)
 	f.bytes += len(e.Payload)
@@ -134,13 +133,13 @@ func (f *fetch) add(e entry) bool {
 	return !f.full
 }
 
-// byRow reads records as long as they lie near each other and each is the one
-// that must follow; whatever is odd it leaves to byKey.
+// byRow reads records as long as they are close together and each is the expected next one.
+// Anything else is left to byKey.
 func (f *fetch) byRow(c *conn) error {
 	if _, err := c.exec("BEGIN"); err != nil {
 		return err
 	}
-	defer func() { _, _ = c.exec("ROLLBACK") }() // nothing was changed
+	defer func() { _, _ = c.exec("ROLLBACK") }() // read only
 	first, last := f.low+1, f.low+int64(f.limit)
 	if f.down {
 		first, last = f.high-int64(f.limit)+1, f.high
@@ -166,7 +165,7 @@ func (f *fetch) byRow(c *conn) error {
 	}, from, to, base|first, base|last)
 }
 
-// byKey reads what the chunk has room for, wherever it lies.
+// byKey reads as many records as the chunk has room for, wherever they are.
 func (f *fetch) byKey(c *conn) error {
 	sql := keysUp
 	if f.down {
@@ -177,7 +176,7 @@ func (f *fetch) byKey(c *conn) error {
 	}, f.id, f.low, f.id, f.high)
 }
 
-// markLost notes that the record whose turn it is cannot be read.
+// markLost adds an entry for the next record, which cannot be read.
 func (f *fetch) markLost(err error) {
 	seq := f.low + 1
 	if f.down {

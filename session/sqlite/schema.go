@@ -1,19 +1,19 @@
 package sqlite
 
-// The mark of our files: SQLite's application id ("hold") and, as its user
-// version, the version of the schema. Files with a greater one are refused.
+// A store file has SQLite's application id "hold" and, as its user
+// version, the version of the schema. Files with a greater version are rejected.
 const (
 	applicationID = 0x686f6c64
 	formatVersion = 4
 )
 
-// A record's key is its session's num and its seq.
+// A record's key combines its session's num and its seq.
 const (
 	seqBits = 32
 	maxSeq  = 1<<seqBits - 1
 )
 
-// schema is told column by column in docs/formats/sqlite.md.
+// schema is described column by column in docs/formats/sqlite.md.
 const schema = `
 CREATE TABLE sessions (
   num          INTEGER PRIMARY KEY,
@@ -66,11 +66,10 @@ CREATE TABLE epochs (last INTEGER NOT NULL) STRICT;
 INSERT INTO epochs VALUES (0);
 `
 
-// pragmas are set on every connection. secure_delete overwrites what is
-// deleted with zeros; the journal keeps at most the given bytes after a
-// checkpoint, so that a long read does not leave it huge for ever. The cache, in
-// KiB, holds the pages that appends and lists come back to. A session is read once,
-// from the system's cache.
+// pragmas are set on every connection. secure_delete overwrites deleted content with zeros. The
+// journal size limit truncates the journal after a checkpoint, so that it does not stay large
+// after a long read. The cache, in KiB, is for pages that appends and lists use repeatedly; a
+// session is read once, from the system's cache.
 const pragmas = `
 PRAGMA synchronous = FULL;
 PRAGMA secure_delete = ON;
@@ -78,7 +77,7 @@ PRAGMA journal_size_limit = 16777216;
 PRAGMA cache_size = -512;
 `
 
-// wideCache is for a connection that appends to many sessions in turns: each has pages that are
-// written with every commit. They stay in the cache, and a checkpoint every 16 MiB of the
-// journal, which it keeps anyway, copies them less often than one every 4 MiB.
+// wideCache is for a connection that appends to many sessions in turn, each with index pages that
+// every commit writes. They stay in the cache, and a checkpoint every 16 MiB of journal, a size
+// that is kept anyway, copies them less often than one every 4 MiB.
 const wideCache = `PRAGMA cache_size = -4096; PRAGMA wal_autocheckpoint = 4000`

@@ -14,31 +14,31 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [Open]. The zero value works.
+// Options are the options of [Open]. The zero value works.
 type Options struct {
-	// BusyTimeout is how long to wait for another process that is writing
-	// before the error is ErrBusy; default 10 s.
+	// BusyTimeout is how long to wait for another process's write before returning ErrBusy;
+	// default 10 s.
 	BusyTimeout time.Duration
 }
 
-// Store is a [session.Store], [session.Leaser], [session.Deleter] and
-// [session.Rebuilder] in one SQLite file. It is safe for concurrent use, by any
-// number of processes too. Whoever opened it closes it.
+// Store is a [session.Store], [session.Leaser], [session.Deleter] and [session.Rebuilder] in one
+// SQLite file. It is safe for concurrent use, also by several processes. The caller of Open closes
+// it.
 type Store struct {
 	*tables
-	leaving *tables // writes what a loss of power may take back
+	leaving *tables // for writes that a power loss may undo
 	path    string
 	file    os.FileInfo
-	journal os.FileInfo // nil: there was none when the store was opened
+	journal os.FileInfo // nil: did not exist when the store was opened
 	opt     Options
 	writer  writer
 	readers readers
 	holders *diskfile.LivenessLocks
 	board   *logwatch.Watchers
-	beneath time.Duration // see notifier; 0: as it is
+	beneath time.Duration // see notifier; 0: the default
 }
 
-// tables has the methods that the stores with tables share.
+// tables has the methods that the SQL stores share.
 type tables = rows.SQLStore
 
 var (
@@ -50,12 +50,12 @@ var (
 	_ session.Watcher   = (*Store)(nil)
 )
 
-// Open opens the store in the file at path and creates it, and the folders
-// above it, when they are not there: folders with mode 0700, files with 0600.
+// Open opens the store in the file at path. It creates missing folders with mode 0700 and a
+// missing file with mode 0600.
 //
-// Errors are [*session.Error] values with a hint: ErrReadOnly when file or
-// folder cannot be written, ErrNewer for a file of a later version, ErrCorrupt
-// for a damaged file, one that is not SQLite's or not ours, ErrFull, ErrBusy.
+// Errors are [*session.Error] values with a hint: ErrReadOnly if file or folder cannot be written,
+// ErrNewer for a file of a later version, ErrCorrupt for a file that is damaged or not a session
+// store, ErrFull, ErrBusy.
 func Open(path string, o *Options) (*Store, error) {
 	s := &Store{}
 	if o != nil {
@@ -98,11 +98,11 @@ func Open(path string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// holdersSuffix names the empty file beside the database whose locks tell who lives.
+// holdersSuffix is the suffix of the empty file whose locks show which lease holders are alive.
 const holdersSuffix = "-holders"
 
-// Release implements [session.Leaser]. It does not wait for the disk: a lease that comes back
-// when the power fails is one whose holder has ended.
+// Release implements [session.Leaser]. It does not wait for the disk: a lease that reappears after
+// a power failure belongs to a holder that has ended.
 func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 	return s.leaving.Release(ctx, id, l)
 }
@@ -110,8 +110,8 @@ func (s *Store) Release(ctx context.Context, id string, l session.Lease) error {
 // Path returns the absolute path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Close waits for the writes that were begun, writes the journal back when no
-// other process has the file open, and closes it. Later calls do nothing.
+// Close waits for writes in progress, checkpoints the journal if no other process has the file
+// open, and closes the file. Later calls do nothing.
 func (s *Store) Close() error {
 	s.board.Close()
 	s.readers.close()

@@ -10,68 +10,69 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// vfsName is the VFS that connections are opened with: SQLite's own for Unix, but for how
+// vfsName is the VFS that connections are opened with: SQLite's own for Unix, except how
 // the journal (the -wal file) is written.
 //
 //	SQLite                          its own VFS             this one
 //	24 + 4096 bytes for each page   as many calls           one pwrite, with the commit's last page
 //	a file that grows with commits  a longer file each time zeros are written ahead of it
-//	sync                            fsync                   fdatasync, but for the first of a new file
-//	the last one closes             the file is removed     it stays, full of zeros: the next one need not make it
+//	sync                            fsync                   fdatasync, except the first of a new file
+//	the last connection closes      the file is removed     it stays, full of zeros, for the next one
 //
 // Growing a file makes its inode part of what a sync waits for, and fsync waits for the
-// times of the file as well. What the journal means is left to SQLite: zeros are no frame, so
-// whoever reads the file, whatever its version, stops before them.
+// times of the file as well. The journal's format is unchanged: zeros are not a frame, so
+// every reader, of any SQLite version, stops before them.
 //
-// The registry of VFSs belongs to the process, so this one is put there once.
+// SQLite's list of VFSs is global, so this one is registered once.
 var vfsName = sync.OnceValues(registerVFS)
 
-// The journal grows by walChunk at a time, and by walStep as long as it is shorter: most
-// journals do not get longer, and their first commit waits for what is written ahead.
+// The journal grows by walChunk at a time, and by walStep while it is shorter than walChunk: most
+// journals stay short, and their first commit waits for the zeros written in advance.
 const (
 	walStep  = 64 << 10
 	walChunk = 256 << 10
 )
 
-// walSpare is the longest journal that stays when it has no content.
+// walSpare is the largest journal that is kept when it has no content.
 const walSpare = 1 << 20
 
-// walBuffer is how much is collected at most: SQLite writes less than 128 KiB in one call. A
-// commit that is larger is written in parts.
+// walBuffer is the maximum that is collected: SQLite writes less than 128 KiB in one call. A
+// larger commit is written in parts.
 const walBuffer = 120 << 10
 
-// A write of this length is the head of a frame. It has the size of the database behind a
-// commit, and 0 in a frame that no commit ends with.
+// A write of this length is a frame header. It has the size of the database after a
+// commit, and 0 in a frame that does not end a commit.
 const frameHead = 24
 
-// A journal begins with a head of this length, or there is nothing in it.
+// The length of a journal's header; an empty journal has none.
 const walHead = 32
 
-// walFile is what follows SQLite's own structure of an open journal.
+// walFile follows SQLite's own structure of an open journal in memory.
 type walFile struct {
-	buf    uintptr // of libc; 0 until it is needed
-	off    int64   // where buf belongs
+	buf    uintptr // allocated by libc; 0 until it is needed
+	off    int64   // offset of buf in the file
 	n      int     // bytes in buf
-	size   int64   // the file is known to have been that long
-	read   int64   // where it was read last
-	commit bool    // the frame that is being written ends a commit
-	synced bool    // SQLite has synced the file, and the folder when it was new
+	size   int64   // last known size of the file
+	read   int64   // offset of the last read
+	commit bool    // the frame being written ends a commit
+	synced bool    // SQLite has synced the file, and the folder if the file was new
 }
 
 // vfs is set once, by registerVFS and the first journal.
 var vfs struct {
 	base uintptr // SQLite's VFS
-	room uintptr // of its file, where walFile begins
+	room uintptr // size of its file structure, after which walFile starts
 
 	once    sync.Once
-	was     sqlite3.Tsqlite3_io_methods // of a file of SQLite's VFS
-	methods sqlite3.Tsqlite3_io_methods // of a journal
+	was     sqlite3.Tsqlite3_io_methods // methods of a file of SQLite's VFS
+	methods sqlite3.Tsqlite3_io_methods // methods of a journal
 }
 
-// at gives what lies at an address of libc's.
+// at returns the value at an address of libc.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// pointer is the address of a function for SQLite to call: of one of the package, which is never collected.
+// pointer returns the address of a function for SQLite to call. It must be a package-level
+// function, which is never collected.
 func pointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
 
 func registerVFS() (string, error) {
@@ -89,12 +90,12 @@ func registerVFS() (string, error) {
 	v.FpNext, v.FzName, v.FxOpen = 0, name, pointer(vfsOpen)
 	v.FszOsFile = int32(vfs.room + unsafe.Sizeof(walFile{}))
 	if rc := sqlite3.Xsqlite3_vfs_register(tls, p, 0); rc != sqlite3.SQLITE_OK {
-		return "", errors.New("SQLite does not take the VFS")
+		return "", errors.New("SQLite cannot register the VFS")
 	}
 	return "holdfast", nil
 }
 
-// vfsOpen has SQLite open a file. A journal gets methods of its own.
+// vfsOpen opens a file with SQLite's VFS and gives a journal its own methods.
 func vfsOpen(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int32 {
 	open := at[sqlite3.Tsqlite3_vfs](vfs.base).FxOpen
 	rc := call[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](open)(tls, vfs.base, name, file, flags, out)
@@ -109,14 +110,14 @@ func vfsOpen(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int
 		m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate = pointer(walClose), pointer(walRead), pointer(walWrite), pointer(walTruncate)
 		m.FxSync, m.FxFileSize = pointer(walSync), pointer(walFileSize)
 	})
-	if *was == vfs.was { // else it locks in another way, on a medium of another kind
+	if *was == vfs.was { // else SQLite uses other locks, for another kind of file system
 		*journalOf(file) = walFile{synced: isSpare(int(f.Fh))}
 		f.FpMethod = uintptr(unsafe.Pointer(&vfs.methods))
 	}
 	return rc
 }
 
-// call makes a function of its address.
+// call returns the function at an address.
 func call[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&p)) }
 
 func journalOf(file uintptr) *walFile { return at[walFile](file + vfs.room) }
@@ -129,7 +130,7 @@ func walWrite(tls *libc.TLS, file, from uintptr, n int32, off int64) int32 {
 		}
 	}
 	size := int(n)
-	if off == 0 { // the journal begins anew, perhaps after another program has cut it
+	if off == 0 { // the journal restarts, perhaps after another program truncated it
 		w.size = 0
 	}
 	if w.n > 0 && (w.off+int64(w.n) != off || w.n+size > walBuffer) {
@@ -137,7 +138,7 @@ func walWrite(tls *libc.TLS, file, from uintptr, n int32, off int64) int32 {
 			return rc
 		}
 	}
-	if size > walBuffer || size == frameHead && off == w.read { // the head alone of a frame that is there
+	if size > walBuffer || size == frameHead && off == w.read { // only the header of an existing frame
 		return w.write(tls, file, from, n, off)
 	}
 	if w.n == 0 {
@@ -161,8 +162,8 @@ func bytesAt(p uintptr, n int) []byte { return unsafe.Slice(at[byte](p), n) }
 
 func (w *walFile) bytes(from, n int) []byte { return bytesAt(w.buf+uintptr(from), n) }
 
-// flush writes what was collected. When that fails it is forgotten: SQLite takes the
-// transaction back and writes other frames there.
+// flush writes the collected frames. If that fails they are dropped: SQLite rolls back the
+// transaction and writes other frames there.
 func (w *walFile) flush(tls *libc.TLS, file uintptr) int32 {
 	if w.n == 0 {
 		return sqlite3.SQLITE_OK
@@ -182,8 +183,8 @@ func (w *walFile) write(tls *libc.TLS, file, from uintptr, n int32, off int64) i
 
 var zeros [walChunk]byte
 
-// grow writes zeros behind the file's end, up to a whole step. Who writes the journal is
-// alone with it. Where there is no room for them, the file stays as it is.
+// grow writes zeros after the end of the file, up to a whole step. The writer of the journal has
+// exclusive access. If there is no space, the file stays unchanged.
 func (w *walFile) grow(fd int, end int64) {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
@@ -205,8 +206,8 @@ func (w *walFile) grow(fd int, end int64) {
 	w.size = end + int64(n)
 }
 
-// empty writes zeros over a journal that is not longer than walSpare. The head goes first, and to
-// the disk: without the rest, some frames alone would take the file back to what it was.
+// empty overwrites a journal not longer than walSpare with zeros. The header is overwritten and
+// synced first: otherwise some remaining frames could take the file back to an old state.
 func empty(fd int) bool {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil || st.Size < walHead || st.Size > walSpare {
@@ -224,8 +225,8 @@ func empty(fd int) bool {
 	return true
 }
 
-// isSpare reports whether a journal is one that was emptied. Its name is on the disk: it had been
-// synced before, or is here although the machine has started again since.
+// isSpare reports whether a journal was emptied by this VFS. Its name is durable: it was synced
+// before, or it survived a restart of the machine.
 func isSpare(fd int) bool {
 	var head [walHead]byte
 	n, err := unix.Pread(fd, head[:], 0)
@@ -265,7 +266,7 @@ func walRead(tls *libc.TLS, file, into uintptr, n int32, off int64) int32 {
 	return call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](vfs.was.FxRead)(tls, file, into, n, off)
 }
 
-// walTruncate keeps a short journal that is to have no content: zeros take its place.
+// walTruncate replaces the content of a short journal by zeros instead of truncating it.
 func walTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 	w := journalOf(file)
 	if rc := w.flush(tls, file); rc != sqlite3.SQLITE_OK {

@@ -13,34 +13,34 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/logwatch"
 )
 
-// How often the file is asked whether another program has committed.
+// How often the file is checked for commits of other programs.
 const (
-	notifiedPoll = 2 * time.Second        // with notices of the system, in case one was lost
+	notifiedPoll = 2 * time.Second        // with file notifications, in case one was lost
 	plainPoll    = 100 * time.Millisecond // without them
-	activePoll   = time.Millisecond       // after a notice: the commit follows it
-	idlePoll     = 200 * time.Millisecond // when none followed for that long, it was something else
+	activePoll   = time.Millisecond       // after a notification: the commit follows it
+	idlePoll     = 200 * time.Millisecond // if no commit follows in this time, it was something else
 )
 
-// share bounds looking at the watched sessions to this part of the time.
+// share limits checking the watched sessions to 1/share of the time.
 const share = 20
 
-// Watch implements [session.Watcher]. What this store appends is told at once. For
-// what other programs append, one goroutine for all watchers waits for the journal to
-// be written (inotify; elsewhere it asks ten times a second) and compares the watched
-// heads once SQLite says that there was a commit.
+// Watch implements [session.Watcher]. Appends of this store are reported at once. For appends of
+// other programs, one goroutine for all watchers waits for writes to the journal (inotify;
+// elsewhere it polls ten times a second) and compares the watched heads when SQLite reports a
+// commit.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return s.board.Watch(ctx, id, after)
 }
 
-// notifier looks for what other programs commit.
+// notifier detects commits of other programs.
 type notifier struct {
 	s       *Store
 	beneath time.Duration
 	system  *fsnotify.Watcher // nil where there is none
 }
 
-// newNotifier asks the system for notices. Not on systems where that opens the file:
-// closing it would drop SQLite's locks.
+// newNotifier starts file notifications, except on systems where that opens the file: closing it
+// would drop SQLite's locks.
 func (s *Store) newNotifier() logwatch.Notifier {
 	n := &notifier{s: s, beneath: s.beneath}
 	if n.beneath == 0 {
@@ -61,13 +61,13 @@ func (s *Store) newNotifier() logwatch.Notifier {
 	return n
 }
 
-// Enter implements [heads.Notifier].
+// Enter implements [logwatch.Notifier].
 func (n *notifier) Enter(string) {}
 
-// Leave implements [heads.Notifier].
+// Leave implements [logwatch.Notifier].
 func (n *notifier) Leave(string) {}
 
-// Run implements [heads.Notifier].
+// Run implements [logwatch.Notifier].
 func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	var events <-chan fsnotify.Event
 	var lost <-chan error
@@ -89,7 +89,7 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 				continue
 			}
 			pause = activePoll
-		case <-lost: //nolint:errcheck // whatever it says, notices were dropped
+		case <-lost: //nolint:errcheck // whatever the error, notifications were dropped
 			pause = activePoll
 		case <-timer.C:
 			began := time.Now()
@@ -107,22 +107,21 @@ func (n *notifier) Run(ctx context.Context, b *logwatch.Watchers) {
 	}
 }
 
-// headReader compares heads on a connection of its own.
+// headReader compares heads on its own connection.
 type headReader struct {
 	s       *Store
 	c       *conn
 	version int64
 }
 
-// all looks at the watched sessions when something was committed, and reports whether
-// it was.
+// all checks the watched sessions if there was a commit, and reports whether there was one.
 func (l *headReader) all(b *logwatch.Watchers) bool {
 	ids := b.Watched()
 	if len(ids) == 0 {
 		return false
 	}
 	changed, err := l.look(b, ids)
-	if err != nil { // whoever is woken meets the fault, if there is one
+	if err != nil { // a woken watcher gets the error, if there is one
 		l.close()
 		for _, id := range ids {
 			b.Notify(id)

@@ -10,36 +10,37 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// maxGroup bounds how many jobs share a transaction.
+// maxGroup is the maximum number of jobs in one transaction.
 const maxGroup = 256
 
-// manyJobs is how many in one transaction show that many sessions are written at once. Each
-// has a page of its own in the index of keys, which the cache should hold from one append to the next.
+// manyJobs is the number of jobs in one transaction from which the cache is enlarged: many
+// sessions are then written at once, and the cache should keep the index page of each between
+// appends.
 const manyJobs = 16
 
-// writer runs jobs in transactions, one at a time. There is no goroutine of its
-// own: the first to come leads, those that come while it commits queue up, and
-// when it is done it hands the lead to the first of them, who takes along all
-// that wait. So a writer that is alone pays for no hand-over.
+// writer runs jobs in transactions, one at a time. It has no goroutine of its own: the first
+// caller leads, callers that arrive during a commit queue up, and the leader then passes the lead
+// to the first of them, which takes all waiting jobs into its transaction. A single writer pays
+// for no hand-over.
 type writer struct {
 	mu     sync.Mutex
 	free   *sync.Cond // busy became false
 	conn   *conn
 	queue  []*job
-	busy   bool // somebody leads
+	busy   bool // there is a leader
 	closed bool
 	wrote  bool              // something was committed
-	wide   bool              // the cache is that for many writers
-	poison error             // what every later job gets
-	fatal  func(error) error // tells the poison in a fault, or nil
-	gone   func() error      // tells whether the file was taken away, as poison
+	wide   bool              // the cache is enlarged
+	poison error             // the error of every later job
+	fatal  func(error) error // returns the poison for a fault, or nil
+	gone   func() error      // returns the poison if the file was removed or replaced
 }
 
-// job is one step inside a transaction. Its error is either a fault (SQLite's)
-// or a refusal, after which it must have changed nothing.
+// job is one step inside a transaction. Its error is either a fault (SQLite's) or another error,
+// after which the job must have changed nothing.
 type job struct {
 	run      func(*conn) error
-	unsynced bool // a loss of power may take it back
+	unsynced bool // a power loss may undo it
 	err      error
 	lead     bool          // it was chosen to lead
 	wake     chan struct{} // done, or chosen to lead
@@ -49,8 +50,8 @@ func (w *writer) init(c *conn, fatal func(error) error, gone func() error) {
 	w.conn, w.fatal, w.gone, w.free = c, fatal, gone, sync.NewCond(&w.mu)
 }
 
-// do runs a job and returns when it is durable. A context that ends while the
-// job waits takes it out of the queue; later it has no effect.
+// do runs a job and returns when it is durable. If the context ends while the job waits, the job
+// leaves the queue; later it has no effect.
 func (w *writer) do(ctx context.Context, run func(*conn) error) error {
 	return w.add(ctx, &job{run: run})
 }
@@ -95,7 +96,7 @@ func (w *writer) refuse() error {
 	return w.poison
 }
 
-// withdraw takes j out of the queue, unless it was taken or leads.
+// withdraw removes j from the queue, unless it was already taken or leads.
 func (w *writer) withdraw(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +108,7 @@ func (w *writer) withdraw(j *job) bool {
 	return true
 }
 
-// commitNext commits what is queued, wakes its owners and hands on the lead.
+// commitNext commits the queued jobs, wakes their callers and passes on the lead.
 func (w *writer) commitNext() {
 	w.mu.Lock()
 	n := min(len(w.queue), maxGroup)
@@ -119,7 +120,7 @@ func (w *writer) commitNext() {
 	if poison != nil {
 		fail(group, poison)
 	} else if poison = w.commit(group); poison == nil {
-		if poison = w.gone(); poison != nil { // nobody finds again what was committed
+		if poison = w.gone(); poison != nil { // commits to a removed file would be lost
 			fail(group, poison)
 		}
 	}
@@ -127,7 +128,7 @@ func (w *writer) commitNext() {
 		j.wake <- struct{}{}
 	}
 	if len(group) > 1 {
-		runtime.Gosched() // let them come back with their next before the next group is taken
+		runtime.Gosched() // let them queue their next jobs before the next group is taken
 	}
 
 	w.mu.Lock()
@@ -143,9 +144,9 @@ func (w *writer) commitNext() {
 	next.wake <- struct{}{}
 }
 
-// commit runs a group in one transaction and sets each job's error. When the
-// transaction fails, each job gets one of its own, so that one's trouble is not
-// the others'. The result is the store's poison, normally nil.
+// commit runs a group in one transaction and sets each job's error. If the transaction fails, each
+// job gets its own, so that one failing job does not affect the others. It returns the store's
+// poison, normally nil.
 func (w *writer) commit(group []*job) error {
 	err := w.transact(group)
 	if err == nil {
@@ -181,7 +182,7 @@ func (w *writer) transact(group []*job) error {
 	}
 	if len(group) >= manyJobs && !w.wide {
 		w.wide = true
-		_ = w.conn.script(wideCache) // else it is only slower
+		_ = w.conn.script(wideCache) // a failure only makes it slower
 	}
 	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -208,8 +209,8 @@ func (w *writer) rollback(err error) error {
 	return err
 }
 
-// close lets those that wait finish, writes the journal back and closes the connection.
-// SQLite would write it back too, but not tell when that fails.
+// close waits for queued jobs, checkpoints the journal and closes the connection. SQLite would
+// checkpoint it too, but not report a failure.
 func (w *writer) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -227,7 +228,7 @@ func (w *writer) close() error {
 	return errors.Join(err, w.conn.close())
 }
 
-// write runs a job in the writer and makes its error the contract's.
+// write runs a job in the writer and translates its error.
 func (s *Store) write(ctx context.Context, op, id string, run func(*conn) error) error {
 	return s.writeAs(ctx, op, id, false, run)
 }
@@ -240,7 +241,7 @@ func (s *Store) writeAs(ctx context.Context, op, id string, unsynced bool, run f
 	return s.translate(op, id, err)
 }
 
-// named is what every write is told of a store that is closed or given up, for one of them.
+// named adds the operation and session to the error of a closed or poisoned store.
 func (s *Store) named(op, id string, err error) error {
 	e := session.Error{Err: session.ErrClosed, Detail: s.path}
 	if p, ok := errors.AsType[*session.Error](err); ok {

@@ -128,7 +128,7 @@ func (t *SQLStore) Erase(ctx context.Context, id string, epoch int64, seqs []int
 		}
 		for _, seq := range seqs { // before anything is changed
 			if seq <= below || seq > head {
-				return &session.Error{Op: "erase", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: "the session has no such record of its own"}
+				return &session.Error{Op: "erase", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: "the session itself has no record with this number"}
 			}
 		}
 		for some := range slices.Chunk(seqs, eraseRows) {
