@@ -17,38 +17,37 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// AgentOptions adjusts [Workspaces.Agent].
+// AgentOptions configures [Workspaces.Agent].
 type AgentOptions struct {
-	// Options are those of the loop. Sessions is needed, and every turn is kept in it.
+	// Options are the options of the agent loop. Sessions is required: every turn is stored in it.
 	//
-	// With [KindHoldfast] the loop runs in the container and is described by Inside; of
-	// these Sessions, Session, Ask, LoopObservers and Fallback count.
+	// For [KindHoldfast] the loop runs in the container and is described by Inside; of these options only
+	// Sessions, Session, Ask, LoopObservers and Fallback apply.
 	//
-	// With any other kind the agent brings tools, compaction and retries of its own:
-	// Tools, Fallback, Compact, Retry, MaxTokens and Effort are not looked at. Permissions
-	// judge its tool uses in the host's terms; their Folders are the project when they
-	// are empty. Sandbox is what the workspace is.
+	// Agents of any other kind have their own tools, compaction and retries: Tools, Fallback, Compact, Retry,
+	// MaxTokens and Effort are ignored. Permissions decides about their tool calls in the host's terms; an empty
+	// Folders means the project. Sandbox describes the workspace.
 	Options agent.Options
-	// Model answers for [KindHoldfast], on the host; others have a model of their own.
+	// Model answers for [KindHoldfast], on the host. Agents of other kinds have their own model.
 	Model model.Model
-	// Inside says, for [KindHoldfast], what the loop in the container is made of.
+	// Inside describes, for [KindHoldfast], the agent loop in the container.
 	Inside hostpipe.Spec
-	// Environ is the caller's environment, "NAME=value": the variables that the settings
-	// name as credentials are taken from it, and handed to the agent's process alone.
+	// Environ is the caller's environment as "NAME=value". The variables that the settings name as credentials are
+	// taken from it and passed to the agent's process only.
 	Environ []string
-	// ModelName is the agent's name of its model; "" is the one of the settings.
+	// ModelName is the agent's name for its model; "" uses the settings' name.
 	ModelName string
-	// Kind is another kind of agent than the settings have, with its usual command.
+	// Kind overrides the agent kind of the settings, with that kind's default command.
 	Kind string
-	// Ephemeral runs in a container of its own that keeps nothing. Every turn is told the
-	// history; the log has everything.
+	// Ephemeral runs the agent in a new container that is removed afterwards. Every turn gets the history from the
+	// log.
 	Ephemeral bool
-	// History is how many tokens of history an agent is told that does not know it;
-	// default 20,000.
+	// History is the maximum number of history tokens sent to an agent that does not know the session; default
+	// 20,000.
 	History int
 }
 
-// turner is an agent as the daemon and the command line run it: [agent.Agent] by shape.
+// turner is the part of [agent.Agent] that the daemon and the command line use to run an agent.
 type turner interface {
 	Start(ctx context.Context) (event.SessionOpened, error)
 	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
@@ -63,20 +62,18 @@ type turner interface {
 	Suspend() error
 }
 
-// Agent is an agent that works in a workspace. Its methods are those of [agent.Agent],
-// with the same contracts, whoever made the agent: everything durable is in the
-// session's log before it is yielded, one turn of a session runs at a time, and a tool
-// use is judged by the guards before it runs. The container is started with the first
-// turn that needs it.
+// Agent is an agent that works in a workspace. Its methods have the contracts of [agent.Agent], for every kind of
+// agent: durable data is in the session's log before it is yielded, a session runs one turn at a time, and the
+// guards decide about a tool call before it runs. The first turn that needs the container starts it.
 type Agent struct {
 	turner
-	// Kind is the kind of the agent: [KindHoldfast], [KindClaude], …
+	// Kind is the agent's kind: [KindHoldfast], [KindClaude], …
 	Kind string
 	ends func()
 }
 
-// Agent returns the agent of a workspace for one session. It starts nothing. Errors:
-// [ErrNotFound], [ErrInvalid] for options that do not fit, and what the credentials lack.
+// Agent returns the agent of a workspace for one session. It starts nothing. Errors: [ErrNotFound], and
+// [ErrInvalid] for invalid options or missing credentials.
 func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*Agent, error) {
 	s, err := w.Get(ctx, slug)
 	if err != nil {
@@ -93,9 +90,9 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	}
 	switch {
 	case o.Options.Sessions == nil || o.Options.NoPersist:
-		return bad("its sessions are always kept: a store is needed")
+		return bad("a session store is required")
 	case len(o.Options.Transcript) > 0:
-		return bad("it goes on with a session, not with a transcript")
+		return bad("it resumes a session by its id, not from a transcript")
 	}
 	env, err := credentials(s, o.Environ)
 	if err != nil {
@@ -109,8 +106,7 @@ func (w *Workspaces) Agent(ctx context.Context, slug string, o AgentOptions) (*A
 	return w.guestAgent(s, r, o)
 }
 
-// place has a session belong to the workspace: when it is made, and when the last one
-// is gone on with.
+// place assigns a session to the workspace: a new session and one that is resumed as the latest.
 func (w *Workspaces) place(s *Settings, o *session.RestoreOptions) {
 	project := s.SessionProject()
 	o.Opened.Project, o.Opened.CWD, o.Opened.GitBranch = project, w.dirs(s).Project, ""
@@ -119,15 +115,15 @@ func (w *Workspaces) place(s *Settings, o *session.RestoreOptions) {
 	}
 }
 
-// credentials are the variables that the settings name, from the caller's environment.
+// credentials returns the variables that the settings name, with their values from the caller's environment.
 func credentials(s *Settings, environ []string) ([]string, error) {
 	env := make([]string, 0, len(s.Credentials))
 	for _, name := range s.Credentials {
 		i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		if i < 0 || environ[i] == name+"=" {
 			return nil, &Error{
-				Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: "the variable " + name + ", which its settings name as a credential, is not set",
-				Advice: "set it, or take it out of the settings",
+				Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: "the credential variable " + name + " is not set",
+				Advice: "set it, or remove it from the workspace's credentials",
 			}
 		}
 		env = append(env, environ[i])
@@ -135,7 +131,7 @@ func credentials(s *Settings, environ []string) ([]string, error) {
 	return env, supervisor.CheckEnv(env)
 }
 
-// builtinAgent is our own loop, inside.
+// builtinAgent returns Holdfast's own loop, which runs in the container.
 func (w *Workspaces) builtinAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
 	models := []model.Model{o.Model}
 	if o.Options.Model.Fallback != nil {
@@ -158,15 +154,15 @@ func (w *Workspaces) builtinAgent(s *Settings, r *runner, o AgentOptions) (*Agen
 	return &Agent{turner: a, Kind: s.Agent.Kind, ends: func() {}}, nil
 }
 
-// Close is [agent.Agent.Close]. Nothing of the agent runs any more when it returns; the
-// container stays.
+// Close is [agent.Agent.Close]. When it returns, no process of the agent runs any more; the container keeps
+// running.
 func (a *Agent) Close() error {
 	err := a.turner.Close()
 	a.ends()
 	return err
 }
 
-// Suspend is [agent.Agent.Suspend], and ends what runs as Close does.
+// Suspend is [agent.Agent.Suspend]; it ends running work as Close does.
 func (a *Agent) Suspend() error {
 	err := a.turner.Suspend()
 	a.ends()

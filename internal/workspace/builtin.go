@@ -20,65 +20,63 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// builtinAgent is our own agent in a container, in the shape of an [agent.Agent].
+// builtinAgent is the built-in agent in a container, with the methods of an [agent.Agent].
 //
-//	Run ─► process: `holdfast inside` ─► agent.Agent ─► logpipe ─► session's log, models, people
+//	Run ─► process: `holdfast inside` ─► agent.Agent ─► hostpipe ─► session's log, models, approvers
 //	   ◄──────────────── events, in the order of the log ────────────┘
 //
-// Each turn is a process of its own. Between turns the host holds the session's lease,
-// and the process works under it: when the host ends, the lease ends with it.
+// Each turn is a separate process. Between turns the host holds the session's lease, and the process works under
+// it: when the host exits, the lease ends with it.
 type builtinAgent struct {
 	o     builtinOptions
 	turns sync.Mutex // held by Run, Start and Close
 
-	emitted bool    // SessionOpened; under turns
-	usage   int64   // records up to here were looked through for a change of mode; likewise
-	spent   float64 // what the run has cost, in US dollars; likewise
+	emitted bool    // whether SessionOpened was emitted; guarded by turns
+	usage   int64   // last record that was searched for a mode change; guarded by turns
+	spent   float64 // cost of the run so far, in US dollars; guarded by turns
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	closed  bool
-	log     *session.Log // for its lease; its head is that of its opening
+	log     *session.Log // used for its lease; its head is the one at opening
 	opened  event.SessionOpened
 	id      string
-	server  *hostpipe.Server        // of the turn under way, or nil
-	stop    context.CancelCauseFunc // ends it
+	server  *hostpipe.Server        // server of the current turn, or nil
+	stop    context.CancelCauseFunc // ends the current turn
 	mode    policy.Mode
-	changes []policy.Change // made since the last turn: not told yet
+	changes []policy.Change // made since the last turn and not yet emitted
 }
 
-// builtinOptions say what an [builtinAgent] is made of.
+// builtinOptions configures a [builtinAgent].
 type builtinOptions struct {
 	Sessions *session.Sessions
-	// Session says which session to go on with and describes a new one, as the host sees it.
+	// Session names the session to resume and describes a new one, as the host sees it.
 	Session session.RestoreOptions
-	// Opening are records that go on record when the session is opened: what the run is.
+	// Opening are the records to append when the session is opened: the run spec.
 	Opening []session.Draft
-	// Models answer for the agent: the primary one, and a fallback.
+	// Models are the agent's models: the primary one, and a fallback.
 	Models []model.Model
-	// Ask is as in [agent.Options]; its answers are recorded here.
+	// Ask is as in [agent.Options]; its answers are recorded on the host.
 	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// Observers see every event, too.
+	// Observers receive every event, too.
 	Observers []agent.LoopObserver
-	// Spec is what stays the same from turn to turn: the folder, prompts, settings, limits.
+	// Spec is the part that does not change between turns: folder, prompts, settings, limits.
 	Spec hostpipe.Spec
-	// Ready has the container there before the session is opened for the first time, so
-	// that a container which cannot be had leaves no empty session behind; nil does
-	// nothing. What it returns is called when the turn is over.
+	// Ready prepares the container before the session is opened for the first time, so that a container that
+	// cannot start leaves no empty session; nil does nothing. The returned function is called after the turn.
 	Ready func(ctx context.Context) (release func(), err error)
-	// Start starts a process in the container. The own closes it.
+	// Start starts a process in the container. The builtinAgent closes it.
 	Start func(ctx context.Context, s supervisor.Spec) (agentProcess, error)
-	// Program is what is started; default [Program].
+	// Program is the program to start; default [Program].
 	Program string
-	// Grace is how long an interrupted turn may take to end; default 10 s. Then the
-	// process is killed.
+	// Grace is the time an interrupted turn has to end; default 10 s. Then the process is killed.
 	Grace time.Duration
 }
 
-// newBuiltin returns our own agent for a workspace. It does no I/O.
+// newBuiltin returns the built-in agent for a workspace. It does no I/O.
 func newBuiltin(o builtinOptions) (*builtinAgent, error) {
 	switch {
 	case o.Sessions == nil:
-		return nil, errors.New("workspace: an agent needs a store of sessions")
+		return nil, errors.New("workspace: an agent needs a session store")
 	case len(o.Models) == 0 || o.Models[0] == nil:
 		return nil, errors.New("workspace: an agent needs a model")
 	case o.Start == nil:
@@ -93,7 +91,7 @@ func newBuiltin(o builtinOptions) (*builtinAgent, error) {
 	return &builtinAgent{o: o, id: o.Session.SessionID, mode: policy.Mode(o.Spec.Run.Permissions.Mode)}, nil
 }
 
-// Start is [agent.Agent.Start]: it opens the session, and mends it where that is needed.
+// Start is [agent.Agent.Start]: it opens the session and repairs it if necessary.
 func (a *builtinAgent) Start(ctx context.Context) (event.SessionOpened, error) {
 	if !a.turns.TryLock() {
 		return event.SessionOpened{}, agent.ErrRunning
@@ -117,7 +115,7 @@ func (a *builtinAgent) start(ctx context.Context) (event.SessionOpened, error) {
 	if o.Opened.Model == "" {
 		o.Opened.Model = a.o.Models[0].Info().Model
 	}
-	if opened.ID != "" { // it was opened before, and lost
+	if opened.ID != "" { // it was opened before and closed again
 		o = session.RestoreOptions{SessionID: opened.ID, MustExist: true}
 	}
 	r, err := a.o.Sessions.Restore(ctx, o)
@@ -160,8 +158,8 @@ func (a *builtinAgent) start(ctx context.Context) (event.SessionOpened, error) {
 	return opened, nil
 }
 
-// recordMode records the mode that was asked for, unless the process inside may set it: that
-// process records such a mode itself.
+// recordMode records the requested mode, unless the process in the container may set it: that process then records
+// the mode itself.
 func (a *builtinAgent) recordMode(ctx context.Context, r *session.Restored) error {
 	c, record := sessionpolicy.Start(policy.Mode(a.o.Spec.Run.Permissions.Mode), policy.Mode(r.State.Mode), a.o.Session.Opened.User)
 	if !record || hostpipe.AllowedFromContainer(c.Mode) {
@@ -171,9 +169,9 @@ func (a *builtinAgent) recordMode(ctx context.Context, r *session.Restored) erro
 	return err
 }
 
-// modeNow is the mode for the next turn: the one that was set since the session was opened
-// here, whoever did it, or the one that was asked for. Each turn's process would take the
-// second for one that is asked for anew.
+// modeNow returns the mode for the next turn: the mode that was set since the session was opened here, by any
+// caller, or the requested mode. Without this, each turn's process would treat the requested mode as a new
+// request.
 func (a *builtinAgent) modeNow(ctx context.Context) (string, error) {
 	for r, err := range a.o.Sessions.Records(ctx, a.SessionID(), session.Range{After: a.usage}) {
 		if err != nil {
@@ -230,9 +228,9 @@ func (a *builtinAgent) Run(ctx context.Context, input ...transcript.Part) iter.S
 	}
 }
 
-var errLeft = errors.New("nobody listens any more")
+var errLeft = errors.New("the caller stopped reading events")
 
-// Submit is [agent.Agent.Submit], for a turn that is under way.
+// Submit is [agent.Agent.Submit], for the current turn.
 func (a *builtinAgent) Submit(ctx context.Context, input ...transcript.Part) error {
 	if len(input) == 0 {
 		return agent.ErrNoInput
@@ -248,7 +246,7 @@ func (a *builtinAgent) Submit(ctx context.Context, input ...transcript.Part) err
 	case closed:
 		return agent.ErrClosed
 	case server == nil:
-		return &session.Error{Op: "submit", Session: a.SessionID(), Err: session.ErrUnsupported, Detail: "no turn is under way", Hint: "give the input to the next run"}
+		return &session.Error{Op: "submit", Session: a.SessionID(), Err: session.ErrUnsupported, Detail: "no turn is running", Hint: "send the input with the next run"}
 	}
 	return server.Submit(ctx, parts)
 }
@@ -264,7 +262,7 @@ func (a *builtinAgent) Interrupt() {
 
 var errInterrupted = errors.New("interrupted")
 
-// Change is [agent.Agent.Change]: it is on record, and in force from the next decision on.
+// Change is [agent.Agent.Change]: the change is recorded and applies from the next decision on.
 func (a *builtinAgent) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	if err := a.open(ctx); err != nil {
 		return c, err
@@ -278,13 +276,13 @@ func (a *builtinAgent) Change(ctx context.Context, c policy.Change) (policy.Chan
 	if done.Mode != "" {
 		a.mode = done.Mode
 	}
-	if a.server == nil { // otherwise the process inside tells of it
+	if a.server == nil { // otherwise the process in the container emits it
 		a.changes = append(a.changes, done)
 	}
 	return done, nil
 }
 
-// open opens the session if nothing has yet.
+// open opens the session if it is not open yet.
 func (a *builtinAgent) open(ctx context.Context) error {
 	a.mu.Lock()
 	log, closed := a.log, a.closed
@@ -299,8 +297,8 @@ func (a *builtinAgent) open(ctx context.Context) error {
 	return err
 }
 
-// Mode is the permission mode, as far as it is known here: what the settings inside say
-// shows in the decisions.
+// Mode is the permission mode as far as the host knows it. A mode set by the settings in the container shows only
+// in the decisions.
 func (a *builtinAgent) Mode() policy.Mode {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -310,7 +308,7 @@ func (a *builtinAgent) Mode() policy.Mode {
 	return a.mode
 }
 
-// Guards are what the log says of the session's policy: its grants and patches.
+// Guards returns the policy state in the session's log: its grants and patches.
 func (a *builtinAgent) Guards() *policy.Guards {
 	ctx := context.Background()
 	if m, err := a.o.Sessions.Get(ctx, a.SessionID()); err == nil {
@@ -318,7 +316,7 @@ func (a *builtinAgent) Guards() *policy.Guards {
 			return g
 		}
 	}
-	g, _ := policy.New(&policy.Config{}) // an empty one cannot fail
+	g, _ := policy.New(&policy.Config{}) // an empty configuration cannot fail
 	return g
 }
 
@@ -329,7 +327,7 @@ func (a *builtinAgent) SessionID() string {
 	return a.id
 }
 
-// Snapshot is [agent.Agent.Snapshot], read from the log. What cannot be read is not in it.
+// Snapshot is [agent.Agent.Snapshot], read from the log. It omits what cannot be read.
 func (a *builtinAgent) Snapshot() agent.Snapshot {
 	ctx := context.Background()
 	s := agent.Snapshot{SessionID: a.SessionID()}
@@ -372,7 +370,7 @@ func (a *builtinAgent) Close() error {
 	return a.log.Close()
 }
 
-// leaveMarker leaves a session that was given and never used behind as an empty one.
+// leaveMarker records a session that was created and never used as an empty one.
 func (a *builtinAgent) leaveMarker() error {
 	o := a.o.Session.Opened
 	if o.SessionID = a.o.Session.SessionID; o.SessionID == "" || a.opened.ID != "" {

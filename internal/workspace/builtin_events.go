@@ -9,16 +9,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The events that wait to be shown are bounded, by number and in bytes: the agent never
-// waits for whoever looks on, who may be asking it something.
+// Limits for the queue of undelivered events, as a number and in bytes. The agent never waits for the reader: it
+// may itself be waiting for the reader's approval.
 const (
 	maxQueue     = 1 << 17
 	maxQueueSize = 64 << 20
 )
 
-var errFlood = errors.New("it told more at once than can be shown")
+var errFlood = errors.New("it sent events faster than they were read")
 
-// push queues an event. It is called by the goroutine that reads.
+// push queues an event. The reading goroutine calls it.
 func (t *builtinTurn) push(e event.Event, size int) {
 	t.mu.Lock()
 	if !t.over {
@@ -27,7 +27,7 @@ func (t *builtinTurn) push(e event.Event, size int) {
 	full := (len(t.queue) > maxQueue || t.size > maxQueueSize) && !t.over
 	t.over = t.over || full
 	t.mu.Unlock()
-	if full { // nobody looks on, or somebody floods us
+	if full { // no one reads, or the process sends too much
 		_ = t.p.Channel().Close()
 	}
 	select {
@@ -36,7 +36,7 @@ func (t *builtinTurn) push(e event.Event, size int) {
 	}
 }
 
-// drain shows what is queued.
+// drain delivers the queued events.
 func (t *builtinTurn) drain() {
 	for {
 		t.mu.Lock()
@@ -52,10 +52,10 @@ func (t *builtinTurn) drain() {
 	}
 }
 
-// show passes an event on, and notes what a result is made of.
+// show delivers an event and collects the parts of the result.
 func (t *builtinTurn) show(e event.Event) {
 	switch e := e.(type) {
-	case event.SessionOpened: // it was told
+	case event.SessionOpened: // already emitted
 		for _, n := range e.Notices {
 			t.emit(event.Notice{Text: n})
 		}
@@ -84,8 +84,8 @@ func (t *builtinTurn) show(e event.Event) {
 	t.emit(e)
 }
 
-// changed notes a mode that the process inside tells of. It reports false for one that only
-// the host sets and has not.
+// changed records a mode that the process in the container reports. It returns false for a mode that only the host
+// may set and has not set.
 func (a *builtinAgent) changed(m policy.Mode) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +99,7 @@ func (a *builtinAgent) changed(m policy.Mode) bool {
 	return true
 }
 
-// spent is what the host's models were used for, in all and by model.
+// spent returns what the turn used of the host's models, in total and by model.
 func (t *builtinTurn) spent() (u transcript.Usage, usd float64, by map[string]event.ModelUsage) {
 	by = t.server.Spent()
 	for _, m := range by {

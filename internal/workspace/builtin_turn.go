@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// agentProcess is a process in a container: a [supervisor.Process], by shape.
+// agentProcess is the part of a [supervisor.Process] that a turn needs.
 type agentProcess interface {
 	Stdin() io.WriteCloser
 	Stdout() io.Reader
@@ -68,7 +68,7 @@ func (a *builtinAgent) turn(ctx context.Context, stop context.CancelCauseFunc, e
 	return res, err
 }
 
-// ready has the container there, unless the session is open already.
+// ready prepares the container, unless the session is already open.
 func (a *builtinAgent) ready(ctx context.Context) (release func(), err error) {
 	a.mu.Lock()
 	open := a.log != nil || a.closed
@@ -79,13 +79,13 @@ func (a *builtinAgent) ready(ctx context.Context) (release func(), err error) {
 	return a.o.Ready(ctx)
 }
 
-// processID names the one process that a session has in its container.
+// processID returns the name of a session's one process in its container.
 func processID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return "own-" + hex.EncodeToString(sum[:12])
 }
 
-// emitChanges tells of what was changed while no turn was under way.
+// emitChanges emits the changes made while no turn was running.
 func (a *builtinAgent) emitChanges(emit func(event.Event)) {
 	a.mu.Lock()
 	changes := a.changes
@@ -96,7 +96,7 @@ func (a *builtinAgent) emitChanges(emit func(event.Event)) {
 	}
 }
 
-// spec is what the process is told.
+// spec returns the input of the process.
 func (a *builtinAgent) spec(ctx context.Context, input []transcript.Part) ([]byte, error) {
 	mode, err := a.modeNow(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *builtinAgent) spec(ctx context.Context, input []transcript.Part) ([]byt
 	return json.Marshal(s)
 }
 
-// builtinTurn is a turn under way.
+// builtinTurn is a running turn.
 type builtinTurn struct {
 	a      *builtinAgent
 	p      agentProcess
@@ -129,16 +129,15 @@ type builtinTurn struct {
 
 	mu    sync.Mutex
 	queue []event.Event
-	size  int  // of what is queued, in bytes
-	over  bool // nothing is queued any more: there was too much
+	size  int  // of the queued events, in bytes
+	over  bool // the queue overflowed; nothing more is queued
 	wake  chan struct{}
 
-	res  event.Result // as far as the events say
+	res  event.Result // built from the events so far
 	died bool         // the process ended without a result
 }
 
-// run leads the process through the turn. Everything that it starts has ended when it
-// returns.
+// run runs the turn's process. When it returns, everything it started has ended.
 func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spec []byte) (*event.Result, error) {
 	a := t.a
 	var models []model.Model
@@ -147,7 +146,7 @@ func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spe
 			models = append(models, m)
 		}
 	}
-	// The process ends before the session may be somebody else's.
+	// The process ends before another holder can take the session.
 	ctx, ended := a.log.LeaseContext(ctx)
 	defer ended()
 	defer t.work.Wait()
@@ -166,11 +165,11 @@ func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spe
 	defer a.attach(nil, nil)
 	defer func() { a.spent = server.SpentUSD() }()
 	t.work.Go(func() {
-		_, _ = t.p.Stdin().Write(spec) // one that does not read it ends without a result
+		_, _ = t.p.Stdin().Write(spec) // a process that does not read it ends without a result
 		_ = t.p.Stdin().Close()
 	})
 	t.work.Go(func() { _, _ = io.Copy(io.Discard, t.p.Stdout()) })
-	// What is under way at the host is the turn's, and ends with the process.
+	// Work of the host for this turn ends with the process.
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	served := make(chan error, 1)
@@ -185,13 +184,13 @@ func (t *builtinTurn) run(ctx context.Context, stop context.CancelCauseFunc, spe
 		return &t.res, nil
 	}
 	if failed := server.Failed(); failed != nil {
-		_, _ = t.settle(ctx) // how the turn ended is known
+		_, _ = t.settle(ctx) // the turn's outcome is already known
 		return nil, failed
 	}
 	return t.dead(ctx, err)
 }
 
-// attach makes a server the one of the turn under way.
+// attach makes s the server of the current turn.
 func (a *builtinAgent) attach(s *hostpipe.Server, stop context.CancelCauseFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,8 +200,8 @@ func (a *builtinAgent) attach(s *hostpipe.Server, stop context.CancelCauseFunc) 
 	}
 }
 
-// follow shows what happens until the process has ended. The end of ctx interrupts it,
-// and after a while kills it.
+// follow delivers events until the process has ended. The end of ctx interrupts the process and kills it after the
+// grace time.
 func (t *builtinTurn) follow(ctx context.Context, server *hostpipe.Server, served <-chan error) error {
 	done := ctx.Done()
 	var patience <-chan time.Time
@@ -229,13 +228,13 @@ func (t *builtinTurn) follow(ctx context.Context, server *hostpipe.Server, serve
 	}
 }
 
-// leaseGrace is how long a turn whose lease is over may take at most to end.
+// leaseGrace is the time a turn has to end after its lease was lost.
 const leaseGrace = 3 * time.Second
 
-// exitTime bounds how long a process that has closed its log may take to end.
+// exitTime is the time a process has to exit after it closed its log.
 const exitTime = 10 * time.Second
 
-// settle waits for the process, so that the next turn finds it gone.
+// settle waits for the process to exit, so that the next turn does not find it running.
 func (t *builtinTurn) settle(ctx context.Context) (supervisor.Exit, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), exitTime)
 	defer stop()
@@ -246,8 +245,8 @@ func (t *builtinTurn) settle(ctx context.Context) (supervisor.Exit, error) {
 	return exit, err
 }
 
-// judge waits for the end of a process that has told its result. One that was interrupted
-// by nobody here has failed: its container was stopped, or the engine was.
+// judge waits for the end of a process that sent its result. A process that ended as interrupted, without an
+// interrupt from here, has failed: its container or the engine was stopped.
 func (t *builtinTurn) judge(ctx context.Context) {
 	exit, waited := t.settle(ctx)
 	ended := waited != nil || exit.Signal != "" || exit.Code == outcome.Terminated.Exit
@@ -258,11 +257,11 @@ func (t *builtinTurn) judge(ctx context.Context) {
 	if t.res.Err = waited; errors.Is(waited, ErrQuota) {
 		return
 	}
-	t.res.Err = &Error{Op: "run the agent in its container", Err: ErrStopped, Advice: "what was said is saved; go on with the session"}
+	t.res.Err = &Error{Op: "run the agent in its container", Err: ErrStopped, Advice: "the transcript is saved; resume the session"}
 }
 
-// dead is the end of a turn whose process has ended without a result. The session is
-// mended at once: what ran is on record as of unknown outcome.
+// dead returns the result of a turn whose process ended without one. It repairs the session at once: tool calls
+// that were running are recorded with an unknown outcome.
 func (t *builtinTurn) dead(ctx context.Context, served error) (*event.Result, error) {
 	t.died = true
 	exit, waited := t.settle(ctx)
@@ -279,7 +278,7 @@ func (t *builtinTurn) dead(ctx context.Context, served error) (*event.Result, er
 	return &t.res, nil
 }
 
-// cause says why the process ended.
+// cause returns why the process ended.
 func (t *builtinTurn) cause(exit supervisor.Exit, served, waited error) error {
 	e := &Error{Op: "run the agent in its container"}
 	tail := strings.TrimSpace(exit.Stderr)
@@ -295,7 +294,7 @@ func (t *builtinTurn) cause(exit supervisor.Exit, served, waited error) error {
 	case errors.Is(waited, ErrQuota):
 		return waited
 	case waited != nil:
-		e.Err = fmt.Errorf("it was lost: %w", waited)
+		e.Err = fmt.Errorf("the connection to it was lost: %w", waited)
 	case exit.Signal != "":
 		e.Err = fmt.Errorf("it was ended by %s", exit.Signal)
 	case served != nil:
@@ -304,12 +303,12 @@ func (t *builtinTurn) cause(exit supervisor.Exit, served, waited error) error {
 		e.Err = fmt.Errorf("it ended with code %d and without a result", exit.Code)
 	}
 	if tail != "" {
-		e.Err = fmt.Errorf("%w; it said: %s", e.Err, tail)
+		e.Err = fmt.Errorf("%w; its last output: %s", e.Err, tail)
 	}
 	return e
 }
 
-// repairSession opens the session anew, which mends it.
+// repairSession reopens the session, which repairs it.
 func (a *builtinAgent) repairSession(ctx context.Context, emit func(event.Event)) error {
 	a.mu.Lock()
 	log := a.log

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Bytes is a number of bytes. People write it as "512m" or "2g", with the units k, m,
-// g and t of 1024 each, or as a plain number.
+// Bytes is a number of bytes. In settings it is written as "512m" or "2g", with the units k, m, g and t of 1024
+// each, or as a plain number.
 type Bytes int64
 
-// Unlimited is no bound where there may be none.
+// Unlimited means no limit, where that is allowed.
 const Unlimited Bytes = -1
 
 var units = []struct {
@@ -20,10 +20,10 @@ var units = []struct {
 	bytes Bytes
 }{{"t", 1 << 40}, {"g", 1 << 30}, {"m", 1 << 20}, {"k", 1 << 10}}
 
-// ParseBytes reads a number of bytes; "none" is [Unlimited]. An error wraps [ErrInvalid].
+// ParseBytes parses a number of bytes; "none" is [Unlimited]. Its error wraps [ErrInvalid].
 func ParseBytes(text string) (Bytes, error) {
 	bad := &Error{
-		Op: "read size", Err: ErrInvalid, Detail: fmt.Sprintf("%.60q is no number of bytes", text),
+		Op: "read size", Err: ErrInvalid, Detail: fmt.Sprintf("%.60q is not a number of bytes", text),
 		Advice: `write "512m" or "2g"`,
 	}
 	number, unit := strings.ToLower(text), Bytes(1)
@@ -52,7 +52,7 @@ func ParseBytes(text string) (Bytes, error) {
 	return Bytes(f), nil
 }
 
-// String is the shortest text that says the number exactly.
+// String returns the shortest exact text.
 func (b Bytes) String() string {
 	if b == Unlimited {
 		return "none"
@@ -65,10 +65,10 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// MarshalJSON writes the text.
+// MarshalJSON writes the value of String.
 func (b Bytes) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
 
-// UnmarshalJSON reads a text, or a whole number.
+// UnmarshalJSON reads a string or a whole number.
 func (b *Bytes) UnmarshalJSON(source []byte) error {
 	text := string(source)
 	if strings.HasPrefix(text, `"`) {

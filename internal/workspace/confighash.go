@@ -15,35 +15,35 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// The labels of our containers.
+// The labels of Holdfast's containers.
 const (
 	labelHome      = "dev.holdfast.home"         // sha256 of the path of HOLDFAST_HOME
-	labelWorkspace = "dev.holdfast.workspace"    // the slug
-	labelID        = "dev.holdfast.workspace.id" // of the workspace, which tells it from an earlier one
-	labelConfig    = "dev.holdfast.config"       // hash of all that decides what the container is
-	labelVersion   = "dev.holdfast.version"      // of holdfast that made it
-	labelEphemeral = "dev.holdfast.ephemeral"    // id of an ephemeral one, which is its folder's name
+	labelWorkspace = "dev.holdfast.workspace"    // the workspace name
+	labelID        = "dev.holdfast.workspace.id" // id of the workspace; an earlier workspace of the same name has another id
+	labelConfig    = "dev.holdfast.config"       // hash of everything that determines the container
+	labelVersion   = "dev.holdfast.version"      // version of holdfast that created it
+	labelEphemeral = "dev.holdfast.ephemeral"    // id of an ephemeral container, which is also the name of its folder
 )
 
-// layout is the version of what this package makes of settings.
+// layout is the version of the container layout that this package derives from settings.
 const layout = 1
 
-// homeHash tells one HOLDFAST_HOME from another.
+// homeHash identifies a HOLDFAST_HOME.
 func (w *Workspaces) homeHash() string {
 	sum := sha256.Sum256([]byte(resolved(w.home)))
 	return hex.EncodeToString(sum[:])
 }
 
-// containerName is the name of a workspace's container.
+// containerName returns the name of a workspace's container.
 func (w *Workspaces) containerName(slug string) string {
 	return "holdfast-" + w.homeHash()[:8] + "-" + slug
 }
 
-// places are the folders of the host that a container gets besides those of the
-// settings. An empty home is one in memory.
+// places are the host folders that a container gets besides those of the settings. An empty home means a home in
+// memory.
 type places struct{ home, run, project string }
 
-// spec says what the container of a workspace is like.
+// spec returns the specification of a workspace's container.
 func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info) engine.Spec {
 	uid, gid := agentUser()
 	spec := engine.Spec{
@@ -54,7 +54,7 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 		User:     fmt.Sprintf("%d:%d", uid, gid),
 		Hostname: s.Slug,
 		Dir:      WorkFolder,
-		Env:      []string{"HOME=" + homeFolder}, // an image may have its own for that user
+		Env:      []string{"HOME=" + homeFolder}, // an image may set another HOME for that user
 		Mounts: []engine.Mount{
 			{Source: at.project, Target: WorkFolder},
 			{Source: at.run, Target: supervisor.Folder},
@@ -81,8 +81,8 @@ func (w *Workspaces) spec(s *Settings, at places, image string, info engine.Info
 	return spec
 }
 
-// tmpfsVolumes puts a folder in memory over each volume that an image asks for: an engine would
-// keep it on the disk, where nothing bounds it.
+// tmpfsVolumes mounts a folder in memory over each volume of the image. An engine would otherwise store the volume
+// on disk, where nothing limits it.
 func tmpfsVolumes(spec engine.Spec, s *Settings, volumes []string) engine.Spec {
 	uid, gid := agentUser()
 	for _, v := range volumes {
@@ -104,9 +104,9 @@ func temporary(uid, gid int, size int64, folders ...string) []engine.Tmpfs {
 	return list
 }
 
-// configHash is over all that decides what a container is. Two containers of the same
-// hash need not be told apart. The network is not the container's, but its proxy works
-// by the settings that it was made for.
+// configHash is the hash of everything that determines a container: containers with equal hashes are
+// interchangeable. The network is not part of the container, but its proxy follows the settings it was started
+// with.
 func configHash(s engine.Spec, n Network) string {
 	b, err := json.Marshal(struct {
 		Layout   int
@@ -115,7 +115,7 @@ func configHash(s engine.Spec, n Network) string {
 		Network  Network
 	}{layout, supervisor.Protocol, s, n})
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // only strings and numbers: cannot fail
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -15,57 +15,56 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// The places inside a container.
+// The paths in a container.
 const (
 	WorkFolder = "/work"       // the project
 	homeFolder = "/home/agent" // the agent's home
-	// Program is where an image has our program, which is what a container starts.
+	// Program is the path of the holdfast program in an image; containers start it.
 	Program = "/usr/local/bin/holdfast"
-	// DefaultImage is the image of workspaces that name none.
+	// DefaultImage is the image of workspaces whose settings name none.
 	DefaultImage = "holdfast/workspace:latest"
 )
 
-// The contracts of containers.
+// Errors of containers.
 var (
-	ErrForeign   = errors.New("the container is somebody else's") // it has our name and not our labels
+	ErrForeign   = errors.New("the container was not created by holdfast") // it has the name of one of ours without our labels
 	ErrNoImage   = engine.ErrNoImage
 	ErrNoAnswer  = errors.New("the container's supervisor does not answer")
-	ErrWrongUser = errors.New("the agent may not use the folder") // which has another owner
-	ErrNoProgram = errors.New("the image lacks a program")        // that was to be started
-	ErrStopped   = errors.New("the container was stopped")        // in the middle of a turn
-	// ErrOutOfMemory: the container had no memory left, and the kernel ended a process.
-	// The others in the container go on.
+	ErrWrongUser = errors.New("the agent has no access to the folder") // which has another owner
+	ErrNoProgram = errors.New("the image lacks a program")             // the program to start
+	ErrStopped   = errors.New("the container was stopped")             // during a turn
+	// ErrOutOfMemory: the container ran out of memory and the kernel killed a process. Other processes in the
+	// container continue.
 	ErrOutOfMemory = errors.New("out of memory")
 )
 
-// Container is the container of a workspace, running and answering when it was handed
-// out. Whoever has one keeps it from being made anew until Close, which must be called
-// after the turn: settings that have changed apply only then.
+// Container is the container of a workspace, running and answering when it was returned. It is not recreated
+// before Close, which must be called after the turn: changed settings apply only then.
 type Container struct {
 	ID, Name string
 	Slug     string
-	// Outdated says why the container should be made anew: that will happen when
-	// nobody works in it. "" where it is as the settings want it.
+	// Outdated is the reason to recreate the container, which happens when no process uses it. It is "" if the
+	// container matches the settings.
 	Outdated string
-	// Health is what the supervisor said when the container was handed out.
+	// Health is the supervisor's report from the time the container was returned.
 	Health supervisor.Health
-	// Settings are those that the container was looked at for.
+	// Settings are the settings the container was checked against.
 	Settings Settings
 
 	w      *Workspaces
 	engine *engine.Engine
 	run    string   // the folder of the sockets, on the host
-	first  int      // the container's first process, as the engine counts
-	use    *os.File // its lock is shared by those who work in the container
-	// release says that the way to the network is not needed any more.
+	first  int      // the container's first process, as the host numbers it
+	use    *os.File // its lock is shared by all who work in the container
+	// release gives up the container's network access.
 	release func()
-	end     func(context.Context) error // in place of both, of an ephemeral one
+	end     func(context.Context) error // replaces both, for an ephemeral container
 	once    sync.Once
 	closed  error
 }
 
-// Close says that the work is done. The container of a workspace runs on, one from
-// [Workspaces.EnsureEphemeral] is removed. Connections stay open in the former.
+// Close ends the use of the container. A workspace's container and its connections stay; one from
+// [Workspaces.EnsureEphemeral] is removed.
 func (c *Container) Close() error {
 	c.once.Do(func() {
 		if c.end == nil {
@@ -80,8 +79,7 @@ func (c *Container) Close() error {
 	return c.closed
 }
 
-// Dial connects to the supervisor. A connection starts one process and ends with it;
-// who dialed closes it.
+// Dial connects to the supervisor. A connection starts one process and ends with it; the caller closes it.
 func (c *Container) Dial(ctx context.Context) (*supervisor.Conn, error) {
 	conn, err := c.dial(ctx, c.w.bridged())
 	if err != nil {
@@ -90,13 +88,13 @@ func (c *Container) Dial(ctx context.Context) (*supervisor.Conn, error) {
 	return conn, nil
 }
 
-// dial goes by the socket, or, where the engine is in a machine of its own, by a
-// process beside the supervisor.
+// dial connects through the socket, or, if the engine runs in a virtual machine, through a second process in the
+// container.
 func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, error) {
 	if !bridged {
 		conn, err := supervisor.Dial(ctx, filepath.Join(c.run, supervisor.SocketName))
 		if err == nil && isImpostor(conn.Peer().Pid, c.first) {
-			err = &Error{Op: "connect to the container of", Slug: c.Slug, Err: ErrNoAnswer, Detail: "another process listens in its place", Advice: "holdfast workspace stop " + c.Slug}
+			err = &Error{Op: "connect to the container of", Slug: c.Slug, Err: ErrNoAnswer, Detail: "another process listens on its socket", Advice: "holdfast workspace stop " + c.Slug}
 			return nil, errors.Join(err, conn.Close())
 		}
 		return conn, err
@@ -116,7 +114,7 @@ func (c *Container) dial(ctx context.Context, bridged bool) (*supervisor.Conn, e
 	return conn, nil
 }
 
-// ask connects, asks for the supervisor's health and hangs up.
+// ask connects, requests the supervisor's health and disconnects.
 func (c *Container) ask(ctx context.Context, bridged bool) (supervisor.Health, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -127,20 +125,20 @@ func (c *Container) ask(ctx context.Context, bridged bool) (supervisor.Health, e
 	return conn.Health(), conn.Close()
 }
 
-// OOMKills is how often the kernel has ended a process of the container because the
-// container had no memory left, since it was started.
+// OOMKills returns how many processes of the container the kernel has killed for lack of memory since the
+// container was started.
 func (c *Container) OOMKills(ctx context.Context) (int64, error) {
 	h, err := c.ask(ctx, c.w.bridged())
 	if err != nil {
-		return 0, &Error{Op: "ask the container of", Slug: c.Slug, Err: err}
+		return 0, &Error{Op: "query the container of", Slug: c.Slug, Err: err}
 	}
 	if h.OOMKills < 0 {
-		return 0, &Error{Op: "ask the container of", Slug: c.Slug, Err: errors.ErrUnsupported, Detail: "its counter cannot be read"}
+		return 0, &Error{Op: "query the container of", Slug: c.Slug, Err: errors.ErrUnsupported, Detail: "its memory counter is not readable"}
 	}
 	return h.OOMKills, nil
 }
 
-// ExitError is a process in a container that did not end well. Its text is for people.
+// ExitError is a process in a container that failed. Its text is meant for users.
 type ExitError struct{ supervisor.Exit }
 
 func (e *ExitError) Error() string {
@@ -157,10 +155,10 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("Sandbox error (exit %d): %s", e.Code, said)
 }
 
-// Is says that it is [ErrOutOfMemory].
+// Is reports whether target is [ErrOutOfMemory] and the container ran out of memory.
 func (e *ExitError) Is(target error) bool { return e.OOM && target == ErrOutOfMemory }
 
-// Hint is what to do about it, or "".
+// Hint returns what to do about it, or "".
 func (e *ExitError) Hint() string {
 	if e.OOM {
 		return "give the workspace more: holdfast workspace set NAME --memory 4g"
@@ -168,8 +166,7 @@ func (e *ExitError) Hint() string {
 	return ""
 }
 
-// Failure is the error of a process that ended so: nil when it ended well, an
-// [*ExitError] otherwise.
+// Failure returns the error for a process's end: nil after success, an [*ExitError] otherwise.
 func Failure(e supervisor.Exit) error {
 	if e.Code == 0 && e.Signal == "" && !e.OOM {
 		return nil
@@ -177,8 +174,8 @@ func Failure(e supervisor.Exit) error {
 	return &ExitError{e}
 }
 
-// Exec runs a command in the container of a workspace, beside the agents and as they
-// are run, and returns how it ended. Stdin may be nil. The end of ctx kills it.
+// Exec runs a command in the container of a workspace, with the agents' user and environment, and returns how it
+// ended. Stdin may be nil. The end of ctx kills the command.
 func (w *Workspaces) Exec(ctx context.Context, slug string, o ExecOptions) (exit supervisor.Exit, err error) {
 	c, err := w.Ensure(ctx, slug)
 	if err != nil {
@@ -193,13 +190,13 @@ func (w *Workspaces) Exec(ctx context.Context, slug string, o ExecOptions) (exit
 	return o.run(ctx, conn)
 }
 
-// ExecOptions say what [Workspaces.Exec] runs.
+// ExecOptions configures [Workspaces.Exec].
 type ExecOptions struct {
 	Args           []string
-	Env            []string // "NAME=value", besides the fixed ones
+	Env            []string // "NAME=value", added to the fixed ones
 	Dir            string   // default [WorkFolder]
 	Stdin          io.Reader
-	Stdout, Stderr io.Writer              // nil: thrown away
-	Terminal       *supervisor.Size       // a terminal for it; Stderr stays empty then
-	Resize         <-chan supervisor.Size // the terminal's further sizes
+	Stdout, Stderr io.Writer              // nil: discarded
+	Terminal       *supervisor.Size       // runs the command in a terminal; Stderr is then empty
+	Resize         <-chan supervisor.Size // later sizes of the terminal
 }

@@ -2,7 +2,7 @@ package workspace
 
 import "github.com/holdfast-dev/holdfast/internal/workspace/engine"
 
-// step is what is done to have a container that runs.
+// step is the action that produces a running container.
 type step string
 
 const (
@@ -13,9 +13,8 @@ const (
 	stepReplace step = "remove then create"
 )
 
-// plan says what a container needs that was found, nil where there is none, to be as the
-// labels want it. One that runs and should be another is kept at first: whether somebody
-// works in it its supervisor knows.
+// plan decides what to do with a container, nil if there is none, so that it gets the wanted labels. A running
+// container is kept at first, even if it is outdated: only its supervisor knows whether it is in use.
 func plan(c *engine.Container, want map[string]string) (do step, outdated string) {
 	if c == nil {
 		return stepCreate, ""
@@ -24,7 +23,7 @@ func plan(c *engine.Container, want map[string]string) (do step, outdated string
 		return stepReplace, "" // of an earlier workspace, whose folders are gone
 	}
 	if c.Labels[labelConfig] != want[labelConfig] {
-		outdated = "its settings or its image have changed"
+		outdated = "its settings or its image changed"
 	}
 	switch c.State {
 	case engine.Running:

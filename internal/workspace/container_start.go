@@ -14,18 +14,17 @@ import (
 // How long a supervisor has for its first answer.
 const (
 	startTime = 10 * time.Second
-	// After this time it is tried whether a process beside the supervisor reaches it
-	// where the socket does not.
+	// After this time, try to reach the supervisor through a second process in the container instead of the
+	// socket.
 	bridgeTime = 2 * time.Second
 )
 
-// Ensure gives the container of a workspace, running and with a supervisor that
-// answers: as it is, started, or made. One whose settings have changed is made anew
-// when nobody works in it, and told by [Container.Outdated] otherwise. Errors:
-// [ErrNoEngine], [ErrNotFound], [ErrNoImage], [ErrForeign], [ErrNoAnswer],
-// [ErrWrongUser], [ErrInvalid] for folders that are not there any more.
+// Ensure returns the container of a workspace, running and with a supervisor that answers. It creates or starts
+// the container if necessary. A container with outdated settings is recreated if it is idle; otherwise
+// [Container.Outdated] says why it should be. Errors: [ErrNoEngine], [ErrNotFound], [ErrNoImage], [ErrForeign],
+// [ErrNoAnswer], [ErrWrongUser], [ErrInvalid] for folders that no longer exist.
 //
-// Of several that ask at once, in one process or in many, one makes the container.
+// Of several concurrent callers, in one process or in many, one creates the container.
 func (w *Workspaces) Ensure(ctx context.Context, slug string) (*Container, error) {
 	h, err := w.lock(ctx, "start", slug)
 	if err != nil {
@@ -68,7 +67,7 @@ func (w *Workspaces) Ensure(ctx context.Context, slug string) (*Container, error
 	return c, nil
 }
 
-// ready reads the settings of a workspace that is locked and looks at its folders.
+// ready reads the settings of a locked workspace and checks its folders.
 func (w *Workspaces) ready(ctx context.Context, h *workspaceLock, slug string) (*Settings, error) {
 	s, err := w.Get(ctx, slug)
 	if err != nil {
@@ -103,7 +102,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// ensure brings the container to what the spec wants. Nobody else is at it.
+// ensure brings the container to the state of spec. The caller holds the workspace's lock.
 func (c *Container) ensure(ctx context.Context, spec engine.Spec) error {
 	found, err := c.w.ownContainer(ctx, c.engine, c.Slug)
 	if err != nil {
@@ -126,27 +125,26 @@ func (c *Container) ensure(ctx context.Context, spec engine.Spec) error {
 		if err == nil || ctx.Err() != nil || errors.Is(err, ErrNoEngine) {
 			return err
 		}
-		c.w.opt.Log.Warn("container made anew", "workspace", c.Slug, "reason", err)
+		c.w.opt.Log.Warn("container recreated", "workspace", c.Slug, "reason", err)
 	case stepReplace:
-		c.w.opt.Log.Info("container made anew", "workspace", c.Slug, "state", found.State)
+		c.w.opt.Log.Info("container recreated", "workspace", c.Slug, "state", found.State)
 	}
 	return c.replace(ctx, spec)
 }
 
-// reuse takes a container that runs, unless it should be another and nobody works in
-// it.
+// reuse returns a running container, unless it is outdated and idle.
 func (c *Container) reuse(ctx context.Context, spec engine.Spec, outdated string) error {
 	free, err := lockExclusive(c.use)
 	if err != nil {
 		return c.fail(err)
 	}
-	// One of an older version cannot say how it is, and nobody can work in it.
+	// An old version's supervisor does not report its health; nothing can work in such a container.
 	c.Health, err = c.await(ctx)
 	switch {
 	case errors.Is(err, supervisor.ErrProtocol) && free:
 		return c.replace(ctx, spec)
 	case errors.Is(err, ErrNoAnswer) && free:
-		c.w.opt.Log.Warn("container made anew", "workspace", c.Slug, "reason", err)
+		c.w.opt.Log.Warn("container recreated", "workspace", c.Slug, "reason", err)
 		return c.replace(ctx, spec)
 	case err != nil:
 		return err
@@ -155,14 +153,14 @@ func (c *Container) reuse(ctx context.Context, spec engine.Spec, outdated string
 		outdated = "it ran out of memory"
 	}
 	if outdated != "" && free && c.Health.Processes == 0 {
-		c.w.opt.Log.Info("container made anew", "workspace", c.Slug, "reason", outdated)
+		c.w.opt.Log.Info("container recreated", "workspace", c.Slug, "reason", outdated)
 		return c.replace(ctx, spec)
 	}
 	c.Outdated = outdated
 	return nil
 }
 
-// replace makes the container, in place of one that may be there.
+// replace creates the container and removes an existing one first.
 func (c *Container) replace(ctx context.Context, spec engine.Spec) error {
 	if c.ID != "" {
 		if err := c.engine.Remove(ctx, c.ID); err != nil {
@@ -171,7 +169,7 @@ func (c *Container) replace(ctx context.Context, spec engine.Spec) error {
 	}
 	id, err := c.engine.Create(ctx, spec)
 	if errors.Is(err, engine.ErrConflict) {
-		err = &Error{Op: "start", Slug: c.Slug, Err: ErrForeign, Detail: err.Error(), Advice: "docker inspect " + spec.Name + " says whose it is"}
+		err = &Error{Op: "start", Slug: c.Slug, Err: ErrForeign, Detail: err.Error(), Advice: "see docker inspect " + spec.Name}
 	}
 	if err != nil {
 		return c.fail(err)
@@ -185,8 +183,8 @@ func (c *Container) replace(ctx context.Context, spec engine.Spec) error {
 	return nil
 }
 
-// start runs a container and waits for its supervisor. What is mounted is looked at
-// right before: an engine follows links.
+// start starts a container and waits for its supervisor. It checks the mounts immediately before, because an
+// engine follows links.
 func (c *Container) start(ctx context.Context) (err error) {
 	if err := c.w.usable(ctx, &c.Settings); err != nil {
 		return err
@@ -203,8 +201,8 @@ func (c *Container) start(ctx context.Context) (err error) {
 	return err
 }
 
-// await waits for the supervisor's answer: [ErrNoAnswer] when there is none, with the
-// end of the container's log.
+// await waits for the supervisor's answer. Without one it returns [ErrNoAnswer] with the end of the container's
+// log.
 func (c *Container) await(ctx context.Context) (supervisor.Health, error) {
 	began, bridged := time.Now(), c.w.bridged()
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
@@ -235,7 +233,7 @@ func (c *Container) await(ctx context.Context) (supervisor.Health, error) {
 	}
 }
 
-// notResponding says why a supervisor does not answer, as far as its container tells.
+// notResponding returns why a supervisor does not answer, as far as its container shows it.
 func (c *Container) notResponding(ctx context.Context, state engine.Container, err error) error {
 	out := &Error{Op: "start", Slug: c.Slug, Err: ErrNoAnswer, Advice: "holdfast workspace image build makes an image that has " + Program}
 	if state.State == engine.Running {
@@ -250,7 +248,7 @@ func (c *Container) notResponding(ctx context.Context, state engine.Container, e
 	return out
 }
 
-// lastWords is the end of a log that anybody may have written, for a line of text.
+// lastWords returns the end of a log as one line. The log may contain any text.
 func lastWords(text string) string {
 	const most = 500
 	if len(text) > most {
@@ -259,7 +257,7 @@ func lastWords(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// fail names the workspace of an error.
+// fail adds the workspace's name to an error.
 func (c *Container) fail(err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err

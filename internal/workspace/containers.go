@@ -9,24 +9,24 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// containers is what [Workspaces] knows of the engine.
+// containers holds what [Workspaces] knows about the engine.
 type containers struct {
 	mu     sync.Mutex
-	engine *engine.Engine // nil until it is needed first
+	engine *engine.Engine // nil until first needed
 	info   *engine.Info
-	found  bool // the engine is ours to close
+	found  bool // the engine was opened here and must be closed here
 	bridge bool // sockets do not reach into containers
 
 	proxies egressProxies
 }
 
-// find gives the engine and what it says about itself. An engine that was there once is
-// not looked for again: calls to one that is gone say so.
+// find returns the engine and its description. An engine that was found once is not searched for again: calls to
+// an engine that is gone return errors.
 func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, error) {
 	if e, info := w.cached(); info != nil {
 		return e, *info, nil
 	}
-	release, err := w.locks.take(ctx, "the engine") // which is no slug; one that hangs is waited for by who wants to
+	release, err := w.locks.take(ctx, "the engine") // not a workspace name; callers wait for a slow search, up to their context's end
 	if err != nil {
 		return nil, engine.Info{}, &Error{Op: "find a container engine", Err: err}
 	}
@@ -53,7 +53,7 @@ func (w *Workspaces) find(ctx context.Context) (*engine.Engine, engine.Info, err
 	return e, said, nil
 }
 
-// cached is what was found before; each is nil when it was not.
+// cached returns what was found before; each is nil otherwise.
 func (w *Workspaces) cached() (*engine.Engine, *engine.Info) {
 	w.containers.mu.Lock()
 	defer w.containers.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *Workspaces) connect(ctx context.Context) (e *engine.Engine, err error) 
 	return e, nil
 }
 
-// ofEngine says an error of the engine that is about no workspace.
+// ofEngine converts an engine error that concerns no workspace.
 func ofEngine(err error) error {
 	if e, ok := errors.AsType[*engine.Error](err); ok {
 		return &Error{Op: e.Op, Err: e.Err, Detail: e.Detail, Advice: e.Advice}
@@ -93,7 +93,7 @@ func (w *Workspaces) setBridged() {
 	w.containers.bridge = true
 }
 
-// Close gives the connections to the engine back. Containers run on.
+// Close closes the connections to the engine. Containers keep running.
 func (w *Workspaces) Close() error {
 	c := &w.containers
 	c.mu.Lock()
@@ -106,7 +106,7 @@ func (w *Workspaces) Close() error {
 	return err
 }
 
-// list finds the containers of this HOLDFAST_HOME, or of one of its workspaces.
+// list lists the containers of this HOLDFAST_HOME, or of one of its workspaces.
 func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
 	labels := map[string]string{labelHome: w.homeHash()}
 	if slug != "" {
@@ -116,9 +116,9 @@ func (w *Workspaces) list(ctx context.Context, e *engine.Engine, slug string) ([
 	return slices.DeleteFunc(list, func(c engine.Container) bool { return !w.isOurs(c) }), ofEngine(err)
 }
 
-// isOurs reports whether a container with our labels is ours. An image that somebody made
-// of one of our containers has them as well, and so has what is run of it: ours have our
-// name, or, when they were renamed, what is ours mounted in them.
+// isOurs reports whether a container with Holdfast's labels is Holdfast's. Images derived from such a container,
+// and their containers, carry the same labels. A container is Holdfast's only if it also has its name or, after a
+// rename, its mounts.
 func (w *Workspaces) isOurs(c engine.Container) bool {
 	if slug := c.Labels[labelWorkspace]; CheckSlug(slug) == nil && (c.Name == w.containerName(slug) || w.isEphemeral(c)) {
 		return true
@@ -128,15 +128,15 @@ func (w *Workspaces) isOurs(c engine.Container) bool {
 	})
 }
 
-// isEphemeral reports whether a container was made by EnsureEphemeral. The label alone
-// does not say that: an image may have it.
+// isEphemeral reports whether EnsureEphemeral created a container. The label alone does not prove it: an image may
+// have it.
 func (w *Workspaces) isEphemeral(c engine.Container) bool {
 	slug, id := c.Labels[labelWorkspace], c.Labels[labelEphemeral]
 	return CheckSlug(slug) == nil && CheckSlug(id) == nil && c.Name == w.containerName(slug)+"."+id
 }
 
-// ownContainer looks at the container of a workspace. It is [ErrForeign] when something that
-// is not ours has its name, and nil when there is none.
+// ownContainer returns the container of a workspace, or nil if there is none. It returns [ErrForeign] if a
+// container that is not Holdfast's has its name.
 func (w *Workspaces) ownContainer(ctx context.Context, e *engine.Engine, slug string) (*engine.Container, error) {
 	name := w.containerName(slug)
 	c, err := e.Inspect(ctx, name)
@@ -144,12 +144,12 @@ func (w *Workspaces) ownContainer(ctx context.Context, e *engine.Engine, slug st
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &Error{Op: "look at the container of", Slug: slug, Err: err}
+		return nil, &Error{Op: "inspect the container of", Slug: slug, Err: err}
 	}
 	if c.Labels[labelHome] != w.homeHash() || c.Labels[labelWorkspace] != slug {
 		return nil, &Error{
-			Op: "look at the container of", Slug: slug, Err: ErrForeign, Detail: name + " has not the labels that holdfast gives",
-			Advice: "look at it with docker inspect " + name + ", and rename or remove it if it is not needed",
+			Op: "inspect the container of", Slug: slug, Err: ErrForeign, Detail: name + " does not have holdfast's labels",
+			Advice: "check it with docker inspect " + name + ", and rename or remove it if it is not needed",
 		}
 	}
 	return &c, nil

@@ -14,23 +14,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// What begins with these is no workspace: one that is being made, or what is left of
-// one that was deleted.
+// Folders with these prefixes are not workspaces: one is being created, or is the rest of a deleted one.
 const (
 	stagePrefix   = ".new-"
 	deletedPrefix = ".gone-"
 	newPrefix     = ".new-" // of files in a workspace's folder
 )
 
-// Create makes a workspace: its folder is there whole or not at all. ID, Created and
-// what has a default are filled in. Errors: [ErrExists], [ErrDeleting] when one of this
-// name is half deleted, [ErrInvalid] for the settings.
+// Create creates a workspace. Its folder appears complete or not at all. ID, Created and defaults are filled in.
+// Errors: [ErrExists], [ErrDeleting] if a workspace of this name is half deleted, [ErrInvalid] for the settings.
 func (w *Workspaces) Create(ctx context.Context, s Settings) (*Settings, error) {
 	if err := CheckSlug(s.Slug); err != nil {
 		return nil, err
 	}
 	if s.ID != "" || !s.Created.IsZero() {
-		return nil, (&problem{"id", "the id and the time are given by the workspace", "leave them out"}).error(s.Slug)
+		return nil, (&problem{"id", "id and created are set automatically", "remove them"}).error(s.Slug)
 	}
 	full := s.WithDefaults()
 	full.ID, full.Created = newID(), w.opt.Clock().UTC().Truncate(time.Second)
@@ -55,7 +53,7 @@ func (w *Workspaces) Create(ctx context.Context, s Settings) (*Settings, error) 
 	return &full, nil
 }
 
-// usable checks complete settings, with the folders that they name.
+// usable checks complete settings and the folders they name.
 func (w *Workspaces) usable(ctx context.Context, s *Settings) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -70,7 +68,7 @@ func (w *Workspaces) usable(ctx context.Context, s *Settings) error {
 	return nil
 }
 
-// otherSettings are the settings of all workspaces but one, as far as they can be read.
+// otherSettings returns the readable settings of all workspaces except one.
 func (w *Workspaces) otherSettings(ctx context.Context, slug string) ([]Settings, error) {
 	list, err := w.List(ctx)
 	if err != nil {
@@ -91,8 +89,7 @@ func newID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// makeAll opens the folder of all workspaces, and makes it where there is none. It is
-// for the user alone.
+// makeAll opens the folder of all workspaces and creates it if necessary, for the user alone.
 func (w *Workspaces) makeAll() (*os.Root, error) {
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
@@ -110,7 +107,7 @@ func (w *Workspaces) makeAll() (*os.Root, error) {
 	return all, nil
 }
 
-// checkFree checks that nothing has the name.
+// checkFree checks that the name is unused.
 func (w *Workspaces) checkFree(all *os.Root, slug string) error {
 	seen, err := all.Lstat(slug)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,8 +118,8 @@ func (w *Workspaces) checkFree(all *os.Root, slug string) error {
 	}
 	if !seen.IsDir() {
 		return &Error{
-			Op: "create", Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: what(seen.Mode()) + " in the place of its folder",
-			Advice: "holdfast workspace delete " + slug + " takes it away, and nothing that it points to",
+			Op: "create", Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: what(seen.Mode()) + " instead of its folder",
+			Advice: "holdfast workspace delete " + slug + " removes it, but not what it points to",
 		}
 	}
 	if halfDeleted(all, slug) {
@@ -136,10 +133,10 @@ func exists(slug string) error {
 }
 
 func deleting(op, slug string) error {
-	return &Error{Op: op, Slug: slug, Err: ErrDeleting, Advice: "holdfast workspace delete " + slug + " completes that"}
+	return &Error{Op: op, Slug: slug, Err: ErrDeleting, Advice: "holdfast workspace delete " + slug + " completes the deletion"}
 }
 
-// halfDeleted reports whether a deletion of the workspace has begun and not ended.
+// halfDeleted reports whether a deletion of the workspace started and did not finish.
 func halfDeleted(all *os.Root, slug string) bool {
 	_, err := all.Lstat(slug + "/" + deletingName)
 	if err == nil {
@@ -149,7 +146,7 @@ func halfDeleted(all *os.Root, slug string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// build makes the folder under another name and gives it its own at last.
+// build creates the folder under a temporary name and renames it at the end.
 func (w *Workspaces) build(all *os.Root, s *Settings) (err error) {
 	stage := stagePrefix + s.Slug + "-" + newID()
 	if err := all.Mkdir(stage, 0o700); err != nil {
@@ -157,7 +154,7 @@ func (w *Workspaces) build(all *os.Root, s *Settings) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, all.RemoveAll(stage)) // only what is made here
+			err = errors.Join(err, all.RemoveAll(stage)) // only created here
 		}
 	}()
 	dir, err := all.OpenRoot(stage)
@@ -188,15 +185,15 @@ func (w *Workspaces) build(all *os.Root, s *Settings) (err error) {
 	return syncFolder(all)
 }
 
-// lockStage makes the lock of a workspace that is being made. It has its name once it
-// is held: one of that name which is free was left behind.
+// lockStage creates the lock of a workspace that is being created. The file gets its name after it is locked: an
+// unlocked file with that name is a leftover.
 func lockStage(dir *os.Root) (*os.File, error) {
 	const tmp = ".lock"
 	f, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	_, err = diskfile.TryLock(f) // nobody else knows it
+	_, err = diskfile.TryLock(f) // not contended: the file has no name yet
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
@@ -206,7 +203,7 @@ func lockStage(dir *os.Root) (*os.File, error) {
 	return f, nil
 }
 
-// makeForAgent makes a folder that belongs to who agents are inside.
+// makeForAgent creates a folder that belongs to the agents' user in the container.
 func makeForAgent(dir *os.Root, name string) error {
 	if err := dir.Mkdir(name, 0o700); err != nil {
 		return err
@@ -222,7 +219,7 @@ func makeForAgent(dir *os.Root, name string) error {
 	return giveToAgent(sub)
 }
 
-// giveToAgent makes a folder the agent's own, where the agent is not the caller.
+// giveToAgent changes a folder's owner to the agents' user, if that is not the caller.
 func giveToAgent(dir *os.Root) error {
 	uid, gid := agentUser()
 	if os.Getuid() != 0 || uid == 0 {
@@ -239,8 +236,7 @@ func writeSettings(dir *os.Root, s *Settings) error {
 	return writeFile(dir, settingsName, b)
 }
 
-// writeFile puts a file (0600) in place at once: after a crash there is what was
-// before, or all of it.
+// writeFile replaces a file (0600) atomically: after a crash it has the old content or all of the new.
 func writeFile(dir *os.Root, name string, data []byte) error {
 	tmp := newPrefix + newID()
 	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -258,8 +254,7 @@ func writeFile(dir *os.Root, name string, data []byte) error {
 	return syncFolder(dir)
 }
 
-// sweepNew removes what writers of files have left behind in the folder of a workspace
-// that is locked.
+// sweepNew removes temporary files from the folder of a locked workspace.
 func sweepNew(dir *os.Root) error {
 	names, err := namesIn(dir)
 	for _, name := range names {
@@ -270,8 +265,7 @@ func sweepNew(dir *os.Root) error {
 	return err
 }
 
-// sweep removes what creates and deletes that did not end have left behind. What
-// cannot be removed stays for the next time.
+// sweep removes the leftovers of unfinished creates and deletes. What cannot be removed stays for the next time.
 func (w *Workspaces) sweep(ctx context.Context, all *os.Root) {
 	names, err := fs.ReadDir(all.FS(), ".")
 	if err != nil {
@@ -281,13 +275,13 @@ func (w *Workspaces) sweep(ctx context.Context, all *os.Root) {
 		name := entry.Name()
 		if strings.HasPrefix(name, deletedPrefix) || strings.HasPrefix(name, stagePrefix) && abandoned(all, name) {
 			if _, err := removeTree(ctx, all, name); err != nil {
-				w.opt.Log.Warn("leftover of a workspace", "folder", name, "error", err)
+				w.opt.Log.Warn("cannot remove the leftover of a workspace", "folder", name, "error", err)
 			}
 		}
 	}
 }
 
-// abandoned reports whether nobody is at making a folder any more.
+// abandoned reports whether no process is creating a folder any more.
 func abandoned(all *os.Root, name string) bool {
 	dir, err := openFolder(all, name)
 	if err != nil {
@@ -295,7 +289,7 @@ func abandoned(all *os.Root, name string) bool {
 	}
 	defer dir.Close()
 	seen, err := dir.Lstat(lockName)
-	if errors.Is(err, fs.ErrNotExist) { // it has just begun, or it ended then
+	if errors.Is(err, fs.ErrNotExist) { // it has just begun, or has just ended
 		made, err := dir.Stat(".")
 		return err == nil && time.Since(made.ModTime()) > time.Hour
 	}

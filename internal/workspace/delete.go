@@ -14,27 +14,26 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// DeleteOptions adjusts [Workspaces.Delete].
+// DeleteOptions configures [Workspaces.Delete].
 type DeleteOptions struct {
-	// NoEngine leaves out the container: for when its engine is gone for good.
+	// NoEngine skips the container. Use it if the engine no longer exists.
 	NoEngine bool
 }
 
-// Deleted is what became of a workspace.
+// Deleted is the result of [Workspaces.Delete].
 type Deleted struct {
-	Entries  int64    // files and folders that were removed
-	Sessions int      // that were told
-	Notices  []string // for a person to read
+	Entries  int64    // files and folders removed
+	Sessions int      // sessions in which the deletion was recorded
+	Notices  []string // messages for the user
 }
 
-// Delete removes a workspace: its container first, then the home of its agents and all
-// else that it keeps but the settings, then it tells the sessions (they stay), then the
-// settings go. When it ends early, also by a crash, the workspace is half deleted:
-// nothing uses it any more, and deleting it again completes that. Links are removed and
-// never followed; a project that is a folder of its own stays.
+// Delete removes a workspace: first its container, then the home of its agents and everything else except the
+// settings. Then it records the deletion in the sessions (which stay) and removes the settings. If it stops early,
+// also by a crash, the workspace is half deleted: it cannot be used, and another Delete completes the deletion.
+// Links are removed and never followed. A project outside the workspace's folder stays.
 //
-// Errors: [ErrNotFound], [ErrNoEngine], [ErrLeftover] with what could not be removed,
-// session.ErrBusy when somebody keeps one of the sessions.
+// Errors: [ErrNotFound], [ErrNoEngine], [ErrLeftover] with what could not be removed, session.ErrBusy when another
+// process keeps one of the sessions.
 func (w *Workspaces) Delete(ctx context.Context, slug string, o *DeleteOptions) (*Deleted, error) {
 	if err := CheckSlug(slug); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (w *Workspaces) Delete(ctx context.Context, slug string, o *DeleteOptions) 
 	return out, nil
 }
 
-// deleteNoFolder removes what stands in the place of a workspace's folder and is none.
+// deleteNoFolder removes whatever is in the place of a workspace's folder, if it is not a folder.
 func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Deleted) (done bool, err error) {
 	all, err := w.openAll()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,33 +84,33 @@ func (w *Workspaces) deleteNoFolder(ctx context.Context, slug string, out *Delet
 	w.sweep(ctx, all)
 	seen, err := all.Lstat(slug)
 	if err != nil || seen.IsDir() {
-		return false, nil // there is a folder, or none, or it is said later why not
+		return false, nil // a folder or nothing is there, or the next step reports the error
 	}
 	if err := w.remove(ctx, slug); err != nil {
-		return false, &Error{Op: "delete", Slug: slug, Err: err, Detail: "its container is to be stopped first"}
+		return false, &Error{Op: "delete", Slug: slug, Err: err, Detail: "its container must be stopped first"}
 	}
 	removed, err := removeTree(ctx, all, slug)
 	out.Entries += removed
 	if err != nil {
 		return false, &Error{Op: "delete", Slug: slug, Err: err}
 	}
-	out.Notices = append(out.Notices, fmt.Sprintf("there was %s in the place of its folder; it was removed, and nothing that it points to", what(seen.Mode())))
+	out.Notices = append(out.Notices, fmt.Sprintf("removed %s that was in the place of its folder, but not what it points to", what(seen.Mode())))
 	return true, nil
 }
 
-// deletion is a deletion that is under way, under the workspace's lock.
+// deletion is a deletion in progress, under the workspace's lock.
 type deletion struct {
 	w     *Workspaces
 	slug  string
-	id    string // of the workspace, "" when nothing says it any more
-	again bool   // it had begun before
+	id    string // of the workspace, "" if it is unknown
+	again bool   // it had been started before
 	dir   *os.Root
 	o     *DeleteOptions
 	out   *Deleted
 }
 
 func (d *deletion) failed(step string, err error) error {
-	e := &Error{Op: "delete", Slug: d.slug, Err: err, Detail: "it stopped at: " + step, Advice: "delete it again when that is mended: holdfast workspace delete " + d.slug}
+	e := &Error{Op: "delete", Slug: d.slug, Err: err, Detail: "it stopped at: " + step, Advice: "fix this and run again: holdfast workspace delete " + d.slug}
 	if own, ok := errors.AsType[*Error](err); ok {
 		e.Err, e.Path = own.Err, own.Path
 		e.Detail = own.Detail
@@ -122,10 +121,10 @@ func (d *deletion) failed(step string, err error) error {
 	return e
 }
 
-// idText finds the id in settings that cannot be read otherwise.
+// idText finds the id in settings that cannot be parsed.
 var idText = lazyregexp.Must(`"id"\s*:\s*"([0-9a-f]{16})"`)
 
-// mark says on the disk that the workspace goes: from now on nothing uses it.
+// mark marks the workspace as deleted on disk: from now on it cannot be used.
 func (d *deletion) mark(context.Context) error {
 	if b, err := readRegular(d.dir, settingsName, maxSettings); err == nil {
 		if m := idText().FindSubmatch(b); m != nil {
@@ -140,7 +139,7 @@ func (d *deletion) mark(context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// A disk that is full takes an empty file, and is why many delete something.
+	// An empty file fits even on a full disk, and a full disk is a common reason for a deletion.
 	f, again := d.dir.OpenFile(deletingName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if again != nil {
 		return err
@@ -150,13 +149,13 @@ func (d *deletion) mark(context.Context) error {
 
 func (d *deletion) container(ctx context.Context) error {
 	if d.o.NoEngine {
-		d.out.Notices = append(d.out.Notices, "its container was not looked for")
+		d.out.Notices = append(d.out.Notices, "its container was not checked")
 		return nil
 	}
 	return d.w.remove(ctx, d.slug)
 }
 
-// folders removes everything in the workspace's folder but what says what it was.
+// folders removes everything in the workspace's folder except its settings.
 func (d *deletion) folders(ctx context.Context) error {
 	names, err := namesIn(d.dir)
 	if err != nil {
@@ -175,14 +174,14 @@ func (d *deletion) folders(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// sessions tells every session of the workspace.
+// sessions records the deletion in every session of the workspace.
 func (d *deletion) sessions(ctx context.Context) error {
 	sessions := d.w.opt.Sessions
 	if sessions == nil {
 		return nil
 	}
 	if d.id == "" {
-		d.out.Notices = append(d.out.Notices, "its settings do not say its id any more, so its sessions were not told")
+		d.out.Notices = append(d.out.Notices, "its settings have no id, so its sessions were not updated")
 		return nil
 	}
 	s := Settings{Slug: d.slug, ID: d.id}
@@ -200,7 +199,7 @@ func (d *deletion) sessions(ctx context.Context) error {
 			break
 		}
 	}
-	for _, id := range ids { // only now: telling one changes the order of the list
+	for _, id := range ids { // last, because recording changes the order of the list
 		told, err := d.recordDeletion(ctx, sessions, id)
 		if errors.Is(err, session.ErrNotFound) {
 			continue
@@ -215,8 +214,7 @@ func (d *deletion) sessions(ctx context.Context) error {
 	return nil
 }
 
-// settings removes what is left, at once for who looks: the folder gets another name
-// first.
+// settings removes the rest. The folder is renamed first, so that it disappears at once.
 func (d *deletion) settings(ctx context.Context) error {
 	all, err := d.w.openAll()
 	if err != nil {
@@ -235,8 +233,7 @@ func (d *deletion) settings(ctx context.Context) error {
 	return err
 }
 
-// removeTree removes a name in a folder with all below it, and says how many entries
-// that were.
+// removeTree removes a name in a folder with everything below it and returns the number of entries.
 func removeTree(ctx context.Context, parent *os.Root, name string) (int64, error) {
 	dir, err := parent.Open(".")
 	if err != nil {
@@ -247,16 +244,16 @@ func removeTree(ctx context.Context, parent *os.Root, name string) (int64, error
 	if left, ok := errors.AsType[*tree.RemainingError](err); ok {
 		err = &Error{Op: "remove", Path: filepath.Join(parent.Name(), name), Err: ErrLeftover, Detail: left.Error(), Advice: leftoverHint(left)}
 	} else if errors.Is(err, tree.ErrWriting) {
-		err = &Error{Op: "remove", Path: filepath.Join(parent.Name(), name), Err: ErrWriting, Advice: "end what writes there, then try again"}
+		err = &Error{Op: "remove", Path: filepath.Join(parent.Name(), name), Err: ErrWriting, Advice: "stop the processes that write there, then try again"}
 	}
 	return removed.Entries, err
 }
 
-// leftoverHint says what to do about what could not be removed.
+// leftoverHint returns the hint for a path that could not be removed.
 func leftoverHint(left *tree.RemainingError) string {
 	switch {
 	case errors.Is(left, tree.ErrMounted):
-		return "umount what is mounted there, then try again"
+		return "unmount what is mounted there (umount), then try again"
 	case errors.Is(left, fs.ErrPermission):
 		return "it belongs to another user, or is immutable: remove it as root (chattr -i, rm), then try again"
 	}

@@ -11,12 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// busyWait is how long a deletion waits for whoever still has one of the sessions: its
-// agent is gone, so its turn ends soon.
+// busyWait is how long a deletion waits for the holder of a session: its agent is gone, so its turn ends soon.
 const busyWait = 10 * time.Second
 
-// recordDeletion writes into a session's log that its workspace is no more. It reports false when
-// the log says so already.
+// recordDeletion records in a session's log that its workspace was deleted. It returns false if the log already
+// says so.
 func (d *deletion) recordDeletion(ctx context.Context, sessions *session.Sessions, id string) (bool, error) {
 	want := vendoragent.Event{Event: vendoragent.EventDeleted, Workspace: d.slug, WorkspaceID: d.id}
 	if d.again {
@@ -35,7 +34,7 @@ func (d *deletion) recordDeletion(ctx context.Context, sessions *session.Session
 	return err == nil, errors.Join(err, log.Close())
 }
 
-// openFreed opens a session for writing, and waits a while for who has it.
+// openFreed opens a session for writing and waits a while for its current holder.
 func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*session.Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, busyWait)
 	defer cancel()
@@ -52,7 +51,7 @@ func openFreed(ctx context.Context, sessions *session.Sessions, id string) (*ses
 	}
 }
 
-// isRecorded looks for the record of an earlier attempt, from the end of the log.
+// isRecorded searches the log for the record of an earlier attempt, from the end.
 func (d *deletion) isRecorded(ctx context.Context, sessions *session.Sessions, id string, want vendoragent.Event) (bool, error) {
 	for r, err := range sessions.Store().Read(ctx, id, session.Range{Reverse: true}) {
 		if errors.Is(err, session.ErrCorrupt) {

@@ -11,16 +11,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/tree"
 )
 
-// watchTime is how often the disk of a turn under way is looked at, and watchCost how much
-// longer it is left alone than a look takes.
+// watchTime is the interval at which the disk use of a running turn is measured, and watchCost the minimum pause
+// in multiples of a measurement's duration.
 const (
 	watchTime = 10 * time.Second
 	watchCost = 20
 )
 
-// watchDisk looks at the disk of a workspace while something runs in it. When it has
-// grown beyond its limit by a tenth, full is called with [ErrQuota], once: what is over by
-// less may end by itself, and the next turn waits until there is room. The caller stops it.
+// watchDisk measures the disk use of a workspace while a process runs in it. When it exceeds its limit by a tenth,
+// full is called once with [ErrQuota]. A smaller excess may end by itself, and the next turn waits until there is
+// room. The caller stops it.
 func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
@@ -41,8 +41,8 @@ func (w *Workspaces) watchDisk(slug string, full func(error)) (stop func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-// overLimit reports a workspace whose disk has grown beyond its limit by a tenth. What
-// cannot be measured is for the next turn to say.
+// overLimit returns [ErrQuota] if a workspace's disk use exceeds its limit by a tenth. The next turn reports what
+// cannot be measured.
 func (w *Workspaces) overLimit(ctx context.Context, slug string) error {
 	s, err := w.Get(ctx, slug)
 	if err != nil || s.Limits.Disk == Unlimited {
@@ -55,6 +55,6 @@ func (w *Workspaces) overLimit(ctx context.Context, slug string) error {
 	}
 	return &Error{
 		Op: "run an agent in", Slug: slug, Err: ErrQuota, Detail: fmt.Sprintf("it wrote more than %s", s.Limits.Disk),
-		Advice: fmt.Sprintf("holdfast workspace du %s shows what is large; remove some, or raise limits.disk", slug),
+		Advice: fmt.Sprintf("find large files with holdfast workspace du %s and remove some, or raise limits.disk", slug),
 	}
 }

@@ -1,17 +1,16 @@
-// Package workspace runs agents in containers that come back.
+// Package workspace runs agents in persistent containers.
 //
-//	slug ─► Settings (workspace.json) ─► container ─► supervisor ─► agent
+//	name ─► Settings (workspace.json) ─► container ─► supervisor ─► agent
 //	          │                             │  /work            ◄── the project's folder
-//	          │                             │  /home/agent      ◄── home, what the agent keeps
-//	          └ $HOLDFAST_HOME/workspaces/<slug>/ (0700)
+//	          │                             │  /home/agent      ◄── home, the agent's files
+//	          └ $HOLDFAST_HOME/workspaces/<name>/ (0700)
 //	              workspace.json  home/  run/  project/  lock
 //
-// A workspace is a slug, a folder of a project, settings and what is kept of it on
-// disk. Its container is made when it is needed and may be lost at any time: what an
-// agent remembers is in the session's log on the host first, and in the home folder
-// of the workspace second.
+// A workspace is a name, a project folder, settings and a folder on disk. Its container is created when it is
+// needed and may be lost at any time. The memory of an agent is first in the session's log on the host, and second
+// in the home folder of the workspace.
 //
-// The shortest use makes one, runs a turn in it and removes everything again:
+// The shortest use creates a workspace, runs a turn in it and deletes everything again:
 //
 //	spaces, err := workspace.New(home, &workspace.Options{Sessions: sessions})
 //	made, err := spaces.Create(ctx, workspace.Settings{Slug: "blog", Project: "/home/me/blog"})
@@ -19,11 +18,10 @@
 //	for event, err := range agent.Run(ctx, transcript.Text("what is here?")) { … }
 //	gone, err := spaces.Delete(ctx, "blog", nil)
 //
-// What is in home, in run and in the project was written by a program that nobody
-// trusts. The host reads it through [OpenRegular] and [Files], measures it with
-// [Workspaces.Usage] and removes it with [Workspaces.Delete]: none of these follows a
-// link, opens what is no regular file, or enters what is mounted there.
+// The files in home, run and the project were written by an untrusted program. The host reads them through
+// [OpenRegular] and [Files], measures them with [Workspaces.Usage] and removes them with [Workspaces.Delete]. None
+// of these follows a link, opens a file that is not regular, or enters a mount.
 //
-// The package is not a sandbox for programs of the host (package sandbox is), and
-// without an engine for containers it refuses, rather than run anything on the host.
+// The package does not sandbox programs on the host; package sandbox does. Without a container engine it returns
+// an error and runs nothing on the host.
 package workspace

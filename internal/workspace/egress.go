@@ -11,29 +11,28 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// egressLock is a file whose lock has the process that listens for a container. Others
-// who work in the same container wait for it, and go on when that process ends.
+// egressLock is a lock file, held by the process that serves the container's network access. Other processes that
+// use the same container wait for the lock and take over when that process ends.
 const egressLock = "egress.lock"
 
-// takeOver is how often it is tried to get the lock.
+// takeOver is the interval at which the others try to get the lock.
 const takeOver = 100 * time.Millisecond
 
-// egressProxies are the ways to the network of containers that this process works in, by the
-// folder of their sockets.
+// egressProxies are the egress proxies for the containers that this process uses, by the folder of their sockets.
 type egressProxies struct {
 	mu   sync.Mutex
 	open map[string]*proxy
 }
 
-// proxy listens in a container's folder of sockets, or waits for its turn.
+// proxy listens in a container's socket folder, or waits for its turn.
 type proxy struct {
 	users int
 	stop  context.CancelFunc
 	done  chan struct{}
 }
 
-// openProxy makes sure that somebody listens for the container whose folder is dir, as
-// long as it is not released. Nothing is done where the settings want no network.
+// openProxy makes sure that a proxy listens for the container whose folder is dir until it is released. It does
+// nothing if the settings allow no network.
 func (w *Workspaces) openProxy(ctx context.Context, dir *os.Root, s *Settings) (release func(), err error) {
 	if s.Network.Mode != NetworkProxy {
 		return func() {}, nil
@@ -41,7 +40,7 @@ func (w *Workspaces) openProxy(ctx context.Context, dir *os.Root, s *Settings) (
 	p := &w.containers.proxies
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := s.ID + dir.Name() // the folder of another workspace may have had the name
+	key := s.ID + dir.Name() // the folder of another workspace may have had this name
 	one := p.open[key]
 	if one == nil {
 		if one, err = w.startProxy(ctx, dir, s); err != nil {
@@ -67,7 +66,7 @@ func (p *egressProxies) release(key string, one *proxy) {
 	<-one.done
 }
 
-// startProxy listens, or begins to wait for its turn to.
+// startProxy listens, or starts to wait for its turn.
 func (w *Workspaces) startProxy(ctx context.Context, dir *os.Root, s *Settings) (*proxy, error) {
 	rules, err := egress.Compile(egress.Layer{Allow: s.Network.Domains})
 	if err != nil {
@@ -101,7 +100,7 @@ func (w *Workspaces) startProxy(ctx context.Context, dir *os.Root, s *Settings) 
 	return p, nil
 }
 
-// egressSocket is the place where a proxy listens.
+// egressSocket is the socket a proxy listens on.
 type egressSocket struct {
 	w      *Workspaces
 	slug   string
@@ -119,7 +118,7 @@ func (o *egressSocket) close() {
 	_ = o.lock.Close()
 }
 
-// listen listens if nobody else does.
+// listen listens if no other process does.
 func (o *egressSocket) listen() (bool, error) {
 	free, err := diskfile.TryLock(o.lock)
 	if err != nil || !free {
@@ -138,10 +137,10 @@ func (o *egressSocket) serve(ctx context.Context) {
 		case <-time.After(takeOver):
 		}
 		if _, err := o.listen(); err != nil {
-			o.w.opt.Log.Warn("no way to the network", "workspace", o.slug, "error", err)
+			o.w.opt.Log.Warn("the container has no network access", "workspace", o.slug, "error", err)
 		}
 	}
 	if err := o.server.Serve(ctx, o.l, &egress.Session{ID: "workspace " + o.slug}); err != nil && ctx.Err() == nil {
-		o.w.opt.Log.Warn("no way to the network", "workspace", o.slug, "error", err)
+		o.w.opt.Log.Warn("the container has no network access", "workspace", o.slug, "error", err)
 	}
 }

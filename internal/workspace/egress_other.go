@@ -10,8 +10,8 @@ import (
 
 type listener = net.Listener
 
-// listenIn is not possible here: the engine is in a machine of its own, and sockets do
-// not reach into it.
+// listenIn is not possible on this system: the engine runs in a virtual machine, and host sockets do not reach
+// into it.
 func listenIn(*os.Root, string) (listener, error) {
-	return nil, &Error{Op: "listen", Err: errors.ErrUnsupported, Detail: "the engine is in a machine of its own, where the proxy is not reached", Advice: `set "network": {"mode": "none"}`}
+	return nil, &Error{Op: "listen", Err: errors.ErrUnsupported, Detail: "the engine runs in a virtual machine, which cannot reach the proxy", Advice: `set "network": {"mode": "none"}`}
 }

@@ -285,7 +285,7 @@ func tryEnsureFails(t *testing.T) {
 		}, ErrDamaged, "a link", "delete linkrun"},
 		{"linkproject", func(s *Settings) { s.Project = outside }, func(string) error {
 			return errors.Join(os.Remove(outside), os.Symlink("/", outside))
-		}, ErrInvalid, "leads to /", "write the path"},
+		}, ErrInvalid, "leads to /", "use the path"},
 		{"fifouse", nil, func(dir string) error { return command0("mkfifo", filepath.Join(dir, "use")) }, ErrNotRegular, "FIFO", ""},
 	} {
 		t.Run(tt.slug, func(t *testing.T) {

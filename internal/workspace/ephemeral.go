@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// ephemeralName is the folder in which ephemeral containers have theirs. Each holds a
-// lock there that its process has: when it is free, nobody needs the container any more.
+// ephemeralName is the folder that holds the folders of ephemeral containers. The process of each container holds
+// a lock in its folder: when the lock is free, the container is no longer needed.
 const ephemeralName = "ephemeral"
 
-// EnsureEphemeral makes a container for one session of a workspace, which keeps nothing:
-// the home of its agent is in memory. Close removes it; when this process ends without,
-// [Workspaces.Reconcile] does. Errors are those of [Workspaces.Ensure].
+// EnsureEphemeral creates a container for one session of a workspace. The container keeps nothing: its agent's
+// home is in memory. Close removes it; if this process ends without Close, [Workspaces.Reconcile] removes it.
+// Errors are those of [Workspaces.Ensure].
 func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Container, error) {
 	e, info, err := w.find(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (w *Workspaces) EnsureEphemeral(ctx context.Context, slug string) (*Contain
 		return nil, errors.Join(err, own.remove(ctx))
 	}
 	spec := w.spec(s, places{run: filepath.Join(own.path, runName), project: w.dirs(s).Project}, img.ID, info)
-	spec.Name += "." + own.id // a slug has no dot
+	spec.Name += "." + own.id // a workspace name has no dot
 	spec.Labels[labelEphemeral] = own.id
 	spec.Remove = true
 	spec = tmpfsVolumes(spec, s, img.Volumes)
@@ -59,7 +59,7 @@ type ephemeral struct {
 	lock     *os.File
 }
 
-// makeEphemeral makes the folder, and says for which settings.
+// makeEphemeral creates the folder and returns the settings it is for.
 func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (own *ephemeral, s *Settings, err error) {
 	h, err := w.lock(ctx, "start", slug)
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (own *ephem
 	if own.parent, err = openFolder(h.dir, ephemeralName); err != nil {
 		return nil, nil, err
 	}
-	// Made under the workspace's lock, and Reconcile looks under it too.
+	// Created under the workspace's lock, which Reconcile takes too.
 	if err = own.parent.Mkdir(own.id, 0o700); err == nil {
 		own.dir, err = openFolder(own.parent, own.id)
 	}
@@ -106,7 +106,7 @@ func (w *Workspaces) makeEphemeral(ctx context.Context, slug string) (own *ephem
 	return own, s, nil
 }
 
-// remove takes the folder away.
+// remove removes the folder.
 func (o *ephemeral) remove(ctx context.Context) error {
 	_, err := removeTree(context.WithoutCancel(ctx), o.parent, o.id)
 	if o.lock != nil {
@@ -122,14 +122,14 @@ func (o *ephemeral) remove(ctx context.Context) error {
 	return err
 }
 
-// dropEphemeral removes the ephemeral containers of a workspace, and their folders,
-// whose processes have ended. list are all containers of the workspace.
+// dropEphemeral removes the ephemeral containers of a workspace whose processes have ended, and their folders.
+// list has all containers of the workspace.
 func (w *Workspaces) dropEphemeral(ctx context.Context, e *engine.Engine, slug string, list []engine.Container) (removed []string, err error) {
 	h, err := w.lock(ctx, "reconcile", slug)
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDamaged) {
 		return nil, err
 	}
-	var folders *os.Root // nil: nobody's is there
+	var folders *os.Root // nil: there are none
 	if err == nil {
 		defer h.Release()
 		if folders, err = openFolder(h.dir, ephemeralName); err == nil {
@@ -164,11 +164,10 @@ func (w *Workspaces) dropEphemeral(ctx context.Context, e *engine.Engine, slug s
 	return removed, errors.Join(failed...)
 }
 
-// needed reports whether the process that a folder belongs to lives, or that cannot be
-// told.
+// needed reports whether the process that owns a folder is alive, or may be.
 func needed(folders *os.Root, id string) bool {
 	if _, err := folders.Lstat(id + "/" + lockName); errors.Is(err, fs.ErrNotExist) {
-		return false // it was made under the lock that is held here
+		return false // it was created under the lock that is held here
 	}
 	return !abandoned(folders, id)
 }

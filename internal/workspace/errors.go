@@ -8,33 +8,32 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// The contracts of this package's errors. Operators see them inside an [Error].
+// Errors of this package, wrapped in an [Error].
 var (
-	ErrNoEngine    = engine.ErrNoEngine // as the engine says it
+	ErrNoEngine    = engine.ErrNoEngine
 	ErrNotFound    = errors.New("no such workspace")
 	ErrExists      = errors.New("the workspace exists already")
-	ErrDeleting    = errors.New("the workspace is half deleted")      // deleting it again completes that
-	ErrDamaged     = errors.New("the workspace is damaged")           // its folder or settings are not what they were made as
-	ErrNewer       = errors.New("written by a newer version")         // format of the settings
-	ErrInvalid     = errors.New("settings that cannot be used")       //
-	ErrInvalidSlug = errors.New("invalid workspace name")             //
-	ErrInvalidPath = errors.New("invalid path")                       //
-	ErrOutside     = errors.New("the path leaves the folder")         // by "..", or through a link
-	ErrNoFile      = errors.New("no such file or folder")             // in a workspace's folders
-	ErrNotRegular  = errors.New("not a regular file")                 // a link, a folder, a FIFO, a device, a socket
-	ErrTooLarge    = errors.New("too large")                          //
+	ErrDeleting    = errors.New("the workspace is half deleted") // another delete completes the deletion
+	ErrDamaged     = errors.New("the workspace is damaged")      // its folder or settings were changed from outside
+	ErrNewer       = errors.New("written by a newer version")    // format of the settings
+	ErrInvalid     = errors.New("invalid workspace settings")
+	ErrInvalidSlug = errors.New("invalid workspace name")
+	ErrInvalidPath = errors.New("invalid path")
+	ErrOutside     = errors.New("the path leaves the folder") // by "..", or through a link
+	ErrNoFile      = errors.New("no such file or folder")     // in a workspace's folders
+	ErrNotRegular  = errors.New("not a regular file")         // a link, a folder, a FIFO, a device, a socket
+	ErrTooLarge    = errors.New("too large")
 	ErrQuota       = errors.New("the workspace has used up its disk") // see Limits.Disk
-	ErrLeftover    = errors.New("not everything could be removed")    //
-	ErrWriting     = errors.New("somebody is still writing there")    // while it was removed
+	ErrLeftover    = errors.New("not everything could be removed")
+	ErrWriting     = errors.New("the folder is still being written") // during its removal
 )
 
-// Error is an error for an operator: what was attempted, on which workspace and path,
-// why, and what to do about it.
+// Error is an error for the operator: the operation, the workspace and path, the reason, and how to fix it.
 type Error struct {
 	Op     string // "create", "delete", …
 	Slug   string
-	Path   string // of a file, with line and column where it is about a text; or ""
-	Field  string // of the settings that cannot be used, such as mounts[0].at; or ""
+	Path   string // of a file, with line and column for an error in its text; or ""
+	Field  string // the invalid setting, such as mounts[0].at; or ""
 	Detail string
 	Advice string // a command or action, may be empty
 	Err    error
@@ -62,10 +61,10 @@ func (e *Error) Unwrap() error { return e.Err }
 
 const opReadSettings = "read settings"
 
-// Hint says what to do about it, or "".
+// Hint returns how to fix the error, or "".
 func (e *Error) Hint() string { return e.Advice }
 
-// outcomes are what the contracts come to. The first match wins.
+// outcomes maps errors to outcomes. The first match wins.
 var outcomes = []struct {
 	err error
 	out outcome.Outcome
@@ -95,9 +94,9 @@ var outcomes = []struct {
 	{ErrNewer, outcome.Corrupt},
 }
 
-// Outcome is how a command ends that meets the error.
+// Outcome returns the exit outcome of a command that fails with the error.
 func (e *Error) Outcome() outcome.Outcome {
-	if e.Op == opReadSettings { // what is on the disk, not what was asked for
+	if e.Op == opReadSettings { // the error is in the file on disk, not in the input
 		return outcome.Corrupt
 	}
 	for _, row := range outcomes {

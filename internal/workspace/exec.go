@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// run starts the command on a connection and stays until it has ended.
+// run starts the command on a connection and waits for its end.
 func (o *ExecOptions) run(ctx context.Context, conn *supervisor.Conn) (supervisor.Exit, error) {
 	spec := supervisor.Spec{ID: "exec-" + newID(), Args: o.Args, Env: o.Env, Dir: o.Dir, Terminal: o.Terminal, Stderr: o.Stderr}
 	if spec.Dir == "" {
@@ -20,8 +20,7 @@ func (o *ExecOptions) run(ctx context.Context, conn *supervisor.Conn) (superviso
 	}
 	stop := context.AfterFunc(ctx, func() { _ = p.Kill(context.WithoutCancel(ctx)) })
 	defer stop()
-	// Nobody can end the reading of an input that is a terminal: the process's end does
-	// not wait for it.
+	// Reading from a terminal cannot be interrupted, so the process's end does not wait for it.
 	go feed(p.Stdin(), o.Stdin)
 	done := make(chan struct{})
 	defer close(done)
@@ -31,7 +30,7 @@ func (o *ExecOptions) run(ctx context.Context, conn *supervisor.Conn) (superviso
 		out = io.Discard
 	}
 	_, copied := io.Copy(out, p.Stdout())
-	if copied != nil { // nobody reads any more
+	if copied != nil { // no one reads any more
 		err = p.Kill(context.WithoutCancel(ctx))
 	}
 	exit, waited := p.Wait(context.WithoutCancel(ctx))
@@ -43,7 +42,7 @@ func (o *ExecOptions) run(ctx context.Context, conn *supervisor.Conn) (superviso
 
 func feed(to io.WriteCloser, from io.Reader) {
 	if from != nil {
-		_, _ = io.Copy(to, from) // who does not read its input need not
+		_, _ = io.Copy(to, from) // a process need not read its input
 	}
 	_ = to.Close()
 }

@@ -14,21 +14,20 @@ import (
 	"time"
 )
 
-// The folders of a workspace that people look into.
+// The folders of a workspace that users can browse.
 const (
-	HomeFiles    = "home"    // what agents keep
-	ProjectFiles = "project" // what they work on
+	HomeFiles    = "home"    // the agents' home
+	ProjectFiles = "project" // the project
 )
 
-// Files are the files in one folder of a workspace, for people: a list, reading,
-// writing and removing, with paths that have slashes and stay below the folder. A link
-// is shown and can be removed; nothing goes through one. They are safe for concurrent
-// use; whoever opened them closes them.
+// Files gives users access to the files in one folder of a workspace: it lists, reads, writes and removes them.
+// Paths use slashes and stay below the folder. A link is listed and can be removed, but never followed. Files is
+// safe for concurrent use; the caller that opened it closes it.
 type Files struct {
 	w       *Workspaces
 	slug    string
 	root    *os.Root
-	counted bool // what is written counts against the limit
+	counted bool // written bytes are subject to the disk limit
 }
 
 // Files opens a folder of a workspace: [HomeFiles] or [ProjectFiles].
@@ -55,7 +54,7 @@ func (w *Workspaces) Files(ctx context.Context, slug, of string) (*Files, error)
 		}
 		f.root, err = os.OpenRoot(s.Project)
 	default:
-		return nil, &Error{Op: "open files of", Slug: slug, Err: ErrInvalidPath, Detail: fmt.Sprintf("there is no folder %.40q", of), Advice: "the folders are home and project"}
+		return nil, &Error{Op: "open files of", Slug: slug, Err: ErrInvalidPath, Detail: fmt.Sprintf("unknown folder %.40q", of), Advice: "use home or project"}
 	}
 	if err != nil {
 		return nil, &Error{Op: "open files of", Slug: slug, Err: err}
@@ -68,35 +67,33 @@ func (f *Files) Close() error { return f.root.Close() }
 
 // File is an entry of a folder.
 type File struct {
-	// Name is as it is on the disk: it may hold line breaks, and need not be UTF-8.
+	// Name is the name on disk: it may contain line breaks, and need not be UTF-8.
 	Name    string
 	Type    string // "file", "folder", "link", "other"
-	Size    int64  // of a file
+	Size    int64  // of a regular file
 	ModTime time.Time
-	Links   uint64 // how many names the file has, 0 when unknown
+	Links   uint64 // number of hard links, 0 if unknown
 	Target  string // of a link
 }
 
-// FilesQuery says which entries of a folder to list.
+// FilesQuery selects entries of a folder.
 type FilesQuery struct {
-	Hidden bool   // also those whose names begin with a dot
-	After  string // only names behind this one
-	Limit  int    // at most this many; 0 or more than 1000 is 1000
+	Hidden bool   // include names that begin with a dot
+	After  string // only names after this one
+	Limit  int    // maximum number of entries; 0 or more than 1000 is 1000
 }
 
-// maxFiles is how many entries a page of a list has at most.
+// maxFiles is the maximum number of entries of a page.
 const maxFiles = 1000
 
-// FilesPage is a page of a list, by name. Next is the After of the next one, "" on the
-// last.
+// FilesPage is a page of a list, by name. Next is the After of the next page, "" on the last.
 type FilesPage struct {
-	Path  string // of the folder, clean; "." is the first
+	Path  string // of the folder, clean; "." is the top
 	Files []File
 	Next  string
 }
 
-// List lists a folder. However many entries it has, no more than a page is kept in
-// memory.
+// List lists a folder. It keeps no more than one page in memory.
 func (f *Files) List(ctx context.Context, rel string, q FilesQuery) (*FilesPage, error) {
 	page, err := f.list(ctx, rel, q)
 	if err != nil {
@@ -149,13 +146,12 @@ func look(dir *os.Root, name string) (File, error) {
 		file.Type = "folder"
 	case m&fs.ModeSymlink != 0:
 		file.Type = "link"
-		file.Target, _ = dir.Readlink(name) // it may be another one by now
+		file.Target, _ = dir.Readlink(name) // the link may have changed meanwhile
 	}
 	return file, nil
 }
 
-// firstNames returns the first names of a folder that q asks for, and whether there
-// are more.
+// firstNames returns the first names of a folder that match q, and whether there are more.
 func firstNames(ctx context.Context, dir *os.Root, q FilesQuery) (names []string, more bool, err error) {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -202,7 +198,7 @@ func (h *reverseHeap) Push(x any) {
 	}
 }
 
-// Pop takes the last one.
+// Pop removes the last name.
 func (h *reverseHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
@@ -218,12 +214,12 @@ func (f *Files) Open(rel string, limit int64) (*Regular, error) {
 	return r, nil
 }
 
-// Remove removes a file, a link or a folder with all below it. The folder itself that
-// these are the files of stays: [ErrInvalidPath].
+// Remove removes a file, a link or a folder with everything below it. Removing the top folder itself is
+// [ErrInvalidPath].
 func (f *Files) Remove(ctx context.Context, rel string) error {
 	clean, err := cleanPath(rel)
 	if err == nil && clean == "." {
-		err = &Error{Err: ErrInvalidPath, Detail: "this folder itself cannot be removed", Advice: "name what is to be removed in it"}
+		err = &Error{Err: ErrInvalidPath, Detail: "the top folder cannot be removed", Advice: "name a file or folder in it"}
 	}
 	if err == nil {
 		err = f.remove(ctx, clean)

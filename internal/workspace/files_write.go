@@ -11,14 +11,13 @@ import (
 	"strings"
 )
 
-// MaxUpload is how large a file that is written may be, when nothing else is said.
+// MaxUpload is the default limit for a written file, in bytes.
 const MaxUpload = 50 << 20
 
-// Write puts a file into a folder, which is made where there is none. Of name the last
-// component counts, whatever system it comes from: what a browser sends is not to be
-// trusted. The file is there whole or not at all and replaces a file or a link of its
-// name. More than limit bytes ([MaxUpload] when it is 0) are [ErrTooLarge]; a home that is
-// full is [ErrQuota].
+// Write writes a file into a folder and creates the folder if necessary. It uses only the last component of name,
+// with the separators of any system, because a browser's file name is untrusted. The file appears complete or not
+// at all and replaces a file or a link of its name. More than limit bytes ([MaxUpload] if limit is 0) is
+// [ErrTooLarge]; a full home is [ErrQuota].
 func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, limit int64) (*File, error) {
 	rel := path.Join(folder, name)
 	base, err := baseName(name)
@@ -46,7 +45,7 @@ func (f *Files) Write(ctx context.Context, folder, name string, from io.Reader, 
 	return &file, nil
 }
 
-// checkQuota checks that there may be more.
+// checkQuota checks that the workspace is within its disk limit.
 func (f *Files) checkQuota(ctx context.Context) error {
 	if !f.counted {
 		return nil
@@ -54,16 +53,16 @@ func (f *Files) checkQuota(ctx context.Context) error {
 	return f.w.CheckDisk(ctx, f.slug)
 }
 
-// baseName is what a file is called that somebody sends.
+// baseName returns the file name in a name sent by a client.
 func baseName(name string) (string, error) {
 	base := name[strings.LastIndexAny(name, `/\`)+1:]
 	if base == "" || base == "." || base == ".." || len(base) > 255 || strings.ContainsRune(base, 0) {
-		return "", &Error{Err: ErrInvalidPath, Detail: fmt.Sprintf("%.60q is no name of a file", base), Advice: "give it a name of 1 to 255 bytes"}
+		return "", &Error{Err: ErrInvalidPath, Detail: fmt.Sprintf("%.60q is not a file name", base), Advice: "use a name of 1 to 255 bytes"}
 	}
 	return base, nil
 }
 
-// makeFolder opens a folder below the root and makes what is missing of it.
+// makeFolder opens a folder below the root and creates its missing parts.
 func (f *Files) makeFolder(rel string) (*os.Root, error) {
 	clean, err := cleanPath(rel)
 	if err != nil {
@@ -86,14 +85,14 @@ func (f *Files) makeFolder(rel string) (*os.Root, error) {
 	return dir, nil
 }
 
-// makeIn makes a folder that agents can use, and opens it.
+// makeIn creates a folder that agents can use, and opens it.
 func makeIn(dir *os.Root, name string) (*os.Root, error) {
 	made := dir.Mkdir(name, 0o755)
 	if made != nil && !errors.Is(made, fs.ErrExist) {
 		return nil, made
 	}
 	next, err := openFolder(dir, name)
-	if err != nil || made != nil { // or somebody else has made it
+	if err != nil || made != nil { // or another process created it
 		return next, err
 	}
 	if err := giveEmpty(next); err != nil {
@@ -102,8 +101,8 @@ func makeIn(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// giveEmpty makes a new folder the agent's own. Who can write around it may have put
-// another in its place, whose owner stays.
+// giveEmpty makes the agent the owner of a new folder. A process that can write there may have replaced it; such a
+// folder keeps its owner.
 func giveEmpty(dir *os.Root) error {
 	names, err := namesIn(dir)
 	if err != nil || len(names) > 0 {
@@ -112,7 +111,7 @@ func giveEmpty(dir *os.Root) error {
 	return giveToAgent(dir)
 }
 
-// put writes a file under another name and gives it its own at last.
+// put writes a file under a temporary name and renames it at the end.
 func put(ctx context.Context, dir *os.Root, name string, from io.Reader, limit int64) error {
 	if seen, err := dir.Lstat(name); err == nil && seen.IsDir() {
 		return notRegular(seen.Mode())
@@ -154,7 +153,7 @@ type cancelled struct {
 	from io.Reader
 }
 
-// Read reads on while the context lasts.
+// Read reads until the context ends.
 func (c *cancelled) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

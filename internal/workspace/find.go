@@ -10,13 +10,12 @@ import (
 	"strings"
 )
 
-// maxFound bounds how many entries of folders are looked at to find a file.
+// maxFound is the maximum number of entries to search for a file.
 const maxFound = 100_000
 
-// findBelow returns the paths below root that fit a pattern, in their order: in each
-// element of its path "*" stands for any text. No link is followed, and what does not fit
-// the pattern is not touched. The last elements found are whatever they are: see
-// [OpenRegular]. A pattern without "*" is the path itself.
+// findBelow returns the paths below root that match a pattern, sorted. In each element of the pattern "*" matches
+// any text. No link is followed, and files that do not match are not touched. The last element may be of any file
+// type: see [OpenRegular]. A pattern without "*" is the path itself.
 func findBelow(root *os.Root, pattern string) ([]string, error) {
 	if !strings.Contains(pattern, "*") {
 		return []string{pattern}, nil
@@ -42,15 +41,15 @@ func findBelow(root *os.Root, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// namesBelow lists what in a folder fits an element of a pattern. What is no folder has
-// nothing in it.
+// namesBelow lists the entries of a folder that match one element of a pattern. A path that is not a folder has no
+// entries.
 func namesBelow(root *os.Root, dir, element string, left *int) ([]string, error) {
 	if !strings.Contains(element, "*") {
 		return []string{element}, nil
 	}
 	r, err := openBelow(root, dir)
 	if err != nil {
-		return nil, nil // a link, a file, or not there: nothing is in it
+		return nil, nil // a link, a file, or missing: no entries
 	}
 	defer r.Close()
 	f, err := r.Open(".")
@@ -62,7 +61,7 @@ func namesBelow(root *os.Root, dir, element string, left *int) ([]string, error)
 	for {
 		names, err := f.Readdirnames(1000)
 		if *left -= len(names); *left < 0 {
-			return nil, &Error{Op: "find", Path: dir, Err: ErrTooLarge, Detail: "too many files are in the folders where it may be"}
+			return nil, &Error{Op: "find", Path: dir, Err: ErrTooLarge, Detail: "too many files to search"}
 		}
 		for _, n := range names {
 			if fits(n, element) {
@@ -80,7 +79,7 @@ func namesBelow(root *os.Root, dir, element string, left *int) ([]string, error)
 	return fit, nil
 }
 
-// fits reports whether a name fits an element, in which "*" stands for any text.
+// fits reports whether a name matches an element, in which "*" matches any text.
 func fits(name, element string) bool {
 	pieces := strings.Split(element, "*")
 	rest, ok := strings.CutPrefix(name, pieces[0])

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// openFolder opens the folder name of parent, one component, without following a link:
-// what was opened is what was looked at. ErrNotExist as of package fs when it is not
-// there, [ErrNotRegular] when it is a link or no folder.
+// openFolder opens the folder name of parent, one component, without following a link: the opened folder is the
+// one that was checked. Errors: fs.ErrNotExist if it does not exist, [ErrNotRegular] if it is a link or not a
+// folder.
 func openFolder(parent *os.Root, name string) (*os.Root, error) {
 	seen, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !seen.IsDir() {
-		return nil, &Error{Op: "open folder", Path: filepath.Join(parent.Name(), name), Err: ErrNotRegular, Detail: what(seen.Mode()) + " in the place of a folder"}
+		return nil, &Error{Op: "open folder", Path: filepath.Join(parent.Name(), name), Err: ErrNotRegular, Detail: what(seen.Mode()) + " instead of a folder"}
 	}
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
@@ -29,8 +29,8 @@ func openFolder(parent *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// openBelow opens the folder at rel, a path with slashes that is clean and local; "."
-// is another handle of root. Errors are those of [openFolder].
+// openBelow opens the folder at rel, a clean local path with slashes; "." is another handle of root. Errors are
+// those of [openFolder].
 func openBelow(root *os.Root, rel string) (*os.Root, error) {
 	dir, err := root.OpenRoot(".")
 	if err != nil || rel == "." {
@@ -46,16 +46,16 @@ func openBelow(root *os.Root, rel string) (*os.Root, error) {
 	return dir, nil
 }
 
-// same checks that what was opened is what was seen before.
+// same checks that the opened file is the one seen before.
 func same(seen fs.FileInfo, opened func() (fs.FileInfo, error)) error {
 	now, err := opened()
 	if err == nil && !os.SameFile(seen, now) {
-		err = &Error{Op: "open", Path: seen.Name(), Err: ErrOutside, Detail: "it was replaced while it was opened"}
+		err = &Error{Op: "open", Path: seen.Name(), Err: ErrOutside, Detail: "it was replaced while it was being opened"}
 	}
 	return err
 }
 
-// what says in words what a file is.
+// what describes a file's type in words.
 func what(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -71,11 +71,11 @@ func what(m fs.FileMode) string {
 	case m&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "something unknown"
+	return "a file of unknown type"
 }
 
-// open opens the folder of a workspace. It is [ErrNotFound] when there is none and
-// [ErrDamaged] when there is something else in its place.
+// open opens the folder of a workspace. It returns [ErrNotFound] if there is none and [ErrDamaged] if something
+// else is in its place.
 func (w *Workspaces) open(op, slug string) (*os.Root, error) {
 	if err := CheckSlug(slug); err != nil {
 		return nil, err
@@ -93,14 +93,14 @@ func (w *Workspaces) open(op, slug string) (*os.Root, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, notFound(op, slug)
 	case errors.Is(err, ErrNotRegular):
-		return nil, &Error{Op: op, Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: err.Error(), Advice: "holdfast workspace delete " + slug + " takes it away, and nothing that it points to"}
+		return nil, &Error{Op: op, Slug: slug, Path: filepath.Join(w.folder(), slug), Err: ErrDamaged, Detail: err.Error(), Advice: "holdfast workspace delete " + slug + " removes it, but not what it points to"}
 	case err != nil:
 		return nil, &Error{Op: op, Slug: slug, Err: err}
 	}
 	return dir, nil
 }
 
-// openAll opens the folder of all workspaces. Nobody else may have put it there.
+// openAll opens the folder of all workspaces and checks that it is a folder.
 func (w *Workspaces) openAll() (*os.Root, error) {
 	home, err := os.OpenRoot(w.home)
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *Workspaces) openAll() (*os.Root, error) {
 	defer home.Close()
 	all, err := openFolder(home, "workspaces")
 	if errors.Is(err, ErrNotRegular) {
-		return nil, &Error{Op: "open workspaces", Path: w.folder(), Err: ErrDamaged, Detail: err.Error(), Advice: "put a folder there"}
+		return nil, &Error{Op: "open workspaces", Path: w.folder(), Err: ErrDamaged, Detail: err.Error(), Advice: "replace it with a folder"}
 	}
 	return all, err
 }

@@ -12,25 +12,23 @@ import (
 	"time"
 )
 
-// Regular is a regular file that was written by a program nobody trusts, open for
-// reading. It never yields more than the bound that it was opened with, however much
-// is written to it meanwhile. Whoever opened it closes it.
+// Regular is a regular file that was written by an untrusted program, open for reading. It never returns more
+// bytes than its limit, however much is written to it meanwhile. The caller that opened it closes it.
 type Regular struct {
 	file *os.File
 	left int64
 	most int64
 
-	Size    int64 // when it was opened
+	Size    int64 // at opening
 	ModTime time.Time
-	// Links is how many names the file has; 0 where the system does not say. One with
-	// several may be known elsewhere by another name.
+	// Links is the number of hard links; 0 if the system does not report it. A file with several links may also be
+	// reachable by another name.
 	Links uint64
 }
 
-// OpenRegular opens a file below root for reading. rel is a path with slashes; none of
-// its components may be a link, and the last one must be a regular file of at most limit
-// bytes. It waits for nobody: a FIFO or a device in its place is an error at once.
-// Errors are [*Error] around [ErrInvalidPath] or [ErrOutside] (the path), [ErrNoFile],
+// OpenRegular opens a file below root for reading. rel is a path with slashes; none of its components may be a
+// link, and the last one must be a regular file of at most limit bytes. It never blocks: a FIFO or a device is an
+// error at once. Errors are [*Error] around [ErrInvalidPath] or [ErrOutside] (the path), [ErrNoFile],
 // [ErrNotRegular] and [ErrTooLarge].
 func OpenRegular(root *os.Root, rel string, limit int64) (*Regular, error) {
 	f, err := openRegular(root, rel, limit)
@@ -69,7 +67,7 @@ func openRegular(root *os.Root, rel string, limit int64) (*Regular, error) {
 	return r, nil
 }
 
-// check looks at what was opened: it must be what was seen, and as large as it may be.
+// check checks that the opened file is the one seen before and within the limit.
 func check(f *os.File, seen fs.FileInfo, limit int64) (*Regular, error) {
 	if err := same(seen, f.Stat); err != nil {
 		return nil, err
@@ -81,14 +79,14 @@ func check(f *os.File, seen fs.FileInfo, limit int64) (*Regular, error) {
 	case !info.Mode().IsRegular():
 		return nil, notRegular(info.Mode())
 	case info.Size() > limit:
-		return nil, &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("%d bytes, at most %d are read", info.Size(), limit)}
+		return nil, &Error{Err: ErrTooLarge, Detail: fmt.Sprintf("it has %d bytes, the limit is %d", info.Size(), limit)}
 	}
 	return &Regular{file: f, left: limit, most: limit, Size: info.Size(), ModTime: info.ModTime(), Links: links(info)}, nil
 }
 
 func notRegular(m fs.FileMode) error { return &Error{Err: ErrNotRegular, Detail: "it is " + what(m)} }
 
-// Read reads on. When the file has grown beyond its bound the error is [ErrTooLarge].
+// Read implements [io.Reader]. If the file has grown beyond its limit the error is [ErrTooLarge].
 func (r *Regular) Read(p []byte) (int, error) {
 	if int64(len(p)) > r.left {
 		p = p[:r.left+1]
@@ -96,7 +94,7 @@ func (r *Regular) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
 	if int64(n) > r.left {
 		n = int(r.left)
-		err = &Error{Op: "read", Err: ErrTooLarge, Detail: fmt.Sprintf("it has grown beyond %d bytes", r.most)}
+		err = &Error{Op: "read", Err: ErrTooLarge, Detail: fmt.Sprintf("it has grown beyond the limit of %d bytes", r.most)}
 	}
 	r.left -= int64(n)
 	return n, err
@@ -105,7 +103,7 @@ func (r *Regular) Read(p []byte) (int, error) {
 // Close closes the file.
 func (r *Regular) Close() error { return r.file.Close() }
 
-// readRegular reads a whole file below root, as [OpenRegular] opens it.
+// readRegular reads a whole file below root, opened as by [OpenRegular].
 func readRegular(root *os.Root, rel string, limit int64) ([]byte, error) {
 	r, err := OpenRegular(root, rel, limit)
 	if err != nil {
@@ -119,8 +117,8 @@ func readRegular(root *os.Root, rel string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// cleanPath makes a path with slashes local: "." is the root itself. Slashes at its
-// beginning do not count. One that leaves the root by ".." is [ErrOutside].
+// cleanPath makes a path with slashes local: "." is the root itself. Leading slashes are ignored. A path that
+// leaves the root by ".." is [ErrOutside].
 func cleanPath(rel string) (string, error) {
 	if strings.ContainsRune(rel, 0) {
 		return "", &Error{Err: ErrInvalidPath, Detail: "it has a NUL byte"}
@@ -130,12 +128,12 @@ func cleanPath(rel string) (string, error) {
 		return "", &Error{Err: ErrOutside}
 	}
 	if filepath.Separator != '/' && !filepath.IsLocal(filepath.FromSlash(clean)) {
-		return "", &Error{Err: ErrInvalidPath, Detail: "it is no path here"}
+		return "", &Error{Err: ErrInvalidPath, Detail: "the path is not valid on this system"}
 	}
 	return clean, nil
 }
 
-// fileError says what was attempted on a path, by the contracts of this package.
+// fileError converts the error of an operation on a path to this package's errors.
 func fileError(op, rel string, err error) error {
 	out := &Error{Op: op, Path: fmt.Sprintf("%.200q", rel), Err: err}
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -60,7 +60,7 @@ func TestOpenRegular(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	_, err = OpenRegular(root, "hard", 4)
-	if !errors.Is(err, ErrTooLarge) || outcome.FromError(err).Code != outcome.TooLarge.Code || !strings.Contains(err.Error(), "5 bytes, at most 4") {
+	if !errors.Is(err, ErrTooLarge) || outcome.FromError(err).Code != outcome.TooLarge.Code || !strings.Contains(err.Error(), "5 bytes, the limit is 4") {
 		t.Error(err)
 	}
 }

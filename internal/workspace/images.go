@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-// BuildImage builds an image that containers are made of, see [image.Build]. Progress
-// may be nil. Besides that one's errors: [ErrNoEngine].
+// BuildImage builds an image for containers, see [image.Build]. Progress may be nil. Errors are those of
+// image.Build and [ErrNoEngine].
 func (w *Workspaces) BuildImage(ctx context.Context, s image.Spec, progress func(image.Progress)) (id string, err error) {
 	e, _, err := w.find(ctx)
 	if err != nil {
@@ -21,7 +21,7 @@ func (w *Workspaces) BuildImage(ctx context.Context, s image.Spec, progress func
 	return id, ofEngine(err)
 }
 
-// Images lists the images that BuildImage has made, by name. Error: [ErrNoEngine].
+// Images lists the images that BuildImage created, by name. Error: [ErrNoEngine].
 func (w *Workspaces) Images(ctx context.Context) ([]image.Image, error) {
 	e, _, err := w.find(ctx)
 	if err != nil {
@@ -31,8 +31,7 @@ func (w *Workspaces) Images(ctx context.Context) ([]image.Image, error) {
 	return list, ofEngine(err)
 }
 
-// Image looks at one of them: by name, by id, or "" for [DefaultImage]. Errors:
-// [ErrNoEngine], [ErrNoImage].
+// Image returns one of them: by name, by id, or [DefaultImage] for "". Errors: [ErrNoEngine], [ErrNoImage].
 func (w *Workspaces) Image(ctx context.Context, ref string) (*image.Image, error) {
 	e, _, err := w.find(ctx)
 	if err != nil {

@@ -2,12 +2,12 @@ package workspace
 
 import "math"
 
-// openFiles is how many files a process may have open: fewer than any engine is held to
-// itself, since it cannot give more.
+// openFiles is the limit of open files for a process. It is below the limit of every engine, because an engine
+// cannot give more than it has.
 const openFiles = 8192
 
-// nanoCPUs is a number of processors in billionths, at most as many as there are: an
-// engine refuses more, and more would be no limit.
+// nanoCPUs returns a number of processors in billionths, at most as many as there are: an engine rejects more, and
+// more would be no limit.
 func nanoCPUs(wanted float64, have int) int64 {
 	if have > 0 {
 		wanted = math.Min(wanted, float64(have))

@@ -11,31 +11,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// locks are the locks of this process, by slug. A lock is there as long as somebody
-// has it or waits for it.
+// locks are the locks of this process, by workspace name. A lock exists while a goroutine holds or waits for it.
 type locks struct {
 	mu   sync.Mutex
 	byID map[string]*slugLock
 }
 
 type slugLock struct {
-	turn  chan struct{} // one token: who has it has the lock
+	turn  chan struct{} // one token: its holder has the lock
 	users int
 }
 
-// workspaceLock is the lock of a workspace: no other goroutine and no other process has it.
+// workspaceLock is the lock of a workspace. It excludes other goroutines and other processes.
 type workspaceLock struct {
 	dir     *os.Root // of the workspace
 	file    *os.File
 	release func()
 }
 
-// lock takes the lock of a workspace and opens its folder. It waits until the lock is
-// free, the workspace is gone ([ErrNotFound]) or the context ends.
+// lock takes the lock of a workspace and opens its folder. It waits until the lock is free, the workspace is gone
+// ([ErrNotFound]) or the context ends.
 func (w *Workspaces) lock(ctx context.Context, op, slug string) (*workspaceLock, error) {
 	release, err := w.locks.take(ctx, slug)
 	if err != nil {
-		return nil, &Error{Op: op, Slug: slug, Err: err, Detail: "somebody else in this program is at it"}
+		return nil, &Error{Op: op, Slug: slug, Err: err, Detail: "this process is already using it"}
 	}
 	h, err := w.lockFile(ctx, op, slug)
 	if err != nil {
@@ -46,9 +45,9 @@ func (w *Workspaces) lock(ctx context.Context, op, slug string) (*workspaceLock,
 	return h, nil
 }
 
-// Release gives the lock back and closes the folder.
+// Release releases the lock and closes the folder.
 func (h *workspaceLock) Release() {
-	_ = h.file.Close() // ends the lock of the file
+	_ = h.file.Close() // releases the file lock
 	_ = h.dir.Close()
 	h.release()
 }
@@ -82,8 +81,7 @@ func (l *locks) take(ctx context.Context, slug string) (release func(), err erro
 	}
 }
 
-// lockFile takes the lock among processes. Where the file or the folder was removed
-// while it was waited for, it begins again.
+// lockFile takes the lock among processes. It starts over if the file or the folder was removed during the wait.
 func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*workspaceLock, error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		dir, err := w.open(op, slug)
@@ -96,7 +94,7 @@ func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*workspaceL
 		}
 		ok, err := diskfile.TryLock(f)
 		if errors.Is(err, errors.ErrUnsupported) {
-			ok, err = true, nil // then it holds within this program only
+			ok, err = true, nil // then it only excludes goroutines of this process
 		}
 		if ok && w.isCurrent(slug, dir, f) {
 			return &workspaceLock{dir: dir, file: f}, nil
@@ -109,26 +107,26 @@ func (w *Workspaces) lockFile(ctx context.Context, op, slug string) (*workspaceL
 		}
 		select {
 		case <-ctx.Done():
-			return nil, &Error{Op: op, Slug: slug, Err: ctx.Err(), Detail: "another program is at it"}
+			return nil, &Error{Op: op, Slug: slug, Err: ctx.Err(), Detail: "another process is using it"}
 		case <-time.After(wait):
 		}
 	}
 }
 
-// openLock opens the file of the lock, and makes it where there is none.
+// openLock opens the lock file and creates it if necessary.
 func openLock(dir *os.Root) (*os.File, error) {
 	seen, err := dir.Lstat(lockName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		f, err := dir.OpenFile(lockName, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
-			return openLock(dir) // somebody was faster
+			return openLock(dir) // another process created it first
 		}
 		return f, err
 	case err != nil:
 		return nil, err
 	case !seen.Mode().IsRegular():
-		return nil, &Error{Op: "lock", Path: dir.Name() + "/" + lockName, Err: ErrDamaged, Detail: what(seen.Mode()) + " in the place of the lock", Advice: "remove it"}
+		return nil, &Error{Op: "lock", Path: dir.Name() + "/" + lockName, Err: ErrDamaged, Detail: what(seen.Mode()) + " instead of the lock file", Advice: "remove it"}
 	}
 	f, err := dir.OpenFile(lockName, os.O_RDWR|nonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +141,7 @@ func openLock(dir *os.Root) (*os.File, error) {
 	return f, nil
 }
 
-// isCurrent reports whether a folder and its lock are the ones of the workspace.
+// isCurrent reports whether a folder and its lock are still the workspace's.
 func (w *Workspaces) isCurrent(slug string, dir *os.Root, lock *os.File) bool {
 	now, err := w.open("lock", slug)
 	if err != nil {

@@ -18,28 +18,28 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/egress"
 )
 
-// ErrUnreachable: the agent's model is at an address that its container does not reach.
+// ErrUnreachable: the agent's model is at an address that its container cannot reach.
 var ErrUnreachable = errors.New("the agent cannot reach its model")
 
-// reachWait bounds how long it takes to find that out.
+// reachWait limits the time of that check.
 const reachWait = 8 * time.Second
 
-// modelAddress is where an agent of another make asks its model.
+// modelAddress is the address of a vendor agent's model.
 type modelAddress struct {
-	variable string // that says so; "" for the vendor's own address
+	variable string // the variable that sets it; "" for the vendor's default address
 	url      string
 	host     string
 	port     int
 }
 
-// vendorModels are the addresses that agents ask when no variable names another, by the key
-// that they show there. A caller without that key has another way to a model.
+// vendorModels are the default addresses of the vendors, by the credential variable that agents use there. A
+// caller without that variable reaches a model in another way.
 var vendorModels = map[string]struct{ key, url string }{
 	KindClaude: {"ANTHROPIC_API_KEY", "https://api.anthropic.com"},
 	KindCodex:  {"OPENAI_API_KEY", "https://api.openai.com"},
 }
 
-// modelAddresses are those that the variables of an agent name, else its vendor's.
+// modelAddresses returns the addresses that an agent's variables name, or else its vendor's default.
 func modelAddresses(s *Settings, env []string) (list []modelAddress, err error) {
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
@@ -49,7 +49,7 @@ func modelAddresses(s *Settings, env []string) (list []modelAddress, err error) 
 		a, err := parseModelAddress(value)
 		if err != nil {
 			return nil, &Error{
-				Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: name + " is no address of a model: " + err.Error(),
+				Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: name + " is not a valid model address: " + err.Error(),
 				Advice: "set it to http://HOST:PORT or https://HOST",
 			}
 		}
@@ -67,17 +67,17 @@ func modelAddresses(s *Settings, env []string) (list []modelAddress, err error) 
 func parseModelAddress(text string) (modelAddress, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return modelAddress{}, errors.New("it cannot be read") // the text may hold a password
+		return modelAddress{}, errors.New("it is not a URL") // the URL may hold a password
 	}
 	a := modelAddress{url: u.Redacted(), host: u.Hostname()}
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	if a.port, err = strconv.Atoi(port); err != nil || a.host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return modelAddress{}, fmt.Errorf("%q has no scheme http or https and a host", a.url)
+		return modelAddress{}, fmt.Errorf("%q needs the scheme http or https and a host", a.url)
 	}
 	return a, nil
 }
 
-// loopback reports whether inside a container the address is the container itself.
+// loopback reports whether the address means the container itself when used inside it.
 func (a *modelAddress) loopback() bool {
 	h, err := egress.ParseHost(a.host)
 	if err != nil {
@@ -93,40 +93,40 @@ func (a *modelAddress) String() string {
 	return a.variable + ", which is " + a.url + ","
 }
 
-// unreachable is the error about an address.
+// unreachable returns the error for an address.
 func (a *modelAddress) unreachable(slug, why, advice string) error {
 	return &Error{Op: "run an agent in", Slug: slug, Err: ErrUnreachable, Detail: fmt.Sprintf("%s %s", a, why), Advice: advice}
 }
 
-// checkModel refuses at once what no container of the workspace can reach.
+// checkModel rejects at once an address that no container of the workspace can reach.
 func checkModel(s *Settings, list []modelAddress) error {
 	for i := range list {
 		a := &list[i]
 		target := net.JoinHostPort(a.host, strconv.Itoa(a.port))
 		switch {
 		case a.loopback():
-			return a.unreachable(s.Slug, "is the container itself there, not this host", fmt.Sprintf(
-				"have the server listen at an address of this host that is not its loopback, name that in %s, and let it out: %s",
+			return a.unreachable(s.Slug, "refers to the container itself, not to this host", fmt.Sprintf(
+				"let the server listen on a non-loopback address of this host, set %s to it, and allow it: %s",
 				a.variable, allowCommand(s, fmt.Sprintf("ADDRESS:%d", a.port))))
 		case s.Network.Mode == NetworkNone:
-			return a.unreachable(s.Slug, "is out of reach: the workspace has no network", allowCommand(s, target))
+			return a.unreachable(s.Slug, "cannot be reached: the workspace has no network", allowCommand(s, target))
 		}
 	}
 	return nil
 }
 
-// allowCommand is the command that lets a workspace out to one more address.
+// allowCommand returns the command that allows a workspace one more address.
 func allowCommand(s *Settings, target string) string {
 	return "holdfast workspace set " + s.Slug + " --allow-domain " + strings.Join(append(slices.Clone(s.Network.Domains), target), " --allow-domain ")
 }
 
-// reach finds out whether the container's way to the network leads to the models: it asks
-// for a connection as the agent does, under the rules of the workspace.
+// reach checks whether the container's proxy can reach the models: it requests a connection as the agent does,
+// under the rules of the workspace.
 func (w *Workspaces) reach(ctx context.Context, slug string, list []modelAddress) error {
 	if len(list) == 0 {
 		return nil
 	}
-	s, err := w.Get(ctx, slug) // they may have changed since the agent was made
+	s, err := w.Get(ctx, slug) // they may have changed since the agent was created
 	if err == nil {
 		err = checkModel(s, list)
 	}
@@ -163,16 +163,16 @@ func (a *modelAddress) checkReachable(ctx context.Context, s *Settings) error {
 		return nil
 	}
 	if list := seen.Refusals(); len(list) > 0 {
-		return a.unreachable(s.Slug, "is not let out: "+list[0].Text(), allowCommand(s, list[0].Target()))
+		return a.unreachable(s.Slug, "is not allowed: "+list[0].Text(), allowCommand(s, list[0].Target()))
 	}
 	why := "does not answer"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		why += " within " + reachWait.String()
 	}
-	return a.unreachable(s.Slug, why, "see whether a server listens there, and that its name and port are right")
+	return a.unreachable(s.Slug, why, "check that a server listens there and that the name and port are correct")
 }
 
-// connect asks a proxy for a tunnel and returns its answer.
+// connect requests a tunnel from a proxy and returns its status code.
 func connect(ctx context.Context, c net.Conn, target string) (int, error) {
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
@@ -188,7 +188,7 @@ func connect(ctx context.Context, c net.Conn, target string) (int, error) {
 	return answer.StatusCode, answer.Body.Close()
 }
 
-// oneConn is a listener to which one client has come.
+// oneConn is a listener with exactly one client.
 type oneConn struct {
 	mu   sync.Mutex
 	conn net.Conn

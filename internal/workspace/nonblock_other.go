@@ -2,5 +2,5 @@
 
 package workspace
 
-// nonBlock is for what only Unix has.
+// nonBlock is 0 on systems other than Unix.
 const nonBlock = 0

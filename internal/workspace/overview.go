@@ -8,26 +8,26 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Overview is a workspace for people and programs: what it is, and how its container
-// is. Settings are missing where they cannot be read; Problem says why then.
+// Overview is the status of a workspace: its settings and the state of its container. Settings are missing if they
+// cannot be read; Problem then says why.
 type Overview struct {
 	Slug string `json:"slug"`
 	*Settings
-	// Folder is where the workspace keeps what is its own.
+	// Folder is the workspace's folder on the host.
 	Folder string `json:"folder"`
-	// SessionProject finds its sessions; see [Settings.SessionProject].
+	// SessionProject selects its sessions; see [Settings.SessionProject].
 	SessionProject string `json:"session_project,omitempty"`
 	Container      *State `json:"container,omitempty"`
-	// Problem says why the settings, or the container, cannot be looked at.
+	// Problem says why the settings or the container cannot be inspected.
 	Problem string `json:"problem,omitempty"`
 	Hint    string `json:"hint,omitempty"`
 
-	// Err is what Problem says.
+	// Err is the error behind Problem.
 	Err error `json:"-"`
 }
 
-// Overview looks at a workspace and at its container, and changes nothing. An engine
-// that does not answer is no error: Problem says so.
+// Overview inspects a workspace and its container, and changes nothing. An engine that does not answer is not an
+// error: Problem says so.
 func (w *Workspaces) Overview(ctx context.Context, slug string) (*Overview, error) {
 	s, err := w.Get(ctx, slug)
 	if err != nil {
@@ -38,7 +38,7 @@ func (w *Workspaces) Overview(ctx context.Context, slug string) (*Overview, erro
 	return &o, nil
 }
 
-// Overviews looks at all workspaces, by name: as [Workspaces.List], with containers.
+// Overviews inspects all workspaces, by name: [Workspaces.List] with containers.
 func (w *Workspaces) Overviews(ctx context.Context) ([]Overview, error) {
 	list, err := w.List(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (w *Workspaces) Overviews(ctx context.Context) ([]Overview, error) {
 	}
 	out := make([]Overview, len(list))
 	_, _, missing := w.find(ctx)
-	turns := make(chan struct{}, 8) // engines are asked by no more at once
+	turns := make(chan struct{}, 8) // limits concurrent calls to engines
 	var wg sync.WaitGroup
 	for i := range list {
 		out[i] = w.overview(list[i])
@@ -76,7 +76,7 @@ func (w *Workspaces) overview(l Entry) Overview {
 	return o
 }
 
-// inspect looks at the container.
+// inspect fills in the state of the container.
 func (w *Workspaces) inspect(ctx context.Context, o *Overview) {
 	state, err := w.ContainerState(ctx, o.Slug)
 	if err == nil {
@@ -103,7 +103,7 @@ type Engine struct {
 	Rootless bool   `json:"rootless,omitempty"`
 }
 
-// Engine asks the container engine what it is. Error: [ErrNoEngine].
+// Engine returns the container engine's name and version. Error: [ErrNoEngine].
 func (w *Workspaces) Engine(ctx context.Context) (*Engine, error) {
 	_, info, err := w.find(ctx)
 	if err != nil {
@@ -114,11 +114,11 @@ func (w *Workspaces) Engine(ctx context.Context) (*Engine, error) {
 	}, nil
 }
 
-// ProjectFolder is the folder of the host that is [WorkFolder] in the container.
+// ProjectFolder returns the host folder that is [WorkFolder] in the container.
 func (w *Workspaces) ProjectFolder(s *Settings) string { return w.dirs(s).Project }
 
-// OfProject says which workspace a session belongs to, by its project in its meta: ok is
-// false for a session of the host.
+// OfProject returns the workspace of a session, from the project in its metadata. ok is false for a session of the
+// host.
 func OfProject(project string) (slug, id string, ok bool) {
 	rest, ok := strings.CutPrefix(project, "workspace:")
 	if !ok {

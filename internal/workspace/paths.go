@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// checkPaths looks at the folders of the host that a container is to get. Whoever
-// makes a container calls it right before: an engine follows links, and mounts
-// whatever a path leads to at that time. others are the other workspaces.
+// checkPaths checks the host folders that a container gets. It must be called immediately before a container is
+// created, because an engine follows links and mounts whatever a path leads to at that time. others are the other
+// workspaces.
 func (w *Workspaces) checkPaths(s *Settings, others []Settings) *problem {
 	hosts := s.hosts()
 	for _, h := range hosts {
@@ -39,11 +39,11 @@ func (w *Workspaces) checkPaths(s *Settings, others []Settings) *problem {
 	return nil
 }
 
-// host is a place of the host that is mounted.
+// host is a host path that is mounted.
 type host struct {
 	field, path string
 	writable    bool
-	folder      bool // it must be one
+	folder      bool // it must be a folder
 }
 
 func (s *Settings) hosts() []host {
@@ -57,24 +57,23 @@ func (s *Settings) hosts() []host {
 	return list
 }
 
-// swappable refuses two places of which one lies inside the other, when an agent can
-// write the outer one: it could put a link in the place of the inner one, and the next
-// container would get what the link points to.
+// swappable rejects two paths of which one is inside the other if an agent can write the outer one: it could
+// replace the inner one with a link, and the next container would get the link's target.
 func swappable(a, b host, of string) *problem {
 	const hint = "mount folders side by side, or the outer one read-only"
 	switch {
 	case a.path == b.path:
 		return nil
 	case b.writable && below(a.path, b.path, filepath.Separator):
-		return &problem{a.field, fmt.Sprintf("%s lies inside %s (%s%s), which an agent can write", a.path, b.path, b.field, of), hint}
+		return &problem{a.field, fmt.Sprintf("%s is inside %s (%s%s), which an agent can write", a.path, b.path, b.field, of), hint}
 	case a.writable && below(b.path, a.path, filepath.Separator):
-		return &problem{a.field, fmt.Sprintf("%s, which an agent can write, has %s inside (%s%s)", a.path, b.path, b.field, of), hint}
+		return &problem{a.field, fmt.Sprintf("an agent can write %s, which contains %s (%s%s)", a.path, b.path, b.field, of), hint}
 	}
 	return nil
 }
 
-// The places that are refused: with all below and around them, as they are, and when
-// something may be written below them.
+// The rejected paths: with everything below and above them, exactly, and if mounted writable with everything below
+// them.
 var (
 	systemTrees = []string{"/proc", "/sys", "/dev", "/run", "/boot", "/var/run", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers"}
 	wholeTrees  = []string{"/home", "/Users", "/private", "/System", "/Library"}
@@ -88,11 +87,11 @@ func (w *Workspaces) checkHost(h host) *problem {
 	plain, err := filepath.EvalSymlinks(h.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("make it first: mkdir "+h.path, "%s is not there", h.path)
+		return refuse("create it: mkdir "+h.path, "%s does not exist", h.path)
 	case err != nil:
 		return refuse("", "%v", err)
 	case plain != h.path:
-		return refuse("write the path that it leads to, if that is what you want", "%s is or has a link, and leads to %s", h.path, plain)
+		return refuse("use the path it leads to", "%s is or contains a link and leads to %s", h.path, plain)
 	}
 	info, err := os.Stat(plain)
 	if err != nil {
@@ -103,11 +102,11 @@ func (w *Workspaces) checkHost(h host) *problem {
 	}
 	for _, tree := range systemTrees {
 		if below(plain, tree, '/') || below(tree, plain, '/') {
-			return refuse("choose a folder of your own", "%s belongs to the system", h.path)
+			return refuse("choose a folder that belongs to you", "%s belongs to the system", h.path)
 		}
 	}
 	if slices.Contains(wholeTrees, plain) {
-		return refuse("choose a folder in it", "%s is too much to be given away", h.path)
+		return refuse("choose a folder inside it", "%s is too large to share: it contains everything of a user or the system", h.path)
 	}
 	for _, tree := range readTrees {
 		if h.writable && below(plain, tree, '/') {
@@ -117,14 +116,14 @@ func (w *Workspaces) checkHost(h host) *problem {
 	return w.checkProtected(h.path, refuse)
 }
 
-// checkProtected refuses places that hold, or lie in, what agents must not reach: our own
-// home folder, and the sockets of container engines.
+// checkProtected rejects paths that contain, or are inside, what agents must not reach: Holdfast's home folder and
+// the sockets of container engines.
 func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any) *problem) *problem {
 	type place struct{ path, name string }
 	places := []place{
 		{w.home, "HOLDFAST_HOME"},
 		{strings.TrimPrefix(os.Getenv("DOCKER_HOST"), "unix://"), "the engine's socket"},
-		{os.Getenv("XDG_RUNTIME_DIR"), "the folder of your sockets"},
+		{os.Getenv("XDG_RUNTIME_DIR"), "your runtime folder"},
 		{os.Getenv("SSH_AUTH_SOCK"), "the socket of your SSH agent"},
 	}
 	for _, socket := range engine.Sockets() {
@@ -138,14 +137,14 @@ func (w *Workspaces) checkProtected(p string, refuse func(string, string, ...any
 		}
 		for _, at := range []string{filepath.Clean(own.path), resolved(own.path)} {
 			if below(at, p, filepath.Separator) || below(p, at, filepath.Separator) && own.name == "HOLDFAST_HOME" {
-				return refuse("choose a folder beside it", "%s and %s (%s) lie in each other", p, at, own.name)
+				return refuse("choose a folder outside it", "%s overlaps %s (%s)", p, at, own.name)
 			}
 		}
 	}
 	return nil
 }
 
-// resolved is a path without links, as far as it is there.
+// resolved returns a path without links, as far as it exists.
 func resolved(p string) string {
 	if plain, err := filepath.EvalSymlinks(p); err == nil {
 		return plain

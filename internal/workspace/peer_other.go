@@ -2,5 +2,5 @@
 
 package workspace
 
-// isImpostor cannot be told here: who listens is in another machine.
+// isImpostor returns false: the listener runs in a virtual machine.
 func isImpostor(int, int) bool { return false }

@@ -25,14 +25,14 @@ func TestGuestWhoseModelIsOutOfReachIsRefused(t *testing.T) {
 		env     []string
 		says    string // "" : it is not refused
 	}{
-		"localhost":           {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://localhost:8080"}, "ANTHROPIC_BASE_URL, which is http://localhost:8080, is the container itself"},
-		"a loopback address":  {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://127.0.0.2:8080/v1"}, "is the container itself"},
-		"that of IPv6":        {AgentSpec{Kind: KindCodex}, proxy, []string{"OPENAI_BASE_URL=http://[::1]:8080"}, "is the container itself"},
-		"odd spelling":        {AgentSpec{Kind: KindCodex}, proxy, []string{"OPENAI_BASE_URL=http://127.1:8080"}, "is the container itself"},
-		"no address":          {AgentSpec{Kind: KindCodex}, proxy, []string{"OPENAI_BASE_URL=0.0.0.0:80"}, "OPENAI_BASE_URL is no address"},
-		"any address":         {AgentSpec{Kind: KindACP, Command: []string{"x"}}, proxy, []string{"SOME_BASE_URL=http://0.0.0.0:80"}, "is the container itself"},
+		"localhost":           {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://localhost:8080"}, "ANTHROPIC_BASE_URL, which is http://localhost:8080, refers to the container itself"},
+		"a loopback address":  {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://127.0.0.2:8080/v1"}, "refers to the container itself"},
+		"that of IPv6":        {AgentSpec{Kind: KindCodex}, proxy, []string{"OPENAI_BASE_URL=http://[::1]:8080"}, "refers to the container itself"},
+		"odd spelling":        {AgentSpec{Kind: KindCodex}, proxy, []string{"OPENAI_BASE_URL=http://127.1:8080"}, "refers to the container itself"},
+		"no address":          {AgentSpec{Kind: KindCodex}, proxy, []string{"OPENAI_BASE_URL=0.0.0.0:80"}, "OPENAI_BASE_URL is not a valid model address"},
+		"any address":         {AgentSpec{Kind: KindACP, Command: []string{"x"}}, proxy, []string{"SOME_BASE_URL=http://0.0.0.0:80"}, "refers to the container itself"},
 		"no network":          {AgentSpec{Kind: KindClaude}, Network{}, []string{"ANTHROPIC_BASE_URL=https://model.example.com"}, "has no network"},
-		"the vendor's":        {AgentSpec{Kind: KindClaude}, Network{}, []string{"ANTHROPIC_API_KEY=made-up"}, "https://api.anthropic.com is out of reach"},
+		"the vendor's":        {AgentSpec{Kind: KindClaude}, Network{}, []string{"ANTHROPIC_API_KEY=made-up"}, "https://api.anthropic.com cannot be reached"},
 		"another way there":   {AgentSpec{Kind: KindClaude}, Network{}, []string{"OTHER_KEY=made-up"}, ""},
 		"a program of ours":   {AgentSpec{Kind: KindClaude, Command: []string{"mine"}}, Network{}, []string{"ANTHROPIC_API_KEY=made-up"}, ""},
 		"let out":             {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=https://model.example.com"}, ""},
@@ -88,7 +88,7 @@ func TestGuestReachesItsModel(t *testing.T) {
 	for url, says := range map[string]string{
 		"http://" + there:           "",
 		"http://" + away:            "does not answer",
-		"https://other.example.com": "is not let out",
+		"https://other.example.com": "is not allowed",
 	} {
 		a, err := parseModelAddress(url)
 		if err != nil {

@@ -7,20 +7,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// Reconciled is what [Workspaces.Reconcile] found. Names are those of containers.
+// Reconciled is the result of [Workspaces.Reconcile]. Names are container names.
 type Reconciled struct {
-	Kept     []string // of workspaces that are there
-	Removed  []string // nobody's any more, and nobody worked in them
-	Busy     []string // nobody's any more, and somebody may work in them
-	Problems []error  // what could not be looked at or removed
+	Kept     []string // of existing workspaces
+	Removed  []string // of no workspace, and idle
+	Busy     []string // of no workspace, and maybe in use
+	Problems []error  // what could not be inspected or removed
 }
 
-// Reconcile brings the containers and the workspaces together, for when a daemon
-// starts: containers of workspaces that are not there any more, or that have another
-// name than theirs, and ephemeral ones whose process has ended, are removed, unless
-// somebody works in them. Containers that are not of this HOLDFAST_HOME are never
-// touched, nor those that only have our labels, as what is run of an image that was
-// made of one of ours. The error is that of an engine that cannot be asked.
+// Reconcile matches the containers with the workspaces; a daemon calls it when it starts. It removes idle
+// containers whose workspace no longer exists, containers with another name than their workspace's, and ephemeral
+// ones whose process has ended. It never touches containers of another HOLDFAST_HOME, or containers that only have
+// Holdfast's labels because their image was derived from one of its containers. It returns an error if the engine
+// cannot be queried.
 func (w *Workspaces) Reconcile(ctx context.Context) (*Reconciled, error) {
 	e, _, err := w.find(ctx)
 	if err != nil {
@@ -43,7 +42,7 @@ func (w *Workspaces) Reconcile(ctx context.Context) (*Reconciled, error) {
 	known, err := w.List(ctx)
 	out.problem(err)
 	for _, l := range known {
-		ephemeral[l.Slug] = append(ephemeral[l.Slug], nil...) // folders may be left over
+		ephemeral[l.Slug] = append(ephemeral[l.Slug], nil...) // leftover folders without a container
 	}
 	for slug, list := range ephemeral {
 		removed, err := w.dropEphemeral(ctx, e, slug, list)
@@ -72,11 +71,11 @@ func (r *Reconciled) one(c engine.Container, look func() (orphan, removed bool, 
 	r.problem(err)
 }
 
-// orphan looks whether a container has no workspace, and removes it then when nobody
-// works in it. A workspace that is damaged is there.
+// orphan checks whether a container has no workspace, and then removes it if it is idle. A damaged workspace still
+// exists.
 func (w *Workspaces) orphan(ctx context.Context, e *engine.Engine, c engine.Container, slug string) (orphan, removed bool, err error) {
 	if CheckSlug(slug) == nil && c.Name == w.containerName(slug) {
-		// One that is made of this name meanwhile gets a container of its own.
+		// A workspace that is created under this name meanwhile gets another container.
 		s, err := w.Get(ctx, slug)
 		if err == nil && c.Labels[labelID] == s.ID || errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, ErrDeleting) {
 			return false, false, nil
@@ -95,8 +94,8 @@ func (w *Workspaces) orphan(ctx context.Context, e *engine.Engine, c engine.Cont
 	return true, err == nil, err
 }
 
-// idle asks the supervisor of a container, whose folders may be gone, whether anything
-// runs. One that cannot be asked may be busy.
+// idle asks the supervisor of a container, whose folders may be gone, whether any process runs. Without an answer
+// the container may be busy.
 func (w *Workspaces) idle(ctx context.Context, e *engine.Engine, c engine.Container) (bool, error) {
 	if c.State == engine.Paused {
 		return true, nil
@@ -104,7 +103,7 @@ func (w *Workspaces) idle(ctx context.Context, e *engine.Engine, c engine.Contai
 	asked := &Container{ID: c.ID, Name: c.Name, w: w, engine: e}
 	h, err := asked.ask(ctx, true)
 	if err != nil {
-		return false, &Error{Op: "reconcile", Err: err, Detail: c.Name + " is nobody's, and does not say whether it is idle", Advice: "docker rm -f " + c.Name}
+		return false, &Error{Op: "reconcile", Err: err, Detail: c.Name + " has no workspace and does not report whether it is idle", Advice: "docker rm -f " + c.Name}
 	}
 	return h.Processes == 0, nil
 }

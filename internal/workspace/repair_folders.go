@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// mendFolders makes good what an agent did to the folders of its workspace, and what would keep
-// the next one from working: rights that it took away, and what it put in the place of
-// sockets. The workspace is locked; what the folders are called is nobody's to change
-// but ours.
+// mendFolders repairs the folders of a workspace after an agent's changes that would break the next one:
+// permissions it removed, and files it put in the place of sockets. The workspace is locked; only Holdfast renames
+// these folders.
 func mendFolders(ctx context.Context, dir *os.Root) error {
 	for _, name := range []string{homeName, runName, projectName} {
 		if err := ownRights(dir, name); err != nil {
@@ -20,7 +19,7 @@ func mendFolders(ctx context.Context, dir *os.Root) error {
 	}
 	run, err := openFolder(dir, runName)
 	if err != nil {
-		return nil // what is wrong with it is said by who needs it
+		return nil // later callers report the error
 	}
 	defer run.Close()
 	names, err := namesIn(run)
@@ -45,8 +44,7 @@ func mendFolders(ctx context.Context, dir *os.Root) error {
 	return nil
 }
 
-// ownRights gives the owner of a folder the rights to it. What is no folder is left to who
-// opens it.
+// ownRights gives the owner of a folder all permissions on it. It ignores a path that is not a folder.
 func ownRights(dir *os.Root, name string) error {
 	seen, err := dir.Lstat(name)
 	if err != nil || !seen.IsDir() || seen.Mode().Perm()&0o700 == 0o700 {

@@ -9,84 +9,81 @@ import (
 // settingsFormat is the version of workspace.json that this package writes.
 const settingsFormat = 1
 
-// Settings are what a person decides about a workspace. On disk they are
-// workspace.json; docs/formats/workspace.md describes it. Fields that are left out
-// have defaults, see [Settings.WithDefaults].
+// Settings are a user's choices for a workspace. On disk they are workspace.json; docs/formats/workspace.md
+// describes it. Missing fields have defaults, see [Settings.WithDefaults].
 type Settings struct {
-	// ID, Slug and Created are fixed when the workspace is made. The id tells it from an
-	// earlier one of the same name; Create makes it.
+	// ID, Slug and Created are fixed when the workspace is created. ID distinguishes it from an earlier workspace
+	// of the same name; Create generates it.
 	ID      string    `json:"id"`
 	Slug    string    `json:"slug"`
 	Created time.Time `json:"created"`
 
-	// Project is the folder of the host that is /work inside: absolute, without links.
-	// "" is a folder that belongs to the workspace and is deleted with it.
+	// Project is the host folder that is /work in the container: absolute, without links. "" is a folder inside
+	// the workspace that is deleted with it.
 	Project string `json:"project,omitempty"`
-	// Image is what the container is made of, as the engine names it; "" is the one that
-	// `holdfast workspace image build` makes.
+	// Image is the engine's name of the container's image; "" is the one that `holdfast workspace image build`
+	// builds.
 	Image string    `json:"image,omitempty"`
 	Agent AgentSpec `json:"agent"`
-	// Model is the agent's name of the model, "" is its default.
+	// Model is the agent's name of the model; "" is the agent's default.
 	Model   string  `json:"model,omitempty"`
 	Limits  Limits  `json:"limits"`
 	Network Network `json:"network"`
 	Mounts  []Mount `json:"mounts,omitempty"`
-	// Credentials are names of variables of the caller's environment. Their values are
-	// handed to an agent's process when it is started and are kept nowhere.
+	// Credentials are names of environment variables of the caller. Their values are passed to an agent's process
+	// when it starts and are not stored.
 	Credentials []string `json:"credentials,omitempty"`
 	// Trust is [Sandboxed].
 	Trust Trust `json:"trust"`
 }
 
-// The kinds of agents.
+// The agent kinds.
 const (
-	KindHoldfast = "holdfast" // our own loop
+	KindHoldfast = "holdfast" // Holdfast's built-in agent
 	KindClaude   = "claude"   // Claude Code
 	KindCodex    = "codex"    // Codex
-	KindACP      = "acp"      // any that speaks the Agent Client Protocol
+	KindACP      = "acp"      // any agent that speaks the Agent Client Protocol
 )
 
-// AgentSpec says which agent works in the workspace.
+// AgentSpec selects the agent of the workspace.
 type AgentSpec struct {
 	Kind string `json:"kind"` // default [KindHoldfast]
-	// Command starts the agent in place of the kind's own; [KindACP] needs one, and
-	// [KindHoldfast] takes none.
+	// Command replaces the kind's command. [KindACP] requires it, and [KindHoldfast] does not allow it.
 	Command []string `json:"command,omitempty"`
 }
 
-// Limits bound what all processes of the container use together.
+// Limits are the limits for all processes of the container together.
 type Limits struct {
-	Memory Bytes   `json:"memory"` // default 2g; there is no swap besides
+	Memory Bytes   `json:"memory"` // default 2g; swap is disabled
 	CPUs   float64 `json:"cpus"`   // default 2
 	PIDs   int64   `json:"pids"`   // processes and threads, default 512
-	// Disk bounds the home, and the project where it belongs to the workspace; default
-	// 20g, [Unlimited] is none. It is looked at before each turn, and now and then while
-	// one runs.
+	// Disk limits the home, and the project if it is inside the workspace; default 20g, [Unlimited] is no limit.
+	// It is checked before each turn and repeatedly during a turn.
 	Disk Bytes `json:"disk"`
 }
 
-// The ways to the network.
+// The network modes.
 const (
-	NetworkNone  = "none"  // none at all
-	NetworkProxy = "proxy" // through our proxy, which lets Domains through
+	NetworkNone  = "none"  // no network
+	NetworkProxy = "proxy" // through Holdfast's egress proxy, which allows Domains
 )
 
 // Network says what the container may reach.
 type Network struct {
 	Mode string `json:"mode"` // default [NetworkNone]
-	// Domains are what the proxy lets through, in the terms of the sandbox's
-	// network.allowedDomains: "api.example.com", "*.example.com:443".
+	// Domains are the allowed targets, in the syntax of the sandbox's network.allowedDomains: "api.example.com",
+	// "*.example.com:443".
 	Domains []string `json:"domains,omitempty"`
 }
 
-// Mount is a further folder or file of the host.
+// Mount is an additional folder or file of the host.
 type Mount struct {
 	Host     string `json:"host"` // absolute, without links
 	Target   string `json:"at"`   // in the container, absolute
 	ReadOnly bool   `json:"readonly,omitempty"`
 }
 
-// The bounds and defaults of [Limits].
+// Limits and defaults of [Limits].
 const (
 	defaultMemory = 2 << 30
 	defaultCPUs   = 2
@@ -94,13 +91,12 @@ const (
 	defaultDisk   = 20 << 30
 	minMemory     = 64 << 20
 	minPIDs       = 32
-	maxPIDs       = 4 << 20 // as many as the kernel has
+	maxPIDs       = 4 << 20 // the kernel's maximum
 	minCPUs       = 0.01
 	maxCPUs       = 4096
 )
 
-// WithDefaults returns the settings with every field filled in that is empty and has a
-// default.
+// WithDefaults returns the settings with defaults for all empty fields that have one.
 func (s *Settings) WithDefaults() Settings {
 	out := s.clone()
 	fill(&out.Agent.Kind, KindHoldfast)
@@ -129,12 +125,12 @@ func (s *Settings) clone() Settings {
 	return out
 }
 
-// SessionProject is the [session.Opened.Project] of the sessions of the workspace: a
-// list of them is a list by this, and going on with the last one means the last one
-// here. Sessions of an earlier workspace of the same name have another.
+// SessionProject is the [session.Opened.Project] of the workspace's sessions: it selects them in a list, and
+// resuming the latest session means the latest with this value. Sessions of an earlier workspace of the same name
+// have another value.
 func (s *Settings) SessionProject() string { return "workspace:" + s.Slug + ":" + s.ID }
 
-// encode is the text of workspace.json.
+// encode returns the text of workspace.json.
 func (s *Settings) encode() ([]byte, error) {
 	b, err := json.MarshalIndent(struct {
 		Format int `json:"format"`

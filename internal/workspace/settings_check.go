@@ -12,12 +12,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// problem is what is wrong with a field.
+// problem describes an invalid field.
 type problem struct{ field, what, hint string }
 
-// Check reports, as an [Error] that wraps [ErrInvalid], what cannot be used of
-// settings that are complete (see [Settings.WithDefaults]). The folders of the host are
-// looked at when they are needed, by Create and Set and before a container is made.
+// Check returns an [Error] that wraps [ErrInvalid] for invalid complete settings (see [Settings.WithDefaults]).
+// The host folders are checked later: by Create and Set, and before a container is created.
 func (s *Settings) Check() error {
 	if p := s.problem(); p != nil {
 		return p.error(s.Slug)
@@ -29,7 +28,7 @@ func (p *problem) error(slug string) error {
 	return &Error{Op: "check settings", Slug: slug, Field: p.field, Err: ErrInvalid, Detail: p.field + ": " + p.what, Advice: p.hint}
 }
 
-// problem finds what is wrong with the values, whatever is on the disk.
+// problem returns the first invalid value, without looking at the disk.
 func (s *Settings) problem() *problem {
 	for _, check := range []func() *problem{
 		s.checkIdentity, s.checkTexts, s.checkAgent, s.checkLimits, s.checkNetwork, s.checkMounts, s.checkCredentials,
@@ -46,7 +45,7 @@ func (s *Settings) checkIdentity() *problem {
 		return &problem{"slug", e.Detail, e.Advice}
 	}
 	if !isID(s.ID) {
-		return &problem{"id", fmt.Sprintf("%.40q is not 16 hexadecimal digits", s.ID), "put back the id that the workspace was made with"}
+		return &problem{"id", fmt.Sprintf("%.40q is not 16 hexadecimal digits", s.ID), "restore the id the workspace was created with"}
 	}
 	if s.Created.IsZero() {
 		return &problem{"created", "it is missing", "write the time as 2006-01-02T15:04:05Z"}
@@ -67,11 +66,11 @@ func (s *Settings) checkTexts() *problem {
 			return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/:@", r)
 		})
 		if first >= 0 || len(s.Image) > 255 || strings.ContainsRune("._-/:@", rune(s.Image[0])) {
-			return &problem{"image", fmt.Sprintf("%.60q is no name of an image", s.Image), "write it as docker does: name, name:tag or its sha256"}
+			return &problem{"image", fmt.Sprintf("%.60q is not an image name", s.Image), "write it as for docker: name, name:tag or its sha256"}
 		}
 	}
 	if len(s.Model) > 255 || strings.ContainsFunc(s.Model, unicode.IsControl) || strings.HasPrefix(s.Model, "-") {
-		return &problem{"model", fmt.Sprintf("%.60q is no name of a model", s.Model), "write the name that the agent knows it by"}
+		return &problem{"model", fmt.Sprintf("%.60q is not a model name", s.Model), "write the agent's name for the model"}
 	}
 	switch s.Trust {
 	case Sandboxed:
@@ -79,28 +78,28 @@ func (s *Settings) checkTexts() *problem {
 	case Direct:
 		return &problem{"trust", "a workspace is always sandboxed", "run the agent without a workspace: holdfast run"}
 	}
-	return &problem{"trust", fmt.Sprintf("%.40q is no level", s.Trust), "write sandboxed"}
+	return &problem{"trust", fmt.Sprintf("%.40q is not a trust level", s.Trust), "write sandboxed"}
 }
 
 func (s *Settings) checkAgent() *problem {
 	a := &s.Agent
 	for i, arg := range a.Command {
 		if i == 0 && arg == "" || strings.ContainsRune(arg, 0) {
-			return &problem{fmt.Sprintf("agent.command[%d]", i), fmt.Sprintf("%.40q cannot be run", arg), `write the program and its arguments, such as ["gemini", "--acp"]`}
+			return &problem{fmt.Sprintf("agent.command[%d]", i), fmt.Sprintf("%.40q is not a valid argument", arg), `write the program and its arguments, such as ["gemini", "--acp"]`}
 		}
 	}
 	switch a.Kind {
 	case KindHoldfast:
 		if len(a.Command) > 0 {
-			return &problem{"agent.command", "our own agent has no other command", "leave it out, or set kind to " + KindACP}
+			return &problem{"agent.command", "the built-in agent takes no command", "remove it, or set kind to " + KindACP}
 		}
 	case KindClaude, KindCodex:
 	case KindACP:
 		if len(a.Command) == 0 {
-			return &problem{"agent.command", "an agent over ACP needs one", `write it as a list, such as ["gemini", "--acp"], or --command gemini --command=--acp`}
+			return &problem{"agent.command", "an ACP agent needs a command", `write it as a list, such as ["gemini", "--acp"], or --command gemini --command=--acp`}
 		}
 	default:
-		return &problem{"agent.kind", fmt.Sprintf("there is no %.40q", a.Kind), "the kinds are holdfast, claude, codex, acp"}
+		return &problem{"agent.kind", fmt.Sprintf("unknown agent kind %.40q", a.Kind), "use holdfast, claude, codex or acp"}
 	}
 	return nil
 }
@@ -109,13 +108,13 @@ func (s *Settings) checkLimits() *problem {
 	l := &s.Limits
 	switch {
 	case l.Memory < minMemory:
-		return &problem{"limits.memory", l.Memory.String() + " is too little for anything to run", "give at least " + Bytes(minMemory).String()}
+		return &problem{"limits.memory", l.Memory.String() + " is too little to run an agent", "give at least " + Bytes(minMemory).String()}
 	case !(l.CPUs >= minCPUs && l.CPUs <= maxCPUs):
-		return &problem{"limits.cpus", fmt.Sprintf("%v is no number of processors", l.CPUs), "write a number such as 2 or 0.5"}
+		return &problem{"limits.cpus", fmt.Sprintf("%v is not a number of processors", l.CPUs), "write a number such as 2 or 0.5"}
 	case l.PIDs < minPIDs || l.PIDs > maxPIDs:
-		return &problem{"limits.pids", fmt.Sprintf("%d is not between %d and %d", l.PIDs, minPIDs, maxPIDs), "threads count as well: 512 is good for an agent"}
+		return &problem{"limits.pids", fmt.Sprintf("%d is not between %d and %d", l.PIDs, minPIDs, maxPIDs), "threads are included; 512 is enough for an agent"}
 	case l.Disk < 1<<20 && l.Disk != Unlimited:
-		return &problem{"limits.disk", l.Disk.String() + " is too little for anything to be kept", `give at least 1m, or "none" for no limit`}
+		return &problem{"limits.disk", l.Disk.String() + " is too little to store anything", `give at least 1m, or "none" for no limit`}
 	}
 	return nil
 }
@@ -124,7 +123,7 @@ func (s *Settings) checkNetwork() *problem {
 	switch n := &s.Network; n.Mode {
 	case NetworkNone:
 		if len(n.Domains) > 0 {
-			return &problem{"network.domains", "without a network nothing is let through", `set "mode" to "proxy"`}
+			return &problem{"network.domains", "domains have no effect without a network", `set "mode" to "proxy"`}
 		}
 	case NetworkProxy:
 		for i, entry := range n.Domains {
@@ -133,12 +132,12 @@ func (s *Settings) checkNetwork() *problem {
 			}
 		}
 	default:
-		return &problem{"network.mode", fmt.Sprintf("there is no %.40q", n.Mode), "the modes are none and proxy"}
+		return &problem{"network.mode", fmt.Sprintf("unknown network mode %.40q", n.Mode), "use none or proxy"}
 	}
 	return nil
 }
 
-// reservedPaths are the places of the container that nothing may be mounted over, nor below.
+// reservedPaths are the container paths that must not be covered by a mount, with everything below them.
 var reservedPaths = []string{
 	"/work", "/home", "/run", "/tmp", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin",
 	"/lib", "/lib32", "/lib64", "/libx32", "/boot", "/var", "/holdfast",
@@ -152,16 +151,16 @@ func (s *Settings) checkMounts() *problem {
 		}
 		at := field + ".at"
 		if !path.IsAbs(m.Target) || path.Clean(m.Target) != m.Target || m.Target == "/" || strings.ContainsFunc(m.Target, unicode.IsControl) || strings.ContainsRune(m.Target, ':') {
-			return &problem{at, fmt.Sprintf("%.80q is no place in the container", m.Target), "write an absolute path, such as /mnt/data"}
+			return &problem{at, fmt.Sprintf("%.80q is not a path in the container", m.Target), "write an absolute path, such as /mnt/data"}
 		}
 		for _, t := range reservedPaths {
 			if below(m.Target, t, '/') {
-				return &problem{at, m.Target + " is the container's own", "choose another, such as /mnt/data"}
+				return &problem{at, m.Target + " is reserved for the container", "choose another, such as /mnt/data"}
 			}
 		}
 		for j, other := range s.Mounts[:i] {
 			if below(m.Target, other.Target, '/') || below(other.Target, m.Target, '/') {
-				return &problem{at, fmt.Sprintf("%s and mounts[%d].at (%s) lie in each other", m.Target, j, other.Target), "choose places side by side"}
+				return &problem{at, fmt.Sprintf("%s overlaps mounts[%d].at (%s)", m.Target, j, other.Target), "choose paths that are not inside each other"}
 			}
 		}
 	}
@@ -170,12 +169,12 @@ func (s *Settings) checkMounts() *problem {
 
 func checkAbsolute(field, p string) *problem {
 	if !filepath.IsAbs(p) || filepath.Clean(p) != p || strings.ContainsRune(p, 0) {
-		return &problem{field, fmt.Sprintf("%.80q is no absolute path", p), "write the whole path, without . and .. in it"}
+		return &problem{field, fmt.Sprintf("%.80q is not an absolute path", p), "write the full path without . and .."}
 	}
 	return nil
 }
 
-// below reports whether p is dir or lies below it. Both are clean.
+// below reports whether p is dir or is below it. Both are clean.
 func below(p, dir string, separator byte) bool {
 	rest, ok := strings.CutPrefix(p, dir)
 	return ok && (rest == "" || rest[0] == separator || dir[len(dir)-1] == separator)
@@ -185,7 +184,7 @@ func (s *Settings) checkCredentials() *problem {
 	for i, name := range s.Credentials {
 		field := fmt.Sprintf("credentials[%d]", i)
 		if key, _, ok := strings.Cut(name, "="); ok { // its value may be a secret: it is not shown
-			return &problem{field, fmt.Sprintf("%.40q has a value", key), "write the name alone; its value is taken from the environment when an agent is started"}
+			return &problem{field, fmt.Sprintf("%.40q has a value", key), "write only the name; the value is read from the environment when an agent starts"}
 		}
 		if e, ok := errors.AsType[*supervisor.EnvError](supervisor.CheckEnv([]string{name + "="})); ok {
 			return &problem{field, fmt.Sprintf("%.60q is %s", name, e.Reason), "name a variable that holds a credential, such as ANTHROPIC_API_KEY"}

@@ -15,13 +15,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// maxSettings is the largest workspace.json in bytes.
+// maxSettings is the maximum size of workspace.json in bytes.
 const maxSettings = 1 << 20
 
-// decodeSettings reads the text of a workspace.json. Every field must be known, stand
-// once and be usable; what is left out has its default. Whether the folders are there
-// is not looked at. Errors are [*Error] around [ErrInvalid] or [ErrNewer], and Path has
-// the place: "file:line:column".
+// decodeSettings parses a workspace.json. Every field must be known, unique and valid; missing fields get
+// defaults. It does not check whether the folders exist. Errors are [*Error] around [ErrInvalid] or [ErrNewer],
+// and Path has the position: "file:line:column".
 func decodeSettings(file string, source []byte) (*Settings, error) {
 	d := &decoder{file: file, source: source, places: map[string]int{}}
 	root, err := jsontree.Parse(source)
@@ -42,7 +41,7 @@ func decodeSettings(file string, source []byte) (*Settings, error) {
 	return &full, nil
 }
 
-// decoder reads settings from a tree of JSON.
+// decoder builds settings from a JSON tree.
 type decoder struct {
 	file   string
 	source []byte
@@ -58,7 +57,7 @@ func (d *decoder) fault(at int, contract error, hint, format string, args ...any
 	}
 }
 
-// place is where a field stands, or the nearest one around it.
+// place returns the offset of a field, or of the nearest enclosing one.
 func (d *decoder) place(field string) int {
 	for field != "" {
 		if at, ok := d.places[field]; ok {
@@ -69,7 +68,7 @@ func (d *decoder) place(field string) int {
 	return 0
 }
 
-// format looks at the version before anything else: a newer one may have other fields.
+// format checks the version first, because a newer one may have other fields.
 func (d *decoder) format(root *jsontree.Node) error {
 	n := root.Field("format")
 	if n == root {
@@ -78,9 +77,9 @@ func (d *decoder) format(root *jsontree.Node) error {
 	v, err := strconv.Atoi(n.Text)
 	switch {
 	case n.Kind != jsontree.Number || err != nil || v < 1:
-		return d.fault(n.At, ErrInvalid, fmt.Sprintf("write %d", settingsFormat), "format: %s is no version", n.Show())
+		return d.fault(n.At, ErrInvalid, fmt.Sprintf("write %d", settingsFormat), "format: %s is not a version", n.Show())
 	case v > settingsFormat:
-		return d.fault(n.At, ErrNewer, "install a newer holdfast; holdfast version says which this is", "format %d, this version reads %d", v, settingsFormat)
+		return d.fault(n.At, ErrNewer, "install a newer holdfast (holdfast version prints the installed one)", "it has format %d, this version of holdfast reads %d", v, settingsFormat)
 	}
 	return nil
 }
@@ -129,7 +128,7 @@ func (d *decoder) object(field string, n *jsontree.Node, known map[string]reader
 		}
 		read, ok := known[m.Key]
 		if !ok {
-			return d.fault(m.At, ErrInvalid, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the settings are"), "%s: there is no such setting", sub)
+			return d.fault(m.At, ErrInvalid, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the settings are"), "%s: unknown setting", sub)
 		}
 		d.places[sub] = m.Value.At
 		if err := read(sub, &m.Value); err != nil {
@@ -142,12 +141,12 @@ func (d *decoder) object(field string, n *jsontree.Node, known map[string]reader
 func (d *decoder) wrong(field string, n *jsontree.Node, want jsontree.Kind) error {
 	hint := ""
 	if n.Kind == jsontree.Null {
-		hint = "leave the field out"
+		hint = "remove the field"
 	}
 	if field == "" {
 		field = "settings"
 	}
-	return d.fault(n.At, ErrInvalid, hint, "%s: %s stands where %s is needed", field, n.Show(), want)
+	return d.fault(n.At, ErrInvalid, hint, "%s: got %s, want %s", field, n.Show(), want)
 }
 
 func (d *decoder) text(to *string) reader {
@@ -189,7 +188,7 @@ func (d *decoder) time(to *time.Time) reader {
 	return func(field string, n *jsontree.Node) error {
 		t, err := time.Parse(time.RFC3339, n.Text)
 		if n.Kind != jsontree.Text || err != nil {
-			return d.fault(n.At, ErrInvalid, "write it as 2006-01-02T15:04:05Z", "%s: %s is no time", field, n.Show())
+			return d.fault(n.At, ErrInvalid, "write it as 2006-01-02T15:04:05Z", "%s: %s is not a time", field, n.Show())
 		}
 		*to = t
 		return nil
@@ -220,16 +219,16 @@ func (d *decoder) bytes(to *Bytes) reader {
 	return func(field string, n *jsontree.Node) error {
 		var v Bytes
 		if err := json.Unmarshal(d.source[n.At:n.End], &v); err != nil {
-			return d.fault(n.At, ErrInvalid, `write "512m" or "2g"`, "%s: %s is no number of bytes", field, n.Show())
+			return d.fault(n.At, ErrInvalid, `write "512m" or "2g"`, "%s: %s is not a number of bytes", field, n.Show())
 		}
 		return d.set(field, n, v != 0, func() { *to = v })
 	}
 }
 
-// set refuses what would be taken for a field that is left out.
+// set rejects a zero value, which would be taken for a missing field.
 func (d *decoder) set(field string, n *jsontree.Node, ok bool, do func()) error {
 	if !ok {
-		return d.fault(n.At, ErrInvalid, "leave the field out for the default", "%s: it cannot be 0", field)
+		return d.fault(n.At, ErrInvalid, "remove the field to get the default", "%s: it cannot be 0", field)
 	}
 	do()
 	return nil

@@ -2,12 +2,11 @@ package workspace
 
 import "fmt"
 
-// maxSlugBytes bounds the name of a workspace.
+// maxSlugBytes is the maximum length of a workspace name.
 const maxSlugBytes = 63
 
-// CheckSlug reports, as an [Error] that wraps [ErrInvalidSlug], why slug cannot name a
-// workspace. A slug is 1 to 63 lower-case letters a to z, digits and dashes, and
-// neither begins nor ends with a dash.
+// CheckSlug returns an [Error] that wraps [ErrInvalidSlug] if slug is not a valid workspace name: 1 to 63
+// lower-case letters a to z, digits and dashes, without a dash at the beginning or end.
 func CheckSlug(slug string) error {
 	bad := func(format string, args ...any) error {
 		return &Error{
@@ -28,7 +27,7 @@ func CheckSlug(slug string) error {
 		case r == '-':
 			return bad("%q begins or ends with a dash", slug)
 		default:
-			return bad("%q has %q in it", slug, r)
+			return bad("%q contains %q", slug, r)
 		}
 	}
 	return nil

@@ -12,12 +12,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// stopGrace is how long what runs in a container has to end by itself.
+// stopGrace is the time that processes in a container have to end by themselves.
 const stopGrace = 5 * time.Second
 
-// Stop ends the container of a workspace, with everything that runs in it, and its
-// ephemeral ones. It is kept and started again when it is needed. One that does not run
-// is stopped already.
+// Stop stops the container of a workspace with everything that runs in it, and its ephemeral ones. The container
+// is kept and started again when it is needed. Stopping a stopped container does nothing.
 func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 	h, err := w.lock(ctx, "stop", slug)
 	if err != nil {
@@ -35,8 +34,8 @@ func (w *Workspaces) Stop(ctx context.Context, slug string) error {
 	return stopThem(ctx, e, list)
 }
 
-// allOf lists the containers of a workspace, ephemeral ones too. It is [ErrForeign] when
-// something that is not ours has the name of one.
+// allOf lists the containers of a workspace, including ephemeral ones. It returns [ErrForeign] if a container that
+// is not Holdfast's has one of their names.
 func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) ([]engine.Container, error) {
 	if _, err := w.ownContainer(ctx, e, slug); err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func (w *Workspaces) allOf(ctx context.Context, e *engine.Engine, slug string) (
 	return list, nil
 }
 
-// StopAll stops the containers of all workspaces, side by side.
+// StopAll stops the containers of all workspaces in parallel.
 func (w *Workspaces) StopAll(ctx context.Context) error {
 	e, _, err := w.find(ctx)
 	if err != nil {
@@ -61,8 +60,7 @@ func (w *Workspaces) StopAll(ctx context.Context) error {
 	return stopThem(ctx, e, list)
 }
 
-// stopThem stops containers side by side. Those that are removed when they end may be
-// gone by then.
+// stopThem stops containers in parallel. Containers that are removed at their end may be gone by then.
 func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) error {
 	failed := make([]error, len(list))
 	var wg sync.WaitGroup
@@ -70,7 +68,7 @@ func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) er
 		wg.Go(func() {
 			err := error(nil)
 			switch c.State {
-			case engine.Paused: // a signal would wait
+			case engine.Paused: // a paused process does not receive a signal
 				err = errors.Join(e.Unpause(ctx, c.ID), e.Stop(ctx, c.ID, stopGrace))
 			case engine.Running, engine.Restarting:
 				err = e.Stop(ctx, c.ID, stopGrace)
@@ -84,8 +82,8 @@ func stopThem(ctx context.Context, e *engine.Engine, list []engine.Container) er
 	return errors.Join(failed...)
 }
 
-// removeContainer takes the containers of a workspace away, with everything that runs
-// in it. The workspace's lock is held. A workspace that never had one needs no engine.
+// removeContainer removes the containers of a workspace, with everything that runs in them. The caller holds the
+// workspace's lock. A workspace that never had a container needs no engine.
 func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
 	e, _, err := w.find(ctx)
 	if errors.Is(err, ErrNoEngine) {
@@ -105,24 +103,24 @@ func (w *Workspaces) removeContainer(ctx context.Context, slug string) error {
 	return err
 }
 
-// State is how the container of a workspace is, for people.
+// State is the state of a workspace's container.
 type State struct {
 	Name     string       `json:"name"`
 	ID       string       `json:"id,omitempty"`
-	State    engine.State `json:"state"` // "absent" where there is none
+	State    engine.State `json:"state"` // "absent" if there is none
 	Image    string       `json:"image,omitempty"`
-	Outdated bool         `json:"outdated,omitempty"` // the next one will be another
-	// Processes is how many agents and commands run in it; -1 when nobody can tell.
+	Outdated bool         `json:"outdated,omitempty"` // it will be recreated on next use
+	// Processes is the number of agents and commands that run in it; -1 if unknown.
 	Processes int `json:"processes"`
-	// Confined: sessions in it cannot reach each other. Unconfined says why not.
+	// Confined reports whether sessions in the container cannot reach each other. Unconfined says why not.
 	Confined   bool   `json:"confined,omitempty"`
 	Unconfined string `json:"unconfined,omitempty"`
 }
 
-// Absent is the state of a container that is not there.
+// Absent is the state of a container that does not exist.
 const Absent engine.State = "absent"
 
-// ContainerState looks at the container of a workspace and changes nothing.
+// ContainerState returns the state of a workspace's container and changes nothing.
 func (w *Workspaces) ContainerState(ctx context.Context, slug string) (State, error) {
 	s, err := w.Get(ctx, slug)
 	if err != nil {

@@ -4,5 +4,5 @@ package workspace
 
 import "os"
 
-// syncFolder does nothing where folders cannot be brought to the disk.
+// syncFolder does nothing on systems that cannot sync folders.
 func syncFolder(*os.Root) error { return nil }

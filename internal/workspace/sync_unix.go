@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// syncFolder brings the names in a folder to the disk.
+// syncFolder writes the entries of a folder to the disk.
 func syncFolder(dir *os.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {

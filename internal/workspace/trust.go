@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Trust says where an agent may work: on the host ([Direct]) or in a container only
-// ([Sandboxed]). A workspace is always a container, so its settings can say Sandboxed
-// and nothing else; Direct is for who decides whether there is to be a workspace at
-// all. Neither loosens a policy: what is denied stays denied.
+// Trust says where an agent may work: on the host ([Direct]) or only in a container ([Sandboxed]). A workspace is
+// always a container, so its settings accept only Sandboxed; Direct is for callers that decide whether to use a
+// workspace at all. Neither loosens a policy: a denied call stays denied.
 type Trust string
 
 // The levels of trust.
@@ -18,15 +17,15 @@ const (
 	Sandboxed Trust = "sandboxed"
 )
 
-// trusts are the words for the levels, those of seed 004's earlier versions included.
+// trusts are the names of the levels, including those of CommaAgents' earlier versions.
 var trusts = map[string]Trust{
 	"direct": Direct, "full": Direct, "vault": Direct, "trusted": Direct,
 	"sandboxed": Sandboxed, "untrusted": Sandboxed,
 }
 
-// parseTrust reads a level, in capitals or not: "direct" (earlier "full", "vault",
-// "trusted") or "sandboxed" (earlier "untrusted"). Anything else is an [Error] that
-// wraps [ErrInvalid], and the level is then Sandboxed: so is who does not look.
+// parseTrust parses a level in any letter case: "direct" (earlier "full", "vault", "trusted") or "sandboxed"
+// (earlier "untrusted"). Anything else returns an [Error] that wraps [ErrInvalid] and the level Sandboxed, which
+// is safe for callers that ignore the error.
 func parseTrust(text string) (Trust, error) {
 	if t, ok := trusts[strings.ToLower(text)]; ok {
 		return t, nil
@@ -37,7 +36,7 @@ func parseTrust(text string) (Trust, error) {
 	}
 }
 
-// UnmarshalJSON reads a level as parseTrust does. Null and what is no text are errors.
+// UnmarshalJSON parses a level as parseTrust does. Null and other non-strings are errors.
 func (t *Trust) UnmarshalJSON(b []byte) error {
 	*t = Sandboxed
 	var text *string

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// agentUser is who agents are inside their container: the caller, but never root.
+// agentUser returns the user of agents in their container: the caller, but never root.
 func agentUser() (uid, gid int) {
 	if uid, gid = os.Getuid(), os.Getgid(); uid == 0 {
 		return 4711, 4711
 	}
-	return max(uid, 0), max(gid, 0) // -1 where users have no numbers
+	return max(uid, 0), max(gid, 0) // -1 on systems without user ids
 }
 
-// checkFolders checks that the folders which holdfast made are the agent's: a workspace that
-// one user made and another uses has agents who can do nothing in it.
+// checkFolders checks that the folders which holdfast created belong to the agent's user. If one user created a
+// workspace and another uses it, its agents cannot do anything.
 func (w *Workspaces) checkFolders(h *workspaceLock, s *Settings) error {
 	parts := []string{homeName, runName}
 	if s.Project == "" {
@@ -36,7 +36,7 @@ func (w *Workspaces) checkFolders(h *workspaceLock, s *Settings) error {
 			path := filepath.Join(w.folder(), s.Slug, name)
 			return &Error{
 				Op: "start", Slug: s.Slug, Path: path, Err: ErrWrongUser, Detail: fmt.Sprintf("it belongs to user %d, and the agent is user %d", owner, uid),
-				Advice: fmt.Sprintf("run holdfast as the user who made the workspace; or, as root: chown -R %d:%d %s", uid, gid, path),
+				Advice: fmt.Sprintf("run holdfast as the user who created the workspace; or, as root: chown -R %d:%d %s", uid, gid, path),
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func (w *Workspaces) checkFolders(h *workspaceLock, s *Settings) error {
 	return w.checkProject(s, uid, gid)
 }
 
-// MayWork looks whether the agent may use the folders of a workspace: [ErrWrongUser]
-// with who it is, before anything is started.
+// MayWork checks that the agent may use the folders of a workspace before anything is started. It returns
+// [ErrWrongUser] with the user ids.
 func (w *Workspaces) MayWork(ctx context.Context, slug string) error {
 	h, err := w.lock(ctx, "start", slug)
 	if err != nil {
@@ -58,11 +58,11 @@ func (w *Workspaces) MayWork(ctx context.Context, slug string) error {
 	return err
 }
 
-// checkProject checks that the agent may write a folder that is somebody's own.
+// checkProject checks that the agent may write to a project folder outside the workspace.
 func (w *Workspaces) checkProject(s *Settings, uid, gid int) error {
 	ok, err := mayWrite(s.Project, uid, gid)
 	if err != nil {
-		if p := w.checkPaths(s, nil); p != nil { // it says what is wrong with it
+		if p := w.checkPaths(s, nil); p != nil { // checkPaths reports the error
 			return p.error(s.Slug)
 		}
 		return &Error{Op: "start", Slug: s.Slug, Path: s.Project, Err: err}
@@ -72,7 +72,7 @@ func (w *Workspaces) checkProject(s *Settings, uid, gid int) error {
 	}
 	advice := fmt.Sprintf("chown -R %d:%d %s", uid, gid, s.Project)
 	if os.Getuid() == 0 {
-		advice = "run holdfast as the user whose folder it is; or " + advice
+		advice = "run holdfast as the folder's owner; or, as root: " + advice
 	}
-	return &Error{Op: "start", Slug: s.Slug, Path: s.Project, Err: ErrWrongUser, Detail: fmt.Sprintf("the agent is user %d and may not write there", uid), Advice: advice}
+	return &Error{Op: "start", Slug: s.Slug, Path: s.Project, Err: ErrWrongUser, Detail: fmt.Sprintf("the agent runs as user %d and may not write there", uid), Advice: advice}
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownerOf is the user whose folder it is, where users have numbers.
+// ownerOf returns the owner of a folder, on systems with user ids.
 func ownerOf(dir *os.Root) (uid int, ok bool) {
 	info, err := dir.Stat(".")
 	if err != nil {
@@ -22,8 +22,8 @@ func ownerOf(dir *os.Root) (uid int, ok bool) {
 	return int(st.Uid), true
 }
 
-// mayWrite reports whether a user of no further groups may make files in a folder. The
-// folders above it do not matter: in a container they are not there.
+// mayWrite reports whether a user without supplementary groups may create files in a folder. It ignores the parent
+// folders: they do not exist in a container.
 func mayWrite(folder string, uid, gid int) (ok bool, err error) {
 	fd, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -33,8 +33,8 @@ func mayWrite(folder string, uid, gid int) (ok bool, err error) {
 	if os.Geteuid() != 0 {
 		return allowed(fd)
 	}
-	// What a thread is to the file system it is by itself. This one ends with its
-	// goroutine, as nobody unlocks it.
+	// File system credentials are per thread. This thread ends with its goroutine, because the goroutine does not
+	// unlock it.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -55,14 +55,14 @@ func mayWrite(folder string, uid, gid int) (ok bool, err error) {
 	return ok, err
 }
 
-// allowed asks the kernel, with the rights that the thread has.
+// allowed asks the kernel, with the credentials of the thread.
 func allowed(fd int) (bool, error) {
 	err := unix.Faccessat2(fd, "", unix.W_OK|unix.X_OK, unix.AT_EMPTY_PATH|unix.AT_EACCESS)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS) {
 		return false, nil
 	}
 	if errors.Is(err, unix.ENOSYS) {
-		return true, nil // before Linux 5.8: the agent will say so itself
+		return true, nil // before Linux 5.8: the agent will report it
 	}
 	return err == nil, err
 }

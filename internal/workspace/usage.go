@@ -12,31 +12,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/tree"
 )
 
-// Size is what a folder holds.
+// Size is the size of a folder.
 type Size = tree.Size
 
-// Usage is what a workspace keeps on the disk.
+// Usage is the disk use of a workspace.
 type Usage struct {
 	Home Size
-	// Project is that of a project which belongs to the workspace; others are not
-	// measured.
+	// Project is the size of a project inside the workspace; other projects are not measured.
 	Project  Size
 	Limit    Bytes // [Limits.Disk]
 	Duration time.Duration
 }
 
-// Total is what counts against the limit.
+// Total is the size that is compared with the limit.
 func (u *Usage) Total() Size {
 	total := u.Home
 	total.Add(u.Project)
 	return total
 }
 
-// OverLimit reports whether the workspace has used up its disk.
+// OverLimit reports whether the workspace exceeds its disk limit.
 func (u *Usage) OverLimit() bool { return u.Limit != Unlimited && u.Total().Bytes > int64(u.Limit) }
 
-// Usage measures what a workspace keeps. Links are not followed and nothing but folders
-// is opened; a file with several names counts once, and each entry 4 KiB at least.
+// Usage measures the disk use of a workspace. It does not follow links and opens only folders. A file with several
+// names is counted once, and each entry as at least 4 KiB.
 func (w *Workspaces) Usage(ctx context.Context, slug string) (*Usage, error) {
 	return w.usage(ctx, slug, nil)
 }
@@ -62,7 +61,7 @@ func (w *Workspaces) usage(ctx context.Context, slug string, o *tree.Options) (*
 	return u, nil
 }
 
-// measure measures a folder in dir. One that is not there holds nothing.
+// measure measures a folder in dir. A missing folder is empty.
 func measure(ctx context.Context, dir *os.Root, name string, o *tree.Options) (Size, error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -76,10 +75,9 @@ func measure(ctx context.Context, dir *os.Root, name string, o *tree.Options) (S
 	return size, err
 }
 
-// CheckDisk is called before each turn: [ErrQuota] when the workspace has used up its
-// disk. A folder that nobody may look into counts as if it did; those that the caller
-// may open are opened (u+rx) for it. Measuring a large workspace takes a while, so a
-// result is good for twenty times as long as it took; it ends where the limit is passed.
+// CheckDisk is called before each turn. It returns [ErrQuota] if the workspace exceeds its disk limit, or if the
+// caller cannot read one of its folders; it first adds u+rx to folders the caller owns. Measuring a large
+// workspace takes time, so a result is cached for twenty times as long as it took; measuring stops at the limit.
 func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 	s, err := w.Get(ctx, slug)
 	if err != nil || s.Limits.Disk == Unlimited {
@@ -95,23 +93,23 @@ func (w *Workspaces) CheckDisk(ctx context.Context, slug string) error {
 		w.disks.keep(s.ID, u, now)
 	}
 	total := u.Total()
-	advice := fmt.Sprintf("holdfast workspace du %s shows what is large; remove some, or raise limits.disk", slug)
+	advice := fmt.Sprintf("find large files with holdfast workspace du %s and remove some, or raise limits.disk", slug)
 	switch {
 	case u.OverLimit():
 		return &Error{
 			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: advice,
-			Detail: fmt.Sprintf("at least %d files take %s of %s", total.Files, roundUp(total.Bytes), u.Limit),
+			Detail: fmt.Sprintf("at least %d files use %s of %s", total.Files, roundUp(total.Bytes), u.Limit),
 		}
 	case total.Unreadable > 0:
 		return &Error{
-			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: "give their owner the rights again (chmod -R u+rwx), or remove them",
-			Detail: fmt.Sprintf("%d folders cannot be looked into, so nobody knows how much is there", total.Unreadable),
+			Op: "check disk", Slug: slug, Err: ErrQuota, Advice: "restore their permissions (chmod -R u+rwx), or remove them",
+			Detail: fmt.Sprintf("%d folders are unreadable, so their size is unknown", total.Unreadable),
 		}
 	}
 	return nil
 }
 
-// roundUp is a number of bytes for a person: three digits at most.
+// roundUp formats a number of bytes for users: three digits at most.
 func roundUp(n int64) string {
 	f, unit := float64(n), 0
 	names := []string{" bytes", "k", "m", "g", "t", "p"}
@@ -121,7 +119,7 @@ func roundUp(n int64) string {
 	return fmt.Sprintf("%.3g%s", f, names[unit])
 }
 
-// disks are results of measuring that are still good, by the workspaces' ids.
+// disks caches measurements by workspace id.
 type disks struct {
 	mu  sync.Mutex
 	all map[string]measured
@@ -132,7 +130,7 @@ type measured struct {
 	until time.Time
 }
 
-// known is a result that is still good for a workspace, as its settings are now.
+// known returns a cached measurement that is still valid for a workspace with its current settings.
 func (d *disks) known(s *Settings, now time.Time) *Usage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,8 +141,8 @@ func (d *disks) known(s *Settings, now time.Time) *Usage {
 	return nil
 }
 
-// keep keeps a result that was within the limit: who is over it and has made room is
-// not to wait.
+// keep caches a measurement within the limit. One over the limit is not cached, so that a user who frees space
+// need not wait.
 func (d *disks) keep(id string, u *Usage, now time.Time) {
 	const good = 20
 	if u.OverLimit() || u.Duration < 10*time.Millisecond {

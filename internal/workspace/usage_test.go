@@ -58,7 +58,7 @@ func TestCheckDisk(t *testing.T) {
 	okay(t, os.WriteFile(file, make([]byte, 2<<20), 0o600))
 	err := check()
 	e, ok := errors.AsType[*Error](err)
-	if !errors.Is(err, ErrQuota) || !ok || !strings.Contains(e.Detail, "take 2m of 1m") || !strings.Contains(e.Hint(), "workspace du a") {
+	if !errors.Is(err, ErrQuota) || !ok || !strings.Contains(e.Detail, "use 2m of 1m") || !strings.Contains(e.Hint(), "workspace du a") {
 		t.Errorf("%v", err)
 	}
 	okay(t, os.Remove(file))

@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// useName is a file whose lock is shared by those who work in a container. Who makes
-// the container anew has it alone for that time.
+// useName is a file whose lock is shared by those who work in a container. Recreating the container needs the
+// exclusive lock.
 const useName = "use"
 
-// openPlain opens a file of ours in a folder of ours, and makes it where there is none.
+// openPlain opens a file in a folder that only Holdfast writes, and creates it if necessary.
 func openPlain(dir *os.Root, name string) (*os.File, error) {
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|nonBlock, 0o600)
 	if err != nil {
@@ -31,24 +31,23 @@ func openPlain(dir *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// lockExclusive reports whether nobody else works in the container, and keeps it so until
-// share.
+// lockExclusive reports whether the container is unused, and locks it until shareContainer.
 func lockExclusive(use *os.File) (bool, error) {
 	free, err := diskfile.TryLock(use)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return true, nil // the supervisor still tells what runs
+		return true, nil // the supervisor still reports what runs
 	}
 	return free, err
 }
 
-// shareContainer says that somebody works in the container.
+// shareContainer takes a shared lock for work in the container.
 func shareContainer(use *os.File) error {
 	ok, err := diskfile.TryRLock(use)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
 	if err == nil && !ok {
-		err = errors.New("somebody has the container alone without the workspace's lock")
+		err = errors.New("the container is locked exclusively without the workspace lock")
 	}
 	return err
 }

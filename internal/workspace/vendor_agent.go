@@ -16,10 +16,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendoragent"
 )
 
-// maxTranscript bounds the file of a session that an agent is to resume.
+// maxTranscript is the maximum size, in bytes, of an agent's session file that can be resumed.
 const maxTranscript = 1 << 30
 
-// driver is who speaks the wire of a kind of agent.
+// driver returns the driver for an agent kind.
 func driver(a AgentSpec) (vendor.Driver, error) {
 	switch a.Kind {
 	case KindClaude:
@@ -32,11 +32,11 @@ func driver(a AgentSpec) (vendor.Driver, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// guestAgent is an agent of another make, in our loop.
+// guestAgent returns a vendor agent, adapted to Holdfast's loop.
 func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent, error) {
 	d, err := driver(s.Agent)
 	if err != nil {
-		return nil, &Error{Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: "agents of kind " + s.Agent.Kind + " cannot be run"}
+		return nil, &Error{Op: "run an agent in", Slug: s.Slug, Err: ErrInvalid, Detail: "unknown agent kind " + s.Agent.Kind}
 	}
 	models, err := modelAddresses(s, r.env)
 	if err == nil {
@@ -56,7 +56,7 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 		Model: name, Env: r.env, Ephemeral: o.Ephemeral, History: o.History,
 		Ready: func(file string) (int64, error) { return resumable(w.dirs(s).Home, file) },
 		Start: func(ctx context.Context, spec vendoragent.Spec) (vendoragent.Process, error) {
-			if !reached { // once: later a turn that fails says why
+			if !reached { // only once: later a failing turn reports the reason
 				if err := w.reach(ctx, s.Slug, models); err != nil {
 					return nil, err
 				}
@@ -91,7 +91,7 @@ func (w *Workspaces) guestAgent(s *Settings, r *runner, o AgentOptions) (*Agent,
 	return &Agent{turner: a, Kind: s.Agent.Kind, ends: g.Close}, nil
 }
 
-// hostMap is what the agent sees of the host.
+// hostMap maps the agent's paths to the host's.
 func (w *Workspaces) hostMap(s *Settings, ephemeral bool) vendoragent.PathMap {
 	d := w.dirs(s)
 	p := vendoragent.PathMap{Work: WorkFolder, Home: homeFolder, All: []vendoragent.PathMapping{{Host: d.Project, Inside: WorkFolder}}}
@@ -104,8 +104,8 @@ func (w *Workspaces) hostMap(s *Settings, ephemeral bool) vendoragent.PathMap {
 	return p
 }
 
-// resumable looks whether the file of an agent's session is one that can be resumed, and
-// returns its size in bytes. It was written by the agent, or by whatever ran beside it.
+// resumable checks whether an agent's session file can be resumed, and returns its size in bytes. The file was
+// written by the agent or another process in the container.
 func resumable(home, file string) (size int64, err error) {
 	root, err := os.OpenRoot(home)
 	if err != nil {
@@ -129,7 +129,7 @@ func resumable(home, file string) (size int64, err error) {
 	return size, nil
 }
 
-// guestProcess is a supervisor's process as a guest has it.
+// guestProcess adapts a supervisor's process to a vendor agent.
 type guestProcess struct{ *process }
 
 func (p guestProcess) Wait(ctx context.Context) (vendoragent.Exit, error) {
@@ -145,21 +145,20 @@ func (p guestProcess) Wait(ctx context.Context) (vendoragent.Exit, error) {
 	return out, err
 }
 
-// runner starts the processes of one agent, one at a time, each with the container held
-// while it runs.
+// runner starts the processes of one agent, one at a time, and holds the container while one runs.
 type runner struct {
 	w         *Workspaces
 	slug      string
 	ephemeral bool
 	env       []string
 	session   func() string
-	next      *Container // had before it was needed, for the process that is started next
+	next      *Container // prepared for the next process
 }
 
-// name names the one process that a session has in its container.
+// name returns the name of a session's one process in its container.
 func (r *runner) name() string { return processID(r.session()) }
 
-// ensure gives the container, when there is room on the disk.
+// ensure returns the container, if the disk limit allows it.
 func (r *runner) ensure(ctx context.Context) (*Container, error) {
 	if err := r.w.CheckDisk(ctx, r.slug); err != nil {
 		return nil, err
@@ -170,7 +169,7 @@ func (r *runner) ensure(ctx context.Context) (*Container, error) {
 	return r.w.Ensure(ctx, r.slug)
 }
 
-// ready has the container there for the process that is started next.
+// ready prepares the container for the next process.
 func (r *runner) ready(ctx context.Context) (release func(), err error) {
 	c, err := r.ensure(ctx)
 	if err != nil {
@@ -179,15 +178,15 @@ func (r *runner) ready(ctx context.Context) (release func(), err error) {
 	r.next = c
 	return func() {
 		r.next = nil
-		_ = c.Close() // after the process's end, when it has one: a second time
+		_ = c.Close() // after the process has ended this has no effect
 	}, nil
 }
 
-// leftover is how long the process of a host that is gone may take to end.
+// leftover is the time that the process of a crashed host may take to end.
 const leftover = 15 * time.Second
 
-// start starts a process. One of the same session that still runs there is what a host
-// left behind that is gone: the supervisor ends it.
+// start starts a process. A process of the same session that still runs was left by a host that is gone: the
+// supervisor ends it.
 func (r *runner) start(ctx context.Context, s supervisor.Spec) (*process, error) {
 	c, err := r.next, error(nil)
 	if r.next = nil; c == nil {
@@ -233,7 +232,7 @@ func startIn(ctx context.Context, c *Container, s supervisor.Spec) (*process, er
 	return out, nil
 }
 
-// missingAgentError says that an image has no such agent, and how it gets it.
+// missingAgentError returns the error for an image without the agent, with a hint how to add it.
 func missingAgentError(slug, program string, err error) error {
 	e := &Error{Op: "start the agent in", Slug: slug, Err: ErrNoProgram, Detail: err.Error()}
 	switch program {
@@ -245,25 +244,24 @@ func missingAgentError(slug, program string, err error) error {
 	return e
 }
 
-// process is a process with what is held for it.
+// process is a process together with the resources held for it.
 type process struct {
 	*supervisor.Process
 	conn    *supervisor.Conn
 	c       *Container
 	unwatch func()
-	full    atomic.Pointer[error] // why it was ended, when it was for the disk
+	full    atomic.Pointer[error] // the reason, if it was ended for its disk use
 }
 
 // overfull ends a process that fills the disk.
 func (p *process) overfull(why error) {
 	p.full.Store(&why)
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nobody waits here: killing goes on
+	cancel() // do not wait here: killing continues
 	_ = p.Kill(ctx)
 }
 
-// Wait is [supervisor.Process.Wait]. The error is [ErrQuota] when it was ended because
-// it filled the disk.
+// Wait is [supervisor.Process.Wait]. It returns [ErrQuota] if the process was ended because it filled the disk.
 func (p *process) Wait(ctx context.Context) (supervisor.Exit, error) {
 	e, err := p.Process.Wait(ctx)
 	if full := p.full.Load(); full != nil && err == nil {
@@ -272,7 +270,7 @@ func (p *process) Wait(ctx context.Context) (supervisor.Exit, error) {
 	return e, err
 }
 
-// Close ends the process, and gives back what was held.
+// Close ends the process and releases what was held for it.
 func (p *process) Close() error {
 	p.unwatch()
 	return errors.Join(p.Process.Close(), p.conn.Close(), p.c.Close())

@@ -14,18 +14,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [New]. The zero value works.
+// Options configures [New]. The zero value works.
 type Options struct {
-	// Engine runs the containers; nil: it is looked for when it is needed first.
+	// Engine runs the containers; nil searches for one when it is first needed.
 	Engine *engine.Engine
-	// Sessions are told when their workspace is deleted; nil: nobody is.
+	// Sessions get a record when their workspace is deleted; nil skips this.
 	Sessions *session.Sessions
 	Clock    func() time.Time // default time.Now
-	Log      *slog.Logger     // default none
+	Log      *slog.Logger     // default: discards
 }
 
-// Workspaces are the workspaces of one HOLDFAST_HOME. They are safe for concurrent
-// use, also by several processes.
+// Workspaces are the workspaces of one HOLDFAST_HOME. They are safe for concurrent use, also by several processes.
 type Workspaces struct {
 	home string // absolute
 	opt  Options
@@ -35,19 +34,18 @@ type Workspaces struct {
 
 	containers containers
 
-	// remove stops and removes the container of a workspace; tests put in another.
+	// remove stops and removes the container of a workspace; tests replace it.
 	remove    func(ctx context.Context, slug string) error
-	watchTime time.Duration // see the constant; tests have less
+	watchTime time.Duration // default watchTime; tests use less
 
-	// step is told of each step of a deletion; tests end it there.
+	// step is called with the name of each step of a deletion; tests stop the deletion there.
 	step func(name string) error
 }
 
-// New returns the workspaces of a home folder, an absolute path. Nothing is read, made
-// or started.
+// New returns the workspaces of a home folder, an absolute path. It reads, creates and starts nothing.
 func New(home string, o *Options) (*Workspaces, error) {
 	if !filepath.IsAbs(home) {
-		return nil, &Error{Op: "open workspaces", Path: home, Err: ErrInvalidPath, Detail: "not an absolute path", Advice: "set HOLDFAST_HOME to one"}
+		return nil, &Error{Op: "open workspaces", Path: home, Err: ErrInvalidPath, Detail: "not an absolute path", Advice: "set HOLDFAST_HOME to an absolute path"}
 	}
 	w := &Workspaces{home: filepath.Clean(home), watchTime: watchTime, step: func(string) error { return nil }}
 	if o != nil {
@@ -73,12 +71,12 @@ const (
 	deletingName = "deleting"
 )
 
-// dirs are the places of a workspace on the host.
+// dirs are the host paths of a workspace.
 type dirs struct {
 	Base, Home, Run, Project string
 }
 
-// dirs says where things lie; nothing is looked at.
+// dirs returns the paths without looking at the disk.
 func (w *Workspaces) dirs(s *Settings) dirs {
 	base := filepath.Join(w.folder(), s.Slug)
 	d := dirs{Base: base, Home: filepath.Join(base, homeName), Run: filepath.Join(base, runName), Project: s.Project}
@@ -88,11 +86,11 @@ func (w *Workspaces) dirs(s *Settings) dirs {
 	return d
 }
 
-// folder is where all workspaces lie.
+// folder is the folder that contains all workspaces.
 func (w *Workspaces) folder() string { return filepath.Join(w.home, "workspaces") }
 
-// Get reads the settings of a workspace. Errors: [ErrNotFound], [ErrDeleting] when it
-// is half deleted, [ErrDamaged], and those of decodeSettings.
+// Get reads the settings of a workspace. Errors: [ErrNotFound], [ErrDeleting] if it is half deleted, [ErrDamaged],
+// and those of decodeSettings.
 func (w *Workspaces) Get(_ context.Context, slug string) (*Settings, error) {
 	dir, err := w.open("read", slug)
 	if err != nil {
@@ -113,7 +111,7 @@ func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
 	case errors.Is(err, ErrNoFile):
 		return nil, deleting("read", slug)
 	case errors.Is(err, ErrNotRegular), errors.Is(err, ErrTooLarge):
-		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: ErrDamaged, Detail: err.Error(), Advice: "put the settings back, or delete the workspace: holdfast workspace delete " + slug}
+		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: ErrDamaged, Detail: err.Error(), Advice: "restore the settings, or delete the workspace: holdfast workspace delete " + slug}
 	case err != nil:
 		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: err}
 	}
@@ -122,7 +120,7 @@ func (w *Workspaces) read(dir *os.Root, slug string) (*Settings, error) {
 		return nil, err
 	}
 	if s.Slug != slug {
-		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: ErrDamaged, Detail: "these are the settings of workspace " + s.Slug, Advice: "a workspace cannot be copied or renamed by its folder"}
+		return nil, &Error{Op: "read", Slug: slug, Path: file, Err: ErrDamaged, Detail: "it contains the settings of workspace " + s.Slug, Advice: "do not copy or rename the folder of a workspace; create a new workspace"}
 	}
 	return s, nil
 }
@@ -134,8 +132,7 @@ type Entry struct {
 	Err      error
 }
 
-// List returns all workspaces, by name. What is damaged, half deleted or no workspace
-// at all is among them, with its error.
+// List returns all workspaces, by name. Damaged, half deleted and invalid ones are included, with their errors.
 func (w *Workspaces) List(ctx context.Context) ([]Entry, error) {
 	all, err := w.openAll()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +142,7 @@ func (w *Workspaces) List(ctx context.Context) ([]Entry, error) {
 		return nil, err
 	}
 	defer all.Close()
-	entries, err := fs.ReadDir(all.FS(), ".") // by name
+	entries, err := fs.ReadDir(all.FS(), ".") // sorted by name
 	if err != nil {
 		return nil, &Error{Op: "list", Path: w.folder(), Err: err}
 	}
@@ -157,16 +154,16 @@ func (w *Workspaces) List(ctx context.Context) ([]Entry, error) {
 		}
 		s, err := w.Get(ctx, name)
 		if errors.Is(err, ErrNotFound) {
-			continue // it went meanwhile
+			continue // it was removed meanwhile
 		}
 		list = append(list, Entry{Slug: name, Settings: s, Err: err})
 	}
 	return list, nil
 }
 
-// Set changes the settings of a workspace: change is given the present ones. Its ID,
-// Slug and Created stay. A container that runs keeps the old ones until it is made anew.
-// It returns what the settings are now. Errors are those of Get and Create.
+// Set changes the settings of a workspace: change gets the present ones. ID, Slug and Created cannot change. A
+// running container keeps the old settings until it is recreated. Set returns the new settings. Errors are those
+// of Get and Create.
 func (w *Workspaces) Set(ctx context.Context, slug string, change func(*Settings) error) (*Settings, error) {
 	h, err := w.lock(ctx, "set", slug)
 	if err != nil {
@@ -182,7 +179,7 @@ func (w *Workspaces) Set(ctx context.Context, slug string, change func(*Settings
 		return nil, err
 	}
 	if next.ID != old.ID || next.Slug != old.Slug || !next.Created.Equal(old.Created) {
-		return nil, (&problem{"slug", "the name, the id and the time of a workspace stay as they are", "make another workspace"}).error(slug)
+		return nil, (&problem{"slug", "the name, the id and the creation time of a workspace cannot change", "create another workspace"}).error(slug)
 	}
 	next = next.WithDefaults()
 	if err := w.usable(ctx, &next); err != nil {

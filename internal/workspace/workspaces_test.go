@@ -79,7 +79,7 @@ func TestCreateRefused(t *testing.T) {
 		"no settings":  {Settings{Slug: "half"}, ErrDeleting, "holdfast workspace delete half completes"},
 		"half deleted": {Settings{Slug: "marked"}, ErrDeleting, "holdfast workspace delete marked completes"},
 		"slug":         {Settings{Slug: "../x"}, ErrInvalidSlug, "a to z"},
-		"id":           {Settings{Slug: "x", ID: "0123456789abcdef"}, ErrInvalid, "leave them out"},
+		"id":           {Settings{Slug: "x", ID: "0123456789abcdef"}, ErrInvalid, "remove them"},
 		"trust":        {Settings{Slug: "x", Trust: Direct}, ErrInvalid, "holdfast run"},
 		"no project":   {Settings{Slug: "x", Project: "/no/such/folder"}, ErrInvalid, "mkdir"},
 	} {
@@ -279,23 +279,23 @@ func TestPathsRefused(t *testing.T) {
 		{mounts: []Mount{{Host: in("file"), Target: "/mnt/file"}}},
 		{mounts: []Mount{{Host: "/usr/share", Target: "/mnt/share", ReadOnly: true}}},
 		{project: "/", want: "project: / belongs to the system"},
-		{project: in("root"), want: "project: " + in("root") + " is or has a link, and leads to /"},
+		{project: in("root"), want: "project: " + in("root") + " is or contains a link and leads to /"},
 		{project: in("link"), want: "leads to " + in("link-to")},
-		{project: in("root", "etc"), want: "is or has a link, and leads to /etc"},
-		{project: in("none"), want: "is not there"},
+		{project: in("root", "etc"), want: "is or contains a link and leads to /etc"},
+		{project: in("none"), want: "does not exist"},
 		{project: in("file"), want: "is a regular file"},
-		{project: d.home, want: "(HOLDFAST_HOME) lie in each other"},
-		{project: base, want: "(HOLDFAST_HOME) lie in each other"},
-		{project: d.at("there", "home"), want: "(HOLDFAST_HOME) lie in each other"},
+		{project: d.home, want: "(HOLDFAST_HOME)"},
+		{project: base, want: "(HOLDFAST_HOME)"},
+		{project: d.at("there", "home"), want: "(HOLDFAST_HOME)"},
 		{project: in("p", "in"), want: "which an agent can write"},
 		{project: "/etc", want: "belongs to the system"},
-		{project: "/proc/self", want: "/proc/self is or has a link"},
+		{project: "/proc/self", want: "/proc/self is or contains a link"},
 		{project: "/sys", want: "belongs to the system"},
 		{project: "/var", want: "belongs to the system"},
 		{mounts: []Mount{{Host: "/", Target: "/mnt/x", ReadOnly: true}}, want: "mounts[0].host: / belongs to the system"},
 		{mounts: []Mount{{Host: "/dev/null", Target: "/mnt/x"}}, want: "is a device"},
 		{mounts: []Mount{{Host: "/usr/share", Target: "/mnt/x"}}, want: "belongs to the system"},
-		{mounts: []Mount{{Host: d.home, Target: "/mnt/x", ReadOnly: true}}, want: "(HOLDFAST_HOME) lie in each other"},
+		{mounts: []Mount{{Host: d.home, Target: "/mnt/x", ReadOnly: true}}, want: "(HOLDFAST_HOME)"},
 		{project: in("q"), mounts: []Mount{{Host: in("p", "in"), Target: "/mnt/x"}}, want: "(project of workspace there), which an agent can write"},
 		{project: in("q"), mounts: []Mount{{Host: in("link"), Target: "/mnt/x"}}, want: "mounts[0].host: "},
 	} {
@@ -415,7 +415,7 @@ func TestReadyLooksAgain(t *testing.T) {
 	}
 	okay(t, os.Remove(project))
 	okay(t, os.Symlink(outside(t), project))
-	if _, err := d.ready(t.Context(), h, "a"); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "has a link") {
+	if _, err := d.ready(t.Context(), h, "a"); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "contains a link") {
 		t.Error(err)
 	}
 }
