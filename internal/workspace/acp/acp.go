@@ -7,24 +7,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 )
 
-// Driver is an agent that speaks the Agent Client Protocol.
+// Driver drives an agent that speaks the Agent Client Protocol.
 type Driver struct {
-	Start []string // the command that starts it; it must have one
+	Start []string // the command that starts it; required
 }
 
-// Name is "acp".
+// Name implements [vendor.Driver].
 func (Driver) Name() string { return "acp" }
 
-// Command starts the agent. All that a turn says goes over its wire.
+// Command returns the command that starts the agent. The turn itself is sent over the connection.
 func (d Driver) Command(vendor.Turn) vendor.Command {
 	return vendor.Command{Args: slices.Clone(d.Start)}
 }
 
-// Transcript is "": where an agent keeps its sessions, and whether it does, it says only
-// when it is asked to resume one.
+// Transcript returns "": where an agent stores its sessions is unknown, and whether it does shows only on resume.
 func (Driver) Transcript(string, string) string { return "" }
 
-// Run leads the process through one turn.
+// Run runs one turn.
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	r := newRun(ctx, t, p, s)
 	defer r.close()

@@ -76,7 +76,7 @@ func TestWire(t *testing.T) {
 		{
 			name: "an answer that comes twice begins nothing twice",
 			wire: fresh + `< {"id":2,"result":{"sessionId":"s1"}}` + "\n" + `< {"id":"q","method":"fs/read","params":{}}` + "\n" + `> {"id":"q"}` + "\n" + through,
-			want: []string{`notice a line that is no message: {"id":2,"result":{"sessionId":"s1"}}`, "notice a request that is not supported: fs/read"},
+			want: []string{`notice not a message: {"id":2,"result":{"sessionId":"s1"}}`, "notice unsupported request: fs/read"},
 		},
 		{
 			name: "numbers of another kind are no reason to miss the end",
@@ -112,7 +112,7 @@ func TestWire(t *testing.T) {
 			name: "what can be allowed only for always is not allowed", decide: allow,
 			wire: fresh + `< {"id":5,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c","title":"ls","kind":"execute","rawInput":{"command":"ls"}},"options":[{"optionId":"aa","kind":"allow_always"}]}}` + "\n" +
 				`> {"id":5,"result":{"outcome":{"outcome":"cancelled"}}}` + "\n" + through,
-			want: []string{"notice the agent offers no permission for one time: ls", `use c Bash {"command":"ls"}`, "permit c"},
+			want: []string{"notice the agent offers no \"allow once\" option: ls", `use c Bash {"command":"ls"}`, "permit c"},
 		},
 		{
 			name: "a command that the agent does not tell is judged by its kind", decide: allow,
@@ -126,7 +126,7 @@ func TestWire(t *testing.T) {
 				changes(`"toolCallId":"c","status":"completed"`) + through,
 			want: []string{
 				`use c Bash {"command":"serve"}`, "permit c", "result c still running in the background",
-				"assistant: It serves.", "notice what ran in the background has ended (c): completed",
+				"assistant: It serves.", "notice background task ended (c): completed",
 			},
 			end: vendor.End{Text: "It serves."},
 		},
@@ -161,18 +161,18 @@ func TestWire(t *testing.T) {
 				`< {"id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}` + "\n" + `> {"id":"f"}` + "\n" +
 				`< {"id":"p","method":"session/request_permission","params":{"sessionId":"s2","toolCall":{"toolCallId":"c"}}}` + "\n" + `> {"id":"p"}` + "\n" + through,
 			want: []string{
-				"notice a line that is no message: hello there", "notice an update of an unknown kind: dream",
-				"notice a tool call without an id: nameless",
-				"notice an update that cannot be read",
-				"notice an event of an unknown kind: moon/phase", "notice a request that is not supported: fs/read_text_file",
-				"notice a question that cannot be read, or is about nothing that is going on",
+				"notice not a message: hello there", "notice unknown update type: dream",
+				"notice tool call without an id: nameless",
+				"notice invalid update",
+				"notice unknown event type: moon/phase", "notice unsupported request: fs/read_text_file",
+				"notice invalid permission request, or unknown tool call",
 			},
 		},
 		{
 			name: "the process ends",
 			wire: fresh + says("So far") + begins(`"toolCallId":"c","kind":"read","locations":[{"path":"/work/a"}]`) + `< {"method":"sess`,
 			want: []string{
-				"assistant: So far", `notice a line that is no message: {"method":"sess`, "running c", `use c Read {"file_path":"/work/a"}`,
+				"assistant: So far", `notice not a message: {"method":"sess`, "running c", `use c Read {"file_path":"/work/a"}`,
 			},
 			err: io.ErrUnexpectedEOF,
 		},
@@ -180,7 +180,7 @@ func TestWire(t *testing.T) {
 			name: "too many words",
 			wire: fresh + says("So") + `< {"id":3,"result":{"stopReason":"max_tokens"}}` + "\n",
 			want: []string{"assistant: So"},
-			end:  vendor.End{Failure: "the agent stopped before it had finished: max_tokens"},
+			end:  vendor.End{Failure: "the agent stopped before it finished: max_tokens"},
 		},
 		{
 			name: "an error of the agent's",
@@ -228,7 +228,7 @@ func TestBegin(t *testing.T) {
 		},
 		{
 			name: "or neither", resume: true, wire: able(`{}`),
-			end: vendor.End{Failure: "the agent cannot go on with a session", ResumeFailed: true},
+			end: vendor.End{Failure: "the agent cannot resume a session", ResumeFailed: true},
 		},
 		{
 			name: "a session that is not there", resume: true,
@@ -238,11 +238,11 @@ func TestBegin(t *testing.T) {
 		{
 			name: "an agent that nobody has logged in",
 			wire: able(`{}`) + `> {"id":2,"method":"session/new"}` + "\n" + `< {"id":2,"error":{"code":-32000,"message":"Authentication required"}}` + "\n",
-			end:  vendor.End{Failure: "the agent is not logged in (Authentication required (code -32000)); it knows: OAuth"},
+			end:  vendor.End{Failure: "the agent is not logged in (Authentication required (code -32000)); its login methods: OAuth"},
 		},
 		{
 			name: "another version", wire: `> {"id":1,"method":"initialize"}` + "\n" + `< {"id":1,"result":{"protocolVersion":9}}` + "\n",
-			end: vendor.End{Failure: "the agent speaks version 9 of the Agent Client Protocol; wanted is 1"},
+			end: vendor.End{Failure: "the agent speaks version 9 of the Agent Client Protocol, version 1 is required"},
 		},
 		{
 			name: "the mode in which it asks, and a model", model: "big",
@@ -258,13 +258,13 @@ func TestBegin(t *testing.T) {
 			wire: able(`{}`) + `> {"id":2,"method":"session/new"}` + "\n" +
 				`< {"id":2,"result":{"sessionId":"s1","configOptions":[{"id":"m","category":"model"}]}}` + "\n" +
 				`> {"id":3,"method":"session/set_config_option"}` + "\n" + `< {"id":3,"error":{"code":-32602,"message":"no such model"}}` + "\n",
-			want: []string{"began s1"}, end: vendor.End{Failure: "the agent does not take the model big: no such model (code -32602)"},
+			want: []string{"began s1"}, end: vendor.End{Failure: "the agent rejected the model big: no such model (code -32602)"},
 		},
 		{
 			name: "a model that nobody can choose", model: "big",
 			wire: able(`{}`) + `> {"id":2,"method":"session/new"}` + "\n" + `< {"id":2,"result":{"sessionId":"s1"}}` + "\n",
 			want: []string{"began s1"},
-			end:  vendor.End{Failure: "the agent lets nobody choose its model: leave the model out, and choose it in the agent's own configuration"},
+			end:  vendor.End{Failure: "the agent does not support choosing a model: remove the model setting, and choose the model in the agent's configuration"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,13 +14,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// call is a tool call as far as the agent has told of it.
+// call is a tool call as far as the agent has described it.
 type call struct {
 	callFields
 	content []content
 }
 
-// take takes over what an update says; what it leaves out stays as it was.
+// take merges an update; missing fields keep their values.
 func (c *call) take(u *callFields, list json.RawMessage) {
 	set := func(to *string, s string) {
 		if s != "" {
@@ -48,7 +48,7 @@ func (c *call) take(u *callFields, list json.RawMessage) {
 	}
 }
 
-// arguments are the tool's own, by their exact names.
+// arguments are the tool's own arguments, by their exact names.
 type arguments map[string]json.RawMessage
 
 func (a arguments) text(names ...string) string {
@@ -61,7 +61,7 @@ func (a arguments) text(names ...string) string {
 	return ""
 }
 
-// use puts a tool call in the terms of the field's tools.
+// use converts a tool call to the names and arguments of Claude Code's tools.
 func (c *call) use() (name string, input any) {
 	var args arguments
 	if json.Unmarshal(c.Input, &args) != nil {
@@ -93,7 +93,7 @@ func (c *call) use() (name string, input any) {
 	return c.byKind()
 }
 
-// byKind is a call that says too little to be judged by more than its kind.
+// byKind converts a call that can be judged only by its kind.
 func (c *call) byKind() (name string, input any) {
 	in := map[string]any{"title": c.Title}
 	if len(c.Input) > 0 {
@@ -108,7 +108,7 @@ func (c *call) byKind() (name string, input any) {
 	return c.ToolKind, in
 }
 
-// commandOf is the command line in a tool's arguments, or "".
+// commandOf returns the command line in a tool's arguments, or "".
 func commandOf(args arguments) string {
 	if line := args.text("command", "cmd"); line != "" {
 		return line
@@ -133,7 +133,7 @@ var (
 	plain  = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+$`)
 )
 
-// paths are where the call is at work: as it says, and as its arguments say.
+// paths returns the paths of a call, from the call and from its arguments.
 func (c *call) paths(args arguments) []string {
 	var all []string
 	add := func(p string) {
@@ -153,7 +153,7 @@ func (c *call) paths(args arguments) []string {
 	return all
 }
 
-// change is a call that changes files; name is "" when it does not say which.
+// change converts a call that changes files; name is "" if the files are unknown.
 func (c *call) change(args arguments) (name string, input any) {
 	paths := c.paths(args)
 	target := args.text("destination", "dest", "to", "new_path", "newPath")
@@ -212,7 +212,7 @@ func difference(d content) string {
 	return b.String()
 }
 
-// isReadOnly is a call that reads files or looks for them.
+// isReadOnly converts a call that reads or searches files.
 func (c *call) isReadOnly(args arguments) (name string, input any) {
 	paths := c.paths(args)
 	pattern := args.text("pattern", "query", "regex", "glob")
@@ -229,7 +229,7 @@ func (c *call) isReadOnly(args arguments) (name string, input any) {
 	return "Grep", in
 }
 
-// commonDir is the deepest folder that has all paths in it; of one path it is that.
+// commonDir returns the deepest folder that contains all paths; for one path, that path.
 func commonDir(paths []string) string {
 	common := path.Clean(paths[0])
 	for _, p := range paths[1:] {
@@ -242,7 +242,7 @@ func commonDir(paths []string) string {
 
 var link = lazyregexp.Must(`https?://[^\s<>"')]+`)
 
-// address is a URL that is fetched, from the arguments or else from the title.
+// address returns the URL of a fetch, from the arguments or else from the title.
 func address(given, title string) string {
 	if given == "" {
 		given = link().FindString(title)
@@ -253,7 +253,7 @@ func address(given, title string) string {
 	return given
 }
 
-// result is what came of a call.
+// result returns the result of a call.
 func (c *call) result() (parts []transcript.Part, isError bool) {
 	for _, p := range c.content {
 		switch p.Type {

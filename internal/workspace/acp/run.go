@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// run is one turn that is being led.
+// run is a running turn.
 type run struct {
 	turn  vendor.Turn
 	sink  vendor.Sink
@@ -30,9 +30,9 @@ type run struct {
 	opened                                opened
 	session                               string
 
-	text, thought strings.Builder // what is coming
-	message       string          // the agent's id of it
-	said          string          // the last text that is whole
+	text, thought strings.Builder // the streaming text
+	message       string          // the agent's id of the streaming message
+	said          string          // the last complete text
 	calls         map[string]*call
 	plans         int
 	end           *vendor.End
@@ -50,7 +50,7 @@ func (r *run) close() {
 	r.conn.Close()
 }
 
-// serve takes what the agent says until the turn is over.
+// serve handles the agent's messages until the turn is over.
 func (r *run) serve() (vendor.End, error) {
 	r.initialize = r.conn.Call(sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
@@ -91,13 +91,13 @@ func (r *run) finish() error {
 	return nil
 }
 
-// fail ends the turn before it has begun, or in the agent's words.
+// fail ends the turn before it has begun, or with the agent's error.
 func (r *run) fail(format string, args ...any) *vendor.End {
 	r.end = &vendor.End{Failure: fmt.Sprintf(format, args...)}
 	return r.end
 }
 
-// answer takes the answer to one of our calls and makes the next.
+// answer handles the response to one of our calls and makes the next call.
 func (r *run) answer(m *jsonrpc.Message) error {
 	switch {
 	case m.IsResponse(r.prompt):
@@ -105,17 +105,17 @@ func (r *run) answer(m *jsonrpc.Message) error {
 	case m.IsResponse(r.open):
 		return r.began(m)
 	case m.Error != nil && m.IsResponse(r.model):
-		r.fail("the agent does not take the model %s: %v", r.turn.Model, m.Error)
+		r.fail("the agent rejected the model %s: %v", r.turn.Model, m.Error)
 	case m.Error != nil && m.IsResponse(r.mode):
-		r.fail("the agent does not go into its mode in which it asks: %v", m.Error)
+		r.fail("the agent rejected its ask mode: %v", m.Error)
 	case m.Error != nil && m.IsResponse(r.initialize):
 		r.fail("%v", m.Error)
 	case m.IsResponse(r.initialize):
 		if err := json.Unmarshal(m.Result, &r.hello); err != nil {
-			return fmt.Errorf("the agent's answer to initialize cannot be read: %w", err)
+			return fmt.Errorf("invalid response to initialize: %w", err)
 		}
 		if r.hello.Version != sdk.ProtocolVersionNumber {
-			r.fail("the agent speaks version %d of the Agent Client Protocol; wanted is %d", r.hello.Version, sdk.ProtocolVersionNumber)
+			r.fail("the agent speaks version %d of the Agent Client Protocol, version %d is required", r.hello.Version, sdk.ProtocolVersionNumber)
 			return nil
 		}
 		r.begin()
@@ -127,8 +127,7 @@ func (r *run) answer(m *jsonrpc.Message) error {
 	return nil
 }
 
-// begin begins a session or goes on with one. An agent that can do it without telling
-// everything again is asked to.
+// begin starts or resumes a session. It prefers a resume without a replay of the history.
 func (r *run) begin() {
 	id := sdk.SessionId(r.turn.Session)
 	switch {
@@ -143,28 +142,28 @@ func (r *run) begin() {
 			SessionId: id, Cwd: r.turn.Dir, McpServers: []sdk.McpServer{},
 		})
 	default:
-		r.fail("the agent cannot go on with a session").ResumeFailed = true
+		r.fail("the agent cannot resume a session").ResumeFailed = true
 	}
 }
 
-// authRequired is the protocol's code for an agent that nobody has logged in.
+// authRequired is the protocol's error code for an agent that is not logged in.
 const authRequired = -32000
 
-// began takes the session, and sets up what the agent lets others set up. What was said
-// before a session was loaded is what the agent tells again.
+// began handles the opened session and sets its options. Updates received before a session/load response are the
+// replayed history.
 func (r *run) began(m *jsonrpc.Message) error {
 	if m.Error != nil {
 		return r.unopened(m.Error)
 	}
 	if err := json.Unmarshal(m.Result, &r.opened); err != nil {
-		return fmt.Errorf("the agent's answer about its session cannot be read: %w", err)
+		return fmt.Errorf("invalid response about the session: %w", err)
 	}
 	r.session = r.turn.Session
 	if !r.turn.Resume {
 		r.session = r.opened.ID
 	}
 	if !isValidID(r.session) {
-		return errors.New("the agent began a session without saying what it is called")
+		return errors.New("the agent started a session without a valid id")
 	}
 	if err := r.sink.SessionStarted(r.session); err != nil {
 		return err
@@ -179,7 +178,7 @@ func (r *run) began(m *jsonrpc.Message) error {
 	return nil
 }
 
-// unopened ends the turn, because there is no session.
+// unopened ends the turn because there is no session.
 func (r *run) unopened(why *jsonrpc.Error) error {
 	if why.Code != authRequired {
 		r.fail("%v", why).ResumeFailed = r.turn.Resume
@@ -189,17 +188,17 @@ func (r *run) unopened(why *jsonrpc.Error) error {
 	for _, a := range r.hello.Auth {
 		ways = append(ways, a.Name)
 	}
-	r.fail("the agent is not logged in (%v); it knows: %s", why, strings.Join(ways, ", "))
+	r.fail("the agent is not logged in (%v); its login methods: %s", why, strings.Join(ways, ", "))
 	return nil
 }
 
-// isValidID reports whether a session's id is one that can be kept and shown.
+// isValidID reports whether a session id can be stored and shown.
 func isValidID(id string) bool {
 	return id != "" && len(id) <= 512 && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// askModeID is what agents call the mode in which they ask before they act. Their own
-// configuration, which they can write, may have chosen another.
+// askModeID is the id of the mode in which agents ask before they act. The agent can write its own configuration,
+// which may select another mode.
 const askModeID = "default"
 
 func (r *run) neverAsks() bool {
@@ -215,7 +214,7 @@ func (r *run) neverAsks() bool {
 	return false
 }
 
-// choose chooses the model, where one was named.
+// choose selects the model, if one was set.
 func (r *run) choose() {
 	id := sdk.SessionId(r.session)
 	if r.turn.Model == "" {
@@ -234,18 +233,18 @@ func (r *run) choose() {
 			return
 		}
 	}
-	r.fail("the agent lets nobody choose its model: leave the model out, and choose it in the agent's own configuration")
+	r.fail("the agent does not support choosing a model: remove the model setting, and choose the model in the agent's configuration")
 }
 
-// ask tells the agent what the person said.
+// ask sends the user's input.
 func (r *run) ask() {
 	r.prompt = r.conn.Call(sdk.AgentMethodSessionPrompt, sdk.PromptRequest{
 		SessionId: sdk.SessionId(r.session), Prompt: r.input(),
 	})
 }
 
-// input is what the person said, as the wire has it. The protocol has no place for
-// instructions: a new session hears them first.
+// input returns the user's input in the protocol's form. The protocol has no field for instructions, so a new
+// session gets them as the first text.
 func (r *run) input() []sdk.ContentBlock {
 	var out []sdk.ContentBlock
 	if r.turn.System != "" && !r.turn.Resume {
@@ -270,7 +269,7 @@ func (r *run) input() []sdk.ContentBlock {
 	return out
 }
 
-// resumeTrouble are words of failures that a new session may not have.
+// resumeTrouble are parts of error messages that a new session may avoid.
 var resumeTrouble = []string{"session not found", "no such session", "unknown session", "prompt is too long", "context length", "context window"}
 
 // prompted ends the turn.
@@ -283,7 +282,7 @@ func (r *run) prompted(m *jsonrpc.Message) error {
 	}
 	var p prompted
 	if err := json.Unmarshal(m.Result, &p); err != nil && p.Stop == "" {
-		return fmt.Errorf("the agent's answer to the prompt cannot be read: %w", err)
+		return fmt.Errorf("invalid response to session/prompt: %w", err)
 	}
 	end := &vendor.End{Usage: transcript.Usage{
 		Input: p.Usage.Input, Output: p.Usage.Output, Reasoning: p.Usage.Thought,
@@ -296,7 +295,7 @@ func (r *run) prompted(m *jsonrpc.Message) error {
 	case sdk.StopReasonRefusal:
 		end.Failure = "the agent refused to answer"
 	default:
-		end.Failure = "the agent stopped before it had finished: " + p.Stop
+		end.Failure = "the agent stopped before it finished: " + p.Stop
 	}
 	r.end = end
 	return nil

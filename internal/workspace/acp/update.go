@@ -15,13 +15,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ignoredUpdates are updates that nobody needs to hear of.
+// ignoredUpdates are updates without information for us.
 var ignoredUpdates = []string{
 	"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
 	"session_info_update", "usage_update",
 }
 
-// notification takes what the agent tells. Before the turn has begun it is about what was.
+// notification handles a notification. Before the turn has begun it is replayed history.
 func (r *run) notification(m *jsonrpc.Message) error {
 	switch m.Method {
 	case sdk.ClientMethodSessionUpdate:
@@ -34,11 +34,11 @@ func (r *run) notification(m *jsonrpc.Message) error {
 		}
 		return nil
 	default:
-		return r.stage.NoticeOnce("an event of an unknown kind: " + lineio.Truncate(m.Method, 80))
+		return r.stage.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
 	}
 	var e updateEvent
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("an update that cannot be read")
+		return r.stage.Notice("invalid update")
 	}
 	if r.prompt == "" || e.Session != r.session {
 		return nil
@@ -54,12 +54,11 @@ func (r *run) notification(m *jsonrpc.Message) error {
 		if slices.Contains(ignoredUpdates, u.Kind) {
 			return nil
 		}
-		return r.stage.NoticeOnce("an update of an unknown kind: " + lineio.Truncate(u.Kind, 80))
+		return r.stage.NoticeOnce("unknown update type: " + lineio.Truncate(u.Kind, 80))
 	}
 }
 
-// chunk takes a piece of what the agent says or thinks. Thus it waits for no command that
-// still runs.
+// chunk handles a piece of text or thinking. It also means that the agent does not wait for a running command.
 func (r *run) chunk(u *update) error {
 	if u.Message == "" || u.Message != r.message {
 		r.stage.Settle()
@@ -92,7 +91,7 @@ func (r *run) chunk(u *update) error {
 	return r.sink.Delta(vendor.Delta{Text: text.Text})
 }
 
-// flush tells what was said as an item.
+// flush emits the accumulated text as an item.
 func (r *run) flush() error {
 	r.stage.Think(r.thought.String())
 	r.thought.Reset()
@@ -104,10 +103,10 @@ func (r *run) flush() error {
 	return r.stage.Emit(transcript.Text{Text: r.said})
 }
 
-// called takes what the agent tells of a tool call.
+// called handles an update of a tool call.
 func (r *run) called(f *callFields, list json.RawMessage) error {
 	if f.ID == "" {
-		return r.stage.Notice("a tool call without an id: " + lineio.Truncate(f.Title, 80))
+		return r.stage.Notice("tool call without an id: " + lineio.Truncate(f.Title, 80))
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -120,12 +119,12 @@ func (r *run) called(f *callFields, list json.RawMessage) error {
 	switch sdk.ToolCallStatus(c.Status) {
 	case sdk.ToolCallStatusCompleted, sdk.ToolCallStatusFailed:
 		if u.Detached() {
-			return r.stage.NoticeOnce(fmt.Sprintf("what ran in the background has ended (%s): %s", c.ID, c.Status))
+			return r.stage.NoticeOnce(fmt.Sprintf("background task ended (%s): %s", c.ID, c.Status))
 		}
 		parts, isError := c.result()
 		return r.stage.Result(c.ID, parts, isError)
 	case sdk.ToolCallStatusInProgress:
-		// Some say so and ask then. What has something to show runs.
+		// Some agents report a call as running and then ask. A call with content is running.
 		if len(list) > 0 && u.IsPending() && f.Title == "" {
 			return r.stage.Run(c.ID)
 		}
@@ -133,7 +132,7 @@ func (r *run) called(f *callFields, list json.RawMessage) error {
 	return nil
 }
 
-// hold takes over what is told of a call, as long as nothing was said of it.
+// hold merges an update into a call that has not been announced yet.
 func (r *run) hold(f *callFields, list json.RawMessage) (*call, error) {
 	c := r.calls[f.ID]
 	if c == nil {
@@ -150,7 +149,7 @@ func (r *run) hold(f *callFields, list json.RawMessage) (*call, error) {
 	return c, nil
 }
 
-// planned tells a plan as the field's tool for it would.
+// planned emits a plan as a call of Claude Code's plan tool.
 func (r *run) planned(entries []planEntry) error {
 	if err := r.flush(); err != nil {
 		return err
@@ -169,17 +168,17 @@ func (r *run) planned(entries []planEntry) error {
 	return r.stage.Result(id, toolqueue.Text("noted"), false)
 }
 
-// request answers what the agent asks of its client. It is inside: there are no files
-// and no terminals but its own.
+// request answers the agent's requests. Files and terminals are not offered, because the agent has its own in the
+// container.
 func (r *run) request(m *jsonrpc.Message) error {
 	if m.Method != sdk.ClientMethodSessionRequestPermission {
 		r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-		return r.stage.NoticeOnce("a request that is not supported: " + lineio.Truncate(m.Method, 80))
+		return r.stage.NoticeOnce("unsupported request: " + lineio.Truncate(m.Method, 80))
 	}
 	var q permission
 	if err := m.Decode(&q); err != nil || q.Call.ID == "" || q.Session != r.session || r.prompt == "" {
-		r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "the question cannot be read, or is about nothing that is going on")
-		return r.stage.Notice("a question that cannot be read, or is about nothing that is going on")
+		r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "invalid permission request, or unknown tool call")
+		return r.stage.Notice("invalid permission request, or unknown tool call")
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -199,8 +198,7 @@ func (r *run) request(m *jsonrpc.Message) error {
 	return r.permit(m, &q, vendor.Permission{Use: c.ID, Tool: name, Input: raw, Detail: c.Title})
 }
 
-// delegated reports whether a sub-agent is at work, of which the agent does not say what
-// is its.
+// delegated reports whether a sub-agent runs. The agent does not report which calls are the sub-agent's.
 func (r *run) delegated() bool {
 	for id, c := range r.calls {
 		u := r.stage.Use(id)
@@ -214,12 +212,12 @@ func (r *run) delegated() bool {
 	return false
 }
 
-// permit has a call decided. The only yes is the one for this time.
+// permit has a call decided. It selects only "allow once" to allow it.
 func (r *run) permit(m *jsonrpc.Message, q *permission, p vendor.Permission) error {
 	id := slices.Clone(m.ID)
 	yes, no := q.choose(sdk.PermissionOptionKindAllowOnce), q.choose(sdk.PermissionOptionKindRejectOnce)
 	if yes == "" {
-		if err := r.stage.NoticeOnce("the agent offers no permission for one time: " + lineio.Truncate(q.Call.Title, 80)); err != nil {
+		if err := r.stage.NoticeOnce("the agent offers no \"allow once\" option: " + lineio.Truncate(q.Call.Title, 80)); err != nil {
 			return err
 		}
 	}

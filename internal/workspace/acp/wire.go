@@ -6,7 +6,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// hello is the answer to initialize.
+// hello is the response to initialize.
 type hello struct {
 	Version      int `json:"protocolVersion"`
 	Capabilities struct {
@@ -30,7 +30,7 @@ func (h *hello) resumes() bool {
 	return len(r) > 0 && string(r) != "null" && string(r) != "false"
 }
 
-// opened is the answer to session/new, session/load and session/resume.
+// opened is the response to session/new, session/load and session/resume.
 type opened struct {
 	ID    string `json:"sessionId"`
 	Modes *struct {
@@ -48,7 +48,7 @@ type opened struct {
 	} `json:"configOptions"`
 }
 
-// prompted is the answer to session/prompt.
+// prompted is the response to session/prompt.
 type prompted struct {
 	Stop  string `json:"stopReason"`
 	Usage struct {
@@ -66,11 +66,11 @@ type updateEvent struct {
 	Update  update `json:"update"`
 }
 
-// update is one of any kind; a tool call's fields are those that it says.
+// update is an update of any type; a tool call sets only the fields it reports.
 type update struct {
 	Kind    string          `json:"sessionUpdate"`
 	Message string          `json:"messageId"`
-	Content json.RawMessage `json:"content"` // a block of a chunk, a list of a tool call
+	Content json.RawMessage `json:"content"` // a block for a chunk, a list for a tool call
 	Entries []planEntry     `json:"entries"`
 	callFields
 }
@@ -100,7 +100,7 @@ type location struct {
 	Path string `json:"path"`
 }
 
-// content is a piece of what a tool call yields, or is about to do.
+// content is a part of a tool call's result or planned change.
 type content struct {
 	Type    string          `json:"type"` // content, diff, terminal
 	Content json.RawMessage `json:"content"`

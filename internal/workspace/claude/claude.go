@@ -13,19 +13,19 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Driver is Claude Code. The zero value starts `claude`.
+// Driver drives Claude Code. The zero value starts `claude`.
 type Driver struct {
-	Start []string // the command in place of "claude"
+	Start []string // the command; default "claude"
 }
 
-// Name is "claude".
+// Name implements [vendor.Driver].
 func (Driver) Name() string { return "claude" }
 
 // ReportsCost implements [vendor.CostReporter].
 func (Driver) ReportsCost() {}
 
-// Command never names a session's id twice: the program refuses an id that it is to make
-// together with one that it is to resume.
+// Command returns the command line. It never contains a session id twice: the program rejects an id for a new
+// session together with one to resume.
 func (d Driver) Command(t vendor.Turn) vendor.Command {
 	args := slices.Clone(d.Start)
 	if len(args) == 0 {
@@ -33,7 +33,7 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	}
 	args = append(args, "-p", "--verbose", "--output-format", "stream-json", "--input-format", "stream-json",
 		"--include-partial-messages", "--permission-prompt-tool", "stdio", "--permission-mode", "default",
-		"--disallowed-tools", "AskUserQuestion") // nobody sees what it asks
+		"--disallowed-tools", "AskUserQuestion") // the user would not see its questions
 	if t.Model != "" {
 		args = append(args, "--model", t.Model)
 	}
@@ -53,12 +53,11 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 
 var nonNameChars = lazyregexp.Must(`[^a-zA-Z0-9]`)
 
-// longestFolder is how long a folder's name in ~/.claude/projects gets before it ends in
-// a hash.
+// longestFolder is the length beyond which Claude Code shortens a folder name in ~/.claude/projects with a hash.
 const longestFolder = 200
 
-// Transcript is where Claude Code keeps a session that was begun in dir; "" when the name
-// of its folder cannot be known.
+// Transcript returns the path of the session file of a session started in dir; "" if the folder's name cannot be
+// computed.
 func (Driver) Transcript(session, dir string) string {
 	folder := nonNameChars().ReplaceAllString(dir, "-")
 	if len(folder) > longestFolder {
@@ -67,7 +66,7 @@ func (Driver) Transcript(session, dir string) string {
 	return ".claude/projects/" + folder + "/" + session + ".jsonl"
 }
 
-// Run leads the process through one turn.
+// Run runs one turn.
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	ctx, stop := context.WithCancel(ctx)
 	w := lineio.NewWriter(p.Stdin())
@@ -100,19 +99,19 @@ func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor
 	}
 }
 
-// resumeTrouble are words of failures that a new session may not have.
+// resumeTrouble are parts of error messages that a new session may avoid.
 var resumeTrouble = []string{
 	"no conversation found", "failed to resume", "session id", "prompt is too long", "context limit",
 	"tool_use", "tool_result", "invalid_request_error", "messages.",
 }
 
-// isResumeError reports whether a failure is about the session that was resumed.
+// isResumeError reports whether a failure concerns the resumed session.
 func isResumeError(failure string) bool {
 	failure = strings.ToLower(failure)
 	return slices.ContainsFunc(resumeTrouble, func(w string) bool { return strings.Contains(failure, w) })
 }
 
-// content is a message's content as the wire has it.
+// content returns a message's content in the protocol's form.
 func content(parts []transcript.Part) []map[string]any {
 	var blocks []map[string]any
 	text := func(s string) { blocks = append(blocks, map[string]any{"type": "text", "text": s}) }

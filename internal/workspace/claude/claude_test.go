@@ -194,7 +194,7 @@ func TestWire(t *testing.T) {
 		{
 			"nonsense",
 			[]string{`]`, `{"type":5}`, `"x"`, `{"type":"assistant"}`, `{"type":"user","message":{"content":5}}`, `{"type":"stream_event"}`, `{"type":"control_request","request_id":"q"}`, over},
-			[]string{"notice a line that is no event: ]", `notice a line that is no event: {"type":5}`, `notice a line that is no event: "x"`, "notice a control_request without a request"},
+			[]string{"notice not an event: ]", `notice not an event: {"type":5}`, `notice not an event: "x"`, "notice control_request without a request"},
 			nil,
 		},
 		{"silence", []string{`{"type":"system","subtype":"init","session_id":"12345"}`}, []string{"began 2345"}, io.ErrUnexpectedEOF},

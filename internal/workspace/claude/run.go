@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// run is one turn that is being led.
+// run is a running turn.
 type run struct {
 	ctx  context.Context
 	turn vendor.Turn
@@ -24,36 +24,36 @@ type run struct {
 	out  *lineio.Writer
 	end  *vendor.End
 
-	open    *transcript.Item // of the message whose blocks are coming
-	id      string           // of that message
-	usage   usage            // of it, as far as it is known
+	open    *transcript.Item // the message whose blocks are arriving
+	id      string           // id of that message
+	usage   usage            // its usage so far
 	counted string           // the last message whose usage an item has
 	began   bool
-	trouble string // what the program says in the model's place
+	trouble string // an error text that the program sent as a model message
 
-	waiting sync.WaitGroup // questions that wait
+	waiting sync.WaitGroup // pending permission requests
 	mu      sync.Mutex
-	permits map[string]context.CancelFunc // by request
-	told    map[string]bool               // kinds of events that were told as unknown
+	permits map[string]context.CancelFunc // cancels by request id
+	told    map[string]bool               // unknown event types already reported
 }
 
 func (r *run) send(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return // strings, and JSON that was read
+		return // strings and parsed JSON cannot fail
 	}
 	r.out.Send(b)
 }
 
-// handle takes one line. What makes no sense is told, and passed over.
+// handle handles one line. Invalid lines are reported and skipped.
 func (r *run) handle(line []byte) error {
 	var e event
 	err := json.Unmarshal(line, &e)
 	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd && e.Type == "result" {
-		err = nil // a number of another kind is no reason to miss the end
+		err = nil // an unexpected number type must not hide the end of the turn
 	}
 	if err != nil || e.Type == "" {
-		return r.sink.Notice("a line that is no event: " + lineio.Truncate(string(line), 200))
+		return r.sink.Notice("not an event: " + lineio.Truncate(string(line), 200))
 	}
 	switch e.Type {
 	case "system":
@@ -77,7 +77,7 @@ func (r *run) handle(line []byte) error {
 		return nil
 	case "control_response":
 		if e.Response != nil && e.Response.Subtype == "error" {
-			return fmt.Errorf("claude refuses request %s: %s", e.Response.RequestID, e.Response.Error)
+			return fmt.Errorf("claude rejected request %s: %s", e.Response.RequestID, e.Response.Error)
 		}
 		return nil
 	case "rate_limit_event":
@@ -85,10 +85,10 @@ func (r *run) handle(line []byte) error {
 	case "keep_alive", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "transcript_mirror":
 		return nil
 	}
-	return r.unknown("an event of an unknown kind: " + lineio.Truncate(e.Type, 80))
+	return r.unknown("unknown event type: " + lineio.Truncate(e.Type, 80))
 }
 
-// unknown tells of something once.
+// unknown reports an unknown type once.
 func (r *run) unknown(what string) error {
 	if r.told[what] {
 		return nil
@@ -108,8 +108,7 @@ func (r *run) system(e *event) error {
 	return nil
 }
 
-// stream takes an event of the API's stream: deltas as they come, and what a message has
-// cost.
+// stream handles an event of the API's stream: deltas and usage.
 func (r *run) stream(e *event) error {
 	ev := e.Event
 	if ev == nil || e.Parent != "" {
@@ -140,7 +139,7 @@ func (r *run) stream(e *event) error {
 	return nil
 }
 
-// spend takes in a message's usage, of which each event says another part.
+// spend adds a part of a message's usage; each event reports another part.
 func (r *run) spend(u *usage) {
 	if u == nil {
 		return
@@ -165,14 +164,14 @@ func finishOf(stop string) transcript.Finish {
 	return ""
 }
 
-// synthetic is the model of what the program itself says.
+// synthetic is the model name of messages from the program itself.
 const synthetic = "<synthetic>"
 
-// assistant takes blocks of a message: those of one id are one item, unless one of its
-// tools is asked about before the last has come.
+// assistant handles blocks of a message. Blocks with one id form one item, unless permission for one of its tools
+// is requested before the last block arrives.
 func (r *run) assistant(e *event) error {
 	m := e.Message
-	if m == nil || e.Parent != "" { // what sub-agents say is their own affair
+	if m == nil || e.Parent != "" { // a sub-agent's text is not part of the transcript
 		return nil
 	}
 	parts, err := partsOf(m.Content)
@@ -202,7 +201,7 @@ func (r *run) assistant(e *event) error {
 	return nil
 }
 
-// flush hands the open item out.
+// flush emits the open item.
 func (r *run) flush() error {
 	it := r.open
 	if it == nil {
@@ -217,7 +216,7 @@ func (r *run) flush() error {
 	return r.sink.Item(*it)
 }
 
-// user takes the results of tools. What else comes as the user is our own input again.
+// user handles tool results. Other user messages repeat our input.
 func (r *run) user(e *event) error {
 	if e.Message == nil || e.Parent != "" {
 		return nil
@@ -239,7 +238,7 @@ func (r *run) user(e *event) error {
 	return r.sink.Item(transcript.Item{Role: transcript.RoleTool, Parts: parts})
 }
 
-// partsOf reads a message's content. Older programs have other names in the results.
+// partsOf parses a message's content. Older programs use other names in results.
 func partsOf(content json.RawMessage) ([]transcript.Part, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return nil, nil
@@ -267,7 +266,7 @@ func partsOf(content json.RawMessage) ([]transcript.Part, error) {
 	return parts, err
 }
 
-// result ends the turn. A second one is none.
+// result ends the turn. It ignores a second result.
 func (r *run) result(e *event) error {
 	if err := r.flush(); err != nil {
 		return err
@@ -282,12 +281,12 @@ func (r *run) result(e *event) error {
 	return nil
 }
 
-// request answers the program's own questions, and has those about tools decided.
+// request answers the program's requests; requests for a tool are decided by the guards.
 func (r *run) request(e *event) error {
 	q := e.Request
 	switch {
 	case q == nil:
-		return r.sink.Notice("a control_request without a request")
+		return r.sink.Notice("control_request without a request")
 	case q.Subtype == "hook_callback" && q.Callback == askHook:
 		r.send(response(e.RequestID, map[string]any{"hookSpecificOutput": map[string]any{
 			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "the guards of the workspace decide",
@@ -303,10 +302,10 @@ func (r *run) request(e *event) error {
 		return nil
 	}
 	r.send(refusal(e.RequestID, "not supported: "+q.Subtype))
-	return r.unknown("a request of an unknown kind: " + lineio.Truncate(q.Subtype, 80))
+	return r.unknown("unknown request type: " + lineio.Truncate(q.Subtype, 80))
 }
 
-// permit has a use decided while the wire is read on.
+// permit has a use decided while reading continues.
 func (r *run) permit(id string, p vendor.Permission) {
 	ctx, stop := context.WithCancel(r.ctx)
 	r.mu.Lock()
@@ -322,7 +321,7 @@ func (r *run) permit(id string, p vendor.Permission) {
 		a, err := r.sink.Permit(ctx, p)
 		switch {
 		case errors.Is(ctx.Err(), context.Canceled):
-			return // nobody waits for the answer
+			return // no one waits for the answer
 		case err != nil:
 			a = vendor.Answer{Message: err.Error()}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// askHook is the id of the hook that has every tool use asked about.
+// askHook is the id of the hook that requests permission for every tool use.
 const askHook = "ask"
 
 func initialize() any {
@@ -37,7 +37,7 @@ func refusal(id, why string) any {
 	}}
 }
 
-// event is a line of the wire, as far as it is looked at.
+// event is a line of the protocol, with the fields that are used.
 type event struct {
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`
@@ -60,7 +60,7 @@ type event struct {
 	Info json.RawMessage `json:"rate_limit_info"`
 }
 
-// message is one of the API, or a piece of it.
+// message is an API message or a part of one.
 type message struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`

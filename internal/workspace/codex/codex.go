@@ -10,24 +10,24 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 )
 
-// Driver is Codex. The zero value starts `codex`.
+// Driver drives Codex. The zero value starts `codex`.
 type Driver struct {
-	Start []string // the command in place of "codex"
+	Start []string // the command; default "codex"
 }
 
-// Name is "codex".
+// Name implements [vendor.Driver].
 func (Driver) Name() string { return "codex" }
 
-// Command starts the app server. A key in the turn's environment is used for this process
-// alone and is not kept in the agent's home.
+// Command returns the command that starts the app server. A key in the turn's environment is used only for this
+// process and is not stored in the agent's home.
 func (d Driver) Command(t vendor.Turn) vendor.Command {
 	args := slices.Clone(d.Start)
 	if len(args) == 0 {
 		args = []string{"codex"}
 	}
 	args = append(args, "app-server", "-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false",
-		"-c", "features.unbounded_connection_retries=false", // a model that cannot be reached ends the turn
-		"-c", "features.shell_snapshot=false") // it has the environment in it, credentials too, and is kept in the home
+		"-c", "features.unbounded_connection_retries=false", // an unreachable model ends the turn
+		"-c", "features.shell_snapshot=false") // it contains the environment with credentials, and is stored in the home
 	if key(t.Env) != "" {
 		args = append(args, "-c", `cli_auth_credentials_store="ephemeral"`)
 	}
@@ -37,28 +37,27 @@ func (d Driver) Command(t vendor.Turn) vendor.Command {
 	return vendor.Command{Args: args}
 }
 
-// baseVariable has the address of a model server that is not the vendor's own, and
-// provider is what Codex is told to call it. A session stays with its provider: one that
-// was begun with another is not resumed.
+// baseVariable has the address of a model server other than the vendor's, and provider is its name in Codex. A
+// session belongs to its provider: it cannot be resumed with another.
 const (
 	baseVariable = "OPENAI_BASE_URL"
 	provider     = "holdfast"
 )
 
-// server describes a model server of others. Few of them know the websocket that the
-// vendor's own has, and Codex waits 15 seconds for one that does not answer there.
+// server configures another model server. Few of them support the websocket of the vendor's server, and without an
+// answer Codex waits 15 seconds for it.
 func server(base string) string {
 	return "{name=" + tomlString(baseVariable) + ",base_url=" + tomlString(base) +
 		`,wire_api="responses",requires_openai_auth=true,supports_websockets=false}`
 }
 
-// tomlString is a string of TOML, which look the same as JSON's.
+// tomlString returns a TOML string, which has the syntax of a JSON string.
 func tomlString(s string) string {
-	b, _ := json.Marshal(s) // of a string
+	b, _ := json.Marshal(s) // a string cannot fail
 	return string(b)
 }
 
-// key is the API key in an environment, or "".
+// key returns the API key in an environment, or "".
 func key(env []string) string {
 	if k := variable(env, "CODEX_API_KEY"); k != "" {
 		return k
@@ -75,11 +74,11 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// threadID is what Codex calls its sessions.
+// threadID matches Codex's session ids.
 var threadID = lazyregexp.Must(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// Transcript is a pattern for [vendor.Find]: the file's folders and the beginning of its
-// name say when the session was begun.
+// Transcript returns a pattern for [vendor.Find]: the folders and the beginning of the file's name are the start
+// time of the session.
 func (Driver) Transcript(session, _ string) string {
 	if !threadID().MatchString(session) {
 		return ""
@@ -87,7 +86,7 @@ func (Driver) Transcript(session, _ string) string {
 	return ".codex/sessions/*/*/*/rollout-*-" + session + ".jsonl"
 }
 
-// Run leads the process through one turn.
+// Run runs one turn.
 func (Driver) Run(ctx context.Context, t vendor.Turn, p vendor.Process, s vendor.Sink) (vendor.End, error) {
 	r := newRun(ctx, t, p, s)
 	defer r.close()

@@ -88,7 +88,7 @@ func TestRecorded(t *testing.T) {
 				`use call_w1 Bash {"command":"echo a; sleep 2; echo b"}`, "permit call_w1",
 				"result call_w1 still running in the background",
 				`use call_w2 Bash {"command":"sleep 3"}`, "permit call_w2",
-				"notice what ran in the background has ended (call_w1): exit code 0",
+				"notice background task ended (call_w1): exit code 0",
 				"result call_w2 exit code 0", "assistant: bg over",
 			},
 			end: vendor.End{Text: "bg over", Turns: 3},
@@ -216,10 +216,10 @@ func TestWire(t *testing.T) {
 				event("item/completed", mine, `"item":7`) +
 				event("configWarning", mine, `"summary":"Codex could not find bubblewrap on PATH."`) + through, // its sandbox is off
 			want: []string{
-				"notice a line that is no message: this is no JSON", "notice a line that is no message: [1]",
-				"notice a line that is no message: {}", "notice an event of an unknown kind: moon/phase",
-				"notice an item of an unknown kind: hologram",
-				"notice an item that cannot be read",
+				"notice not a message: this is no JSON", "notice not a message: [1]",
+				"notice not a message: {}", "notice unknown event type: moon/phase",
+				"notice unknown item type: hologram",
+				"notice invalid item",
 			},
 		},
 		{
@@ -232,9 +232,9 @@ func TestWire(t *testing.T) {
 				`< {"id":"e","method":"mcpServer/elicitation/request","params":{` + mine + `,"serverName":"s","message":"Your name?"}}` + "\n" +
 				`> {"id":"e","result":{"action":"decline","content":null,"_meta":null}}` + "\n" + through,
 			want: []string{
-				"notice a request of an unknown kind: moon/landing",
-				"notice the agent asked about a change of files that it had not announced",
-				"notice the server s asked something that nobody sees here: Your name?",
+				"notice unknown request type: moon/landing",
+				"notice the agent requested permission for an unknown file change",
+				"notice the server s asked a question, which is not supported here: Your name?",
 			},
 		},
 		{
@@ -242,8 +242,8 @@ func TestWire(t *testing.T) {
 			wire: `< {"id":2,"result":{"thread":{"id":"01a20200-0000-7000-8000-000000000001"}}}` + "\n" + `< {"id":1,"result":{}}` + "\n" +
 				`< {"id":"q","method":"moon/landing","params":{}}` + "\n" + `> {"id":"q"}` + "\n" + through,
 			want: []string{
-				`notice a line that is no message: {"id":2,"result":{"thread":{"id":"01a20200-0000-7000-8000-000000000001"}}}`,
-				`notice a line that is no message: {"id":1,"result":{}}`, "notice a request of an unknown kind: moon/landing",
+				`notice not a message: {"id":2,"result":{"thread":{"id":"01a20200-0000-7000-8000-000000000001"}}}`,
+				`notice not a message: {"id":1,"result":{}}`, "notice unknown request type: moon/landing",
 			},
 		},
 		{
@@ -299,7 +299,7 @@ func TestWire(t *testing.T) {
 			wire: event("error", mine, `"error":{"message":"overloaded"},"willRetry":true`) +
 				event("error", mine, `"error":{"message":"no more"},"willRetry":false`) +
 				event("turn/completed", mine, `"turn":{"id":"t1","status":"failed","error":{"message":"no more","additionalDetails":"quota"}}`),
-			want: []string{"notice overloaded (it is tried again)"},
+			want: []string{"notice overloaded (retrying)"},
 			end:  vendor.End{Failure: "no more: quota"},
 		},
 		{
@@ -315,7 +315,7 @@ func TestWire(t *testing.T) {
 			wire: whole(mine, `{"type":"reasoning","id":"r","summary":["so far"]}`) +
 				begun(mine, `{"type":"commandExecution","id":"c1","command":"make"}`) + `< {"method":"turn/comp`,
 			want: []string{
-				`notice a line that is no message: {"method":"turn/comp`,
+				`notice not a message: {"method":"turn/comp`,
 				"running c1", "assistant thinks: so far", `use c1 Bash {"command":"make"}`,
 			},
 			err: io.ErrUnexpectedEOF,

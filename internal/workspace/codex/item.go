@@ -11,13 +11,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ignored are types of items that say what is known, or concern nobody.
+// ignored are item types that repeat known information or concern no one.
 var ignored = map[string]bool{
 	"userMessage": true, "hookPrompt": true, "subAgentActivity": true, "functionCallOutput": true, "sleep": true,
 }
 
-// item takes an item that has begun or is complete. Of sub-agents only what may be asked
-// about matters.
+// item handles a started or completed item. For a sub-agent only items that need permission matter.
 func (r *run) item(it *item, mine, whole bool) error {
 	if ignored[it.Type] {
 		return nil
@@ -44,15 +43,15 @@ func (r *run) item(it *item, mine, whole bool) error {
 	case "enteredReviewMode", "exitedReviewMode":
 		return r.stage.Emit(toolqueue.Text(it.Review)...)
 	default:
-		return r.stage.NoticeOnce("an item of an unknown kind: " + lineio.Truncate(it.Type, 80))
+		return r.stage.NoticeOnce("unknown item type: " + lineio.Truncate(it.Type, 80))
 	}
 	return nil
 }
 
-// texts reads a list of texts; pieces of another shape are left out.
+// texts returns the strings of a list and skips other elements.
 func texts(raw json.RawMessage) []string {
 	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // no list has no texts
+	_ = json.Unmarshal(raw, &list) // anything but a list has no texts
 	var out []string
 	for _, e := range list {
 		var s string
@@ -70,14 +69,14 @@ func (r *run) printedBy(u *toolqueue.Use) string {
 	return ""
 }
 
-// used takes a tool use that has begun or has ended.
+// used handles a started or ended tool use.
 func (r *run) used(it *item, name string, input any, mine, whole bool) error {
 	if it.ID == "" {
-		return r.stage.Notice("a tool use without an id: " + name)
+		return r.stage.Notice("tool use without an id: " + name)
 	}
 	raw, err := json.Marshal(input)
 	if err != nil {
-		return r.stage.Notice("a tool use that cannot be read: " + err.Error())
+		return r.stage.Notice("invalid tool use: " + err.Error())
 	}
 	r.stage.AddUse(&toolqueue.Use{ID: it.ID, Name: name, Input: raw, Sub: !mine})
 	if !whole {
@@ -85,14 +84,14 @@ func (r *run) used(it *item, name string, input any, mine, whole bool) error {
 	}
 	u := r.stage.Use(it.ID)
 	if u.Detached() {
-		return r.stage.Notice(fmt.Sprintf("what ran in the background has ended (%s): %s", it.ID, outcome(it)))
+		return r.stage.Notice(fmt.Sprintf("background task ended (%s): %s", it.ID, outcome(it)))
 	}
 	content, isError := result(it)
 	delete(r.output, it.ID)
 	return r.stage.Result(it.ID, content, isError)
 }
 
-// use puts an item that is a tool use in the terms of the field's tools.
+// use converts an item that is a tool use to the names and arguments of Claude Code's tools.
 func (r *run) use(it *item) (name string, input any, ok bool) {
 	switch it.Type {
 	case "commandExecution":
@@ -115,7 +114,7 @@ func (r *run) use(it *item) (name string, input any, ok bool) {
 	return "", nil, false
 }
 
-// command is a command line as its shell is given it.
+// command returns the arguments of a command as its shell gets it.
 func (r *run) command(line, cwd string) map[string]any {
 	in := map[string]any{"command": script(line)}
 	if cwd != "" && cwd != r.turn.Dir {
@@ -136,7 +135,7 @@ func patch(changes []change) map[string]any {
 	return map[string]any{"changes": list}
 }
 
-// object is a tool's arguments, which the guards want as an object.
+// object returns a tool's arguments as an object, which the guards expect.
 func object(raw json.RawMessage) any {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -147,7 +146,7 @@ func object(raw json.RawMessage) any {
 	return raw
 }
 
-// result is what came of a tool use.
+// result is the result of a tool use.
 func result(it *item) (content []transcript.Part, isError bool) {
 	isError = it.Status == "failed" || it.Status == "declined"
 	switch it.Type {
@@ -179,7 +178,7 @@ func result(it *item) (content []transcript.Part, isError bool) {
 	return toolqueue.Text(outcome(it)), isError
 }
 
-// outcome is how a use ended, in a word.
+// outcome describes how a use ended, in one word.
 func outcome(it *item) string {
 	if it.Exit != nil {
 		return fmt.Sprintf("exit code %d", *it.Exit)

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 )
 
-// request answers what Codex asks. What is not known is refused.
+// request answers Codex's requests. It rejects unknown ones.
 func (r *run) request(m *jsonrpc.Message) error {
 	switch m.Method {
 	case "item/commandExecution/requestApproval":
@@ -20,25 +20,24 @@ func (r *run) request(m *jsonrpc.Message) error {
 		return r.askChange(m)
 	case "mcpServer/elicitation/request":
 		return r.askServer(m)
-	case "item/permissions/requestApproval": // more rights than the container's nobody can give
+	case "item/permissions/requestApproval": // the container's permissions cannot be extended
 		r.conn.Reply(m.ID, map[string]any{"permissions": map[string]any{}, "scope": "turn"})
 		return nil
 	case "item/tool/requestUserInput":
 		r.conn.Reply(m.ID, map[string]any{"answers": map[string]any{}})
-		return r.stage.NoticeOnce("the agent asked questions that nobody sees here")
+		return r.stage.NoticeOnce("the agent asked questions, which are not supported here")
 	}
 	r.conn.Refuse(m.ID, jsonrpc.MethodNotFound, "not supported: "+m.Method)
-	return r.stage.NoticeOnce("a request of an unknown kind: " + lineio.Truncate(m.Method, 80))
+	return r.stage.NoticeOnce("unknown request type: " + lineio.Truncate(m.Method, 80))
 }
 
-// unreadable refuses a question that makes no sense.
+// unreadable rejects an invalid request.
 func (r *run) unreadable(m *jsonrpc.Message) error {
-	r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "the question cannot be read")
-	return r.stage.Notice("a question that cannot be read")
+	r.conn.Refuse(m.ID, jsonrpc.InvalidParams, "invalid request")
+	return r.stage.Notice("invalid request")
 }
 
-// ask has a use decided and answers with one of Codex's decisions: this time or not at
-// all.
+// ask has a use decided and answers with one of Codex's decisions: accept once, or decline.
 func (r *run) ask(m *jsonrpc.Message, p vendor.Permission) error {
 	id := slices.Clone(m.ID)
 	return r.stage.Ask(string(id), p, func(a vendor.Answer) {
@@ -69,16 +68,16 @@ func (r *run) askCommand(m *jsonrpc.Message) error {
 	case q.Network != nil:
 		besides = true
 		p.Tool = "WebFetch"
-		p.Input, _ = json.Marshal(map[string]any{"url": q.Network.Protocol + "://" + q.Network.Host}) // strings
+		p.Input, _ = json.Marshal(map[string]any{"url": q.Network.Protocol + "://" + q.Network.Host}) // only strings: cannot fail
 	case q.Kind == "writeStdin":
 		besides = true
 	}
 	u := r.stage.Use(q.Item)
 	if u != nil && u.IsPending() && !besides && u.Name == p.Tool && q.Command != "" {
-		u.Input = p.Input // what is asked about is what is judged
+		u.Input = p.Input // the decision is about the requested arguments
 	}
 	if u != nil && u.IsPending() && besides {
-		// The use itself runs; what is asked about is wanted besides.
+		// The use itself runs; the request is for something in addition.
 		if err := r.stage.Run(q.Item); err != nil {
 			return err
 		}
@@ -94,12 +93,12 @@ func (r *run) askChange(m *jsonrpc.Message) error {
 	u := r.stage.Use(q.Item)
 	if u == nil || u.Name != "apply_patch" {
 		r.conn.Reply(m.ID, map[string]any{"decision": "decline"})
-		return r.stage.Notice("the agent asked about a change of files that it had not announced")
+		return r.stage.Notice("the agent requested permission for an unknown file change")
 	}
 	return r.ask(m, vendor.Permission{Use: q.Item, Tool: u.Name, Input: u.Input, Detail: q.Reason})
 }
 
-// same reports whether two tools' arguments are the same JSON.
+// same reports whether two tools' arguments are equal JSON.
 func same(a, b json.RawMessage) bool {
 	if len(b) == 0 {
 		b = json.RawMessage("{}")
@@ -107,8 +106,7 @@ func same(a, b json.RawMessage) bool {
 	return jsonscan.Equal(a, b)
 }
 
-// askServer has the use of a server's tool decided. What the server itself wants to know
-// nobody is asked.
+// askServer has the use of an MCP server's tool decided. Other requests of the server are not shown to the user.
 func (r *run) askServer(m *jsonrpc.Message) error {
 	var q elicitation
 	if err := m.Decode(&q); err != nil {
@@ -126,7 +124,7 @@ func (r *run) askServer(m *jsonrpc.Message) error {
 	})
 	if q.Meta.Kind != "mcp_tool_call" || use == nil {
 		r.conn.Reply(m.ID, answer("decline"))
-		return r.stage.Notice("the server " + q.Server + " asked something that nobody sees here: " + lineio.Truncate(q.Message, 200))
+		return r.stage.Notice("the server " + q.Server + " asked a question, which is not supported here: " + lineio.Truncate(q.Message, 200))
 	}
 	id := slices.Clone(m.ID)
 	return r.stage.Ask(string(id), vendor.Permission{Use: use.ID, Tool: use.Name, Input: use.Input, Detail: q.Message}, func(a vendor.Answer) {

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// run is one turn that is being led.
+// run is a running turn.
 type run struct {
 	turn  vendor.Turn
 	sink  vendor.Sink
@@ -24,11 +24,11 @@ type run struct {
 	conn  *jsonrpc.Conn
 
 	initialize, login, begin, start string // ids of our calls
-	thread, id                      string // of the session, and of the turn in it
+	thread, id                      string // ids of the session and of its current turn
 
 	said    string // the last message
 	output  map[string]*tail
-	trouble string // the last error that was not tried again
+	trouble string // the last error without a retry
 	base    *counts
 	total   counts
 	calls   int
@@ -47,7 +47,7 @@ func (r *run) close() {
 	r.conn.Close()
 }
 
-// serve takes what Codex says until the turn is over.
+// serve handles Codex's messages until the turn is over.
 func (r *run) serve() (vendor.End, error) {
 	r.initialize = r.conn.Call("initialize", map[string]any{
 		"clientInfo": map[string]any{"name": "holdfast", "title": "Holdfast", "version": "1"},
@@ -74,7 +74,7 @@ func (r *run) serve() (vendor.End, error) {
 	return *r.end, r.stage.Finish()
 }
 
-// answer takes the answer to one of our calls and makes the next.
+// answer handles the response to one of our calls and makes the next call.
 func (r *run) answer(m *jsonrpc.Message) error {
 	switch {
 	case m.Error != nil:
@@ -101,7 +101,7 @@ func (r *run) answer(m *jsonrpc.Message) error {
 	return nil
 }
 
-// refused ends the turn when Codex does not do what it needs.
+// refused ends the turn when Codex rejects a required call.
 func (r *run) refused(m *jsonrpc.Message) error {
 	end := &vendor.End{Failure: m.Error.Error()}
 	switch {
@@ -109,7 +109,7 @@ func (r *run) refused(m *jsonrpc.Message) error {
 		end.ResumeFailed = r.turn.Resume
 	case m.IsResponse(r.initialize), m.IsResponse(r.start):
 	case m.IsResponse(r.login):
-		end.Failure = "the key was not accepted: " + end.Failure
+		end.Failure = "the API key was rejected: " + end.Failure
 	default:
 		return nil
 	}
@@ -117,8 +117,8 @@ func (r *run) refused(m *jsonrpc.Message) error {
 	return nil
 }
 
-// open begins the session or goes on with one. What the agent's own configuration says
-// about questions and sandboxes does not count.
+// open starts or resumes the session. It overrides the approval and sandbox settings of the agent's own
+// configuration.
 func (r *run) open() {
 	p := map[string]any{
 		"cwd": r.turn.Dir, "approvalPolicy": "untrusted", "approvalsReviewer": "user", "sandbox": "danger-full-access",
@@ -143,7 +143,7 @@ func (r *run) open() {
 func (r *run) began(m *jsonrpc.Message) error {
 	var t thread
 	if err := json.Unmarshal(m.Result, &t); err != nil || !threadID().MatchString(t.Thread.ID) {
-		return errors.New("codex began a session without saying what it is called")
+		return errors.New("codex started a session without a valid id")
 	}
 	r.thread = t.Thread.ID
 	if err := r.sink.SessionStarted(r.thread); err != nil {
@@ -153,7 +153,7 @@ func (r *run) began(m *jsonrpc.Message) error {
 	return nil
 }
 
-// input is what the person said, as the wire has it.
+// input returns the user's input in the protocol's form.
 func input(parts []transcript.Part) []map[string]any {
 	out := []map[string]any{}
 	text := func(s string) {
@@ -182,7 +182,7 @@ func input(parts []transcript.Part) []map[string]any {
 	return out
 }
 
-// ignoredNotifications are notifications that nobody needs to hear of.
+// ignoredNotifications are notifications without information for us.
 var ignoredNotifications = []string{
 	"account/", "app/", "attestation/", "fs/", "fuzzyFileSearch/", "hook/", "externalAgentConfig/", "item/plan/delta",
 	"item/autoApprovalReview/", "item/commandExecution/terminalInteraction", "item/fileChange/", "item/mcpToolCall/",
@@ -190,18 +190,18 @@ var ignoredNotifications = []string{
 	"remoteControl/", "serverRequest/", "skills/", "thread/", "turn/", "windows", "command/exec/", "autoApprovalReview/",
 }
 
-// notification takes what Codex tells.
+// notification handles a notification of Codex.
 func (r *run) notification(m *jsonrpc.Message) error {
 	var e event
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("what " + lineio.Truncate(m.Method, 80) + " says cannot be read")
+		return r.stage.Notice("invalid notification " + lineio.Truncate(m.Method, 80) + "")
 	}
 	mine := e.Thread == "" || e.Thread == r.thread
 	switch m.Method {
 	case "item/started", "item/completed":
 		var ev itemEvent
 		if err := m.Decode(&ev); err != nil {
-			return r.stage.Notice("an item that cannot be read")
+			return r.stage.Notice("invalid item")
 		}
 		return r.item(&ev.Item, mine, m.Method == "item/completed")
 	case "serverRequest/resolved":
@@ -210,7 +210,7 @@ func (r *run) notification(m *jsonrpc.Message) error {
 		return r.printed(m, e.Item)
 	}
 	if !mine {
-		return nil // what sub-agents say is their own affair
+		return nil // a sub-agent's text is not part of the transcript
 	}
 	switch m.Method {
 	case "item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta":
@@ -229,11 +229,10 @@ func (r *run) notification(m *jsonrpc.Message) error {
 	if slices.ContainsFunc(ignoredNotifications, func(p string) bool { return strings.HasPrefix(m.Method, p) }) {
 		return nil
 	}
-	return r.stage.NoticeOnce("an event of an unknown kind: " + lineio.Truncate(m.Method, 80))
+	return r.stage.NoticeOnce("unknown event type: " + lineio.Truncate(m.Method, 80))
 }
 
-// resolved takes a question back that was answered, by us or because it does not matter
-// any more.
+// resolved withdraws a request that was answered, by us or because it is obsolete.
 func (r *run) resolved(m *jsonrpc.Message) error {
 	var q struct {
 		ID json.RawMessage `json:"requestId"`
@@ -257,13 +256,13 @@ func (r *run) delta(m *jsonrpc.Message) error {
 	return r.sink.Delta(vendor.Delta{Thinking: d.Delta})
 }
 
-// printed takes what a command prints: so it runs.
+// printed handles the output of a command, which therefore runs.
 func (r *run) printed(m *jsonrpc.Message, id string) error {
 	var d struct {
 		Delta string `json:"delta"`
 	}
 	if err := m.Decode(&d); err != nil {
-		return r.stage.Notice("output that cannot be read")
+		return r.stage.Notice("invalid output")
 	}
 	if r.stage.Use(id) == nil {
 		return nil
@@ -275,12 +274,12 @@ func (r *run) printed(m *jsonrpc.Message, id string) error {
 	return r.stage.Run(id)
 }
 
-// spent takes what the session has used so far. It is told after each answer of the
-// model's and what it wanted to be run, and once for what was before a resumed turn.
+// spent handles the session's usage so far. Codex reports it after each model answer with its tool calls, and once
+// for the earlier turns of a resumed session.
 func (r *run) spent(m *jsonrpc.Message, id string) error {
 	var u usageEvent
 	if err := m.Decode(&u); err != nil {
-		return r.stage.Notice("a usage that cannot be read")
+		return r.stage.Notice("invalid usage")
 	}
 	r.total = u.Usage.Total
 	if r.id == "" || id != r.id {
@@ -316,10 +315,10 @@ func (r *run) troubled(m *jsonrpc.Message) error {
 		Retry bool      `json:"willRetry"`
 	}
 	if err := m.Decode(&e); err != nil {
-		return r.stage.Notice("an error that cannot be read")
+		return r.stage.Notice("invalid error")
 	}
 	if e.Retry {
-		return r.stage.Notice(e.Error.text() + " (it is tried again)")
+		return r.stage.Notice(e.Error.text() + " (retrying)")
 	}
 	r.trouble = e.Error.text()
 	return nil
@@ -328,11 +327,11 @@ func (r *run) troubled(m *jsonrpc.Message) error {
 func (r *run) warned(m *jsonrpc.Message) error {
 	var w struct{ Message, Summary, Details string }
 	if err := m.Decode(&w); err != nil {
-		return r.stage.Notice("a warning that cannot be read")
+		return r.stage.Notice("invalid warning")
 	}
 	text := cmp.Or(w.Message, w.Summary)
 	if strings.Contains(text, "bubblewrap") {
-		return nil // of its own sandbox, which is off
+		return nil // about its own sandbox, which is off
 	}
 	if w.Details != "" {
 		text += ": " + w.Details
@@ -367,15 +366,15 @@ func (r *run) completed(m *jsonrpc.Message) error {
 	return nil
 }
 
-// isResumeError reports whether a new session may do better than the resumed one.
+// isResumeError reports whether a new session may avoid the error.
 func isResumeError(info string) bool {
 	return strings.Contains(info, "contextWindowExceeded") || strings.Contains(info, "badRequest")
 }
 
-// maxTail bounds what is kept of a running command's output.
+// maxTail is the number of bytes kept of a running command's output.
 const maxTail = 16 << 10
 
-// tail is the end of what a command prints.
+// tail is the last part of a command's output.
 type tail struct{ text string }
 
 func (t *tail) add(s string) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// script is what a shell is to run: of `bash -lc '…'` the text between the quotes, which
-// is what rules and people speak of. Any other line is itself.
+// script returns the script of `bash -lc '…'`, the text between the quotes, which rules and users refer to. It
+// returns any other line unchanged.
 func script(line string) string {
 	words, ok := split(line)
 	if ok && len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") &&
@@ -17,14 +17,13 @@ func script(line string) string {
 	return line
 }
 
-// special are characters that mean something to a shell outside of quotes.
+// special are characters with a meaning to a shell outside of quotes.
 const special = "|&;<>()$`*?[]#~=%!{}\n\r\t"
 
-// split takes apart a line of words that were quoted for a shell. ok is false when the
-// line has more than words.
+// split splits a shell line into its quoted words. ok is false if the line contains more than words.
 func split(line string) (words []string, ok bool) {
 	var word strings.Builder
-	in := false // a word has begun
+	in := false // inside a word
 	for i := 0; i < len(line); i++ {
 		c := line[i]
 		switch {
@@ -66,7 +65,7 @@ func split(line string) (words []string, ok bool) {
 	return words, true
 }
 
-// quoted reads what is between double quotes, and returns how long it was with the last.
+// quoted reads the text up to the closing double quote, and returns its length including that quote.
 func quoted(s string, word *strings.Builder) (n int, ok bool) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {

@@ -2,7 +2,7 @@ package codex
 
 import "encoding/json"
 
-// The types are those of `codex app-server generate-ts`, as far as they are looked at.
+// The types are those of `codex app-server generate-ts`, with the fields that are used.
 
 type thread struct {
 	Thread struct {
@@ -32,7 +32,7 @@ func (e *turnError) text() string {
 	return e.Message
 }
 
-// event is what notifications and requests are about.
+// event is the content of notifications and requests.
 type event struct {
 	Thread string `json:"threadId"`
 	Turn   string `json:"turnId"`
@@ -81,17 +81,17 @@ type item struct {
 	Review string `json:"review"`
 }
 
-// change is what a fileChange does to a file.
+// change is one file's part of a fileChange.
 type change struct {
 	Path string `json:"path"`
 	Kind struct {
 		Type string `json:"type"` // add, delete, update
 		Move string `json:"move_path"`
 	} `json:"kind"`
-	Diff string `json:"diff"` // the content of what is added or deleted
+	Diff string `json:"diff"` // for an added or deleted file, its content
 }
 
-// approval is a question about a command or a change of files.
+// approval is a permission request for a command or a file change.
 type approval struct {
 	event
 	Kind     string `json:"kind"`
@@ -106,7 +106,7 @@ type approval struct {
 	Root string `json:"grantRoot"`
 }
 
-// elicitation is a question of an MCP server, or about one of its tools.
+// elicitation is a request of an MCP server, or for one of its tools.
 type elicitation struct {
 	event
 	Server  string `json:"serverName"`
@@ -118,7 +118,7 @@ type elicitation struct {
 	} `json:"_meta"`
 }
 
-// counts are tokens as Codex counts them: what was cached is part of the input.
+// counts are Codex's token counts: cached tokens are part of the input.
 type counts struct {
 	Input      int64 `json:"inputTokens"`
 	Cached     int64 `json:"cachedInputTokens"`

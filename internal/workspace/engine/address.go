@@ -15,20 +15,19 @@ import (
 	"time"
 )
 
-// newClient makes a client for an address: unix:///PATH, tcp://HOST:PORT or, on Windows,
-// npipe:////./pipe/NAME. Nothing is sent. A tcp address is spoken to with TLS where
-// DOCKER_CERT_PATH is set.
+// newClient returns a client for an address: unix:///PATH, tcp://HOST:PORT or, on Windows, npipe:////./pipe/NAME.
+// It sends nothing. A tcp address uses TLS if DOCKER_CERT_PATH is set.
 func newClient(scheme, rest string, env func(string) string) (*client, error) {
 	c := &client{
 		transport: &http.Transport{MaxIdleConns: 6, IdleConnTimeout: 30 * time.Second, DisableCompression: true},
 		scheme:    "http",
-		host:      "localhost", // HTTP wants a name, and a socket has none
+		host:      "localhost", // HTTP needs a host name, and a socket has none
 	}
 	dialer := &net.Dialer{Timeout: shortTimeout}
 	switch scheme {
 	case "unix":
 		if longest := len(syscall.RawSockaddrUnix{}.Path); len(rest) > longest {
-			return nil, fmt.Errorf("the path of a socket has at most %d bytes", longest)
+			return nil, fmt.Errorf("the socket path is longer than %d bytes", longest)
 		}
 		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "unix", rest) }
 	case "npipe":
@@ -52,15 +51,15 @@ func newClient(scheme, rest string, env func(string) string) (*client, error) {
 	return c, nil
 }
 
-// tlsConfig is what DOCKER_CERT_PATH and DOCKER_TLS_VERIFY ask for: certificates in a
-// folder, and whether the engine's own is checked. It is nil without a folder.
+// tlsConfig returns the TLS configuration of DOCKER_CERT_PATH (a folder of certificates) and DOCKER_TLS_VERIFY
+// (whether to verify the engine's certificate). It is nil without a folder.
 func tlsConfig(env func(string) string) (*tls.Config, error) {
 	dir := env("DOCKER_CERT_PATH")
 	if dir == "" {
 		return nil, nil
 	}
 	fail := func(err error) (*tls.Config, error) {
-		return nil, fmt.Errorf("the certificates in DOCKER_CERT_PATH: %w", err)
+		return nil, fmt.Errorf("read the certificates in DOCKER_CERT_PATH: %w", err)
 	}
 	own, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
 	if err != nil {
@@ -68,7 +67,7 @@ func tlsConfig(env func(string) string) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}}
 	if env("DOCKER_TLS_VERIFY") == "" {
-		config.InsecureSkipVerify = true // as Docker's own programs read the variable
+		config.InsecureSkipVerify = true // same as Docker's own programs
 		return config, nil
 	}
 	if config.RootCAs, err = x509.SystemCertPool(); err != nil {
@@ -80,7 +79,7 @@ func tlsConfig(env func(string) string) (*tls.Config, error) {
 		return fail(err)
 	}
 	if !config.RootCAs.AppendCertsFromPEM(b) {
-		return fail(fmt.Errorf("%s has no certificate", path))
+		return fail(fmt.Errorf("%s contains no certificate", path))
 	}
 	return config, nil
 }

@@ -119,7 +119,7 @@ func TestTLS(t *testing.T) {
 	t.Setenv("DOCKER_CERT_PATH", dir)
 	t.Setenv("DOCKER_TLS_VERIFY", "1")
 	write(t, filepath.Join(dir, "ca.pem"), "nothing")
-	if _, err := Connect(t.Context(), host); err == nil || !strings.Contains(err.Error(), "ca.pem has no certificate") {
+	if _, err := Connect(t.Context(), host); err == nil || !strings.Contains(err.Error(), "ca.pem contains no certificate") {
 		t.Errorf("%v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestTCP(t *testing.T) {
 	for host, want := range map[string]string{
 		"tcp://" + addr:                         "404",
 		"tcp://%zz:1":                           "invalid URL escape",
-		"unix://" + strings.Repeat("/long", 50): "the path of a socket has at most",
+		"unix://" + strings.Repeat("/long", 50): "the socket path is longer than",
 		"npipe:////./pipe/none":                 "",
 	} {
 		if _, err := Connect(t.Context(), host); !errors.Is(err, ErrNoEngine) || !strings.Contains(err.Error(), want) {

@@ -20,32 +20,32 @@ type client struct {
 	transport *http.Transport
 	scheme    string // "http" or "https"
 	host      string // the Host header
-	base      string // the path before the API's own, of a tcp address
-	api       string // the version that is spoken, since ping
+	base      string // path prefix of a tcp address, before the API's path
+	api       string // API version, set by ping
 }
 
-// A statusError is an answer that is no success, or a request that would get one.
+// A statusError is an unsuccessful response, or an invalid request that was not sent.
 type statusError struct {
 	code int
-	text string // what the engine says
+	text string // the engine's message
 }
 
 func (e *statusError) Error() string { return e.text }
 
-// A connectError says that there was no answer.
+// A connectError means that there was no response.
 type connectError struct{ error }
 
 func (e connectError) Unwrap() error { return e.error }
 
-// maxErrorBody is how much is read of an answer that is no success, in bytes.
+// maxErrorBody is the maximum number of bytes read from an unsuccessful response.
 const maxErrorBody = 64 << 10
 
-// send sends a request below the API's version. The caller closes the body of the answer,
-// which is a success; other answers are a [*statusError]. Nothing is redirected.
+// send sends a request under the API version's path. It returns only successful responses, whose body the caller
+// closes; others are a [*statusError]. It follows no redirects.
 func (c *client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		if part == "" || part == "." || part == ".." { // the engine would take another path
-			return nil, &statusError{http.StatusBadRequest, "a name is empty or has a part that is empty, \".\" or \"..\""}
+		if part == "" || part == "." || part == ".." { // the engine would use another path
+			return nil, &statusError{http.StatusBadRequest, "a name or one of its parts is empty, \".\" or \"..\""}
 		}
 	}
 	res, err := c.roundTrip(ctx, method, "/v"+c.api+path, query, header, body)
@@ -78,14 +78,14 @@ func (c *client) roundTrip(ctx context.Context, method, path string, query url.V
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return nil, err
 	case c.scheme == "https" && (strings.Contains(err.Error(), "bad certificate") || strings.Contains(err.Error(), "handshake failure")):
-		err = fmt.Errorf("it refuses the certificate in DOCKER_CERT_PATH: %w", err)
+		err = fmt.Errorf("the engine rejects the certificate in DOCKER_CERT_PATH: %w", err)
 	case c.scheme == "http" && strings.Contains(err.Error(), "malformed HTTP response"):
-		err = fmt.Errorf("it may want TLS, for which DOCKER_CERT_PATH names the certificates: %w", err)
+		err = fmt.Errorf("the engine may require TLS (set DOCKER_CERT_PATH to the folder of the certificates): %w", err)
 	}
 	return nil, connectError{err}
 }
 
-// refusal reads what the engine says about an answer that is no success.
+// refusal returns the error of an unsuccessful response.
 func refusal(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	if err != nil {
@@ -99,12 +99,12 @@ func refusal(res *http.Response) error {
 		}
 	}
 	if text == "" {
-		text = "the engine answers " + res.Status + " and does not say why"
+		text = "the engine answered " + res.Status + " without a message"
 	}
 	return &statusError{res.StatusCode, text}
 }
 
-// get reads an answer in JSON.
+// get sends a GET request and decodes the JSON response.
 func (c *client) get(ctx context.Context, path string, query url.Values, answer any) error {
 	res, err := c.send(ctx, http.MethodGet, path, query, nil, nil)
 	if err != nil {
@@ -113,8 +113,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values, answer 
 	return decode(res, answer)
 }
 
-// post sends a question in JSON, which may be nil, and reads the answer in JSON, unless
-// that is nil, too.
+// post sends a JSON body, which may be nil, and decodes the JSON response unless answer is nil.
 func (c *client) post(ctx context.Context, path string, query url.Values, question, answer any) error {
 	body, header, err := encode(question)
 	if err != nil {
@@ -127,7 +126,7 @@ func (c *client) post(ctx context.Context, path string, query url.Values, questi
 	return decode(res, answer)
 }
 
-// delete removes something.
+// delete sends a DELETE request.
 func (c *client) delete(ctx context.Context, path string, query url.Values) error {
 	res, err := c.send(ctx, http.MethodDelete, path, query, nil, nil)
 	if err != nil {
@@ -136,7 +135,7 @@ func (c *client) delete(ctx context.Context, path string, query url.Values) erro
 	return decode(res, nil)
 }
 
-// upload sends a tar and gives the answer as it comes. The caller closes it.
+// upload sends a tar and returns the response stream. The caller closes it.
 func (c *client) upload(ctx context.Context, path string, query url.Values, tar io.Reader) (io.ReadCloser, error) {
 	res, err := c.send(ctx, http.MethodPost, path, query, http.Header{"Content-Type": {"application/x-tar"}}, tar)
 	if err != nil {
@@ -145,8 +144,8 @@ func (c *client) upload(ctx context.Context, path string, query url.Values, tar 
 	return res.Body, nil
 }
 
-// upgrade sends a question in JSON and gives the connection, on which both sides write
-// from then on. The context ends the question only.
+// upgrade sends a JSON request and returns the connection, on which both sides then write. The context ends only
+// the request.
 func (c *client) upgrade(ctx context.Context, path string, question any) (io.ReadWriteCloser, error) {
 	body, header, err := encode(question)
 	if err != nil {
@@ -162,7 +161,7 @@ func (c *client) upgrade(ctx context.Context, path string, question any) (io.Rea
 		return conn, nil
 	}
 	_ = res.Body.Close()
-	return nil, &statusError{res.StatusCode, "the engine answers " + res.Status + " and does not give the connection"}
+	return nil, &statusError{res.StatusCode, "the engine answered " + res.Status + " instead of upgrading the connection"}
 }
 
 func encode(question any) (io.Reader, http.Header, error) {
@@ -176,11 +175,11 @@ func encode(question any) (io.Reader, http.Header, error) {
 	return bytes.NewReader(b), http.Header{"Content-Type": {"application/json"}}, nil
 }
 
-// decode reads an answer to its end, so that the connection can be used again.
+// decode reads a response to its end, so that the connection can be reused.
 func decode(res *http.Response, answer any) error {
 	defer res.Body.Close()
 	if answer == nil {
-		_, _ = io.CopyN(io.Discard, res.Body, 512) // the status has said that it worked
+		_, _ = io.CopyN(io.Discard, res.Body, 512) // the status already reported success
 		return nil
 	}
 	b, err := io.ReadAll(res.Body)
@@ -193,8 +192,7 @@ func decode(res *http.Response, answer any) error {
 	return nil
 }
 
-// filters are conditions in the API's words. Of one key, any value will do, except of
-// "label".
+// filters are the API's filter conditions. Any one value of a key must match, except for "label", where all must.
 type filters map[string]map[string]bool
 
 func (f filters) add(key string, values ...string) filters {
@@ -214,11 +212,11 @@ func (f filters) labels(labels map[string]string) filters {
 	return f
 }
 
-// query gives the query with the filters. Without any there is no parameter.
+// query returns the query parameter with the filters, none if there are no filters.
 func (f filters) query() url.Values {
 	if len(f) == 0 {
 		return url.Values{}
 	}
-	b, _ := json.Marshal(f) // strings and booleans only
+	b, _ := json.Marshal(f) // only strings and booleans: cannot fail
 	return url.Values{"filters": {string(b)}}
 }

@@ -13,32 +13,31 @@ import (
 	"time"
 )
 
-// How long calls may take, besides their context.
+// Time limits of calls, in addition to their context.
 const (
-	shortTimeout = 10 * time.Second // what only looks
-	longTimeout  = time.Minute      // what makes, starts and removes
-	dialTime     = 3 * time.Second  // a socket at which somebody may answer
+	shortTimeout = 10 * time.Second // calls that only read
+	longTimeout  = time.Minute      // calls that create, start and remove
+	dialTime     = 3 * time.Second  // connecting to a socket
 )
 
-// Engine is a container engine that answered.
+// Engine is a connection to a container engine that answered.
 type Engine struct {
 	api  *client
 	host string
 }
 
-// Host is the engine's address: "unix:///var/run/docker.sock".
+// Host returns the engine's address: "unix:///var/run/docker.sock".
 func (e *Engine) Host() string { return e.host }
 
-// Close gives the connections back. Streams that are open stay open.
+// Close closes idle connections. Open streams stay open.
 func (e *Engine) Close() error {
 	e.api.transport.CloseIdleConnections()
 	return nil
 }
 
-// Connect finds an engine and asks it for its version. A host that is named, by the
-// argument, DOCKER_HOST, DOCKER_CONTEXT or Docker's settings, is the only one that is
-// tried; otherwise the usual sockets are, Docker's before Podman's. The error is an
-// [*Error] around [ErrNoEngine], with a hint.
+// Connect finds an engine and asks for its version. If a host is named by the argument, DOCKER_HOST,
+// DOCKER_CONTEXT or Docker's settings, only that host is tried. Otherwise the usual sockets are tried, Docker's
+// before Podman's. The error is an [*Error] around [ErrNoEngine], with a hint.
 func Connect(ctx context.Context, host string) (*Engine, error) {
 	if host == "" {
 		named, err := namedHost(os.Getenv)
@@ -72,22 +71,22 @@ func Connect(ctx context.Context, host string) (*Engine, error) {
 	if len(tried) > 1 {
 		return nil, &Error{Op: "find a container engine", Err: ErrNoEngine, Detail: details(tried), Advice: startAdvice(runtime.GOOS)}
 	}
-	return nil, &Error{Op: "find a container engine", Err: ErrNoEngine, Detail: "no socket of Docker or Podman is there", Advice: installAdvice(runtime.GOOS)}
+	return nil, &Error{Op: "find a container engine", Err: ErrNoEngine, Detail: "found no socket of Docker or Podman", Advice: installAdvice(runtime.GOOS)}
 }
 
-// open speaks to one address.
+// open connects to one address.
 func open(ctx context.Context, host string) (*Engine, error) {
 	scheme, rest, ok := strings.Cut(host, "://")
 	switch {
 	case !ok || rest == "":
-		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: "it is no address", Advice: "an address is unix:///PATH, npipe:////./pipe/NAME or tcp://HOST:PORT"}
+		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: "it is not an address", Advice: "use unix:///PATH, npipe:////./pipe/NAME or tcp://HOST:PORT"}
 	case scheme == "ssh":
 		return nil, &Error{
-			Op: "connect to " + host, Err: ErrNoEngine, Detail: "the folders of a workspace are on this machine, an engine on another cannot have them",
-			Advice: "unset DOCKER_HOST and DOCKER_CONTEXT, or name an engine on this machine",
+			Op: "connect to " + host, Err: ErrNoEngine, Detail: "a workspace's folders are on this machine, and an engine on another machine cannot mount them",
+			Advice: "unset DOCKER_HOST and DOCKER_CONTEXT, or set them to an engine on this machine",
 		}
 	case scheme != "unix" && scheme != "tcp" && scheme != "npipe":
-		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: "it is of another kind than unix, npipe and tcp", Advice: "set DOCKER_HOST to unix:///PATH"}
+		return nil, &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: "only unix, npipe and tcp addresses are supported", Advice: "set DOCKER_HOST to unix:///PATH"}
 	}
 	api, err := newClient(scheme, rest, os.Getenv)
 	if err != nil {
@@ -100,7 +99,7 @@ func open(ctx context.Context, host string) (*Engine, error) {
 	return e, nil
 }
 
-// greet settles the version of the API.
+// greet negotiates the API version.
 func (e *Engine) greet(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -113,35 +112,35 @@ func (e *Engine) greet(ctx context.Context) error {
 	}
 	if v := e.api.api; older(v, minAPI) {
 		return &Error{
-			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: fmt.Sprintf("its API is %s, and %s is needed", v, minAPI),
+			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: fmt.Sprintf("its API version is %s, at least %s is required", v, minAPI),
 			Advice: "install Docker 20.10 or later, or Podman 4 or later",
 		}
 	}
 	if system != "" && system != "linux" {
 		return &Error{
-			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: "it runs containers of " + system + ", not of Linux",
+			Op: "connect to " + e.host, Err: ErrNoEngine, Detail: "it runs " + system + " containers, not Linux containers",
 			Advice: "switch Docker Desktop to Linux containers",
 		}
 	}
 	return nil
 }
 
-// noEngine says that nobody answers, and what may help.
+// noEngine returns the error for an engine that does not answer, with a hint.
 func noEngine(host string, err error) error {
 	out := &Error{Op: "connect to " + host, Err: ErrNoEngine, Detail: reason(err), Advice: startAdvice(runtime.GOOS)}
 	if errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "permission denied") {
 		out.Detail = "permission denied"
-		out.Advice = "let this user use the engine: sudo usermod -aG docker $USER, then log in again; or use Podman, which needs no right"
+		out.Advice = "give this user access: sudo usermod -aG docker $USER, then log in again; or use Podman, which needs no such permission"
 	}
 	return out
 }
 
-// reason shortens why there is no connection.
+// reason shortens the reason for a failed connection.
 func reason(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "refused it"), strings.Contains(text, "connection refused"), errors.Is(err, context.DeadlineExceeded):
-		return "nobody answers there"
+		return "nothing listens there"
 	case errors.Is(err, fs.ErrNotExist):
 		return "no such file or directory"
 	}
@@ -161,7 +160,7 @@ func details(list []error) string {
 	return strings.Join(all, "; ")
 }
 
-// usualHosts lists where engines listen, on a system and for a user.
+// usualHosts lists the addresses where engines usually listen, for an operating system and a user.
 func usualHosts(system string, env func(string) string, uid int) []string {
 	home, runtimeDir := env("HOME"), env("XDG_RUNTIME_DIR")
 	if system == "windows" {
@@ -197,8 +196,8 @@ func usualHosts(system string, env func(string) string, uid int) []string {
 	return hosts
 }
 
-// Sockets are the paths at which engines of this machine may listen: whoever reaches one
-// commands the machine.
+// Sockets returns the paths on which engines of this machine may listen. A process that can connect to one
+// controls the machine.
 func Sockets() []string {
 	hosts := usualHosts(runtime.GOOS, os.Getenv, os.Getuid())
 	if named, err := namedHost(os.Getenv); err == nil {
@@ -226,9 +225,9 @@ func installAdvice(system string) string {
 func startAdvice(system string) string {
 	switch system {
 	case "darwin":
-		return "start Docker Desktop, OrbStack or Colima (colima start); docker version says whether it answers"
+		return "start Docker Desktop, OrbStack or Colima (colima start), then check with docker version"
 	case "windows":
-		return "start Docker Desktop; docker version says whether it answers"
+		return "start Docker Desktop, then check with docker version"
 	}
 	return "start it: sudo systemctl start docker, or systemctl --user start podman.socket"
 }

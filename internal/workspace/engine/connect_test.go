@@ -79,12 +79,12 @@ func TestConnectNames(t *testing.T) {
 		{"DOCKER_HOST", "", good, "none", good},
 		{"DOCKER_CONTEXT", "", "", "mine", good},
 		{"the current context", "", "", "", good},
-		{"an unknown context", "", "", "other", "Docker has no context other, which DOCKER_CONTEXT names"},
+		{"an unknown context", "", "", "other", "unknown Docker context other (set by DOCKER_CONTEXT)"},
 		{"a host that is not there", "", absent, "", "no container engine answers: no such file or directory"},
-		{"no address", "", "/var/run/docker.sock", "", "it is no address"},
-		{"a host elsewhere", "", "ssh://me@there", "", "an engine on another cannot have them"},
-		{"a strange one", "", "ftp://there", "", "of another kind"},
-		{"nobody at the port", "", "tcp://127.0.0.1:1", "", "nobody answers there"},
+		{"no address", "", "/var/run/docker.sock", "", "it is not an address"},
+		{"a host elsewhere", "", "ssh://me@there", "", "an engine on another machine cannot mount them"},
+		{"a strange one", "", "ftp://there", "", "only unix, npipe and tcp"},
+		{"nobody at the port", "", "tcp://127.0.0.1:1", "", "nothing listens there"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("DOCKER_HOST", tt.host)
@@ -171,9 +171,9 @@ func TestUsualHosts(t *testing.T) {
 func TestConnectRefuses(t *testing.T) {
 	alone(t)
 	for host, want := range map[string]string{
-		fake(t, "1.40", nil): "its API is 1.40",
+		fake(t, "1.40", nil): "its API version is 1.40",
 		fake(t, "1.24", nil): "1.24",
-		fake(t, "1.44", map[string]string{"os": "windows"}): "containers of windows",
+		fake(t, "1.44", map[string]string{"os": "windows"}): "runs windows containers",
 	} {
 		if _, err := Connect(t.Context(), host); !errors.Is(err, ErrNoEngine) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -202,10 +202,10 @@ func TestInfoOfOthers(t *testing.T) {
 		{"rootless Docker", `{"Version":"28.1"}`, `{"SecurityOptions":["name=rootless"]}`, Info{Name: "Docker 28.1", Rootless: true, Unusable: "rootless Docker"}},
 		{"Podman", `{"Version":"4.3.1","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}`, `{"SecurityOptions":["name=seccomp,profile=default"],` + limits, Info{Name: "Podman 4.3.1"}},
 		{"rootless Podman", `{"Version":"4.3.1","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}`, `{"SecurityOptions":["name=seccomp","name=rootless"],` + limits, Info{Name: "Podman 4.3.1", Rootless: true, UserNS: "keep-id"}},
-		{"no memory", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=default"],"PidsLimit":true}`, Info{Name: "Docker 20.10", Unusable: "it holds no container to a limit of memory"}},
-		{"no processes", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=default"],"MemoryLimit":true}`, Info{Name: "Docker 20.10", Unusable: "it holds no container to a number"}},
-		{"no filter", `{"Version":"20.10"}`, `{"SecurityOptions":["name=apparmor"],` + limits, Info{Name: "Docker 20.10", Unusable: "it filters no system calls"}},
-		{"a filter taken away", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=unconfined"],` + limits, Info{Name: "Docker 20.10", Unusable: "it filters no system calls"}},
+		{"no memory", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=default"],"PidsLimit":true}`, Info{Name: "Docker 20.10", Unusable: "the engine cannot enforce memory limits"}},
+		{"no processes", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=default"],"MemoryLimit":true}`, Info{Name: "Docker 20.10", Unusable: "the engine cannot limit the number of processes"}},
+		{"no filter", `{"Version":"20.10"}`, `{"SecurityOptions":["name=apparmor"],` + limits, Info{Name: "Docker 20.10", Unusable: "the engine does not filter system calls"}},
+		{"a filter taken away", `{"Version":"20.10"}`, `{"SecurityOptions":["name=seccomp,profile=unconfined"],` + limits, Info{Name: "Docker 20.10", Unusable: "the engine does not filter system calls"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e, err := Connect(t.Context(), fake(t, "1.41", map[string]string{"version": tt.version, "info": tt.info}))

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// State is what a container is doing.
+// State is the state of a container.
 type State string
 
-// The states, in the engine's words.
+// The states, as the engine names them.
 const (
 	Created    State = "created"
 	Running    State = "running"
@@ -26,29 +26,28 @@ const (
 	Dead       State = "dead" // it could not be removed
 )
 
-// Container is what the engine says about one.
+// Container describes a container, as the engine reports it.
 type Container struct {
 	ID, Name string
 	State    State
 	Image    string // its id
 	Labels   map[string]string
-	Mounts   []string // what of the host is mounted: absolute paths
-	PID      int      // of its first process, as the engine's machine counts; 0 when it does not run
-	ExitCode int      // of the first process, when it has ended
-	// OOMKilled says that some process in it was ended for memory since it started. The
-	// engine tells it of a container that does not run any more, and it may have ended
-	// for another reason.
+	Mounts   []string // mounted host paths, absolute
+	PID      int      // of its first process, as the engine's machine numbers it; 0 if it does not run
+	ExitCode int      // of the first process, if it has ended
+	// OOMKilled means that a process in the container was killed for lack of memory since it started. The engine
+	// reports it for a stopped container, which may have stopped for another reason.
 	OOMKilled bool
 	Error     string // why it did not start
 }
 
-// Create makes a container, and does not start it. It pulls no image: one that is not
-// there is [ErrNoImage]. A name that is taken is [ErrConflict].
+// Create creates a container and does not start it. It pulls no image: a missing one is [ErrNoImage]. A name in
+// use is [ErrConflict].
 func (e *Engine) Create(ctx context.Context, s Spec) (id string, err error) {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	if s.Image == "" {
-		return "", &Error{Op: "create container", Name: s.Name, Err: ErrRefused, Detail: "no image is named"}
+		return "", &Error{Op: "create container", Name: s.Name, Err: ErrRefused, Detail: "no image given"}
 	}
 	query := url.Values{}
 	if s.Name != "" {
@@ -63,7 +62,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (id string, err error) {
 	return made.ID, nil
 }
 
-// Inspect looks at the container of a name or id.
+// Inspect returns the container with a name or id.
 func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
@@ -86,13 +85,13 @@ func (e *Engine) Inspect(ctx context.Context, name string) (Container, error) {
 		ID: r.ID, Name: strings.TrimPrefix(r.Name, "/"), Image: r.Image, Labels: r.Config.Labels, Mounts: sources(r.Mounts),
 		State: r.State.Status, PID: r.State.Pid, ExitCode: r.State.ExitCode, OOMKilled: r.State.OOMKilled, Error: r.State.Error,
 	}
-	if c.State == "stopped" { // Podman's word
+	if c.State == "stopped" { // Podman's name for it
 		c.State = Exited
 	}
 	return c, nil
 }
 
-// InspectRaw is the engine's whole answer, in JSON: what everybody reads who may ask.
+// InspectRaw returns the engine's full response, in JSON: what every user with access to the engine can read.
 func (e *Engine) InspectRaw(ctx context.Context, name string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
@@ -113,8 +112,8 @@ func sources(mounts []mountPoint) []string {
 	return list
 }
 
-// List finds the containers that have all the labels, running or not, by name. Only
-// ID, Name, State, Image, Labels and Mounts are filled.
+// List returns the containers that have all the labels, running or not, by name. Only ID, Name, State, Image,
+// Labels and Mounts are set.
 func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Container, error) {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
@@ -137,7 +136,7 @@ func (e *Engine) List(ctx context.Context, labels map[string]string) ([]Containe
 		if len(s.Names) > 0 {
 			c.Name = strings.TrimPrefix(s.Names[0], "/")
 		}
-		if has(c.Labels, labels) { // an engine that filters less
+		if has(c.Labels, labels) { // some engines ignore part of the filter
 			list = append(list, c)
 		}
 	}
@@ -154,22 +153,22 @@ func has(all, wanted map[string]string) bool {
 	return true
 }
 
-// Start runs a container that is not running. One that runs stays as it is.
+// Start starts a container. It does nothing if the container runs.
 func (e *Engine) Start(ctx context.Context, id string) error {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	return e.fail(ctx, "start container", id, e.api.post(limited, "/containers/"+id+"/start", nil, nil, nil))
 }
 
-// Unpause lets a container go on.
+// Unpause continues a paused container.
 func (e *Engine) Unpause(ctx context.Context, id string) error {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	return e.fail(ctx, "unpause container", id, e.api.post(limited, "/containers/"+id+"/unpause", nil, nil, nil))
 }
 
-// Stop asks the first process to end and kills the container after a grace, which is
-// rounded up to seconds. One that does not run stays as it is.
+// Stop asks the first process to end and kills the container after the grace time, which is rounded up to seconds.
+// It does nothing if the container does not run.
 func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, grace+longTimeout)
 	defer cancel()
@@ -177,8 +176,8 @@ func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error
 	return e.fail(ctx, "stop container", id, e.api.post(limited, "/containers/"+id+"/stop", query, nil, nil))
 }
 
-// Remove takes a container away, with what runs in it and the volumes that its image
-// asked for, and returns when it is gone. One that is not there is gone already.
+// Remove removes a container with its running processes and the volumes of its image, and returns when it is gone.
+// It does nothing if the container does not exist.
 func (e *Engine) Remove(ctx context.Context, id string) error {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
@@ -186,13 +185,13 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	switch status(err) {
 	case http.StatusNotFound:
 		return nil
-	case http.StatusConflict: // somebody else removes it
+	case http.StatusConflict: // another process is removing it
 		return e.awaitRemoved(ctx, limited, id)
 	}
 	return e.fail(ctx, "remove container", id, err)
 }
 
-// awaitRemoved waits until a container that is being removed is.
+// awaitRemoved waits until a container that is being removed is gone.
 func (e *Engine) awaitRemoved(ctx, limited context.Context, id string) error {
 	var ended struct{ StatusCode int } // of its first process
 	err := e.api.post(limited, "/containers/"+id+"/wait", url.Values{"condition": {"removed"}}, nil, &ended)
@@ -202,8 +201,7 @@ func (e *Engine) awaitRemoved(ctx, limited context.Context, id string) error {
 	return e.fail(ctx, "remove container", id, err)
 }
 
-// Logs is the end of what a container's first process has written, at most so many
-// lines.
+// Logs returns the last lines of output of a container's first process.
 func (e *Engine) Logs(ctx context.Context, id string, lines int) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()

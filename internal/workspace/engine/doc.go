@@ -1,10 +1,10 @@
-// Package engine speaks with what runs containers: Docker, or Podman where it answers
-// Docker's API. It is the only package that knows that API, of which it speaks what
-// workspaces need, over net/http; internal/oracle compares it with Docker's own client.
+// Package engine is a client for the container engine: Docker, or Podman through Docker's API. It is the only
+// package that uses that API. It implements the part that workspaces need, over net/http; internal/oracle compares
+// it with Docker's own client.
 //
 //	Connect ──► a socket that answers ──► Engine ─┬─ Create, Start, Stop, Remove   containers
 //	  named, DOCKER_HOST, context,                ├─ Inspect, List, Logs, Watch
-//	  Docker's, Podman's                          ├─ Exec                          a stream, where no socket goes
+//	  Docker's, Podman's                          ├─ Exec                          a stream, where sockets do not reach
 //	                                              └─ Image, Import, Build          images; nothing is pulled
 //
 // The shortest use:
@@ -14,14 +14,12 @@
 //	id, err := e.Create(ctx, engine.Spec{Name: "one", Image: image.ID, User: "4711:4711", Command: []string{"/bin/agent"}})
 //	err = e.Start(ctx, id)
 //
-// What is created is locked down, and a [Spec] has no field that would loosen it: no
-// capabilities, no new privileges, no network, a root that cannot be written, the
-// engine's own filter of system calls, an init that reaps. Every call has a time limit
-// of its own besides the context's.
+// Containers are locked down, and a [Spec] has no field to loosen that: no capabilities, no new privileges, no
+// network, a read-only root, the engine's system call filter, an init that reaps processes. Every call has its own
+// time limit in addition to the context's.
 //
-// Errors are an [*Error] around one of [ErrNoEngine], [ErrNotFound], [ErrConflict],
-// [ErrNoImage], [ErrRefused]. An [Engine] may be used by many at once.
+// Errors are an [*Error] around one of [ErrNoEngine], [ErrNotFound], [ErrConflict], [ErrNoImage], [ErrRefused]. An
+// [Engine] is safe for concurrent use.
 //
-// The package knows nothing of workspaces: which containers there should be is its
-// caller's business.
+// The package does not know workspaces: the caller decides which containers exist.
 package engine

@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 )
 
-// namedHost is the address that a person has chosen for Docker's own programs:
-// DOCKER_HOST, the context of DOCKER_CONTEXT, or the one that `docker context use`
-// wrote down. It is "" where nothing is chosen.
+// namedHost returns the address chosen for Docker's own programs: DOCKER_HOST, the context of DOCKER_CONTEXT, or
+// the one set by `docker context use`. It is "" if none is chosen.
 func namedHost(env func(string) string) (string, error) {
 	if host := env("DOCKER_HOST"); host != "" {
 		return host, nil
@@ -45,14 +44,14 @@ func namedHost(env func(string) string) (string, error) {
 	host := meta.Endpoints["docker"].Host
 	if host == "" {
 		return "", &Error{
-			Op: "find a container engine", Err: ErrNoEngine, Detail: "Docker has no context " + name + ", which " + from + " names",
-			Advice: "docker context ls, docker context use NAME",
+			Op: "find a container engine", Err: ErrNoEngine, Detail: "unknown Docker context " + name + " (set by " + from + ")",
+			Advice: "list the contexts with docker context ls and choose one with docker context use NAME",
 		}
 	}
 	return host, nil
 }
 
-// readJSON reads a file of Docker's. One that is not there is empty.
+// readJSON reads one of Docker's files. A missing file is empty.
 func readJSON(path string, v any) error {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// The contracts of this package's errors. They are wrapped in an [*Error].
+// Errors of this package, wrapped in an [*Error].
 var (
-	ErrNoEngine = errors.New("no container engine answers") // there is none, or none that may be used
+	ErrNoEngine = errors.New("no container engine answers") // there is none, or none that can be used
 	ErrNotFound = errors.New("no such container")
-	ErrConflict = errors.New("not possible in the state it is in") // a name that is taken, a removal under way
+	ErrConflict = errors.New("not possible in its current state") // a name in use, or a removal in progress
 	ErrNoImage  = errors.New("no such image")
-	ErrRefused  = errors.New("the engine refuses") // it does not take what it was asked for
-	ErrTimeout  = errors.New("the engine takes too long")
+	ErrRefused  = errors.New("rejected by the engine") // the request is invalid
+	ErrTimeout  = errors.New("the engine did not answer in time")
 )
 
-// Error is what did not work with an engine.
+// Error is an error of an engine call.
 type Error struct {
 	Op     string // "create container", "build image", …
 	Name   string // of the container or image, may be empty
-	Detail string // what the engine says, may be empty
-	Advice string // what to do about it, may be empty
+	Detail string // the engine's message, may be empty
+	Advice string // how to fix it, may be empty
 	Err    error
 }
 
@@ -41,14 +41,14 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the contract.
+// Unwrap returns the sentinel error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint is what to do about it, or "".
+// Hint returns how to fix the error, or "".
 func (e *Error) Hint() string { return e.Advice }
 
-// fail turns an error of the client into one of ours. The context is the caller's, to
-// tell its end from the limit of a call.
+// fail converts a client error to an [*Error]. ctx is the caller's context, which distinguishes its end from the
+// call's time limit.
 func (e *Engine) fail(ctx context.Context, op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -61,7 +61,7 @@ func (e *Engine) fail(ctx context.Context, op, name string, err error) error {
 		out.Err = ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Err, out.Detail = ErrTimeout, e.host
-		out.Advice = "look at the engine's log; restart it"
+		out.Advice = "check the engine's log, or restart the engine"
 	case unanswered, errors.Is(err, os.ErrPermission):
 		return noEngine(e.host, err)
 	case !answered:
@@ -77,7 +77,7 @@ func (e *Engine) fail(ctx context.Context, op, name string, err error) error {
 	return out
 }
 
-// status is the status of an answer that is no success, or 0.
+// status returns the status of an unsuccessful response, or 0.
 func status(err error) int {
 	if no, ok := errors.AsType[*statusError](err); ok {
 		return no.code
@@ -85,7 +85,7 @@ func status(err error) int {
 	return 0
 }
 
-// unless leaves out a detail that repeats the contract.
+// unless returns "" for a detail that repeats the error.
 func unless(detail, said string) string {
 	if strings.Contains(strings.ToLower(detail), said) {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Event is something that happened to a container.
+// Event is a change of a container.
 type Event struct {
 	ID, Name string
 	Labels   map[string]string
@@ -16,9 +16,8 @@ type Event struct {
 	Time     time.Time
 }
 
-// Watch tells what happens from now on to the containers that have all the labels,
-// until the context ends or the loop does. It ends with an error when the engine goes
-// away; who goes on then looks at the containers first.
+// Watch yields the future events of containers that have all the labels, until the context or the loop ends. It
+// ends with an error when the engine goes away; a caller that reconnects should list the containers first.
 func (e *Engine) Watch(ctx context.Context, labels map[string]string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

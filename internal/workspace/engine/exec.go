@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Stream is the input and output of a process that [Engine.Exec] started. Reading
-// gives its standard output; its standard error is kept for [Stream.Stderr].
+// Stream is the input and output of a process started by [Engine.Exec]. Reading returns its standard output;
+// [Stream.Stderr] returns its standard error.
 //
-// The process does not end with the stream: its input does, at once, and that is all
-// it is told. When the engine dies it is not told even that.
+// The process does not end with the stream: only its input ends, at once. If the engine dies, even the input does
+// not end.
 type Stream struct {
 	conn   io.ReadWriteCloser
 	out    *io.PipeReader
@@ -21,18 +21,17 @@ type Stream struct {
 	errors []byte
 }
 
-// ExecSpec is a process in a container that runs.
+// ExecSpec is a process to start in a running container.
 type ExecSpec struct {
 	Command []string
-	User    string // "uid:gid"; always named, since the engine would take the image's
+	User    string // "uid:gid"; required, because the engine would use the image's user
 	Dir     string
 }
 
-// Exec starts a process in a container, as its user, beside the first one. The context
-// ends the start only.
+// Exec starts a process in a container, in addition to the first one. The context ends only the start.
 func (e *Engine) Exec(ctx context.Context, id string, s ExecSpec) (*Stream, error) {
 	if s.User == "" {
-		return nil, &Error{Op: "exec in container", Name: id, Err: ErrRefused, Detail: "no user is named"}
+		return nil, &Error{Op: "exec in container", Name: id, Err: ErrRefused, Detail: "no user given"}
 	}
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
@@ -72,7 +71,7 @@ func (s *Stream) CloseWrite() error {
 	return http.ErrNotSupported
 }
 
-// Close gives the stream back and waits until nobody reads from it.
+// Close closes the stream and waits until no Read is running.
 func (s *Stream) Close() error {
 	err := s.conn.Close()
 	_ = s.out.Close()
@@ -83,8 +82,7 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Stderr is the end of what the process has written to its standard error, at most
-// 8 KiB.
+// Stderr returns the last part of the process's standard error, at most 8 KiB.
 func (s *Stream) Stderr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +91,7 @@ func (s *Stream) Stderr() string {
 
 const keptErrors = 8 << 10
 
-// tail keeps the end of what is written.
+// tail keeps the last part of what is written.
 type tail Stream
 
 func (t *tail) Write(b []byte) (int, error) {

@@ -7,17 +7,16 @@ import (
 	"io"
 )
 
-// What a frame holds, in its first byte. Three zeros and the size of the frame follow.
+// The content of a frame, in its first byte. Three zero bytes and the size of the frame follow.
 const (
-	frameInput  = 0 // no engine sends it; it counts as output
+	frameInput  = 0 // no engine sends it; treated as output
 	frameOutput = 1
 	frameErrors = 2
-	frameEngine = 3 // what the engine itself has to say
+	frameEngine = 3 // a message of the engine itself
 )
 
-// split copies the output and the errors of a process from the frames in which an engine
-// sends both. An end between two frames is the end; one within a frame is
-// [io.ErrUnexpectedEOF].
+// split separates a process's output and errors from the frames of an engine's stream. An end between two frames
+// is the end; one within a frame is [io.ErrUnexpectedEOF].
 func split(output, errors io.Writer, frames io.Reader) error {
 	r := bufio.NewReaderSize(frames, 32<<10)
 	buf := make([]byte, 32<<10)
@@ -39,9 +38,9 @@ func split(output, errors io.Writer, frames io.Reader) error {
 			if err != nil {
 				return err
 			}
-			return fmt.Errorf("the engine says: %s", text)
+			return fmt.Errorf("error of the engine: %s", text)
 		default:
-			return fmt.Errorf("a frame of the stream is of the unknown kind %d", head[0])
+			return fmt.Errorf("a frame of the stream has the unknown kind %d", head[0])
 		}
 		for left > 0 {
 			n, err := r.Read(buf[:min(left, int64(len(buf)))])

@@ -22,7 +22,7 @@ func TestSplit(t *testing.T) {
 		{"an empty frame", frame(1, "") + frame(1, "x"), "x", "", ""},
 		{"no UTF-8", frame(1, "\xff\xfe\x80") + frame(2, "\xc3"), "\xff\xfe\x80", "\xc3", ""},
 		{"a large frame", frame(1, large) + frame(2, "e"), large, "e", ""},
-		{"the engine's own", frame(1, "a") + frame(3, "it lost the process") + frame(1, "b"), "a", "", "the engine says: it lost the process"},
+		{"the engine's own", frame(1, "a") + frame(3, "it lost the process") + frame(1, "b"), "a", "", "error of the engine: it lost the process"},
 		{"an unknown kind", frame(1, "a") + frame(9, "b"), "a", "", "unknown kind 9"},
 		{"cut in a frame", frame(1, "abc")[:10], "ab", "", io.ErrUnexpectedEOF.Error()},
 		{"cut in a header", frame(1, "a") + frame(1, "abc")[:5], "a", "", io.ErrUnexpectedEOF.Error()},

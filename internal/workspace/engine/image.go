@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Image is what the engine says about one.
+// Image describes an image, as the engine reports it.
 type Image struct {
 	ID       string // "sha256:…"
 	Tags     []string
 	Labels   map[string]string
 	Platform string   // "linux/amd64"
-	User     string   // that its maker named
-	Volumes  []string // folders that would become volumes of their own, by name
+	User     string   // the user its creator set
+	Volumes  []string // folders that would become volumes, by name
 	Size     int64    // bytes
 	Created  time.Time
 }
 
-// Image looks at the image of a name or id. One that is not there is [ErrNoImage].
+// Image returns the image with a name or id. A missing one is [ErrNoImage].
 func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
@@ -49,7 +49,7 @@ func (e *Engine) Image(ctx context.Context, ref string) (Image, error) {
 		return Image{}, e.failImage(ctx, "inspect image", ref, err)
 	}
 	img := Image{ID: r.ID, Tags: r.RepoTags, Platform: r.Os + "/" + r.Architecture, Size: r.Size}
-	img.Created, _ = time.Parse(time.RFC3339Nano, r.Created) // the zero time where the image has none
+	img.Created, _ = time.Parse(time.RFC3339Nano, r.Created) // the zero time if the image has none
 	img.Labels, img.User = r.Config.Labels, r.Config.User
 	img.Volumes = slices.Sorted(maps.Keys(r.Config.Volumes))
 	return img, nil
@@ -78,16 +78,15 @@ func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image,
 	return list, nil
 }
 
-// RemoveImage takes an image away, or one name of it when it has more.
+// RemoveImage removes an image, or one of its names if it has several.
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	return e.failImage(ctx, "remove image", ref, e.api.delete(limited, "/images/"+ref, nil))
 }
 
-// Import makes an image of one layer from a tar of its files. The changes are lines of
-// a Dockerfile: ENTRYPOINT, ENV, LABEL, USER, WORKDIR. The context is its only limit of
-// time.
+// Import creates an image of one layer from a tar of its files. The changes are lines of a Dockerfile: ENTRYPOINT,
+// ENV, LABEL, USER, WORKDIR. Only the context limits its time.
 func (e *Engine) Import(ctx context.Context, tar io.Reader, ref string, changes []string) (id string, err error) {
 	if _, err := parseReference(ref); err != nil {
 		return "", e.failImage(ctx, "import image", ref, err)
@@ -111,23 +110,22 @@ func (e *Engine) Import(ctx context.Context, tar io.Reader, ref string, changes 
 	return img.ID, err
 }
 
-// BuildOptions say how an image is built.
+// BuildOptions configures [Engine.Build].
 type BuildOptions struct {
 	Ref        string
 	Dockerfile string // its path in the tar; "" is Dockerfile
 	Labels     map[string]string
 	Args       map[string]string
-	Fresh      bool // nothing from earlier builds is used
-	// Network is that of the build's commands: "none", "default" or "host"; "" is "none".
+	Fresh      bool // ignore the build cache
+	// Network is the network of the build's commands: "none", "default" or "host"; "" is "none".
 	Network string
-	// Progress is told what the engine does, line by line; it may be nil.
+	// Progress receives the engine's messages, line by line; it may be nil.
 	Progress func(line string)
 }
 
-// Build makes an image from a tar with a Dockerfile and what that copies. The context is
-// its only limit of time. An image that FROM names and that is not there is
-// [ErrNoImage]. The engine notices late that nobody waits any more, so the image gets its
-// name here, when it is whole: a canceled build never changes what the name means.
+// Build builds an image from a tar with a Dockerfile and the files it copies. Only the context limits its time. A
+// missing base image is [ErrNoImage]. The image gets its name here, after it is complete, because the engine
+// notices a canceled request late: a canceled build never changes the meaning of the name.
 func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id string, err error) {
 	r, err := e.api.upload(ctx, "/build", o.query(), tar)
 	if err != nil {
@@ -138,14 +136,14 @@ func (e *Engine) Build(ctx context.Context, tar io.Reader, o BuildOptions) (id s
 		return "", e.failImage(ctx, "build image", o.Ref, err)
 	}
 	if last.id == "" {
-		return "", &Error{Op: "build image", Name: o.Ref, Err: ErrRefused, Detail: "the engine does not say which image it has built"}
+		return "", &Error{Op: "build image", Name: o.Ref, Err: ErrRefused, Detail: "the engine did not return the id of the built image"}
 	}
 	return last.id, e.Tag(ctx, last.id, o.Ref)
 }
 
-// query says the same in the API's words.
+// query returns the API's query parameters.
 func (o BuildOptions) query() url.Values {
-	query := url.Values{"forcerm": {"1"}} // containers of the steps go, however a build ends
+	query := url.Values{"forcerm": {"1"}} // removes the containers of the steps, however the build ends
 	set := func(key, value string) {
 		if value != "" {
 			query.Set(key, value)
@@ -158,21 +156,20 @@ func (o BuildOptions) query() url.Values {
 	switch o.Network {
 	case "":
 		set("networkmode", "none")
-	case "default": // the engine's, without a word
+	case "default": // the engine's default needs no parameter
 	default:
 		set("networkmode", o.Network)
 	}
 	for key, values := range map[string]map[string]string{"buildargs": o.Args, "labels": o.Labels} {
 		if len(values) > 0 {
-			b, _ := json.Marshal(values) // strings only
+			b, _ := json.Marshal(values) // only strings: cannot fail
 			set(key, string(b))
 		}
 	}
 	return query
 }
 
-// failImage is fail where what was not found is an image, or something that an image
-// should be made of.
+// failImage is fail for calls where the missing object is an image or the base of one.
 func (e *Engine) failImage(ctx context.Context, op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -181,7 +178,7 @@ func (e *Engine) failImage(ctx context.Context, op, name string, err error) erro
 	if errors.As(err, &said) && ctx.Err() == nil {
 		out := &Error{Op: op, Name: name, Err: ErrRefused, Detail: said.Error()}
 		if low := strings.ToLower(said.text); strings.Contains(low, "pull access denied") || strings.Contains(low, "no such image") || strings.Contains(low, "manifest unknown") {
-			out.Err, out.Advice = ErrNoImage, "docker image ls shows what is there; docker pull brings another"
+			out.Err, out.Advice = ErrNoImage, "list the images with docker image ls, or get one with docker pull"
 		}
 		return out
 	}
@@ -192,15 +189,15 @@ func (e *Engine) failImage(ctx context.Context, op, name string, err error) erro
 	return out
 }
 
-// streamError is what the engine says in the middle of an answer that began well.
+// streamError is an error that the engine reports within a successful response.
 type streamError struct{ text string }
 
 func (e *streamError) Error() string { return strings.TrimSpace(e.text) }
 
-// result is what the last messages of a stream said.
+// result is the content of the last messages of a stream.
 type result struct{ status, id string }
 
-// message is one of those that an engine sends while it works.
+// message is one message of a running engine operation.
 type message struct {
 	Stream, Status string
 	Error          string
@@ -208,7 +205,7 @@ type message struct {
 	Aux            json.RawMessage
 }
 
-// messages reads the engine's lines until they end.
+// messages reads the engine's messages until the end.
 func messages(r io.Reader, progress func(string)) (result, error) {
 	var last result
 	dec := json.NewDecoder(r)
@@ -222,10 +219,10 @@ func messages(r io.Reader, progress func(string)) (result, error) {
 		if m.Detail != nil {
 			return last, &streamError{m.Detail.Message}
 		}
-		if m.Error != "" { // an engine that does not send the detail
+		if m.Error != "" { // an engine that does not send errorDetail
 			return last, &streamError{m.Error}
 		}
-		var aux struct{ ID string } // other messages have something else here
+		var aux struct{ ID string } // in other messages it has another form
 		if m.Aux != nil && json.Unmarshal(m.Aux, &aux) == nil && aux.ID != "" {
 			last.id = aux.ID
 		}

@@ -5,39 +5,38 @@ import (
 	"strings"
 )
 
-// serverVersion is what an engine answers about its version.
+// serverVersion is an engine's response about its version.
 type serverVersion struct {
 	Version, Os, Arch string
 	Components        []struct{ Name, Version string }
 }
 
-// Info is what an engine says about itself.
+// Info describes an engine.
 type Info struct {
 	Name     string // "Docker 20.10.24", "Podman 4.3.1"
-	API      string // the version that is spoken
+	API      string // the API version in use
 	CPUs     int
 	Memory   int64  // bytes
 	Cgroup   string // "1" or "2"
-	Rootless bool   // it runs with a person's rights
-	// UserNS is what [Spec.UserNS] must be, so that a uid inside is the same outside and
-	// can use the folders that are mounted: "" where it is so anyway.
+	Rootless bool   // it runs with a user's permissions
+	// UserNS is the required [Spec.UserNS] so that a uid is the same inside and outside the container and can use
+	// the mounted folders: "" if it is the same by default.
 	UserNS string
-	// Seccomp is what [Spec.Seccomp] must be, so that system calls are filtered: "" where
-	// they are anyway.
+	// Seccomp is the required [Spec.Seccomp] so that system calls are filtered: "" if they are filtered by
+	// default.
 	Seccomp string
-	// Unusable says why the engine cannot do what workspaces rest on, "" where it can:
-	// the same uid inside and outside, limits, a filter of system calls. Advice says what
-	// to do about it.
+	// Unusable says why the engine lacks a requirement of workspaces: equal uids inside and outside, resource
+	// limits, a system call filter. It is "" if the engine has them all. Advice says how to fix it.
 	Unusable, Advice string
 }
 
-// Info asks the engine.
+// Info queries the engine.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
 	var v serverVersion
 	if err := e.api.get(limited, "/version", nil, &v); err != nil {
-		return Info{}, e.fail(ctx, "ask the engine for its version", "", err)
+		return Info{}, e.fail(ctx, "query the engine's version", "", err)
 	}
 	var r struct {
 		NCPU                   int
@@ -47,7 +46,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 		MemoryLimit, PidsLimit bool
 	}
 	if err := e.api.get(limited, "/info", nil, &r); err != nil {
-		return Info{}, e.fail(ctx, "ask the engine about itself", "", err)
+		return Info{}, e.fail(ctx, "query the engine's properties", "", err)
 	}
 	info := Info{
 		Name: "Docker " + v.Version, API: e.api.api,
@@ -73,26 +72,26 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	if unconfined && !podman && !older(info.API, builtinAPI) {
 		info.Seccomp, unconfined = "builtin", false
 	}
-	const use = "use Podman, or a Docker that is not rootless; DOCKER_HOST names it"
+	const use = "use Podman, or a Docker that is not rootless, and set DOCKER_HOST to it"
 	switch {
 	case podman && info.Rootless:
 		info.UserNS = "keep-id"
 	case info.Rootless:
-		info.Unusable, info.Advice = "rootless Docker gives every user but root another uid outside, so that folders would not be the agent's", use
+		info.Unusable, info.Advice = "rootless Docker maps every user except root to another uid, so the agent could not use its folders", use
 	case remapped:
 		info.UserNS = "host"
 	}
-	switch { // what the engine would otherwise leave out without a word
+	switch { // features that the engine would silently ignore
 	case info.Unusable != "":
 	case !r.MemoryLimit:
-		info.Unusable, info.Advice = "it holds no container to a limit of memory", "give the kernel the parameters cgroup_enable=memory swapaccount=1, and start it anew"
+		info.Unusable, info.Advice = "the engine cannot enforce memory limits", "start the kernel with the parameters cgroup_enable=memory swapaccount=1"
 	case !r.PidsLimit:
-		info.Unusable, info.Advice = "it holds no container to a number of processes", "use a kernel with the cgroup controller pids"
+		info.Unusable, info.Advice = "the engine cannot limit the number of processes", "use a kernel with the cgroup controller pids"
 	case !filters, unconfined:
-		info.Unusable, info.Advice = "it filters no system calls (seccomp)", "take seccomp-profile out of /etc/docker/daemon.json, or use a kernel with seccomp"
+		info.Unusable, info.Advice = "the engine does not filter system calls (seccomp)", "remove seccomp-profile from /etc/docker/daemon.json, or use a kernel with seccomp"
 	}
 	return info, nil
 }
 
-// builtinAPI is the first API whose engine takes the name of its own filter: Docker 23.
+// builtinAPI is the first API version that accepts the name of the engine's own filter: Docker 23.
 const builtinAPI = "1.42"

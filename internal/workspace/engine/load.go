@@ -8,9 +8,8 @@ import (
 	"net/url"
 )
 
-// Load brings images in from a tar of their layers and settings, as `docker save`
-// writes it. Progress, which may be nil, is told what the engine says. The context is
-// its only limit of time.
+// Load imports images from a tar of their layers and settings, in the format of `docker save`. Progress, which may
+// be nil, receives the engine's messages. Only the context limits its time.
 func (e *Engine) Load(ctx context.Context, tar io.Reader, progress func(line string)) error {
 	r, err := e.api.upload(ctx, "/images/load", url.Values{"quiet": {"1"}}, tar)
 	if err != nil {
@@ -20,7 +19,7 @@ func (e *Engine) Load(ctx context.Context, tar io.Reader, progress func(line str
 	return e.failImage(ctx, "load image", "", errors.Join(err, r.Close()))
 }
 
-// Tag gives an image a further name, which another may have had.
+// Tag adds a name to an image; it is taken from the image that had it.
 func (e *Engine) Tag(ctx context.Context, ref, name string) error {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
@@ -36,15 +35,15 @@ func (e *Engine) tag(ctx context.Context, ref, name string) error {
 	case err != nil:
 		return err
 	case to.digest != "":
-		return fmt.Errorf("%q has a digest, which is never given to an image", name)
+		return fmt.Errorf("%q has a digest, which cannot be set", name)
 	case to.tag == "":
 		to.tag = "latest"
 	}
 	return e.api.post(ctx, "/images/"+ref+"/tag", url.Values{"repo": {to.name}, "tag": {to.tag}}, nil, nil)
 }
 
-// PruneImages removes the images that have all the labels and no name, that no other is
-// made of and no container uses.
+// PruneImages removes the images that have all the labels, have no name, are not the base of another and are not
+// used by a container.
 func (e *Engine) PruneImages(ctx context.Context, labels map[string]string) error {
 	limited, cancel := context.WithTimeout(ctx, longTimeout)
 	defer cancel()
@@ -52,13 +51,13 @@ func (e *Engine) PruneImages(ctx context.Context, labels map[string]string) erro
 	return e.failImage(ctx, "remove unused images", "", e.api.post(limited, "/images/prune", query, nil, nil))
 }
 
-// Platform is what the engine's containers run on: "linux/amd64".
+// Platform returns the platform of the engine's containers: "linux/amd64".
 func (e *Engine) Platform(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	var v serverVersion
 	if err := e.api.get(limited, "/version", nil, &v); err != nil {
-		return "", e.fail(ctx, "ask the engine for its platform", "", err)
+		return "", e.fail(ctx, "query the engine's platform", "", err)
 	}
 	return v.Os + "/" + v.Arch, nil
 }

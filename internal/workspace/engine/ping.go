@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// The versions of the API that are spoken.
+// The supported API versions.
 const (
 	minAPI = "1.41" // Docker 20.10
 	maxAPI = "1.56"
 )
 
-// ping asks who is there and settles the version of the API: the engine's newest, but
-// none newer than maxAPI. system is what the engine's containers run on, "" where it does
-// not say so.
+// ping connects and negotiates the API version: the engine's newest, at most maxAPI. system is the operating
+// system of the engine's containers, "" if unknown.
 func (c *client) ping(ctx context.Context) (system string, err error) {
 	header, err := c.greeting(ctx)
 	if err != nil {
@@ -25,7 +24,7 @@ func (c *client) ping(ctx context.Context) (system string, err error) {
 	c.api = maxAPI
 	if theirs := header.Get("Api-Version"); theirs != "" {
 		if _, _, ok := parseAPI(theirs); !ok {
-			return "", fmt.Errorf("it says that its API is %q, which is no version", theirs)
+			return "", fmt.Errorf("its API version %q is invalid", theirs)
 		}
 		if older(theirs, maxAPI) {
 			c.api = theirs
@@ -34,8 +33,8 @@ func (c *client) ping(ctx context.Context) (system string, err error) {
 	return header.Get("Ostype"), nil
 }
 
-// greeting sends the request that every version of the API has: HEAD, or GET to an engine
-// that does not know it so, which also says what is wrong.
+// greeting sends the request that every API version has: HEAD, or GET to an engine that does not support HEAD. GET
+// also returns an error message.
 func (c *client) greeting(ctx context.Context) (http.Header, error) {
 	const path = "/_ping"
 	if res, err := c.roundTrip(ctx, http.MethodHead, path, nil, nil, nil); err == nil {
@@ -55,7 +54,7 @@ func (c *client) greeting(ctx context.Context) (http.Header, error) {
 	return res.Header, decode(res, nil)
 }
 
-// parseAPI reads a version of the API: "1.41".
+// parseAPI parses an API version: "1.41".
 func parseAPI(s string) (major, minor int, ok bool) {
 	a, b, _ := strings.Cut(s, ".")
 	major, err1 := strconv.Atoi(a)
@@ -63,7 +62,7 @@ func parseAPI(s string) (major, minor int, ok bool) {
 	return major, minor, err1 == nil && err2 == nil && major >= 0 && minor >= 0
 }
 
-// older says whether a version of the API is older than another.
+// older reports whether an API version is older than another.
 func older(version, than string) bool {
 	a, b, _ := parseAPI(version)
 	c, d, _ := parseAPI(than)

@@ -9,5 +9,5 @@ import (
 )
 
 func dialPipe(context.Context, string) (net.Conn, error) {
-	return nil, errors.New("named pipes are of Windows only")
+	return nil, errors.New("named pipes exist only on Windows")
 }

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// reference is the name of an image, with everything that people leave out: "debian" is
-// docker.io/library/debian. Tag and digest may be empty.
+// reference is the name of an image with defaults filled in: "debian" is docker.io/library/debian. Tag and digest
+// may be empty.
 //
-// The grammar is that of github.com/distribution/reference, which would add 3,600
-// allocations to each start of the program; internal/oracle compares the two.
+// The grammar is that of github.com/distribution/reference, which would add 3,600 allocations to each start of the
+// program; internal/oracle compares the two.
 type reference struct{ name, tag, digest string }
 
-// parseReference reads a name of an image as people write it.
+// parseReference parses an image name as users write it.
 func parseReference(s string) (reference, error) {
 	fail := func(why string) (reference, error) {
-		return reference{}, fmt.Errorf("%q is no name of an image: %s", s, why)
+		return reference{}, fmt.Errorf("%q is not an image name: %s", s, why)
 	}
 	if isHex(s, 64) {
-		return fail("it is the id of one")
+		return fail("it is an image id")
 	}
 	domain, rest := splitDomain(s)
 	rest, digest, digested := strings.Cut(rest, "@")
@@ -40,7 +40,7 @@ func parseReference(s string) (reference, error) {
 	}
 	for part := range strings.SplitSeq(long, "/") {
 		if !isPart(part) {
-			return fail(fmt.Sprintf("%q is not valid in it", part))
+			return fail(fmt.Sprintf("its part %q is invalid", part))
 		}
 	}
 	if len(long) > 255 {
@@ -49,7 +49,7 @@ func parseReference(s string) (reference, error) {
 	return r, nil
 }
 
-// checkSource says whether something can mean an image: a name, an id or a digest.
+// checkSource checks that s can name an image: by name, id or digest.
 func checkSource(s string) error {
 	if isHex(s, 64) || isDigest(s) {
 		return nil
@@ -60,7 +60,7 @@ func checkSource(s string) error {
 
 const hub = "docker.io"
 
-// splitDomain gives the registry that a name begins with, or the one it means.
+// splitDomain returns the registry in a name, or the default one, and the rest.
 func splitDomain(s string) (domain, rest string) {
 	first, after, ok := strings.Cut(s, "/")
 	switch {
@@ -79,7 +79,7 @@ func splitDomain(s string) (domain, rest string) {
 	return domain, rest
 }
 
-// isDomain recognizes a host, which may be an address of IPv6 in brackets, and a port.
+// isDomain reports whether s is a host with an optional port; the host may be an IPv6 address in brackets.
 func isDomain(s string) bool {
 	host, port := s, ""
 	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
@@ -99,8 +99,8 @@ func isDomain(s string) bool {
 	return true
 }
 
-// isPart recognizes what stands between two slashes: words in lower case, between which
-// there is a dot, one or two underscores, or dashes.
+// isPart reports whether s is a valid path component: lower-case words separated by a dot, one or two underscores,
+// or dashes.
 func isPart(s string) bool {
 	word := func(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'z' }
 	if s == "" || !word(s[0]) || !word(s[len(s)-1]) {

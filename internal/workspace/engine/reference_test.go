@@ -39,12 +39,12 @@ func TestReferenceRefused(t *testing.T) {
 	for text, why := range map[string]string{
 		"": "is empty", ":1": "is empty", "@" + sum: "is empty", "docker.io/": "is empty",
 		"Debian": "lower case", "me/App": "lower case", "É": "lower case",
-		"a b": "not valid in it", "a//b": "not valid in it", "/a": "not valid in it", "a/": "not valid in it", "../a": "not valid in it", "a..b": "not valid in it",
-		"a___b": "not valid in it", "-a": "not valid in it", "a-": "not valid in it", "a._b": "not valid in it", "é": "not valid in it", "-h.x/a": "not valid in it",
-		"h:x/a": "not valid in it", "h:/a": "not valid in it", "[x]/a": "not valid in it", "[]:1/a": "not valid in it", "[::1/a": "not valid in it",
+		"a b": "is invalid", "a//b": "is invalid", "/a": "is invalid", "a/": "is invalid", "../a": "is invalid", "a..b": "is invalid",
+		"a___b": "is invalid", "-a": "is invalid", "a-": "is invalid", "a._b": "is invalid", "é": "is invalid", "-h.x/a": "is invalid",
+		"h:x/a": "is invalid", "h:/a": "is invalid", "[x]/a": "is invalid", "[]:1/a": "is invalid", "[::1/a": "is invalid",
 		"a:": "tag", "a:-b": "tag", "a:.b": "tag", "a:b:c": "tag", "a:é": "tag", "a:" + strings.Repeat("t", 129): "tag", "a:\n": "tag",
 		"a@": "digest", "a@sha256:00": "digest", "a@md5:" + strings.Repeat("0", 32): "digest", "a@" + strings.ToUpper(sum): "digest", "a@" + sum + "0": "digest", "a@b@c": "digest",
-		strings.Repeat("a", 64): "the id of one", strings.Repeat("a", 248): "longer than 255",
+		strings.Repeat("a", 64): "is an image id", strings.Repeat("a", 248): "longer than 255",
 	} {
 		if got, err := parseReference(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %+v, %v; want %s", text, got, err, why)

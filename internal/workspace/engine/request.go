@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// The container that an engine is asked for, in the API's words. What is not here is what
-// the engine takes for zero.
+// The container create request, in the API's names. Missing fields mean the engine's zero values.
 type (
 	createRequest struct {
 		Image, User, Hostname, WorkingDir string
@@ -45,7 +44,7 @@ type (
 	}
 )
 
-// request says what a container shall be, with everything that locks it down.
+// request returns the create request with everything that locks the container down.
 func (s Spec) request() createRequest {
 	logBytes := s.LogBytes
 	if logBytes == 0 {
@@ -55,7 +54,7 @@ func (s Spec) request() createRequest {
 		NetworkMode:    "none",
 		Init:           true,
 		CapDrop:        []string{"ALL"},
-		SecurityOpt:    []string{"no-new-privileges"}, // the default filter of system calls stays
+		SecurityOpt:    []string{"no-new-privileges"}, // the default system call filter stays
 		ReadonlyRootfs: true,
 		IpcMode:        "private",
 		AutoRemove:     s.Remove,
@@ -63,10 +62,10 @@ func (s Spec) request() createRequest {
 		LogConfig:      logConfig{Type: "json-file", Config: map[string]string{"max-size": fmt.Sprint(logBytes), "max-file": "1"}},
 		Tmpfs:          map[string]string{},
 		Memory:         s.Memory,
-		MemorySwap:     s.Memory, // with swap: what is over is not swapped out but refused
+		MemorySwap:     s.Memory, // including swap: processes beyond the limit are killed, not swapped
 		NanoCPUs:       s.NanoCPUs,
 		PidsLimit:      max(s.PIDs, 0),
-		Ulimits:        []ulimit{{Name: "core"}}, // a core would hold what a process knows
+		Ulimits:        []ulimit{{Name: "core"}}, // a core dump would contain the memory of a process
 	}
 	if s.Files > 0 {
 		host.Ulimits = append(host.Ulimits, ulimit{Name: "nofile", Soft: s.Files, Hard: s.Files})
@@ -85,8 +84,8 @@ func (s Spec) request() createRequest {
 	return createRequest{
 		Image: s.Image, User: s.User, Hostname: s.Hostname, WorkingDir: s.Dir,
 		Env: slices.Clone(s.Env), Labels: s.Labels,
-		Entrypoint: s.Command, Cmd: []string{}, StopSignal: "SIGTERM", // whatever the image's is
-		Healthcheck: healthcheck{Test: []string{"NONE"}}, // an image's own would run as well
+		Entrypoint: s.Command, Cmd: []string{}, StopSignal: "SIGTERM", // overrides the image's
+		Healthcheck: healthcheck{Test: []string{"NONE"}}, // an image's health check would run as well
 		HostConfig:  host,
 	}
 }

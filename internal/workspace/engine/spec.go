@@ -5,16 +5,16 @@ import (
 	"io/fs"
 )
 
-// Spec is a container to be made. What it does not name is locked down.
+// Spec describes a container to create. Everything it does not name is locked down.
 type Spec struct {
 	Name     string            `json:"name"`
-	Image    string            `json:"image"` // an id: a name may mean another image tomorrow
+	Image    string            `json:"image"` // an id, because a name may later mean another image
 	Labels   map[string]string `json:"labels"`
-	Command  []string          `json:"command"` // in place of the image's entrypoint and command
+	Command  []string          `json:"command"` // replaces the image's entrypoint and command
 	User     string            `json:"user"`    // "uid:gid"
 	Hostname string            `json:"hostname"`
-	Dir      string            `json:"dir"` // where the command starts
-	Env      []string          `json:"env"` // everybody who may inspect the container reads it
+	Dir      string            `json:"dir"` // the command's working folder
+	Env      []string          `json:"env"` // every user who may inspect the container can read it
 	Mounts   []Mount           `json:"mounts"`
 	Tmpfs    []Tmpfs           `json:"tmpfs"`
 	Memory   int64             `json:"memory"`  // bytes, without swap; 0 is no limit
@@ -23,22 +23,22 @@ type Spec struct {
 	Files    int64             `json:"files"`   // open files of a process; 0 is the engine's default
 	UserNS   string            `json:"userns"`  // "", "host" or "keep-id", see [Info.UserNS]
 	Seccomp  string            `json:"seccomp"` // "" or "builtin", see [Info.Seccomp]
-	Remove   bool              `json:"remove"`  // the engine removes it when it ends
-	LogBytes int64             `json:"logSize"` // how much of its output the engine keeps; 0 is 1 MiB
+	Remove   bool              `json:"remove"`  // the engine removes the container when it ends
+	LogBytes int64             `json:"logSize"` // how much output the engine keeps; 0 is 1 MiB
 }
 
 // Mount is a folder or socket of the host.
 type Mount struct {
-	Source   string `json:"source"` // absolute; the engine follows links, so its owner has checked it
+	Source   string `json:"source"` // absolute; the engine follows links, so the caller must check it
 	Target   string `json:"target"`
 	ReadOnly bool   `json:"readonly"`
 }
 
-// Tmpfs is a folder in memory. Programs may be run from it.
+// Tmpfs is a folder in memory. It allows executing programs.
 type Tmpfs struct {
 	Target string      `json:"target"`
 	Size   int64       `json:"size"` // bytes; 0 is half of the machine's memory
-	Mode   fs.FileMode `json:"mode"` // of a folder that the image has not; of one that it has, the image's
+	Mode   fs.FileMode `json:"mode"` // for a folder that the image lacks; otherwise the image's mode is used
 	UID    int         `json:"uid"`
 	GID    int         `json:"gid"`
 }

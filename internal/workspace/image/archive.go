@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// config is the settings of an image, in the words of Docker's format.
+// config is the configuration of an image, in Docker's format.
 type config struct {
 	Architecture string    `json:"architecture"`
 	OS           string    `json:"os"`
@@ -27,7 +27,7 @@ type history struct {
 	CreatedBy string    `json:"created_by"`
 }
 
-// run is what a container starts that names nothing else.
+// run is what a container starts by default.
 type run struct {
 	User       string            `json:"User,omitempty"`
 	Env        []string          `json:"Env,omitempty"`
@@ -37,9 +37,8 @@ type run struct {
 	Labels     map[string]string `json:"Labels,omitempty"`
 }
 
-// archive writes an image of one layer as `docker save` does: the same files and
-// settings give the same bytes, and with them the same id. The settings come last, since
-// they name the layer's digest.
+// archive writes an image of one layer in the format of `docker save`. The same files and configuration give the
+// same bytes and therefore the same id. The configuration is written last because it contains the layer's digest.
 func archive(w io.Writer, files layer, c config, tags []string) error {
 	size, err := files.length()
 	if err != nil {

@@ -19,15 +19,14 @@ type binary struct {
 	path string
 	size int64
 	sum  string // sha256, hexadecimal
-	arch string // as Go names it
+	arch string // in Go's notation
 	made time.Time
 }
 
-// machines are the processors that there are builds for.
+// machines are the supported processors.
 var machines = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
 
-// openBinary looks at a program: a static ELF, of Linux, that is holdfast. "" is the
-// program that runs.
+// openBinary checks a program: it must be a static ELF file for Linux, and holdfast. "" is the running program.
 func openBinary(path, arch string) (*binary, error) {
 	own := path == ""
 	if own {
@@ -36,27 +35,27 @@ func openBinary(path, arch string) (*binary, error) {
 		}
 		var err error
 		if path, err = os.Executable(); err != nil {
-			return nil, &Error{Op: "look at this program", Err: err}
+			return nil, &Error{Op: "inspect the running program", Err: err}
 		}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &Error{Op: "look at the program", Err: err}
+		return nil, &Error{Op: "inspect the program", Err: err}
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return nil, &Error{Op: "look at the program", Err: err}
+		return nil, &Error{Op: "inspect the program", Err: err}
 	}
 	if !st.Mode().IsRegular() {
-		return nil, notFit(path, "it is no regular file", arch)
+		return nil, notFit(path, "it is not a regular file", arch)
 	}
 	b := &binary{path: path, size: st.Size()}
 	if why := b.inspect(f); why != "" {
 		return nil, notFit(path, why, arch)
 	}
 	if b.arch != arch {
-		return nil, notFit(path, fmt.Sprintf("it is for %s, the engine is on %s", b.arch, arch), arch)
+		return nil, notFit(path, fmt.Sprintf("it is for %s, the engine runs on %s", b.arch, arch), arch)
 	}
 	digest := sha256.New()
 	if n, err := io.Copy(digest, io.NewSectionReader(f, 0, b.size)); err != nil || n != b.size {
@@ -66,29 +65,29 @@ func openBinary(path, arch string) (*binary, error) {
 	return b, nil
 }
 
-// inspect says why a program does not fit, or "".
+// inspect returns why a program does not fit, or "".
 func (b *binary) inspect(f io.ReaderAt) string {
 	e, err := elf.NewFile(f)
 	if err != nil {
-		return "it is no ELF program"
+		return "it is not an ELF program"
 	}
 	if e.Type != elf.ET_EXEC && e.Type != elf.ET_DYN {
-		return "it is no ELF program"
+		return "it is not an ELF program"
 	}
 	if b.arch = machines[e.Machine]; b.arch == "" || e.ByteOrder.String() != "LittleEndian" {
 		return "it is for the processor " + e.Machine.String()
 	}
 	for _, p := range e.Progs {
 		if p.Type == elf.PT_INTERP {
-			return "it needs libraries"
+			return "it is not statically linked"
 		}
 	}
 	if libs, err := e.ImportedLibraries(); err != nil || len(libs) > 0 {
-		return "it needs libraries"
+		return "it is not statically linked"
 	}
 	info, err := buildinfo.Read(f)
 	if err != nil {
-		return "it does not say what it was built of"
+		return "it has no build information"
 	}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -102,7 +101,7 @@ func (b *binary) inspect(f io.ReaderAt) string {
 	}
 	b.made, err = time.Parse(time.RFC3339, settings["vcs.time"])
 	if err != nil {
-		b.made = time.Unix(0, 0).UTC() // it is not known
+		b.made = time.Unix(0, 0).UTC() // unknown
 	}
 	return ""
 }
@@ -110,6 +109,6 @@ func (b *binary) inspect(f io.ReaderAt) string {
 func notFit(path, why, arch string) error {
 	return &Error{
 		Op: "put into the image", Name: path, Err: ErrBinary, Detail: why,
-		Advice: fmt.Sprintf("name one with --binary: CGO_ENABLED=0 GOOS=linux GOARCH=%s go build -o holdfast-linux ./cmd/holdfast; or that of a release for linux/%[1]s", arch),
+		Advice: fmt.Sprintf("set --binary to a release for linux/%[1]s, or to one you build: CGO_ENABLED=0 GOOS=linux GOARCH=%[1]s go build -o holdfast-linux ./cmd/holdfast", arch),
 	}
 }

@@ -109,10 +109,10 @@ func TestBinary(t *testing.T) {
 	for path, want := range map[string]string{
 		filepath.Join(filepath.Dir(good), "other"): "it is example.org/small/cmd/other",
 		put("strange", strange):                    "it is for the processor EM_RISCV",
-		put("script", []byte("#!/bin/sh\n")):       "it is no ELF program",
+		put("script", []byte("#!/bin/sh\n")):       "it is not an ELF program",
 		put("cut", content[:4000]):                 "",
-		put("empty", nil):                          "it is no ELF program",
-		dir:                                        "it is no regular file",
+		put("empty", nil):                          "it is not an ELF program",
+		dir:                                        "it is not a regular file",
 	} {
 		_, err := openBinary(path, runtime.GOARCH)
 		if f, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrBinary) || !strings.Contains(err.Error(), want) || !strings.Contains(f.Hint(), "GOARCH="+runtime.GOARCH) {
@@ -120,12 +120,12 @@ func TestBinary(t *testing.T) {
 		}
 	}
 	if runtime.GOOS == "linux" {
-		if _, err := openBinary("/bin/sh", runtime.GOARCH); !errors.Is(err, ErrBinary) || !strings.Contains(err.Error(), "it needs libraries") {
+		if _, err := openBinary("/bin/sh", runtime.GOARCH); !errors.Is(err, ErrBinary) || !strings.Contains(err.Error(), "it is not statically linked") {
 			t.Errorf("a shell: %v", err)
 		}
 	}
 	other := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
-	if _, err := openBinary(good, other); !errors.Is(err, ErrBinary) || !strings.Contains(err.Error(), "the engine is on "+other) {
+	if _, err := openBinary(good, other); !errors.Is(err, ErrBinary) || !strings.Contains(err.Error(), "the engine runs on "+other) {
 		t.Errorf("%v", err)
 	}
 	if _, err := openBinary(filepath.Join(dir, "none"), runtime.GOARCH); !errors.Is(err, os.ErrNotExist) {

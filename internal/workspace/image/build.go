@@ -20,16 +20,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// recipe is the version of what this package makes of a [Spec].
+// recipe is the version of the build steps of this package.
 const recipe = 1
 
-// Build makes an image and returns its id. Progress, which may be nil, is called from
-// one goroutine at a time. What was built of the same input before is returned as it is,
-// unless the spec says that it should be fresh. Errors: [ErrInvalid], [ErrBinary],
+// Build builds an image and returns its id. Progress, which may be nil, is called from one goroutine at a time. An
+// existing image with the same input is reused, unless the spec has NoCache. Errors: [ErrInvalid], [ErrBinary],
 // [ErrNoBase], [ErrPackage], [ErrNoImage] for a base that the engine does not have.
 //
-// Of several that build the same name, in one process or in many of one user, one does
-// at a time. One that is canceled or fails leaves the name with the image that it had.
+// Concurrent builds of the same name, in one process or in many processes of one user, run one after the other. A
+// canceled or failed build leaves the name on its old image.
 func Build(ctx context.Context, e *engine.Engine, s Spec, progress func(Progress)) (id string, err error) {
 	if progress == nil {
 		progress = func(Progress) {}
@@ -64,7 +63,7 @@ func Build(ctx context.Context, e *engine.Engine, s Spec, progress func(Progress
 	return b.debian(ctx)
 }
 
-// platform is the processor of the engine, for which Linux runs there.
+// platform returns the processor of the engine's Linux.
 func platform(ctx context.Context, e *engine.Engine) (string, error) {
 	p, err := e.Platform(ctx)
 	if err != nil {
@@ -76,10 +75,10 @@ func platform(ctx context.Context, e *engine.Engine) (string, error) {
 			return arch, nil
 		}
 	}
-	return "", &Error{Op: "build image", Err: ErrInvalid, Detail: "the engine is for " + p + ", images are for linux/amd64 and linux/arm64"}
+	return "", &Error{Op: "build image", Err: ErrInvalid, Detail: "the engine is for " + p + ", but images exist only for linux/amd64 and linux/arm64"}
 }
 
-// build is one that runs.
+// build is a running build.
 type build struct {
 	engine       *engine.Engine
 	spec         Spec
@@ -91,7 +90,7 @@ type build struct {
 	progress     func(Progress)
 }
 
-// scratch makes an image of our program alone.
+// scratch builds an image that contains only holdfast.
 func (b *build) scratch(ctx context.Context) (string, error) {
 	labels := b.labels("")
 	if id, err := b.existingImage(ctx, labels); id != "" || err != nil {
@@ -107,13 +106,13 @@ func (b *build) scratch(ctx context.Context) (string, error) {
 	return b.finish(ctx, labels, err)
 }
 
-// The people of the scratch image, for programs that ask who they are.
+// The users of the scratch image, for programs that look up their user.
 const (
 	passwd = "root:x:0:0:root:/:/sbin/nologin\nagent:x:4711:4711:agent:/home/agent:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n"
 	group  = "root:x:0:\nagent:x:4711:\nnogroup:x:65534:\n"
 )
 
-// ownFiles are the files that every image gets.
+// ownFiles are the files in every image.
 func (b *build) ownFiles() []file {
 	home := folder(strings.TrimPrefix(Home, "/"), 0o700)
 	home.uid, home.gid = UID, UID
@@ -138,7 +137,7 @@ func (b *build) env() []string {
 	return env
 }
 
-// labels say what the image is and what it was made of.
+// labels describe the image and its input.
 func (b *build) labels(base string) map[string]string {
 	out := map[string]string{
 		labelImage: b.spec.tags()[0], labelVariant: b.spec.Variant, labelVersion: version.Current().Version,
@@ -151,14 +150,14 @@ func (b *build) labels(base string) map[string]string {
 	out[labelWith] = strings.Join(with, " ")
 	input, err := json.Marshal([]any{recipe, out, b.arch, b.env(), b.certificates})
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // only strings and numbers: cannot fail
 	}
 	sum := sha256.Sum256(input)
 	out[labelInput] = hex.EncodeToString(sum[:])
 	return out
 }
 
-// existingImage finds the image that the build would make, or "". It gets its names again.
+// existingImage finds an image with the same input and gives it its names again, or returns "".
 func (b *build) existingImage(ctx context.Context, labels map[string]string) (string, error) {
 	if b.spec.NoCache {
 		return "", nil
@@ -170,10 +169,10 @@ func (b *build) existingImage(ctx context.Context, labels map[string]string) (st
 	if err != nil {
 		return "", err
 	}
-	return img.ID, b.name(ctx, img.ID, "is there already")
+	return img.ID, b.name(ctx, img.ID, "is up to date")
 }
 
-// name gives the image the names after its first one, and tells that it is done.
+// name gives the image its other names and reports the end of the build.
 func (b *build) name(ctx context.Context, id, text string) error {
 	tags := b.spec.tags()
 	for _, t := range tags[1:] {
@@ -195,14 +194,14 @@ func (b *build) load(ctx context.Context, files layer, c config, tags []string) 
 		func(r io.Reader) error { return b.engine.Load(ctx, r, b.engineMessages) })
 }
 
-// engineMessages tells what the engine says, without the ids of what it makes in between.
+// engineMessages reports the engine's messages, without the ids of intermediate images.
 func (b *build) engineMessages(line string) {
 	if !strings.HasPrefix(line, " --->") && !strings.HasPrefix(line, "Removing intermediate") {
 		b.progress(Progress{Stage: Make, Text: line})
 	}
 }
 
-// send runs a writer of a tar and the engine's reader of it, and tells how far they are.
+// send connects a writer of a tar with the engine's reader and reports the progress.
 func (b *build) send(ctx context.Context, total int64, write func(io.Writer) error, read func(io.Reader) error) error {
 	out, in := io.Pipe()
 	written := make(chan error, 1)
@@ -213,7 +212,7 @@ func (b *build) send(ctx context.Context, total int64, write func(io.Writer) err
 	}()
 	meter := &meter{Reader: out, total: total, tell: b.progress}
 	err := read(meter)
-	_ = out.CloseWithError(io.ErrClosedPipe) // the writer ends
+	_ = out.CloseWithError(io.ErrClosedPipe) // stops the writer
 	wrote := <-written
 	switch {
 	case ctx.Err() != nil:
@@ -224,7 +223,7 @@ func (b *build) send(ctx context.Context, total int64, write func(io.Writer) err
 	return err
 }
 
-// meter tells how many bytes have been read, about once a second.
+// meter reports about once a second how many bytes were read.
 type meter struct {
 	io.Reader
 	n, total int64
@@ -242,7 +241,7 @@ func (m *meter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// finish names what has been built, and removes what has lost its name or never got one.
+// finish names the image and removes images without a name.
 func (b *build) finish(ctx context.Context, labels map[string]string, err error) (id string, _ error) {
 	if err == nil {
 		var img engine.Image
@@ -255,7 +254,7 @@ func (b *build) finish(ctx context.Context, labels map[string]string, err error)
 	return id, errors.Join(err, b.engine.PruneImages(limited, map[string]string{labelImage: labels[labelImage]}))
 }
 
-// context writes what the builder gets: a Dockerfile and what it copies.
+// context writes the build context: a Dockerfile and the files it copies.
 func (b *build) context(w io.Writer, base string, labels map[string]string) error {
 	t := tar.NewWriter(w)
 	put := func(below string, files layer) error {

@@ -123,7 +123,7 @@ func TestScratch(t *testing.T) {
 		t.Errorf("%+v", img)
 	}
 	h = heard{}
-	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || h.last().Text != s.Tag+" is there already" || h.has(Send) {
+	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || h.last().Text != s.Tag+" is up to date" || h.has(Send) {
 		t.Errorf("%s, %v, %+v", again, err, h.all)
 	}
 	// Built anew, by another with another folder, it is the same image.

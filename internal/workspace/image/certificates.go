@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// maxCertificates bounds the file of certificates; what systems have is 250 kB.
+// maxCertificates is the maximum size of a certificate file in bytes; a system's file has 250 kB.
 const maxCertificates = 16 << 20
 
-// readCertificates reads a PEM file of certificates and nothing else: a key among them
-// would be in the image for everybody to read.
+// readCertificates reads a PEM file that contains only certificates. A key in it would be readable by every user
+// of the image.
 func readCertificates(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
@@ -25,7 +25,7 @@ func readCertificates(path string) ([]byte, error) {
 		return nil, bad(err)
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxCertificates {
-		return nil, bad(fmt.Errorf("it is no file of at most %d MB", maxCertificates>>20))
+		return nil, bad(fmt.Errorf("it is not a regular file of at most %d MB", maxCertificates>>20))
 	}
 	b, err := os.ReadFile(path)
 	if err == nil {
@@ -53,7 +53,7 @@ func checkCertificates(b []byte) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("there is no certificate in it")
+		return errors.New("it contains no certificate")
 	}
 	return nil
 }

@@ -10,22 +10,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// Bases is the repository of the systems that debootstrap has made; the tag is the
-// suite.
+// Bases is the repository of the base systems built by debootstrap; the tag is the suite.
 const Bases = "holdfast/debian"
 
-// packages are what the Debian variant has besides what every Debian has: what agents
-// call most.
+// packages are added to the base of the Debian variant: the programs that agents use most.
 var packages = []string{"ca-certificates", "curl", "git", "jq", "less", "patch", "procps", "ripgrep", "unzip"}
 
-// debian makes an image of a base, agents and our program.
+// debian builds an image from a base, agents and holdfast.
 func (b *build) debian(ctx context.Context) (string, error) {
 	base, err := b.base(ctx)
 	if err != nil {
 		return "", err
 	}
 	if base.Platform != "linux/"+b.arch {
-		return "", &Error{Op: "build image", Name: b.spec.Base, Err: ErrInvalid, Detail: "the base is for " + base.Platform + ", the engine for linux/" + b.arch}
+		return "", &Error{Op: "build image", Name: b.spec.Base, Err: ErrInvalid, Detail: "the base is for " + base.Platform + ", the engine runs linux/" + b.arch}
 	}
 	labels := b.labels(base.ID)
 	if id, err := b.existingImage(ctx, labels); id != "" || err != nil {
@@ -43,13 +41,13 @@ func (b *build) debian(ctx context.Context) (string, error) {
 	return b.finish(ctx, labels, err)
 }
 
-// base finds what the image is made of, or makes it.
+// base finds the base image or builds it.
 func (b *build) base(ctx context.Context) (engine.Image, error) {
 	if b.spec.Base != "" {
 		img, err := b.engine.Image(ctx, b.spec.Base)
 		if errors.Is(err, ErrNoImage) {
 			return img, &Error{
-				Op: "build image", Name: b.spec.tags()[0], Err: ErrNoImage, Detail: "the base " + b.spec.Base + " is not there, and nothing is pulled",
+				Op: "build image", Name: b.spec.tags()[0], Err: ErrNoImage, Detail: "the base " + b.spec.Base + " is missing, and images are not pulled automatically",
 				Advice: "docker pull " + b.spec.Base,
 			}
 		}
@@ -78,10 +76,10 @@ func (b *build) base(ctx context.Context) (engine.Image, error) {
 	return b.engine.Image(ctx, ref)
 }
 
-// noBase says that there is no base, and how to come to one.
+// noBase returns the error for a missing base image, with a hint.
 func (b *build) noBase(why string) error {
 	return &Error{
 		Op: "build image", Name: b.spec.tags()[0], Err: ErrNoBase, Detail: why,
-		Advice: "name an image that the engine has: docker pull debian:" + b.spec.Suite + "-slim; holdfast workspace image build --variant debian --base debian:" + b.spec.Suite + "-slim",
+		Advice: "get a base image and name it: docker pull debian:" + b.spec.Suite + "-slim; holdfast workspace image build --variant debian --base debian:" + b.spec.Suite + "-slim",
 	}
 }

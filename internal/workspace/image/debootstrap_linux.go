@@ -20,24 +20,24 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// debootstrap makes a Debian in the build's folder and gives its files.
+// debootstrap builds a Debian system in the build's folder and returns its files.
 func (b *build) debootstrap(ctx context.Context) (layer, error) {
 	if os.Getuid() != 0 {
 		return nil, b.noBase("debootstrap needs root")
 	}
 	if b.arch != runtime.GOARCH {
-		return nil, b.noBase("debootstrap would make a Debian for " + runtime.GOARCH + ", the engine is on " + b.arch)
+		return nil, b.noBase("debootstrap would make a Debian for " + runtime.GOARCH + ", the engine runs on " + b.arch)
 	}
 	path, err := lookSystem("debootstrap")
 	if err != nil {
-		return nil, b.noBase("there is no debootstrap: apt-get install debootstrap")
+		return nil, b.noBase("debootstrap is missing (apt-get install debootstrap)")
 	}
 	root := filepath.Join(b.lock.dir, "root")
 	mirror := b.spec.Mirror
 	if mirror == "" {
 		mirror = aptMirror(ctx, b.spec.Suite)
 	}
-	b.progress(Progress{Stage: Base, Text: "debootstrap makes Debian " + b.spec.Suite + " of " + mirror + ", which takes minutes"})
+	b.progress(Progress{Stage: Base, Text: "debootstrap builds Debian " + b.spec.Suite + " from " + mirror + " (takes some minutes)"})
 	cmd := exec.CommandContext(ctx, path, "--variant=minbase", "--force-check-gpg", "--include="+strings.Join(packages, ","), b.spec.Suite, root, mirror)
 	cmd.Dir = b.lock.dir
 	cmd.Env = systemEnv()
@@ -50,17 +50,16 @@ func (b *build) debootstrap(ctx context.Context) (layer, error) {
 	return tree(root)
 }
 
-// watch runs a program in namespaces of its own, so that nothing that it starts or
-// mounts is there when it has ended, or when this process has, and tells its lines. It
-// returns the last ones that warn.
+// watch runs a program in separate namespaces, so that its processes and mounts end with it or with this process.
+// It reports the program's output lines and returns the last warnings.
 func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:   syscall.CLONE_NEWPID, // its end is the end of all
-		Unshareflags: syscall.CLONE_NEWNS,  // and of what they mounted
+		Cloneflags:   syscall.CLONE_NEWPID, // its end ends all its processes
+		Unshareflags: syscall.CLONE_NEWNS,  // and removes their mounts
 		Setpgid:      true,
 		Pdeathsig:    syscall.SIGKILL,
 	}
-	runtime.LockOSThread() // it is this thread whose death the kernel would tell
+	runtime.LockOSThread() // the kernel signals the death of this thread
 	defer runtime.UnlockOSThread()
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -89,8 +88,7 @@ func (b *build) watch(cmd *exec.Cmd) (why string, err error) {
 	return strings.Join(last, "; "), cmd.Wait()
 }
 
-// lookSystem finds a program of administrators, whose folders users have not on their
-// PATH.
+// lookSystem finds an administrator's program; users often lack its folder on their PATH.
 func lookSystem(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	for _, dir := range []string{"/usr/sbin", "/sbin"} {
@@ -102,7 +100,7 @@ func lookSystem(name string) (string, error) {
 	return path, err
 }
 
-// systemEnv is what debootstrap and apt are given: nothing of a person's but the proxy.
+// systemEnv is the environment of debootstrap and apt: nothing of the user's except the proxy.
 func systemEnv() []string {
 	env := []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "HOME=/root", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"}
 	for _, name := range []string{"http_proxy", "https_proxy", "no_proxy"} {
@@ -113,7 +111,7 @@ func systemEnv() []string {
 	return env
 }
 
-// aptMirror is where apt gets a suite of Debian from, or Debian's own address.
+// aptMirror returns apt's mirror for a suite of Debian, or Debian's main address.
 func aptMirror(ctx context.Context, suite string) string {
 	const debian = "http://deb.debian.org/debian"
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -133,14 +131,14 @@ func aptMirror(ctx context.Context, suite string) string {
 	return debian
 }
 
-// excludedFiles are files of a new Debian that are this machine's, or another each time: lists
-// and logs, who the machine is, what apt can get again.
+// excludedFiles are files of a new Debian that are specific to this machine or to one build: package lists, logs,
+// the machine's identity, caches.
 var excludedFiles = lazyregexp.Must(`^(dev|proc|sys|run|tmp|debootstrap)/.|^etc/(machine-id|hostname|resolv\.conf|(passwd|group|shadow|gshadow|subuid|subgid)-)\z|` +
 	`^var/(lib/dbus/machine-id|cache/ldconfig/aux-cache|cache/apt/[^/]*\.bin|cache/debconf/.*-old|lib/dpkg/.*-old)\z|` +
 	`^var/(lib/apt/lists|cache/apt/archives)/.|^var/log/.*\.log|\.pyc\z`)
 
-// tree gives the files below a folder that nobody writes any more. No program of it has
-// more rights than who starts it.
+// tree returns the files below a folder that no process writes any more. It drops set-user-id and set-group-id
+// bits.
 func tree(root string) (layer, error) {
 	var out layer
 	links := map[[2]uint64]string{} // by device and inode
@@ -175,13 +173,13 @@ func tree(root string) (layer, error) {
 			}
 			links[[2]uint64{st.Dev, st.Ino}] = name
 		default:
-			return nil // a device, a socket: an image has none
+			return nil // a device or a socket, which images do not contain
 		}
 		out = append(out, f)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the new Debian: %w", err)
+		return nil, fmt.Errorf("read the new Debian system: %w", err)
 	}
 	return out, nil
 }

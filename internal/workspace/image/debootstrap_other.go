@@ -8,5 +8,5 @@ import (
 )
 
 func (b *build) debootstrap(context.Context) (layer, error) {
-	return nil, b.noBase("debootstrap works on Linux, this is " + runtime.GOOS)
+	return nil, b.noBase("debootstrap needs Linux, this system is " + runtime.GOOS)
 }

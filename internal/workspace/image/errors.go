@@ -7,28 +7,28 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// The contracts of this package's errors. They are wrapped in an [*Error].
+// Errors of this package, wrapped in an [*Error].
 var (
-	ErrInvalid = errors.New("cannot be built")                 // the [Spec] says so
+	ErrInvalid = errors.New("cannot be built")                 // the [Spec] is invalid
 	ErrBinary  = errors.New("not a static holdfast for Linux") // the program of the image
-	ErrNoBase  = errors.New("no base to make the image of")    // none in the engine, and none can be made
-	ErrPackage = errors.New("the package is not to be had")    // of an agent
-	ErrNoImage = engine.ErrNoImage                             // as the engine says it
+	ErrNoBase  = errors.New("no base image")                   // the engine has none, and none can be built
+	ErrPackage = errors.New("the package is not available")    // of an agent
+	ErrNoImage = engine.ErrNoImage
 )
 
-// Error is what did not work with an image; Name is that of the image or of a file. It reads like an error
-// of the engine.
+// Error is an error of an image operation; Name is that of the image or of a file. It has the format of an engine
+// error.
 type Error engine.Error
 
 func (e *Error) Error() string { return (*engine.Error)(e).Error() }
 
-// Unwrap gives the contract.
+// Unwrap returns the sentinel error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint is what to do about it, or "".
+// Hint returns how to fix the error, or "".
 func (e *Error) Hint() string { return e.Advice }
 
-// Outcome is how a command ends that meets the error.
+// Outcome returns the exit outcome of a command that fails with the error.
 func (e *Error) Outcome() outcome.Outcome {
 	switch {
 	case errors.Is(e.Err, ErrInvalid), errors.Is(e.Err, ErrBinary), errors.Is(e.Err, ErrNoBase):

@@ -11,34 +11,34 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// The labels of our images.
+// The labels of holdfast's images.
 const (
 	labelImage    = "dev.holdfast.image"    // the name it was built for
 	labelVariant  = "dev.holdfast.variant"  // [Scratch] or [Debian]
 	labelVersion  = "dev.holdfast.version"  // of holdfast that built it
-	labelBinary   = "dev.holdfast.binary"   // sha256 of the program
-	labelProtocol = "dev.holdfast.protocol" // that supervisors of labelVersion speak
+	labelBinary   = "dev.holdfast.binary"   // sha256 of holdfast in it
+	labelProtocol = "dev.holdfast.protocol" // protocol version of its supervisor
 	labelWith     = "dev.holdfast.with"     // "claude@2.1.197 codex@0.169.0"
 	labelBase     = "dev.holdfast.base"     // id of the base
-	labelInput    = "dev.holdfast.input"    // sha256 of everything it was made of
+	labelInput    = "dev.holdfast.input"    // sha256 of the complete input
 )
 
-// Image is an image that Build made.
+// Image is an image built by Build.
 type Image struct {
 	ID       string    `json:"id"`
 	Tags     []string  `json:"tags"`
 	Variant  string    `json:"variant"`
 	Version  string    `json:"version"`          // of holdfast that built it
-	Binary   string    `json:"binary"`           // sha256 of the program in it, hexadecimal
-	Protocol int       `json:"protocol"`         // of its supervisor
+	Binary   string    `json:"binary"`           // sha256 of the holdfast in it, hexadecimal
+	Protocol int       `json:"protocol"`         // protocol version of its supervisor
 	Agents   []string  `json:"with,omitempty"`   // agents, with their versions
 	Base     string    `json:"base,omitempty"`   // id of the base
 	Size     int64     `json:"size"`             // bytes
-	Created  time.Time `json:"created,omitzero"` // of a scratch image: of its program
+	Created  time.Time `json:"created,omitzero"` // for a scratch image: build time of its program
 }
 
-// Find looks at an image: by name, by id, or "" for [Latest]. The error is [ErrNoImage]
-// when it is not there, or when somebody else made it.
+// Find returns an image: by name, by id, or "" for [Latest]. The error is [ErrNoImage] if it does not exist or was
+// not built by holdfast.
 func Find(ctx context.Context, e *engine.Engine, ref string) (*Image, error) {
 	img, err := e.Image(ctx, cmp.Or(ref, Latest))
 	if err != nil {
@@ -46,7 +46,7 @@ func Find(ctx context.Context, e *engine.Engine, ref string) (*Image, error) {
 	}
 	if img.Labels[labelVariant] == "" {
 		return nil, &Error{
-			Op: "look at image", Name: ref, Err: ErrNoImage, Detail: "holdfast did not build this one",
+			Op: "inspect image", Name: ref, Err: ErrNoImage, Detail: "it was not built by holdfast",
 			Advice: "holdfast workspace image build",
 		}
 	}
@@ -54,7 +54,7 @@ func Find(ctx context.Context, e *engine.Engine, ref string) (*Image, error) {
 	return &out, nil
 }
 
-// List lists the images that Build made and that have a name, by name.
+// List lists the images that Build built and that have a name, by name.
 func List(ctx context.Context, e *engine.Engine) ([]Image, error) {
 	var out []Image
 	for _, variant := range []string{Scratch, Debian} {
@@ -78,6 +78,6 @@ func newImage(img engine.Image) Image {
 		Binary: img.Labels[labelBinary], Base: img.Labels[labelBase], Agents: strings.Fields(img.Labels[labelWith]),
 		Size: img.Size, Created: img.Created,
 	}
-	out.Protocol, _ = strconv.Atoi(img.Labels[labelProtocol]) // 0 where somebody changed it
+	out.Protocol, _ = strconv.Atoi(img.Labels[labelProtocol]) // 0 if the label was changed
 	return out
 }

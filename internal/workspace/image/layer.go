@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// file is a file of an image. It belongs to root unless it says otherwise.
+// file is a file of an image. The default owner is root.
 type file struct {
-	name     string // without a slash at the start or the end
+	name     string // without a leading or trailing slash
 	typ      byte   // tar.TypeReg, TypeDir, TypeSymlink or TypeLink
 	mode     int64  // permissions and the sticky bit
 	uid, gid int
-	link     string // what a link leads to; for TypeLink a name of the layer
+	link     string // target of a link; for TypeLink a name of the layer
 	size     int64
 	open     func() (io.ReadCloser, error) // of a regular file; nil: empty
 }
@@ -34,8 +34,8 @@ func text(name, content string) file {
 	}
 }
 
-// disk is a file of the host, as it is when it is opened: one that has another size by
-// then is an error.
+// disk returns a file of the host that is read when the image is written. A file whose size has changed by then is
+// an error.
 func disk(name, from string, mode, size int64) file {
 	return file{
 		name: name, typ: tar.TypeReg, mode: mode, size: size,
@@ -43,12 +43,10 @@ func disk(name, from string, mode, size int64) file {
 	}
 }
 
-// layer is the files of an image, in the order of their names, with the folders above
-// them.
+// layer is the files of an image sorted by name, with their parent folders.
 type layer []file
 
-// sorted puts files in order and adds the folders above them that are missing. Of two
-// of the same name the first stays.
+// sorted sorts files and adds missing parent folders. Of two files with the same name the first is kept.
 func sorted(files ...file) layer {
 	seen := map[string]bool{}
 	var out layer
@@ -69,8 +67,8 @@ func sorted(files ...file) layer {
 	return out
 }
 
-// write writes the files with a tar's end. Only the sizes of files count when content is
-// false: that is how long a tar will be.
+// write writes the files as a tar. If content is false it writes zeros instead of the files' content, to compute
+// the tar's size.
 func (l layer) write(w io.Writer, content bool) error {
 	t := tar.NewWriter(w)
 	for i := range l {
@@ -113,7 +111,7 @@ func (f *file) write(t *tar.Writer, below string, content bool) error {
 	return errors.Join(err, body.Close())
 }
 
-// length is how many bytes write writes.
+// length returns the number of bytes that write writes.
 func (l layer) length() (int64, error) {
 	var n counter
 	err := l.write(&n, false)
@@ -127,7 +125,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// zeroReader never end.
+// zeroReader is an endless reader of zeros.
 type zeroReader struct{}
 
 func (zeroReader) Read(b []byte) (int, error) {

@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/diskfile"
 )
 
-// buildLock is the right to build an image of a name in an engine, and a folder for it.
+// buildLock is the exclusive right to build an image name in an engine, with a folder for the build.
 type buildLock struct {
 	file *os.File
 	dir  string
 }
 
-// lock waits until nobody else of this user builds the image.
+// lock waits until no other build of this user builds the image.
 func lock(ctx context.Context, folder, key string, wait func()) (*buildLock, error) {
 	sum := sha256.Sum256([]byte(key))
 	base := filepath.Join(folder, hex.EncodeToString(sum[:8]))
@@ -46,7 +46,7 @@ func lock(ctx context.Context, folder, key string, wait func()) (*buildLock, err
 		}
 	}
 	h := &buildLock{file: f, dir: base + ".tmp"}
-	err = os.RemoveAll(h.dir) // what a build left that was killed
+	err = os.RemoveAll(h.dir) // leftover of a killed build
 	if err == nil {
 		err = os.Mkdir(h.dir, 0o700)
 	}
@@ -57,8 +57,7 @@ func lock(ctx context.Context, folder, key string, wait func()) (*buildLock, err
 	return h, nil
 }
 
-// release removes the folder and lets the next one build. The lock's file stays: to
-// remove it would let two have it.
+// release removes the folder and releases the lock. The lock's file stays: removing it would allow two holders.
 func (h *buildLock) release() error {
 	err := os.RemoveAll(h.dir)
 	diskfile.Unlock(h.file)

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// download gets a package with npm, by npm's settings of this user: its registry, its
-// proxy. No script of the package runs, and none of a folder's settings count.
+// download gets a package with npm and this user's npm settings: registry, proxy. It runs no script of the package
+// and ignores the settings of the current folder.
 func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 	spec := t.spec(t.version, nodeCPU[b.arch])
 	fail := func(why, hint string) error {
-		return &Error{Op: "get package", Name: spec, Err: ErrPackage, Detail: why, Advice: hint}
+		return &Error{Op: "download package", Name: spec, Err: ErrPackage, Detail: why, Advice: hint}
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fail("there is no npm on the PATH", "install npm, or put the package there: "+file)
+		return fail("npm is not on the PATH", "install npm, or save the package as "+file)
 	}
-	b.progress(Progress{Stage: Package, Text: "npm gets " + spec})
+	b.progress(Progress{Stage: Package, Text: "npm downloads " + spec})
 	dir := filepath.Join(b.lock.dir, t.name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return &Error{Op: "get package", Name: spec, Err: err}
+		return &Error{Op: "download package", Name: spec, Err: err}
 	}
 	cmd := exec.CommandContext(ctx, npm, "pack", "--json", "--loglevel=error", "--ignore-scripts", "--pack-destination="+dir, "--", spec)
 	cmd.Dir = dir
@@ -34,14 +34,14 @@ func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return &Error{Op: "get package", Name: spec, Err: ctx.Err()}
+		return &Error{Op: "download package", Name: spec, Err: ctx.Err()}
 	}
 	if err != nil {
-		return fail(orElse(npmError(out), strings.TrimSpace(said.String()), err.Error()), "npm ping says whether the registry answers")
+		return fail(orElse(npmError(out), strings.TrimSpace(said.String()), err.Error()), "check the registry with npm ping")
 	}
 	list, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	if err != nil || len(list) != 1 {
-		return fail("npm did not make one file", "")
+		return fail("npm did not create exactly one file", "")
 	}
 	if err := t.check(list[0], b.arch); err != nil {
 		return err
@@ -49,12 +49,12 @@ func (b *build) download(ctx context.Context, t *npmAgent, file string) error {
 	if err := os.Rename(list[0], file); err == nil {
 		return nil
 	} else if !errors.Is(err, os.ErrExist) {
-		return &Error{Op: "get package", Name: spec, Err: err}
+		return &Error{Op: "download package", Name: spec, Err: err}
 	}
 	return nil
 }
 
-// npmError is what npm says went wrong.
+// npmError returns the error in npm's output.
 func npmError(out []byte) string {
 	var said struct {
 		Error struct{ Code, Summary string }

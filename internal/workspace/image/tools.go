@@ -19,24 +19,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// npmAgent is an agent that a package of npm brings, as a program of its own that needs no
-// Node.
+// npmAgent is an agent from an npm package that contains a native program and needs no Node.
 type npmAgent struct {
 	name    string
 	version string
-	// spec is the package of a version for a processor as Node names it.
+	// spec returns the package for a version and a processor in Node's notation.
 	spec func(version, cpu string) string
-	// pinned are the digests of the package of the version that holdfast was tested
-	// with, by the processor as Go names it. Of other versions npm knows the digest.
+	// pinned are the digests of the package of the tested version, by processor in Go's notation. For other
+	// versions npm provides the digest.
 	pinned map[string]string
-	// place is where a file of the package goes below /opt/NAME, or "" for nowhere.
+	// place returns where a file of the package goes below /opt/NAME, or "" to skip it.
 	place   func(name string) string
-	program string // below /opt/NAME; /usr/local/bin/NAME leads there
+	program string // below /opt/NAME; /usr/local/bin/NAME links to it
 	env     []string
 }
 
-// npmAgents are the agents. Their versions are raised together with the digests, which are
-// those of `npm view PACKAGE dist.integrity`, and with the recorded wires of the drivers.
+// npmAgents are the agents. A version change also changes the digests, which are those of `npm view PACKAGE
+// dist.integrity`, and the recorded conversations of the drivers.
 var npmAgents = []npmAgent{{
 	name:    "claude",
 	version: "2.1.197",
@@ -54,7 +53,7 @@ var npmAgents = []npmAgent{{
 		return ""
 	},
 	program: "claude",
-	env:     []string{"DISABLE_AUTOUPDATER=1"}, // the image cannot be written
+	env:     []string{"DISABLE_AUTOUPDATER=1"}, // the image is read-only
 }, {
 	name:    "codex",
 	version: "0.169.0",
@@ -68,7 +67,7 @@ var npmAgents = []npmAgent{{
 	place: func(name string) string {
 		rest, ok := strings.CutPrefix(name, "vendor/")
 		_, rest, below := strings.Cut(rest, "/")
-		if !ok || !below || strings.HasPrefix(rest, "codex-resources/voice/") { // nobody speaks in a container
+		if !ok || !below || strings.HasPrefix(rest, "codex-resources/voice/") { // a container has no use for voice
 			return ""
 		}
 		return rest
@@ -76,13 +75,13 @@ var npmAgents = []npmAgent{{
 	program: "bin/codex",
 }}
 
-// nodeCPU is a processor as Node names it.
+// nodeCPU maps a processor to Node's notation.
 var nodeCPU = map[string]string{"amd64": "x64", "arm64": "arm64"}
 
-// A version goes to npm as part of a package's name: nothing else may be in it.
+// The version becomes part of a package name for npm and must not contain anything else.
 var versionPattern = lazyregexp.Must(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?\z`)
 
-// parseTools finds the agents of a [Spec], sorted by name.
+// parseTools parses the agents of a [Spec], sorted by name.
 func parseTools(with []string) ([]npmAgent, error) {
 	var out []npmAgent
 	for _, text := range with {
@@ -93,11 +92,11 @@ func parseTools(with []string) ([]npmAgent, error) {
 		}
 		switch {
 		case i < 0:
-			return bad("the agents are claude and codex")
+			return bad("unknown agent: use claude or codex")
 		case named && !versionPattern().MatchString(version):
-			return bad("its version is no version, such as 1.2.3")
+			return bad("its version is not of the form 1.2.3")
 		case slices.ContainsFunc(out, func(t npmAgent) bool { return t.name == name }):
-			return bad("it is named twice")
+			return bad("it is given twice")
 		}
 		t := npmAgents[i]
 		if named && version != t.version {
@@ -109,8 +108,8 @@ func parseTools(with []string) ([]npmAgent, error) {
 	return out, nil
 }
 
-// PackageFile is the name under which the package of an agent is kept in
-// [Spec.Packages]: whoever puts it there needs no npm. The arch is as Go names it.
+// PackageFile returns the file name of an agent's package in [Spec.Packages]; npm is not needed if the file
+// exists. The arch is in Go's notation.
 func PackageFile(name, version, arch string) string {
 	return name + "-" + version + "-linux-" + arch + ".tgz"
 }
@@ -119,7 +118,7 @@ func (b *build) packageFile(t *npmAgent) string {
 	return filepath.Join(b.spec.Packages, PackageFile(t.name, t.version, b.arch))
 }
 
-// getTools brings the packages that are not there.
+// getTools downloads the missing packages.
 func (b *build) getTools(ctx context.Context) error {
 	for i := range b.tools {
 		t := &b.tools[i]
@@ -155,17 +154,17 @@ func (t *npmAgent) check(file, arch string) error {
 	}
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(digest.Sum(nil)); got != want {
 		return &Error{
-			Op: "read package", Name: file, Err: ErrPackage, Detail: "its digest is " + got + " and should be " + want,
-			Advice: "remove it, if you did not put it there; the next build gets it again",
+			Op: "read package", Name: file, Err: ErrPackage, Detail: "its digest is " + got + ", want " + want,
+			Advice: "remove it unless you put it there; the next build downloads it again",
 		}
 	}
 	return nil
 }
 
-// maxUnpacked bounds what a package may become.
+// maxUnpacked is the maximum unpacked size of a package in bytes.
 const maxUnpacked = 4 << 30
 
-// putTools writes the agents' files below a folder of the builder's tar.
+// putTools writes the agents' files below a folder of the build context.
 func (b *build) putTools(t *tar.Writer, below string) error {
 	above := []file{folder("opt", 0o755), folder("usr", 0o755), folder("usr/local", 0o755), folder("usr/local/bin", 0o755)}
 	for i := range b.tools {
@@ -213,13 +212,12 @@ func (b *build) putTool(t *tar.Writer, l *npmAgent, below string) error {
 		return err
 	})
 	if err == nil && !found {
-		err = &Error{Op: "read package", Name: name, Err: ErrPackage, Detail: "there is no program " + l.program + " in it"}
+		err = &Error{Op: "read package", Name: name, Err: ErrPackage, Detail: "it contains no program " + l.program}
 	}
 	return err
 }
 
-// putFolders writes a folder and those above it that have not been made: an engine would
-// make them with the time of the day.
+// putFolders writes a folder and its missing parents: an engine would create them with the current time.
 func putFolders(t *tar.Writer, below, dir string, made map[string]bool) error {
 	if made[dir] {
 		return nil
@@ -232,8 +230,8 @@ func putFolders(t *tar.Writer, below, dir string, made map[string]bool) error {
 	return f.write(t, below, true)
 }
 
-// unpack gives the files of a package one after the other: regular ones alone, which is
-// all that npm makes, by names that stay in the package.
+// unpack yields the files of a package one by one. It accepts only regular files, as npm creates them, with names
+// inside the package.
 func unpack(r io.Reader, each func(name string, mode, size int64, body io.Reader) error) error {
 	bad := func(err error) error { return &Error{Op: "read package", Err: ErrPackage, Detail: err.Error()} }
 	z, err := gzip.NewReader(r)
@@ -252,12 +250,12 @@ func unpack(r io.Reader, each func(name string, mode, size int64, body io.Reader
 		if h.Typeflag == tar.TypeDir {
 			continue
 		}
-		_, name, ok := strings.Cut(path.Clean(h.Name), "/") // the first part is always the package's folder
+		_, name, ok := strings.Cut(path.Clean(h.Name), "/") // the first component is always the package's folder
 		if h.Typeflag != tar.TypeReg || !ok || !filepath.IsLocal(h.Name) || h.Name != path.Clean(h.Name) || strings.Contains(h.Name, `\`) {
-			return bad(fmt.Errorf("%q is no file of a package", h.Name))
+			return bad(fmt.Errorf("%q is not a file inside the package", h.Name))
 		}
 		if total += h.Size; total > maxUnpacked {
-			return bad(fmt.Errorf("it becomes larger than %d GB", maxUnpacked>>30))
+			return bad(fmt.Errorf("its unpacked size exceeds %d GB", maxUnpacked>>30))
 		}
 		mode := int64(0o644)
 		if h.Mode&0o111 != 0 {

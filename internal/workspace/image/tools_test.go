@@ -20,13 +20,13 @@ func TestParseTools(t *testing.T) {
 		"codex claude":              "claude@2.1.197 codex@0.169.0",
 		"claude@2.1.197":            "claude@2.1.197",
 		"codex@1.0.0-alpha.1":       "codex@1.0.0-alpha.1",
-		"gemini":                    "the agents are claude and codex",
-		"claude claude@1.0.0":       "it is named twice",
-		"claude@":                   "is no version",
-		"claude@latest":             "is no version",
-		"claude@1.0.0/../x":         "is no version",
-		"claude@1.0.0\n":            "is no version",
-		"claude@git+https://a.test": "is no version",
+		"gemini":                    "use claude or codex",
+		"claude claude@1.0.0":       "it is given twice",
+		"claude@":                   "is not of the form 1.2.3",
+		"claude@latest":             "is not of the form 1.2.3",
+		"claude@1.0.0/../x":         "is not of the form 1.2.3",
+		"claude@1.0.0\n":            "is not of the form 1.2.3",
+		"claude@git+https://a.test": "is not of the form 1.2.3",
 		"":                          "",
 	} {
 		list := strings.Split(with, " ")
@@ -246,7 +246,7 @@ func TestNpm(t *testing.T) {
 		"9.9.9": "",
 		"9.9.8": "E404: Not Found - GET https://r.test",
 		"9.9.6": "npm: broken",
-		"9.9.5": "there is no npm on the PATH",
+		"9.9.5": "npm is not on the PATH",
 		"9.9.7": "context canceled",
 	} {
 		if version == "9.9.5" {

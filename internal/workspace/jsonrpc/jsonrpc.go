@@ -1,14 +1,14 @@
-// Package jsonrpc speaks JSON-RPC in lines, as a driver needs it: one goroutine reads
-// everything in the order in which it was said, and answers may come from any.
+// Package jsonrpc implements JSON-RPC in lines, as drivers need it: one goroutine reads all messages in order, and
+// any goroutine may send.
 //
-//	process ◄──lines──► Conn ──Next──► Message: an answer, a request, or a notification
+//	process ◄──lines──► Conn ──Next──► Message: a response, a request, or a notification
 //
 //	c := jsonrpc.New(p.Stdout(), p.Stdin(), jsonrpc.Options{Version: true})
 //	defer c.Close()
 //	id := c.Call("initialize", params)
-//	m, err := c.Next() // m.Answers(id)
+//	m, err := c.Next() // m.IsResponse(id)
 //
-// It dispatches nothing and knows no method.
+// It does not dispatch messages and knows no methods.
 package jsonrpc
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/lineio"
 )
 
-// The codes of errors that the standard names.
+// The standard's error codes.
 const (
 	MethodNotFound = -32601
 	InvalidParams  = -32602
 )
 
-// Message is what the other side said: a request has a method and an id, a notification
-// a method alone, an answer an id alone.
+// Message is a received message: a request has a method and an id, a notification only a method, a response only
+// an id.
 type Message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -40,7 +40,7 @@ type Message struct {
 	Error  *Error          `json:"error"`
 }
 
-// Error is an answer that says no.
+// Error is an error response.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -60,20 +60,20 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", text, e.Code)
 }
 
-// BrokenError says that a line was no message. The wire goes on behind it.
+// BrokenError reports an invalid line. Reading can continue after it.
 type BrokenError struct {
 	Line string // its beginning
 }
 
-func (e *BrokenError) Error() string { return "a line that is no message: " + e.Line }
+func (e *BrokenError) Error() string { return "not a message: " + e.Line }
 
-// IsResponse reports whether the message is the answer to the call with this id.
+// IsResponse reports whether the message is the response to the call with this id.
 func (m *Message) IsResponse(id string) bool { return m.Method == "" && id != "" && string(m.ID) == id }
 
-// IsRequest reports whether the message is a request, which wants an answer.
+// IsRequest reports whether the message is a request, which needs a response.
 func (m *Message) IsRequest() bool { return m.Method != "" && len(m.ID) > 0 }
 
-// Decode reads the parameters of a request or notification.
+// Decode decodes the parameters of a request or notification.
 func (m *Message) Decode(v any) error {
 	if len(m.Params) == 0 {
 		return nil
@@ -81,13 +81,12 @@ func (m *Message) Decode(v any) error {
 	return json.Unmarshal(m.Params, v)
 }
 
-// Options of a connection.
+// Options configures a connection.
 type Options struct {
-	Version bool // each message says "jsonrpc":"2.0"
+	Version bool // each message contains "jsonrpc":"2.0"
 }
 
-// Conn is a connection to a process. Next is for one goroutine; the other methods may be
-// called from any.
+// Conn is a connection to a process. Next may be called by one goroutine at a time, the other methods by any.
 type Conn struct {
 	in  *lineio.Reader
 	out *lineio.Writer
@@ -95,7 +94,7 @@ type Conn struct {
 
 	mu   sync.Mutex
 	last int64
-	open map[string]bool // calls that have no answer yet
+	open map[string]bool // calls without a response
 }
 
 // New returns a connection that reads from r and writes to w, which Close closes.
@@ -103,9 +102,8 @@ func New(r io.Reader, w io.WriteCloser, o Options) *Conn {
 	return &Conn{in: lineio.NewReader(r), out: lineio.NewWriter(w), opt: o, open: map[string]bool{}}
 }
 
-// Next returns the next message. A line that is none is a [*BrokenError], and so is an
-// answer to no call, and a second one to the same; the end of the
-// stream is [io.ErrUnexpectedEOF], because no turn ends with it.
+// Next returns the next message. An invalid line is a [*BrokenError], and so is a response to no call or a second
+// one to the same call. The end of the stream is [io.ErrUnexpectedEOF], because it never ends a turn properly.
 func (c *Conn) Next() (*Message, error) {
 	line, err := c.in.Next()
 	switch {
@@ -127,7 +125,7 @@ func (c *Conn) Next() (*Message, error) {
 	return &m, nil
 }
 
-// answered takes a call from those that wait. A second answer, or one to nothing, is none.
+// answered removes a call from the open ones. It returns false for an unknown or answered call.
 func (c *Conn) answered(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +134,7 @@ func (c *Conn) answered(id string) bool {
 	return waits
 }
 
-// Call sends a request and returns its id, by which the answer is known.
+// Call sends a request and returns its id, which the response will have.
 func (c *Conn) Call(method string, params any) (id string) {
 	c.mu.Lock()
 	c.last++
@@ -156,12 +154,12 @@ func (c *Conn) Notify(method string, params any) {
 	c.send(m)
 }
 
-// Reply answers a request.
+// Reply sends a response.
 func (c *Conn) Reply(id json.RawMessage, result any) {
 	c.send(map[string]any{"id": id, "result": result})
 }
 
-// Refuse answers a request with an error.
+// Refuse sends an error response.
 func (c *Conn) Refuse(id json.RawMessage, code int, why string) {
 	c.send(map[string]any{"id": id, "error": Error{Code: code, Message: why}})
 }
@@ -172,10 +170,10 @@ func (c *Conn) send(m map[string]any) {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		return // what is sent was made of strings, and of JSON that was read
+		return // strings and parsed JSON cannot fail
 	}
 	c.out.Send(b)
 }
 
-// Close closes the process's input and waits for the goroutine that writes.
+// Close closes the process's input and waits for the writing goroutine.
 func (c *Conn) Close() { c.out.Close() }

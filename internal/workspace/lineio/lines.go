@@ -1,13 +1,13 @@
-// Package lineio reads and writes the lines that programs of other makes speak in.
+// Package lineio reads and writes the newline-delimited messages of vendor agents.
 //
 //	process ──stdout──► Reader ──► driver ──► Writer (a goroutine) ──stdin──► process
 //
-//	in, out := lines.NewReader(p.Stdout()), lines.NewWriter(p.Stdin())
+//	in, out := lineio.NewReader(p.Stdout()), lineio.NewWriter(p.Stdin())
 //	defer out.Close()
 //	out.Send(message)
 //	line, err := in.Next()
 //
-// It knows nothing of what the lines say.
+// It does not interpret the lines.
 package lineio
 
 import (
@@ -20,10 +20,10 @@ import (
 	"sync"
 )
 
-// Max bounds one line, in bytes. The longest that make sense hold an image or a file.
+// Max is the maximum length of a line in bytes. The longest useful lines contain an image or a file.
 const Max = 256 << 20
 
-// Truncate shortens a line, or a text in one, to about n bytes for a person.
+// Truncate shortens a text to about n bytes for display.
 func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -37,15 +37,14 @@ type Reader struct{ r *bufio.Reader }
 // NewReader returns a reader of r.
 func NewReader(r io.Reader) *Reader { return &Reader{bufio.NewReaderSize(r, 64<<10)} }
 
-// Next returns the next line that is not empty, without white space around it. The bytes
-// are the caller's. After the last line it returns [io.EOF]; a last line without an end is
-// a line.
+// Next returns the next non-empty line without surrounding white space. The caller may keep the bytes. After the
+// last line it returns [io.EOF]; a last line without a newline is a line.
 func (r *Reader) Next() ([]byte, error) {
 	var line []byte
 	for {
 		b, err := r.r.ReadSlice('\n')
 		if len(line)+len(b) > Max {
-			return nil, fmt.Errorf("a line of more than %d MB", Max>>20)
+			return nil, fmt.Errorf("line is longer than %d MB", Max>>20)
 		}
 		line = append(line, b...)
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -61,8 +60,8 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Writer writes lines on a goroutine of its own, so that a program that does not read for
-// a while stops nobody who reads from it. Its methods may be called from any goroutine.
+// Writer writes lines on a separate goroutine, so that a program that does not read cannot block its reader. Its
+// methods may be called from any goroutine.
 type Writer struct {
 	to   io.WriteCloser
 	done chan struct{}
@@ -90,7 +89,7 @@ func (w *Writer) run() {
 			return
 		}
 		if _, err := w.to.Write(line); err != nil {
-			return // the process is gone, which its output tells
+			return // the process is gone, which its output shows
 		}
 	}
 }
@@ -109,8 +108,8 @@ func (w *Writer) next() ([]byte, bool) {
 	return line, true
 }
 
-// Send queues a line, to which it adds the end. After [Writer.Close] it does nothing, and
-// neither when [Max] bytes and this line wait for a program that does not read.
+// Send queues a line and adds the newline. It does nothing after [Writer.Close], or if the queue with this line
+// exceeds [Max] bytes.
 func (w *Writer) Send(line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,8 +121,7 @@ func (w *Writer) Send(line []byte) {
 	w.more.Signal()
 }
 
-// Close closes the program's input, drops what was not written yet and waits for the
-// goroutine.
+// Close closes the program's input, drops unwritten lines and waits for the goroutine.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	w.ended, w.queue = true, nil

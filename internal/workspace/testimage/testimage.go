@@ -1,5 +1,5 @@
-// Package testimage has the images that tests start containers of: those that
-// `holdfast workspace image build` makes, of the program of this tree.
+// Package testimage provides the images for tests that start containers. `holdfast workspace image build` builds
+// the same images; these contain the program of this source tree.
 //
 //	testprogram.Linux ──► image.Build ──► Scratch, Debian
 //	HOLDFAST_TEST_DEBIAN (scripts/services) ──┘          │
@@ -8,8 +8,7 @@
 //	e := testimage.Engine(t)
 //	id := testimage.Scratch(t)
 //
-// Tests of all packages share what is built: the second one of a tree finds it there. A
-// test that lacks what it needs is skipped, and fails in CI.
+// Tests of all packages share the images of a tree. A test without its requirements is skipped, and fails in CI.
 //
 // The package is for tests only.
 package testimage
@@ -33,7 +32,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-// Engine connects to the engine that the machine has for tests, until the test ends.
+// Engine connects to the machine's engine for tests, until the test ends.
 func Engine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
@@ -49,15 +48,13 @@ func Engine(t testing.TB) *engine.Engine {
 	return e
 }
 
-// Scratch is the id of the scratch image with the holdfast of this tree, in the engine
-// that the machine has for tests.
+// Scratch returns the id of the scratch image with the holdfast of this tree.
 func Scratch(t testing.TB) string {
 	t.Helper()
 	return build(t, Engine(t), image.Spec{Variant: image.Scratch})
 }
 
-// Debian is the id of a Debian image with the holdfast of this tree, and with agents:
-// "claude", "codex".
+// Debian returns the id of a Debian image with the holdfast of this tree, and with agents: "claude", "codex".
 func Debian(t testing.TB, with ...string) string {
 	t.Helper()
 	e := Engine(t)
@@ -79,7 +76,7 @@ func build(t testing.TB, e *engine.Engine, s image.Spec) string {
 	return id
 }
 
-// Base is the name of a small Debian in the engine, to make images of.
+// Base returns the name of a small Debian base image in the engine.
 func Base(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	tar := os.Getenv("HOLDFAST_TEST_DEBIAN")
@@ -109,7 +106,7 @@ func Base(t testing.TB, e *engine.Engine) string {
 	return ref
 }
 
-// cache is the folder that tests of this user share.
+// cache returns the folder that tests of this user share.
 func cache(t testing.TB) string {
 	t.Helper()
 	dir, err := os.UserCacheDir()
@@ -119,8 +116,7 @@ func cache(t testing.TB) string {
 	return filepath.Join(dir, "holdfast-test", "image")
 }
 
-// alone makes a folder and waits until no other test is in it. The function that it
-// returns lets the next one in.
+// alone creates a folder and waits until no other test uses it. The returned function releases it.
 func alone(t testing.TB, dir string) (leave func()) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -146,7 +142,7 @@ func alone(t testing.TB, dir string) (leave func()) {
 	}
 }
 
-// digest is the start of a file's sha256.
+// digest returns the beginning of a file's sha256.
 func digest(t testing.TB, path string) string {
 	t.Helper()
 	f, err := os.Open(path)

@@ -6,12 +6,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// block is a content block of the Model Context Protocol, whose shape other protocols
-// have taken over.
+// block is a content block of the Model Context Protocol, which other protocols use too.
 type block struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
-	Data     []byte `json:"data"` // base64 on the wire
+	Data     []byte `json:"data"` // base64 in JSON
 	MIME     string `json:"mimeType"`
 	URI      string `json:"uri"`
 	Name     string `json:"name"`
@@ -23,7 +22,7 @@ type block struct {
 	} `json:"resource"`
 }
 
-// Content reads a list of content blocks. One that cannot be read is kept as it is.
+// Content parses a list of content blocks. It keeps an invalid block as text.
 func Content(raw json.RawMessage) []transcript.Part {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -36,7 +35,7 @@ func Content(raw json.RawMessage) []transcript.Part {
 	return parts
 }
 
-// Block reads one content block.
+// Block parses one content block.
 func Block(raw json.RawMessage) transcript.Part {
 	var b block
 	if json.Unmarshal(raw, &b) != nil {

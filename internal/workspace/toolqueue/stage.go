@@ -1,18 +1,18 @@
-// Package toolqueue keeps the rules of a sink for drivers whose wires know of tool uses
-// before it is known whether they will be asked about.
+// Package toolqueue tracks tool uses for drivers whose protocol announces a tool use before asking for permission.
+// It follows the rules of [vendor.Sink].
 //
-//	wire: use begins ──► Hold            (nothing is said yet)
-//	wire: may it run? ─► Ask             Item(use), Permit ─► reply
-//	wire: it runs ─────► Run             Running(use), Item(use)
-//	wire: it has ended ► Result          Item(result)
-//	wire: the model went on ► Settle, Advance: what still runs gets a result that says so
+//	protocol: use begins ──► AddUse      (nothing is emitted yet)
+//	protocol: may it run? ─► Ask         Item(use), Permit ─► reply
+//	protocol: it runs ─────► Run         Running(use), Item(use)
+//	protocol: it has ended ► Result      Item(result)
+//	protocol: the model continues ► Settle, Advance: uses that still run get a result that says so
 //
-//	st := stage.New(ctx, sink)
-//	defer st.Close()
-//	st.Hold(&stage.Use{ID: "call_1", Name: "Bash", Input: input})
-//	err := st.Ask("request 7", vendor.Permission{Use: "call_1"}, reply)
+//	t := toolqueue.New(ctx, sink)
+//	defer t.Close()
+//	t.AddUse(&toolqueue.Use{ID: "call_1", Name: "Bash", Input: input})
+//	err := t.Ask("request 7", vendor.Permission{Use: "call_1"}, reply)
 //
-// It knows no wire. All methods are for the driver's one goroutine, but what Ask starts.
+// It knows no protocol. All methods are for the driver's one goroutine; Ask replies on another.
 package toolqueue
 
 import (
@@ -27,30 +27,30 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Use is a tool use as the wire announced it.
+// Use is a tool use as the protocol announced it.
 type Use struct {
 	ID, Name string
 	Input    json.RawMessage
-	// Sub says that a sub-agent wants it. It is part of what runs, where something runs.
+	// Sub marks a sub-agent's use. It is a part of the running use, if there is one.
 	Sub    bool
-	Parent string // the use that it is a part of, where that is known
+	Parent string // the use that it is a part of, if known
 
 	state       state
-	settled     bool // the model has answered since it began to run
-	detached    bool // a result was given while it ran on
+	settled     bool // the model has answered since it started
+	detached    bool // it got a result while it still ran
 	permissions int
 	order       int
-	open        atomic.Int32 // questions about it that nobody has decided yet
+	open        atomic.Int32 // undecided permission requests for it
 	refused     atomic.Bool
 }
 
 type state uint8
 
 const (
-	held      state = iota // nothing was said of it
+	held      state = iota // nothing was emitted for it
 	announced              // the sink has the item
 	ended                  // and its result
-	absorbed               // it was judged as a part of another
+	absorbed               // it was decided as part of another use
 )
 
 // Turn is one turn of a driver.
@@ -69,7 +69,7 @@ type Turn struct {
 	questions map[string]context.CancelFunc
 }
 
-// New returns a stage for one turn.
+// New returns the tool queue of one turn.
 func New(ctx context.Context, s vendor.Sink) *Turn {
 	ctx, stop := context.WithCancel(ctx)
 	return &Turn{
@@ -78,7 +78,7 @@ func New(ctx context.Context, s vendor.Sink) *Turn {
 	}
 }
 
-// Close withdraws the questions that wait, and waits for them.
+// Close withdraws pending permission requests and waits for them.
 func (s *Turn) Close() {
 	s.stop()
 	s.waiting.Wait()
@@ -91,7 +91,7 @@ func (s *Turn) Think(text string) {
 	}
 }
 
-// Emit tells an item of the assistant.
+// Emit emits an item of the assistant.
 func (s *Turn) Emit(parts ...transcript.Part) error {
 	parts = append(s.thinking, parts...)
 	s.thinking = nil
@@ -101,11 +101,10 @@ func (s *Turn) Emit(parts ...transcript.Part) error {
 	return s.sink.Item(transcript.Item{Role: transcript.RoleAssistant, Parts: parts})
 }
 
-// Use returns the use with an id, or nil. Its exported fields may be changed while it is
-// held.
+// Use returns the use with an id, or nil. Its exported fields may be changed while it is pending.
 func (s *Turn) Use(id string) *Use { return s.uses[id] }
 
-// Find returns the first held use that fits, or nil.
+// Find returns the first pending use that matches, or nil.
 func (s *Turn) Find(fits func(*Use) bool) *Use {
 	for _, u := range s.ordered() {
 		if u.IsPending() && fits(u) {
@@ -115,16 +114,16 @@ func (s *Turn) Find(fits func(*Use) bool) *Use {
 	return nil
 }
 
-// IsPending reports whether nothing was said of a use yet.
+// IsPending reports whether nothing was emitted for a use yet.
 func (u *Use) IsPending() bool { return u.state == held }
 
 // Ended reports whether a use has its result, or needs none.
 func (u *Use) Ended() bool { return u.state >= ended }
 
-// Detached reports whether a use was given its result while it ran on.
+// Detached reports whether a use got its result while it still ran.
 func (u *Use) Detached() bool { return u.detached }
 
-// AddUse notes a use. One that is known already is changed as long as it is held.
+// AddUse adds a use. A known use is updated while it is pending.
 func (s *Turn) AddUse(u *Use) {
 	old := s.uses[u.ID]
 	switch {
@@ -145,7 +144,7 @@ func (s *Turn) announce(u *Use, running bool) error {
 	return s.Emit(transcript.ToolUse{ID: u.ID, Name: u.Name, Input: u.Input})
 }
 
-// Run says that a use runs. One that was not asked about is told as such.
+// Run reports that a use runs. A use without a permission request is reported as such.
 func (s *Turn) Run(id string) error {
 	u := s.uses[id]
 	if u == nil || !u.IsPending() || u.Sub {
@@ -173,7 +172,7 @@ func (s *Turn) Result(id string, content []transcript.Part, isError bool) error 
 	}})
 }
 
-// running is the newest use that was announced and has no result, or nil.
+// running returns the newest use that was announced and has no result, or nil.
 func (s *Turn) running() *Use {
 	var newest *Use
 	for _, u := range s.uses {
@@ -184,13 +183,13 @@ func (s *Turn) running() *Use {
 	return newest
 }
 
-// Ask has a use decided, and replies on a goroutine of its own. The request is the wire's
-// name of the question, for [Turn.Withdraw]. Another question about a use that was asked
-// about, or runs, is about something that it wants besides.
+// Ask has a use decided, and replies on a new goroutine. The request is the protocol's id of the permission
+// request, for [Turn.Withdraw]. A second request for a use that was already requested, or runs, is for something
+// in addition to it.
 func (s *Turn) Ask(request string, p vendor.Permission, reply func(vendor.Answer)) error {
 	u := s.uses[p.Use]
 	switch {
-	case u == nil: // whatever is said of it later was judged with this question
+	case u == nil: // later reports of it are covered by this decision
 		s.uses[p.Use] = &Use{ID: p.Use, Name: p.Tool, Input: p.Input, state: absorbed, order: len(s.uses)}
 		if p.Parent == "" {
 			if above := s.running(); above != nil {
@@ -214,7 +213,7 @@ func (s *Turn) Ask(request string, p vendor.Permission, reply func(vendor.Answer
 	return nil
 }
 
-// parentUse is what a sub-agent's use is a part of, when that runs.
+// parentUse returns the use that a sub-agent's use is a part of, if that runs.
 func (s *Turn) parentUse(u *Use) *Use {
 	if p := s.uses[u.Parent]; p != nil && p.state == announced {
 		return p
@@ -237,7 +236,7 @@ func (s *Turn) question(request string, p vendor.Permission, u *Use, reply func(
 			u.open.Add(-1)
 		}
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return // nobody waits for the answer
+			return // no one waits for the answer
 		}
 		if err != nil {
 			a = vendor.Answer{Message: err.Error()}
@@ -252,7 +251,7 @@ func (s *Turn) question(request string, p vendor.Permission, u *Use, reply func(
 	})
 }
 
-// Withdraw takes a question back: nobody waits for its answer.
+// Withdraw withdraws a permission request: no one waits for its answer.
 func (s *Turn) Withdraw(request string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +261,7 @@ func (s *Turn) Withdraw(request string) {
 	}
 }
 
-// RunAll says that all uses run that nobody has asked about.
+// RunAll reports that all uses without a pending permission request run.
 func (s *Turn) RunAll() error {
 	for _, u := range s.ordered() {
 		if err := s.Run(u.ID); err != nil {
@@ -272,22 +271,21 @@ func (s *Turn) RunAll() error {
 	return nil
 }
 
-// Settle notes that the model's answer is complete: what runs now and is running when the
-// model speaks again runs in the background.
+// Settle marks the model's answer as complete: a use that still runs at the model's next answer runs in the
+// background.
 func (s *Turn) Settle() {
 	for _, u := range s.uses {
 		u.settled = u.settled || u.state == announced && u.open.Load() == 0
 	}
 }
 
-// Advance says that the model speaks again. Uses that it did not wait for get a result
-// that says so.
+// Advance marks the beginning of the model's next answer. Uses that it did not wait for get a result that says so.
 func (s *Turn) Advance(sofar func(*Use) string) error {
 	for _, u := range s.ordered() {
 		if u.state != announced || !u.settled {
 			continue
 		}
-		if u.refused.Load() { // it never ran, and whoever refused it knows
+		if u.refused.Load() { // it never ran, and its denial was already reported
 			u.state = ended
 			continue
 		}
@@ -303,7 +301,7 @@ func (s *Turn) Advance(sofar func(*Use) string) error {
 	return nil
 }
 
-// Finish tells what was kept back, at the end of a turn.
+// Finish emits what was held back, at the end of a turn.
 func (s *Turn) Finish() error {
 	if err := s.RunAll(); err != nil {
 		return err
@@ -319,22 +317,22 @@ func (s *Turn) ordered() []*Use {
 	return all
 }
 
-// maxNotices bounds what is told of a wire that is full of strange things.
+// maxNotices limits the notices about unknown messages.
 const maxNotices = 100
 
-// Notice tells a person something.
+// Notice sends a notice to the user.
 func (s *Turn) Notice(text string) error {
 	s.notices++
 	switch {
 	case text == "" || s.notices > maxNotices:
 		return nil
 	case s.notices == maxNotices:
-		text = "there is more that is not told"
+		text = "more notices were omitted"
 	}
 	return s.sink.Notice(text)
 }
 
-// NoticeOnce tells a person something one time.
+// NoticeOnce sends a notice once.
 func (s *Turn) NoticeOnce(text string) error {
 	if s.announced[text] {
 		return nil
@@ -343,7 +341,7 @@ func (s *Turn) NoticeOnce(text string) error {
 	return s.Notice(text)
 }
 
-// Text is a content of one text; none when it is empty.
+// Text returns a content of one text; none if it is empty.
 func Text(text string) []transcript.Part {
 	if text == "" {
 		return nil

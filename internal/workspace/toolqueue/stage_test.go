@@ -105,7 +105,7 @@ func TestNotices(t *testing.T) {
 	for i := range 1000 {
 		must(t, st.Notice(fmt.Sprint("strange ", i)))
 	}
-	if lines := n.Lines(); len(lines) != 100 || lines[99] != "notice there is more that is not told" {
+	if lines := n.Lines(); len(lines) != 100 || lines[99] != "notice more notices were omitted" {
 		t.Errorf("told %d: %q", len(lines), lines[len(lines)-1])
 	}
 }

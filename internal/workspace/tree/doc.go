@@ -1,13 +1,12 @@
-// Package tree measures and removes folders that a hostile program wrote, and maybe is
-// still writing.
+// Package tree safely measures and removes folders that a hostile program may be writing.
 //
 //	a/b/c ──► one open folder, the names above it
 //	            down: by name, never through a link, never onto another mount
 //	            up:   "..", and only if that is the folder it came from
 //
-// So a tree may be as deep as a file system allows and a walk still holds two open
-// files; what is moved, replaced or linked while it runs cannot lead it elsewhere.
-// Links, FIFOs, devices and sockets are never opened. The shortest use:
+// A tree may be as deep as the file system allows, and a walk keeps only few files open. Moving, replacing or
+// linking files during the walk cannot lead it elsewhere. Links, FIFOs, devices and sockets are never opened. The
+// shortest use:
 //
 //	removed, err := tree.Remove(ctx, parent, "home")
 //	size, err := tree.Measure(ctx, parent, "home", nil)
@@ -22,22 +21,21 @@ import (
 )
 
 var (
-	// ErrMounted is a folder that another file system, or another part of one, is
-	// mounted on.
-	ErrMounted = errors.New("something is mounted there")
-	// ErrWriting is a folder that grows as fast as it is emptied.
-	ErrWriting = errors.New("somebody is still writing there")
+	// ErrMounted is returned for a folder that is a mount point.
+	ErrMounted = errors.New("it is a mount point")
+	// ErrWriting is returned for a folder that grows as fast as it is emptied.
+	ErrWriting = errors.New("the folder is still being written")
 )
 
-// Removed is what Remove has done.
+// Removed is the result of Remove.
 type Removed struct {
-	Entries int64 // files, folders and all else
+	Entries int64 // files, folders and everything else
 }
 
-// RemainingError says what could not be removed, or measured.
+// RemainingError lists what could not be removed or measured.
 type RemainingError struct {
-	Count int     // of what is left
-	Paths []error // the first ones, *fs.PathError with paths below the parent
+	Count int     // number of remaining entries
+	Paths []error // the first errors, *fs.PathError with paths below the parent
 }
 
 func (e *RemainingError) Error() string {
@@ -55,26 +53,25 @@ func (e *RemainingError) Error() string {
 // Unwrap returns the first errors.
 func (e *RemainingError) Unwrap() []error { return e.Paths }
 
-// maxPaths is how many of the errors are kept.
+// maxPaths is the maximum number of errors in Paths.
 const maxPaths = 5
 
-// Size is what a tree holds.
+// Size is the size of a tree.
 type Size struct {
-	// Bytes are those that it takes on the disk, at least [MinBytes] for each entry:
-	// so are many small files not for nothing.
+	// Bytes is the space on disk, at least [MinBytes] for each entry, so that many small files are not free.
 	Bytes   int64
-	Files   int64 // all that are no folders; one with several names counts once
-	Folders int64 // below the first
-	// Unreadable are folders that could not be looked into, or changed their place meanwhile.
+	Files   int64 // everything except folders; a file with several names is counted once
+	Folders int64 // below the top
+	// Unreadable is the number of folders that could not be read, or were moved during the walk.
 	Unreadable int64
-	// Mounted are folders that something is mounted on; nothing of that is counted.
+	// Mounted is the number of mount points; their content is not counted.
 	Mounted int64
 }
 
-// MinBytes is what an entry counts at least.
+// MinBytes is the minimum size of an entry.
 const MinBytes = 4096
 
-// Add adds up two trees.
+// Add adds o to s.
 func (s *Size) Add(o Size) {
 	s.Bytes += o.Bytes
 	s.Files += o.Files
@@ -83,16 +80,16 @@ func (s *Size) Add(o Size) {
 	s.Mounted += o.Mounted
 }
 
-// Options adjusts [Measure].
+// Options configures [Measure].
 type Options struct {
-	// Unlock makes folders readable for their owner that are not, where that is allowed.
+	// Unlock makes unreadable folders readable for their owner, if permitted.
 	Unlock bool
-	// MaxBytes ends the measuring soon after more than so many bytes were found, which is no
-	// error; 0 does not. It ends then even where somebody writes faster than it reads.
+	// MaxBytes ends the measuring soon after more than this many bytes were found, which is not an error; 0 is no
+	// limit. With a limit, measuring ends even if a process writes faster than it reads.
 	MaxBytes int64
 }
 
-// quote makes a path printable: names may hold anything. Of a long one it is the end.
+// quote makes a path printable, because names may contain anything. It keeps only the end of a long path.
 func quote(path string) string {
 	const most = 200
 	if len(path) > most {

@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Measure adds up what lies below name, one component, in an open folder. Nothing but
-// folders is opened. What changes while it runs may be counted or not. The error is the
-// context's, or that name itself is no folder that can be looked into; name may be a
-// mount of its own.
+// Measure measures what is below name, one component, in an open folder. It opens only folders. Changes during the
+// measuring may or may not be counted. It returns the context's error, or an error if name itself is not a
+// readable folder; name may be a mount point.
 func Measure(ctx context.Context, parent *os.File, name string, o *Options) (Size, error) {
 	m := &meter{seen: map[inode]bool{}}
 	if o != nil {

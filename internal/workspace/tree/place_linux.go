@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place tells a folder from every other one, and where it is mounted.
+// place identifies a folder and its mount.
 type place struct {
 	dev, ino uint64
-	mount    uint64 // 0 where the kernel does not say (before 5.8)
+	mount    uint64 // 0 if the kernel does not report it (before 5.8)
 }
 
 // with reports whether two folders are on one mount.
@@ -29,8 +29,7 @@ func placeOf(fd int) (place, error) {
 	return place{s.Dev, s.Ino, 0}, nil
 }
 
-// unlock gives the owner of a folder the rights to it. It is no link that is changed,
-// nor what one points to.
+// unlock gives the owner of a folder permissions on it. It never follows a link.
 func unlock(dir int, name string, mode uint32) error {
 	fd, err := openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {

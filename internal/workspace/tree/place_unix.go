@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place tells a folder from every other one.
+// place identifies a folder.
 type place struct{ dev, ino uint64 }
 
 // with reports whether two folders are on one file system.
@@ -22,7 +22,7 @@ func placeOf(fd int) (place, error) {
 	return place{uint64(s.Dev), uint64(s.Ino)}, nil
 }
 
-// unlock gives the owner of a folder the rights to it. A link is not followed.
+// unlock gives the owner of a folder permissions on it. It does not follow links.
 func unlock(dir int, name string, mode uint32) error {
 	above, err := placeOf(dir)
 	if err != nil {

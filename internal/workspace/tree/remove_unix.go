@@ -11,15 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRounds is how often a tree is gone through when entries appear while it is removed.
+// maxRounds is the maximum number of passes when entries appear during the removal.
 const maxRounds = 100
 
-// Remove removes name, one component, from an open folder, with everything below it.
-// Links are removed and never followed, nothing but folders is opened, and where
-// something is mounted it stops ([ErrMounted]). Folders without rights are given them.
-// What cannot be removed is a [*RemainingError]; everything else is gone then. It is no
-// error when there is nothing of that name. When entries appear as fast as they are
-// removed the error is [ErrWriting].
+// Remove removes name, one component, from an open folder, with everything below it. Links are removed and never
+// followed, only folders are opened, and a mount point stops it ([ErrMounted]). It adds missing permissions to
+// folders. What cannot be removed is a [*RemainingError]; everything else is then gone. A missing name is not an
+// error. If entries appear as fast as they are removed the error is [ErrWriting].
 func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) {
 	r := &remover{}
 	dir := int(parent.Fd())
@@ -43,7 +41,7 @@ type remover struct {
 	removed int64
 }
 
-// round goes through the tree once and reports whether it is gone.
+// round makes one pass through the tree and reports whether it is gone.
 func (r *remover) round(ctx context.Context, dir int, name string) (bool, error) {
 	folder, err := r.entry(dir, name)
 	if err != nil {
@@ -77,14 +75,14 @@ func (r *remover) round(ctx context.Context, dir int, name string) (bool, error)
 	return errors.Is(err, fs.ErrNotExist), nil
 }
 
-// only is the error when nothing below name was looked at.
+// only returns the error if nothing below name was visited.
 func (r *remover) only(name string, err error) error {
 	r.failures = failures{op: "remove"}
 	r.failed(name, err)
 	return r.error()
 }
 
-// entry removes what is no folder.
+// entry removes an entry that is not a folder.
 func (r *remover) entry(dir int, name string) (folder bool, err error) {
 	err = unlinkat(dir, name, 0)
 	switch {
@@ -96,7 +94,7 @@ func (r *remover) entry(dir int, name string) (folder bool, err error) {
 	case errors.Is(err, unix.EISDIR):
 		return true, nil
 	}
-	// Not every system says that it is a folder.
+	// Not every system reports that it is a folder.
 	if st, lerr := lstat(dir, name); lerr == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return true, nil
 	}
@@ -105,11 +103,11 @@ func (r *remover) entry(dir int, name string) (folder bool, err error) {
 
 func (r *remover) locked(dir int, name string) bool { return unlock(dir, name, 0o700) == nil }
 
-// entered makes it possible to remove entries of a folder.
+// entered makes a folder's entries removable.
 func (r *remover) entered(dir int) {
 	var st unix.Stat_t
 	if unix.Fstat(dir, &st) == nil && st.Mode&0o700 != 0o700 {
-		_ = unix.Fchmod(dir, 0o700) // what cannot be removed then is told
+		_ = unix.Fchmod(dir, 0o700) // a failed removal is reported later
 	}
 }
 
@@ -120,7 +118,7 @@ func (r *remover) exitDir(dir int, name string) error {
 	case err == nil:
 		r.removed++
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST), gone(err):
-		return nil // the next round has it, or what is in it was told
+		return nil // the next pass removes it, or its entries were reported
 	}
 	return err
 }

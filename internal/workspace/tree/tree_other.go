@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// Remove removes name from an open folder, with everything below it, as
-// [os.Root.RemoveAll] does: links are not followed.
+// Remove removes name from an open folder, with everything below it, as [os.Root.RemoveAll] does: it does not
+// follow links.
 func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) {
 	root, err := os.OpenRoot(parent.Name())
 	if err != nil {
@@ -25,7 +25,7 @@ func Remove(ctx context.Context, parent *os.File, name string) (Removed, error) 
 	return Removed{Entries: 1}, nil
 }
 
-// Measure adds up what lies below name in an open folder, links not followed.
+// Measure measures what is below name in an open folder. It does not follow links.
 func Measure(ctx context.Context, parent *os.File, name string, _ *Options) (Size, error) {
 	root, err := os.OpenRoot(parent.Name())
 	if err != nil {

@@ -14,37 +14,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// visitor is what a walk is for. Names are of one component; dir is open.
+// visitor receives the entries of a walk. Names are single components; dir is open.
 type visitor interface {
-	// entry is told of a name and reports whether it is a folder to go into.
+	// entry visits a name and reports whether it is a folder to enter.
 	entry(dir int, name string) (folder bool, err error)
-	// locked is told of a folder that may not be opened, and reports whether to try again.
+	// locked is called for a folder that cannot be opened, and reports whether to try again.
 	locked(dir int, name string) bool
-	// entered is told of a folder before its entries are read.
+	// entered is called for a folder before its entries are read.
 	entered(dir int)
-	// exitDir is told of a folder whose entries have all been visited.
+	// exitDir is called for a folder after all its entries have been visited.
 	exitDir(dir int, name string) error
-	// failed is told of what could not be visited, with the path below the top.
+	// failed is called for what could not be visited, with the path below the top.
 	failed(path string, err error)
 }
 
-// maxOpen is how many folders of the way are kept open.
+// maxOpen is the maximum number of open folders on the current path.
 const maxOpen = 16
 
-// walker is a walk through a tree. The top stays open, and the last folders of the way.
+// walker walks through a tree. It keeps the top and the last folders of the current path open.
 type walker struct {
 	ctx   context.Context
 	v     visitor
-	stack []frame // from the top to the present folder
-	open  int     // the frame from which on all are open, besides the top
+	stack []frame // from the top to the current folder
+	open  int     // index of the first open frame, besides the top
 }
 
-// frame is a folder on the way from the top to where the walk is.
+// frame is a folder on the path from the top to the current folder.
 type frame struct {
-	name string // in the one above
+	name string // its name in the parent
 	id   place
-	file *os.File // nil when it is not open
-	rest []string // folders in it that are still to be visited
+	file *os.File // nil if it is not open
+	rest []string // subfolders still to visit
 }
 
 // walk visits everything below an open folder. It ends early with the context.
@@ -76,11 +76,10 @@ func walk(ctx context.Context, top *os.File, v visitor) error {
 	}
 }
 
-// now is the present folder.
+// now returns the current folder.
 func (w *walker) now() *os.File { return w.stack[len(w.stack)-1].file }
 
-// push makes an open folder the present one. The one furthest up is closed for it when
-// there are many.
+// push makes an open folder the current one. If too many are open it closes the highest one.
 func (w *walker) push(f frame) {
 	w.stack = append(w.stack, f)
 	if len(w.stack)-w.open > maxOpen {
@@ -90,7 +89,7 @@ func (w *walker) push(f frame) {
 	}
 }
 
-// cut leaves the first n folders of the way.
+// cut keeps the first n folders of the path.
 func (w *walker) cut(n int) {
 	for i := n; i < len(w.stack); i++ {
 		if w.stack[i].file != nil {
@@ -102,7 +101,7 @@ func (w *walker) cut(n int) {
 	w.open = max(min(w.open, n), 1)
 }
 
-// path is that of a name in the present folder. Of a long one it is the end.
+// path returns the path of a name in the current folder. It keeps only the end of a long path.
 func (w *walker) path(name string) string {
 	const most = 40
 	var parts []string
@@ -116,7 +115,7 @@ func (w *walker) path(name string) string {
 	return strings.Join(append(parts, name), "/")
 }
 
-// read visits the entries of the present folder.
+// read visits the entries of the current folder.
 func (w *walker) read() error {
 	dir := int(w.now().Fd())
 	w.v.entered(dir)
@@ -144,7 +143,7 @@ func (w *walker) read() error {
 	}
 }
 
-// down goes into a folder of the present one. One that cannot be entered is passed over.
+// down enters a subfolder. It skips one that cannot be entered.
 func (w *walker) down(name string) error {
 	dir := int(w.now().Fd())
 	next, id, err := enter(dir, name, w.stack[0].id)
@@ -161,8 +160,8 @@ func (w *walker) down(name string) error {
 	return w.read()
 }
 
-// up goes back to the folder above the present one, if that is still the one it came
-// from. Otherwise the walk goes on in the deepest one that is in its place.
+// up returns to the parent folder, if that is still the one it came from. Otherwise the walk continues in the
+// deepest folder that is still in its place.
 func (w *walker) up() error {
 	last := len(w.stack) - 1
 	name, above := w.stack[last].name, &w.stack[last-1]
@@ -184,9 +183,9 @@ func (w *walker) up() error {
 	return nil
 }
 
-var errMoved = errors.New("it was moved while it was looked at")
+var errMoved = errors.New("it was moved during the walk")
 
-// reopen finds the way back from the top by the names, as far as it is as it was.
+// reopen walks from the top by name again, as far as the folders are the same.
 func (w *walker) reopen() error {
 	way := slices.Clone(w.stack[1 : len(w.stack)-1])
 	w.cut(1)
@@ -204,7 +203,7 @@ func (w *walker) reopen() error {
 	return w.ctx.Err()
 }
 
-// enter opens the folder name in dir, which is no link and on the mount of top.
+// enter opens the folder name in dir. It must not be a link, and must be on the mount of top.
 func enter(dir int, name string, top place) (*os.File, place, error) {
 	f, err := openFolder(dir, name)
 	if err != nil {
@@ -220,7 +219,7 @@ func enter(dir int, name string, top place) (*os.File, place, error) {
 	return f, id, nil
 }
 
-// openFolder opens the folder name in dir, which is no link.
+// openFolder opens the folder name in dir. It must not be a link.
 func openFolder(dir int, name string) (*os.File, error) {
 	fd, err := openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
@@ -238,12 +237,12 @@ func openat(dir int, name string, flags int) (int, error) {
 	}
 }
 
-// gone reports whether a name is not there any more, or is no folder any more.
+// gone reports whether an error means that a name does not exist any more, or is no longer a folder.
 func gone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
-// failures are what could not be visited.
+// failures collects what could not be visited.
 type failures struct {
 	op    string
 	count int

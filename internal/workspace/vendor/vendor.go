@@ -1,12 +1,12 @@
-// Package vendor says what an agent of another make is to a workspace: a process
-// that speaks its own wire.
+// Package vendor defines the driver interface for vendor agents: programs that run in a workspace and speak their
+// own protocol.
 //
 //	Turn ─► Driver.Command ─► process in the container ◄─► Driver.Run ─► Sink ─► log
-//	                                                          permission ─► Sink.Permit ─► guard, people
+//	                                                          permission ─► Sink.Permit ─► guard, approvers
 //
-// A driver knows one wire and nothing else: no log, no container, no policy. What the
-// vendor says reaches the sink in its order. The sink keeps it until it is durable, and
-// shows and answers nothing before; the driver goes on reading meanwhile.
+// A driver knows one protocol and nothing else: no log, no container, no policy. It passes the vendor's output to
+// the sink in order. The sink stores it durably before it shows or answers anything; the driver continues to read
+// meanwhile.
 package vendor
 
 import (
@@ -17,107 +17,100 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Driver speaks one vendor's wire.
+// Driver speaks one vendor's protocol.
 type Driver interface {
-	// Name is the vendor's, as the log has it: "claude", "codex", "acp".
+	// Name is the vendor's name in the log: "claude", "codex", "acp".
 	Name() string
-	// Command says how the process of a turn is started in the container.
+	// Command returns how to start the process of a turn in the container.
 	Command(t Turn) Command
-	// Run leads a started process through one turn. It returns when the vendor has said
-	// that the turn is over, or the wire broke (an error: [io.ErrUnexpectedEOF] when the
-	// process fell silent), and after every goroutine of its own has ended. It does not
-	// wait for the process. When ctx ends, the process is killed by whoever started it,
-	// so that reads end; a driver need not watch ctx but in Permit.
+	// Run runs one turn of a started process. It returns when the vendor has ended the turn, or the connection
+	// broke (an error: [io.ErrUnexpectedEOF] if the output ended), and after all its goroutines have ended. It
+	// does not wait for the process. When ctx ends, the caller kills the process, so that reads end; a driver
+	// needs to watch ctx only in Permit.
 	Run(ctx context.Context, t Turn, p Process, s Sink) (End, error)
-	// Transcript is the path of the file that the vendor keeps of a session, relative to
-	// the agent's home and with slashes; "" when resuming needs no file of a known path.
-	// In an element of it "*" stands for any text: the file is one that fits.
+	// Transcript returns the path of the vendor's session file, relative to the agent's home and with slashes; ""
+	// if resuming needs no file of a known path. In a path element "*" matches any text: the file is one that
+	// matches.
 	Transcript(session, dir string) string
 }
 
-// CostReporter is a driver whose vendor says what a turn cost ([End].Cost).
+// CostReporter is a driver whose vendor reports the cost of a turn ([End].Cost).
 type CostReporter interface{ ReportsCost() }
 
-// Turn is what a vendor is asked to do.
+// Turn is the input of a vendor's turn.
 type Turn struct {
-	// Session is the vendor's id of the session: the one to resume, or the one that a
-	// new session gets where the vendor lets others choose; "" lets it choose.
+	// Session is the vendor's session id: the one to resume, or one for a new session if the vendor accepts ids;
+	// "" lets the vendor choose.
 	Session string
-	// Resume goes on with Session; without it the vendor begins a new one.
+	// Resume resumes Session; otherwise the vendor starts a new one.
 	Resume bool
-	// Input is what the person said, with what the vendor has to know before it when
-	// history is injected. Texts and images.
+	// Input is the user's input, preceded by the history if it is injected. It contains texts and images.
 	Input  []transcript.Part
-	Model  string // the vendor's name of it, "" is its default
+	Model  string // the vendor's name of the model, "" is its default
 	System string // added to the vendor's system prompt
 	Dir    string // in the container, absolute
 	Home   string // the agent's home in the container, absolute
-	// Env are variables for this process alone, credentials among them: "NAME=value".
+	// Env are variables for this process only, including credentials: "NAME=value".
 	Env []string
 }
 
-// Command is how a process is started.
+// Command says how to start a process.
 type Command struct {
 	Args []string // Args[0] is looked up in the image's PATH
-	Env  []string // besides those of the turn
+	Env  []string // added to those of the turn
 }
 
-// Process is a vendor's process that runs.
+// Process is a running process of a vendor.
 type Process interface {
 	Stdin() io.WriteCloser
 	Stdout() io.Reader // no limit of line length
-	Stderr() string    // the last 8 KiB of what it wrote there
+	Stderr() string    // the last 8 KiB of its standard error
 }
 
-// Sink takes what a turn yields. All methods but Permit are called by one goroutine, in
-// the vendor's order, and return at once; an error ends the turn.
+// Sink receives the output of a turn. All methods except Permit are called by one goroutine, in the vendor's
+// order, and return at once; an error ends the turn.
 type Sink interface {
-	// SessionStarted is told the vendor's id of the session once the vendor has confirmed it.
+	// SessionStarted receives the vendor's session id once the vendor has confirmed it.
 	SessionStarted(session string) error
-	// Delta is a piece of text or thinking that is still coming. Each is what was added,
-	// never a repetition of what was there.
+	// Delta receives a piece of streaming text or thinking: only what was added, never a repetition.
 	Delta(d Delta) error
-	// Running says that the vendor runs a tool use without asking. It comes before the
-	// item with the use; uses without it are asked about with Permit before they run.
+	// Running reports that the vendor runs a tool use without asking. It comes before the item with the use. For
+	// all other uses Permit is called before they run.
 	Running(use string) error
-	// Item is a whole assistant item, or an item of any role with tool results. A tool
-	// use comes before the tool runs, and before Permit is called for it. Ids of uses
-	// need to be unique within the turn only.
+	// Item receives a complete assistant item, or an item of any role with tool results. A tool use comes before
+	// the tool runs, and before Permit is called for it. Use ids need to be unique only within the turn.
 	Item(it transcript.Item) error
-	// Permit asks whether a tool may run, and returns when that is decided, or with an
-	// error when ctx ends (the vendor has withdrawn the question). It is called on a
-	// goroutine of its own: the driver must go on reading, because what decides may
-	// wait for the result of another use first.
+	// Permit requests a decision whether a tool may run. It returns when that is decided, or with an error when
+	// ctx ends (the vendor has withdrawn the request). It is called on a separate goroutine: the driver must
+	// continue to read, because the decision may depend on the result of another use.
 	Permit(ctx context.Context, p Permission) (Answer, error)
-	// Notice is something a person may want to know: a rate limit, a line that was no
-	// message, an event of a kind that is not known.
+	// Notice receives information for the user: a rate limit, an invalid line, an unknown event type.
 	Notice(text string) error
 }
 
-// Delta is a piece of what is still coming: one of the fields is set.
+// Delta is a piece of streaming output: exactly one field is set.
 type Delta struct {
 	Text, Thinking string
 }
 
-// Permission is a vendor's question whether a tool may run.
+// Permission is a vendor's permission request for a tool.
 type Permission struct {
-	// Use is the id of the tool use. One that no item had is a sub-agent's, or of an
-	// effect that a running tool wants besides: it is judged as part of Parent, or of a
-	// use that runs.
+	// Use is the id of the tool use. An unknown id belongs to a sub-agent's use or to an additional effect of a
+	// running tool: it is decided as part of Parent, or of a running use.
 	Use    string
 	Parent string
-	Tool   string          // the vendor's name of it: "Bash", "Write", "exec_command"
-	Input  json.RawMessage // the tool's arguments, in the shape of the field's tools (Bash: command; Write: file_path, content; …)
-	// Detail is what else the vendor says about it, for the person.
+	Tool   string          // the vendor's name of the tool: "Bash", "Write", "exec_command"
+	Input  json.RawMessage // the tool's arguments, in the form of Claude Code's tools (Bash: command; Write: file_path, content; …)
+	// Detail is additional information from the vendor, for the approver.
 	Detail string
 }
 
-// Answer is what was decided.
+// Answer is the decision.
 type Answer struct {
 	Allow   bool
-	Input   json.RawMessage // instead of the asked-for arguments; nil: as they were
-	Message string          // why not, for the model
-	// Interrupt ends the turn besides refusing.
+	Input   json.RawMessage // replaces the requested arguments; nil: unchanged
+	Message string          // the reason for a denial, for the model
+	// Interrupt ends the turn in addition to the denial.
 	Interrupt bool
 }
 
@@ -125,11 +118,10 @@ type Answer struct {
 type End struct {
 	Text  string // the last answer
 	Usage transcript.Usage
-	Cost  float64 // in US dollars, 0 when the vendor does not say
-	Turns int     // model calls, 0 when the vendor does not say
-	// Failure is what the vendor calls an error of the turn: "" when it completed.
-	// ResumeFailed says that the session that was to be resumed is the reason (it is not
-	// there, is not to be read, does not fit any more), so that a new one may do better.
+	Cost  float64 // in US dollars, 0 if the vendor does not report it
+	Turns int     // model calls, 0 if the vendor does not report it
+	// Failure is the vendor's error of the turn: "" when it completed. ResumeFailed says that the resumed session
+	// is the reason (it is missing, unreadable or does not match any more), so that a new one may succeed.
 	Failure      string
 	ResumeFailed bool
 }

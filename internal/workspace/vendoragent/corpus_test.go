@@ -152,7 +152,7 @@ func TestCorpusEntry(t *testing.T) {
 			must(t, a.Note(t.Context(), d))
 			a.close()
 			got := s.agent("one", agent.Options{}).turn(t, "say two")
-			if got.res.Reason != event.ReasonCompleted || !strings.Contains(got.notices(), "cannot be one") {
+			if got.res.Reason != event.ReasonCompleted || !strings.Contains(got.notices(), "an invalid name") {
 				t.Errorf("%+v", got)
 			}
 			if last := s.calls()[1]; has(last, "--resume") || strings.Contains(strings.Join(last.Args, " "), "a/b") {

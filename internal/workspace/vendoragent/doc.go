@@ -1,25 +1,24 @@
-// Package vendoragent lets package agent run an agent of another make: it is a model to the
-// loop, and its tools are stand-ins of the loop's.
+// Package vendoragent adapts a vendor's agent (Claude Code, Codex, ACP) to package agent: the vendor's agent acts
+// as the model, and its tools are proxied by tools of the loop.
 //
-//	agent loop ──Stream──► Guest ──► process in the container ◄──wire── vendor.Driver
+//	agent loop ──Stream──► VendorAgent ──► process in the container ◄──protocol── vendor.Driver
 //	    │                    ▲  deltas, items ◄────────────────────────────── Sink
-//	    │ judges, asks       │
-//	    └──Run(use)──► stand-in ──► "may run" ──► Permit; ◄── its result
+//	    │ decides, asks      │
+//	    └──Run(use)──► toolProxy ──► allow ──► Permit; ◄── its result
 //
-// So everything that holds for our own agent holds for a guest: what it says is on
-// record before it is shown, a tool use is judged by the same guards, asked about as any
-// other, and is on record as started before the guest hears that it may run it.
+// A vendor agent therefore has the guarantees of the built-in agent: its output is recorded before it is shown,
+// the same guards decide about its tool uses, and a tool call is recorded as started before the agent learns that
+// it may run it.
 //
-// A guest remembers a session by itself, in a file that it writes. That file is an
-// optimisation, and the log is the truth: the ladder of [VendorAgent] resumes the guest's own
-// session where it can, begins a new one that is told the history where it cannot, and
-// never runs a turn again that has said or done anything.
+// A vendor agent stores its own session in a file. That file is an optimization; the log is authoritative. The
+// ladder of [VendorAgent] resumes the vendor's session if possible, otherwise starts a new one with the history,
+// and never repeats a turn that has produced any output or action.
 //
 // The shortest use:
 //
-//	g, err := guest.New(guest.Options{Vendor: claude.Driver{}, Start: start, Places: places})
+//	g, err := vendoragent.New(vendoragent.Options{Vendor: claude.Driver{}, Start: start, Places: places})
 //	a, err := agent.New(g, g.Agent(agent.Options{Sessions: sessions}))
 //	g.Attach(a)
 //
-// The package starts nothing itself, knows no container and no wire.
+// The package starts no process itself and knows neither containers nor protocols.
 package vendoragent

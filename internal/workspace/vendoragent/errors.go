@@ -6,18 +6,18 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// TurnError says that a guest's turn failed, in the guest's words or about its process.
+// TurnError reports a failed turn, in the vendor's words or with the end of its process.
 type TurnError struct {
 	Vendor string
 	Detail string
-	err    *model.Error // with what had arrived
+	err    *model.Error // with the output so far
 }
 
 func (e *TurnError) Error() string { return e.Vendor + ": " + e.Detail }
 
 func (e *TurnError) Unwrap() error { return e.err }
 
-// errStopped says that nobody listens any more.
-var errStopped = errors.New("nobody listens any more")
+// errStopped is the error of a turn whose events are no longer read.
+var errStopped = errors.New("the run has ended")
 
 func errIsStopped(err error) bool { return errors.Is(err, errStopped) }

@@ -17,46 +17,45 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Options are what [New] needs; fields without a default are required.
+// Options configures [New]; fields without a default are required.
 type Options struct {
 	Vendor vendor.Driver
 	// Start starts a process in the container.
 	Start func(ctx context.Context, s Spec) (Process, error)
-	// Ready is asked, before a session of the vendor is resumed, whether the file that it
-	// keeps of it (see [vendor.Driver].Transcript) can be trusted to be one: not a link,
-	// not a FIFO, not too large; and how many bytes it has. Nil: every file can.
+	// Ready is called before a session of the vendor is resumed. It checks that the vendor's session file (see
+	// [vendor.Driver].Transcript) is safe to use, not a link, a FIFO or too large, and returns its size in bytes.
+	// Nil accepts every file.
 	Ready  func(file string) (size int64, err error)
 	Places PathMap
 
-	Sessions    *session.Sessions // nil: nothing is known of earlier turns
-	Workspace   string            // its slug and id, for records
+	Sessions    *session.Sessions // nil: earlier turns are unknown
+	Workspace   string            // its name and id, for records
 	WorkspaceID string
 
-	Model string   // the vendor's name of it; "" is its default
-	Env   []string // of the process, credentials among them: "NAME=value"
-	// Ephemeral guests keep no files: every turn is told the history.
+	Model string   // the vendor's name of the model; "" is its default
+	Env   []string // of the process, including credentials: "NAME=value"
+	// Ephemeral agents keep no files: every turn gets the history.
 	Ephemeral bool
-	// History is how many tokens of history a guest is told that does not know it;
-	// default 20,000.
+	// History is the maximum number of history tokens for an agent that does not know the session; default 20,000.
 	History int
-	// Patience is how long a guest that is to resume its session may take until it has;
-	// default a minute. Then it is ended, and a new session begun.
+	// Patience is how long an agent may take to resume its session; default one minute. Then it is ended, and a
+	// new session is started.
 	Patience time.Duration
-	// Silence is how long a guest may say nothing at all while no tool of its runs and
-	// nobody is asked; default half an hour. Then it is ended, and the turn has failed.
+	// Silence is how long an agent may send nothing while none of its tools runs and no approval is pending;
+	// default half an hour. Then it is ended, and the turn fails.
 	Silence time.Duration
-	NewID   func() string // of the vendor's sessions; default random UUIDs
+	NewID   func() string // generates the vendor's session ids; default random UUIDs
 }
 
-// VendorAgent is an agent of another make. To package agent it is a model; Stream is for one
-// goroutine at a time, as the loop calls it.
+// VendorAgent is an agent of another vendor. To package agent it is a model. Stream may be called by one goroutine
+// at a time, as the loop does.
 //
-// The ladder, taken at the first call of a turn:
+// The ladder, at the first call of a turn:
 //
-//	the vendor's session is known, its file is there, nothing was rewritten ─► resume it
-//	   │ it ended before it said or did anything
+//	the vendor's session is known, its file exists, nothing was rewritten ─► resume it
+//	   │ it ended before any output or action
 //	   ▼
-//	a new id and the history ─► (no history: the input alone)
+//	a new id and the history ─► (no history: only the input)
 //	   │ it ended as well
 //	   ▼
 //	an error; there is no third try
@@ -64,25 +63,25 @@ type VendorAgent struct {
 	opt   Options
 	agent *agent.Agent
 
-	// Of the goroutine that streams.
+	// Used only by the goroutine that streams.
 	known       *vendorSessions // once read
 	held        *transcript.Item
-	late        []transcript.Encoded // input that came while it worked, to be given next
-	turnUsage   transcript.Usage     // of the items of this play
-	pendingText string               // text that is coming, not yet an item
+	late        []transcript.Encoded // input that arrived during the turn, for the next one
+	turnUsage   transcript.Usage     // of the items of this turn
+	pendingText string               // text that is streaming, not yet an item
 	thinking    string               // and thinking
 
 	mu   sync.Mutex
 	turn *vendorTurn
 }
 
-// New returns a guest. It starts nothing.
+// New returns a vendor agent. It starts nothing.
 func New(o Options) (*VendorAgent, error) {
 	switch {
 	case o.Vendor == nil:
-		return nil, errors.New("guest: there is no vendor")
+		return nil, errors.New("vendoragent: Options.Vendor is missing")
 	case o.Start == nil:
-		return nil, errors.New("guest: nothing can start it")
+		return nil, errors.New("vendoragent: Options.Start is missing")
 	}
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
@@ -96,30 +95,30 @@ func New(o Options) (*VendorAgent, error) {
 	return &VendorAgent{opt: o}, nil
 }
 
-// Agent completes the options of the loop that the guest is given to: its tools, and
-// what the guest has to hear of the loop. Compaction is the guest's own matter.
+// Agent completes the options of the loop: it adds the agent's tools and the observers it needs. Compaction is
+// left to the vendor.
 func (g *VendorAgent) Agent(o agent.Options) agent.Options {
-	none, _ := tool.NewRegistry() // no two tools of one name
+	none, _ := tool.NewRegistry() // tool names are unique, so this cannot fail
 	o.Tools = none.WithFallback(func(name string) (tool.Tool, bool) { return toolProxy{g, name}, name != "" })
 	o.Compact = agent.Compact{Disabled: true}
-	o.Model.Retry = agent.Retry{Max: -1} // a turn is never run twice
+	o.Model.Retry = agent.Retry{Max: -1} // a turn is never repeated
 	o.Model.Fallback = nil
 	o.TranscriptObservers = append([]agent.TranscriptObserver{refusals{g}}, o.TranscriptObservers...)
 	o.LoopObservers = append([]agent.LoopObserver{endings{g}}, o.LoopObservers...)
 	return o
 }
 
-// Attach tells the guest whose it is.
+// Attach sets the loop that runs the agent.
 func (g *VendorAgent) Attach(a *agent.Agent) { g.agent = a }
 
-// Close ends what still runs and waits for it. It is called after the agent was closed.
+// Close ends running processes and waits for them. Call it after the agent was closed.
 func (g *VendorAgent) Close() {
 	if x := g.current(); x != nil {
 		x.kill(errEnded)
 	}
 }
 
-// Info names the guest as if it were a model.
+// Info describes the agent as a model.
 func (g *VendorAgent) Info() model.Info {
 	name := g.opt.Model
 	if name == "" {
@@ -129,7 +128,7 @@ func (g *VendorAgent) Info() model.Info {
 	return model.Info{Provider: g.opt.Vendor.Name(), Model: name, API: "holdfast-guest", Reported: reports}
 }
 
-// Encode keeps an item as it is: a guest is told what it does not know.
+// Encode keeps an item as it is; the vendor gets what it does not know.
 func (g *VendorAgent) Encode(e transcript.Encoded) (model.EncodedItem, error) {
 	return model.EncodedItem{Role: string(e.Role()), JSON: e.JSON}, nil
 }
@@ -146,7 +145,7 @@ func (g *VendorAgent) replace(x *vendorTurn) {
 	g.turn = x
 }
 
-// find returns the use with an id of ours, nil when no guest waits for it.
+// find returns the use with one of our ids, nil if no process waits for it.
 func (g *VendorAgent) find(ours string) (*vendorTurn, *use) {
 	x := g.current()
 	if x == nil {
@@ -157,7 +156,7 @@ func (g *VendorAgent) find(ours string) (*vendorTurn, *use) {
 	return x, x.byID[ours]
 }
 
-// RenameUse has a use under another id, because the log has that one already.
+// RenameUse changes the id of a use, because the log already contains the old one.
 func (g *VendorAgent) RenameUse(from, to string) {
 	x, u := g.find(from)
 	if u == nil {
@@ -170,11 +169,10 @@ func (g *VendorAgent) RenameUse(from, to string) {
 	delete(x.byID, from)
 }
 
-// refusals hears what was recorded as the result of a use that did not run: the guest is
-// told no.
+// refusals observes the recorded results of uses that did not run, and reports the denial to the vendor.
 type refusals struct{ g *VendorAgent }
 
-// ItemAppended passes a refusal on once it is durable.
+// ItemAppended reports a denial once it is durable.
 func (r refusals) ItemAppended(_ string, item transcript.Encoded) error {
 	for _, id := range item.ResultIDs() {
 		x, u := r.g.find(id)
@@ -206,10 +204,10 @@ func resultText(e transcript.Encoded, id string) string {
 	return "not allowed"
 }
 
-// endings hears when a turn is over for the loop: then it is over for the guest.
+// endings observes the end of a turn in the loop and ends the vendor's turn.
 type endings struct{ g *VendorAgent }
 
-// Observe ends what still runs when the loop's turn is over.
+// Observe ends running processes when the loop's turn is over.
 func (e endings) Observe(_ string, ev event.Event) {
 	if _, ok := ev.(event.TurnFinished); !ok {
 		return

@@ -7,19 +7,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The bounds of an injected history.
+// The limits of an injected history.
 const (
 	historyTokens   = 20_000
-	bytesPerToken   = 3 // fewer than most texts have, so that the estimate is on the safe side
+	bytesPerToken   = 3 // fewer than in most texts, so that the estimate is safe
 	historyPartSize = 4 << 10
 )
 
-const historyIntro = "What follows between the tags is the conversation so far, as it was recorded: it is background, not a new request. " +
-	"Its tools have run already. Angle brackets in it are written as entities.\n"
+const historyIntro = "The conversation so far is between the tags below. It is background, not a new request. " +
+	"Its tool calls have already run. Angle brackets in it are written as entities.\n"
 
-// historyText is a transcript as one text for a guest that does not know it: the newest that
-// fits into a number of tokens. Content cannot close its block, and what is left out is
-// counted. ok is false when there is nothing to tell.
+// historyText renders a transcript as text for an agent that does not know it: the newest part within a number of
+// tokens. Content cannot close its block, and omitted items are counted. ok is false if there is no history.
 func historyText(items []transcript.Encoded, tokens int) (text string, ok bool) {
 	if tokens <= 0 {
 		tokens = historyTokens
@@ -38,8 +37,7 @@ func historyText(items []transcript.Encoded, tokens int) (text string, ok bool) 
 	return b.String(), true
 }
 
-// inputOf is what items say to a guest: those of a person as they are, those of the
-// program as texts.
+// inputOf returns items as input for the vendor: users' items unchanged, the program's as texts.
 func inputOf(items []transcript.Encoded) []transcript.Part {
 	var parts []transcript.Part
 	for _, e := range items {
@@ -63,7 +61,7 @@ func inputOf(items []transcript.Encoded) []transcript.Part {
 	return parts
 }
 
-// asks reports whether an item is input for a guest: said by a person or the program.
+// asks reports whether an item is input for the vendor: from a user or from the program.
 func asks(e transcript.Encoded) bool {
 	switch e.Role() {
 	case transcript.RoleUser, transcript.RoleNotification, transcript.RoleContext, transcript.RoleDeveloper:

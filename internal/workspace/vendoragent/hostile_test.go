@@ -130,7 +130,7 @@ func TestWildVendors(t *testing.T) {
 			a, perr := s.Permit(ctx, bash("a", "hello"))
 			err = errors.Join(err, perr, s.Item(result("a", fmt.Sprint(a.Allow, " ", a.Message), true)))
 			return vendor.End{Text: "x"}, err
-		}, event.ReasonCompleted, "false not allowed: the tool use was announced as one of Read"},
+		}, event.ReasonCompleted, "false not allowed: the tool use was announced as a call of Read"},
 		{"it asks about another command than it announced", yes, func(ctx context.Context, s vendor.Sink) (vendor.End, error) {
 			err := s.Item(use("a", "Bash", hello))
 			a, perr := s.Permit(ctx, bash("a", "rm -rf /"))
@@ -182,13 +182,13 @@ func TestWildVendors(t *testing.T) {
 				err = errors.Join(err, s.Notice(fmt.Sprint("strange ", i)))
 			}
 			return vendor.End{Text: "x"}, err
-		}, event.ReasonCompleted, "there is more that is not told"},
+		}, event.ReasonCompleted, "more notices were omitted"},
 		{"a name that is none", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.SessionStarted("a\nb")
-		}, event.ReasonFailed, "name that is none"},
+		}, event.ReasonFailed, "invalid session name"},
 		{"a name without an end", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, s.SessionStarted(strings.Repeat("x", 1<<20))
-		}, event.ReasonFailed, "name that is none"},
+		}, event.ReasonFailed, "invalid session name"},
 		{"text that is no UTF-8", yes, func(_ context.Context, s vendor.Sink) (vendor.End, error) {
 			return vendor.End{Text: "x"}, errors.Join(s.Delta(vendor.Delta{Text: "a\xff"}), s.Item(text("a\xff\x00b")))
 		}, event.ReasonCompleted, ""},

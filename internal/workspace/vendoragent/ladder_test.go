@@ -44,7 +44,7 @@ func TestLadder(t *testing.T) {
 			b, err := os.ReadFile(file)
 			must(t, err)
 			must(t, os.WriteFile(file, b[len(b)-len(b)/3:], 0o600))
-		}, "say two", 1, "bytes, and had"},
+		}, "say two", 1, "bytes, but had"},
 		{"a FIFO", func(t *testing.T, _ *guestEnv, file string) {
 			must(t, os.Remove(file))
 			must(t, syscall.Mkfifo(file, 0o600))
@@ -61,7 +61,7 @@ func TestLadder(t *testing.T) {
 			s.options.Ready = nil
 			must(t, os.Remove(file))
 		}, "say two", 2, "No conversation found"},
-		{"it hangs", func(_ *testing.T, s *guestEnv, _ string) { s.options.Patience = 3 * time.Second }, "hang-on-resume", 2, "did not begin"},
+		{"it hangs", func(_ *testing.T, s *guestEnv, _ string) { s.options.Patience = 3 * time.Second }, "hang-on-resume", 2, "did not start"},
 		{"it dies before it says anything", func(*testing.T, *guestEnv, string) {}, "die-on-resume", 2, "exit code 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestNoSecondTry(t *testing.T) {
 	}{
 		{"after a tool ran", "die-in echo ran >> effects", 1, "exit code 5", "user assistant(1) decision:allow tool.started tool.finished tool vendor_ended closed:failed"},
 		{"in the middle of a text", "die-saying half a", 1, "exit code 4", "user vendor_ended model.called assistant closed:failed"},
-		{"when the second way fails too", "die", 2, "exit code 3 in the middle of the turn; it wrote last: boom", "user resume_failed mapped:2 vendor_ended closed:failed"},
+		{"when the second way fails too", "die", 2, "exit code 3 during the turn; its last output: boom", "user resume_failed mapped:2 vendor_ended closed:failed"},
 		{"when it says that the model failed", "refuse overloaded", 1, "overloaded", "user closed:failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// patch judges a change of several files: each of them, and where it is moved to.
+// patch returns the requests of a change to several files: each file, and the target of each move.
 func (p PathMap) patch(f fields) ([]policy.Request, error) {
 	var changes []fields
 	if err := json.Unmarshal(f["changes"], &changes); err != nil || len(changes) == 0 {
-		return nil, errors.New("changes: want a list of what is changed")
+		return nil, errors.New("changes: want a list of changes")
 	}
 	var out []policy.Request
 	for i, c := range changes {
@@ -46,7 +46,7 @@ func (p PathMap) patch(f fields) ([]policy.Request, error) {
 	return out, nil
 }
 
-// folder is where the command of a use runs, in the container.
+// folder returns the folder in the container where the command of a use runs.
 func (p PathMap) folder(f fields) (string, error) {
 	cwd, err := f.text("cwd")
 	switch {

@@ -11,30 +11,29 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/lazyregexp"
 )
 
-// PathMapping is a folder of the host that the guest sees under another name.
+// PathMapping is a host folder that the agent sees under another name.
 type PathMapping struct {
 	Host   string // absolute, without links
 	Inside string // in the container, absolute
 }
 
-// PathMap are what the guest sees of the host. A path is judged and shown in the host's
-// terms, which are the only ones that rules and people know, and is used by the guest in
-// its own.
+// PathMap maps the agent's paths to the host's. Paths are checked and shown as host paths, which rules and users
+// refer to; the agent uses its own.
 type PathMap struct {
-	Work string // the guest's working folder in the container
-	Home string // and its home
+	Work string // the agent's working folder in the container
+	Home string // the agent's home in the container
 	All  []PathMapping
 }
 
-// sorted has the deepest places first, so that the first that fits is the right one.
+// sorted returns the mappings with the deepest first, so that the first match is the right one.
 func (p PathMap) sorted(by func(PathMapping) string) []PathMapping {
 	all := slices.Clone(p.All)
 	slices.SortFunc(all, func(a, b PathMapping) int { return len(by(b)) - len(by(a)) })
 	return all
 }
 
-// Host is where a path of the container lies on the host. ok is false of paths that are
-// the container's own, which keep their name.
+// Host returns the host path of a container path. ok is false for paths that exist only in the container; they
+// keep their name.
 func (p PathMap) Host(at string) (host string, ok bool) {
 	at = path.Clean(at)
 	for _, m := range p.sorted(func(m PathMapping) string { return m.Inside }) {
@@ -45,7 +44,7 @@ func (p PathMap) Host(at string) (host string, ok bool) {
 	return at, false
 }
 
-// Inside is where a path of the host is seen in the container. ok is false when it is not.
+// Inside returns the container path of a host path. ok is false if the container cannot see it.
 func (p PathMap) Inside(host string) (at string, ok bool) {
 	host = filepath.Clean(host)
 	for _, m := range p.sorted(func(m PathMapping) string { return m.Host }) {
@@ -56,7 +55,7 @@ func (p PathMap) Inside(host string) (at string, ok bool) {
 	return host, false
 }
 
-// below returns what of p is below a folder: "" for the folder itself.
+// below returns the part of p below a folder: "" for the folder itself.
 func below(p, folder string) (rest string, ok bool) {
 	if p == folder {
 		return "", true
@@ -65,12 +64,12 @@ func below(p, folder string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// maxLinks is how many links are followed before a path is given up.
+// maxLinks is the maximum number of links to follow in a path.
 const maxLinks = 40
 
-// Locate says where a path that the guest names lies, without links, as the guest would
-// follow them: a link to /etc is the container's. named is the path with its links. A
-// path of the container alone keeps its name; the host's files of that name are others.
+// Locate resolves a path of the agent without links, as the agent would follow them: a link to /etc points into
+// the container. named is the path before links are resolved. A path that exists only in the container keeps its
+// name; the host's file of that name is a different one.
 func (p PathMap) Locate(name string) (resource, named string) {
 	if !path.IsAbs(name) {
 		if rest, ok := below(name, "~"); ok {
@@ -85,7 +84,7 @@ func (p PathMap) Locate(name string) (resource, named string) {
 	return resource, named
 }
 
-// follow resolves the links of a path of the container where the host can see them.
+// follow resolves the links of a container path where the host can see them.
 func (p PathMap) follow(name string) string {
 	done, todo := "/", strings.Split(strings.TrimPrefix(name, "/"), "/")
 	for links := 0; len(todo) > 0; {
@@ -110,11 +109,11 @@ func (p PathMap) follow(name string) string {
 	return done
 }
 
-// plain are paths that mean the same in a command without quotes.
+// plain matches paths that need no quotes in a command.
 var plain = lazyregexp.Must(`^[A-Za-z0-9_./@%+=:,-]+\z`)
 
-// Command is a command line with the container's paths in the host's terms, for rules
-// and for the person. The guest runs it as it wrote it.
+// Command returns a command line with host paths in place of container paths, for rules and for the approver. The
+// agent runs the original.
 func (p PathMap) Command(line string) string {
 	var names []string
 	hosts := map[string]string{}
@@ -134,5 +133,5 @@ func (p PathMap) Command(line string) string {
 			return m[1] + hosts[m[2]] + m[3]
 		})
 	}
-	return replace(replace(line)) // twice: neighbours share the character between them
+	return replace(replace(line)) // twice: neighbors share the character between them
 }

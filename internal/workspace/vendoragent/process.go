@@ -7,34 +7,33 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendor"
 )
 
-// Process is a guest's process in its container. Its methods may be called from any
-// goroutine.
+// Process is a vendor agent's process in its container. Its methods may be called from any goroutine.
 type Process interface {
 	vendor.Process
-	// Wait returns when the process has ended, or with an error when ctx ends or nothing
-	// can be known of it.
+	// Wait returns when the process has ended. It returns an error when ctx ends or the process's state cannot be
+	// determined.
 	Wait(ctx context.Context) (Exit, error)
-	// Kill ends the process and everything that it started.
+	// Kill ends the process and everything it started.
 	Kill(ctx context.Context) error
-	// Close lets go of it; what still runs is killed.
+	// Close releases the process and kills it if it still runs.
 	Close() error
 }
 
-// Spec is how a process is started.
+// Spec says how to start a process.
 type Spec struct {
 	ID   string
 	Args []string
-	Env  []string // "NAME=value"; credentials are among them
+	Env  []string // "NAME=value", including credentials
 	Dir  string   // in the container
 }
 
-// Exit is how a process ended.
+// Exit says how a process ended.
 type Exit struct {
 	Code   int
-	Signal string // that ended it, or ""
-	OOM    bool   // the container ran out of memory, and the kernel chose this process
-	Detail string // the same in words, with what it wrote last; "" leaves that to this package
-	Err    error  // the same as an error that callers know, or nil
+	Signal string // the signal that ended it, or ""
+	OOM    bool   // the container ran out of memory, and the kernel killed this process
+	Detail string // the same in words, with its last output; "" uses this package's words
+	Err    error  // the same as an error known to callers, or nil
 }
 
 func (e Exit) String() string {
@@ -46,5 +45,5 @@ func (e Exit) String() string {
 	case e.Signal != "":
 		return "the agent was ended by " + e.Signal
 	}
-	return fmt.Sprintf("the agent ended with exit code %d in the middle of the turn", e.Code)
+	return fmt.Sprintf("the agent ended with exit code %d during the turn", e.Code)
 }

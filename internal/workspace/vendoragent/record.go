@@ -12,22 +12,22 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Mapping is the payload of a vendor.mapped record: from here on the session is, to the
-// vendor, the one with this id. Each generation has an id that none had before.
+// Mapping is the payload of a vendor.mapped record: from here on this id is the vendor's session of our session.
+// Each generation has an id that was never used before.
 type Mapping struct {
 	Vendor      string `json:"vendor"`
-	Session     string `json:"session"` // the vendor's id; "" until it has said which
+	Session     string `json:"session"` // the vendor's id; "" until the vendor reports it
 	Generation  int    `json:"generation"`
 	Workspace   string `json:"workspace,omitempty"`
 	WorkspaceID string `json:"workspace_id,omitempty"`
-	// Reason says why there is a new one: "new", or what was wrong with the one before.
+	// Reason says why there is a new one: "new", or what was wrong with the old one.
 	Reason string `json:"reason"`
 }
 
-// The events of a workspace.
+// The workspace events.
 const (
-	EventResumeFailed = "resume_failed" // the vendor's session could not be gone on with
-	EventVendorEnded  = "vendor_ended"  // the vendor's process ended in the middle of a turn
+	EventResumeFailed = "resume_failed" // the vendor's session could not be resumed
+	EventVendorEnded  = "vendor_ended"  // the vendor's process ended during a turn
 	EventDeleted      = "deleted"       // the workspace was deleted; the session stays
 )
 
@@ -40,11 +40,11 @@ type Event struct {
 	Session     string `json:"session,omitempty"` // the vendor's id
 	Reason      string `json:"reason,omitempty"`
 	OOM         bool   `json:"oom,omitempty"`    // it ran out of memory
-	Stderr      string `json:"stderr,omitempty"` // the end of what it wrote there
+	Stderr      string `json:"stderr,omitempty"` // the end of its standard error
 }
 
-// readMapping reads a record's mapping. ok is false of other records, those that an
-// import of a vendor's files leaves among them.
+// readMapping reads a record's mapping. ok is false for other records, including those left by an import of a
+// vendor's files.
 func readMapping(r *session.Record) (m Mapping, ok bool) {
 	if r.Kind != record.KindVendorMapped || r.Payload == nil || json.Unmarshal(r.Payload, &m) != nil {
 		return Mapping{}, false
@@ -54,14 +54,13 @@ func readMapping(r *session.Record) (m Mapping, ok bool) {
 
 // vendorSessions is what a session's log says about the vendor's sessions.
 type vendorSessions struct {
-	last     *Mapping // of this vendor here, nil when there is none
-	changed  bool     // the transcript was rewritten since
-	newest   int      // generation, of any vendor and place
+	last     *Mapping // of this vendor in this workspace, nil if there is none
+	changed  bool     // the transcript was rewritten since then
+	newest   int      // latest generation of any vendor and workspace
 	sessions map[string]bool
 }
 
-// readKnown reads a session's own records: what a fork has from its parent is the
-// parent's, and so is the vendor's session of it.
+// readKnown reads only a session's own records: inherited records of a fork describe the parent's vendor session.
 func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID string) (vendorSessions, error) {
 	k := vendorSessions{sessions: map[string]bool{}}
 	if s == nil || id == "" {
@@ -97,29 +96,29 @@ func readKnown(ctx context.Context, s *session.Sessions, id, vendor, workspaceID
 	return k, nil
 }
 
-// metadataKey is where an item says which vendor's session has it.
+// metadataKey is the metadata key under which an item names the vendor's session that has it.
 const metadataKey = "vendor"
 
-// vendorMark is what an item of a vendor says about where it is from.
+// vendorMark is that metadata of an item.
 type vendorMark struct {
 	Name    string `json:"name"`
 	Session string `json:"session"`
-	// FileBytes is how many bytes the vendor's file of the session had by then. It only grows.
+	// FileBytes is the size of the vendor's session file at that time. The file only grows.
 	FileBytes int64 `json:"kept,omitempty"`
 }
 
-// stamp notes on an item which session of the vendor has it.
+// stamp marks an item with the vendor's session that has it.
 func (m vendorMark) stamp(it *transcript.Item) {
 	b, err := json.Marshal(m)
 	if err != nil {
-		return // plain strings and a number cannot fail
+		return // strings and a number cannot fail
 	}
 	meta := map[string]json.RawMessage{metadataKey: b}
 	maps.Copy(meta, it.Metadata)
 	it.Metadata = meta
 }
 
-// markOf reads an item's mark; the zero one when it has none.
+// markOf reads an item's mark; the zero mark if it has none.
 func markOf(e transcript.Encoded) (m vendorMark) {
 	raw := jsonscan.Object(jsonscan.Object(e.JSON).Field("metadata")).Field(metadataKey)
 	if raw == nil || json.Unmarshal(raw, &m) != nil {

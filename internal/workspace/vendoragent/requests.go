@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// fields are a tool's arguments by their exact names: a decoder that takes "Command" for
-// "command" would judge another call than the guest makes.
+// fields are a tool's arguments by their exact names. A decoder that accepts "Command" for "command" could check
+// another call than the one the agent makes.
 type fields map[string]json.RawMessage
 
 func readFields(input json.RawMessage) (fields, error) {
@@ -21,12 +21,12 @@ func readFields(input json.RawMessage) (fields, error) {
 		return f, nil
 	}
 	if err := json.Unmarshal(input, &f); err != nil {
-		return nil, errors.New("the arguments are no JSON object")
+		return nil, errors.New("the arguments are not a JSON object")
 	}
 	return f, nil
 }
 
-// text returns an argument that has to be a string; "" when it is not given.
+// text returns a string argument; "" if it is missing.
 func (f fields) text(name string) (string, error) {
 	raw, ok := f[name]
 	if !ok || string(raw) == "null" {
@@ -39,7 +39,7 @@ func (f fields) text(name string) (string, error) {
 	return s, nil
 }
 
-// display returns an argument for the person, whatever it is.
+// display returns an argument of any type as text for the approver.
 func (f fields) display(name string) string {
 	if s, err := f.text(name); err == nil {
 		return s
@@ -47,7 +47,7 @@ func (f fields) display(name string) string {
 	return string(f[name])
 }
 
-// readOnly are tools that change nothing and touch nothing that has a name.
+// readOnly are tools that change nothing and access no named resource.
 var readOnly = map[string]bool{
 	"TodoWrite": true, "TodoRead": true, "WebSearch": true, "ToolSearch": true,
 	"TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
@@ -55,14 +55,14 @@ var readOnly = map[string]bool{
 	"AskUserQuestion": true,
 }
 
-// sideBySide are tools whose calls a guest may run at the same time.
+// sideBySide are tools whose calls a vendor agent may run in parallel.
 var sideBySide = map[string]bool{
 	"Read": true, "Glob": true, "Grep": true, "LS": true, "NotebookRead": true, "WebFetch": true, "WebSearch": true,
 	"Task": true, "Agent": true, "TaskList": true, "TaskGet": true, "TaskOutput": true, "BashOutput": true,
 }
 
-// requests says, in the host's terms, what a use of a guest's tool would touch. An error
-// means that the arguments make no sense; it is told to the guest.
+// requests returns, in the host's terms, what a use of the agent's tool would access. An error means invalid
+// arguments; it is returned to the agent.
 func (p PathMap) requests(tool string, input json.RawMessage) ([]policy.Request, error) {
 	f, err := readFields(input)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p PathMap) command(f fields) ([]policy.Request, error) {
 	case strings.TrimSpace(line) == "":
 		return nil, errors.New("command must not be empty")
 	case strings.ContainsRune(line, 0):
-		return nil, errors.New("command must not contain a NUL")
+		return nil, errors.New("command must not contain a NUL byte")
 	}
 	folder, err := p.folder(f)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p PathMap) file(op policy.Operation, f fields, field, shown string) ([]pol
 	case name == "":
 		return nil, fmt.Errorf("%s must not be empty", field)
 	case strings.ContainsRune(name, 0):
-		return nil, fmt.Errorf("%s must not contain a NUL", field)
+		return nil, fmt.Errorf("%s must not contain a NUL byte", field)
 	}
 	r := policy.Request{Operation: op, ReadOnly: op == policy.OpRead, Display: shown}
 	var named string
@@ -136,8 +136,7 @@ func (p PathMap) file(op policy.Operation, f fields, field, shown string) ([]pol
 	return []policy.Request{r}, nil
 }
 
-// glob judges the folder that a pattern begins in: "/etc/*.conf" is about /etc, whatever
-// path is.
+// glob returns the request for the folder a pattern begins in: "/etc/*.conf" accesses /etc, whatever path is.
 func (p PathMap) glob(f fields) ([]policy.Request, error) {
 	pattern, err := f.text("pattern")
 	if err != nil {
@@ -174,12 +173,12 @@ func connect(f fields) ([]policy.Request, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
-		return nil, errors.New("url: want one with a host")
+		return nil, errors.New("url: want a URL with a host")
 	}
 	return []policy.Request{{Operation: policy.OpConnect, Resource: u.Hostname(), ReadOnly: true}}, nil
 }
 
-// shownLines bounds what a person is shown of a change.
+// shownLines is the maximum number of lines of a change shown to the approver.
 const shownLines = 200
 
 func added(text string) string   { return prefixed("+ ", text) }
@@ -204,8 +203,8 @@ func prefixed(mark, text string) string {
 	return b.String()
 }
 
-// unseen says why a use cannot work although it may: it names a path of the host that
-// the guest sees under another name, or not at all.
+// unseen returns why an allowed use cannot work: it names a host path that the agent sees under another name or
+// not at all.
 func (p PathMap) unseen(tool string, input json.RawMessage) string {
 	var field string
 	switch tool {
@@ -230,7 +229,7 @@ func (p PathMap) unseen(tool string, input json.RawMessage) string {
 		return ""
 	}
 	if at, ok := p.Inside(name); ok {
-		return fmt.Sprintf("%s is not visible in the sandbox under this name: here it is %s", name, at)
+		return fmt.Sprintf("%s is not visible in the sandbox under this name; use %s", name, at)
 	}
 	return ""
 }

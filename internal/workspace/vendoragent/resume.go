@@ -14,12 +14,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// begin begins a turn of the guest on the first rung that holds, and returns it once it
-// has said something, or has ended on the last rung.
+// begin starts a turn on the first rung of the ladder that works, and returns it once it has produced output or
+// has ended on the last rung.
 func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, system string, told func(string) bool) (*vendorTurn, error) {
 	if x := g.current(); x != nil {
 		select {
-		case <-x.gone: // two processes never write to one session
+		case <-x.gone: // two processes must never write to one session
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -61,10 +61,10 @@ func (g *VendorAgent) begin(ctx context.Context, items []transcript.Encoded, sys
 	return x, err
 }
 
-// continueText is what a guest is told that is to go on without anybody saying anything.
-const continueText = "Go on where you were interrupted."
+// continueText is the input of an agent that resumes without new input from the user.
+const continueText = "Continue where you were interrupted."
 
-// learn reads, once, what the log says about the vendor's sessions.
+// learn reads, once, the log's records about the vendor's sessions.
 func (g *VendorAgent) learn(ctx context.Context) error {
 	if g.known != nil {
 		return nil
@@ -75,14 +75,14 @@ func (g *VendorAgent) learn(ctx context.Context) error {
 	}
 	k, err := readKnown(ctx, g.opt.Sessions, id, g.opt.Vendor.Name(), g.opt.WorkspaceID)
 	if err != nil {
-		return fmt.Errorf("what the log says about the agent's session: %w", err)
+		return fmt.Errorf("read the log's records about the agent's session: %w", err)
 	}
 	g.known = &k
 	return nil
 }
 
-// split parts a transcript into what the guest was there for, or is told as history, and
-// what it is to answer now.
+// split splits a transcript into the part the vendor's session has (or gets as history) and the input for this
+// turn.
 func (g *VendorAgent) split(items []transcript.Encoded) (before, input []transcript.Encoded) {
 	at := len(items)
 	for at > 0 && asks(items[at-1]) {
@@ -97,10 +97,10 @@ func (g *VendorAgent) split(items []transcript.Encoded) (before, input []transcr
 	return items[:at:at], append(input, items[at:]...)
 }
 
-// sessionName is what a vendor's session may be called.
+// sessionName matches valid names of a vendor's session.
 var sessionName = lazyregexp.Must(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// stale says why the vendor's session cannot be resumed, or "".
+// stale returns why the vendor's session cannot be resumed, or "".
 func (g *VendorAgent) stale(before []transcript.Encoded) string {
 	last := g.known.last
 	switch {
@@ -108,26 +108,26 @@ func (g *VendorAgent) stale(before []transcript.Encoded) string {
 		return "ephemeral"
 	case last == nil:
 		return "new"
-	case !sessionName().MatchString(last.Session): // the agent chose it, and it is to be an argument and a path
-		return "the agent gave its session a name that cannot be one"
+	case !sessionName().MatchString(last.Session): // the agent chose the name, which is used as an argument and in a path
+		return "the agent gave its session an invalid name"
 	case g.known.changed:
-		return "the transcript was rewritten since"
+		return "the transcript was rewritten since then"
 	}
 	newest := newestMark(before)
 	if newest.Session != last.Session {
-		return "the agent's session does not have the end of the transcript"
+		return "the agent's session is missing the end of the transcript"
 	}
 	switch size, err := g.sessionFileSize(last.Session); {
 	case err != nil:
 		return err.Error()
-	case size < newest.FileBytes: // the agent would know the rest of it only, and say nothing
-		return fmt.Sprintf("the file of the agent's session has %d bytes, and had %d", size, newest.FileBytes)
+	case size < newest.FileBytes: // the agent would resume with less and not report it
+		return fmt.Sprintf("the file of the agent's session has %d bytes, but had %d", size, newest.FileBytes)
 	}
 	return ""
 }
 
-// sessionFileSize looks at the file of a vendor's session, and returns how many bytes it has: as
-// many as there can be where there is no file, or nobody looks.
+// sessionFileSize checks the file of a vendor's session and returns its size in bytes: the maximum if there is no
+// file or no check.
 func (g *VendorAgent) sessionFileSize(session string) (int64, error) {
 	file := g.opt.Vendor.Transcript(session, g.opt.Places.Work)
 	if file == "" || g.opt.Ready == nil {
@@ -136,7 +136,7 @@ func (g *VendorAgent) sessionFileSize(session string) (int64, error) {
 	return g.opt.Ready(file)
 }
 
-// newestMark is the mark of the last answer in a transcript.
+// newestMark returns the mark of the last answer in a transcript.
 func newestMark(items []transcript.Encoded) vendorMark {
 	for _, e := range slices.Backward(items) {
 		if e.Role() == transcript.RoleAssistant {
@@ -146,7 +146,7 @@ func newestMark(items []transcript.Encoded) vendorMark {
 	return vendorMark{}
 }
 
-// stepDown records why the vendor's session is not gone on with.
+// stepDown records why the vendor's session is not resumed.
 func (g *VendorAgent) stepDown(ctx context.Context, why string, told func(string) bool) error {
 	if err := g.note(ctx, record.KindWorkspaceEvent, Event{
 		Event: EventResumeFailed, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID,
@@ -154,14 +154,13 @@ func (g *VendorAgent) stepDown(ctx context.Context, why string, told func(string
 	}); err != nil {
 		return err
 	}
-	if !told("the agent's own session could not be resumed (" + why + "): a new one is told the history") {
+	if !told("the agent's own session could not be resumed (" + why + "); a new one gets the history") {
 		return errInterrupted
 	}
 	return nil
 }
 
-// renew gives the turn a session of the vendor's that there never was, on record before
-// the vendor hears of it.
+// renew gives the turn a new vendor session, recorded before the vendor learns of it.
 func (g *VendorAgent) renew(ctx context.Context, t *vendor.Turn, why string) error {
 	id := g.opt.NewID()
 	for g.known.sessions[id] {
@@ -192,9 +191,8 @@ func (g *VendorAgent) note(ctx context.Context, k session.Kind, payload any) err
 	return g.agent.Note(ctx, d)
 }
 
-// attempt starts the guest and waits until it says something or ends. failed says why it
-// ended before it had said or done anything in a way that another session may mend; it
-// is "" otherwise, also when the turn failed.
+// attempt starts the agent and waits until it produces output or ends. failed says why it ended before any output
+// or action, in a way that another session may fix; otherwise it is "", also if the turn failed.
 func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[string]bool) (x *vendorTurn, failed string, err error) {
 	c := g.opt.Vendor.Command(t)
 	p, err := g.opt.Start(ctx, Spec{ID: t.Session, Args: c.Args, Env: append(c.Env, t.Env...), Dir: t.Dir})
@@ -202,7 +200,7 @@ func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[stri
 		return nil, "", err
 	}
 	x = newPlay(g.opt.Vendor, t, p, taken, g.opt.NewID)
-	x.silence = g.opt.Silence // before anybody listens
+	x.silence = g.opt.Silence // set before any reader exists
 	g.replace(x)
 	patience := g.opt.Silence
 	if t.Resume {
@@ -231,8 +229,7 @@ func (g *VendorAgent) attempt(ctx context.Context, t vendor.Turn, taken map[stri
 	return x, "", nil
 }
 
-// confirm notes the id that the vendor has given its session, when it is another than
-// the one it was asked to use.
+// confirm records the id that the vendor gave its session, if it differs from the requested one.
 func (g *VendorAgent) confirm(ctx context.Context, x *vendorTurn) error {
 	id := x.sessionID()
 	if id == "" || g.known.last == nil || id == g.known.last.Session {
@@ -242,10 +239,10 @@ func (g *VendorAgent) confirm(ctx context.Context, x *vendorTurn) error {
 	if x.turn.Resume {
 		generation++
 	}
-	return g.remap(ctx, id, "the agent calls it so", generation)
+	return g.remap(ctx, id, "the agent chose this id", generation)
 }
 
-// sessionOf is the vendor's id of the session that a play belongs to.
+// sessionOf returns the vendor's id of the session a turn belongs to.
 func (g *VendorAgent) sessionOf(x *vendorTurn) string {
 	if id := x.sessionID(); id != "" {
 		return id
@@ -253,13 +250,13 @@ func (g *VendorAgent) sessionOf(x *vendorTurn) string {
 	return x.turn.Session
 }
 
-// recordCrash records that the guest's process ended in the middle of a turn.
+// recordCrash records that the vendor's process ended during a turn.
 func (g *VendorAgent) recordCrash(x *vendorTurn) {
 	_, exit, _, wire := x.outcome()
 	if wire == nil {
 		return
 	}
-	// The turn fails with the same words; a log that cannot be written to says so itself.
+	// The turn fails with the same text. A log that cannot be written reports its own error.
 	_ = g.note(context.Background(), record.KindWorkspaceEvent, Event{
 		Event: EventVendorEnded, Workspace: g.opt.Workspace, WorkspaceID: g.opt.WorkspaceID, Vendor: g.opt.Vendor.Name(),
 		Session: g.sessionOf(x), Reason: x.failure(), OOM: exit.OOM, Stderr: x.proc.Stderr(),
@@ -276,8 +273,8 @@ func usesOf(items []transcript.Encoded) map[string]bool {
 	return taken
 }
 
-// awaitFirst waits until the play has said something, or is over. One that has not even
-// begun after patience is ended; one that has may be silent for longer.
+// awaitFirst waits until the turn produces output or is over. A turn that has not begun after patience is ended;
+// one that has begun may be silent longer.
 func (x *vendorTurn) awaitFirst(ctx context.Context, patience time.Duration) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -293,7 +290,7 @@ func (x *vendorTurn) awaitFirst(ctx context.Context, patience time.Duration) err
 		case <-late.C:
 			switch {
 			case !x.began():
-				x.kill(fmt.Errorf("it did not begin within %v", patience))
+				x.kill(fmt.Errorf("it did not start within %v", patience))
 			case patience < x.silence:
 				late.Reset(x.silence - patience)
 				patience = x.silence
@@ -316,7 +313,7 @@ func (x *vendorTurn) sessionID() string {
 	return x.session
 }
 
-// conclude notes that the loop knows how the play ended, or does not ask any more.
+// conclude records that the loop knows how the turn ended, or no longer needs to know.
 func (x *vendorTurn) conclude() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -12,30 +12,30 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// use is a guest's tool use on its way.
+// use is a vendor agent's tool use in progress.
 type use struct {
-	id, name string // the vendor's; ours is another when the transcript has it
+	id, name string // the vendor's id; ours differs if the transcript already contains it
 	ours     string
 	input    []byte
 
-	asked  chan *request // takes the vendor's question whether it may run
-	nested chan *request // and what runs below it wants
-	denied chan struct{} // closed when ours was refused
+	asked  chan *request // receives the vendor's permission request for this use
+	nested chan *request // receives requests of processes below this use
+	denied chan struct{} // closed when our use was denied
 	done   chan struct{} // closed when there is a result
 
 	running bool   // the vendor runs it without asking
 	asking  bool   // the vendor has asked
-	allowed bool   // and was told that it may
+	allowed bool   // the vendor was allowed to run it
 	begun   bool   // ours has started
 	refusal string // set before denied is closed
 	result  transcript.ToolResult
 }
 
-// request is a vendor's question. Its context ends when nobody waits any more.
+// request is a vendor's permission request. Its context ends when no one waits for the answer any more.
 type request struct {
 	ctx    context.Context
 	p      vendor.Permission
-	answer chan vendor.Answer // takes one
+	answer chan vendor.Answer // receives one answer
 }
 
 func newUse(id string) *use {
@@ -45,23 +45,23 @@ func newUse(id string) *use {
 	}
 }
 
-// The bounds of what a vendor may have others keep of it.
+// The limits of what a vendor can make the host store.
 const (
 	maxName      = 512     // of a session, in bytes
 	maxNotices   = 100     // of a turn
-	maxQuestions = 1000    // that wait at once
-	useSize      = 1 << 10 // of a tool use, about, besides its arguments
+	maxQuestions = 1000    // pending at once
+	useSize      = 1 << 10 // estimated size of a tool use without its arguments
 )
 
-// errSink is what a driver gets that says what makes no sense.
-var errSink = errors.New("the agent spoke against the rules of its wire")
+// errSink is returned to a driver that violates the protocol.
+var errSink = errors.New("the agent violated its protocol")
 
-// sink is what a driver tells a play.
+// sink passes a driver's output to a turn.
 type sink struct{ x *vendorTurn }
 
 func (s sink) SessionStarted(session string) error {
 	if len(session) > maxName || strings.ContainsFunc(session, unicode.IsControl) {
-		return fmt.Errorf("%w: a session with a name that is none", errSink)
+		return fmt.Errorf("%w: invalid session name", errSink)
 	}
 	s.x.mu.Lock()
 	defer s.x.mu.Unlock()
@@ -73,7 +73,7 @@ func (s sink) Delta(d vendor.Delta) error {
 	return s.x.put(message{delta: &d, size: len(d.Text) + len(d.Thinking) + 64})
 }
 
-// Notice passes on so many that nobody is flooded by a wire full of strange things.
+// Notice passes on a limited number of notices, so that an unknown protocol cannot flood the user.
 func (s sink) Notice(text string) error {
 	s.x.mu.Lock()
 	s.x.notices++
@@ -83,7 +83,7 @@ func (s sink) Notice(text string) error {
 	case text == "" || n > maxNotices:
 		return nil
 	case n == maxNotices:
-		text = "there is more that is not told"
+		text = "more notices were omitted"
 	}
 	return s.x.put(message{notice: text, size: len(text) + 64})
 }
@@ -95,8 +95,8 @@ func (s sink) Running(id string) error {
 	return nil
 }
 
-// newUse returns the use with an id of the vendor's, a new one when the last of this id
-// has its result. x.mu is held.
+// newUse returns the use with one of the vendor's ids, a new one if the last use with this id has its result. The
+// caller holds x.mu.
 func (x *vendorTurn) newUse(id string) *use {
 	u := x.uses[id]
 	if u != nil {
@@ -113,7 +113,7 @@ func (x *vendorTurn) newUse(id string) *use {
 	return u
 }
 
-// Item takes the results out of an item and queues what is left.
+// Item takes the results out of an item and queues the rest.
 func (s sink) Item(it transcript.Item) error {
 	var parts []transcript.Part
 	size := 64
@@ -149,7 +149,7 @@ func (s sink) Item(it transcript.Item) error {
 	return s.x.put(message{item: &it, size: size})
 }
 
-// used notes a tool use and returns the id that it has for us.
+// used records a tool use and returns our id for it.
 func (x *vendorTurn) used(p transcript.ToolUse) (ours string, err error) {
 	if p.ID == "" {
 		return "", fmt.Errorf("%w: a tool use without an id", errSink)
@@ -169,17 +169,17 @@ func (x *vendorTurn) used(p transcript.ToolUse) (ours string, err error) {
 	return u.ours, nil
 }
 
-// resulted notes the result of a tool use. why says what is odd about it.
+// resulted records the result of a tool use. why describes an irregularity.
 func (x *vendorTurn) resulted(r transcript.ToolResult) (why string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	u := x.uses[r.UseID]
 	if u == nil || u.ours == "" {
-		return "a result came for a tool use that was not announced: " + r.UseID
+		return "received a result for an unknown tool use: " + r.UseID
 	}
 	select {
 	case <-u.done:
-		return "a second result came for the tool use " + r.UseID
+		return "received a second result for the tool use " + r.UseID
 	default:
 	}
 	x.active = true
@@ -193,9 +193,9 @@ func (x *vendorTurn) resulted(r transcript.ToolResult) (why string) {
 	return ""
 }
 
-var ended = vendor.Answer{Message: "not allowed: the tool use that this belongs to has ended"}
+var ended = vendor.Answer{Message: "not allowed: the tool use that this call belongs to has ended"}
 
-// Permit waits for the decision about a use, or about what runs below one.
+// Permit waits for the decision about a use, or about a call below one.
 func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
 	x := s.x
 	q := &request{ctx: ctx, p: p, answer: make(chan vendor.Answer, 1)}
@@ -215,11 +215,11 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 	x.mu.Unlock()
 	switch {
 	case u == nil:
-		return vendor.Answer{Message: "not allowed: nothing is known of the tool use that this belongs to"}, nil
+		return vendor.Answer{Message: "not allowed: the tool use that this call belongs to is unknown"}, nil
 	case other:
-		return vendor.Answer{Message: "not allowed: the tool use was announced as one of " + u.name}, nil
+		return vendor.Answer{Message: "not allowed: the tool use was announced as a call of " + u.name}, nil
 	case many:
-		return vendor.Answer{Message: "not allowed: too many questions wait already"}, nil
+		return vendor.Answer{Message: "not allowed: too many permission requests are pending"}, nil
 	}
 	to := u.asked
 	if below {
@@ -241,7 +241,7 @@ func (s sink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, e
 		return a, nil
 	case <-u.denied:
 		return x.denial(u), nil
-	case <-u.done: // nobody takes the question any more
+	case <-u.done: // no one takes the request any more
 		return ended, nil
 	case <-ctx.Done():
 		return vendor.Answer{}, context.Cause(ctx)
@@ -262,8 +262,7 @@ func (x *vendorTurn) denial(u *use) vendor.Answer {
 	return vendor.Answer{Message: u.refusal}
 }
 
-// parent finds the use that a question belongs to: the one it names, or the only one
-// that runs. x.mu is held.
+// parent finds the use a request belongs to: the one it names, or the only running one. The caller holds x.mu.
 func (x *vendorTurn) parent(id string) *use {
 	if u := x.uses[id]; id != "" && u != nil && u.ours != "" {
 		return u

@@ -12,8 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Stream yields what the guest says next: it begins a turn of the guest, or goes on with
-// the one that runs.
+// Stream yields the agent's next output: it starts a turn or continues the running one.
 func (g *VendorAgent) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		items, err := itemsOf(req.Messages)
@@ -50,14 +49,13 @@ func itemsOf(wires []model.EncodedItem) ([]transcript.Encoded, error) {
 	items := make([]transcript.Encoded, len(wires))
 	for i, w := range wires {
 		if err := items[i].IndexTrusted(w.JSON); err != nil {
-			return nil, fmt.Errorf("guest: item %d: %w", i, err)
+			return nil, fmt.Errorf("vendoragent: item %d: %w", i, err)
 		}
 	}
 	return items, nil
 }
 
-// queueInput notes input that came while the guest works: it is given to it when it has
-// ended its turn.
+// queueInput stores input that arrives during a turn; the agent gets it after that turn.
 func (g *VendorAgent) queueInput(items []transcript.Encoded) {
 	at := len(items)
 	for at > 0 && items[at-1].Role() != transcript.RoleAssistant {
@@ -70,12 +68,12 @@ func (g *VendorAgent) queueInput(items []transcript.Encoded) {
 	}
 }
 
-// hasNewInput reports whether a person has said something that the guest does not know yet.
+// hasNewInput reports whether there is user input that the agent has not received.
 func (g *VendorAgent) hasNewInput() bool {
 	return slices.ContainsFunc(g.late, func(e transcript.Encoded) bool { return e.Role() == transcript.RoleUser })
 }
 
-// listen yields deltas and returns the next whole item, or how the turn failed.
+// listen yields deltas and returns the next complete item, or the turn's error.
 func (g *VendorAgent) listen(ctx context.Context, x *vendorTurn, yield func(model.Event, error) bool) (model.Answer, error) {
 	for {
 		m, ok, err := x.peek(ctx)
@@ -122,11 +120,11 @@ func (g *VendorAgent) emit(m message, yield func(model.Event, error) bool) bool 
 	return m.delta.Thinking == "" || yield(model.ThinkingDelta{Text: m.delta.Thinking}, nil)
 }
 
-// sign notes on an item whose it is.
+// sign adds the vendor's mark to an item.
 func (g *VendorAgent) sign(x *vendorTurn, it *transcript.Item) *transcript.Item {
 	m := vendorMark{Name: g.opt.Vendor.Name(), Session: g.sessionOf(x)}
 	if !g.opt.Ephemeral && sessionName().MatchString(m.Session) {
-		// What is wrong with it matters when it is resumed.
+		// Problems of the file are reported when the session is resumed.
 		if size, err := g.sessionFileSize(m.Session); err == nil && size < math.MaxInt64 {
 			m.FileBytes = size
 		}
@@ -140,7 +138,7 @@ func (g *VendorAgent) sign(x *vendorTurn, it *transcript.Item) *transcript.Item 
 	return it
 }
 
-// release hands out the item that was held back because it might have been the last.
+// release returns the item that was held back because it might be the last.
 func (g *VendorAgent) release(more bool) model.Answer {
 	it := *g.held
 	g.held = nil
@@ -150,12 +148,12 @@ func (g *VendorAgent) release(more bool) model.Answer {
 	return model.Answer{Item: it, More: more}
 }
 
-// last is what a play that is over amounts to.
+// last returns the answer of a turn that is over.
 func (g *VendorAgent) last(x *vendorTurn) (model.Answer, error) {
 	end, exit, _, wire := x.outcome()
 	if wire != nil || end.Failure != "" {
 		if g.held != nil {
-			return g.release(true), nil // and then why it failed
+			return g.release(true), nil // the error follows
 		}
 		x.conclude()
 		g.recordCrash(x)
@@ -185,7 +183,7 @@ func (g *VendorAgent) last(x *vendorTurn) (model.Answer, error) {
 	return a, nil
 }
 
-// paid is what the vendor says that its play cost, or nil where vendors of its kind say nothing.
+// paid returns the vendor's cost for its turn, or nil if this vendor reports none.
 func (g *VendorAgent) paid(end vendor.End) *float64 {
 	if end.Cost <= 0 && !g.Info().Reported {
 		return nil
@@ -193,8 +191,8 @@ func (g *VendorAgent) paid(end vendor.End) *float64 {
 	return new(max(end.Cost, 0))
 }
 
-// mostTokens is more than any model has used in a turn. What a vendor counts is not
-// believed beyond that, nor below nothing: sums of it stay numbers.
+// mostTokens is more than any model uses in a turn. A vendor's counts are clamped between 0 and this value, so
+// that sums do not overflow.
 const mostTokens = 1 << 40
 
 func validUsage(u transcript.Usage) transcript.Usage {
@@ -204,7 +202,7 @@ func validUsage(u transcript.Usage) transcript.Usage {
 	}
 }
 
-// less is what of a is not in b.
+// less returns a minus b.
 func less(a, b transcript.Usage) transcript.Usage {
 	return transcript.Usage{
 		Input: max(a.Input-b.Input, 0), Output: max(a.Output-b.Output, 0), CacheRead: max(a.CacheRead-b.CacheRead, 0),
@@ -212,7 +210,7 @@ func less(a, b transcript.Usage) transcript.Usage {
 	}
 }
 
-// failed is the error of a turn that failed, with what had arrived before.
+// failed returns the error of a failed turn, with the output so far.
 func (g *VendorAgent) failed(x *vendorTurn, what string, cause error) *TurnError {
 	it := g.held
 	if it == nil && g.pendingText+g.thinking != "" {

@@ -16,22 +16,22 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// toolProxy is a guest's tool to the loop: what it would touch is known here, and running
-// it is telling the guest that it may.
+// toolProxy represents a vendor agent's tool in the loop: it computes the requests of a use, and running it allows
+// the vendor agent to run it.
 type toolProxy struct {
 	g    *VendorAgent
 	name string
 }
 
-// Spec describes it. The guest knows its own tools, so no model is told of it.
+// Spec describes the tool. Only the vendor agent uses it, so no model gets its description.
 func (t toolProxy) Spec() tool.Spec { return tool.Spec{Name: t.name, ReadOnly: sideBySide[t.name]} }
 
-// Requests says what a use would touch, in the host's terms.
+// Requests returns what a use would access, in the host's terms.
 func (t toolProxy) Requests(c *tool.Call) ([]policy.Request, error) {
 	return t.g.opt.Places.requests(t.name, c.Input)
 }
 
-// RunsWithoutApproval names the guest when it runs a use without asking.
+// RunsWithoutApproval names the agent if it runs a use without asking.
 func (t toolProxy) RunsWithoutApproval(c *tool.Call) string {
 	x, u := t.g.find(c.ID)
 	if u == nil {
@@ -45,7 +45,7 @@ func (t toolProxy) RunsWithoutApproval(c *tool.Call) string {
 	return t.g.opt.Vendor.Name()
 }
 
-// Void tells of the end of the agent that asked for a use: what it waits for is void.
+// Void signals the end of the agent that requested a use: its pending approval is void.
 func (t toolProxy) Void(c *tool.Call) (lapsed <-chan struct{}, why func() string) {
 	x, u := t.g.find(c.ID)
 	if u == nil {
@@ -59,10 +59,10 @@ func (t toolProxy) Void(c *tool.Call) (lapsed <-chan struct{}, why func() string
 	}
 }
 
-// lost is the result of a use whose guest is gone.
-const lost = "not run: the agent that asked for it has ended since; ask for it again where it still is needed"
+// lost is the result of a use whose agent has ended.
+const lost = "not run: the agent that requested it has ended; request it again if it is still needed"
 
-// Run lets the guest run a use and waits for what came of it.
+// Run lets the vendor agent run a use and waits for the result.
 func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	x, u := t.g.find(c.ID)
 	if u == nil {
@@ -72,7 +72,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	u.begun = true
 	x.mu.Unlock()
 	allowed := false
-	late := time.NewTimer(x.silence) // for what it has announced and then neither asks about nor runs
+	late := time.NewTimer(x.silence) // for a use that was announced but neither requested nor run
 	defer late.Stop()
 	for {
 		select {
@@ -91,7 +91,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 			u.allowed = u.allowed || allowed
 			x.mu.Unlock()
 			q.answer <- a
-		case q := <-u.nested: // so it runs
+		case q := <-u.nested: // this means that it runs
 			late.Stop()
 			go func() { q.answer <- t.judgeNested(c, q) }()
 		case <-u.done:
@@ -112,7 +112,7 @@ func (t toolProxy) Run(ctx context.Context, c *tool.Call) (tool.Result, error) {
 
 var errInterrupted = errors.New("interrupted")
 
-// unfinished words what is known of a use whose guest ended before its result.
+// unfinished describes a use whose agent ended before its result.
 func unfinished(x *vendorTurn, u *use, allowed bool) string {
 	why := x.failure()
 	if why == "" {
@@ -126,8 +126,8 @@ func unfinished(x *vendorTurn, u *use, allowed bool) string {
 	return "interrupted, the outcome is unknown: " + why
 }
 
-// permit is the answer to the guest's question about a use that was decided to run. It
-// runs what was judged, whatever it asks about now.
+// permit answers the agent's permission request for a use that was allowed. The answer contains the call that was
+// decided on, whatever the request contains now.
 func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.Answer {
 	if why := t.g.opt.Places.unseen(t.name, c.Input); why != "" {
 		return vendor.Answer{Message: why}
@@ -139,22 +139,22 @@ func (t toolProxy) permit(c *tool.Call, u *use, asked json.RawMessage) vendor.An
 	return a
 }
 
-// sameRequest reports whether what the guest asks about is what was judged, for all that a guard
-// and a person know of it: programs add what is their own to the arguments.
+// sameRequest reports whether the agent's request matches the decided call in everything that a guard and an
+// approver see; programs may add other arguments.
 func (t toolProxy) sameRequest(judged, asked json.RawMessage) bool {
 	if len(asked) == 0 || bytes.Equal(jsonscan.Compact(judged), jsonscan.Compact(asked)) {
 		return true
 	}
 	a, errA := t.g.opt.Places.requests(t.name, judged)
 	b, errB := t.g.opt.Places.requests(t.name, asked)
-	named := len(a) > 0 && a[0].Operation != "" && a[0].Operation != policy.OpMCP // the others' arguments say nothing that is known
+	named := len(a) > 0 && a[0].Operation != "" && a[0].Operation != policy.OpMCP // the arguments of the other tools are opaque
 	return errA == nil && errB == nil && named && reflect.DeepEqual(a, b)
 }
 
-// judgeNested has what runs below a use judged, as something that the running use wants.
+// judgeNested decides about a call below the running use, as a request of that use.
 func (t toolProxy) judgeNested(c *tool.Call, q *request) vendor.Answer {
 	if c.Ask == nil {
-		return vendor.Answer{Message: "nobody can be asked"}
+		return vendor.Answer{Message: "no one can approve this"}
 	}
 	reqs, err := t.g.opt.Places.requests(q.p.Tool, q.p.Input)
 	if err != nil {

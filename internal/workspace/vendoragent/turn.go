@@ -13,19 +13,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// How long a process may take to end by itself: one whose turn is over, and one that
-// fell silent and whose end says why.
+// How long a process may take to exit by itself: after its turn is over, and after it fell silent and its exit
+// explains why.
 const (
-	exitTimeout  = 2 * time.Second // it may take longer over what it is told to end by
+	exitTimeout  = 2 * time.Second // it may take longer after it was told to end
 	drainTimeout = 3 * time.Second
-	killTimeout  = 10 * time.Second // and then until nothing of it is left
+	killTimeout  = 10 * time.Second // and then until all of it is gone
 )
 
-// maxQueued bounds what a guest says while nobody takes it in, because a tool runs or a
-// person is asked.
+// maxQueued limits the agent's queued output while a tool runs or an approval is pending, in bytes.
 const maxQueued = 256 << 20
 
-// message is one thing that a guest said: one field is set.
+// message is one output of the agent: exactly one field is set.
 type message struct {
 	delta  *vendor.Delta
 	item   *transcript.Item
@@ -33,8 +32,7 @@ type message struct {
 	size   int
 }
 
-// vendorTurn is one turn of a guest: its process, and what it has said that nobody has taken
-// in yet.
+// vendorTurn is one turn of a vendor agent: its process and its unread output.
 //
 //	driver ─► Sink ─► queue ─► Stream
 //	             └──► uses ─► Run
@@ -46,33 +44,32 @@ type vendorTurn struct {
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 
-	silence time.Duration // that is too long
+	silence time.Duration // the maximum silence
 
 	changed chan struct{} // has one element when the queue has changed
-	over    chan struct{} // closed when the vendor has said that the turn is over, or the wire broke
-	gone    chan struct{} // closed when the process has ended besides
+	over    chan struct{} // closed when the vendor has ended the turn, or the connection broke
+	gone    chan struct{} // closed when the process has ended as well
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	queue       []message
 	queued      int
 	notices     int
-	questions   int             // that wait
+	questions   int             // number of pending requests
 	uses        map[string]*use // by the vendor's id
-	byID        map[string]*use // by ours
-	taken       map[string]bool // ids that the transcript has
-	session     string          // as the vendor has confirmed it
-	active      bool            // it has said or done something
+	byID        map[string]*use // by our id
+	taken       map[string]bool // ids that the transcript already contains
+	session     string          // as the vendor confirmed it
+	active      bool            // it has produced output or an action
 	end         vendor.End
-	err         error // of the wire; nil when the vendor has ended the turn
+	err         error // of the connection; nil if the vendor ended the turn
 	killed      error // why the process was killed, or nil
-	abortReason error // it did what it must not, or nil
+	abortReason error // the violation for which it was stopped, or nil
 	exit        Exit
-	waited      bool // exit is known
-	told        bool // the loop knows how it ended, or does not ask
+	waited      bool // exit is set
+	told        bool // the loop knows how it ended, or no longer needs to know
 }
 
-// newPlay leads a started process through a turn. taken are the ids of tool uses that
-// the transcript has.
+// newPlay runs a started process through a turn. taken are the ids of tool uses in the transcript.
 func newPlay(d vendor.Driver, t vendor.Turn, p Process, taken map[string]bool, newID func() string) *vendorTurn {
 	x := &vendorTurn{
 		driver: d, turn: t, proc: p, newID: newID, taken: taken,
@@ -84,13 +81,13 @@ func newPlay(d vendor.Driver, t vendor.Turn, p Process, taken map[string]bool, n
 	return x
 }
 
-// runDriver runs the driver and sees the process off. It owns the play's end.
+// runDriver runs the driver and waits for the process. It ends the turn.
 func (x *vendorTurn) runDriver() {
 	defer close(x.gone)
 	end, err := x.drive()
 	_ = x.proc.Stdin().Close()
 	if err != nil {
-		x.await(drainTimeout) // how it ended says more than the wire
+		x.await(drainTimeout) // the exit explains more than the connection's error
 	}
 	x.mu.Lock()
 	x.end, x.err = end, err
@@ -110,7 +107,7 @@ func (x *vendorTurn) drive() (end vendor.End, err error) {
 	return x.driver.Run(x.ctx, x.turn, x.proc, sink{x})
 }
 
-// await waits for the process to end, and kills it when it does not.
+// await waits for the process to end, and kills it after patience.
 func (x *vendorTurn) await(patience time.Duration) {
 	x.mu.Lock()
 	waited := x.waited
@@ -134,10 +131,10 @@ func (x *vendorTurn) await(patience time.Duration) {
 	x.mu.Unlock()
 }
 
-// errEnded says that a process was ended because nobody needs it any more.
+// errEnded is the reason for ending a process that is no longer needed.
 var errEnded = errors.New("the turn is over")
 
-// kill ends the process, and with it the play, and returns when that is done.
+// kill ends the process and with it the turn. It returns when both have ended.
 func (x *vendorTurn) kill(why error) {
 	x.mu.Lock()
 	if x.killed == nil {
@@ -156,11 +153,10 @@ func (x *vendorTurn) kill(why error) {
 	<-x.gone
 }
 
-// abortRefused ends the play when a use was refused that the guest runs without asking.
-// x.mu is held.
+// abortRefused ends the turn when a use is denied that the agent runs without asking. The caller holds x.mu.
 func (x *vendorTurn) abortRefused(u *use) {
 	if u.running && u.refusal != "" && x.abortReason == nil {
-		x.abortReason = fmt.Errorf("it was stopped: %s was not allowed, and it ran that without asking", u.name)
+		x.abortReason = fmt.Errorf("it was stopped: it ran %s without asking, which was not allowed", u.name)
 		go x.kill(x.abortReason)
 	}
 }
@@ -170,7 +166,7 @@ func (x *vendorTurn) put(m message) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.queued += m.size; x.queued > maxQueued {
-		return fmt.Errorf("it said more than %d MB while nobody could take it in", maxQueued>>20)
+		return fmt.Errorf("the agent sent more than %d MB without being read", maxQueued>>20)
 	}
 	if m.notice == "" {
 		x.active = true
@@ -183,10 +179,10 @@ func (x *vendorTurn) put(m message) error {
 	return nil
 }
 
-// isSilent says why a play was ended that waits for nobody.
-func (x *vendorTurn) isSilent() error { return fmt.Errorf("it said nothing for %v", x.silence) }
+// isSilent returns the error for a turn that was ended because the agent was silent.
+func (x *vendorTurn) isSilent() error { return fmt.Errorf("it sent nothing for %v", x.silence) }
 
-// peek waits for a message. ok is false when the play is over and all was taken.
+// peek waits for a message. ok is false if the turn is over and all messages were taken.
 func (x *vendorTurn) peek(ctx context.Context) (m message, ok bool, err error) {
 	late := time.NewTimer(x.silence)
 	defer late.Stop()
@@ -233,7 +229,7 @@ func (x *vendorTurn) ended() bool {
 	}
 }
 
-// outcome says how a play that is over ended.
+// outcome returns how a turn that is over ended.
 func (x *vendorTurn) outcome() (end vendor.End, exit Exit, active bool, wire error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -243,11 +239,11 @@ func (x *vendorTurn) outcome() (end vendor.End, exit Exit, active bool, wire err
 	return x.end, x.exit, x.active, x.err
 }
 
-// failure says in words why a play is over that did not complete, or "".
+// failure describes why a turn did not complete, or returns "".
 func (x *vendorTurn) failure() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	silent := errors.Is(x.err, io.ErrUnexpectedEOF) // then how it ended says why
+	silent := errors.Is(x.err, io.ErrUnexpectedEOF) // the exit explains why
 	switch {
 	case x.abortReason != nil:
 		return x.abortReason.Error()
@@ -263,7 +259,7 @@ func (x *vendorTurn) failure() string {
 		what = x.exit.String()
 	}
 	if tail := strings.TrimSpace(x.proc.Stderr()); tail != "" {
-		what += "; it wrote last: " + tail
+		what += "; its last output: " + tail
 	}
 	return what
 }

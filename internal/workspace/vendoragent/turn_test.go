@@ -222,13 +222,13 @@ func TestAQuestionLeftOpen(t *testing.T) {
 			res = r
 		}
 	}
-	if res.Reason != event.ReasonCompleted || !strings.Contains(results(t, again), "the agent that asked for it has ended") {
+	if res.Reason != event.ReasonCompleted || !strings.Contains(results(t, again), "the agent that requested it has ended") {
 		t.Errorf("%+v: %s", res, results(t, again))
 	}
 	if _, err := os.Stat(filepath.Join(s.project, "it")); err == nil {
 		t.Error("it was run")
 	}
-	if last := s.calls()[1]; !has(last, "--resume") || !strings.HasPrefix(last.Text, "Go on") {
+	if last := s.calls()[1]; !has(last, "--resume") || !strings.HasPrefix(last.Text, "Continue") {
 		t.Errorf("started %+v", last)
 	}
 }

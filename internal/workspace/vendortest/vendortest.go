@@ -1,16 +1,14 @@
-// Package vendortest tests drivers: with conversations that were recorded, and with real
-// programs.
+// Package vendortest tests drivers, with recorded conversations and with real programs.
 //
-//	testdata/allow.wire ──Play──► Process ◄──wire── driver ──► Notes: what it told
-//	real program ────────Start──► Process ◄──wire── driver ──► Notes
+//	testdata/allow.wire ──Replay─► Process ◄──protocol── driver ──► RecordingSink
+//	real program ────────Start───► Process ◄──protocol── driver ──► RecordingSink
 //
 //	n := vendortest.Listen(t)
-//	end, err := codex.Driver{}.Run(t.Context(), turn, vendortest.Play(t, "testdata/allow.wire"), n)
-//	n.Want("began …", "use call_1 Bash {…}", "permit call_1", "result call_1 …")
+//	end, err := codex.Driver{}.Run(t.Context(), turn, vendortest.Replay(t, "testdata/allow.wire"), n)
+//	n.Expect("began …", "use call_1 Bash {…}", "permit call_1", "result call_1 …")
 //
-// In a wire file lines that begin with "< " are what the program said, those with "> " what
-// it was told: the next line of a driver must have the same method, or be the same answer.
-// It is for tests only.
+// In a wire file, lines that begin with "< " are the program's output, and those with "> " its input: the driver's
+// next line must have the same method, or be the same response. It is for tests only.
 package vendortest
 
 import (
@@ -32,8 +30,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RecordingSink is a sink that writes down what it is told, a line each, and checks that the
-// rules of [vendor.Sink] are kept.
+// RecordingSink is a sink that records its calls, one line each, and checks the rules of [vendor.Sink].
 type RecordingSink struct {
 	t testing.TB
 	// Decide decides about uses; nil allows all.
@@ -41,31 +38,31 @@ type RecordingSink struct {
 
 	mu      sync.Mutex
 	lines   []string
-	uses    map[string]bool // and whether there is a result
+	uses    map[string]bool // value: whether there is a result
 	running map[string]bool
 	asked   []vendor.Permission
 }
 
-// Listen returns a sink that has heard nothing yet.
+// Listen returns an empty sink.
 func Listen(t testing.TB) *RecordingSink {
 	return &RecordingSink{t: t, uses: map[string]bool{}, running: map[string]bool{}}
 }
 
-// Asked are the questions so far.
+// Asked returns the permission requests so far.
 func (n *RecordingSink) Asked() []vendor.Permission {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.asked)
 }
 
-// Lines are what was told so far.
+// Lines returns the recorded lines.
 func (n *RecordingSink) Lines() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.lines)
 }
 
-// Expect fails the test when other things were told, deltas aside.
+// Expect fails the test if other lines were recorded, ignoring deltas.
 func (n *RecordingSink) Expect(lines ...string) {
 	n.t.Helper()
 	got := slices.DeleteFunc(n.Lines(), func(l string) bool { return strings.HasPrefix(l, "delta ") })
@@ -78,7 +75,7 @@ func (n *RecordingSink) note(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-// SessionStarted is of [vendor.Sink].
+// SessionStarted implements [vendor.Sink].
 func (n *RecordingSink) SessionStarted(session string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,7 +83,7 @@ func (n *RecordingSink) SessionStarted(session string) error {
 	return nil
 }
 
-// Delta is of [vendor.Sink].
+// Delta implements [vendor.Sink].
 func (n *RecordingSink) Delta(d vendor.Delta) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,19 +91,19 @@ func (n *RecordingSink) Delta(d vendor.Delta) error {
 	return nil
 }
 
-// Running is of [vendor.Sink].
+// Running implements [vendor.Sink].
 func (n *RecordingSink) Running(use string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, told := n.uses[use]; told || n.running[use] {
-		n.t.Errorf("the use %s is said to run after it was told", use)
+		n.t.Errorf("the use %s is reported as running after its item", use)
 	}
 	n.running[use] = true
 	n.note("running %s", use)
 	return nil
 }
 
-// Notice is of [vendor.Sink].
+// Notice implements [vendor.Sink].
 func (n *RecordingSink) Notice(text string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -114,12 +111,12 @@ func (n *RecordingSink) Notice(text string) error {
 	return nil
 }
 
-// Item is of [vendor.Sink].
+// Item implements [vendor.Sink].
 func (n *RecordingSink) Item(it transcript.Item) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, err := it.Encode(); err != nil {
-		n.t.Errorf("an item that is none: %v", err)
+		n.t.Errorf("invalid item: %v", err)
 	}
 	if len(it.Parts) == 0 {
 		n.t.Error("an item without parts")
@@ -132,13 +129,13 @@ func (n *RecordingSink) Item(it transcript.Item) error {
 			n.note("%s thinks: %s", it.Role, cut(p.Text))
 		case transcript.ToolUse:
 			if _, told := n.uses[p.ID]; told {
-				n.t.Errorf("the use %s was told twice", p.ID)
+				n.t.Errorf("duplicate use %s", p.ID)
 			}
 			n.uses[p.ID] = false
 			n.note("use %s %s %s", p.ID, p.Name, cut(string(p.Input)))
 		case transcript.ToolResult:
 			if ended, told := n.uses[p.UseID]; ended || !told {
-				n.t.Errorf("a result of the use %s (told %v, ended %v)", p.UseID, told, ended)
+				n.t.Errorf("unexpected result of the use %s (known %v, ended %v)", p.UseID, told, ended)
 			}
 			n.uses[p.UseID] = true
 			word := "result"
@@ -153,12 +150,12 @@ func (n *RecordingSink) Item(it transcript.Item) error {
 	return nil
 }
 
-// Permit is of [vendor.Sink].
+// Permit implements [vendor.Sink].
 func (n *RecordingSink) Permit(ctx context.Context, p vendor.Permission) (vendor.Answer, error) {
 	n.mu.Lock()
 	n.asked = append(n.asked, p)
 	if _, told := n.uses[p.Use]; told && n.running[p.Use] {
-		n.t.Errorf("the use %s runs without asking, and is asked about", p.Use)
+		n.t.Errorf("permission requested for the use %s, which runs without asking", p.Use)
 	}
 	line := "permit " + p.Use
 	if _, told := n.uses[p.Use]; !told {
@@ -189,21 +186,20 @@ type Process struct {
 	end func()
 }
 
-// End waits until a real program whose input was closed has ended, for a while, and then
-// kills it with what it started.
+// End waits a while for a real program whose input was closed, and then kills it with its children.
 func (p *Process) End() { p.end() }
 
-// Stdin is of [vendor.Process].
+// Stdin implements [vendor.Process].
 func (p *Process) Stdin() io.WriteCloser { return p.in }
 
-// Stdout is of [vendor.Process].
+// Stdout implements [vendor.Process].
 func (p *Process) Stdout() io.Reader { return p.out }
 
-// Stderr is of [vendor.Process].
+// Stderr implements [vendor.Process].
 func (p *Process) Stderr() string { return p.err.String() }
 
-// Replay is a process that says what was recorded in a wire file, and checks what it is
-// told. After the last line its output ends.
+// Replay returns a process that replays the output of a wire file and checks its input. After the last line its
+// output ends.
 func Replay(t testing.TB, file string) *Process {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -213,7 +209,7 @@ func Replay(t testing.TB, file string) *Process {
 	return ReplayText(t, string(b))
 }
 
-// ReplayText is [Replay] of a wire in the test itself.
+// ReplayText is [Replay] of a text.
 func ReplayText(t testing.TB, wire string) *Process {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -231,7 +227,7 @@ func ReplayText(t testing.TB, wire string) *Process {
 	return &Process{in: inW, out: outR, err: &tail{}}
 }
 
-// Output is a process that says what it says and does not listen.
+// Output returns a process that writes a text and ignores its input.
 func Output(text string) *Process {
 	return &Process{in: discard{}, out: strings.NewReader(text), err: &tail{}}
 }
@@ -249,13 +245,13 @@ type message struct {
 
 func play(t testing.TB, wire string, in io.Reader, out io.Writer) {
 	told := bufio.NewReader(in)
-	ids := map[string]json.RawMessage{} // as recorded: as it is now
+	ids := map[string]json.RawMessage{} // the recorded id and the current one
 	for line := range strings.Lines(wire) {
 		line = strings.TrimSuffix(line, "\n")
 		said, ok := strings.CutPrefix(line, "< ")
 		if ok {
 			if _, err := fmt.Fprintln(out, renumber(said, ids)); err != nil {
-				return // the driver has heard enough
+				return // the driver stopped reading
 			}
 			continue
 		}
@@ -274,11 +270,11 @@ func play(t testing.TB, wire string, in io.Reader, out io.Writer) {
 func compare(t testing.TB, want string, got []byte, ids map[string]json.RawMessage) {
 	var w, g message
 	if err := json.Unmarshal(got, &g); err != nil {
-		t.Errorf("the driver says what is no message: %s", got)
+		t.Errorf("the driver sent an invalid message: %s", got)
 	}
 	_ = json.Unmarshal([]byte(want), &w)
 	if w.Method != g.Method {
-		t.Errorf("the driver says %s, recorded is %s", cut(string(got)), cut(want))
+		t.Errorf("the driver sent %s, the recording has %s", cut(string(got)), cut(want))
 		return
 	}
 	if w.Method != "" {
@@ -286,7 +282,7 @@ func compare(t testing.TB, want string, got []byte, ids map[string]json.RawMessa
 		return
 	}
 	if !bytes.Equal(w.ID, g.ID) || !same(w.Result, g.Result) {
-		t.Errorf("the driver answers %s, recorded is %s", cut(string(got)), cut(want))
+		t.Errorf("the driver answered %s, the recording has %s", cut(string(got)), cut(want))
 	}
 }
 
@@ -298,7 +294,7 @@ func same(a, b json.RawMessage) bool {
 	return bytes.Equal(left, right)
 }
 
-// renumber gives an answer the id that the driver has given its call.
+// renumber replaces the id of a response by that of the driver's call.
 func renumber(line string, ids map[string]json.RawMessage) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal([]byte(line), &m) != nil || m["method"] != nil || m["id"] == nil {
@@ -316,7 +312,7 @@ func renumber(line string, ids map[string]json.RawMessage) string {
 	return string(b)
 }
 
-// tail keeps the last 8 KiB that are written to it.
+// tail keeps the last 8 KiB written to it.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
@@ -338,15 +334,15 @@ func (t *tail) String() string {
 	return string(t.b)
 }
 
-// exitTimeout is how long a program may take to end by itself.
+// exitTimeout is how long a program may take to exit by itself.
 const exitTimeout = 10 * time.Second
 
-// Start starts a real program and kills it, with what it started, when the test ends.
+// Start starts a real program and kills it with its children when the test ends.
 func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // it outlives the test's context, to end by itself
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) // it outlives the test's context, so that it can exit by itself
 	cmd.Dir, cmd.Env = dir, env
-	cmd.WaitDelay = time.Second // what it has left behind may hold its output open
+	cmd.WaitDelay = time.Second // its orphaned children may hold its output open
 	group(cmd)
 	p := &Process{err: &tail{}}
 	cmd.Stderr = p.err
@@ -366,7 +362,7 @@ func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 		patience := time.AfterFunc(exitTimeout, func() { kill(cmd) })
 		defer patience.Stop()
 		_ = cmd.Wait()
-		kill(cmd) // what it has left behind
+		kill(cmd) // its orphaned children
 	})
 	t.Cleanup(func() {
 		p.end()

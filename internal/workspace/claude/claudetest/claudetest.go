@@ -1,31 +1,30 @@
-// Package claudetest is a stand-in for Claude Code that speaks its wire without a model,
-// for tests: it does what the last line of its input says.
+// Package claudetest is a fake Claude Code for tests. It speaks the same protocol without a model and follows the
+// last line of its input.
 //
 //	say TEXT            answers with a text, in two deltas
-//	run CMD             asks to run a command with Bash, runs it, and answers
+//	run CMD             requests to run a command with Bash, runs it, and answers
 //	read PATH           the same with Read
-//	both CMD | CMD      two uses in one message, asked about at once
+//	both CMD | CMD      two uses in one message, requested at once
 //	unasked CMD         runs a command without asking
-//	sub CMD             a sub-agent wants to run a command
-//	die                 ends with code 3 before it says anything
-//	die-on-resume       the same, but only when it is to resume
-//	hang-on-resume      never begins when it is to resume
-//	die-in CMD          ends while the command that it was allowed to run has run
-//	die-saying TEXT     ends in the middle of a text
-//	refuse TEXT         ends the turn with an error, in its own words
-//	noise               lines that are no events, and events of unknown kinds
+//	sub CMD             a sub-agent requests to run a command
+//	die                 exits with code 3 before any output
+//	die-on-resume       the same, but only on resume
+//	hang-on-resume      never starts on resume
+//	die-in CMD          exits while an allowed command runs
+//	die-saying TEXT     exits in the middle of a text
+//	refuse TEXT         ends the turn with an error text
+//	noise               lines that are not events, and unknown events
 //	blocks A | B        texts of one message, in blocks
 //	big N               a text of N bytes in one line
 //	eat N               uses N MB of memory
-//	wait                says "working", and then waits to be killed
+//	wait                answers "working", and then waits to be killed
 //
-// It keeps a session in a file as the real one does, refuses an id that is taken, and
-// fails to resume what is not there. What it was started with and told is in the file
-// calls.jsonl in its home.
+// It stores a session in a file as Claude Code does, rejects an id in use, and fails to resume a missing session.
+// It logs its arguments and input in calls.jsonl in its home.
 //
 // The shortest use, in the TestMain of a package that starts itself again:
 //
-//	if claudetest.Wanted() {
+//	if claudetest.IsStandIn() {
 //		os.Exit(claudetest.Main())
 //	}
 package claudetest
@@ -45,19 +44,19 @@ import (
 	"time"
 )
 
-// Variable has a program that calls [Main] be the stand-in.
+// Variable makes a program that calls [Main] act as the fake.
 const Variable = "HOLDFAST_TEST_CLAUDE=1"
 
-// IsStandIn reports whether this process is to be the stand-in.
+// IsStandIn reports whether this process should act as the fake.
 func IsStandIn() bool { return os.Getenv("HOLDFAST_TEST_CLAUDE") == "1" }
 
-// Call is one start, as calls.jsonl has it.
+// Call is one start, as logged in calls.jsonl.
 type Call struct {
 	Args []string `json:"args"`
 	Text string   `json:"text"` // all texts of the input
 }
 
-// Calls reads what was started with a home.
+// Calls reads the logged starts of a home.
 func Calls(home string) ([]Call, error) {
 	b, err := os.ReadFile(filepath.Join(home, "calls.jsonl"))
 	if os.IsNotExist(err) {
@@ -76,7 +75,7 @@ func Calls(home string) ([]Call, error) {
 
 type program struct {
 	out     *json.Encoder
-	mu      sync.Mutex // of out
+	mu      sync.Mutex // guards out
 	answers map[string]chan json.RawMessage
 	session string
 	resumed bool
@@ -84,7 +83,7 @@ type program struct {
 	n       int
 }
 
-// Main is the stand-in, on the process's own streams; it returns the exit code.
+// Main runs the fake on the process's standard streams and returns the exit code.
 func Main() int {
 	p := &program{out: json.NewEncoder(os.Stdout), answers: map[string]chan json.RawMessage{}}
 	args := os.Args[1:]
@@ -104,7 +103,7 @@ func Main() int {
 	p.session, p.resumed = resume+fresh, resume != ""
 	cwd, _ := os.Getwd()
 	folder := filepath.Join(os.Getenv("HOME"), ".claude", "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(cwd, "-"))
-	if dir := os.Getenv("HOLDFAST_TEST_CLAUDE_CWD"); dir != "" { // where a container's folder would be
+	if dir := os.Getenv("HOLDFAST_TEST_CLAUDE_CWD"); dir != "" { // the folder it would have in a container
 		folder = filepath.Join(os.Getenv("HOME"), ".claude", "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(dir, "-"))
 	}
 	p.file = filepath.Join(folder, p.session+".jsonl")
@@ -117,7 +116,7 @@ func Main() int {
 	return p.do(word, rest)
 }
 
-// input reads up to the first message, and goes on reading answers.
+// input reads up to the first message, and continues to read responses.
 func (p *program) input(args []string) string {
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -158,7 +157,7 @@ func (p *program) input(args []string) string {
 	}
 }
 
-// listen takes the answers to our questions.
+// listen reads the responses to our requests.
 func (p *program) listen(in *bufio.Reader) {
 	for {
 		line, err := in.ReadBytes('\n')
@@ -186,7 +185,7 @@ func (p *program) answer(id string) chan json.RawMessage {
 	return p.answers[id]
 }
 
-// open finds or makes the session's file.
+// open finds or creates the session's file.
 func (p *program) open(folder string) int {
 	_, err := os.Stat(p.file)
 	switch {
@@ -340,7 +339,7 @@ func (p *program) use(tool string, input any) string {
 	return id
 }
 
-// askPermission asks whether a use may run, and returns what it may run with.
+// askPermission requests permission for a use, and returns the arguments to run it with.
 func (p *program) askPermission(id, tool string, input any) (in map[string]string, refusal string) {
 	h := "hook-" + id
 	p.say(map[string]any{"type": "control_request", "request_id": h, "request": map[string]any{"subtype": "hook_callback", "callback_id": "ask", "tool_use_id": id}})
@@ -367,7 +366,7 @@ func (p *program) returns(id, text string, isError bool) {
 	}}})
 }
 
-// shell runs a line; where there is no shell, it is the name of a file to make.
+// shell runs a command line. Without a shell, the line is the name of a file to create.
 func shell(line string) string {
 	if _, err := exec.LookPath("sh"); err != nil {
 		name := strings.TrimPrefix(line, "touch ")
@@ -419,7 +418,7 @@ func (p *program) both(rest string) int {
 		id := fmt.Sprintf("toolu_%d_%d", p.n, i)
 		input := map[string]string{"command": cmd}
 		p.part(msg, map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": input})
-		wg.Go(func() { // both are asked about before one has run
+		wg.Go(func() { // both are requested before either has run
 			in, refused := p.askPermission(id, "Bash", input)
 			out := refused
 			if refused == "" {
@@ -436,7 +435,7 @@ func (p *program) both(rest string) int {
 	return p.result("done")
 }
 
-// subagent has a sub-agent's use asked about while the use runs that it belongs to.
+// subagent requests permission for a sub-agent's use while the parent use runs.
 func (p *program) subagent(rest string) int {
 	id := p.use("Task", map[string]string{"prompt": "do it"})
 	if _, refused := p.askPermission(id, "Task", map[string]string{"prompt": "do it"}); refused != "" {
