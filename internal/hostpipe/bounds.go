@@ -10,22 +10,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ErrRefused says that the process inside asked for what is not its own.
-var ErrRefused = errors.New("not allowed to the agent inside")
+// ErrRefused means that the process in the container requested something it may not do.
+var ErrRefused = errors.New("not allowed for the agent in the container")
 
 func refused(op, id, detail string) error {
 	return &session.Error{Op: op, Session: id, Err: ErrRefused, Detail: detail}
 }
 
-// limits is what one process may touch: its session, the sessions that this one owns
-// ([session.Opened].Owner), and to read, what these were forked from, up to there.
+// limits says what one process may access: its session and the sessions that this one owns
+// ([session.Opened].Owner); and, for reading only, the parents of its forks up to the fork's record.
 type limits struct {
 	sessions *session.Sessions
 	session  string
 
 	mu    sync.Mutex
-	heads map[string]place            // where logs end, as far as is known
-	ids   map[string]map[string]int64 // of questions, by session: the seq of each
+	heads map[string]place            // known heads of logs
+	ids   map[string]map[string]int64 // ids of approval requests by session, with the seq of each
 	// What was written so far:
 	records, children, asked int
 	bytes                    int64
@@ -35,16 +35,16 @@ func newBounds(sessions *session.Sessions, id string) *limits {
 	return &limits{sessions: sessions, session: id, heads: map[string]place{}, ids: map[string]map[string]int64{}}
 }
 
-// place is where a log ends.
+// place is the head of a log.
 type place struct {
 	seq    int64
 	digest session.Digest
 }
 
-// maxOwners bounds how far a session may be owned by one that is owned.
+// maxOwners limits the depth of session ownership.
 const maxOwners = 16
 
-// meta is that of a session; nil when there is none.
+// meta returns a session's metadata; nil if it does not exist.
 func (b *limits) meta(ctx context.Context, id string) (*session.Meta, error) {
 	if err := session.CheckID(id); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (b *limits) meta(ctx context.Context, id string) (*session.Meta, error) {
 	return &p.Sessions[0], nil
 }
 
-// owned reports whether a session is the one, or works for it.
+// owned reports whether a session is the process's own or a sub-agent's of it.
 func (b *limits) owned(ctx context.Context, m *session.Meta) (bool, error) {
 	for range maxOwners {
 		switch m.Owner {
@@ -74,7 +74,7 @@ func (b *limits) owned(ctx context.Context, m *session.Meta) (bool, error) {
 	return false, nil
 }
 
-// writable refuses a session that is another's. One that does not exist is nobody's yet.
+// writable refuses another session. A session that does not exist is allowed.
 func (b *limits) writable(ctx context.Context, id string) error {
 	if id == b.session {
 		return nil
@@ -89,12 +89,12 @@ func (b *limits) writable(ctx context.Context, id string) error {
 func (b *limits) check(ctx context.Context, m *session.Meta, op string) error {
 	mine, err := b.owned(ctx, m)
 	if err == nil && !mine {
-		err = refused(op, m.ID, "it is another session's")
+		err = refused(op, m.ID, "it belongs to another session")
 	}
 	return err
 }
 
-// readable cuts a range to what may be read of a session.
+// readable limits a range to the readable part of a session.
 func (b *limits) readable(ctx context.Context, id string, r session.Range) (session.Range, error) {
 	if id == b.session {
 		return r, nil
@@ -114,7 +114,7 @@ func (b *limits) readable(ctx context.Context, id string, r session.Range) (sess
 		return r, err
 	}
 	if until == 0 {
-		return r, refused(opRead, id, "it is another session's")
+		return r, refused(opRead, id, "it belongs to another session")
 	}
 	if r.Until == 0 || r.Until > until {
 		r.Until = until
@@ -122,7 +122,7 @@ func (b *limits) readable(ctx context.Context, id string, r session.Range) (sess
 	return r, nil
 }
 
-// base is the seq up to which the session shares the log of another one; 0: it does not.
+// base returns the seq up to which the session shares the log of another one; 0 if it does not.
 func (b *limits) base(ctx context.Context, id string) (int64, error) {
 	m, err := b.meta(ctx, b.session)
 	var until int64
@@ -141,16 +141,16 @@ func (b *limits) base(ctx context.Context, id string) (int64, error) {
 	return 0, nil
 }
 
-// maxForks bounds how often a session may be a fork of a fork.
+// maxForks limits the depth of forks.
 const maxForks = 1024
 
-// listable refuses a list of what is not the session's own.
+// listable refuses a list of other sessions.
 func (b *limits) listable(ctx context.Context, q *session.Query) error {
 	if q.ID == "" {
 		if q.Owner == b.session {
 			return nil
 		}
-		return refused(opList, "", "only sessions that work for "+b.session+" are listed")
+		return refused(opList, "", "only sub-agents' sessions of "+b.session+" can be listed")
 	}
 	if q.ID == b.session {
 		return nil
@@ -164,16 +164,15 @@ func (b *limits) listable(ctx context.Context, q *session.Query) error {
 	}
 	until, err := b.base(ctx, q.ID)
 	if err == nil && until == 0 {
-		err = refused(opList, q.ID, "it is another session's")
+		err = refused(opList, q.ID, "it belongs to another session")
 	}
 	return err
 }
 
-// admit refuses a batch that the process inside may not append. Its records have been
-// made by somebody who may lie.
+// admit refuses a batch that the process may not append. The records come from an untrusted process.
 func (b *limits) admit(ctx context.Context, id string, batch session.Batch) error {
 	if len(batch.Records) == 0 {
-		return nil // the store says so
+		return nil // the store reports it
 	}
 	for i := range batch.Records {
 		if err := b.checkRecord(id, &batch.Records[i]); err != nil {
@@ -197,8 +196,8 @@ func (b *limits) admit(ctx context.Context, id string, batch session.Batch) erro
 	return b.spend(id, batch.Records)
 }
 
-// checkFollowsHead refuses a record that does not follow the log's head, as far as that is known:
-// that the head is what was expected, the store compares.
+// checkFollowsHead refuses a record that does not follow the log's head, if the head is known. The store checks
+// that the head is the expected one.
 func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Record) error {
 	b.mu.Lock()
 	head, known := b.heads[id]
@@ -218,7 +217,7 @@ func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Rec
 		}
 		head = place{m.Head, m.HeadDigest}
 	}
-	if head.seq < r.Seq-1 { // once somebody else has appended, nobody would look whether it follows
+	if head.seq < r.Seq-1 { // after an append by another writer, no one would check whether it follows
 		return &session.Error{Op: "append", Session: id, Seq: head.seq, Err: session.ErrConflict}
 	}
 	if head.seq == r.Seq-1 && head.digest != r.Prev {
@@ -227,7 +226,7 @@ func (b *limits) checkFollowsHead(ctx context.Context, id string, r *session.Rec
 	return nil
 }
 
-// unconfirmed forgets what is known of a log: a batch may have been written, or not.
+// unconfirmed forgets the head of a log: a batch may or may not have been written.
 func (b *limits) unconfirmed(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -235,7 +234,7 @@ func (b *limits) unconfirmed(id string) {
 	delete(b.ids, id)
 }
 
-// appended notes where a log ends now.
+// appended stores the new head of a log.
 func (b *limits) appended(id string, last session.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,8 +244,7 @@ func (b *limits) appended(id string, last session.Record) {
 	b.heads[id] = place{last.Seq, last.Digest}
 }
 
-// checkNewSession refuses a new session that does not work for the one, or that would be listed as
-// one of another project.
+// checkNewSession refuses a new session that is not a sub-agent's, or that would be listed in another project.
 func (b *limits) checkNewSession(ctx context.Context, id string, r *session.Record) error {
 	o, err := readPayload[session.Opened](r)
 	if err == nil {
@@ -259,11 +257,11 @@ func (b *limits) checkNewSession(ctx context.Context, id string, r *session.Reco
 	case r.Seq != 1 || !r.Prev.IsZero():
 		return refused("open", id, "it is not the first record")
 	case id == b.session:
-		return refused("open", id, "it is opened by the host")
+		return refused("open", id, "only the host can open it")
 	case o.SessionID != id:
-		return refused("open", id, fmt.Sprintf("it says that it is session %q", o.SessionID))
+		return refused("open", id, fmt.Sprintf("its record names session %q", o.SessionID))
 	case o.Base != nil:
-		return refused("open", id, "a fork is made by the host")
+		return refused("open", id, "only the host can fork a session")
 	}
 	owner := &session.Meta{ID: id, Owner: o.Owner}
 	if err := b.check(ctx, owner, "open"); err != nil {
@@ -277,12 +275,12 @@ func (b *limits) checkNewSession(ctx context.Context, id string, r *session.Reco
 		return &session.Error{Op: "open", Session: b.session, Err: session.ErrNotFound}
 	}
 	switch now := b.sessions.Now(); {
-	case o.Project != m.Project: // "" is one of the host's, outside of any container
-		return refused("open", id, fmt.Sprintf("it says that it is of project %q", o.Project))
+	case o.Project != m.Project: // "" is a session of the host, outside of any container
+		return refused("open", id, fmt.Sprintf("its record names project %q", o.Project))
 	case o.User != "":
-		return refused("open", id, fmt.Sprintf("it says that it is on behalf of %q", o.User))
+		return refused("open", id, fmt.Sprintf("its record names user %q", o.User))
 	case o.Created.Before(now.Add(-drift)) || o.Created.After(now.Add(drift)):
-		return refused("open", id, "it says that it was created at another time")
+		return refused("open", id, "its record has another creation time")
 	}
 	return nil
 }

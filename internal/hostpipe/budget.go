@@ -10,42 +10,42 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Budget bounds what one process may ask of the host's models. The loop inside keeps to
-// the same bounds by itself, and ends its turn in order; this is for one that does not.
+// Budget limits the use of the host's models by one process. The loop in the container keeps the same limits
+// itself and ends its turn properly; this is for a process that does not.
 type Budget struct {
-	// Calls is how many model calls the loop may make; 0 is no bound. Here three times as
-	// many are answered, since a summary may come with each.
+	// Calls is the maximum number of model calls of the loop; 0 is no limit. The host allows three times as many,
+	// because each may include a summary.
 	Calls int
-	// USD is what they may cost; 0 is no bound. No call begins once it is spent, and one
-	// is made at a time. A call that is broken off costs what its bytes amount to.
+	// USD is the maximum cost; 0 is no limit. No call starts once it is spent, and only one runs at a time. An
+	// interrupted call costs an estimate from its bytes.
 	USD float64
-	// Spent is what the run has cost before the process.
+	// Spent is the cost of the run before this process.
 	Spent float64
-	// MaxTokens and Effort are those of every request, as in [model.Request].
+	// MaxTokens and Effort limit every request, as in [model.Request].
 	MaxTokens int
 	Effort    string
 }
 
 const (
-	summaries    = 3 // calls that are answered for each of the loop's
-	breaks       = 4 // and those that are broken off: by retries, by an interrupt
-	sparedBreaks = 8 // besides
+	summaries    = 3 // allowed calls for each of the loop's
+	breaks       = 4 // and interrupted ones: by retries or an interrupt
+	sparedBreaks = 8 // additional interrupted calls
 
-	maxStreams    = 4         // model calls under way
-	maxRequest    = 128 << 20 // bytes of the messages of a request; no provider takes as much
-	bytesPerToken = 4         // of text, about
+	maxStreams    = 4         // concurrent model calls
+	maxRequest    = 128 << 20 // size of a request's messages in bytes; no provider accepts as much
+	bytesPerToken = 4         // estimate for text
 )
 
-// meter counts what the models were asked, and what it cost.
+// meter counts model calls and their cost.
 type meter struct {
 	budget Budget
-	turn   chan struct{} // holds one token when calls are made one at a time
+	turn   chan struct{} // holds one token if calls must run one at a time
 
 	mu       sync.Mutex
-	under    int // way
+	under    int // running calls
 	answered int
 	broken   int
-	guessed  float64 // US dollars: what calls without a bill are taken to cost
+	guessed  float64 // US dollars: estimated cost of calls without a bill
 	spent    map[string]event.ModelUsage
 }
 
@@ -53,28 +53,28 @@ func newMeter(b Budget) *meter {
 	return &meter{budget: b, turn: make(chan struct{}, 1), spent: map[string]event.ModelUsage{}}
 }
 
-// overBudget is the error of a request that is not made.
+// overBudget returns the error of a request that is not sent.
 func overBudget(format string, args ...any) error {
 	return &model.Error{Kind: model.ErrorInvalid, Provider: "host", Message: fmt.Sprintf(format, args...), Err: ErrRefused}
 }
 
-// fits refuses a request that asks for more than the run was given.
+// fits refuses a request that exceeds the run's settings.
 func (m *meter) fits(r *wireRequest) error {
 	if r.MaxTokens != m.budget.MaxTokens {
-		return overBudget("an answer of at most %d tokens was asked for, and the run's are of %d", r.MaxTokens, m.budget.MaxTokens)
+		return overBudget("the request has max tokens %d, the run allows %d", r.MaxTokens, m.budget.MaxTokens)
 	}
 	if r.Effort != "" && r.Effort != m.budget.Effort {
-		return overBudget("effort %q was asked for, and the run's is %q", r.Effort, m.budget.Effort)
+		return overBudget("the request has effort %q, the run has %q", r.Effort, m.budget.Effort)
 	}
 	return nil
 }
 
-// begin makes room for a call, or refuses it. The caller ends it.
+// begin reserves a call, or refuses it. The caller ends it.
 func (m *meter) begin() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.under >= maxStreams {
-		return overBudget("%d calls are under way", m.under)
+		return overBudget("%d calls are already running", m.under)
 	}
 	m.under++
 	return nil
@@ -86,23 +86,23 @@ func (m *meter) end() {
 	m.under--
 }
 
-// checkBudget refuses a call when nothing is left for it.
+// checkBudget refuses a call when the budget is spent.
 func (m *meter) checkBudget() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	total := m.total()
 	switch b := m.budget; {
 	case b.USD > 0 && total >= b.USD:
-		return overBudget("the run's budget of $%g is spent: $%.4f", b.USD, total)
+		return overBudget("the run's budget of $%g is spent ($%.4f used)", b.USD, total)
 	case b.Calls > 0 && m.answered >= summaries*b.Calls:
-		return overBudget("the turn's model calls are made: %d, for a bound of %d", m.answered, b.Calls)
+		return overBudget("the turn's model calls are used up: %d, with a limit of %d", m.answered, b.Calls)
 	case b.Calls > 0 && m.broken >= breaks*b.Calls+sparedBreaks:
-		return overBudget("%d model calls of the turn were broken off", m.broken)
+		return overBudget("%d model calls of the turn were interrupted", m.broken)
 	}
 	return nil
 }
 
-// total is what the run has cost. The caller holds mu.
+// total returns the cost of the run. The caller holds mu.
 func (m *meter) total() float64 {
 	total := m.guessed + m.budget.Spent
 	for _, u := range m.spent {
@@ -111,7 +111,7 @@ func (m *meter) total() float64 {
 	return total
 }
 
-// answer counts a call that came to its end.
+// answer counts a completed call.
 func (m *meter) answer(info model.Info, a *model.Answer, sent, got int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +131,7 @@ func (m *meter) broke(info model.Info, sent, got int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if got == 0 {
-		sent = 0 // refused, or never sent
+		sent = 0 // rejected or never sent
 	}
 	m.broken++
 	m.guessed += guess(info, sent, got)
@@ -141,15 +141,14 @@ func guess(info model.Info, sent, got int) float64 {
 	return info.Price.Cost(transcript.Usage{Input: int64(sent / bytesPerToken), Output: int64(got / bytesPerToken)})
 }
 
-// SpentUSD is what the run has cost, with what calls without a bill are taken to cost.
+// SpentUSD returns the cost of the run, including estimates for calls without a bill.
 func (s *Server) SpentUSD() float64 {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	return s.meter.total()
 }
 
-// Spent is what the models were asked so far and what it cost, by model, whatever the
-// process inside says of it.
+// Spent returns the usage and cost so far by model, as counted by the host.
 func (s *Server) Spent() map[string]event.ModelUsage {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()

@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// byteSemaphore bounds the bytes of the requests that are under way. One that is larger than all
-// of it has to be alone.
+// byteSemaphore limits the total bytes of concurrent requests. A request larger than the limit runs alone.
 type byteSemaphore struct {
 	mu    sync.Mutex
 	used  int
-	freed chan struct{} // closed, and replaced, when something is given back
+	freed chan struct{} // closed and replaced when bytes are released
 }
 
-// maxRoom is how much of what was sent is held at a time.
+// maxRoom is the maximum number of request bytes held at a time.
 const maxRoom = 256 << 20
 
 // take waits until n more bytes fit.

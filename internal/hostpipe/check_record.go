@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// What one process may write, far more than a turn needs: the log is on the host's disk,
-// which no quota of the container covers.
+// Write limits for one process, far more than a turn needs: the log is on the host's disk, outside of the
+// container's quota.
 const (
 	maxRecords   = 1 << 20
 	maxBytes     = 2 << 30
@@ -25,15 +25,15 @@ const (
 	maxQuestions = 4096
 )
 
-// maxID bounds the ids of records and questions, in bytes.
+// maxID is the maximum length of the ids of records and approval requests, in bytes.
 const maxID = 256
 
-// drift is how far the clock inside may be from the host's. Lists, retention and what
-// "the last session" is go by the time of records.
+// drift is the maximum difference between the container's clock and the host's. Lists, retention and the choice of
+// the latest session depend on the time of records.
 const drift = time.Hour
 
-// checkRecord refuses a record that none of us would write, whatever its kind: what stands for
-// something else, what no reader could read, and what would misplace the session.
+// checkRecord refuses a record that Holdfast would never write, of any kind: a replacement, unreadable content, or
+// one that would misplace the session.
 func (b *limits) checkRecord(id string, r *session.Record) error {
 	bad := func(format string, args ...any) *session.Error {
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}
@@ -41,16 +41,16 @@ func (b *limits) checkRecord(id string, r *session.Record) error {
 	now := b.sessions.Now()
 	switch p := r.Payload; {
 	case p == nil || r.Masked:
-		return bad("what is written anew is whole")
+		return bad("a new record must be complete")
 	case record.IsSealed(p):
-		return bad("what is written anew is neither sealed nor masked")
+		return bad("a new record must not be sealed or masked")
 	case len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' || bytes.IndexByte(p, '\n') >= 0 || !jsonscan.Valid(p):
 		return bad("the payload is not one JSON object on one line")
 	case !isID(r.ID):
-		return bad("the id is empty, too long, or no plain text")
+		return bad("the id is empty, too long, or not plain text")
 	case r.Time.Before(now.Add(-drift)) || r.Time.After(now.Add(drift)):
-		e := bad("its time is %s, and here it is %s", r.Time.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
-		e.Hint = "set the clock of the machine on which containers run"
+		e := bad("its time is %s, the host's time is %s", r.Time.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		e.Hint = "correct the clock of the machine that runs the containers"
 		return e
 	}
 	return nil
@@ -60,8 +60,7 @@ func isID(s string) bool {
 	return s != "" && len(s) <= maxID && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// uniqueKeys refuses a payload in which a key stands twice: what one reader takes from it,
-// another may not.
+// uniqueKeys refuses a payload with a duplicate key, which different readers interpret differently.
 func uniqueKeys(r *session.Record) error {
 	root, err := jsontree.Parse(r.Payload)
 	if err == nil {
@@ -73,13 +72,13 @@ func uniqueKeys(r *session.Record) error {
 	return nil
 }
 
-// uniqueKeysIn compares keys as encoding/json does: in any case.
+// uniqueKeysIn compares keys as encoding/json does: ignoring case.
 func uniqueKeysIn(n *jsontree.Node) error {
 	seen := map[string]bool{}
 	for i := range n.Members {
 		m := &n.Members[i]
 		if key := folded(m.Key); seen[key] {
-			return fmt.Errorf("the key %.60q stands twice", m.Key)
+			return fmt.Errorf("duplicate key %.60q", m.Key)
 		} else {
 			seen[key] = true
 		}
@@ -95,7 +94,7 @@ func uniqueKeysIn(n *jsontree.Node) error {
 	return nil
 }
 
-// folded is the same for all keys that encoding/json takes for one.
+// folded returns the same text for all keys that encoding/json considers equal.
 func folded(key string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -106,7 +105,7 @@ func folded(key string) string {
 	}, key)
 }
 
-// spend counts a batch against what one process may write.
+// spend counts a batch against the write limits of the process.
 func (b *limits) spend(id string, records []session.Record) error {
 	size := int64(0)
 	for i := range records {
@@ -117,7 +116,7 @@ func (b *limits) spend(id string, records []session.Record) error {
 	defer b.mu.Unlock()
 	over := func(what string) error {
 		return &session.Error{
-			Op: "append", Session: id, Seq: records[0].Seq, Err: ErrRefused, Detail: "one turn does not write " + what, Hint: "begin another turn",
+			Op: "append", Session: id, Seq: records[0].Seq, Err: ErrRefused, Detail: "one turn must not write " + what, Hint: "start another turn",
 		}
 	}
 	switch {
@@ -135,8 +134,8 @@ func (b *limits) spend(id string, records []session.Record) error {
 	return nil
 }
 
-// mayAsk refuses a question that is not what it says, and one whose id another has: its
-// answer would count for both.
+// mayAsk refuses an approval request with a wrong digest or session, or with an id in use: its answer would apply
+// to both.
 func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	q, err := readPayload[approval.Request](r)
 	if err != nil {
@@ -144,11 +143,11 @@ func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no fu
 	}
 	switch {
 	case !isID(q.ID):
-		return no("its id is empty, too long, or no plain text")
+		return no("its id is empty, too long, or not plain text")
 	case q.Session != "" && q.Session != id:
-		return no("it says that it is of another session")
+		return no("it names another session")
 	case !q.Matches(q.Requests):
-		return no("its digest is not that of what it asks about")
+		return no("its digest does not match its content")
 	}
 	known, err := b.questions(ctx, id)
 	if err != nil {
@@ -158,28 +157,28 @@ func (b *limits) mayAsk(ctx context.Context, id string, r *session.Record, no fu
 	defer b.mu.Unlock()
 	switch seq := known[q.ID]; {
 	case seq == r.Seq:
-		return nil // once more: the store compares
+		return nil // a repeated append: the store compares
 	case seq != 0:
-		return no("a question with this id was asked before")
+		return no("its id is already in use")
 	case b.asked >= maxQuestions:
-		return no(fmt.Sprintf("one turn does not ask more than %d questions", maxQuestions))
+		return no(fmt.Sprintf("one turn must not make more than %d requests", maxQuestions))
 	}
 	b.asked++
 	known[q.ID] = r.Seq
 	return nil
 }
 
-// mayAnswer refuses an answer that only the host gives: one that allows, one that says
-// that a person gave it, and one to no question.
+// mayAnswer refuses an answer that only the host may record: one that allows, one attributed to a user, and one
+// without a request.
 func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	a, err := readPayload[approval.Answer](r)
 	switch {
 	case err != nil:
 		return err
 	case a.Decision.Allows():
-		return no("an answer that allows is recorded by the host")
+		return no("only the host records an answer that allows")
 	case a.Via != "" || !unasked(a.Actor):
-		return no("an answer of a person is recorded by the host")
+		return no("only the host records a user's answer")
 	}
 	known, err := b.questions(ctx, id)
 	if err != nil {
@@ -188,12 +187,12 @@ func (b *limits) mayAnswer(ctx context.Context, id string, r *session.Record, no
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if known[a.RequestID] == 0 {
-		return no("there is no question that it answers")
+		return no("it answers no known request")
 	}
 	return nil
 }
 
-// unasked reports whether a name is one of those that the loop answers by itself under.
+// unasked reports whether a name is one under which the loop answers by itself.
 func unasked(by string) bool {
 	switch by {
 	case "nobody", "timeout", "interrupt", "restart":
@@ -202,8 +201,8 @@ func unasked(by string) bool {
 	return false
 }
 
-// questions are those that a session's log has, and the seq of each, by id. They are read
-// once: nobody else asks in it meanwhile.
+// questions returns the approval requests in a session's log, by id with the seq of each. They are read once,
+// because no other process adds requests meanwhile.
 func (b *limits) questions(ctx context.Context, id string) (map[string]int64, error) {
 	b.mu.Lock()
 	known := b.ids[id]
@@ -213,7 +212,7 @@ func (b *limits) questions(ctx context.Context, id string) (map[string]int64, er
 	}
 	known = map[string]int64{}
 	m, err := b.meta(ctx, id)
-	if err != nil || m == nil { // it is being opened
+	if err != nil || m == nil { // the session is being opened
 		return known, err
 	}
 	for r, err := range b.sessions.Records(ctx, id, session.Range{Until: m.Head}) {

@@ -11,27 +11,27 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Handler does what the host asks of the process inside. Its methods are called on
-// goroutines of their own, Submit's error goes back.
+// Handler handles the host's requests to the process in the container. Its methods are called on separate
+// goroutines; Submit's error is sent back.
 type Handler interface {
 	Interrupt()
 	Submit(parts []byte) error // JSON of input parts, see [DecodeParts]
 }
 
-// Client is the store on the other side of a connection, the models there, and the
-// people. It is safe for concurrent use. Create one with [Dial].
+// Client gives the process in the container the host's store, models and approvers over a connection. It is safe
+// for concurrent use. Create one with [Dial].
 type Client struct {
 	f       frames
 	handler Handler
 	closing sync.Once
-	done    chan struct{} // reading has ended
+	done    chan struct{} // closed when reading has ended
 	work    sync.WaitGroup
 
 	mu    sync.Mutex
 	calls map[uint64]*call
 	next  uint64
-	lost  error // why there is no connection any more
-	left  bool  // we have closed it
+	lost  error // why the connection ended
+	left  bool  // closed by this side
 }
 
 var (
@@ -42,16 +42,16 @@ var (
 	_ io.Closer         = (*Client)(nil)
 )
 
-// Dial speaks with a [Server] over rw, which Close closes. It does not wait for it.
-// handler may be nil: then the host's wishes are refused.
+// Dial connects to a [Server] over rw, which Close closes. It does not wait for the server. If handler is nil, the
+// host's requests are rejected.
 func Dial(rw io.ReadWriteCloser, handler Handler) *Client {
 	c := &Client{f: frames{rw: rw, in: containerOps, out: hostOps}, handler: handler, done: make(chan struct{}), calls: map[uint64]*call{}}
 	go c.read()
 	return c
 }
 
-// Close ends the connection: the host takes back what leases it gave. What was under way
-// ends with an error that wraps [ErrLost], since it may have come to pass.
+// Close ends the connection: the host takes back its leases. Running calls return an error that wraps [ErrLost],
+// because they may have taken effect.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.left = true
@@ -62,7 +62,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// end ends the connection, for the reason that later calls are told.
+// end ends the connection with the error of later calls.
 func (c *Client) end(why error) {
 	c.mu.Lock()
 	if c.lost == nil {
@@ -75,8 +75,7 @@ func (c *Client) end(why error) {
 // Lost is closed when the connection has ended.
 func (c *Client) Lost() <-chan struct{} { return c.done }
 
-// call is a request under way. Answers queue up, so that one that nobody fetches keeps
-// no other waiting.
+// call is a running request. Responses queue up, so that an unread one does not block others.
 type call struct {
 	op    string
 	mu    sync.Mutex
@@ -87,13 +86,13 @@ type call struct {
 type answer struct {
 	reply
 	blob []byte
-	err  error // the connection's
+	err  error // the connection's error
 }
 
 func (k *call) put(a answer) {
 	k.mu.Lock()
 	if k.op == opWatch && a.More && len(k.queue) > 0 {
-		k.queue = k.queue[:0] // only the newest head counts
+		k.queue = k.queue[:0] // only the newest head matters
 	}
 	k.queue = append(k.queue, a)
 	k.mu.Unlock()
@@ -103,8 +102,7 @@ func (k *call) put(a answer) {
 	}
 }
 
-// take is the next answer. That the connection has ended stays the last one, for whoever
-// asks again.
+// take returns the next response. The end of the connection stays the last one.
 func (k *call) take() (answer, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,7 +116,7 @@ func (k *call) take() (answer, bool) {
 	return a, true
 }
 
-// read hands answers to the calls that wait for them.
+// read passes responses to the waiting calls.
 func (c *Client) read() {
 	defer close(c.done)
 	var err error
@@ -159,7 +157,7 @@ func (c *Client) read() {
 	}
 }
 
-// asked does what the host asks.
+// asked handles a request of the host.
 func (c *Client) asked(r reply) {
 	c.work.Go(func() {
 		var err error
@@ -172,9 +170,9 @@ func (c *Client) asked(r reply) {
 		case r.Op == opSubmit:
 			err = c.handler.Submit(r.Parts)
 		default:
-			err = fmt.Errorf("%w: there is no operation %q", session.ErrUnsupported, r.Op)
+			err = fmt.Errorf("%w: unknown operation %q", session.ErrUnsupported, r.Op)
 		}
-		_ = c.f.write(&request{ID: r.ID, Op: opReply, Error: toWire(err)}, nil) // lost: the host knows
+		_ = c.f.write(&request{ID: r.ID, Op: opReply, Error: toWire(err)}, nil) // if the connection is lost, the host knows
 	})
 }
 
@@ -190,11 +188,11 @@ func (c *Client) start(r *request, blob []byte) (*call, error) {
 	r.ID = c.next
 	c.calls[r.ID] = k
 	c.mu.Unlock()
-	if err := c.f.write(r, blob); errors.Is(err, session.ErrInvalid) { // nothing has gone out
+	if err := c.f.write(r, blob); errors.Is(err, session.ErrInvalid) { // nothing was sent
 		c.forget(r.ID)
 		return nil, &session.Error{Op: r.Op, Session: r.Session, Err: err}
 	} else if err != nil {
-		c.end(fmt.Errorf("%w: %w", ErrLost, err)) // half a frame may be there: nothing more can follow
+		c.end(fmt.Errorf("%w: %w", ErrLost, err)) // a partial frame may have been sent, so nothing can follow
 		c.forget(r.ID)
 		return nil, &session.Error{Op: r.Op, Session: r.Session, Err: fmt.Errorf("%w: %w", ErrLost, err)}
 	}
@@ -207,7 +205,7 @@ func (c *Client) forget(id uint64) {
 	delete(c.calls, id)
 }
 
-// wait is the next answer to a request.
+// wait returns the next response to a request.
 func (k *call) wait(ctx context.Context, r *request) (answer, error) {
 	for {
 		if a, ok := k.take(); ok {
@@ -224,15 +222,15 @@ func (k *call) wait(ctx context.Context, r *request) (answer, error) {
 	}
 }
 
-// cancel tells the host that nobody waits any more.
+// cancel tells the host that the response is no longer needed.
 func (c *Client) cancel(id uint64) {
-	_ = c.f.write(&request{ID: id, Op: opCancel}, nil) // lost: there is nothing to cancel
+	_ = c.f.write(&request{ID: id, Op: opCancel}, nil) // if the connection is lost, there is nothing to cancel
 }
 
-// patience is how long the outcome of a cancelled change is waited for.
+// patience is how long to wait for the outcome of a canceled change.
 const patience = 5 * time.Second
 
-// ask sends a request and waits for its one answer.
+// ask sends a request and waits for its one response.
 func (c *Client) ask(ctx context.Context, r *request, blob []byte) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
@@ -252,8 +250,8 @@ func (c *Client) ask(ctx context.Context, r *request, blob []byte) (answer, erro
 	return c.outcome(ctx, k, r)
 }
 
-// outcome waits for what became of a request that was cancelled: whether something was
-// appended should be known, if it can be.
+// outcome waits for the outcome of a canceled request, because the caller should know whether something was
+// appended.
 func (c *Client) outcome(ctx context.Context, k *call, r *request) (answer, error) {
 	late, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()

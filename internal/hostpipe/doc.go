@@ -1,9 +1,9 @@
-// Package hostpipe lets an agent in a container write a log that the host keeps, ask the
-// models that the host has the keys of, and the people who sit there.
+// Package hostpipe lets an agent in a container write a log on the host, use the host's models without their keys,
+// and ask the host's approvers.
 //
-//	 inside                                            host
+//	 container                                         host
 //	┌──────────────┐  append, read, list, lease, watch  ┌──────────────────────────┐
-//	│ agent.Agent  ├───────────────────────────────────►│ bounds ─► session.Store  │
+//	│ agent.Agent  ├───────────────────────────────────►│ limits ─► session.Store  │
 //	│   on Client  │  stream                            │ Server  ─► model.Model   │
 //	│              ├───────────────────────────────────►│         ─► approval      │
 //	│              │  events, in the order of the log   │         ─► host's view   │
@@ -11,37 +11,36 @@
 //	│              │◄─────────────── submit, interrupt ─┤                          │
 //	└──────────────┘   frames over one two-way stream   └──────────────────────────┘
 //
-// Inside, a [Client] is a [session.Store] like any other:
+// In the container, a [Client] is a [session.Store] like any other:
 //
-//	c := logpipe.Dial(stream, nil)
+//	c := hostpipe.Dial(stream, nil)
 //	defer c.Close()
 //	sessions := session.New(c, nil)
 //
 // On the host a [Server] serves one session, and those that it owns, over one stream:
 //
-//	s, err := logpipe.NewServer(stream, sessions, logpipe.ServeOptions{Session: id, Lease: log.Lease()})
+//	s, err := hostpipe.NewServer(stream, sessions, hostpipe.ServeOptions{Session: id, Lease: log.Lease()})
 //	err = s.Serve(ctx)
 //
-// An append returns when the host's store has acknowledged it, records keep every byte,
-// and errors keep their contracts. The process inside is not trusted: it reads and writes
-// its own session only, under the host's lease; its records must fit their digests and
-// follow the log; and what would permit something to whoever goes on with the session,
-// an answer that allows, a grant, a mode, is taken from it only if the host has it on
-// record. Keys of models never go inside.
+// An append returns after the host's store has acknowledged it, records keep every byte, and errors keep their
+// sentinels. The process in the container is untrusted: it reads and writes only its own session, under the host's
+// lease. Its records must match their digests and follow the log. Records that would permit something on a resume
+// (an answer that allows, a grant, a mode) are accepted only if the host has recorded the permission. Keys of
+// models never enter the container.
 //
-// What is bounded, and where it is tried:
+// The threats, what stops them, and the tests:
 //
-//	what it could do                                       what holds it            test
-//	write into, read or list what is another's             limits.writable, …       TestOthersAreRefused, TestOpenedAgain
+//	threat                                                 defense                  test
+//	write into, read or list other sessions                limits.writable, …       TestOthersAreRefused, TestOpenedAgain
 //	permit, answer, revoke, move, or ask in another's name limits.mayWrite          TestForgedRecords, TestQuestionsAreAskedOnce
-//	hide content, leave the log unreadable, lie in time    limits.checkRecord             TestInvalidRecords, FuzzRecord
-//	write when the host has lost the session               Server.epoch             TestWriteAfterTakeover
-//	use models beyond the run's budget, or as a way out    meter, plainNative       TestBudget, TestNativeForms
-//	fill memory, disk, or a person's time                  bounded, room, bounds    TestHostileFrames, TestMoreThanATurnWrites, TestFloodOfQuestions
-//	hang whoever waits for it                              Server.Submit            TestDeafProcess
+//	hide content, make the log unreadable, forge times     limits.checkRecord       TestInvalidRecords, FuzzRecord
+//	write after the host has lost the session              Server.epoch             TestWriteAfterTakeover
+//	use models beyond the run's budget, or to send data    meter, plainNative       TestBudget, TestNativeForms
+//	fill memory or disk, or flood the approver             byteSemaphore, limits    TestHostileFrames, TestMoreThanATurnWrites, TestFloodOfQuestions
+//	block the host                                         Server.Submit            TestDeafProcess
 //
-// What it can do: say what it likes in its own transcript and to the model, within the
-// budget, and ask about one command and run another, in its container.
+// It can still write anything into its own transcript and to the model, within the budget; and it can request
+// permission for one command and run another, in its container.
 //
 // The package starts no process (package workspace does) and knows no container.
 package hostpipe

@@ -17,11 +17,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ErrLost says that the other side is gone. What became of an append that was under way
-// is not known.
+// ErrLost means that the other side is gone. The outcome of a running append is unknown.
 var ErrLost = errors.New("the connection to the host is lost")
 
-// errorCodes are the contracts of errors that keep their meaning on the other side.
+// errorCodes are the sentinel errors that keep their identity on the other side.
 var errorCodes = map[string]error{
 	"not_found":   session.ErrNotFound,
 	"exists":      session.ErrExists,
@@ -58,7 +57,7 @@ var errorCodes = map[string]error{
 	"refused":       ErrRefused,
 }
 
-// wireError is an error on its way. Code is a key of known.
+// wireError is an error in JSON. Code is a key of errorCodes.
 type wireError struct {
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
@@ -75,7 +74,7 @@ type storeError struct {
 	Session string `json:"session,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`
 	Detail  string `json:"detail,omitempty"`
-	Cause   string `json:"cause,omitempty"` // what Err says
+	Cause   string `json:"cause,omitempty"` // text of the wrapped error
 }
 
 type leaseError struct {
@@ -102,7 +101,7 @@ type hookError struct {
 	Reason string     `json:"reason,omitempty"`
 }
 
-// toWire packs an error; nil stays nil.
+// toWire encodes an error; nil stays nil.
 func toWire(err error) *wireError {
 	if err == nil {
 		return nil
@@ -134,7 +133,7 @@ func toWire(err error) *wireError {
 func packModelError(e *model.Error) *modelError {
 	m := &modelError{Kind: e.Kind, Provider: e.Provider, Status: e.Status, RetryAfter: e.RetryAfter.Milliseconds(), Retry: packAdvice(e.Retry), Message: e.Message, Usage: e.Usage, Cost: e.Cost}
 	if e.Partial != nil {
-		m.Partial, _ = e.Partial.MarshalJSON() // what cannot be written is left out
+		m.Partial, _ = e.Partial.MarshalJSON() // it is omitted if it cannot be encoded
 	}
 	if e.Err != nil {
 		m.Cause = e.Err.Error()
@@ -142,7 +141,7 @@ func packModelError(e *model.Error) *modelError {
 	return m
 }
 
-// packAdvice gives the wire's word for [model.Error].Retry.
+// packAdvice encodes [model.Error].Retry.
 func packAdvice(retry *bool) string {
 	switch {
 	case retry == nil:
@@ -176,7 +175,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// err is the error that was packed, or one that is as good.
+// err returns the decoded error, or an equivalent one.
 func (w *wireError) err() error {
 	if w == nil {
 		return nil
@@ -210,7 +209,7 @@ func (m *modelError) err(is error) error {
 	return e
 }
 
-// errorText is the sentinel itself when text is what it says.
+// errorText returns the sentinel itself if text is its text.
 func errorText(text string, is error) error {
 	switch {
 	case is != nil && (text == "" || text == is.Error()):

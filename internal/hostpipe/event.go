@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// SendEvent passes an event on to the host, in the order of the calls.
+// SendEvent sends an event to the host, in the order of the calls.
 func (c *Client) SendEvent(e event.Event) error {
 	r, err := packEvent(e)
 	if err != nil {
@@ -23,8 +23,8 @@ func (c *Client) SendEvent(e event.Event) error {
 	return c.f.write(r, nil)
 }
 
-// packEvent makes a request of an event. Its error is beside it, where errors keep their
-// contracts. Of an item only the number of its record is sent: the host has the record.
+// packEvent encodes an event as a request. Its error is encoded separately to keep its sentinel. Of an item only
+// the number of its record is sent: the host has the record.
 func packEvent(e event.Event) (*request, error) {
 	b, err := event.Marshal(withoutItem(event.WithErr(e, nil)))
 	if err != nil {
@@ -44,10 +44,10 @@ func withoutItem(e event.Event) event.Event {
 	return e
 }
 
-// unpackEvent returns the event of a request. What hooks may not have a terminal do is left out.
+// unpackEvent decodes an event. It omits terminal control sequences from hooks.
 func unpackEvent(r *request) (event.Event, error) {
 	if r.Event == nil {
-		return nil, fmt.Errorf("%w: an event without one", errFrame)
+		return nil, fmt.Errorf("%w: an event without content", errFrame)
 	}
 	e, err := event.Unmarshal(r.Event)
 	if err != nil {
@@ -68,7 +68,7 @@ func safe(e event.Event) event.Event {
 	return e
 }
 
-// pass passes on what the agent tells. Of an item the host's own record is passed on.
+// pass passes on an agent's event. An item is replaced by the host's own record.
 func (s *Server) pass(ctx context.Context, r *request) error {
 	e, err := unpackEvent(r)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Server) pass(ctx context.Context, r *request) error {
 	return nil
 }
 
-// recorded is an event with the item that the host has on record, and its size.
+// recorded returns an event with the host's recorded item, and its size.
 func (s *Server) recorded(ctx context.Context, id string, e event.Event) (_ event.Event, size int, err error) {
 	switch of := e.(type) {
 	case event.ItemAppended:
@@ -102,7 +102,7 @@ func (s *Server) recorded(ctx context.Context, id string, e event.Event) (_ even
 	return e, 0, nil
 }
 
-// item is an item of a session, by its record.
+// item returns an item of a session, by its record.
 func (s *Server) item(ctx context.Context, id string, seq int64) (transcript.Encoded, error) {
 	for r, err := range s.sessions.Store().Read(ctx, id, session.Range{After: seq - 1, Until: seq}) {
 		if err != nil {
@@ -114,28 +114,28 @@ func (s *Server) item(ctx context.Context, id string, seq int64) (transcript.Enc
 		it, err := record.ReadItem(r.Payload)
 		return it.Item, err
 	}
-	return transcript.Encoded{}, fmt.Errorf("%w: record %d is no item", errFrame, seq)
+	return transcript.Encoded{}, fmt.Errorf("%w: record %d is not an item", errFrame, seq)
 }
 
-// Fail tells the host what has stopped the agent.
+// Fail reports to the host what stopped the agent.
 func (c *Client) Fail(err error) error {
 	return c.f.write(&request{Op: opFailed, Error: toWire(err)}, nil)
 }
 
-// EncodeParts makes JSON of input.
+// EncodeParts encodes input as JSON.
 func EncodeParts(parts []transcript.Part) (json.RawMessage, error) {
 	it := transcript.Item{ID: "input", Role: transcript.RoleUser, Parts: parts}
 	return it.MarshalJSON()
 }
 
-// DecodeParts reads what [EncodeParts] wrote.
+// DecodeParts decodes the output of [EncodeParts].
 func DecodeParts(b []byte) ([]transcript.Part, error) {
 	var it transcript.Item
 	if err := it.UnmarshalJSON(b); err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
 	if len(it.Parts) == 0 {
-		return nil, errors.New("input: there is none")
+		return nil, errors.New("input: it is empty")
 	}
 	return it.Parts, nil
 }

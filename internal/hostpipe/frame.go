@@ -12,34 +12,32 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A frame is a head in JSON and a blob of bytes that must stay as they are: the payloads
-// of records, the wire forms of items.
+// A frame is a JSON head and a blob of bytes that must not change: the payloads of records, the encoded items.
 //
 //	4 bytes: length of the head │ 4 bytes: length of the blob │ head │ blob
 //
 // Lengths are big endian.
 
-// frameLimits bounds the frames of one direction, in bytes and in values of the head: who
-// sends more is not one of us.
+// frameLimits limits the frames of one direction, in bytes and in the number of JSON values of the head. Holdfast
+// never sends more.
 type frameLimits struct{ head, blob, values int }
 
 var (
-	// hostOps is what a host takes. A small head can be large once it is read.
+	// hostOps are the limits on the host. A small head can be large in memory.
 	hostOps = frameLimits{head: 64 << 20, blob: 256 << 20, values: 1 << 17}
-	// containerOps is what a process takes from its host.
+	// containerOps are the limits in the container.
 	containerOps = frameLimits{head: 1 << 30, blob: 1 << 30, values: 1 << 30}
 )
 
-var errFrame = errors.New("not a frame of ours")
+var errFrame = errors.New("not a valid frame")
 
-// frames reads and writes the frames of a connection. Reading is for one goroutine at a
-// time, writing for any number.
+// frames reads and writes the frames of a connection. One goroutine at a time may read, any number may write.
 type frames struct {
 	rw      io.ReadWriteCloser
 	in, out frameLimits
 
 	writing sync.Mutex
-	failed  error // of writing: half a frame may have gone out
+	failed  error // write error: a partial frame may have been sent
 }
 
 func (f *frames) write(head any, blob []byte) error {
@@ -68,8 +66,7 @@ func (f *frames) write(head any, blob []byte) error {
 	return f.failed
 }
 
-// read returns the next frame, its head decoded into head. io.EOF when the other side
-// has ended between two frames.
+// read returns the next frame and decodes its head. It returns io.EOF if the other side ended between two frames.
 func (f *frames) read(head any) (blob []byte, err error) { return readFrame(f.rw, head, f.in) }
 
 func readFrame(r io.Reader, head any, most frameLimits) (blob []byte, err error) {
@@ -93,7 +90,7 @@ func readFrame(r io.Reader, head any, most frameLimits) (blob []byte, err error)
 	return blob, nil
 }
 
-// values is about how many values a text in JSON has.
+// values estimates the number of values in a JSON text.
 func values(b []byte) int {
 	n, inside := 1, false
 	for i := 0; i < len(b); i++ {
@@ -109,10 +106,10 @@ func values(b []byte) int {
 	return n
 }
 
-// readPart reads n bytes. Memory grows with what has come, not with what is promised.
+// readPart reads n bytes. It allocates memory as data arrives, not for the announced size.
 func readPart(r io.Reader, n uint32, most int) ([]byte, error) {
 	if int64(n) > int64(most) {
-		return nil, fmt.Errorf("%w: it says that it has %d bytes", errFrame, n)
+		return nil, fmt.Errorf("%w: it announces %d bytes", errFrame, n)
 	}
 	b := make([]byte, min(int(n), 64<<10))
 	for got := 0; ; {
@@ -128,7 +125,7 @@ func readPart(r io.Reader, n uint32, most int) ([]byte, error) {
 	}
 }
 
-// whole is the error for a frame that ends too early.
+// whole converts the error of a truncated frame.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

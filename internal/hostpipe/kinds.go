@@ -12,16 +12,16 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// A log outlives the container, and may be gone on with outside of it: what permits
-// something there is not to come from inside.
+// A log outlives the container and may be resumed outside of it, so records that permit something must not come
+// from the container.
 
-// mayWrite refuses a record of a kind, or with a content, that is the host's to write.
+// mayWrite refuses a record of a kind, or with content, that only the host may write.
 func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) error {
 	no := func(why string) error {
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: ErrRefused, Detail: string(r.Kind) + ": " + why}
 	}
 	switch r.Kind {
-	case session.KindItem, record.KindRewrite: // they are read when the list is told of them
+	case session.KindItem, record.KindRewrite: // they are checked when they are added to the list
 		return nil
 	case record.KindTurnOpened:
 		return readable[record.TurnOpened](r)
@@ -39,11 +39,11 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 		return readable[record.HookRan](r)
 	case record.KindFileSaved:
 		return maySave(r, no)
-	case record.KindTaskChanged: // the host shows tasks and does nothing with them
+	case record.KindTaskChanged: // the host only shows tasks
 		return readable[tasks.Change](r)
 	case record.KindApprovalAsked, record.KindMetaChanged, record.KindApprovalResolved, record.KindPolicyChanged:
 	default:
-		return no("records of this kind are the host's")
+		return no("only the host writes records of this kind")
 	}
 	if err := uniqueKeys(r); err != nil {
 		return err
@@ -59,16 +59,16 @@ func (b *limits) mayWrite(ctx context.Context, id string, r *session.Record) err
 	p, err := readPayload[session.MetaPatch](r)
 	title := session.MetaPatch{Title: p.Title, By: p.By}
 	if err == nil && p != title {
-		err = no("it changes more than the title")
+		err = no("it may change only the title")
 	}
 	return err
 }
 
-// maxSavedRecord bounds a record with a file in it: the content, and what is said of it.
+// maxSavedRecord is the maximum size of a record with a file's content.
 const maxSavedRecord = record.MaxSaved + 64<<10
 
-// maySave lets pass what a file in the container was. The host never writes it to its own
-// files; it is bounded all the same, and a rewind is the host's.
+// maySave accepts a saved file of the container. The host never writes it to its own files, but limits its size.
+// Only the host rewinds.
 func maySave(r *session.Record, no func(string) error) error {
 	if len(r.Payload) > maxSavedRecord {
 		return no(fmt.Sprintf("it has more than %d MiB", maxSavedRecord>>20))
@@ -78,40 +78,39 @@ func maySave(r *session.Record, no func(string) error) error {
 	case err != nil:
 		return err
 	case f.Rewind != nil:
-		return no("files are put back by the host")
+		return no("only the host restores files")
 	case f.SameAs >= r.Seq || f.SameAs < 0:
-		return no("it names a record that is not before it")
+		return no("it names a later record")
 	}
 	return uniqueKeys(r)
 }
 
-// mayChange lets pass what ends a run, what is stricter, and the grant that a person's
-// answer on record gives.
+// mayChange accepts the end of a run, a stricter policy, and a grant that matches a recorded answer of the user.
 func (b *limits) mayChange(ctx context.Context, id string, r *session.Record, no func(string) error) error {
 	var c policy.Change
-	if err := c.Parse(r.Payload); err != nil { // nobody could go on with the session
+	if err := c.Parse(r.Payload); err != nil { // otherwise the session could not be resumed
 		return &session.Error{Op: "append", Session: id, Seq: r.Seq, Err: session.ErrInvalid, Detail: err.Error()}
 	}
 	switch {
 	case c.Revoke != "":
-		return no("a grant is revoked by the host")
+		return no("only the host revokes a grant")
 	case c.Patch != nil && (len(c.Patch.Allow) > 0 || c.Patch.Default == policy.Allow):
 		return no("it allows something")
 	case c.Grant != nil && c.Grant.Effect != policy.Deny:
 		granted, err := b.granted(ctx, id, c.Grant)
 		if err == nil && !granted {
-			err = no("nobody has granted it")
+			err = no("no recorded answer grants it")
 		}
 		return err
 	}
 	if c.Mode != "" && !AllowedFromContainer(c.Mode) {
-		return no("mode " + string(c.Mode) + " is set by the host")
+		return no("mode " + string(c.Mode) + " can be set only by the host")
 	}
 	return nil
 }
 
-// AllowedFromContainer reports whether the process inside may set a mode: one that permits
-// nothing by itself.
+// AllowedFromContainer reports whether the process in the container may set a mode: one that permits nothing by
+// itself.
 func AllowedFromContainer(m policy.Mode) bool {
 	switch m {
 	case policy.ModeDefault, policy.ModePlan, policy.ModeDontAsk, policy.ModeRestricted, policy.ModeSilent:
@@ -120,7 +119,7 @@ func AllowedFromContainer(m policy.Mode) bool {
 	return false
 }
 
-// granted reports whether an answer on record is what a grant says.
+// granted reports whether a recorded answer matches a grant.
 func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool, error) {
 	if g.Question == "" {
 		return false, nil
@@ -137,7 +136,7 @@ func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 		switch r.Kind {
 		case record.KindApprovalResolved:
 			if a, err := readPayload[approval.Answer](&r); err == nil && a.RequestID == g.Question {
-				answer = &a // the first one counts
+				answer = &a // the first answer is valid
 			}
 		case record.KindApprovalAsked:
 			if q, err := readPayload[approval.Request](&r); err == nil && q.ID == g.Question {
@@ -148,7 +147,7 @@ func (b *limits) granted(ctx context.Context, id string, g *policy.Grant) (bool,
 	return false, nil
 }
 
-// sameGrant reports whether a grant is what an answer to a question gives.
+// sameGrant reports whether a grant is the result of an answer to a request.
 func sameGrant(q approval.Request, a approval.Answer, g *policy.Grant) bool {
 	want, err := q.Grant(a)
 	return err == nil && want.Effect == g.Effect && want.Tool == g.Tool && want.Operation == g.Operation &&
@@ -156,7 +155,7 @@ func sameGrant(q approval.Request, a approval.Answer, g *policy.Grant) bool {
 		(want.Confined == g.Confined || g.Confined) && (want.Dir == g.Dir || want.Dir == "")
 }
 
-// readable refuses a payload that is not what its kind says.
+// readable refuses a payload that does not decode as its kind.
 func readable[T any](r *session.Record) error {
 	_, err := readPayload[T](r)
 	return err
@@ -164,7 +163,7 @@ func readable[T any](r *session.Record) error {
 
 func readPayload[T any](r *session.Record) (v T, err error) {
 	if r.Payload == nil || json.Unmarshal(r.Payload, &v) != nil {
-		return v, &session.Error{Op: "append", Seq: r.Seq, Err: session.ErrInvalid, Detail: string(r.Kind) + ": its payload cannot be read"}
+		return v, &session.Error{Op: "append", Seq: r.Seq, Err: session.ErrInvalid, Detail: string(r.Kind) + ": invalid payload"}
 	}
 	return v, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The operations. Those of the process inside, asked of the host:
+// The operations. From the process in the container to the host:
 const (
 	opAppend  = "append"
 	opRead    = "read"
@@ -21,20 +21,20 @@ const (
 	opWatch   = "watch"
 	opRecover = "recover"
 	opStream  = "stream" // of a model
-	opAsk     = "ask"    // a person
+	opAsk     = "ask"    // an approver
 	opCancel  = "cancel" // the request with this ID
-	opEvent   = "event"  // without an answer
-	opFailed  = "failed" // without an answer: what stopped the agent
-	opReply   = "reply"  // to what the host asked
+	opEvent   = "event"  // without a response
+	opFailed  = "failed" // without a response: what stopped the agent
+	opReply   = "reply"  // to a request of the host
 )
 
-// Those of the host, asked of the process inside:
+// From the host to the process in the container:
 const (
-	opInterrupt = "interrupt" // without an answer
+	opInterrupt = "interrupt" // without a response
 	opSubmit    = "submit"
 )
 
-// request is the head of a frame that asks for something.
+// request is the head of a frame with a request.
 type request struct {
 	ID      uint64 `json:"id,omitempty"`
 	Op      string `json:"op"`
@@ -49,7 +49,7 @@ type request struct {
 	After int64          `json:"after,omitempty"`
 
 	Lease *session.Lease `json:"lease,omitempty"`
-	Steal int64          `json:"steal,omitempty"` // the epoch of the lease that may be taken away
+	Steal int64          `json:"steal,omitempty"` // the epoch of the lease to take over
 
 	Stream   *wireRequest `json:"stream,omitempty"`
 	Question string       `json:"question,omitempty"`
@@ -60,10 +60,10 @@ type request struct {
 	Parts json.RawMessage `json:"parts,omitempty"`
 }
 
-// reply is the head of a frame that answers. Each request gets one that is not More.
+// reply is the head of a frame with a response. Each request gets exactly one without More.
 type reply struct {
 	ID    uint64     `json:"id"`
-	Op    string     `json:"op,omitempty"` // opInterrupt and opSubmit are no answers
+	Op    string     `json:"op,omitempty"` // opInterrupt and opSubmit are requests of the host
 	More  bool       `json:"more,omitempty"`
 	Error *wireError `json:"error,omitempty"`
 
@@ -85,13 +85,13 @@ type wireRange struct {
 	Limit   int   `json:"limit,omitempty"`
 }
 
-// wireRecord is a record whose payload is in the frame's blob, or what is wrong with it.
+// wireRecord is a record whose payload is in the frame's blob, or its error.
 type wireRecord struct {
 	Seq    int64          `json:"seq"`
 	ID     string         `json:"id,omitempty"`
 	Time   int64          `json:"time,omitempty"` // milliseconds since 1970
 	Kind   session.Kind   `json:"kind,omitempty"`
-	Size   int            `json:"size"` // of the payload; -1 when it is erased
+	Size   int            `json:"size"` // of the payload; -1 if it is erased
 	Prev   session.Digest `json:"prev"`
 	Body   session.Digest `json:"body"`
 	Digest session.Digest `json:"digest"`
@@ -99,7 +99,7 @@ type wireRecord struct {
 	Error  *wireError     `json:"error,omitempty"`
 }
 
-// pack puts records into the form of a frame.
+// pack encodes records for a frame.
 func pack(recs []session.Record) (heads []wireRecord, blob []byte) {
 	size := 0
 	for i := range recs {
@@ -124,7 +124,7 @@ func packed(r *session.Record) wireRecord {
 	return w
 }
 
-// unpack is what pack was given. Payloads share the blob's memory.
+// unpack reverses pack. Payloads share the blob's memory.
 func unpack(heads []wireRecord, blob []byte) ([]session.Record, error) {
 	recs := make([]session.Record, len(heads))
 	for i, w := range heads {
@@ -135,7 +135,7 @@ func unpack(heads []wireRecord, blob []byte) ([]session.Record, error) {
 		recs[i], blob = r, rest
 	}
 	if len(blob) > 0 {
-		return nil, fmt.Errorf("%w: %d bytes of its blob are no record's", errFrame, len(blob))
+		return nil, fmt.Errorf("%w: %d bytes of its blob belong to no record", errFrame, len(blob))
 	}
 	return recs, nil
 }
@@ -146,7 +146,7 @@ func (w *wireRecord) record(blob []byte) (session.Record, []byte, error) {
 		Prev: w.Prev, Body: w.Body, Digest: w.Digest, Masked: w.Masked,
 	}
 	if w.Size < -1 || w.Size > len(blob) {
-		return r, nil, fmt.Errorf("%w: record %d has %d bytes, and %d are left", errFrame, w.Seq, w.Size, len(blob))
+		return r, nil, fmt.Errorf("%w: record %d has %d bytes, but only %d are left", errFrame, w.Seq, w.Size, len(blob))
 	}
 	if w.Size >= 0 {
 		r.Payload, blob = json.RawMessage(blob[:w.Size:w.Size]), blob[w.Size:]
@@ -154,10 +154,10 @@ func (w *wireRecord) record(blob []byte) (session.Record, []byte, error) {
 	return r, blob, nil
 }
 
-// wireRequest asks a model. The first Keep messages are those of the request before.
-// The others are items: Sizes says how many bytes of the blob each has.
+// wireRequest is a model request. The first Keep messages are those of the previous request. The others are items:
+// Sizes has the size of each in the blob.
 type wireRequest struct {
-	Model     int              `json:"model"` // 0 is the primary one, 1 the fallback
+	Model     int              `json:"model"` // 0 is the primary model, 1 the fallback
 	System    string           `json:"system,omitempty"`
 	Tools     []model.ToolSpec `json:"tools,omitempty"`
 	Keep      int              `json:"keep,omitempty"`
@@ -166,8 +166,7 @@ type wireRequest struct {
 	Effort    string           `json:"effort,omitempty"`
 }
 
-// wireDelta is what a model has said: one of the fields is set, besides those that an
-// answer has.
+// wireDelta is an event of a model: one of the fields is set, except for those of an answer.
 type wireDelta struct {
 	Text      string                `json:"text,omitempty"`
 	Thinking  string                `json:"thinking,omitempty"`

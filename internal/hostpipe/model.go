@@ -13,12 +13,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// apiPrefix stands before the name of the wire form that the host's adapter makes: what
-// is sent from inside are the items themselves.
+// apiPrefix precedes the name of the encoding of the host's adapter: the container sends the items themselves.
 const apiPrefix = "items:"
 
-// Model returns the host's model with a number, 0 or 1, of which info is known. Its keys
-// stay with the host, and so does the encoding: the wire form of an item is the item.
+// Model returns the host's model with a number, 0 or 1, described by info. Its keys and the encoding stay on the
+// host: an encoded item is the item itself.
 func (c *Client) Model(number int, info model.Info) model.Model {
 	info.API = apiPrefix + info.API
 	return &hostModel{c: c, number: number, info: info}
@@ -74,7 +73,7 @@ func (m *hostModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[mo
 	}
 }
 
-// interrupted waits for what the host has of an answer that nobody waits for any more.
+// interrupted waits for the host's partial answer after a cancellation.
 func (m *hostModel) interrupted(ctx context.Context, r *request, k *call, err error) error {
 	m.c.cancel(r.ID)
 	late, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -90,8 +89,7 @@ func (m *hostModel) interrupted(ctx context.Context, r *request, k *call, err er
 	}
 }
 
-// send sends what the host does not have yet of a request. The host keeps the messages
-// of the last one that it was sent.
+// send sends the new messages of a request. The host keeps the messages of the previous one.
 func (m *hostModel) send(req *model.Request) (*request, *call, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +110,7 @@ func (m *hostModel) send(req *model.Request) (*request, *call, error) {
 	return r, k, nil
 }
 
-// fault is a model's error.
+// fault converts an error to a model's error.
 func (m *hostModel) fault(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*model.Error](err)
 	if cause := context.Cause(ctx); cause != nil {
@@ -160,12 +158,11 @@ func deltaOf(e model.Event) (*wireDelta, error) {
 	case model.Notice:
 		return &wireDelta{Notice: e.Text}, nil
 	}
-	return nil, fmt.Errorf("%w: a model's event %T", session.ErrUnsupported, e)
+	return nil, fmt.Errorf("%w: model event %T", session.ErrUnsupported, e)
 }
 
-// Ask puts a question that is on record to the person at the host. A nil error says that
-// the answer is on record, or will be: it is to be waited for. [approval.ErrLeave] leaves
-// the question open, any other error is a no.
+// Ask presents a recorded approval request to the host's approver. A nil error means that the answer is recorded,
+// or will be: wait for it. [approval.ErrLeave] leaves the request pending; any other error is a denial.
 func (c *Client) Ask(ctx context.Context, question string) error {
 	r := &request{Op: opAsk, Question: question}
 	k, err := c.start(r, nil)

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// plainNative returns an item without its native form when that is none that an answer
-// has. Adapters send it as it is: what was made up inside could name an address that the
-// provider fetches, which is a way out of a container that has none.
+// plainNative returns an item without its native form if that could not be part of an answer. Adapters send native
+// forms unchanged: a forged one could name an address that the provider fetches, and so send data out of a
+// container without a network.
 func plainNative(item transcript.Encoded, api string) (transcript.Encoded, error) {
 	native := item.Native(api)
 	if len(native) == 0 {
@@ -27,8 +27,8 @@ func plainNative(item transcript.Encoded, api string) (transcript.Encoded, error
 	return it.Encode()
 }
 
-// isModelMessage reports whether a native form is a list of blocks, or a message of the
-// assistant, of text, thoughts and tool uses alone.
+// isModelMessage reports whether a native form is a list of blocks, or an assistant message, that contains only
+// text, thinking and tool uses.
 func isModelMessage(n *jsontree.Node) bool {
 	if n.Kind == jsontree.List {
 		return !slices.ContainsFunc(n.Items, func(block jsontree.Node) bool { return !isModelBlock(&block) })

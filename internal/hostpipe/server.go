@@ -14,23 +14,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ServeOptions say what the process inside gets to use.
+// ServeOptions configures what the process in the container can use.
 type ServeOptions struct {
-	// Session is the one session that may be read and written, besides those that it
-	// owns. It exists, and whoever serves holds its lease: Lease, zero in a store without
-	// leases. What the process inside opens is written under that lease.
+	// Session is the one session that may be read and written, besides those that it owns. It exists, and the
+	// caller holds its lease: Lease, zero in a store without leases. Sessions opened by the process are written
+	// under that lease.
 	Session string
 	Lease   session.Lease
-	// Models are what it may ask: the primary one, and the fallback.
+	// Models are the available models: the primary one, and the fallback.
 	Models []model.Model
-	// Budget bounds what they are asked.
+	// Budget limits their use.
 	Budget Budget
-	// Ask puts a question that is on record to a person, as [agent.Options].Ask does.
-	// Its answers are recorded here. Nil: nobody is there.
+	// Ask presents a recorded approval request to the approver, as [agent.Options].Ask does. The server records
+	// its answers. Nil: no one can answer.
 	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// Event is given what the agent tells, in order, when what it tells of is durable, and
-	// about how many bytes it has. It is called on the goroutine that reads: nothing else
-	// is read meanwhile.
+	// Event receives the agent's events, in order, after their records are durable, with an estimated size in
+	// bytes. It is called on the reading goroutine, which reads nothing meanwhile.
 	Event func(e event.Event, size int)
 }
 
@@ -39,35 +38,34 @@ type Server struct {
 	f        frames
 	sessions *session.Sessions
 	o        ServeOptions
-	free     bool // any session, and leases as they are asked for: for tests of the store
+	free     bool // allows any session and lease, for tests of the store
 	models   []*hostedModel
 	bounds   *limits
 	meter    *meter
 
 	appending sync.Mutex // one batch at a time
 	room      byteSemaphore
-	pages     chan struct{} // a token for each answer that may be large
+	pages     chan struct{} // a token for each response that may be large
 
 	work sync.WaitGroup
-	told sync.WaitGroup // what is sent to the process inside by itself
+	told sync.WaitGroup // sends of unrequested messages
 
 	mu     sync.Mutex
-	cancel map[uint64]context.CancelFunc // requests under way
-	leases map[string]session.Lease      // of sessions that the one owns
-	asked  map[uint64]chan error         // what was asked of the process inside
-	put    map[string]bool               // questions that were put to the person
-	// How much is under way of what is bounded:
+	cancel map[uint64]context.CancelFunc // running requests
+	leases map[string]session.Lease      // of owned sessions
+	asked  map[uint64]chan error         // the host's requests to the process
+	put    map[string]bool               // approval requests already presented
+	// Counters of limited operations:
 	waiting, watches int
 	next             uint64
 	ended            bool
 	failed           error
 }
 
-// NewServer returns the server of a connection with one process. [Server.Serve] does
-// the work.
+// NewServer returns the server of a connection with one process. [Server.Serve] runs it.
 func NewServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions) (*Server, error) {
 	if sessions == nil {
-		return nil, errors.New("logpipe: there are no sessions")
+		return nil, errors.New("hostpipe: sessions is nil")
 	}
 	if err := session.CheckID(o.Session); err != nil {
 		return nil, err
@@ -87,9 +85,9 @@ func newServer(rw io.ReadWriteCloser, sessions *session.Sessions, o ServeOptions
 	return s
 }
 
-// Serve answers until the connection or ctx ends, and closes it. When it returns
-// nothing is under way any more, and the leases that were given are taken back. The
-// error says what was wrong with the other side; an end in order is none.
+// Serve answers requests until the connection or ctx ends, and closes the connection. When it returns, nothing is
+// running any more, and all leases it gave are released. The error describes a violation by the other side; a
+// proper end returns nil.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -100,13 +98,13 @@ func (s *Server) Serve(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	stop()
-	_ = s.f.rw.Close() // whoever writes must not wait for a reader any more
+	_ = s.f.rw.Close() // writers must not wait for a reader any more
 	s.work.Wait()
 	s.end()
 	return err
 }
 
-// end takes back what was given.
+// end releases what was given.
 func (s *Server) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -126,19 +124,19 @@ func (s *Server) end() {
 	}
 }
 
-// Failed is what the agent says that stopped it, or nil.
+// Failed returns the error that stopped the agent, or nil.
 func (s *Server) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// What is under way for one connection at a time:
+// Limits of one connection:
 const (
-	maxCalls   = 256 // requests
-	maxPages   = 4   // of them, those whose answer may be large
+	maxCalls   = 256 // concurrent requests
+	maxPages   = 4   // of these, requests with large responses
 	maxWatches = 16
-	maxPending = 16 // questions that a person is asked
+	maxPending = 16 // pending approval requests
 )
 
 func (s *Server) read(ctx context.Context) error {
@@ -157,8 +155,7 @@ func (s *Server) read(ctx context.Context) error {
 	}
 }
 
-// take begins what a frame asks for. What has no answer, and what depends on what came
-// before, is done at once.
+// take starts a request. Requests without a response, and those that depend on earlier ones, are handled at once.
 func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
 	switch r.Op {
 	case opEvent:
@@ -200,7 +197,7 @@ func (s *Server) take(ctx context.Context, r *request, blob []byte) error {
 	return err
 }
 
-// begin answers a request on a goroutine of its own.
+// begin answers a request on a new goroutine.
 func (s *Server) begin(ctx context.Context, r *request, do func(context.Context) (reply, []byte, error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	s.mu.Lock()
@@ -212,12 +209,12 @@ func (s *Server) begin(ctx context.Context, r *request, do func(context.Context)
 	s.mu.Unlock()
 	if again || full || r.ID == 0 {
 		stop()
-		return fmt.Errorf("%w: request %d, and %d are under way", errFrame, r.ID, maxCalls)
+		return fmt.Errorf("%w: request %d exceeds the limit of %d concurrent requests", errFrame, r.ID, maxCalls)
 	}
 	s.work.Go(func() {
 		defer stop()
 		if r.Op == opRead || r.Op == opList {
-			s.pages <- struct{}{} // who holds one is done when the connection is
+			s.pages <- struct{}{} // holders finish when the connection ends
 			defer func() { <-s.pages }()
 		}
 		a, blob, err := do(ctx)
@@ -230,8 +227,7 @@ func (s *Server) begin(ctx context.Context, r *request, do func(context.Context)
 	return nil
 }
 
-// send writes an answer. When that fails the connection is at its end, which whoever
-// reads will notice.
+// send writes a response. A failure ends the connection, which the reader notices.
 func (s *Server) send(a *reply, blob []byte) {
 	if err := s.f.write(a, blob); err != nil {
 		_ = s.f.rw.Close()
@@ -261,16 +257,16 @@ func (s *Server) answer(ctx context.Context, r *request, blob []byte) (a reply, 
 	case opAsk:
 		err = s.ask(ctx, r.Question)
 	default:
-		err = refused(r.Op, r.Session, "there is no such operation")
+		err = refused(r.Op, r.Session, "unknown operation")
 	}
 	return a, nil, err
 }
 
-// Interrupt asks the agent to stop, as [agent.Agent.Interrupt] does.
+// Interrupt interrupts the agent, as [agent.Agent.Interrupt] does.
 func (s *Server) Interrupt() { s.send(&reply{Op: opInterrupt}, nil) }
 
-// Submit gives the agent input besides, as [agent.Agent.Submit] does. [ErrLost] when the
-// agent has ended: whether it has taken it then, the log says.
+// Submit sends additional input to the agent, as [agent.Agent.Submit] does. It returns [ErrLost] if the agent has
+// ended: the log shows whether the agent received the input.
 func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 	ch := make(chan error, 1)
 	s.mu.Lock()
@@ -283,7 +279,7 @@ func (s *Server) Submit(ctx context.Context, parts json.RawMessage) error {
 	s.asked[id] = ch
 	s.told.Add(1)
 	s.mu.Unlock()
-	go func() { // it may not listen: then this ends with the connection
+	go func() { // it may not read: then this ends with the connection
 		defer s.told.Done()
 		s.send(&reply{ID: id, Op: opSubmit, Parts: parts}, nil)
 	}()

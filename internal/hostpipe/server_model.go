@@ -10,15 +10,14 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// hostedModel is a model that the process inside may ask. It keeps the messages of the last
-// request, so that a session's transcript is sent and encoded once.
+// hostedModel is a model for the process in the container. It keeps the messages of the last request, so that a
+// session's transcript is sent and encoded only once.
 type hostedModel struct {
 	m     model.Model
 	wires []model.EncodedItem
 }
 
-// stream takes a request to a model in, and returns what asks it. Requests are taken in
-// in the order in which they come.
+// stream accepts a model request, and returns the function that sends it. Requests are accepted in order.
 func (s *Server) stream(r *request, blob []byte) func(context.Context) (reply, []byte, error) {
 	req, m, err := s.request(r.Stream, blob)
 	if err == nil {
@@ -33,9 +32,9 @@ func (s *Server) stream(r *request, blob []byte) func(context.Context) (reply, [
 	}
 }
 
-// metered makes a call when there is something left for it.
+// metered makes a call if the budget allows it.
 func (s *Server) metered(ctx context.Context, id uint64, m model.Model, req *model.Request) (reply, []byte, error) {
-	if s.meter.budget.USD > 0 { // one at a time: what it costs is known afterwards
+	if s.meter.budget.USD > 0 { // one at a time: the cost is known only afterwards
 		select {
 		case s.meter.turn <- struct{}{}:
 			defer func() { <-s.meter.turn }()
@@ -51,19 +50,19 @@ func (s *Server) metered(ctx context.Context, id uint64, m model.Model, req *mod
 
 func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Model, error) {
 	if w == nil || w.Model < 0 || w.Model >= len(s.models) {
-		return nil, nil, &model.Error{Kind: model.ErrorNotFound, Provider: "host", Message: "there is no such model"}
+		return nil, nil, &model.Error{Kind: model.ErrorNotFound, Provider: "host", Message: "unknown model"}
 	}
 	if err := s.meter.fits(w); err != nil {
 		return nil, nil, err
 	}
 	m := s.models[w.Model]
 	if w.Keep < 0 || w.Keep > len(m.wires) {
-		return nil, nil, fmt.Errorf("%w: it keeps %d messages of %d", errFrame, w.Keep, len(m.wires))
+		return nil, nil, fmt.Errorf("%w: it keeps %d messages, but only %d exist", errFrame, w.Keep, len(m.wires))
 	}
 	wires := slices.Clone(m.wires[:w.Keep])
 	for _, size := range w.Sizes {
 		if size < 0 || size > len(blob) {
-			return nil, nil, fmt.Errorf("%w: a message has %d bytes, and %d are left", errFrame, size, len(blob))
+			return nil, nil, fmt.Errorf("%w: a message has %d bytes, but only %d are left", errFrame, size, len(blob))
 		}
 		var item transcript.Encoded
 		err := item.Parse(blob[:size:size])
@@ -80,7 +79,7 @@ func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Mod
 		wires, blob = append(wires, wire), blob[size:]
 	}
 	if n := sizeOf(w.System, w.Tools, wires); n > maxRequest {
-		return nil, nil, overBudget("a request of %d MiB is not sent", n>>20)
+		return nil, nil, overBudget("the request of %d MiB is too large", n>>20)
 	}
 	m.wires = wires
 	return &model.Request{
@@ -88,7 +87,7 @@ func (s *Server) request(w *wireRequest, blob []byte) (*model.Request, model.Mod
 	}, m.m, nil
 }
 
-// relay passes on what a model says. The answer is the last.
+// relay passes on a model's events. The answer is the last.
 func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model.Request) (reply, []byte, error) {
 	sent, got, answered := sizeOf(req.System, req.Tools, req.Messages), 0, false
 	defer func() {
@@ -120,7 +119,7 @@ func (s *Server) relay(ctx context.Context, id uint64, m model.Model, req *model
 	return reply{}, nil, &session.Error{Op: "stream", Err: session.ErrUnsupported, Detail: "the model ended without an answer"}
 }
 
-// sizeOf is the size of a request in bytes.
+// sizeOf returns the size of a request in bytes.
 func sizeOf(system string, tools []model.ToolSpec, messages []model.EncodedItem) int {
 	n := len(system)
 	for i := range tools {

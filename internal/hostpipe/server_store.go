@@ -26,7 +26,7 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 	if b.Epoch, err = s.epoch(r); err != nil {
 		return err
 	}
-	s.appending.Lock() // what is admitted must not change before it is written
+	s.appending.Lock() // an admitted batch must not change before it is written
 	defer s.appending.Unlock()
 	err = s.bounds.admit(ctx, r.Session, b)
 	if err == nil {
@@ -40,19 +40,19 @@ func (s *Server) append(ctx context.Context, r *request, blob []byte) error {
 	return nil
 }
 
-// epoch is that of the lease under which a session is written: of the one, the host's,
-// so that it is not written once the host has lost it; of another, what was given here.
+// epoch returns the epoch of the lease under which a session is written: the host's lease for the main session, so
+// that writes fail once the host has lost it; for another session, the lease given here.
 func (s *Server) epoch(r *request) (int64, error) {
 	own := s.o.Lease.Epoch
 	if _, ok := session.As[session.Leaser](s.sessions.Store()); !ok {
-		return r.Epoch, nil // nobody has leases
+		return r.Epoch, nil // the store has no leases
 	}
 	if r.Session != s.o.Session {
 		s.mu.Lock()
 		l, held := s.leases[r.Session]
 		s.mu.Unlock()
 		if own = l.Epoch; !held {
-			return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced, Detail: "it is not open here"}
+			return 0, &session.Error{Op: opAppend, Session: r.Session, Err: session.ErrFenced, Detail: "the session is not open on this connection"}
 		}
 	}
 	if r.Epoch != 0 && r.Epoch != own {
@@ -69,7 +69,7 @@ const (
 
 func (s *Server) page(ctx context.Context, r *request) (a reply, blob []byte, err error) {
 	if r.Range == nil {
-		return a, nil, refused(opRead, r.Session, "it says no range")
+		return a, nil, refused(opRead, r.Session, "the range is missing")
 	}
 	want := session.Range{After: r.Range.After, Until: r.Range.Until, Reverse: r.Range.Reverse, Limit: r.Range.Limit}
 	if !s.free {
@@ -84,7 +84,7 @@ func (s *Server) page(ctx context.Context, r *request) (a reply, blob []byte, er
 		}
 		if err != nil {
 			e, ok := errors.AsType[*session.Error](err)
-			if !ok || e.Seq == 0 { // it is about all of it
+			if !ok || e.Seq == 0 { // it concerns all of it
 				return reply{}, nil, err
 			}
 			a.Records = append(a.Records, wireRecord{Seq: e.Seq, Error: toWire(err)})
@@ -98,7 +98,7 @@ func (s *Server) page(ctx context.Context, r *request) (a reply, blob []byte, er
 
 func (s *Server) list(ctx context.Context, r *request) (*session.Page, error) {
 	if r.Query == nil {
-		return nil, refused(opList, "", "it asks for nothing")
+		return nil, refused(opList, "", "the query is missing")
 	}
 	if !s.free {
 		if err := s.bounds.listable(ctx, r.Query); err != nil {
@@ -109,7 +109,7 @@ func (s *Server) list(ctx context.Context, r *request) (*session.Page, error) {
 	return &p, err
 }
 
-// maxLeases bounds the sessions that one process may hold besides its own.
+// maxLeases is the maximum number of sessions that one process may hold in addition to its own.
 const maxLeases = 64
 
 func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error) {
@@ -135,7 +135,7 @@ func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error
 	full := len(s.leases) >= maxLeases
 	s.mu.Unlock()
 	if full {
-		return nil, refused("acquire", r.Session, fmt.Sprintf("%d sessions are open already", maxLeases))
+		return nil, refused("acquire", r.Session, fmt.Sprintf("%d sessions are already open", maxLeases))
 	}
 	l, err := leaser.Acquire(ctx, r.Session, want, func(held session.Lease) bool {
 		return held.Remaining != nil && *held.Remaining <= 0 || held.Holder.ID != me.ID && held.Holder.HasEnded(me)
@@ -149,7 +149,7 @@ func (s *Server) acquire(ctx context.Context, r *request) (*session.Lease, error
 	return &l, nil
 }
 
-// ownLease is that of the session itself, which the host holds for the process inside.
+// ownLease returns the lease of the main session, which the host holds for the process.
 func (s *Server) ownLease() (*session.Lease, error) {
 	if s.o.Lease.Epoch == 0 {
 		return nil, &session.Error{Op: "acquire", Session: s.o.Session, Err: session.ErrUnsupported}
@@ -167,7 +167,7 @@ func (s *Server) renew(ctx context.Context, r *request) error {
 		return leaser.Renew(ctx, r.Session, *r.Lease)
 	}
 	fenced := &session.Error{Op: "renew", Session: r.Session, Err: session.ErrFenced}
-	if r.Session == s.o.Session { // the host renews; it is only asked whether it still has it
+	if r.Session == s.o.Session { // the host renews it; this only checks that it is still valid
 		held, err := s.held(ctx, r)
 		if err == nil && (held == nil || held.Epoch != r.Lease.Epoch) {
 			err = fenced
@@ -199,7 +199,7 @@ func (s *Server) release(ctx context.Context, r *request) error {
 		delete(s.leases, r.Session)
 	}
 	s.mu.Unlock()
-	if !ours { // that of the session itself stays the host's
+	if !ours { // the main session's lease stays with the host
 		return nil
 	}
 	return leaser.Release(ctx, r.Session, l)
@@ -218,7 +218,7 @@ func (s *Server) held(ctx context.Context, r *request) (*session.Lease, error) {
 	return reader.Held(ctx, r.Session)
 }
 
-// recover mends a session that the one owns. The one itself was mended by the host.
+// recover repairs an owned session. The host has already repaired the main session.
 func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, error) {
 	if !s.free {
 		if err := s.bounds.writable(ctx, r.Session); err != nil || r.Session == s.o.Session {
@@ -229,7 +229,7 @@ func (s *Server) recover(ctx context.Context, r *request) (*session.Recovery, er
 	_, held := s.leases[r.Session]
 	s.mu.Unlock()
 	if !s.free && !held {
-		return nil, &session.Error{Op: opRecover, Session: r.Session, Err: session.ErrFenced, Detail: "it is not open here"}
+		return nil, &session.Error{Op: opRecover, Session: r.Session, Err: session.ErrFenced, Detail: "the session is not open on this connection"}
 	}
 	if recoverer, ok := session.As[session.Recoverer](s.sessions.Store()); ok {
 		return recoverer.Recover(ctx, r.Session)
@@ -249,7 +249,7 @@ func (s *Server) watch(ctx context.Context, r *request) error {
 		}
 		s.mu.Unlock()
 		if full {
-			return refused(opWatch, r.Session, fmt.Sprintf("%d logs are watched already", maxWatches))
+			return refused(opWatch, r.Session, fmt.Sprintf("%d logs are already being watched", maxWatches))
 		}
 		defer func() {
 			s.mu.Lock()
@@ -266,18 +266,18 @@ func (s *Server) watch(ctx context.Context, r *request) error {
 	return nil
 }
 
-// putting refuses a question that a person was asked by this process already, and one
-// that comes while too many wait. The caller calls done.
+// putting refuses an approval request that was already presented, and one beyond the limit of pending requests.
+// The caller calls done.
 func (s *Server) putting(id string) (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.put[id]:
-		return nil, refused(opAsk, s.o.Session, "question "+id+" was put already")
+		return nil, refused(opAsk, s.o.Session, "request "+id+" was already presented")
 	case s.waiting >= maxPending:
-		return nil, refused(opAsk, s.o.Session, fmt.Sprintf("%d questions wait for an answer", maxPending))
+		return nil, refused(opAsk, s.o.Session, fmt.Sprintf("%d requests are already pending", maxPending))
 	case len(s.put) >= 2*maxQuestions:
-		return nil, refused(opAsk, s.o.Session, "too many questions were put")
+		return nil, refused(opAsk, s.o.Session, "too many requests were presented")
 	}
 	s.put[id] = true
 	s.waiting++
@@ -288,11 +288,11 @@ func (s *Server) putting(id string) (done func(), err error) {
 	}, nil
 }
 
-// ask puts a question to the person here. It is read from the log, whatever the process
-// inside says of it, and so is the answer.
+// ask presents an approval request to the approver. It reads the request and the answer from the log, because the
+// process is untrusted.
 func (s *Server) ask(ctx context.Context, id string) error {
 	if s.o.Ask == nil {
-		return errors.New("nobody is there to ask")
+		return errors.New("no one can answer")
 	}
 	done, err := s.putting(id)
 	if err != nil {
@@ -317,9 +317,9 @@ func (s *Server) ask(ctx context.Context, id string) error {
 		ans.RequestID, ans.Actor = id, cmp.Or(ans.Actor, "person")
 		_, err = approval.Resolve(context.WithoutCancel(ctx), s.sessions, s.o.Session, ans)
 		if errors.Is(err, approval.ErrAnswered) || errors.Is(err, approval.ErrExpired) {
-			return nil // the log has it, or will
+			return nil // the answer is in the log, or will be
 		}
 		return err
 	}
-	return nil // it has its answer already
+	return nil // it is already answered
 }

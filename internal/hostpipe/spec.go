@@ -11,37 +11,37 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// Spec says what the process inside is to do: one turn of one session. It comes on its
-// standard input, as one JSON object, and holds no secret.
+// Spec is the task of the process in the container: one turn of one session. The process reads it as one JSON
+// object from standard input. It contains no secret.
 type Spec struct {
 	Version int             `json:"version"`
-	Session string          `json:"session"`         // exists
-	Input   json.RawMessage `json:"input,omitempty"` // see [EncodeParts]; without it the agent goes on
+	Session string          `json:"session"`         // must exist
+	Input   json.RawMessage `json:"input,omitempty"` // see [EncodeParts]; without it the agent resumes
 	Name    string          `json:"name,omitempty"`  // of a sub-agent
 
-	// Run describes the run as the process inside sees it: Cwd is a folder there, and each of
-	// Permissions.Settings is a JSON text. Its model is the host's.
+	// Run describes the run in the container's terms: Cwd is a folder in it, and each of Permissions.Settings is a
+	// JSON text. The model is the host's.
 	Run         runspec.Spec       `json:"run"`
-	Models      []model.Info       `json:"models"`          // that the host serves: the primary one, and the fallback
-	Interactive bool               `json:"asked"`           // somebody at the host is asked; otherwise the answer is no
-	Settings    *settings.Portable `json:"given,omitempty"` // settings that the host has read
+	Models      []model.Info       `json:"models"`          // served by the host: the primary one, and the fallback
+	Interactive bool               `json:"asked"`           // the host can ask an approver; otherwise requests are denied
+	Settings    *settings.Portable `json:"given,omitempty"` // settings read by the host
 }
 
-// SpecVersion is that of this package.
+// SpecVersion is the version that this package reads and writes.
 const SpecVersion = 3
 
-// maxSpec bounds a spec in bytes: images may be in its input.
+// maxSpec is the maximum size of a spec in bytes: its input may contain images.
 const maxSpec = 256 << 20
 
-// ReadSpec reads a spec. A field that is not known here is refused, and so is another
-// version: host and image are of different ages then.
+// ReadSpec reads a spec. It rejects unknown fields and other versions, which mean that host and image have
+// different versions.
 func ReadSpec(r io.Reader) (*Spec, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxSpec+1))
 	if err != nil {
-		return nil, fmt.Errorf("read what to do: %w", err)
+		return nil, fmt.Errorf("read the run spec: %w", err)
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
-		return nil, fmt.Errorf("%w: nothing came on standard input", errSpec)
+		return nil, fmt.Errorf("%w: standard input is empty", errSpec)
 	}
 	if len(b) > maxSpec {
 		return nil, fmt.Errorf("%w: it is longer than %d MiB", errSpec, maxSpec>>20)
@@ -58,20 +58,20 @@ func ReadSpec(r io.Reader) (*Spec, error) {
 	}
 	switch {
 	case d.More():
-		return nil, fmt.Errorf("%w: something follows it", errSpec)
+		return nil, fmt.Errorf("%w: unexpected data after it", errSpec)
 	case s.Version != SpecVersion:
 		return nil, otherVersion(s.Version)
 	case s.Session == "" || s.Run.Cwd == "" || len(s.Models) == 0:
-		return nil, fmt.Errorf("%w: session, run.cwd and models are needed", errSpec)
+		return nil, fmt.Errorf("%w: session, run.cwd and models are required", errSpec)
 	}
 	return &s, nil
 }
 
-var errSpec = fmt.Errorf("%w: what to do cannot be read", errFrame)
+var errSpec = fmt.Errorf("%w: invalid run spec", errFrame)
 
 func otherVersion(v int) error {
 	return &remoteError{
-		text: fmt.Sprintf("the host speaks version %d of what to do, and this program %d", v, SpecVersion),
-		hint: "build the workspace's image anew: holdfast workspace image build", is: errSpec,
+		text: fmt.Sprintf("the host sent run spec version %d, this program reads version %d", v, SpecVersion),
+		hint: "rebuild the workspace's image: holdfast workspace image build", is: errSpec,
 	}
 }

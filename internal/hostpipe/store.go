@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Append implements [session.Store]: it returns when the host's store has acknowledged.
+// Append implements [session.Store]: it returns after the host's store has acknowledged.
 func (c *Client) Append(ctx context.Context, id string, b session.Batch) error {
 	r := &request{Op: opAppend, Session: id, Expect: b.Expect, Epoch: b.Epoch}
 	var blob []byte
@@ -18,8 +18,8 @@ func (c *Client) Append(ctx context.Context, id string, b session.Batch) error {
 	return err
 }
 
-// Read implements [session.Store]. It fetches a page at a time, so that who stops in the
-// middle, or is slow, keeps nothing else waiting.
+// Read implements [session.Store]. It fetches page by page, so that a slow or stopped reader does not block
+// others.
 func (c *Client) Read(ctx context.Context, id string, want session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		want := want
@@ -60,8 +60,7 @@ func (c *Client) Read(ctx context.Context, id string, want session.Range) iter.S
 	}
 }
 
-// advance moves a range behind a page of n records that ended with seq. It reports
-// whether anything can be left.
+// advance moves a range past a page of n records that ended with seq. It reports whether anything can be left.
 func advance(r *session.Range, seq int64, n int) bool {
 	if r.Limit > 0 {
 		if r.Limit -= n; r.Limit <= 0 {

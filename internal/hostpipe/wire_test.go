@@ -175,12 +175,12 @@ func TestItemsFromHostModels(t *testing.T) {
 
 func TestSpec(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"nothing", " \n", "nothing came"},
-		{"no JSON", "{", "cannot be read"},
+		{"nothing", " \n", "standard input is empty"},
+		{"no JSON", "{", "invalid run spec"},
 		{"another version", `{"version":2,"session":"s","cwd":"/w","models":[{}]}`, "version 2"},
 		{"an unknown field", `{"version":3,"session":"s","run":{"cwd":"/w"},"models":[{}],"later":1}`, "unknown field"},
-		{"more", `{"version":3,"session":"s","run":{"cwd":"/w"},"models":[{}]} {}`, "follows"},
-		{"no session", `{"version":3,"run":{"cwd":"/w"},"models":[{}]}`, "needed"},
+		{"more", `{"version":3,"session":"s","run":{"cwd":"/w"},"models":[{}]} {}`, "unexpected data"},
+		{"no session", `{"version":3,"run":{"cwd":"/w"},"models":[{}]}`, "required"},
 	} {
 		if _, err := ReadSpec(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// alive reports whether a connection that nobody uses is still open and silent. It cannot
-// look into TLS.
+// alive reports whether an idle connection is still open and has no unread data. It cannot look into TLS.
 func alive(c net.Conn) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {

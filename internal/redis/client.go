@@ -9,28 +9,27 @@ import (
 	"time"
 )
 
-// Options say where, as whom and how patiently.
+// Options configures a client.
 type Options struct {
 	Network  string // "tcp" or "unix"; "" is "tcp"
 	Addr     string // host:port, or the path of a socket
 	User     string
 	Password string
 	Database int
-	TLS      *tls.Config // nil is without
-	// Key names the slot in which a client of a cluster works; "" is no cluster.
+	TLS      *tls.Config // nil: no TLS
+	// Key selects the slot of a client of a cluster; "" means no cluster.
 	Key string
-	// Dial is how long connecting may take, Timeout sending, and then reading the
-	// answer; 0 is as long as it takes.
+	// Dial is the time limit for connecting, Timeout for sending, and then for reading the reply; 0 is no limit.
 	Dial, Timeout time.Duration
-	// Size is how many connections are in use at most; 0 is 10 for each processor. Who
-	// finds no free one waits for Timeout and a second.
+	// Size is the maximum number of connections in use; 0 is 10 for each processor. A caller waits for a free one
+	// for Timeout plus one second.
 	Size int
-	// Admit looks at each new connection before it is used, and may refuse it.
+	// Admit checks each new connection before it is used, and may reject it.
 	Admit func(context.Context, *Conn) error
 }
 
-// Client has connections to a server, or to the one of a cluster that has a slot. It is
-// safe for concurrent use. Whoever made it closes it.
+// Client holds connections to a server, or to the server of a cluster that owns a slot. It is safe for concurrent
+// use. The caller closes it.
 type Client struct {
 	opt  Options
 	slot int
@@ -38,12 +37,12 @@ type Client struct {
 	mu     sync.Mutex
 	closed bool
 	pools  map[string]*pool
-	owner  string   // in a cluster, who has the slot; "" is not known
+	owner  string   // in a cluster, the owner of the slot; "" if unknown
 	known  []string // in a cluster, the addresses of its servers
-	lost   string   // in a cluster, who was the owner last: others are asked before it
+	lost   string   // in a cluster, the last owner: other servers are asked first
 }
 
-// New makes a client. It connects when there is something to send.
+// New returns a client. It connects on first use.
 func New(o Options) *Client {
 	if o.Network == "" {
 		o.Network = "tcp"
@@ -57,8 +56,8 @@ func New(o Options) *Client {
 // Clustered reports whether the client is one of a cluster.
 func (c *Client) Clustered() bool { return c.opt.Key != "" }
 
-// Do sends a command and returns its answer: a string, an int64, a list ([]any), or nil.
-// The error is an [Error] if it is the server's answer.
+// Do sends a command and returns its reply: a string, an int64, a list ([]any), or nil. The error is an [Error] if
+// the server returned it.
 func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
 	replies, err := c.Pipeline(ctx, args)
 	if err != nil {
@@ -70,9 +69,8 @@ func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
 	return replies[0], nil
 }
 
-// Pipeline sends commands at once, on one connection, and returns their answers. What the
-// server refuses is an [Error] in its place. In a cluster whose slot is moving, all of the
-// commands may be sent again.
+// Pipeline sends commands at once, on one connection, and returns their replies. An error of the server is an
+// [Error] in place of a reply. In a cluster whose slot is moving, all commands may be sent again.
 func (c *Client) Pipeline(ctx context.Context, commands ...Command) ([]any, error) {
 	if c.Clustered() {
 		return c.follow(ctx, commands)
@@ -99,8 +97,7 @@ func (c *Client) ask(ctx context.Context, addr string, commands []Command) ([]an
 	}
 }
 
-// maxServers is how many servers have pools: the owner of the slot, and those that it is
-// moving to.
+// maxServers is the number of servers with pools: the owner of the slot, and those the slot is moving to.
 const maxServers = 4
 
 func (c *Client) pool(addr string) (*pool, error) {
@@ -120,7 +117,7 @@ func (c *Client) pool(addr string) (*pool, error) {
 	return p, nil
 }
 
-// ready makes a connection that may be used.
+// ready opens a connection and checks it.
 func (c *Client) ready(ctx context.Context, addr string) (*Conn, error) {
 	conn, err := c.greeted(ctx, addr)
 	if err != nil || c.opt.Admit == nil {
@@ -132,12 +129,12 @@ func (c *Client) ready(ctx context.Context, addr string) (*Conn, error) {
 	}
 	if conn.broken {
 		conn.close()
-		return nil, protocol("it says more than it was asked")
+		return nil, protocol("unexpected data after the reply")
 	}
 	return conn, nil
 }
 
-// greeted makes a connection that was not looked at.
+// greeted opens a connection without a check.
 func (c *Client) greeted(ctx context.Context, addr string) (*Conn, error) {
 	network := "tcp"
 	if addr == c.opt.Addr {
@@ -154,7 +151,7 @@ func (c *Client) greeted(ctx context.Context, addr string) (*Conn, error) {
 	return conn, nil
 }
 
-// keepOnly closes the connections to other servers. The caller has the lock.
+// keepOnly closes the connections to other servers. The caller holds the lock.
 func (c *Client) keepOnly(addr string) {
 	for other, p := range c.pools {
 		if other != addr {
@@ -164,7 +161,7 @@ func (c *Client) keepOnly(addr string) {
 	}
 }
 
-// Close closes all connections. What is under way fails.
+// Close closes all connections. Running calls fail.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

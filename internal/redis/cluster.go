@@ -15,8 +15,8 @@ import (
 
 const slots = 16384
 
-// Slot is where a cluster keeps a key: the part between its first { and the next }, if
-// there is one and it is not empty, else all of it.
+// Slot returns the slot of a key: the hash of the part between its first { and the next }, if it is not empty,
+// else of the whole key.
 func Slot(key string) int {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -37,12 +37,12 @@ func Slot(key string) int {
 	return int(crc) % slots
 }
 
-// redirects is how often a command is sent to another server of a cluster, or again.
+// redirects is the maximum number of times a command is sent to another server of a cluster, or again.
 const redirects = 3
 
-// follow sends commands to the server that has the slot, wherever it is.
+// follow sends commands to the owner of the slot, wherever it is.
 func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) {
-	to := "" // who was named for this time only
+	to := "" // a server named for this time only
 	for try := 0; ; try++ {
 		addr, send := to, commands
 		if to != "" {
@@ -84,8 +84,7 @@ func (c *Client) follow(ctx context.Context, commands []Command) ([]any, error) 
 	}
 }
 
-// asking puts ASKING before each command: that a server does what belongs to a slot which
-// it is taking over.
+// asking puts ASKING before each command: it makes a server execute commands for a slot that it is importing.
 func asking(commands []Command) []Command {
 	out := make([]Command, 0, 2*len(commands))
 	for _, command := range commands {
@@ -102,8 +101,8 @@ func odd(replies []any) []any {
 	return out
 }
 
-// refused is the first answer that another server, or the same one a little later, would
-// not give; "" if there is none.
+// refused returns the first error reply that another server, or the same one a little later, would not return; ""
+// if there is none.
 func refused(replies []any) Error {
 	for _, r := range replies {
 		e, ok := r.(Error)
@@ -115,15 +114,14 @@ func refused(replies []any) Error {
 				return e
 			}
 		}
-		if strings.Contains(string(e), "-READONLY ") { // from within a script on old servers
+		if strings.Contains(string(e), "-READONLY ") { // from a script on old servers
 			return e
 		}
 	}
 	return ""
 }
 
-// redirect reads "MOVED 3999 127.0.0.1:6381" and "ASK …". Without a host it is that of who
-// says so.
+// redirect parses "MOVED 3999 127.0.0.1:6381" and "ASK …". A missing host means the host of the sender.
 func redirect(e Error, from string) (moved, asks bool, addr string) {
 	words := strings.Fields(string(e))
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
@@ -152,7 +150,7 @@ func hostOf(addr string) string {
 	return host
 }
 
-// find returns the address of the server that has the slot.
+// find returns the address of the server that owns the slot.
 func (c *Client) find(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	owner, places := c.owner, c.places()
@@ -177,8 +175,7 @@ func (c *Client) find(ctx context.Context) (string, error) {
 	return "", first
 }
 
-// places are the servers to ask for the owner, in the order to ask them. The caller has
-// the lock.
+// places returns the servers to ask for the owner, in order. The caller holds the lock.
 func (c *Client) places() []string {
 	out := slices.Clone(c.known)
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
@@ -191,8 +188,8 @@ func (c *Client) places() []string {
 	return out
 }
 
-// look asks a server who has the slot, and who else there is. One that may not say so is
-// taken for the owner: it names the right one when it is not.
+// look asks a server for the slot's owner and the other servers. A server that may not answer is taken for the
+// owner: if it is not, it names the right one.
 func (c *Client) look(ctx context.Context, addr string) (owner string, known []string, err error) {
 	conn, err := c.greeted(ctx, addr)
 	if err != nil {
@@ -208,19 +205,19 @@ func (c *Client) look(ctx context.Context, addr string) (owner string, known []s
 	}
 	list, ok := reply.([]any)
 	if !ok {
-		return "", nil, protocol("CLUSTER SLOTS gives no list")
+		return "", nil, protocol("CLUSTER SLOTS returned no list")
 	}
 	for _, entry := range list {
 		part, _ := entry.([]any)
 		if len(part) < 3 {
-			return "", nil, protocol("CLUSTER SLOTS has an entry of %d parts", len(part))
+			return "", nil, protocol("CLUSTER SLOTS returned an entry of %d parts", len(part))
 		}
 		low, lok := part[0].(int64)
 		high, hok := part[1].(int64)
 		for i, node := range part[2:] {
 			at, ok := nodeAddr(node, addr)
 			if !ok || !lok || !hok {
-				return "", nil, protocol("CLUSTER SLOTS has an entry that cannot be read")
+				return "", nil, protocol("CLUSTER SLOTS returned an invalid entry")
 			}
 			if len(known) < 1000 && !slices.Contains(known, at) {
 				known = append(known, at)
@@ -236,7 +233,7 @@ func (c *Client) look(ctx context.Context, addr string) (owner string, known []s
 	return owner, known, nil
 }
 
-// nodeAddr is the address of a server: host and port, seen from who says so.
+// nodeAddr returns the host and port of a server, as seen from the server that reported it.
 func nodeAddr(node any, from string) (string, bool) {
 	n, _ := node.([]any)
 	if len(n) < 2 {
@@ -251,7 +248,7 @@ func nodeAddr(node any, from string) (string, bool) {
 	if host == "" || host == "?" || loopback(host) && !loopback(here) && here != "localhost" {
 		host = here
 	}
-	if port == 0 { // of a server that has TLS only
+	if port == 0 { // of a server with TLS only
 		_, text, err := net.SplitHostPort(from)
 		return net.JoinHostPort(host, text), err == nil
 	}
@@ -272,7 +269,7 @@ func (c *Client) moved(ctx context.Context, addr string) {
 	c.settle(addr, known)
 }
 
-// settle remembers who has the slot. Connections to others are closed.
+// settle stores the owner of the slot and closes connections to other servers.
 func (c *Client) settle(owner string, known []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -283,7 +280,7 @@ func (c *Client) settle(owner string, known []string) {
 	c.keepOnly(owner)
 }
 
-// lose forgets who has the slot, if it was this one.
+// lose forgets the owner of the slot, if it was this one.
 func (c *Client) lose(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// bufferSize is that of what is read and of what is written.
+// bufferSize is the size of the read and the write buffer.
 const bufferSize = 16 << 10
 
 // Conn is a connection to one server. One caller uses it at a time.
@@ -20,14 +20,14 @@ type Conn struct {
 	r       *bufio.Reader
 	w       *bufio.Writer
 	timeout time.Duration
-	used    time.Time // when it was given back
+	used    time.Time // when it was returned to the pool
 	broken  bool
 
 	mu          sync.Mutex
 	interrupted bool
 }
 
-// connect dials a server. The connection is not yet greeted.
+// connect dials a server. The connection is not greeted yet.
 func (o *Options) connect(ctx context.Context, network, addr string) (*Conn, error) {
 	plain := &net.Dialer{Timeout: o.Dial, KeepAlive: 30 * time.Second}
 	var c net.Conn
@@ -47,8 +47,7 @@ func newConn(c net.Conn, timeout time.Duration) *Conn {
 	return &Conn{net: c, r: bufio.NewReaderSize(c, bufferSize), w: bufio.NewWriterSize(c, bufferSize), timeout: timeout}
 }
 
-// greet says who we are and which database is used. Servers before Redis 6 do not know
-// HELLO, and may know AUTH.
+// greet authenticates and selects the database. Servers before Redis 6 do not know HELLO, and may know AUTH.
 func (c *Conn) greet(ctx context.Context, o *Options) error {
 	hello := Command{"HELLO", 2}
 	if o.Password != "" {
@@ -68,19 +67,19 @@ func (c *Conn) greet(ctx context.Context, o *Options) error {
 			auth = Command{"AUTH", o.User, o.Password}
 		}
 		if _, err := c.Do(ctx, auth...); err != nil {
-			return fmt.Errorf("logging in: %w", err)
+			return fmt.Errorf("log in: %w", err)
 		}
 	}
 	if o.Database > 0 {
 		if _, err := c.Do(ctx, "SELECT", o.Database); err != nil {
-			return fmt.Errorf("selecting the database %d: %w", o.Database, err)
+			return fmt.Errorf("select database %d: %w", o.Database, err)
 		}
 	}
 	return nil
 }
 
-// Do sends a command and returns its answer: a string, an int64, a list ([]any), or nil.
-// The error is an [Error] if it is the server's answer.
+// Do sends a command and returns its reply: a string, an int64, a list ([]any), or nil. The error is an [Error] if
+// the server returned it.
 func (c *Conn) Do(ctx context.Context, args ...any) (any, error) {
 	replies, err := c.exchange(ctx, []Command{args})
 	if err != nil {
@@ -92,8 +91,7 @@ func (c *Conn) Do(ctx context.Context, args ...any) (any, error) {
 	return replies[0], nil
 }
 
-// exchange sends commands at once and reads an answer to each. After an error the
-// connection is broken.
+// exchange sends commands at once and reads a reply to each. After an error the connection is broken.
 func (c *Conn) exchange(ctx context.Context, commands []Command) (replies []any, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -129,7 +127,7 @@ func (c *Conn) exchange(ctx context.Context, commands []Command) (replies []any,
 			return nil, err
 		}
 		if e, ok := replies[i].(Error); ok && e.is("READONLY") {
-			c.broken = true // the name may lead to another server by now
+			c.broken = true // the name may now resolve to another server
 		}
 	}
 	return replies, nil
@@ -146,7 +144,7 @@ func (c *Conn) deadline(ctx context.Context) time.Time {
 	return at
 }
 
-// interrupt ends what waits for the connection.
+// interrupt ends reads and writes of the connection.
 func (c *Conn) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +152,7 @@ func (c *Conn) interrupt() {
 	_ = c.net.SetDeadline(time.Unix(1, 0))
 }
 
-// waitUntil sets how long is waited for answers, unless nobody waits any more.
+// waitUntil sets the deadline for replies, unless the caller has stopped waiting.
 func (c *Conn) waitUntil(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

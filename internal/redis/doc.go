@@ -1,19 +1,19 @@
-// Package redis is a client of Redis and Valkey servers with what a store of sessions
-// needs: commands, pipelines, scripts, and channels to listen on.
+// Package redis is a client for Redis and Valkey servers with the features that a session store needs: commands,
+// pipelines, scripts, and subscriptions.
 //
 //	client := redis.New(redis.Options{Addr: "127.0.0.1:6379", Timeout: 10 * time.Second})
 //	defer client.Close()
 //	reply, err := client.Do(ctx, "GET", "key")
 //
 //	Client ──► pool ──► Conn   one pool per server, at most Options.Size connections
-//	   │                       a connection whose answer was not read whole is closed
+//	   │                       a connection with a partly read reply is closed
 //	   └─► Subscriber ──► Conn one connection that listens
 //
-// In a cluster a client works in one slot, that of [Options.Key]: it finds the server that
-// has the slot and follows it. Commands for other slots fail.
+// In a cluster a client works in one slot, that of [Options.Key]: it finds the server that owns the slot and
+// follows it. Commands for other slots fail.
 //
-// A command is never sent twice after a lost connection: only the caller knows whether
-// that is safe. The protocol is RESP2.
+// A command is never sent twice after a lost connection: only the caller knows whether that is safe. The protocol
+// is RESP2.
 //
 // Source: Redis serialization protocol specification, Redis cluster specification.
 package redis

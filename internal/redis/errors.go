@@ -5,20 +5,18 @@ import (
 	"strings"
 )
 
-// Error is what a server answers instead of doing what was asked: "NOAUTH Authentication
-// required." The connection is good.
+// Error is an error reply of a server: "NOAUTH Authentication required." The connection stays usable.
 type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// is reports whether the error has this code, its first word. Some servers put "ERR "
-// in front of it.
+// is reports whether the error has this code, its first word. Some servers put "ERR " in front of it.
 func (e Error) is(code string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(string(e), "ERR "), code)
 	return ok && (rest == "" || rest[0] == ' ')
 }
 
-// HasCode reports whether an error is a server's with this code, its first word.
+// HasCode reports whether an error is an [Error] with this code, its first word.
 func HasCode(err error, code string) bool {
 	e, ok := errors.AsType[Error](err)
 	return ok && e.is(code)
@@ -27,8 +25,8 @@ func HasCode(err error, code string) bool {
 var (
 	// ErrClosed is the error of calls after Close.
 	ErrClosed = errors.New("the client is closed")
-	// ErrBusy is the error of a call that found all connections in use for too long.
+	// ErrBusy is the error of a call for which no connection became free in time.
 	ErrBusy = errors.New("all connections to the server are in use")
-	// ErrProtocol is the error of an answer that breaks the protocol or is too long.
-	ErrProtocol = errors.New("the server does not answer as a Redis server does")
+	// ErrProtocol is the error of a reply that violates the protocol or is too long.
+	ErrProtocol = errors.New("the server's reply violates the Redis protocol")
 )

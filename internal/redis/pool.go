@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// idleLimit is how long a connection is kept that nobody uses.
+// idleLimit is how long an unused connection is kept.
 const idleLimit = 30 * time.Minute
 
-// pool has the connections to one server.
+// pool holds the connections to one server.
 type pool struct {
 	addr  string
-	dial  func(ctx context.Context, addr string) (*Conn, error) // ready to be used
+	dial  func(ctx context.Context, addr string) (*Conn, error) // returns a connection ready for use
 	wait  time.Duration
 	turns chan struct{} // one for each connection in use
 
-	life context.Context // it ends when the pool is closed, and dialing with it
+	life context.Context // ends when the pool is closed, and dialing with it
 	end  context.CancelFunc
 
 	mu   sync.Mutex
@@ -30,7 +30,7 @@ func newPool(addr string, size int, wait time.Duration, dial func(context.Contex
 	return p
 }
 
-// get returns a connection, which is given back with put.
+// get returns a connection, which the caller returns with put.
 func (p *pool) get(ctx context.Context) (*Conn, error) {
 	if err := p.turn(ctx); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (p *pool) get(ctx context.Context) (*Conn, error) {
 	return c, nil
 }
 
-// turn waits until fewer connections are in use than may be.
+// turn waits until fewer connections than the maximum are in use.
 func (p *pool) turn(ctx context.Context) error {
 	select {
 	case p.turns <- struct{}{}:
@@ -78,7 +78,7 @@ func (p *pool) turn(ctx context.Context) error {
 	}
 }
 
-// kept takes the connection that was used last, or nil if there is none.
+// kept takes the most recently used connection, or returns nil if there is none.
 func (p *pool) kept() (*Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *pool) kept() (*Conn, error) {
 	return c, nil
 }
 
-// fresh makes a connection.
+// fresh opens a connection.
 func (p *pool) fresh(ctx context.Context) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,7 +118,7 @@ func (p *pool) fresh(ctx context.Context) (*Conn, error) {
 	return c, err
 }
 
-// put gives a connection back. One that is broken is closed.
+// put returns a connection to the pool. A broken one is closed.
 func (p *pool) put(c *Conn) {
 	defer func() { <-p.turns }()
 	if c.broken {
@@ -143,8 +143,7 @@ func (p *pool) drop(c *Conn) {
 	c.close()
 }
 
-// retire closes the connections that nobody uses. Those in use are closed when they are
-// given back.
+// retire closes idle connections. Those in use are closed when they are returned.
 func (p *pool) retire() {
 	p.end()
 	p.mu.Lock()

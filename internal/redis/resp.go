@@ -8,14 +8,13 @@ import (
 	"strconv"
 )
 
-// Limits of an answer. What a server claims is never believed: memory is taken as bytes
-// arrive.
+// Limits of a reply. Announced sizes are not trusted: memory is allocated as bytes arrive.
 const (
 	maxLine  = 64 << 10  // bytes of a status, an error or a number
 	maxBulk  = 512 << 20 // bytes of one string, as Redis has it
 	maxDepth = 16        // lists in lists
-	maxReply = 1 << 30   // bytes that an answer takes in memory, about
-	perValue = 64        // of them for each value beside its bytes
+	maxReply = 1 << 30   // estimated bytes of a reply in memory
+	perValue = 64        // of which for each value in addition to its bytes
 )
 
 // Command is the name of a command and its arguments: strings, bytes, integers, booleans
@@ -49,7 +48,7 @@ func (c Command) write(w *bufio.Writer) error {
 			}
 			writeInt(w, n)
 		default:
-			return fmt.Errorf("an argument of the type %T cannot be sent", arg)
+			return fmt.Errorf("cannot send an argument of type %T", arg)
 		}
 		_, _ = w.WriteString("\r\n")
 	}
@@ -71,9 +70,9 @@ func writeInt(w *bufio.Writer, n int64) {
 	_, _ = w.Write(append(b, text...))
 }
 
-// readReply reads an answer: a string, an int64, an [Error], a list of them ([]any), or
-// nil. budget is how many bytes it may take in memory. An [Error] is a value here; the
-// error is that of the connection, which is of no use after it.
+// readReply reads a reply: a string, an int64, an [Error], a list of them ([]any), or nil. budget is the maximum
+// number of bytes in memory. An [Error] is a value here; the returned error is that of the connection, which is
+// then unusable.
 func readReply(r *bufio.Reader, budget int) (any, error) {
 	return (&decoder{r: r, left: budget}).value(0)
 }
@@ -96,7 +95,7 @@ func (d *decoder) value(depth int) (any, error) {
 		return nil, err
 	}
 	if d.left -= perValue + len(line); d.left < 0 {
-		return nil, protocol("the answer is too long")
+		return nil, protocol("the reply is too long")
 	}
 	kind, rest := line[0], line[1:]
 	switch kind {
@@ -123,11 +122,10 @@ func (d *decoder) value(depth int) (any, error) {
 		}
 		return d.list(n, depth)
 	}
-	return nil, protocol("%.50q begins no answer", line)
+	return nil, protocol("%.50q does not begin a reply", line)
 }
 
-// line reads up to the end of the line, which has at least one byte. It is good until the
-// next read.
+// line reads up to the end of the line, which has at least one byte. It is valid until the next read.
 func (d *decoder) line() ([]byte, error) {
 	line, err := d.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -151,7 +149,7 @@ func (d *decoder) line() ([]byte, error) {
 	return line[:len(line)-2], nil
 }
 
-// size is the length of a string or a list; -1 is that of none.
+// size parses the length of a string or a list; -1 means null.
 func size(text []byte, most int) (int, error) {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < -1 || n > most {
@@ -163,7 +161,7 @@ func size(text []byte, most int) (int, error) {
 // bulk reads a string of n bytes.
 func (d *decoder) bulk(n int) (any, error) {
 	if d.left -= n; d.left < 0 {
-		return nil, protocol("the answer is too long")
+		return nil, protocol("the reply is too long")
 	}
 	if n+2 <= bufferSize {
 		b, err := d.r.Peek(n + 2)
@@ -171,7 +169,7 @@ func (d *decoder) bulk(n int) (any, error) {
 			return nil, short(err)
 		}
 		if b[n] != '\r' || b[n+1] != '\n' {
-			return nil, protocol("a string does not end where it says")
+			return nil, protocol("a string does not end after its length")
 		}
 		s := string(b[:n])
 		_, err = d.r.Discard(n + 2)
@@ -195,7 +193,7 @@ func (d *decoder) bulk(n int) (any, error) {
 		return nil, short(err)
 	}
 	if end != [2]byte{'\r', '\n'} {
-		return nil, protocol("a string does not end where it says")
+		return nil, protocol("a string does not end after its length")
 	}
 	return string(b), nil
 }

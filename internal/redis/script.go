@@ -6,17 +6,17 @@ import (
 	"encoding/hex"
 )
 
-// Script is a Lua script that servers know by its digest.
+// Script is a Lua script that servers identify by its digest.
 type Script struct{ source, digest string }
 
-// NewScript makes a script.
+// NewScript returns a script.
 func NewScript(source string) *Script {
 	sum := sha1.Sum([]byte(source))
 	return &Script{source, hex.EncodeToString(sum[:])}
 }
 
-// Call is the command that runs the script, by its digest or, for a server that answers
-// NOSCRIPT, by its source.
+// Call returns the command that runs the script, by its digest or, for a server that replied NOSCRIPT, by its
+// source.
 func (s *Script) Call(bySource bool, key string, args []any) Command {
 	command := make(Command, 0, 4+len(args))
 	if bySource {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// maxMessage is how many bytes a message may take in memory.
+// maxMessage is the maximum size of a message in memory, in bytes.
 const maxMessage = 1 << 20
 
-// Subscriber hears what is published on channels, over a connection of its own. When that
-// is lost, [Subscriber.Next] makes another one, and what was said meanwhile is not heard.
-// It is safe for concurrent use, Next by one goroutine at a time.
+// Subscriber receives messages published on channels, over a separate connection. After a lost connection,
+// [Subscriber.Next] opens another; messages in between are lost. It is safe for concurrent use, Next by one
+// goroutine at a time.
 type Subscriber struct {
 	client *Client
-	life   context.Context // it ends with Close
+	life   context.Context // ends with Close
 	end    context.CancelFunc
 
 	mu       sync.Mutex
@@ -22,15 +22,14 @@ type Subscriber struct {
 	channels map[string]bool
 }
 
-// Subscriber makes one that hears nothing yet. Whoever made it closes it.
+// Subscriber returns a subscriber without channels. The caller closes it.
 func (c *Client) Subscriber() *Subscriber {
 	s := &Subscriber{client: c, channels: map[string]bool{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Subscribe adds a channel. If it cannot be told to the server now, it is when the
-// connection is made anew.
+// Subscribe adds a channel. If the server cannot be reached now, it is added on the next connection.
 func (s *Subscriber) Subscribe(channel string) { s.change("SUBSCRIBE", channel, true) }
 
 // Unsubscribe removes a channel.
@@ -48,11 +47,11 @@ func (s *Subscriber) change(command, channel string, add bool) {
 		return
 	}
 	if err := s.conn.tell(Command{command, channel}); err != nil {
-		s.conn.close() // who reads from it finds out
+		s.conn.close() // the reader notices
 	}
 }
 
-// tell sends a command whose answer somebody else reads.
+// tell sends a command whose reply another goroutine reads.
 func (c *Conn) tell(command Command) error {
 	at := time.Time{}
 	if c.timeout > 0 {
@@ -67,9 +66,8 @@ func (c *Conn) tell(command Command) error {
 	return c.w.Flush()
 }
 
-// Next waits for news of a channel: that something was said on it, or that it is heard
-// from now on. After an error it may be called again, a little later; [ErrClosed] is the
-// last one.
+// Next waits for an event of a channel: a message, or the beginning of the subscription. After an error it may be
+// called again, a little later; [ErrClosed] is the last one.
 func (s *Subscriber) Next() (channel string, err error) {
 	for {
 		conn, err := s.connected()
@@ -105,7 +103,7 @@ func (s *Subscriber) closedOr(err error) error {
 	return err
 }
 
-// connected returns the connection, or makes it.
+// connected returns the connection, and opens it if necessary.
 func (s *Subscriber) connected() (*Conn, error) {
 	s.mu.Lock()
 	conn := s.conn

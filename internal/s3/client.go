@@ -1,13 +1,12 @@
-// Package s3 is a client of Amazon S3, and of servers with its interface, with the calls
-// that a store of sessions needs: get, put under a condition, delete, list, and whether a
-// bucket keeps versions.
+// Package s3 is a client for Amazon S3 and compatible servers, with the calls that a session store needs: get,
+// conditional put, delete, list, and whether a bucket keeps versions.
 //
 //	client, err := s3.New(s3.Options{Bucket: "b", Endpoint: "https://minio.example:9000", Keys: keys})
 //	_, err = client.Put(ctx, "key", body, s3.IfNone)
 //
-// It buffers objects whole, does no multipart uploads and manages no buckets. A request
-// that the server may not have got, or cannot serve now, is sent again; whether a put
-// whose answer was lost was done is for the caller to see.
+// It buffers whole objects, does no multipart uploads and manages no buckets. A request that may not have reached
+// the server, or that the server cannot serve now, is sent again. After a put whose response was lost, the caller
+// must check whether it took effect.
 //
 // Source: Amazon Simple Storage Service API reference, version 2006-03-01.
 package s3
@@ -31,30 +30,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// Options say which bucket, where, and as whom.
+// Options configures a client: the bucket, its location and the identity.
 type Options struct {
 	Bucket   string
 	Endpoint string // scheme and host; "" is Amazon's, over HTTPS
-	Region   string // "" is that of the endpoint's name, else what the server says
+	Region   string // "" is that of the endpoint's name, or else the one reported by the server
 	Style    Style
 	Keys     *credentials.Chain
-	// Transport sends the requests; nil is one of its own. Tries is how often a request
-	// is sent at most; 0 is 4.
+	// Transport sends the requests; nil uses a new one. Tries is the maximum number of times a request is sent; 0
+	// is 4.
 	Transport http.RoundTripper
 	Tries     int
 }
 
-// Style is where the bucket's name goes.
+// Style says where the bucket's name goes.
 type Style int
 
-// The styles. Auto is in the host name at Amazon, Google and Alibaba, else in the path.
+// The styles. Auto uses the host name at Amazon, Google and Alibaba, else the path.
 const (
 	Auto Style = iota
 	InPath
 	InHost
 )
 
-// Client does requests to one bucket. It is safe for concurrent use.
+// Client sends requests for one bucket. It is safe for concurrent use.
 type Client struct {
 	opt    Options
 	at     endpoint
@@ -66,7 +65,7 @@ type Client struct {
 	region string
 }
 
-// New makes a client. It sends nothing.
+// New returns a client. It sends nothing.
 func New(o Options) (*Client, error) {
 	if err := checkBucket(o.Bucket); err != nil {
 		return nil, err
@@ -99,16 +98,16 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// HangUp closes connections that nobody uses.
+// HangUp closes idle connections.
 func (c *Client) HangUp() { c.hangUp() }
 
-// Info is what the server tells beside an object.
+// Info is the metadata returned with an object.
 type Info struct {
 	ETag string    // without quotation marks
-	Date time.Time // the server's clock when it answered; zero when it did not say
+	Date time.Time // the server's clock at its response; zero if unknown
 }
 
-// call is a request before it is signed.
+// call is an unsigned request.
 type call struct {
 	method, key string
 	query       url.Values
@@ -117,8 +116,8 @@ type call struct {
 	hash        string // of body
 }
 
-// do sends a request until it is answered for good, and returns the answer if it is one of
-// the statuses. The date is that of the last answer, also of one that is an error.
+// do sends a request, with retries, and returns the response if it has one of the statuses. The date is that of
+// the last response, even an error.
 func (c *Client) do(ctx context.Context, a call, statuses ...int) (resp *http.Response, date time.Time, err error) {
 	a.hash = sigv4.EmptyHash
 	if len(a.body) > 0 {
@@ -160,7 +159,7 @@ func (c *Client) do(ctx context.Context, a call, statuses ...int) (resp *http.Re
 	}
 }
 
-// keys are those to sign with; without an ID, requests are not signed.
+// keys returns the keys to sign with; without an ID, requests are not signed.
 func (c *Client) keys(ctx context.Context) (sigv4.Keys, error) {
 	if c.opt.Keys == nil {
 		return sigv4.Keys{}, nil
@@ -215,13 +214,13 @@ func (c *Client) setRegion(region string) {
 	c.region = region
 }
 
-// worthRetrying reports whether the same request may succeed when it is sent again.
+// worthRetrying reports whether the same request may succeed if it is sent again.
 func worthRetrying(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Temporary()
 	}
 	if _, ok := errors.AsType[*credentials.Error](err); ok {
-		return false // they were looked for long enough
+		return false // the search for keys already took long enough
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return false

@@ -231,12 +231,12 @@ func TestErrorsWithoutXML(t *testing.T) {
 		key, body     string
 		code, message string
 	}{
-		{404, "key", "", "NoSuchKey", "the server answers NoSuchKey"},
-		{404, "", "", "NoSuchBucket", "the server answers NoSuchBucket"},
-		{403, "key", "", "AccessDenied", "the server answers AccessDenied"},
-		{412, "key", "", "PreconditionFailed", "the server answers PreconditionFailed"},
+		{404, "key", "", "NoSuchKey", "the server returned NoSuchKey"},
+		{404, "", "", "NoSuchBucket", "the server returned NoSuchBucket"},
+		{403, "key", "", "AccessDenied", "the server returned AccessDenied"},
+		{412, "key", "", "PreconditionFailed", "the server returned PreconditionFailed"},
 		{418, "key", "I am a teapot", "418 I'm a teapot", "I am a teapot"},
-		{418, "key", "<html>a proxy's page</html>", "418 I'm a teapot", "the server answers 418 I'm a teapot"},
+		{418, "key", "<html>a proxy's page</html>", "418 I'm a teapot", "the server returned 418 I'm a teapot"},
 		{418, "key", strings.Repeat("x", 9000), "418 I'm a teapot", strings.Repeat("x", 500) + "…"},
 	} {
 		e := newClient(t, Options{}, nil).readError(answer(c.status, c.body), c.key, "r")

@@ -10,17 +10,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/credentials"
 )
 
-// endpoint is where a bucket is.
+// endpoint is the location of a bucket.
 type endpoint struct {
 	scheme  string
-	address string // host and port; "" is Amazon's of the region
+	address string // host and port; "" is Amazon's in the region
 	service string // as it is signed
-	region  string // of the name, else us-east-1
-	named   bool   // the bucket may go into the host name
+	region  string // from the host name, else us-east-1
+	named   bool   // the bucket may be part of the host name
 }
 
-// parseEndpoint reads a scheme and a host. Amazon's own hosts are replaced by the one of
-// the region that also answers over IPv6, apart from those for a purpose (FIPS, VPCs).
+// parseEndpoint parses a scheme and a host. Amazon's general hosts are replaced by the dual-stack host of the
+// region, which also supports IPv6; hosts for a purpose (FIPS, VPCs) are kept.
 func parseEndpoint(address string) (endpoint, error) {
 	e := endpoint{scheme: "https", service: "s3", region: "us-east-1", named: true}
 	if address == "" {
@@ -34,7 +34,7 @@ func parseEndpoint(address string) (endpoint, error) {
 	host := strings.ToLower(u.Hostname())
 	port := u.Port()
 	if port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
-		port = "" // clients leave it out of the Host header, which is signed
+		port = "" // clients omit it from the Host header, which is signed
 		if e.address = host; strings.Contains(host, ":") {
 			e.address = "[" + host + "]"
 		}
@@ -61,8 +61,8 @@ func parseEndpoint(address string) (endpoint, error) {
 	return e, nil
 }
 
-// amazonHost reports whether a host is S3's own: s3.amazonaws.com, s3.REGION.…, s3-REGION.…,
-// s3.dualstack.REGION.…; and of which region.
+// amazonHost reports whether a host is S3's own (s3.amazonaws.com, s3.REGION.…, s3-REGION.…,
+// s3.dualstack.REGION.…), and of which region.
 func amazonHost(host string) (region string, ok bool) {
 	name, ok := strings.CutSuffix(strings.TrimSuffix(host, ".cn"), ".amazonaws.com")
 	if !ok {
@@ -80,7 +80,7 @@ func amazonHost(host string) (region string, ok bool) {
 	return "", false
 }
 
-// namedRegion is the region in a host of AWS with a purpose: its last part that looks like one.
+// namedRegion returns the region in a special AWS host: its last part that looks like a region.
 func namedRegion(host string) (region string) {
 	for part := range strings.SplitSeq(host, ".") {
 		if n := strings.Count(part, "-"); n >= 2 && n <= 3 && validRegion(part) && !strings.HasPrefix(part, "s3") && !strings.HasPrefix(part, "vpce") {
@@ -90,7 +90,7 @@ func namedRegion(host string) (region string) {
 	return region
 }
 
-// host is where requests about a region go.
+// host returns the host for requests in a region.
 func (e endpoint) host(region string) string {
 	if e.address != "" {
 		return e.address
@@ -104,12 +104,12 @@ func (e endpoint) host(region string) string {
 
 const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// validRegion reports whether a region, which becomes part of host names, is one word.
+// validRegion reports whether a region is a single word, because it becomes part of host names.
 func validRegion(region string) bool {
 	return region != "" && len(region) <= 40 && strings.Trim(region, alphanumeric+"-_") == ""
 }
 
-// checkBucket says what is wrong with the name of a bucket.
+// checkBucket checks the name of a bucket.
 func checkBucket(name string) error {
 	switch {
 	case len(name) < 3 || len(name) > 63:
@@ -120,7 +120,7 @@ func checkBucket(name string) error {
 	case net.ParseIP(name) != nil:
 		return fmt.Errorf("bucket %q: a name is not an address", name)
 	case strings.HasSuffix(name, "--x-s3"):
-		return fmt.Errorf("bucket %q: directory buckets (S3 Express) are not supported: they list keys in no order", name)
+		return fmt.Errorf("bucket %q: directory buckets (S3 Express) are not supported: they do not list keys in order", name)
 	}
 	return nil
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
-// Error is what a server answers instead of doing what was asked.
+// Error is an error response of a server.
 type Error struct {
 	Status    int
 	Code      string // "NoSuchKey", …
 	Message   string
 	RequestID string
-	// Region is where the bucket is, if the server says so. WrongRegion says that the
-	// request went to another one.
+	// Region is the bucket's region, if the server reports it. WrongRegion says that the request went to another
+	// one.
 	Region      string
 	WrongRegion bool
-	// Unsigned says that there were no keys to sign the request with.
+	// Unsigned says that there were no keys to sign the request.
 	Unsigned bool
-	// Location is where the server wants the request to be sent.
+	// Location is where the server redirects the request.
 	Location string
-	// Skew is by how much the server's clock is ahead of this machine's.
+	// Skew is how far the server's clock is ahead of this machine's.
 	Skew time.Duration
 }
 
@@ -36,16 +36,16 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		return e.Message
 	}
-	return "the server answers " + e.Code
+	return "the server returned " + e.Code
 }
 
-// temporary are codes of errors that may be gone when the request is sent again.
+// temporary are codes of errors that a retry may avoid.
 var temporary = []string{
 	"RequestError", "RequestTimeout", "Throttling", "ThrottlingException", "RequestLimitExceeded", "RequestThrottled",
 	"InternalError", "ExpiredToken", "ExpiredTokenException", "SlowDown", "SlowDownWrite", "SlowDownRead",
 }
 
-// Temporary reports whether the same request may succeed when it is sent again.
+// Temporary reports whether the same request may succeed if it is sent again.
 func (e *Error) Temporary() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, 499, http.StatusInternalServerError, http.StatusBadGateway,
@@ -55,10 +55,10 @@ func (e *Error) Temporary() bool {
 	return slices.Contains(temporary, e.Code)
 }
 
-// errorLimit is how much of an answer is read that is an error.
+// errorLimit is the maximum number of bytes read of an error response.
 const errorLimit = 1 << 20
 
-// readError reads the error that an answer is, and closes the answer.
+// readError reads an error response and closes it.
 func (c *Client) readError(resp *http.Response, key, region string) *Error {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorLimit))
@@ -97,7 +97,7 @@ func (c *Client) readError(resp *http.Response, key, region string) *Error {
 	return e
 }
 
-// codeOf is the code for an answer that has none.
+// codeOf returns the code for a response without one.
 func codeOf(resp *http.Response, key string) string {
 	switch resp.StatusCode {
 	case http.StatusNotFound:
@@ -118,7 +118,7 @@ func codeOf(resp *http.Response, key string) string {
 	return http.StatusText(resp.StatusCode)
 }
 
-// plainText is the beginning of a body that is not XML.
+// plainText returns the beginning of a body that is not XML.
 func plainText(body []byte) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "\ufffd"))
 	if strings.HasPrefix(text, "<") { // a proxy's page
@@ -130,8 +130,7 @@ func plainText(body []byte) string {
 	return text
 }
 
-// How long it takes until a request is sent again: at random up to 200 ms, 400 ms, 800 ms
-// and then a second.
+// Pauses before a request is sent again: random, up to 200 ms, 400 ms, 800 ms and then one second.
 const (
 	firstPause = 200 * time.Millisecond
 	lastPause  = time.Second

@@ -21,12 +21,12 @@ type Listed struct {
 	Modified time.Time // by the server's clock, in whole milliseconds
 }
 
-// listLimit is the largest page of a listing that is read: 1,000 keys of 1,024 bytes, each
-// of which may be written as three.
+// listLimit is the maximum size of a page of a listing: 1,000 keys of 1,024 bytes, each of which may be encoded as
+// three.
 const listLimit = 16 << 20
 
-// List yields the objects whose keys begin with a prefix, in the order of their keys, only
-// those behind a key when that is not "".
+// List yields the objects whose keys begin with a prefix, in the order of their keys, only those after a key if it
+// is not "".
 func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
 		for token := ""; ; {
@@ -45,7 +45,7 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[Liste
 				return
 			}
 			if page.NextContinuationToken == "" || page.NextContinuationToken == token {
-				yield(Listed{}, errors.New("the server cuts a list short and does not say where it goes on"))
+				yield(Listed{}, errors.New("the server truncated a list without a continuation token"))
 				return
 			}
 			token = page.NextContinuationToken
@@ -53,7 +53,7 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[Liste
 	}
 }
 
-// page is a part of a listing.
+// page is one page of a listing.
 type page struct {
 	IsTruncated           bool
 	NextContinuationToken string
@@ -77,7 +77,7 @@ func (c *Client) page(ctx context.Context, prefix, after, token string) (p page,
 	return p, c.read(ctx, query, &p)
 }
 
-// read gets what the bucket says of itself.
+// read gets and decodes a description of the bucket.
 func (c *Client) read(ctx context.Context, query url.Values, to any) error {
 	resp, _, err := c.do(ctx, call{method: http.MethodGet, query: query}, http.StatusOK)
 	if err != nil {
@@ -89,32 +89,32 @@ func (c *Client) read(ctx context.Context, query url.Values, to any) error {
 		return wrap(ctx, err)
 	}
 	if err := xml.Unmarshal(body, to); err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
+		return fmt.Errorf("invalid response from the server: %w", err)
 	}
 	return nil
 }
 
-// listed is an object as it is told to the caller.
+// listed converts an entry of a listing.
 func (o content) listed(encoding, prefix string) (Listed, error) {
 	key := o.Key
 	if encoding == "url" {
 		var err error
 		if key, err = url.QueryUnescape(key); err != nil {
-			return Listed{}, fmt.Errorf("the server lists a key that cannot be read: %w", err)
+			return Listed{}, fmt.Errorf("invalid key in a list: %w", err)
 		}
 	}
 	if !strings.HasPrefix(key, prefix) {
-		return Listed{}, errors.New("the server lists keys that were not asked for")
+		return Listed{}, errors.New("the server listed keys that were not requested")
 	}
-	// Who removes what is old must not take a time that cannot be read for a long time ago.
+	// A caller that removes old objects must not take an invalid time for a very old one.
 	modified, err := time.Parse(time.RFC3339, o.LastModified)
 	if err != nil {
-		return Listed{}, fmt.Errorf("the server lists a time that cannot be read: %w", err)
+		return Listed{}, fmt.Errorf("invalid time in a list: %w", err)
 	}
 	return Listed{Key: key, ETag: trimETag(o.ETag), Size: o.Size, Modified: modified.Truncate(time.Millisecond)}, nil
 }
 
-// KeepsVersions reports whether the bucket keeps what is overwritten and removed.
+// KeepsVersions reports whether the bucket keeps overwritten and deleted objects.
 func (c *Client) KeepsVersions(ctx context.Context) (bool, error) {
 	var v struct{ Status string }
 	err := c.read(ctx, url.Values{"versioning": {""}}, &v)

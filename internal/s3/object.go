@@ -10,18 +10,17 @@ import (
 	"strings"
 )
 
-// Condition is what must hold for an object to be written.
+// Condition is a precondition for writing an object.
 type Condition struct{ header, value string }
 
-// IfNone is that there is no object with the key.
+// IfNone requires that no object has the key.
 var IfNone = Condition{"If-None-Match", "*"}
 
-// IfETag is that the object has an entity tag.
+// IfETag requires that the object has an entity tag.
 func IfETag(etag string) Condition { return Condition{"If-Match", `"` + etag + `"`} }
 
-// Put writes an object, if a condition holds that is not the zero one. When it does not, the
-// error has the code PreconditionFailed or ConditionalRequestConflict, and NoSuchKey when
-// the object that should have an entity tag is gone.
+// Put writes an object, under a condition unless it is the zero one. If the condition fails, the error has the
+// code PreconditionFailed or ConditionalRequestConflict, or NoSuchKey if the object with the entity tag is gone.
 func (c *Client) Put(ctx context.Context, key, contentType string, body []byte, on Condition) (Info, error) {
 	header := http.Header{"Content-Type": {contentType}}
 	if on.header != "" {
@@ -35,8 +34,7 @@ func (c *Client) Put(ctx context.Context, key, contentType string, body []byte, 
 	return Info{ETag: trimETag(resp.Header.Get("ETag")), Date: date}, nil
 }
 
-// Delete removes an object. One that is not there is no error on most servers, and
-// NoSuchKey on some.
+// Delete deletes an object. A missing one is not an error on most servers, and NoSuchKey on some.
 func (c *Client) Delete(ctx context.Context, key string) error {
 	resp, _, err := c.do(ctx, call{method: http.MethodDelete, key: key}, http.StatusNoContent, http.StatusOK)
 	if err == nil {
@@ -48,8 +46,8 @@ func (c *Client) Delete(ctx context.Context, key string) error {
 // objectLimit is the largest object that one put can write.
 const objectLimit = 5 << 30
 
-// Get reads the bytes of an object from one to another, both included, or all of them when
-// last is less than 0. An object may end earlier.
+// Get reads a range of bytes of an object, both ends included, or all of it if last is less than 0. The object may
+// end earlier.
 func (c *Client) Get(ctx context.Context, key string, first, last int64) ([]byte, Info, error) {
 	a := call{method: http.MethodGet, key: key}
 	limit := int64(objectLimit)
@@ -66,7 +64,7 @@ func (c *Client) Get(ctx context.Context, key string, first, last int64) ([]byte
 	}
 	defer resp.Body.Close()
 	info := Info{ETag: trimETag(resp.Header.Get("ETag")), Date: date}
-	if resp.StatusCode == http.StatusOK && first > 0 { // the server knows no ranges
+	if resp.StatusCode == http.StatusOK && first > 0 { // the server does not support ranges
 		if _, err := io.CopyN(io.Discard, resp.Body, first); err != nil {
 			return nil, info, wrap(ctx, err)
 		}
@@ -81,14 +79,14 @@ func (c *Client) Get(ctx context.Context, key string, first, last int64) ([]byte
 	}
 	if int64(b.Len()) > limit {
 		if limit == objectLimit {
-			return nil, info, errors.New("the object is larger than one can be")
+			return nil, info, errors.New("the object exceeds the size limit")
 		}
 		b.Truncate(int(limit))
 	}
 	return b.Bytes(), info, nil
 }
 
-// wrap is the context's error when it has ended, else that of reading an answer.
+// wrap returns the context's error if it has ended, else the read error.
 func wrap(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -96,7 +94,7 @@ func wrap(ctx context.Context, err error) error {
 	return err
 }
 
-// drain reads the rest of an answer, so that its connection can be used again.
+// drain reads the rest of a response, so that its connection can be reused.
 func drain(resp *http.Response) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, errorLimit))
 	resp.Body.Close()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// transport is net/http's default with more connections to one host. It asks for no
-// compression, because what is read are the bytes that were written, and speaks HTTP/1.1.
+// transport returns net/http's default transport with more connections per host. It disables compression, because
+// the exact bytes are needed, and uses HTTP/1.1.
 func transport(secure bool) (*http.Transport, error) {
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -26,7 +26,7 @@ func transport(secure bool) (*http.Transport, error) {
 		return t, nil
 	}
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if file := os.Getenv("SSL_CERT_FILE"); file != "" { // which crypto/x509 knows on Unix alone
+	if file := os.Getenv("SSL_CERT_FILE"); file != "" { // crypto/x509 reads it only on Unix
 		pool, err := x509.SystemCertPool()
 		if err != nil {
 			return nil, err

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attach leads a pair of streams to the supervisor beside this process: it is what an
-// engine's exec starts, where the host cannot reach the socket. It returns when either
-// side has ended. The process is over then: what still waits for a stream has no way to
-// be told.
+// Attach connects a pair of streams with the supervisor in the same container. An engine's exec runs it if the
+// host cannot reach the socket. It returns when either side has ended. The process must then exit: a goroutine
+// that still reads from a stream cannot be interrupted.
 func Attach(ctx context.Context, o AttachOptions) error {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	socket := o.Socket
@@ -38,13 +37,13 @@ func Attach(ctx context.Context, o AttachOptions) error {
 	hung := make(chan struct{})
 	defer close(hung)
 	select {
-	case err := <-out: // the supervisor has ended it
+	case err := <-out: // the supervisor ended it
 		return err
-	case err := <-in: // the host has
+	case err := <-in: // the host ended it
 		return err
 	case err := <-onHangup(conn, hung):
-		// The supervisor has, and what it said last may be on its way: or the engine
-		// is gone and nobody takes it.
+		// The supervisor ended it, and its last output may still be in transit; or the engine is gone and does not
+		// read it.
 		select {
 		case err = <-out:
 		case <-time.After(2 * time.Second):
@@ -55,7 +54,7 @@ func Attach(ctx context.Context, o AttachOptions) error {
 	}
 }
 
-// onHangup tells when the other side has closed a connection, read or not.
+// onHangup reports when the other side has closed a connection, whether or not it is being read.
 func onHangup(conn *net.UnixConn, stop chan struct{}) <-chan error {
 	told := make(chan error, 1)
 	raw, err := conn.SyscallConn()

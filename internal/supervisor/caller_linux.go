@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// hostConn is one connection of the host, on the inside.
+// hostConn is one connection of the host, on the container's side.
 type hostConn struct {
 	server *server
 	link   *link
-	task   *task // of the link's goroutine, and of others once that has ended
+	task   *task // used by the link's goroutine, and by others after that has ended
 }
 
-// handle takes one frame, on the link's goroutine.
+// handle handles one frame, on the link's goroutine.
 func (c *hostConn) handle(f *frame) error {
 	switch f.Type {
 	case typePing:
@@ -27,7 +27,7 @@ func (c *hostConn) handle(f *frame) error {
 		return c.start(f)
 	}
 	if c.task == nil {
-		return nil // of a later version
+		return nil // from a later version
 	}
 	return c.task.take(f)
 }
@@ -58,15 +58,15 @@ func (c *hostConn) start(f *frame) error {
 	return err
 }
 
-// onDisconnect ends what runs, when the connection has ended.
+// onDisconnect ends the running process when the connection has ended.
 func (c *hostConn) onDisconnect() {
-	c.link.gone.Wait() // the goroutine that starts
+	c.link.gone.Wait() // the goroutine that starts the process
 	if t := c.task; t != nil {
 		t.lost()
 	}
 }
 
-// take takes a frame about the process.
+// take handles a frame for the process.
 func (t *task) take(f *frame) error {
 	switch f.Type {
 	case typeData:

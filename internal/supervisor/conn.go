@@ -12,12 +12,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// Conn is a connection to a supervisor. It starts one process. Its methods may be called
-// side by side.
+// Conn is a connection to a supervisor. It starts one process. Its methods are safe for concurrent use.
 type Conn struct {
 	link  *link
-	hello chan struct{} // closed once health is there
-	// health is what the supervisor said first.
+	hello chan struct{} // closed once health is set
+	// health is the supervisor's first report.
 	health Health
 	peer   Peer
 
@@ -29,13 +28,12 @@ type Conn struct {
 
 // Peer is the process that listens on a socket, as the host sees it.
 type Peer struct {
-	Pid int // 0 when the host cannot tell: another system, a stream of an exec
+	Pid int // 0 if unknown: another operating system, or the stream of an exec
 	UID int
 }
 
-// Dial connects to the supervisor that listens on a socket. The last part of the path is
-// not followed when it is a link, and has to be a socket. It returns when the supervisor
-// has said hello; [ErrProtocol] when that is of another version.
+// Dial connects to the supervisor that listens on a socket. The last component of the path must be a socket, not a
+// link. It returns after the supervisor's hello; a hello of another version is [ErrProtocol].
 func Dial(ctx context.Context, path string) (*Conn, error) {
 	rw, err := dial(ctx, path)
 	if err != nil {
@@ -49,15 +47,14 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 	return c, nil
 }
 
-// NewConn speaks to a supervisor over a stream that leads to it, as that of an exec of
-// `holdfast supervise attach`. The connection closes rw, also when it fails, as it does
-// when the supervisor has not said hello within two minutes.
+// NewConn connects to a supervisor over a stream, such as that of an exec of `holdfast supervise attach`. The
+// connection closes rw, also on failure. It fails if the supervisor sends no hello within two minutes.
 func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 	c := &Conn{link: newLink(rw, maxAnswer), hello: make(chan struct{}), waiting: map[int64]chan *frame{}}
 	c.link.run(c.handle)
 	c.link.gone.Go(c.onDisconnect)
 	late := time.AfterFunc(startTime, func() {
-		c.link.end(fmt.Errorf("%w: it said none within %v", ErrLost, startTime))
+		c.link.end(fmt.Errorf("%w: no hello within %v", ErrLost, startTime))
 	})
 	defer late.Stop()
 	var err error
@@ -66,7 +63,7 @@ func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 		return c, nil
 	case <-c.link.dead:
 		if err = c.link.cause(); !errors.Is(err, ErrRefused) {
-			err = fmt.Errorf("the workspace's supervisor said no hello: %w", err)
+			err = fmt.Errorf("no hello from the workspace's supervisor: %w", err)
 		}
 	case <-ctx.Done():
 		err = fmt.Errorf("wait for the workspace's supervisor: %w", context.Cause(ctx))
@@ -75,7 +72,7 @@ func NewConn(ctx context.Context, rw io.ReadWriteCloser) (*Conn, error) {
 	return nil, err
 }
 
-// handle takes one frame, on the link's goroutine.
+// handle handles one frame, on the link's goroutine.
 func (c *Conn) handle(f *frame) error {
 	select {
 	case <-c.hello:
@@ -91,7 +88,7 @@ func (c *Conn) handle(f *frame) error {
 	p := c.process
 	c.mu.Unlock()
 	if p == nil {
-		return nil // a heartbeat, or of a later version
+		return nil // a heartbeat, or from a later version
 	}
 	return p.take(f)
 }
@@ -101,9 +98,9 @@ func (c *Conn) greet(f *frame) error {
 	case f.Type == typeRefused && f.Code == codePeer:
 		return ErrRefused
 	case f.Type != typeHello || f.Health == nil:
-		return fmt.Errorf("%w: it began with %q", ErrProtocol, f.Type)
+		return fmt.Errorf("%w: its first frame is %q", ErrProtocol, f.Type)
 	case f.Health.Protocol != Protocol:
-		return fmt.Errorf("%w: it speaks version %d of the protocol, this is %d", ErrProtocol, f.Health.Protocol, Protocol)
+		return fmt.Errorf("%w: it speaks version %d of the protocol, version %d is required", ErrProtocol, f.Health.Protocol, Protocol)
 	}
 	c.health = *f.Health
 	c.health.Version, c.health.Unconfined = truncate.String(c.health.Version, maxText), truncate.String(c.health.Unconfined, maxText)
@@ -144,22 +141,22 @@ func (c *Conn) ask(ctx context.Context, f *frame) (*frame, error) {
 		return nil, context.Cause(ctx)
 	}
 	select {
-	case got := <-to: // it came before the end
+	case got := <-to: // the answer arrived before the end
 		return got, nil
 	default:
 		return nil, c.link.cause()
 	}
 }
 
-// Health is what the supervisor said of itself when the connection began.
+// Health returns the supervisor's report from the beginning of the connection.
 func (c *Conn) Health() Health { return c.health }
 
-// Peer is who listens. A container's folder is writable for what runs in it: where
-// [Health] says that processes are not confined, one of them could have put a socket of
-// its own there, and the host can tell by the process.
+// Peer returns the listening process. Processes in the container can write to the socket's folder: if [Health]
+// says that they are not confined, one of them could have put its own socket there, and the host can recognize
+// that by the process.
 func (c *Conn) Peer() Peer { return c.peer }
 
-// Ping asks the supervisor how it is.
+// Ping requests the supervisor's current health.
 func (c *Conn) Ping(ctx context.Context) (Health, error) {
 	f, err := c.ask(ctx, &frame{Type: typePing})
 	if err != nil {
@@ -172,8 +169,7 @@ func (c *Conn) Ping(ctx context.Context) (Health, error) {
 	return *f.Health, nil
 }
 
-// Processes lists what runs in the container, of all connections, by the time of start;
-// not more than 1000.
+// Processes lists the processes in the container, of all connections, by start time; at most 1000.
 func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
 	f, err := c.ask(ctx, &frame{Type: typeList})
 	if err != nil {
@@ -182,16 +178,15 @@ func (c *Conn) Processes(ctx context.Context) ([]Running, error) {
 	return f.Processes, nil
 }
 
-// startTime is how long a supervisor may take to say hello, and to start a process.
+// startTime is how long a supervisor may take to send its hello, and to start a process.
 const startTime = 2 * time.Minute
 
-// Start starts the connection's process. The context is for the start alone: what runs
-// ends by itself, by [Process.Kill] or with the connection. When the context ends before
-// the supervisor has answered, or two minutes do, the connection ends, so that nothing is
-// left running.
+// Start starts the connection's process. The context applies only to the start: the process ends by itself, by
+// [Process.Kill] or with the connection. If the context ends, or two minutes pass, before the supervisor answers,
+// the connection ends, so that no process keeps running.
 //
-// Errors: [ErrSpec] and *[EnvError] for what can never start, [ErrRunning],
-// [ErrNotStarted], [ErrIDUsed], [ErrLost].
+// Errors: [ErrSpec] and *[EnvError] for a spec that can never start, [ErrRunning], [ErrNotStarted], [ErrIDUsed],
+// [ErrLost].
 func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) {
 	o, err := s.order()
 	if err != nil {
@@ -213,13 +208,13 @@ func (c *Conn) Start(ctx context.Context, s Spec) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", s.ID, err)
 	}
 	c.mu.Lock()
-	c.process = nil // a refused start leaves the connection as it was
+	c.process = nil // after a failed start the connection can be used again
 	c.mu.Unlock()
 	p.lost(ErrNotStarted)
 	return nil, refusal(s.ID, f)
 }
 
-// reserve makes the connection's one process.
+// reserve creates the connection's one process.
 func (c *Conn) reserve(s Spec) (*Process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,14 +230,14 @@ func (c *Conn) reserve(s Spec) (*Process, error) {
 	return c.process, nil
 }
 
-// Close ends the connection, and with it the process that still runs. It waits until
-// nothing of the connection is left on this side, a write to [Spec.Stderr] included.
+// Close ends the connection, and with it a running process. It waits until nothing of the connection is left on
+// this side, including a write to [Spec.Stderr].
 func (c *Conn) Close() error {
 	c.link.close()
 	return nil
 }
 
-// onDisconnect tells everybody who waits that the connection has ended.
+// onDisconnect wakes all waiting calls when the connection has ended.
 func (c *Conn) onDisconnect() {
 	<-c.link.dead
 	c.mu.Lock()
@@ -253,7 +248,7 @@ func (c *Conn) onDisconnect() {
 	}
 }
 
-// The codes of refusals.
+// The codes of start errors.
 const (
 	codePeer    = "peer"
 	codeSpec    = "spec"
@@ -263,7 +258,7 @@ const (
 	codeUsed    = "used"
 )
 
-// refusal is the error that the supervisor has told.
+// refusal converts the supervisor's start error.
 func refusal(id string, f *frame) error {
 	var kind error
 	switch f.Code {
@@ -279,7 +274,7 @@ func refusal(id string, f *frame) error {
 	return fmt.Errorf("start %s: %w: %s", id, kind, truncate.String(f.Error, maxText))
 }
 
-// maxText bounds a text for people that was chosen inside.
+// maxText is the maximum length of a text from the container, in bytes.
 const maxText = 500
 
 // peerOf finds out who listens.

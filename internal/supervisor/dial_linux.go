@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dial connects to a socket by a handle on it, which is the file that was looked at
-// whatever becomes of the path, and has no limit of length.
+// dial connects to a socket through a file handle, which stays the checked file if the path changes, and has no
+// length limit.
 func dial(ctx context.Context, path string) (*net.UnixConn, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -23,7 +23,7 @@ func dial(ctx context.Context, path string) (*net.UnixConn, error) {
 		return nil, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return nil, fmt.Errorf("%s is no socket", path)
+		return nil, fmt.Errorf("%s is not a socket", path)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(fd))
 	if err != nil {
@@ -32,7 +32,7 @@ func dial(ctx context.Context, path string) (*net.UnixConn, error) {
 	return conn.(*net.UnixConn), nil //nolint:forcetypeassert // of that network
 }
 
-// credentials says who is at the other end.
+// credentials returns the process and user at the other end.
 func credentials(c *net.UnixConn) (pid, uid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

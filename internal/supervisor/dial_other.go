@@ -10,15 +10,14 @@ import (
 	"os"
 )
 
-// dial connects to a socket. The path is looked at first: there is no handle on a socket
-// here.
+// dial connects to a socket. It checks the path first: this system has no handle on a socket.
 func dial(ctx context.Context, path string) (*net.UnixConn, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return nil, fmt.Errorf("%s is no socket", path)
+		return nil, fmt.Errorf("%s is not a socket", path)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// domain is how processes are kept from the supervisor's folder, and from each other.
-// Each gets a Landlock domain of its own: the kernel lets nobody trace a process of
-// another domain, nor read its memory and environment, and from version 6 on nor signal it.
+// domain keeps processes out of the supervisor's folder and apart from each other. Each process gets a separate
+// Landlock domain: the kernel does not allow a process to trace a process of another domain, to read its memory
+// and environment or, from version 6 on, to signal it.
 type domain struct {
-	folder  string // closed to writing
+	folder  string // not writable
 	abi     int
 	files   bool
 	signals bool
-	why     string // one of them is not there
+	why     string // a reason why one of them is missing
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	fileRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
-// probeDomain says what this kernel can do, by making a ruleset.
+// probeDomain finds out what this kernel supports, by creating a ruleset.
 func probeDomain(folder string) domain {
 	d := domain{folder: folder}
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -38,11 +38,11 @@ func probeDomain(folder string) domain {
 	case errno != 0:
 		d.abi, d.why = 0, "this kernel has no Landlock: "+errno.Error()
 		return d
-	case d.abi < 2: // it would refuse every rename from one folder to another
-		d.why = "this kernel's Landlock is too old: version 1, 2 is needed"
+	case d.abi < 2: // it would deny every rename from one folder to another
+		d.why = "this kernel's Landlock is too old: version 1, at least 2 is required"
 		return d
 	case d.abi < 6:
-		d.why = fmt.Sprintf("this kernel's Landlock does not hold signals: version %d, 6 is needed", d.abi)
+		d.why = fmt.Sprintf("this kernel's Landlock does not restrict signals: version %d, at least 6 is required", d.abi)
 	}
 	f, err := d.ruleset()
 	if err != nil {
@@ -54,8 +54,8 @@ func probeDomain(folder string) domain {
 	return d
 }
 
-// ruleset makes the ruleset of one process: everything may be written but what lies in
-// the folder. Landlock only grants, so what lies beside the way to it is granted.
+// ruleset creates the ruleset of one process: everything is writable except the folder. Landlock only grants, so
+// each path beside the folder and its parents is granted.
 func (d *domain) ruleset() (*os.File, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: writeRights}
 	if d.abi >= 3 {
@@ -100,14 +100,14 @@ func (d *domain) grant(ruleset int, rights uint64) error {
 	return nil
 }
 
-// allow grants rights on a tree, or on a file.
+// allow grants rights on a tree or a file.
 func allow(ruleset int, path string, isDir bool, rights uint64) error {
 	if !isDir {
 		rights &= fileRights
 	}
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
-		return nil // it went meanwhile, or is closed to us anyway
+		return nil // it was removed meanwhile, or is not accessible anyway
 	}
 	if err != nil {
 		return &os.PathError{Op: "open", Path: path, Err: err}
@@ -116,7 +116,7 @@ func allow(ruleset int, path string, isDir bool, rights uint64) error {
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 && errno != unix.EBADFD { // of a file system that has no paths
+	if errno != 0 && errno != unix.EBADFD { // EBADFD: on a file system without paths
 		return &os.PathError{Op: "allow", Path: path, Err: errno}
 	}
 	return nil

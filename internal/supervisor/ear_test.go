@@ -147,7 +147,7 @@ func TestHelloThatNeverEnds(t *testing.T) {
 		go func() { _, _ = io.Copy(io.Discard, inside) }()
 		began := time.Now()
 		_, err := NewConn(t.Context(), host)
-		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "said no hello") || time.Since(began) != startTime {
+		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "no hello") || time.Since(began) != startTime {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		time.Sleep(time.Minute) // who speaks notices

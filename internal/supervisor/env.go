@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// blocked are the names of variables that decide which code runs, or whom the process
-// takes itself for, by what they are called or start with ("*"). Whoever may name a
-// variable for a credential must not get more than a credential by it.
+// blocked are names of variables, or prefixes ("*"), that decide which code runs or which identity a process
+// assumes. Permission to name a credential variable must not give more than a credential.
 var blocked = []struct {
 	why   string
 	names []string
@@ -18,7 +17,7 @@ var blocked = []struct {
 		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY",
 		"http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy",
 	}},
-	{"it decides what programs load", []string{
+	{"it controls what programs load", []string{
 		"LD_*", "DYLD_*", "GLIBC_TUNABLES", "GCONV_PATH", "LOCPATH", "NLSPATH", "HOSTALIASES", "RESOLV_HOST_CONF", "MALLOC_*",
 		"OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES",
 		"NODE_OPTIONS", "NODE_PATH", "NODE_REPL_EXTERNAL_MODULE", "BUN_OPTIONS", "DENO_DIR", "ELECTRON_RUN_AS_NODE",
@@ -26,11 +25,11 @@ var blocked = []struct {
 		"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "ERL_*", "DOTNET_STARTUP_HOOKS", "CORECLR_*",
 		"COR_*", "GODEBUG", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER",
 	}},
-	{"it decides what shells run", []string{
+	{"it controls what shells run", []string{
 		"BASH_ENV", "ENV", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", "BASH_XTRACEFD", "IFS", "PS1", "PS2", "PS4",
 		"PROMPT_COMMAND", "CDPATH", "GLOBIGNORE", "FPATH", "ZDOTDIR", "INPUTRC",
 	}},
-	{"it decides which programs are run for others", []string{
+	{"it controls which helper programs are run", []string{
 		"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER",
 		"GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_TEMPLATE_DIR", "GIT_CONFIG*", "GIT_DIR", "GIT_WORK_TREE",
 		"SSH_ASKPASS*", "SUDO_ASKPASS", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "TAR_OPTIONS",
@@ -38,18 +37,17 @@ var blocked = []struct {
 	}},
 }
 
-// CheckEnv says whether variables may be given to a process: each is "NAME=value", the
-// name is one that shells know (letters, digits and underlines, no digit first), the value has
-// no NUL, and the name is not one of those that decide which code runs. The error is an
-// *[EnvError]. Both sides of a connection check.
+// CheckEnv checks whether variables may be passed to a process: each has the form "NAME=value", the name is valid
+// in shells (letters, digits and underscores, no digit first), the value has no NUL byte, and the name is not one
+// that decides which code runs. The error is an *[EnvError]. Both sides of a connection check.
 func CheckEnv(env []string) error {
 	for _, entry := range env {
 		name, value, ok := strings.Cut(entry, "=")
 		switch {
 		case !ok:
-			return &EnvError{Name: "(unnamed)", Reason: "not of the form NAME=value"} // it may be a value
+			return &EnvError{Name: "(unnamed)", Reason: "not of the form NAME=value"} // the text may be a value
 		case !validName(name):
-			return &EnvError{Name: strconv.QuoteToASCII(name), Reason: "no valid name: letters, digits and _ with no digit first"}
+			return &EnvError{Name: strconv.QuoteToASCII(name), Reason: "an invalid name: use letters, digits and _, and no digit first"}
 		case strings.IndexByte(value, 0) >= 0:
 			return &EnvError{Name: name, Reason: "its value has a NUL byte"}
 		}
@@ -83,7 +81,7 @@ func blockedWhy(name string) string {
 	return ""
 }
 
-// merge lays variables over others: the last of a name counts.
+// merge combines layers of variables: the last value of a name is used.
 func merge(layers ...[]string) []string {
 	at := map[string]int{}
 	var out []string

@@ -5,31 +5,30 @@ import (
 	"fmt"
 )
 
-// The contracts of failures; test with errors.Is.
+// Errors of this package; test with errors.Is.
 var (
-	// ErrRunning: a process of that id runs already.
-	ErrRunning = errors.New("a process of that id runs already")
-	// ErrNotStarted: the program could not be started: it is not there, is no program,
-	// its folder is not there. Nothing ran.
+	// ErrRunning: a process with that id already runs.
+	ErrRunning = errors.New("a process with that id already runs")
+	// ErrNotStarted: the program could not be started because it does not exist, is not a program, or its folder
+	// does not exist. Nothing ran.
 	ErrNotStarted = errors.New("not started")
-	// ErrSpec: the spec is one that can never be started.
+	// ErrSpec: the spec is invalid and can never be started.
 	ErrSpec = errors.New("cannot be started")
-	// ErrLost: the connection ended before the process did. What the process did in the
-	// end is unknown; it is being killed.
+	// ErrLost: the connection ended before the process did. The process is being killed; its outcome is unknown.
 	ErrLost = errors.New("the connection to the container's supervisor was lost")
 	// ErrProtocol: the other side is not a supervisor of this version.
 	ErrProtocol = errors.New("not a supervisor of this version")
-	// ErrIDUsed: the connection has started a process before.
-	ErrIDUsed = errors.New("this connection has its process")
-	// ErrRefused: the supervisor speaks to the host alone, and this was somebody else.
-	ErrRefused = errors.New("the supervisor speaks to the host alone")
-	// ErrUnsupported: this system cannot run a supervisor.
-	ErrUnsupported = errors.New("a supervisor runs on Linux only")
+	// ErrIDUsed: the connection has already started a process.
+	ErrIDUsed = errors.New("the connection already has a process")
+	// ErrRefused: the supervisor accepts only connections from the host.
+	ErrRefused = errors.New("the supervisor accepts only the host")
+	// ErrUnsupported: this operating system cannot run a supervisor.
+	ErrUnsupported = errors.New("a supervisor runs only on Linux")
 )
 
-// EnvError says that a variable must not be given to a process. It never has the value.
+// EnvError reports a variable that must not be passed to a process. It never contains the value.
 type EnvError struct {
-	Name   string // as given, with what is no printable character escaped
+	Name   string // as given, with non-printable characters escaped
 	Reason string
 }
 
@@ -37,5 +36,5 @@ func (e *EnvError) Error() string {
 	return fmt.Sprintf("environment variable %s: %s", e.Name, e.Reason)
 }
 
-// Is makes it an [ErrSpec].
+// Is reports whether target is [ErrSpec].
 func (e *EnvError) Is(target error) bool { return target == ErrSpec }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// forwarder is the way from programs, which know proxies by address, to the host's proxy,
-// which is a socket in a folder: there is no network.
+// forwarder connects programs, which need a proxy with a network address, with the host's proxy, which is a socket
+// in a folder: the container has no network.
 type forwarder struct {
-	from string // "-": nowhere
+	from string // "-": disabled
 	to   string
 
 	mu    sync.Mutex
@@ -23,8 +23,8 @@ type forwarder struct {
 	gone  sync.WaitGroup
 }
 
-// raise listens, if that was not done: before any process runs, since one of them could
-// listen there first. It says whether the host's proxy is there too.
+// raise starts to listen if it does not yet. It must run before any process, which could otherwise listen there
+// first. It reports whether the host's proxy exists too.
 func (f *forwarder) raise() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,9 +62,8 @@ func (f *forwarder) accept(l net.Listener) {
 	}
 }
 
-// maxRelays bounds the connections to the proxy at a time: who opens more than that must
-// not take the descriptors by which the host reaches the supervisor. The host's proxy serves
-// fewer.
+// maxRelays limits concurrent connections to the proxy, so that they cannot use up the file descriptors that the
+// host's connections need. The host's proxy serves fewer.
 const maxRelays = 512
 
 func (f *forwarder) relay(from net.Conn) {
@@ -84,7 +83,7 @@ func (f *forwarder) relay(from net.Conn) {
 	back.Wait()
 }
 
-// pass copies one direction, and hands its end on.
+// pass copies one direction and passes on its end.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok && err == nil {

@@ -8,16 +8,16 @@ import (
 	"io"
 )
 
-// frame is what goes over a connection: a line of JSON, behind which Size bytes follow as
-// they are. Streams have no limit of length, they are cut into frames.
+// frame is the unit of a connection: a line of JSON, followed by Size raw bytes. Streams have no length limit;
+// they are split into frames.
 //
 //	{"t":"start","n":1,"start":{"id":"a","args":["cat"],"dir":"/work"}}
 //	{"t":"data","s":1,"size":5}hello
 type frame struct {
 	Type string `json:"t"`
-	N    int64  `json:"n,omitempty"`    // of a request, and of what answers it; 0 wants no answer
+	N    int64  `json:"n,omitempty"`    // number of a request and of its response; 0 expects no response
 	S    int    `json:"s,omitempty"`    // the stream
-	Size int    `json:"size,omitempty"` // of data: how many bytes follow; of an ack: how many were taken
+	Size int    `json:"size,omitempty"` // of data: number of bytes that follow; of an ack: number of bytes taken
 
 	Health    *Health   `json:"health,omitempty"`
 	Start     *order    `json:"start,omitempty"`
@@ -26,30 +26,30 @@ type frame struct {
 	Window    *Size     `json:"window,omitempty"`
 	Signal    int       `json:"signal,omitempty"`
 	Pid       int       `json:"pid,omitempty"`
-	Code      string    `json:"code,omitempty"`  // which error
-	Error     string    `json:"error,omitempty"` // its text
+	Code      string    `json:"code,omitempty"`  // the error's code
+	Error     string    `json:"error,omitempty"` // the error's text
 
 	data []byte
 }
 
-// The types of frames.
+// The types of frames, with the sending side.
 const (
-	typeHello   = "hello"   // inside, first of all: Health
+	typeHello   = "hello"   // container, first frame: Health
 	typePing    = "ping"    // both; with N it is answered
-	typePong    = "pong"    // inside: Health
+	typePong    = "pong"    // container: Health
 	typeList    = "list"    // host
-	typeListed  = "listed"  // inside: Processes
+	typeListed  = "listed"  // container: Processes
 	typeStart   = "start"   // host: Start
-	typeStarted = "started" // inside: Pid
-	typeRefused = "refused" // inside: Code, Error; with N 0 the connection itself
+	typeStarted = "started" // container: Pid
+	typeRefused = "refused" // container: Code, Error; with N 0 the connection itself is refused
 	typeData    = "data"    // both: S, Size and the bytes
 	typeEnd     = "end"     // both: S has no more data
-	typeShut    = "shut"    // both: nobody reads S any more
+	typeShut    = "shut"    // both: S is no longer read
 	typeAck     = "ack"     // both: S, Size bytes were taken
 	typeKill    = "kill"    // host
 	typeSignal  = "signal"  // host: Signal
 	typeResize  = "resize"  // host: Window
-	typeExit    = "exit"    // inside: Exit
+	typeExit    = "exit"    // container: Exit
 )
 
 // The streams.
@@ -62,17 +62,17 @@ const (
 )
 
 const (
-	maxHeader = 16 << 20 // more than a kernel takes for a program's arguments and environment
-	// maxAnswer bounds a line from inside: JSON becomes many times as large in memory, and
-	// who is inside need not be a supervisor.
+	maxHeader = 16 << 20 // more than a kernel accepts for a program's arguments and environment
+	// maxAnswer is the maximum length of a line from the container: JSON takes many times its size in memory, and
+	// the sender need not be a supervisor.
 	maxAnswer = 1 << 20
 	maxData   = 64 << 10
-	// window is how much of a stream is under way without being taken: it bounds what a
-	// reader who does not read costs.
+	// window is the maximum number of bytes of a stream in transit that were not taken: it limits the memory for a
+	// slow reader.
 	window = 512 << 10
 )
 
-// order is a [Spec] as it goes over the wire.
+// order is a [Spec] in the protocol's form.
 type order struct {
 	ID       string   `json:"id"`
 	Args     []string `json:"args"`
@@ -83,7 +83,7 @@ type order struct {
 	GraceMS  int64    `json:"grace_ms"`
 }
 
-// ended is an [Exit] as it goes over the wire.
+// ended is an [Exit] in the protocol's form.
 type ended struct {
 	Code   int    `json:"code"`
 	Signal string `json:"signal,omitempty"`
@@ -93,8 +93,7 @@ type ended struct {
 
 var errFrame = errors.New("not a frame")
 
-// readFrame reads one frame, whose line has at most so many bytes. Its data is valid until
-// the next.
+// readFrame reads one frame whose line has at most so many bytes. Its data is valid until the next read.
 func readFrame(r *bufio.Reader, data []byte, most int) (*frame, error) {
 	line, err := readLine(r, most)
 	if err != nil {
@@ -116,8 +115,7 @@ func readFrame(r *bufio.Reader, data []byte, most int) (*frame, error) {
 	return &f, nil
 }
 
-// readLine reads up to a newline. A line that fits the reader's buffer is valid until the
-// next read.
+// readLine reads up to a newline. A line that fits the reader's buffer is valid until the next read.
 func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -129,7 +127,7 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	long := append([]byte(nil), line...)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		if len(long) > most {
-			return nil, fmt.Errorf("%w: a line of more than %d bytes", errFrame, most)
+			return nil, fmt.Errorf("%w: its line is longer than %d bytes", errFrame, most)
 		}
 		line, err = r.ReadSlice('\n')
 		long = append(long, line...)
@@ -140,7 +138,7 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	return long, err
 }
 
-// encode makes a frame's line. Its data goes behind it.
+// encode returns a frame's line. Its data follows the line.
 func encode(f *frame, data []byte) ([]byte, error) {
 	if f.Type == typeData {
 		f.Size = len(data)

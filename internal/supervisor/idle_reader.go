@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// idleReader reads what the other side says, and knows for how long it has listened in vain.
-// Every byte is a sign of life, however long the rest of its frame takes. While nobody
-// listens, because what came is still being understood or done, nothing can be heard, and
-// that is not the other side's doing.
+// idleReader reads from the other side and measures how long it has waited without receiving anything. Every byte
+// is a sign of life, however long the rest of its frame takes. While no Read is running, because a frame is being
+// processed, the other side is not responsible for the silence.
 type idleReader struct {
 	r io.Reader
 
 	mu    sync.Mutex
-	since time.Time // when it began to listen; zero while nobody does
+	since time.Time // when the Read began; zero while none runs
 }
 
 func (e *idleReader) Read(p []byte) (int, error) {
@@ -29,9 +28,9 @@ func (e *idleReader) start(since time.Time) {
 	e.since = since
 }
 
-// idle is how long it has listened in vain. Who asks says how much later than meant that
-// is: where that is much, this process did not run (the machine was out of memory, or was
-// paused), and did not listen either.
+// idle returns how long the current Read has waited. late is by how much the caller's timer was late: if that is
+// much, this process itself did not run (the machine was out of memory, or was paused), and the time is not
+// counted.
 func (e *idleReader) idle(late time.Duration) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()

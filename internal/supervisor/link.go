@@ -9,33 +9,32 @@ import (
 	"time"
 )
 
-// The heartbeat: each side sends something at least every beat, and takes the other for
-// gone when not one byte came for silence, though it listened. A stream of an exec does
-// not end when the engine dies.
+// The heartbeat: each side sends something at least every beat, and considers the other gone after silence without
+// a byte while it was reading. The stream of an exec does not end when the engine dies.
 const (
 	heartbeat = 10 * time.Second
 	silence   = 30 * time.Second
 )
 
-// link is one side of a connection. Sending never waits for what the other side's reader
-// does with it: streams send no more than they were granted.
+// link is one side of a connection. Sending never waits for the other side to process data: a stream sends no more
+// than it was granted.
 type link struct {
 	rw   io.ReadWriteCloser
 	ear  idleReader // reads rw
 	in   *bufio.Reader
-	most int // bytes of a line that comes
+	most int // maximum length of an incoming line in bytes
 
-	sending chan struct{} // held by who sends
+	sending chan struct{} // held by the sender
 	out     []byte
 
 	mu    sync.Mutex
-	queue []frame       // what the reader has to say
-	acks  [streams]int  // and how much was taken
-	more  chan struct{} // there is something of that
-	err   error         // why it ended
+	queue []frame       // frames queued by the reader
+	acks  [streams]int  // and bytes taken of each stream
+	more  chan struct{} // signals that there is something to send
+	err   error         // the reason for its end
 	dead  chan struct{} // closed when it ends
 
-	gone sync.WaitGroup // the goroutines
+	gone sync.WaitGroup // its goroutines
 }
 
 func newLink(rw io.ReadWriteCloser, most int) *link {
@@ -47,8 +46,8 @@ func newLink(rw io.ReadWriteCloser, most int) *link {
 	return l
 }
 
-// run begins to read and to beat. Each frame goes to take, in order, on one goroutine;
-// what take returns ends the link. The frame's data is take's until it returns.
+// run starts to read and to send heartbeats. It passes each frame to take, in order, on one goroutine; an error of
+// take ends the link. The frame's data is valid until take returns.
 func (l *link) run(take func(*frame) error) {
 	l.gone.Go(func() {
 		data := make([]byte, maxData)
@@ -69,10 +68,10 @@ func (l *link) run(take func(*frame) error) {
 			_ = l.send(&frame{Type: typePing}, nil)
 		}
 	})
-	l.gone.Go(l.watch) // apart from the sender, which may be stuck
+	l.gone.Go(l.watch) // separate from the sender, which may block
 }
 
-// watch ends the link when nothing is heard.
+// watch ends the link when nothing is received.
 func (l *link) watch() {
 	for wait := silence; ; {
 		began := time.Now()
@@ -80,13 +79,13 @@ func (l *link) watch() {
 			return
 		}
 		if wait = silence - l.ear.idle(time.Since(began)-wait); wait <= 0 {
-			l.end(fmt.Errorf("nothing was heard for %v", silence))
+			l.end(fmt.Errorf("received nothing for %v", silence))
 			return
 		}
 	}
 }
 
-// pause waits, and says whether the link still is.
+// pause waits, and reports whether the link is still open.
 func (l *link) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -98,7 +97,7 @@ func (l *link) pause(d time.Duration) bool {
 	}
 }
 
-// end ends the link, once, for a reason.
+// end ends the link once, with a reason.
 func (l *link) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +109,7 @@ func (l *link) end(err error) {
 	_ = l.rw.Close()
 }
 
-// cause is the reason for the end as an [ErrLost], unless it is an error of ours.
+// cause returns the reason of the end as an [ErrLost], unless it is one of this package's errors.
 func (l *link) cause() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,9 +124,8 @@ func (l *link) cause() error {
 	return fmt.Errorf("%w: %w", ErrLost, l.err)
 }
 
-// send sends a frame, after those that were posted before. An error has ended the link, unless
-// the frame is too large. A large one takes long to encode on a slow machine, which must not
-// hold up a heartbeat.
+// send sends a frame after the frames posted before. An error ends the link, unless the frame is too large.
+// Encoding happens outside the lock: a large frame takes long on a slow machine, and must not delay a heartbeat.
 func (l *link) send(f *frame, data []byte) error {
 	line, err := encode(f, data)
 	if err != nil {
@@ -136,7 +134,7 @@ func (l *link) send(f *frame, data []byte) error {
 	return l.write(line, data)
 }
 
-// write writes what was posted, and then an encoded frame.
+// write writes the posted frames, and then an encoded frame.
 func (l *link) write(line, data []byte) error {
 	select {
 	case l.sending <- struct{}{}:
@@ -158,7 +156,7 @@ func (l *link) write(line, data []byte) error {
 	return nil
 }
 
-// appendPosted takes what was posted, and appends it to b.
+// appendPosted appends the posted frames to b and clears the queue.
 func (l *link) appendPosted(b []byte) []byte {
 	l.mu.Lock()
 	queue, acks := l.queue, l.acks
@@ -170,20 +168,20 @@ func (l *link) appendPosted(b []byte) []byte {
 		}
 	}
 	for i := range queue {
-		if line, err := encode(&queue[i], nil); err == nil { // one that is too large is not sent
+		if line, err := encode(&queue[i], nil); err == nil { // a frame that is too large is not sent
 			b = append(b, line...)
 		}
 	}
 	return b
 }
 
-// post sends a frame without waiting, before whatever is sent or posted later. The goroutine
-// that reads sends like this: if both sides' waited, each for the other to read, nothing
-// would move any more. So does who has a context to heed.
+// post queues a frame without waiting, before whatever is sent or posted later. The reading goroutine uses it: if
+// the readers of both sides waited for each other to read, nothing would move any more. Callers with a context use
+// it too.
 func (l *link) post(f frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	const most = 1 << 10 // nobody has that many questions
+	const most = 1 << 10 // no caller has that many requests
 	if len(l.queue) >= most {
 		return fmt.Errorf("%w: too many", errFrame)
 	}
@@ -192,7 +190,7 @@ func (l *link) post(f frame) error {
 	return nil
 }
 
-// ack says that n bytes of a stream were taken, without waiting.
+// ack reports n taken bytes of a stream, without waiting.
 func (l *link) ack(s, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,7 +212,7 @@ func (l *link) sendPosted() {
 		case <-l.dead:
 			return
 		}
-		_ = l.write(nil, nil) // a failure has ended the link
+		_ = l.write(nil, nil) // a failure has already ended the link
 	}
 }
 

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// meter watches how often the kernel has killed in this container for its memory. Who was
-// killed it does not say: a process that died of SIGKILL while the count grew, and that we
-// did not kill, was.
+// meter watches how often the kernel killed a process of this container for lack of memory. The counter does not
+// name the process: it is a process that died of SIGKILL while the counter grew and that we did not kill.
 type meter struct {
 	file string
 
@@ -20,14 +19,14 @@ type meter struct {
 	grew time.Time
 }
 
-// The meter is read this often while something runs, and growth counts for that long.
+// The meter is read at this interval while a process runs, and growth is attributed for that long.
 const (
 	meterPeriod = 250 * time.Millisecond
 	meterRecent = 4 * meterPeriod
 )
 
-// openMeter finds the counter of our control group: of version 2, or of version 1. Inside
-// a container the group's path is often said from outside, while its files lie at the top.
+// openMeter finds the counter of our control group, of version 2 or of version 1. In a container the group's path
+// is often the host's, while its files are at the top.
 func openMeter() meter {
 	m := meter{mu: &sync.Mutex{}}
 	var v1, v2 []string
@@ -53,7 +52,7 @@ func openMeter() meter {
 	return m
 }
 
-// readMeter reads the line "oom_kill N", or returns -1.
+// readMeter returns the number in the line "oom_kill N", or -1.
 func readMeter(file string) int64 {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -69,7 +68,7 @@ func readMeter(file string) int64 {
 	return -1
 }
 
-// count reads the counter: -1 when there is none.
+// count returns the counter, or -1 if there is none.
 func (m *meter) count() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,7 +81,7 @@ func (m *meter) count() int64 {
 	return m.seen
 }
 
-// recent says whether the count has grown just now.
+// recent reports whether the counter grew recently.
 func (m *meter) recent() bool {
 	m.count()
 	m.mu.Lock()

@@ -155,7 +155,7 @@ func TestDialFollowsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		link: "no socket", fifo: "no socket", file: "no socket", dir: "no socket",
+		link: "not a socket", fifo: "not a socket", file: "not a socket", dir: "not a socket",
 		filepath.Join(dir, "nothing"): "no such file", filepath.Join(file, "x"): "not a directory",
 	} {
 		if _, err := Dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
@@ -180,7 +180,7 @@ func TestServeRefuses(t *testing.T) {
 	if err := os.WriteFile(socket, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{socket: "something else", filepath.Join(dir, "no", "s"): "no such file"} {
+	for path, want := range map[string]string{socket: "not a socket", filepath.Join(dir, "no", "s"): "no such file"} {
 		out, err := exec.Command(os.Args[0], "test-serve", path).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v %s", path, err, out)

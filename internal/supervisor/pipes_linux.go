@@ -9,12 +9,12 @@ import (
 
 // streamEnds are the supervisor's ends of a process's streams.
 type streamEnds struct {
-	stdin, stdout, stderr *os.File // stderr is nil with a terminal, which the others are
+	stdin, stdout, stderr *os.File // stderr is nil with a terminal, which the other two share
 	channel               *os.File
 	terminal              bool
 }
 
-// open makes the streams. It returns the process's ends: three, and the channel.
+// open creates the streams. It returns the process's ends: three, and the channel.
 func (e *streamEnds) open(o *order) (theirs []*os.File, err error) {
 	if o.Terminal != nil {
 		slave, err := e.openTerminal(*o.Terminal)
@@ -25,7 +25,7 @@ func (e *streamEnds) open(o *order) (theirs []*os.File, err error) {
 	} else {
 		for _, p := range []struct {
 			ours  **os.File
-			reads bool // we do
+			reads bool // the supervisor reads from it
 		}{{&e.stdin, false}, {&e.stdout, true}, {&e.stderr, true}} {
 			var fds [2]int
 			if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -60,7 +60,7 @@ func (e *streamEnds) openTerminal(s Size) (*os.File, error) {
 		return nil, err
 	}
 	e.resize(s)
-	// Not by its name, which a container may not have.
+	// Not by its name, which may not exist in the container.
 	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if errno != 0 {
 		return nil, errno
@@ -81,17 +81,17 @@ func (e *streamEnds) close() { closeAll([]*os.File{e.stdin, e.stdout, e.stderr, 
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		_ = f.Close() // of nil and a second time, too
+		_ = f.Close() // also valid for nil and for closed files
 	}
 }
 
-// nonblocking makes a file whose reads and writes end when it is closed.
+// nonblocking returns a file whose reads and writes end when it is closed.
 func nonblocking(fd int) *os.File {
 	_ = unix.SetNonblock(fd, true)
 	return os.NewFile(uintptr(fd), "stream")
 }
 
-// socketPair makes a two-way stream: our end, and a process's.
+// socketPair creates a two-way stream: our end and the process's.
 func socketPair() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -100,7 +100,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return nonblocking(fds[0]), os.NewFile(uintptr(fds[1]), "stream"), nil
 }
 
-// control does something with a file's descriptor.
+// control calls do with a file's descriptor.
 func control(f *os.File, do func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -116,14 +116,14 @@ func shutWrite(f *os.File) error {
 	return control(f, func(fd int) error { return unix.Shutdown(fd, unix.SHUT_WR) })
 }
 
-// feed gives the process what the host sends. When it reads no more, the host is told.
+// feed passes the host's data to the process. If the process stops reading, the host is notified.
 func (t *task) feed() {
 	_, err := io.Copy(t.stdin, t.in)
 	switch {
 	case err != nil:
 		t.in.drop()
 	case t.terminal:
-		const end = 4 // as the key for it
+		const end = 4 // the byte of the end-of-file key
 		_, _ = t.stdin.Write([]byte{end})
 		return
 	}
@@ -132,7 +132,7 @@ func (t *task) feed() {
 	}
 }
 
-// drain sends all of a stream, and reads on when nobody takes it any more.
+// drain sends all of a stream, and continues to read when it is no longer taken.
 func drain(to *outbox, from io.Reader) {
 	buf := make([]byte, maxData)
 	for {
@@ -140,7 +140,7 @@ func drain(to *outbox, from io.Reader) {
 		if n > 0 {
 			_, _ = to.Write(buf[:n])
 		}
-		if err != nil { // with a terminal, its end is EIO
+		if err != nil { // a terminal ends with EIO
 			_ = to.Close()
 			return
 		}

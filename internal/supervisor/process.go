@@ -10,20 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// Process is a process in the container. Its methods may be called side by side; each
-// stream is for one reader and one writer.
+// Process is a process in the container. Its methods are safe for concurrent use; each stream is for one reader
+// and one writer.
 type Process struct {
 	conn    *Conn
 	pid     int
 	grace   time.Duration
 	in      *outbox
 	out     *inbox
-	errs    *inbox // nil when only its end is kept
+	errs    *inbox // nil if only the last part is kept
 	tail    tail
 	channel *channel
 
 	once sync.Once
-	over chan struct{} // closed once exit or err is there
+	over chan struct{} // closed once exit or err is set
 	exit Exit
 	err  error
 }
@@ -44,7 +44,7 @@ func newProcess(c *Conn, s Spec) *Process {
 	return p
 }
 
-// take takes a frame of the process's.
+// take handles a frame for the process.
 func (p *Process) take(f *frame) error {
 	switch f.Type {
 	case typeData:
@@ -107,7 +107,7 @@ func (p *Process) outbox(s int) *outbox {
 	return nil
 }
 
-// ended notes how it ended, once.
+// ended sets how it ended, once.
 func (p *Process) ended(e Exit, end []byte, err error) {
 	p.once.Do(func() {
 		if err == nil {
@@ -120,7 +120,7 @@ func (p *Process) ended(e Exit, end []byte, err error) {
 	})
 }
 
-// lost: the connection has ended. The link's goroutine may still take its last frame.
+// lost handles the end of the connection. The link's goroutine may still be handling its last frame.
 func (p *Process) lost(err error) {
 	for _, b := range []*inbox{p.inbox(streamOut), p.inbox(streamErr), p.inbox(streamChannel)} {
 		if b != nil {
@@ -135,19 +135,17 @@ func (p *Process) lost(err error) {
 	p.ended(Exit{}, nil, err)
 }
 
-// Pid is its number in the container.
+// Pid returns its process id in the container.
 func (p *Process) Pid() int { return p.pid }
 
-// Stdin is its standard input. A write returns when the supervisor has room for it; once
-// the process has closed its end, writes fail with [io.ErrClosedPipe].
+// Stdin returns its standard input. A write returns when the supervisor has room for it; after the process has
+// closed its end, writes fail with [io.ErrClosedPipe].
 func (p *Process) Stdin() io.WriteCloser { return p.in }
 
-// Stdout is its standard output, of lines of any length. Not reading it stops the
-// process, and only it.
+// Stdout returns its standard output, with lines of any length. Not reading it blocks only this process.
 func (p *Process) Stdout() io.Reader { return p.out }
 
-// Stderr is the end of what it wrote to standard error: at most [TailSize] bytes, from
-// the beginning of a character.
+// Stderr returns the last part of its standard error: at most [TailSize] bytes, starting at a character boundary.
 func (p *Process) Stderr() string {
 	b := p.tail.bytes()
 	if len(b) == TailSize {
@@ -160,8 +158,8 @@ func (p *Process) Stderr() string {
 	return string(b)
 }
 
-// Channel is the other end of its descriptor 3; nil when [Spec.Channel] was not set.
-// Close ends both directions.
+// Channel returns the other end of its descriptor 3; nil if [Spec.Channel] was not set. Close ends both
+// directions.
 func (p *Process) Channel() io.ReadWriteCloser {
 	if p.channel == nil {
 		return nil
@@ -169,8 +167,8 @@ func (p *Process) Channel() io.ReadWriteCloser {
 	return p.channel
 }
 
-// Wait waits until the process and all that it started have ended. [ErrLost] says that the
-// connection ended before. Output may still be there to be read.
+// Wait waits until the process and everything it started have ended. [ErrLost] means that the connection ended
+// before. Unread output may remain.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	select {
 	case <-p.over:
@@ -180,13 +178,12 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	}
 }
 
-// killTime is how long after its grace a process that is killed may still be there.
+// killTime is how long a killed process may exist after its grace time.
 const killTime = 20 * time.Second
 
-// Kill ends the process and everything that it started: SIGTERM to its process group,
-// SIGKILL to all of the tree after the [Spec]'s grace. It returns when nothing is left;
-// when the context ends before, killing goes on. A supervisor that does not say in time
-// that nothing is left is given up, and the connection with it: [ErrLost].
+// Kill ends the process and everything it started: SIGTERM to its process group, SIGKILL to the whole tree after
+// the [Spec]'s grace time. It returns when nothing is left; if the context ends before, killing continues. If the
+// supervisor does not confirm the end in time, the connection is closed with [ErrLost].
 func (p *Process) Kill(ctx context.Context) error {
 	select {
 	case <-p.over:
@@ -197,29 +194,29 @@ func (p *Process) Kill(ctx context.Context) error {
 		return err
 	}
 	late := time.AfterFunc(p.grace+killTime, func() {
-		p.conn.link.end(fmt.Errorf("%w: it does not say that the process has ended", ErrLost))
+		p.conn.link.end(fmt.Errorf("%w: it did not confirm the end of the process", ErrLost))
 	})
 	_, err := p.Wait(ctx)
 	select {
 	case <-p.over:
 		late.Stop()
-	default: // it watches on
+	default: // watching continues
 	}
 	return err
 }
 
-// Signal sends a signal to the process's group: SIGHUP, SIGINT, SIGQUIT, SIGTERM or
-// SIGKILL, others are refused with [ErrSpec].
+// Signal sends a signal to the process's group: SIGHUP, SIGINT, SIGQUIT, SIGTERM or SIGKILL. Others return
+// [ErrSpec].
 func (p *Process) Signal(ctx context.Context, sig syscall.Signal) error {
 	switch sig {
 	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGKILL:
 	default:
-		return fmt.Errorf("%w: signal %d", ErrSpec, int(sig))
+		return fmt.Errorf("%w: unsupported signal %d", ErrSpec, int(sig))
 	}
 	return p.send(ctx, &frame{Type: typeSignal, Signal: int(sig)})
 }
 
-// Resize gives its terminal another size.
+// Resize changes the size of its terminal.
 func (p *Process) Resize(ctx context.Context, s Size) error {
 	return p.send(ctx, &frame{Type: typeResize, Window: &s})
 }
@@ -243,7 +240,7 @@ type channel struct {
 func (c *channel) Read(p []byte) (int, error)  { return c.in.Read(p) }
 func (c *channel) Write(p []byte) (int, error) { return c.out.Write(p) }
 
-// Close says that there is no more, and takes no more.
+// Close ends both directions.
 func (c *channel) Close() error {
 	c.in.finish(io.ErrClosedPipe)
 	c.in.drop()

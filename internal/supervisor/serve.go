@@ -5,19 +5,18 @@ import (
 	"path"
 )
 
-// ServeOptions says what a supervisor does inside a container. Empty fields are the
-// package's constants.
+// ServeOptions configures a supervisor in a container. Empty fields have the package's constants as defaults.
 type ServeOptions struct {
-	Socket string // where to listen; its folder is closed to the processes
-	Egress string // the socket of the host's proxy, which need not be there
-	Proxy  string // where to listen for the proxy, an address of localhost; "-" does not
-	Home   string // HOME of the processes; "" is our own, or else /home/agent
-	Path   string // PATH of the processes; "" is our own, or else the usual one
+	Socket string // where to listen; the processes cannot write to its folder
+	Egress string // the socket of the host's proxy, which need not exist
+	Proxy  string // localhost address to listen on for the proxy; "-" disables it
+	Home   string // HOME of the processes; default ours, or else /home/agent
+	Path   string // PATH of the processes; default ours, or else the usual one
 	Log    io.Writer
 
-	// anyPeer serves processes of our own pid namespace, for tests.
+	// anyPeer accepts processes of the same pid namespace, for tests.
 	anyPeer bool
-	// noLandlock is as on a kernel without it, for tests.
+	// noLandlock behaves as a kernel without Landlock, for tests.
 	noLandlock bool
 }
 
@@ -34,7 +33,7 @@ func (o ServeOptions) filled(getenv func(string) string) ServeOptions {
 	fill(&o.Proxy, Proxy)
 	fill(&o.Home, getenv("HOME"), "/home/agent")
 	fill(&o.Path, getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-	if o.Home == "/" { // what engines say when the image knows no user of that number
+	if o.Home == "/" { // the engine's default if the image has no user with that number
 		o.Home = "/home/agent"
 	}
 	if o.Log == nil {
@@ -43,7 +42,7 @@ func (o ServeOptions) filled(getenv func(string) string) ServeOptions {
 	return o
 }
 
-// environ is what every process knows, besides what its spec says.
+// environ returns the environment of every process, before its spec's variables.
 func (o *ServeOptions) environ(terminal, proxy bool) []string {
 	term := "dumb"
 	if terminal {
@@ -61,9 +60,9 @@ func (o *ServeOptions) environ(terminal, proxy bool) []string {
 	return append(env, "ALL_PROXY=socks5h://"+o.Proxy, "all_proxy=socks5h://"+o.Proxy, "NO_PROXY="+local, "no_proxy="+local, "NODE_USE_ENV_PROXY=1")
 }
 
-// AttachOptions says what [Attach] connects.
+// AttachOptions configures [Attach].
 type AttachOptions struct {
-	Socket string // "" is the package's
+	Socket string // default: the package's
 	Stdin  io.Reader
 	Stdout io.Writer
 }

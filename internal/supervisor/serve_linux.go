@@ -31,16 +31,16 @@ type server struct {
 	conns map[*link]bool
 	ended bool
 
-	starting sync.Mutex   // held while a reaper is started, and while strays are looked for
-	reapers  map[int]bool // by their numbers
+	starting sync.Mutex   // held while a reaper is started, and while strays are searched
+	reapers  map[int]bool // by their process ids
 }
 
-// Serve listens and serves until the context ends; then all processes are killed, within
-// their grace, and it returns nil. It changes this process: that becomes the parent of
-// what its children leave behind, and closed to other processes of its user.
+// Serve listens and serves until the context ends; then it kills all processes within their grace times and
+// returns nil. It changes this process: the process adopts orphans of its children and becomes inaccessible to
+// other processes of its user.
 //
-// It serves the host alone: connections from outside of its pid namespace, and those of a
-// process that an engine has started beside it (see [Attach]).
+// It serves only the host: connections from outside of its pid namespace, and those of a process that the engine
+// started in the container (see [Attach]).
 func Serve(ctx context.Context, o ServeOptions) error {
 	s := &server{
 		o: o.filled(os.Getenv), tasks: map[string]*task{}, conns: map[*link]bool{}, reapers: map[int]bool{}, oom: openMeter(),
@@ -71,7 +71,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		}
 		if err != nil {
 			fmt.Fprintln(s.o.Log, "holdfast supervise:", err)
-			time.Sleep(50 * time.Millisecond) // out of descriptors: it passes, or it does not matter
+			time.Sleep(50 * time.Millisecond) // out of descriptors: it is temporary, or does not matter
 			continue
 		}
 		conns.Go(func() { s.serve(conn) })
@@ -82,11 +82,10 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	return nil
 }
 
-// lowerOOMScore makes the kernel kill others first, as far as we may.
+// lowerOOMScore makes the kernel kill other processes first, as far as permitted.
 func lowerOOMScore() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("-900"), 0) }
 
-// listen makes the socket, in place of one that an earlier supervisor left. Once it is
-// there, it answers.
+// listen creates the socket and replaces that of an earlier supervisor. From then on it accepts connections.
 func listen(path string) (*net.UnixListener, error) {
 	dir, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -96,18 +95,18 @@ func listen(path string) (*net.UnixListener, error) {
 	name := filepath.Base(path)
 	var st unix.Stat_t
 	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return nil, errors.New("something else lies there")
+		return nil, errors.New("the path exists and is not a socket")
 	}
 	fresh := name + ".new"
 	if err := unix.Unlinkat(dir, fresh, 0); err != nil && err != unix.ENOENT {
 		return nil, err
 	}
-	short := "/proc/self/fd/" + strconv.Itoa(dir) + "/" + fresh // a path of a socket has 107 bytes
+	short := "/proc/self/fd/" + strconv.Itoa(dir) + "/" + fresh // a socket's path has at most 107 bytes
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: short})
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // the next one does
+	l.SetUnlinkOnClose(false) // the next supervisor removes it
 	if err := errors.Join(os.Chmod(short, 0o600), unix.Renameat(dir, fresh, dir, name)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -144,22 +143,22 @@ func (s *server) serve(conn *net.UnixConn) {
 	s.mu.Unlock()
 }
 
-// admit says whether a connection is one of the host's.
+// admit checks that a connection comes from the host.
 func (s *server) admit(conn *net.UnixConn) error {
 	pid, _, err := credentials(conn)
 	switch {
 	case err != nil:
 		return err
-	case pid == 0 || s.o.anyPeer: // of no process here
+	case pid == 0 || s.o.anyPeer: // not a process of this namespace
 		return nil
 	case pid != 1 && reaper.Parent(pid) == 0 && !gone(conn):
-		return nil // started by the engine: what starts inside has a parent inside
+		return nil // started by the engine: a process started in the container has a parent in it
 	}
 	return fmt.Errorf("refused process %d: %w", pid, ErrRefused)
 }
 
-// gone says whether the process that connected has ended, so that its number may be
-// another's by now. Kernels before 6.5 cannot tell.
+// gone reports whether the connected process has ended, so that its number may be reused. Kernels before 6.5
+// cannot tell.
 func gone(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -191,10 +190,10 @@ func (s *server) health() Health {
 	}
 }
 
-// The bounds of a list of processes, which is to fit maxAnswer.
+// The limits of a process list, which must fit in maxAnswer.
 const (
 	maxListed  = 1000
-	maxProgram = 100 // bytes of a program's path, its end
+	maxProgram = 100 // bytes of a program's path, counted from its end
 )
 
 func (s *server) list() []Running {
@@ -212,7 +211,7 @@ func (s *server) list() []Running {
 	return out[:min(len(out), maxListed)]
 }
 
-// shutDown kills everything, and ends the connections.
+// shutDown kills everything and closes the connections.
 func (s *server) shutDown() {
 	s.mu.Lock()
 	s.ended = true
@@ -226,7 +225,7 @@ func (s *server) shutDown() {
 	for _, t := range tasks {
 		t.kill()
 	}
-	late, cancel := context.WithTimeout(context.Background(), longest+5*time.Second) // the host may not take the news
+	late, cancel := context.WithTimeout(context.Background(), longest+5*time.Second) // the host may not read the exit
 	defer cancel()
 	for _, t := range tasks {
 		select {
@@ -241,13 +240,13 @@ func (s *server) shutDown() {
 	}
 }
 
-// strays ends what a reaper that was killed has left to us. Everything else below us is a
-// reaper's, or below one.
+// strays ends the processes that a killed reaper left to us. All other processes below us are reapers or below
+// one.
 func (s *server) strays() {
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	ours := func(pid int) bool { return s.reapers[pid] }
-	until := time.Now().Add(10 * time.Second) // what the kernel cannot end does not stop others from starting
+	until := time.Now().Add(10 * time.Second) // a process that the kernel cannot end does not prevent other starts
 	for pause := time.Millisecond; reaper.Kill(os.Getpid(), unix.SIGKILL, ours) > 0 && time.Now().Before(until); pause = min(2*pause, 100*time.Millisecond) {
 		for _, pid := range reaper.Children(os.Getpid(), ours) {
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)

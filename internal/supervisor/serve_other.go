@@ -4,7 +4,7 @@ package supervisor
 
 import "context"
 
-// Serve returns [ErrUnsupported]: what runs in a container runs on Linux.
+// Serve returns [ErrUnsupported]: containers run Linux.
 func Serve(context.Context, ServeOptions) error { return ErrUnsupported }
 
 // Attach returns [ErrUnsupported].

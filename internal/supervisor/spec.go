@@ -10,49 +10,46 @@ import (
 	"unicode/utf8"
 )
 
-// Protocol is the version of the frames. Both sides must have the same.
+// Protocol is the version of the frames. Both sides must have the same version.
 const Protocol = 1
 
-// The places inside a container.
+// The paths in a container.
 const (
-	Folder     = "/run/holdfast"           // the folder that is bound from the host
-	SocketName = "supervisor.sock"         // in it: what Dial connects to
-	EgressName = "egress.sock"             // in it: the host's proxy, when there is one
-	Proxy      = "127.0.0.1:3128"          // where the supervisor listens for that proxy, whether it is there or not
-	Socket     = Folder + "/" + SocketName // inside
-	Egress     = Folder + "/" + EgressName // inside
+	Folder     = "/run/holdfast"           // the folder mounted from the host
+	SocketName = "supervisor.sock"         // in it: the socket that Dial connects to
+	EgressName = "egress.sock"             // in it: the host's proxy, if there is one
+	Proxy      = "127.0.0.1:3128"          // where the supervisor listens for that proxy, even if the proxy does not exist
+	Socket     = Folder + "/" + SocketName // in the container
+	Egress     = Folder + "/" + EgressName // in the container
 )
 
-// Grace is how long a process has between SIGTERM and SIGKILL when its [Spec] says nothing.
+// Grace is the default time of a process between SIGTERM and SIGKILL.
 const Grace = 5 * time.Second
 
-// TailSize is how many bytes of standard error are kept.
+// TailSize is the number of bytes kept of standard error.
 const TailSize = 8 << 10
 
 // Spec says what to start.
 type Spec struct {
-	// ID names the process among those that run in the container: 1 to 128 letters,
-	// digits, dots, dashes and underlines, not starting with a dot. A second one of the
-	// same name is refused with [ErrRunning].
+	// ID names the process among those in the container: 1 to 128 letters, digits, dots, dashes and underscores,
+	// not starting with a dot. A second process with the same id is [ErrRunning].
 	ID string
-	// Args is the command line. Args[0] is looked up in the image's PATH, or is a path.
-	// What else runs in the container can read it: secrets belong into Env.
+	// Args is the command line. Args[0] is looked up in the image's PATH, or is a path. Other processes in the
+	// container can read it: secrets belong in Env.
 	Args []string
-	// Env are variables besides the fixed ones, "NAME=value"; see [CheckEnv]. The last
-	// of a name counts.
+	// Env are additional variables, "NAME=value"; see [CheckEnv]. The last value of a name is used.
 	Env []string
 	// Dir is the working folder, absolute.
 	Dir string
 	// Channel gives the process an additional two-way stream: its descriptor 3.
 	Channel bool
-	// Terminal makes the standard streams one terminal: what the process writes comes
-	// by Stdout, standard error too. Nil: they are pipes.
+	// Terminal makes the standard streams one terminal: all output, including standard error, arrives in Stdout.
+	// Nil: they are pipes.
 	Terminal *Size
-	// Grace is the time from SIGTERM to SIGKILL; 0 is [Grace], less kills at once.
+	// Grace is the time from SIGTERM to SIGKILL; 0 is [Grace], a negative value kills at once.
 	Grace time.Duration
-	// Stderr gets a copy of what the process writes to standard error, in order, from one
-	// goroutine; nil keeps the last [TailSize] bytes alone. One that does not return
-	// stops the process's standard error and nothing else.
+	// Stderr receives a copy of the process's standard error, in order, from one goroutine; nil keeps only the
+	// last [TailSize] bytes. A blocked writer blocks only the process's standard error.
 	Stderr io.Writer
 }
 
@@ -62,12 +59,12 @@ type Size struct {
 	Cols uint16 `json:"cols"`
 }
 
-// Exit is how a process ended, and with it everything that it had started.
+// Exit is how a process and everything it started ended.
 type Exit struct {
-	Code   int    // 128 and the signal's number when a signal ended it
-	Signal string // "SIGKILL"; "" when it exited by itself
-	// OOM: the kernel killed it, or the child that it ran, for the container's memory. It
-	// is told from the container's counter, never from the signal or the code alone.
+	Code   int    // 128 plus the signal's number if a signal ended it
+	Signal string // "SIGKILL"; "" if it exited by itself
+	// OOM: the kernel killed it, or the child that it ran, because the container was out of memory. This comes
+	// from the container's counter, never from the signal or the code alone.
 	OOM    bool
 	Stderr string // the last [TailSize] bytes of standard error
 }
@@ -75,32 +72,31 @@ type Exit struct {
 // Running is a process that runs in the container.
 type Running struct {
 	ID      string    `json:"id"`
-	Program string    `json:"program"` // Args[0]; of a long one the end
+	Program string    `json:"program"` // Args[0]; the end of a long one
 	Pid     int       `json:"pid"`     // in the container
 	Started time.Time `json:"started"`
 }
 
-// Health is what a supervisor says of itself.
+// Health is a supervisor's report about itself.
 type Health struct {
 	Version  string `json:"version"`  // of holdfast
 	Protocol int    `json:"protocol"` // see [Protocol]
 	Pid      int    `json:"pid"`      // in the container
 	UID      int    `json:"uid"`
-	// Confined: sessions are kept apart from each other and from the supervisor by
-	// Landlock: files of the supervisor, memory and environments. SignalsConfined: they
-	// cannot send each other signals either. Unconfined says why one of them is not so.
+	// Confined: Landlock keeps sessions apart from each other and from the supervisor: its files, memory and
+	// environments. SignalsConfined: they cannot send each other signals either. Unconfined is the reason why one
+	// of them is false.
 	Confined        bool   `json:"confined"`
 	SignalsConfined bool   `json:"signals_confined"`
 	Unconfined      string `json:"unconfined,omitempty"`
 	Processes       int    `json:"processes"`
-	// OOMKills is how often the kernel has killed for the container's memory; -1 when
-	// it cannot be read.
+	// OOMKills is how often the kernel has killed a process of the container for lack of memory; -1 if unknown.
 	OOMKills int64 `json:"oom_kills"`
-	// Proxy: the way to the host's proxy is there.
+	// Proxy: the connection to the host's proxy exists.
 	Proxy bool `json:"proxy"`
 }
 
-// order is the spec as it goes over the wire, once it is checked.
+// order checks the spec and returns its protocol form.
 func (s *Spec) order() (*order, error) {
 	o := &order{
 		ID: s.ID, Args: s.Args, Env: s.Env, Dir: s.Dir, Channel: s.Channel, Terminal: s.Terminal,
@@ -116,11 +112,11 @@ func (s *Spec) grace() time.Duration {
 	return max(0, s.Grace)
 }
 
-// check says whether an order is one that could be started. Both sides ask.
+// check checks that an order could be started. Both sides call it.
 func (o *order) check() error {
 	switch {
 	case !validID(o.ID):
-		return fmt.Errorf("%w: the id %s is not 1 to 128 letters, digits, dots, dashes and underlines, or starts with a dot",
+		return fmt.Errorf("%w: the id %s is not 1 to 128 letters, digits, dots, dashes and underscores, or starts with a dot",
 			ErrSpec, strconv.QuoteToASCII(o.ID))
 	case len(o.Args) == 0 || o.Args[0] == "":
 		return fmt.Errorf("%w: no program", ErrSpec)
@@ -129,7 +125,7 @@ func (o *order) check() error {
 	case strings.IndexByte(o.Dir, 0) >= 0 || slices.ContainsFunc(o.Args, func(a string) bool { return strings.IndexByte(a, 0) >= 0 }):
 		return fmt.Errorf("%w: a NUL byte in the arguments or the folder", ErrSpec)
 	case o.GraceMS < 0 || o.GraceMS > maxGrace.Milliseconds():
-		return fmt.Errorf("%w: a grace of more than %v", ErrSpec, maxGrace)
+		return fmt.Errorf("%w: the grace time is more than %v", ErrSpec, maxGrace)
 	}
 	size := len(o.Dir)
 	for _, s := range slices.Concat(o.Args, o.Env) {
@@ -143,8 +139,8 @@ func (o *order) check() error {
 	return CheckEnv(o.Env)
 }
 
-// maxOrder is what kernels take, by default, for arguments and environment; with every
-// byte escaped it fits a frame.
+// maxOrder is the kernels' default limit for arguments and environment; it fits a frame even with every byte
+// escaped.
 const maxOrder = 2 << 20
 
 const maxGrace = time.Hour

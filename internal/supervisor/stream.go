@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// outbox is the sending end of a stream. It waits when the other side has not taken what
-// is under way.
+// outbox is the sending end of a stream. It blocks while the window is full.
 type outbox struct {
 	link *link
 	s    int
@@ -55,7 +54,7 @@ func (o *outbox) reserve(most int) (int, error) {
 	return m, nil
 }
 
-// Close says that there is no more. Writes fail then.
+// Close ends the stream. Later writes fail.
 func (o *outbox) Close() error {
 	if !o.fail(io.ErrClosedPipe) {
 		return nil
@@ -65,7 +64,7 @@ func (o *outbox) Close() error {
 	return o.link.send(&frame{Type: typeEnd, S: o.s}, nil)
 }
 
-// fail makes writes fail, and says whether they did not before.
+// fail makes writes fail, and reports whether they did not before.
 func (o *outbox) fail(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -77,7 +76,7 @@ func (o *outbox) fail(err error) bool {
 	return first
 }
 
-// grant says that the other side took n bytes.
+// grant adds n bytes that the other side has taken.
 func (o *outbox) grant(n int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,8 +87,7 @@ func (o *outbox) grant(n int) error {
 	return nil
 }
 
-// inbox is the receiving end of a stream. It holds what was not read, which is at most
-// a window.
+// inbox is the receiving end of a stream. It buffers unread data, at most one window.
 type inbox struct {
 	link *link
 	s    int
@@ -97,9 +95,9 @@ type inbox struct {
 	mu    sync.Mutex
 	moved *sync.Cond
 	held  []byte
-	taken int   // read, and not told yet
-	err   error // after what is held: io.EOF, or why there is no more
-	shut  bool  // nobody reads it
+	taken int   // read and not yet acknowledged
+	err   error // after the buffered data: io.EOF, or the reason of the end
+	shut  bool  // no longer read
 }
 
 func newInbox(l *link, s int) *inbox {
@@ -108,11 +106,11 @@ func newInbox(l *link, s int) *inbox {
 	return b
 }
 
-// put takes what came. It does not wait.
+// put adds received data. It does not block.
 func (b *inbox) put(data []byte) error {
 	b.mu.Lock()
 	switch {
-	case b.shut: // it was under way when it was shut
+	case b.shut: // it was in transit when the stream was shut
 		b.mu.Unlock()
 		b.link.ack(b.s, len(data))
 		return nil
@@ -126,7 +124,7 @@ func (b *inbox) put(data []byte) error {
 	return nil
 }
 
-// Read reads what came, and waits for it.
+// Read returns received data, and waits for it.
 func (b *inbox) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	for len(b.held) == 0 && b.err == nil {
@@ -149,7 +147,7 @@ func (b *inbox) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// finish says that nothing follows what is held.
+// finish marks the end after the buffered data.
 func (b *inbox) finish(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +157,7 @@ func (b *inbox) finish(err error) {
 	b.moved.Broadcast()
 }
 
-// drop throws away what is held and what comes: nobody reads it any more.
+// drop discards buffered and future data; it is no longer read.
 func (b *inbox) drop() {
 	b.mu.Lock()
 	first := !b.shut

@@ -28,7 +28,7 @@ type task struct {
 	control *os.File // to the reaper
 	lines   *bufio.Reader
 
-	streamEnds           // ours of its streams
+	streamEnds           // our ends of its streams
 	in, channelIn *inbox // from the host
 	out, errs     *outbox
 	channelOut    *outbox
@@ -37,24 +37,22 @@ type task struct {
 	writing       sync.Mutex // to the reaper
 	pumps         sync.WaitGroup
 	watching      sync.WaitGroup
-	done          chan struct{} // nothing of it is left
+	done          chan struct{} // closed when nothing of it is left
 	status        ended
 	exited        bool
 }
 
-// oomScore is how likely the kernel is to kill a process of an agent for memory, before the
-// supervisor and the reapers.
+// oomScore makes the kernel kill an agent's process for lack of memory before the supervisor and the reapers.
 const oomScore = 800
 
-// start starts a process; [task.run] makes its streams flow. The error is an [ErrRunning],
-// or says why nothing runs.
+// start starts a process; [task.run] starts its streams. The error is [ErrRunning], or says why nothing runs.
 func (s *server) start(o *order, l *link) (*task, error) {
 	t := &task{server: s, order: o, link: l, started: time.Now(), done: make(chan struct{}), stderrDone: make(chan struct{})}
 	s.mu.Lock()
 	switch {
 	case s.ended:
 		s.mu.Unlock()
-		return nil, errors.New("the supervisor is ending")
+		return nil, errors.New("the supervisor is shutting down")
 	case s.tasks[o.ID] != nil:
 		s.mu.Unlock()
 		return nil, ErrRunning
@@ -117,13 +115,13 @@ func (t *task) launch() error {
 		err = t.awaitStart()
 	}
 	if err != nil {
-		_ = ours.Close() // which ends it, and what it may have started
+		_ = ours.Close() // ends the reaper, and what it may have started
 		t.reap()
 	}
 	return err
 }
 
-// fork starts the reaper: our own program.
+// fork starts the reaper, which is the holdfast program.
 func (t *task) fork(files []*os.File) error {
 	s := t.server
 	s.starting.Lock()
@@ -139,7 +137,7 @@ func (t *task) fork(files []*os.File) error {
 	return nil
 }
 
-// awaitStart waits for the reaper's word that the program runs.
+// awaitStart waits for the reaper's report that the program runs.
 func (t *task) awaitStart() error {
 	line, err := t.lines.ReadString('\n')
 	if err != nil {
@@ -158,10 +156,10 @@ func (t *task) awaitStart() error {
 	case word == "failed":
 		return fmt.Errorf("%s: %w", step, unix.Errno(n))
 	}
-	return fmt.Errorf("the reaper said %q", line)
+	return fmt.Errorf("unexpected output of the reaper: %q", line)
 }
 
-// reap waits for the reaper. Its status says whether it was killed.
+// reap waits for the reaper. Its status shows whether it was killed.
 func (t *task) reap() *os.ProcessState {
 	state, _ := t.reaper.Wait()
 	s := t.server
@@ -171,24 +169,24 @@ func (t *task) reap() *os.ProcessState {
 	return state
 }
 
-// sendReaper tells the reaper something, which is gone when nothing is left to be told.
+// sendReaper sends a command to the reaper, which may be gone.
 func (t *task) sendReaper(word string, n int) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	_, _ = t.control.WriteString(word + " " + strconv.Itoa(n) + "\n") // of nil, too, while it starts
+	_, _ = t.control.WriteString(word + " " + strconv.Itoa(n) + "\n") // also for nil, while it starts
 }
 
-// kill ends the process and what it has started, within its grace.
+// kill ends the process and everything it started, within its grace time.
 func (t *task) kill() { t.sendReaper("kill", int(t.order.GraceMS)) }
 
-// run makes the streams flow, and watches the end.
+// run starts the streams and watches for the end.
 func (t *task) run() {
 	t.in, t.out, t.errs = newInbox(t.link, streamIn), newOutbox(t.link, streamOut), newOutbox(t.link, streamErr)
 	t.pumps.Go(t.feed)
 	t.pumps.Go(func() { drain(t.out, t.stdout) })
 	t.pumps.Go(func() {
 		defer close(t.stderrDone)
-		if t.stderr != nil { // not of a terminal
+		if t.stderr != nil { // nil with a terminal
 			drain(t.errs, io.TeeReader(t.stderr, &t.tail))
 			return
 		}
@@ -209,7 +207,7 @@ func (t *task) run() {
 	t.watching.Go(t.meter)
 }
 
-// watch follows what the reaper says, to the end of everything.
+// watch follows the reaper's reports until everything has ended.
 func (t *task) watch() {
 	gone := false
 	for !gone {
@@ -230,8 +228,8 @@ func (t *task) watch() {
 		t.orphaned(state)
 	}
 	select {
-	case <-t.stderrDone: // all that was written has been sent
-	case <-time.After(time.Second): // somebody else holds it, or nobody takes it
+	case <-t.stderrDone: // all output has been sent
+	case <-time.After(time.Second): // another process holds it open, or it is not read
 	case <-t.link.dead:
 	}
 	t.status.Tail = t.tail.bytes()
@@ -251,7 +249,7 @@ func (t *task) exit(code, signal string, ours bool) {
 	t.exited = true
 }
 
-// orphaned ends what a reaper has left that was killed itself.
+// orphaned ends the processes of a reaper that was itself killed.
 func (t *task) orphaned(state *os.ProcessState) {
 	if !t.exited {
 		t.status = ended{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"}
@@ -262,7 +260,7 @@ func (t *task) orphaned(state *os.ProcessState) {
 	t.server.strays()
 }
 
-// meter looks now and then whether the kernel kills for memory.
+// meter repeatedly checks whether the kernel kills for lack of memory.
 func (t *task) meter() {
 	tick := time.NewTicker(meterPeriod)
 	defer tick.Stop()
@@ -276,7 +274,7 @@ func (t *task) meter() {
 	}
 }
 
-// lost ends the process, because the host is gone, and waits for all of it.
+// lost ends the process because the host is gone, and waits for all of it.
 func (t *task) lost() {
 	t.kill()
 	t.in.finish(ErrLost)

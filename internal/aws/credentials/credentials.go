@@ -1,11 +1,11 @@
-// Package credentials finds the keys with which requests to AWS, and to servers with its
-// interfaces, are signed, and finds new ones before they expire.
+// Package credentials finds the keys that sign requests to AWS and to servers with AWS interfaces, and renews them
+// before they expire.
 //
 //	environment ─► files ─► role of the machine
 //	AWS_…, MINIO_…   ~/.aws, ~/.mc   web identity, container, EC2
 //
-// A source that is not set up is passed over. A source that is set up and gives no keys is
-// an error, unless a later one gives some: requests are never sent unsigned because of it.
+// A source that is not set up is skipped. A source that is set up but provides no keys is an error, unless a later
+// one provides some: requests are never sent unsigned because of it.
 //
 // Source: "Standardized credential providers", AWS SDKs and tools reference guide.
 package credentials
@@ -19,17 +19,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// Chain finds keys in the first source that has some and keeps them until they are about
-// to expire. It is safe for concurrent use.
+// Chain finds keys in the first source that has some and caches them until they are about to expire. It is safe
+// for concurrent use.
 type Chain struct {
 	sources []source
 	now     func() time.Time
 
-	busy    chan struct{} // held by whoever reads or changes what is below
+	busy    chan struct{} // held while the fields below are read or changed
 	known   bool
-	keys    sigv4.Keys // empty: there are none
+	keys    sigv4.Keys // empty: none
 	expires time.Time  // zero: never
-	refresh time.Time  // from when on other keys are looked for; zero: never
+	refresh time.Time  // when to look for new keys; zero: never
 }
 
 // source is a place where keys may be.
@@ -38,56 +38,56 @@ type source struct {
 	find func(context.Context) (found, error)
 }
 
-// found is what a source has.
+// found is the result of a source.
 type found struct {
 	keys    sigv4.Keys
 	expires time.Time // zero: never
 }
 
-// errNone says that a source is not set up.
+// errNone means that a source is not set up.
 var errNone = errors.New("not set up")
 
-// errGone says that keys expired and their source is not there any more. Requests without a
-// signature would be another person's.
+// errGone means that keys expired and their source no longer exists. Unsigned requests would act as another
+// identity.
 var errGone = &Error{
-	Source: "where the last ones came from", Err: errors.New("nothing is set up any more"), Remote: true,
-	Hint: "see that the environment, the AWS files or the machine's role has keys",
+	Source: "the previous source", Err: errors.New("it is no longer set up"), Remote: true,
+	Hint: "check that the environment, the AWS files or the machine's role provides keys",
 }
 
-// Error says why a source that is set up gave no keys.
+// Error says why a source that is set up provided no keys.
 type Error struct {
 	Source string // "profile work", "EC2 role", …
 	Err    error
 	Hint   string
-	Remote bool // somebody else did not answer, or not in time: it may work later
+	Remote bool // a server did not answer, or not in time: a retry may succeed
 }
 
 func (e *Error) Error() string { return "no keys from " + e.Source + ": " + e.Err.Error() }
 
-// Unwrap is what went wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Static are keys that are known and do not expire.
+// Static returns a chain with fixed keys that do not expire.
 func Static(k sigv4.Keys) *Chain {
 	return newChain(source{"the URL", func(context.Context) (found, error) { return found{keys: k}, nil }})
 }
 
-// Profile are the keys of a profile of the AWS files.
+// Profile returns a chain with the keys of a profile of the AWS files.
 func Profile(name string) *Chain {
 	return newChain(source{"profile " + name, func(ctx context.Context) (found, error) {
 		f, err := awsEndpoints.profile(ctx, name)
-		if errors.Is(err, errNone) { // it was asked for
+		if errors.Is(err, errNone) { // it was requested explicitly
 			err = errNoKeys
 		}
 		return f, err
 	}})
 }
 
-// Default are the first keys that there are: of the environment, of the AWS and MinIO
-// files, of the role of the program or the machine.
+// Default returns a chain with the first keys of: the environment, the AWS and MinIO files, the role of the
+// program or the machine.
 func Default() *Chain { return awsEndpoints.chain() }
 
-// chain is the default chain.
+// chain returns the default chain.
 func (e endpoints) chain() *Chain {
 	return newChain(
 		source{"the environment", environment},
@@ -102,14 +102,14 @@ func newChain(sources ...source) *Chain {
 }
 
 const (
-	// lookTime is the longest that one look for keys takes.
+	// lookTime is the time limit of a search for keys.
 	lookTime = time.Minute
-	// lookAgain is when keys are looked for again that there were none of, or that could
-	// not be refreshed while the old ones are good.
+	// lookAgain is when to search again if there were no keys, or if they could not be refreshed while the old
+	// ones are valid.
 	lookAgain = time.Minute
 )
 
-// Get are the keys to sign a request with; without an ID when no source is set up.
+// Get returns the keys to sign a request with; without an ID if no source is set up.
 func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	select {
 	case c.busy <- struct{}{}:
@@ -148,8 +148,7 @@ func (c *Chain) Get(ctx context.Context) (sigv4.Keys, error) {
 	return c.keys, nil
 }
 
-// Expired says that a server did not take keys because they have expired: others are
-// looked for.
+// Expired reports that a server rejected keys as expired: the next Get searches again.
 func (c *Chain) Expired(k sigv4.Keys) {
 	c.busy <- struct{}{}
 	if c.keys == k && !c.expires.IsZero() {
@@ -158,7 +157,7 @@ func (c *Chain) Expired(k sigv4.Keys) {
 	<-c.busy
 }
 
-// find asks one source after the other.
+// find tries the sources in order.
 func (c *Chain) find(ctx context.Context) (found, error) {
 	var first error
 	for _, s := range c.sources {
@@ -167,7 +166,7 @@ func (c *Chain) find(ctx context.Context) (found, error) {
 		case errors.Is(err, errNone):
 			continue
 		case err == nil && (f.keys.ID == "" || f.keys.Secret == ""):
-			err = errors.New("the answer has no keys")
+			err = errors.New("the response has no keys")
 		case err == nil:
 			return f, nil
 		}
@@ -191,7 +190,7 @@ func (c *Chain) find(ctx context.Context) (found, error) {
 	return found{}, first
 }
 
-// halfError names the variable that is missing beside one that is there.
+// halfError names a missing variable and the one that is set.
 type halfError struct{ there, missing string }
 
 func (e halfError) Error() string { return fmt.Sprintf("%s is set and %s is not", e.there, e.missing) }

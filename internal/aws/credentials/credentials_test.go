@@ -142,7 +142,7 @@ func TestRefresh(t *testing.T) {
 	want(string(rune('a' + n)))
 	k.empty = true
 	pass(2 * time.Hour)
-	refused(t, c, "nothing is set up any more") // and not: no keys, so no signature
+	refused(t, c, "it is no longer set up") // and not: no keys, so no signature
 	k.empty = false
 	if _, err := c.Get(t.Context()); err != nil {
 		t.Error(err)
@@ -224,5 +224,5 @@ func TestFailingSource(t *testing.T) {
 		t.Errorf("%v, %v", k, err)
 	}
 	refused(t, newChain(none, broken, none), "no keys from one: it is broken")
-	refused(t, newChain(bare), "no keys from four: the answer has no keys")
+	refused(t, newChain(bare), "no keys from four: the response has no keys")
 }

@@ -37,7 +37,7 @@ func environment(context.Context) (found, error) {
 	return found{}, errNone
 }
 
-// firstOf is the value of the first variable that has one, and its name.
+// firstOf returns the value and name of the first variable that is set.
 func firstOf(names ...string) (value, name string) {
 	for _, name := range names {
 		if v := os.Getenv(name); v != "" {
@@ -48,5 +48,5 @@ func firstOf(names ...string) (value, name string) {
 }
 
 func half(there, missing string) error {
-	return &Error{Source: "the environment", Err: halfError{there, missing}, Hint: "set both, or none of them"}
+	return &Error{Source: "the environment", Err: halfError{there, missing}, Hint: "set both or neither"}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// files finds the keys of the profile that AWS_PROFILE names, or of the default one.
+// files finds the keys of the profile in AWS_PROFILE, or of the default one.
 func (e endpoints) files(ctx context.Context) (found, error) {
 	name := os.Getenv("AWS_PROFILE")
 	if name != "" {
@@ -29,12 +29,11 @@ func (e endpoints) files(ctx context.Context) (found, error) {
 }
 
 var (
-	errNoProfile = errors.New("there is no such profile")
+	errNoProfile = errors.New("the profile does not exist")
 	errNoKeys    = errors.New("it has no keys, sso_session or credential_process")
 )
 
-// profile finds the keys of a profile: its own, those of AWS IAM Identity Center, or those
-// that a program prints.
+// profile finds the keys of a profile: its own, those of AWS IAM Identity Center, or those printed by a program.
 func (e endpoints) profile(ctx context.Context, name string) (found, error) {
 	all, err := awsFiles()
 	if err != nil {
@@ -66,16 +65,16 @@ func (e endpoints) ofProfile(ctx context.Context, name string, p map[string]stri
 		return false
 	}
 	switch {
-	case has("role_arn"): // its own keys would be those of somebody else than the role
+	case has("role_arn"): // its own keys would belong to another identity than the role
 		return found{}, &Error{
 			Err:  errors.New("role_arn, which assumes a role, is not supported in a profile"),
-			Hint: "set credential_process = aws configure export-credentials --format process --profile " + name + " in a profile of its own",
+			Hint: "set credential_process = aws configure export-credentials --format process --profile " + name + " in a separate profile",
 		}
 	case id != "" && secret != "":
 		return found{keys: sigv4.Keys{ID: id, Secret: secret, Token: p["aws_session_token"]}}, nil
 	case id != "" || secret != "":
 		return found{}, &Error{
-			Err: errors.New("it has one of aws_access_key_id and aws_secret_access_key"), Hint: "set both, or none of them",
+			Err: errors.New("it has only one of aws_access_key_id and aws_secret_access_key"), Hint: "set both or neither",
 		}
 	case has("sso_session", "sso_start_url", "sso_account_id", "sso_role_name", "sso_region"):
 		return e.sso(ctx, name, p, all)
@@ -83,13 +82,13 @@ func (e endpoints) ofProfile(ctx context.Context, name string, p map[string]stri
 		return process(ctx, p["credential_process"])
 	}
 	if name == "default" {
-		return found{}, errNone // a region or an output format alone
+		return found{}, errNone // it has only a region or an output format
 	}
 	return found{}, errNoKeys
 }
 
-// awsFiles are the profiles of both files of AWS; the file with keys goes first. Sections
-// "sso-session NAME" keep their whole name.
+// awsFiles returns the profiles of both AWS files; the credentials file takes precedence. Sections "sso-session
+// NAME" keep their whole name.
 func awsFiles() (iniFile, error) {
 	config, err := awsFile("AWS_CONFIG_FILE", "config")
 	if err != nil {
@@ -120,7 +119,7 @@ func awsFiles() (iniFile, error) {
 			continue
 		}
 		if settings["aws_access_key_id"] != "" && settings["aws_secret_access_key"] != "" {
-			delete(before, "aws_session_token") // it is of the other keys
+			delete(before, "aws_session_token") // it belongs to the other keys
 		} else {
 			delete(settings, "aws_access_key_id")
 			delete(settings, "aws_secret_access_key")
@@ -131,7 +130,7 @@ func awsFiles() (iniFile, error) {
 	return all, nil
 }
 
-// awsFile reads the file that a variable names, or the one in ~/.aws. A missing one is empty.
+// awsFile reads the file that a variable names, or the one in ~/.aws. A missing file is empty.
 func awsFile(variable, name string) (iniFile, error) {
 	path := os.Getenv(variable)
 	if path == "" {
@@ -184,16 +183,16 @@ func minioFile(context.Context) (found, error) {
 	h, ok := hosts[cmp.Or(alias, "s3")]
 	switch {
 	case alias == "" && (h.AccessKey == "" && h.SecretKey == "" || h.AccessKey == "YOUR-ACCESS-KEY-HERE"):
-		return found{}, errNone // mc writes that into a new file
+		return found{}, errNone // mc writes this into a new file
 	case !ok:
-		return fail(errors.New("there is no alias "+alias), "mc alias list")
+		return fail(errors.New("unknown alias "+alias), "mc alias list")
 	case strings.EqualFold(h.API, "S3v2"):
 		return fail(errors.New("signature version 2 (S3v2) is not supported"), "mc alias set … --api S3v4")
 	}
 	return found{keys: sigv4.Keys{ID: h.AccessKey, Secret: h.SecretKey}}, nil
 }
 
-// mcFolder is the folder of the MinIO client in a person's home.
+// mcFolder returns the folder of the MinIO client in the user's home.
 func mcFolder() string {
 	if runtime.GOOS == "windows" {
 		return "mc"

@@ -105,8 +105,8 @@ aws_session_token = pt
 		}
 	}
 	for name, says := range map[string]string{
-		"bare":        "no keys from profile bare: there is no such profile",
-		"no":          "there is no such profile",
+		"bare":        "no keys from profile bare: the profile does not exist",
+		"no":          "the profile does not exist",
 		"half":        "one of aws_access_key_id and aws_secret_access_key",
 		"role":        "role_arn, which assumes a role, is not supported in a profile",
 		"only-region": "it has no keys, sso_session or credential_process",
@@ -123,7 +123,7 @@ aws_session_token = pt
 		t.Errorf("%+v, %v", got, err)
 	}
 	t.Setenv("AWS_PROFILE", "missing")
-	if e := refused(t, Default(), "no keys from profile missing: there is no such profile"); e.Hint == "" || e.Remote {
+	if e := refused(t, Default(), "no keys from profile missing: the profile does not exist"); e.Hint == "" || e.Remote {
 		t.Errorf("%+v", e)
 	}
 	t.Setenv("MINIO_ROOT_USER", "i")
@@ -171,7 +171,7 @@ func TestMinIOFile(t *testing.T) {
 	t.Setenv("MINIO_ALIAS", "old")
 	refused(t, Default(), "signature version 2 (S3v2) is not supported")
 	t.Setenv("MINIO_ALIAS", "missing")
-	refused(t, Default(), "there is no alias missing")
+	refused(t, Default(), "unknown alias missing")
 	t.Setenv("MINIO_ALIAS", "x")
 	other := filepath.Join(home, "other.json")
 	t.Setenv("MINIO_SHARED_CREDENTIALS_FILE", other)

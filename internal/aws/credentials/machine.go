@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// ofMachine asks EC2's metadata for the keys of the machine's role. Where nobody answers
-// there is no role. Version 2 of the interface wants a token first; version 1, without, is
-// asked when the token does not arrive, as in containers on another network.
+// ofMachine requests the keys of the machine's role from EC2's metadata service. If nothing answers there is no
+// role. Version 2 of the interface requires a token; version 1, without one, is used if the token does not arrive,
+// as in containers on another network.
 //
 // Source: "Use IMDSv2", Amazon EC2 user guide.
 func (e endpoints) ofMachine(ctx context.Context) (found, error) {
@@ -19,7 +19,7 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 		return found{}, errNone
 	}
 	fail := func(remote bool, err error) (found, error) {
-		return found{}, &Error{Source: "the machine's role", Err: err, Remote: remote, Hint: "see that the machine has a role, or set AWS_EC2_METADATA_DISABLED=true"}
+		return found{}, &Error{Source: "the machine's role", Err: err, Remote: remote, Hint: "check that the machine has a role, or set AWS_EC2_METADATA_DISABLED=true"}
 	}
 	get := func(ctx context.Context, method, path string, header ...string) (int, []byte, error) {
 		r, err := http.NewRequestWithContext(ctx, method, e.machine+path, nil)
@@ -39,11 +39,11 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 	case ctx.Err() != nil:
 		return found{}, ctx.Err()
 	case err != nil && short.Err() == nil, err == nil && status == http.StatusForbidden:
-		return found{}, errNone // refused, no way there, or turned off
+		return found{}, errNone // refused, unreachable, or turned off
 	case err == nil && status == http.StatusOK:
 		token = []string{"X-aws-ec2-metadata-token", string(bytes.TrimSpace(body))}
 	case err == nil && status != http.StatusNotFound && status != http.StatusMethodNotAllowed:
-		return fail(later(status), errors.New("the machine gives no token for its metadata: "+http.StatusText(status)))
+		return fail(later(status), errors.New("the metadata service returned no token: "+http.StatusText(status)))
 	}
 	const roles = "/latest/meta-data/iam/security-credentials/"
 	status, body, err = get(ctx, http.MethodGet, roles, token...)
@@ -56,7 +56,7 @@ func (e endpoints) ofMachine(ctx context.Context) (found, error) {
 	case err != nil, status == http.StatusNotFound, status == http.StatusOK && name == "":
 		return found{}, errNone
 	case status != http.StatusOK:
-		return fail(later(status), errors.New("the machine does not tell its role: "+http.StatusText(status)))
+		return fail(later(status), errors.New("the metadata service returned no role: "+http.StatusText(status)))
 	}
 	status, body, err = get(ctx, http.MethodGet, roles+strings.TrimSpace(name), token...)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// process runs the program of credential_process, without a shell, and reads the keys that
-// it prints.
+// process runs the program of credential_process, without a shell, and parses the keys that it prints.
 //
 // Source: "Sourcing credentials with an external process", AWS CLI user guide.
 func process(ctx context.Context, command string) (found, error) {
@@ -40,7 +39,7 @@ func process(ctx context.Context, command string) (found, error) {
 		Expiration                                 time.Time
 	}
 	if err := json.Unmarshal(out, &a); err != nil {
-		// The error of encoding/json may repeat what was printed.
+		// The error of encoding/json may contain the output.
 		return found{}, &Error{Err: fmt.Errorf("%s did not print a JSON object with keys", args[0]), Hint: hint}
 	}
 	switch {
@@ -52,7 +51,7 @@ func process(ctx context.Context, command string) (found, error) {
 	return found{sigv4.Keys{ID: a.AccessKeyID, Secret: a.SecretAccessKey, Token: a.SessionToken}, a.Expiration}, nil
 }
 
-// splitCommand splits a command at blanks that are not between quotation marks.
+// splitCommand splits a command at blanks outside of quotation marks.
 func splitCommand(command string) (args []string, err error) {
 	var b strings.Builder
 	quoted, some := false, false

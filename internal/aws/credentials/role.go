@@ -18,19 +18,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// endpoints are the addresses that give keys to roles.
+// endpoints are the addresses that provide keys for roles.
 type endpoints struct {
-	sts       string // "" is that of the region
-	portal    string // of IAM Identity Center; "" is that of the region
-	container string // before AWS_CONTAINER_CREDENTIALS_RELATIVE_URI
-	machine   string // of EC2's metadata
+	sts       string // default: that of the region
+	portal    string // of IAM Identity Center; default: that of the region
+	container string // prefix of AWS_CONTAINER_CREDENTIALS_RELATIVE_URI
+	machine   string // of EC2's metadata service
 }
 
 // Source: "Container credential provider" and "IMDS credential provider", AWS SDKs and tools
 // reference guide.
 var awsEndpoints = endpoints{container: "http://169.254.170.2", machine: "http://169.254.169.254"}
 
-// near sends requests to the machine itself and to addresses of the link. They pass no proxy.
+// near returns a client for the machine itself and link-local addresses, which never uses a proxy.
 func near() *http.Client {
 	return &http.Client{CheckRedirect: noRedirect, Transport: &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: nearTime}).DialContext,
@@ -38,16 +38,15 @@ func near() *http.Client {
 	}}
 }
 
-// far sends requests to services of AWS.
+// far returns a client for AWS services.
 func far() *http.Client { return &http.Client{CheckRedirect: noRedirect} }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// nearTime is how long an address of the link may take to take a connection. Where there
-// is none, nobody answers at all.
+// nearTime is the time limit to connect to a link-local address. Without a service, nothing answers at all.
 const nearTime = time.Second
 
-// role finds the keys of the role that the program or the machine has.
+// role finds the keys of the program's or the machine's role.
 func (e endpoints) role(ctx context.Context) (found, error) {
 	relative, full := os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
 	switch {
@@ -71,7 +70,7 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 	fail := func(remote bool, err error) (found, error) {
 		return found{}, &Error{
 			Source: "web identity", Err: err, Remote: remote,
-			Hint: "see that AWS_ROLE_ARN may be assumed with the token of AWS_WEB_IDENTITY_TOKEN_FILE",
+			Hint: "check that the token of AWS_WEB_IDENTITY_TOKEN_FILE may assume AWS_ROLE_ARN",
 		}
 	}
 	token, err := os.ReadFile(os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"))
@@ -113,7 +112,7 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 		if xml.Unmarshal(body, &said) == nil && said.Error.Code != "" {
 			return fail(later(status), fmt.Errorf("%s: %s", said.Error.Code, said.Error.Message))
 		}
-		return fail(later(status), fmt.Errorf("STS answers %d", status))
+		return fail(later(status), fmt.Errorf("STS returned status %d", status))
 	}
 	var a struct {
 		Result struct {
@@ -126,16 +125,16 @@ func (e endpoints) webIdentity(ctx context.Context) (found, error) {
 		} `xml:"AssumeRoleWithWebIdentityResult"`
 	}
 	if err := xml.Unmarshal(body, &a); err != nil {
-		return fail(true, fmt.Errorf("the answer of STS cannot be read: %w", err))
+		return fail(true, fmt.Errorf("invalid response from STS: %w", err))
 	}
 	c := a.Result.Credentials
 	return found{sigv4.Keys{ID: c.AccessKeyID, Secret: c.SecretAccessKey, Token: c.SessionToken}, c.Expiration}, nil
 }
 
-// ofContainer asks the agent of ECS or EKS.
+// ofContainer requests keys from the agent of ECS or EKS.
 func (e endpoints) ofContainer(ctx context.Context, address string) (found, error) {
 	fail := func(remote bool, err error) (found, error) {
-		return found{}, &Error{Source: "the container's role", Err: err, Remote: remote, Hint: "see what AWS_CONTAINER_CREDENTIALS_… variables say"}
+		return found{}, &Error{Source: "the container's role", Err: err, Remote: remote, Hint: "check the AWS_CONTAINER_CREDENTIALS_… variables"}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -167,8 +166,8 @@ func (e endpoints) ofContainer(ctx context.Context, address string) (found, erro
 	return f, nil
 }
 
-// mayAsk reports why an address may not be asked for keys: over HTTP only this machine and
-// the agents of ECS and EKS are.
+// mayAsk returns an error for an address that must not be asked for keys: over HTTP only this machine and the
+// agents of ECS and EKS are allowed.
 func mayAsk(address string) error {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme == "https" && u.Host != "" {
@@ -183,11 +182,11 @@ func mayAsk(address string) error {
 	}
 	return &Error{
 		Source: "the container's role", Hint: "use https, or a loopback address",
-		Err: errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI names neither https, nor this machine, nor the agent of ECS or EKS"),
+		Err: errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https, nor this machine, nor the agent of ECS or EKS"),
 	}
 }
 
-// ask sends a request and reads the answer, of 1 MB at most.
+// ask sends a request and reads the response, at most 1 MB.
 func ask(client *http.Client, r *http.Request) (status int, body []byte, err error) {
 	resp, err := client.Do(r)
 	if err != nil {
@@ -198,20 +197,20 @@ func ask(client *http.Client, r *http.Request) (status int, body []byte, err err
 	return resp.StatusCode, body, err
 }
 
-// later reports whether a request with this answer may succeed later.
+// later reports whether a request with this status may succeed later.
 func later(status int) bool { return status >= 500 || status == http.StatusTooManyRequests }
 
-// decode reads the keys that the agents of ECS and EKS and EC2's metadata give.
+// decode decodes the keys in a response of the ECS or EKS agent or of EC2's metadata service.
 func decode(status int, body []byte) (found, error) {
 	if status != http.StatusOK {
-		return found{}, fmt.Errorf("the answer is %d %s", status, http.StatusText(status))
+		return found{}, fmt.Errorf("the response is %d %s", status, http.StatusText(status))
 	}
 	var a struct {
 		Code, Message, AccessKeyID, SecretAccessKey, Token string
 		Expiration                                         time.Time
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
-		return found{}, errors.New("the answer is no JSON object with keys")
+		return found{}, errors.New("the response is not a JSON object with keys")
 	}
 	if a.Code != "" && a.Code != "Success" {
 		return found{}, fmt.Errorf("%s: %s", a.Code, a.Message)
@@ -219,7 +218,7 @@ func decode(status int, body []byte) (found, error) {
 	return found{sigv4.Keys{ID: a.AccessKeyID, Secret: a.SecretAccessKey, Token: a.Token}, a.Expiration}, nil
 }
 
-// Suffix is what the host names of AWS's services end with in a region.
+// Suffix returns the domain of AWS services in a region.
 func Suffix(region string) string {
 	for prefix, suffix := range map[string]string{
 		"cn-": "amazonaws.com.cn", "us-iso-": "c2s.ic.gov", "us-isob-": "sc2s.sgov.gov",

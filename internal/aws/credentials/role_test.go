@@ -74,9 +74,9 @@ func TestMachineWithout(t *testing.T) {
 		{"version 1", 404, 200, roleKeys, ""},
 		{"no role", 200, 404, "", "none"},
 		{"turned off", 403, 200, roleKeys, "none"},
-		{"a bad request", 400, 200, roleKeys, "no token for its metadata: Bad Request"},
+		{"a bad request", 400, 200, roleKeys, "the metadata service returned no token: Bad Request"},
 		{"an error", 200, 200, `{"Code":"AssumeRoleUnauthorizedAccess","Message":"no"}`, "AssumeRoleUnauthorizedAccess: no"},
-		{"no JSON", 200, 200, "hello", "no JSON object"},
+		{"no JSON", 200, 200, "hello", "not a JSON object"},
 		{"broken", 200, 500, "", "Internal Server Error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestWhoMayBeAsked(t *testing.T) {
 	}
 	alone(t)
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://keys.example/x")
-	refused(t, Default(), "names neither https, nor this machine")
+	refused(t, Default(), "is neither https, nor this machine")
 }
 
 // AssumeRoleWithWebIdentity of STS, as on EKS.
@@ -231,11 +231,11 @@ func TestWebIdentity(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	status, reply = 503, "busy"
-	if e := refused(t, e.chain(), "STS answers 503"); !e.Remote {
+	if e := refused(t, e.chain(), "STS returned status 503"); !e.Remote {
 		t.Error("it is not told that it may work later")
 	}
 	status, reply = 200, "<x"
-	refused(t, e.chain(), "cannot be read")
+	refused(t, e.chain(), "invalid response")
 	status, reply = 200, "<AssumeRoleWithWebIdentityResponse/>"
 	refused(t, e.chain(), "no keys")
 	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", file+"x")
@@ -286,7 +286,7 @@ sso_role_name = Reader
 			`{"accessToken":"bearer","expiresAt":"`+expires+`","region":"eu-west-1"}`)
 	}
 	t.Setenv("AWS_PROFILE", "new")
-	if e := refused(t, e.chain(), "no keys from profile new: there is no token"); e.Hint != "aws sso login --profile new" {
+	if e := refused(t, e.chain(), "no keys from profile new: cannot read the token"); e.Hint != "aws sso login --profile new" {
 		t.Errorf("hint %q", e.Hint)
 	}
 	login("team", "2100-01-01T00:00:00Z")
@@ -297,9 +297,9 @@ sso_role_name = Reader
 	login("https://x.awsapps.com/start", "2100-01-01T00:00:00Z")
 	wantRole(t, e.chain())
 	status = http.StatusUnauthorized
-	refused(t, e.chain(), "IAM Identity Center answers 401 Unauthorized")
+	refused(t, e.chain(), "IAM Identity Center returned 401 Unauthorized")
 	for name, says := range map[string]string{
-		"other": "sso_region is another one than in sso-session team", "half": "it needs sso_account_id and sso_role_name",
+		"other": "sso_region differs from sso-session team", "half": "it needs sso_account_id and sso_role_name",
 		"nowhere": "it needs sso_session or sso_start_url",
 	} {
 		t.Setenv("AWS_PROFILE", name)

@@ -16,8 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// sso gets the keys of a role from AWS IAM Identity Center, with the token that
-// `aws sso login` keeps.
+// sso gets the keys of a role from AWS IAM Identity Center, with the token that `aws sso login` stores.
 //
 // Source: "IAM Identity Center credential provider", AWS SDKs and tools reference guide.
 func (e endpoints) sso(ctx context.Context, name string, p map[string]string, all iniFile) (found, error) {
@@ -36,7 +35,7 @@ func (e endpoints) sso(ctx context.Context, name string, p map[string]string, al
 		for _, setting := range []string{"sso_region", "sso_start_url"} {
 			if p[setting] != "" && s[setting] != "" && p[setting] != s[setting] {
 				return found{}, &Error{
-					Err: fmt.Errorf("%s is another one than in sso-session %s", setting, session), Hint: "remove it from the profile",
+					Err: fmt.Errorf("%s differs from sso-session %s", setting, session), Hint: "remove it from the profile",
 				}
 			}
 		}
@@ -54,14 +53,14 @@ func (e endpoints) sso(ctx context.Context, name string, p map[string]string, al
 	sum := sha1.Sum([]byte(key)) // the name of the file
 	text, err := os.ReadFile(filepath.Join(home, ".aws", "sso", "cache", hex.EncodeToString(sum[:])+".json"))
 	if err != nil {
-		return fail(false, "there is no token: %w", err)
+		return fail(false, "cannot read the token: %w", err)
 	}
 	var token struct {
 		AccessToken, Region string
 		ExpiresAt           time.Time
 	}
 	if err := json.Unmarshal(text, &token); err != nil || token.AccessToken == "" {
-		return fail(false, "the token cannot be read")
+		return fail(false, "the token is invalid")
 	}
 	if !token.ExpiresAt.After(time.Now()) {
 		return fail(false, "the token has expired")
@@ -87,7 +86,7 @@ func (e endpoints) sso(ctx context.Context, name string, p map[string]string, al
 	case err != nil:
 		return fail(true, "%w", err)
 	case status != http.StatusOK:
-		return fail(later(status), "IAM Identity Center answers %d %s", status, http.StatusText(status))
+		return fail(later(status), "IAM Identity Center returned %d %s", status, http.StatusText(status))
 	}
 	var a struct {
 		RoleCredentials struct {
@@ -96,7 +95,7 @@ func (e endpoints) sso(ctx context.Context, name string, p map[string]string, al
 		}
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
-		return fail(true, "the answer of IAM Identity Center has no keys")
+		return fail(true, "the response of IAM Identity Center has no keys")
 	}
 	c := a.RoleCredentials
 	return found{sigv4.Keys{ID: c.AccessKeyID, Secret: c.SecretAccessKey, Token: c.SessionToken}, time.UnixMilli(c.Expiration)}, nil

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// EncodePath writes a path as S3 signs it: everything but letters, digits, - . _ ~ and /
-// is % and two hexadecimal digits.
+// EncodePath encodes a path as S3 signs it: all bytes except letters, digits, - . _ ~ and / become % and two
+// hexadecimal digits.
 func EncodePath(path string) string { return encode(path, "/") }
 
-// encode percent-encodes all bytes but the unreserved ones of RFC 3986 and those of keep.
+// encode percent-encodes all bytes except the unreserved ones of RFC 3986 and those of keep.
 func encode(text, keep string) string {
 	const digits = "0123456789ABCDEF"
 	plain := func(c byte) bool {
@@ -35,8 +35,8 @@ func encode(text, keep string) string {
 	return string(b)
 }
 
-// canonicalPath is the path as it is signed. S3 takes it as it is; for other services it is
-// normalized, and what is on the wire is encoded once more.
+// canonicalPath returns the path as it is signed. S3 signs it unchanged; for other services it is normalized and
+// encoded once more.
 func (s Signer) canonicalPath(u *url.URL) string {
 	path := u.EscapedPath()
 	if !s.s3() {
@@ -48,7 +48,7 @@ func (s Signer) canonicalPath(u *url.URL) string {
 	return path
 }
 
-// normalize removes empty parts and those of dots (RFC 3986, section 6).
+// normalize removes empty parts and dot segments (RFC 3986, section 6).
 func normalize(path string) string {
 	var parts []string
 	for part := range strings.SplitSeq(path, "/") {
@@ -67,7 +67,7 @@ func normalize(path string) string {
 	return clean
 }
 
-// canonicalQuery is a query as it is signed: encoded, then sorted by name and value.
+// canonicalQuery returns the query as it is signed: encoded, then sorted by name and value.
 func canonicalQuery(query url.Values) string {
 	var pairs [][2]string
 	for name, values := range query {

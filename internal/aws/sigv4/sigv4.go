@@ -1,13 +1,12 @@
-// Package sigv4 signs requests with AWS Signature Version 4, for S3 and for the other
-// services of AWS.
+// Package sigv4 signs requests with AWS Signature Version 4, for S3 and for other AWS services.
 //
 //	signer := sigv4.Signer{Service: "s3", Region: "eu-central-1"}
 //	signer.Sign(request, keys, sigv4.Hash(body), time.Now())
 //
-// It is not a client and finds no keys: internal/s3 and internal/aws/credentials do.
+// It sends no requests and finds no keys: internal/s3 and internal/aws/credentials do.
 //
-// Source: "Create a signed AWS API request", IAM user guide; "Authenticating requests
-// (AWS Signature Version 4)", Amazon S3 API reference.
+// Source: "Create a signed AWS API request", IAM user guide; "Authenticating requests (AWS Signature Version 4)",
+// Amazon S3 API reference.
 package sigv4
 
 import (
@@ -20,7 +19,7 @@ import (
 	"time"
 )
 
-// Keys are an access key with its secret, and the token of a session if they are temporary.
+// Keys are an access key with its secret, and the session token of temporary keys.
 type Keys struct {
 	ID, Secret, Token string
 }
@@ -34,7 +33,7 @@ type Signer struct {
 // EmptyHash is the [Hash] of an empty body.
 const EmptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// Hash is the SHA-256 of a body in hexadecimal, as [Signer.Sign] takes it.
+// Hash returns the SHA-256 of a body in hexadecimal, for [Signer.Sign].
 func Hash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
@@ -45,10 +44,9 @@ const (
 	timeFormat = "20060102T150405Z"
 )
 
-// Sign adds the headers that authenticate a request: X-Amz-Date, Authorization, for
-// temporary keys X-Amz-Security-Token, and for S3 X-Amz-Content-Sha256. It signs every
-// header that the request has, apart from those that proxies and net/http change, and
-// writes the URL's path (for S3) and query as they were signed.
+// Sign adds the headers that authenticate a request: X-Amz-Date, Authorization, for temporary keys
+// X-Amz-Security-Token, and for S3 X-Amz-Content-Sha256. It signs every header of the request except those that
+// proxies and net/http change, and sets the URL's path (for S3) and query to their signed form.
 func (s Signer) Sign(r *http.Request, k Keys, bodyHash string, now time.Time) {
 	stamp := now.UTC().Format(timeFormat)
 	r.Header.Set("X-Amz-Date", stamp)
@@ -74,7 +72,7 @@ func (s Signer) Sign(r *http.Request, k Keys, bodyHash string, now time.Time) {
 		", SignedHeaders="+names+", Signature="+hex.EncodeToString(key))
 }
 
-// s3 reports whether the service takes paths as they are: keys may have . and .. and //.
+// s3 reports whether the service signs paths unchanged: keys may contain . and .. and //.
 func (s Signer) s3() bool { return s.Service == "s3" || strings.HasPrefix(s.Service, "s3-") }
 
 func sum(key []byte, text string) []byte {
@@ -83,10 +81,10 @@ func sum(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// unsigned are headers that something on the way may change or add.
+// unsigned are headers that may be changed or added in transit.
 var unsigned = []string{"accept-encoding", "authorization", "user-agent"}
 
-// canonicalHeaders are the names of the signed headers, and the headers, a line each.
+// canonicalHeaders returns the names of the signed headers, and the headers, one per line.
 func canonicalHeaders(r *http.Request) (names, lines string) {
 	host := r.Host
 	if host == "" {

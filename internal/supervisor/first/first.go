@@ -1,11 +1,11 @@
-// Package first is the hidden command `holdfast supervise`, run before the libraries that
-// it does not need have started, as package confine/first does for the sandbox.
+// Package first implements the hidden command `holdfast supervise`. It runs before the libraries that the command
+// does not need are initialized, as package confine/first does for the sandbox.
 //
 //	supervise [--socket PATH]          serve in a container, until SIGTERM
-//	supervise attach [--socket PATH]   lead standard input and output to the one that serves
+//	supervise attach [--socket PATH]   connect standard input and output with the serving one
 //
-// A third, `supervise child`, is package reaper's. Only cmd/holdfast imports this package.
-// Failures are lines on standard error and status 1; a wrong command line is status 2.
+// A third form, `supervise child`, belongs to package reaper. Only cmd/holdfast imports this package. Errors are
+// lines on standard error and status 1; an invalid command line is status 2.
 package first
 
 import (
@@ -55,7 +55,7 @@ func parse(args []string) (socket string, err error) {
 		args = args[1:]
 		switch {
 		case name != "--socket":
-			return "", fmt.Errorf("unknown argument %q; hint: it is started in a workspace's container, by holdfast", name)
+			return "", fmt.Errorf("unknown argument %q; hint: holdfast itself starts this command in a workspace's container", name)
 		case !joined && len(args) == 0:
 			return "", fmt.Errorf("--socket needs a path")
 		case !joined:

@@ -1,24 +1,23 @@
-// Package reaper is the process between a supervisor and an agent: the parent that
-// everything the agent starts comes back to, and the one that ends all of it.
+// Package reaper is the process between a supervisor and an agent: the parent that adopts all orphans of the
+// agent's processes, and that ends all of them.
 //
 //	supervisor ── order, kill ──► reaper ── fork, Landlock ──► agent ─► children, daemons, …
 //	           ◄─ started, exit, gone ─┘◄───── orphans ──────────────────────┘
 //
-// It is our own program again (`holdfast supervise child`), with the streams of the agent
-// as descriptors 0 to 2, a socket to the supervisor as 3 and, when the [Order] says so,
-// the agent's channel and a Landlock ruleset behind that. It is a subreaper, so the tree
-// below it is the agent's, whatever a process does to leave it; it forks from a thread
-// that alone is in the Landlock domain, so the agent can neither signal nor trace it.
-// Losing the supervisor ends the tree.
+// It is the holdfast program again (`holdfast supervise child`), with the streams of the agent as descriptors 0 to
+// 2, a socket to the supervisor as 3 and, if the [Order] says so, the agent's channel and a Landlock ruleset as
+// the next ones. It is a subreaper, so the tree below it is the agent's, whatever a process does to leave it. It
+// forks from a thread that alone is in the Landlock domain, so the agent can neither signal nor trace it. Losing
+// the supervisor ends the tree.
 //
-// What it says, a line each:
+// Its output, one line each:
 //
 //	started PID                   the program runs
-//	failed ERRNO STEP             it does not, and nothing is left
-//	exit CODE SIGNAL OURS         the program ended; OURS is 1 when we killed it
+//	failed ERRNO STEP             it could not be started, and nothing is left
+//	exit CODE SIGNAL OURS         the program ended; OURS is 1 if the reaper killed it
 //	gone                          nothing of the tree is left; the reaper ends
 //
-// What it is told: "kill MILLISECONDS" and "signal NUMBER".
+// Its input: "kill MILLISECONDS" and "signal NUMBER".
 //
-// It imports next to nothing, because one of it is started for each process.
+// It imports as little as possible, because one reaper is started for each process.
 package reaper

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Order says what a reaper starts.
+// Order is what a reaper starts.
 type Order struct {
 	Args     []string // Args[0] is looked up in the PATH of Env, or is a path
 	Env      []string // the whole environment
 	Dir      string   // absolute
-	Channel  bool     // the next descriptor is the program's descriptor 3
-	Confined bool     // the next descriptor is a Landlock ruleset that the program is held to
-	Terminal bool     // its standard input is the terminal that controls it
+	Channel  bool     // the next descriptor becomes the program's descriptor 3
+	Confined bool     // the next descriptor is a Landlock ruleset for the program
+	Terminal bool     // its standard input becomes its controlling terminal
 	Adj      int      // its oom_score_adj
-	Grace    int      // milliseconds from SIGTERM to SIGKILL when the supervisor is lost
+	Grace    int      // milliseconds from SIGTERM to SIGKILL after the supervisor is lost
 }
 
-// maxOrder is more than a kernel takes for a program's arguments and environment.
+// maxOrder is more than a kernel accepts for a program's arguments and environment.
 const maxOrder = 16 << 20
 
 var errOrder = errors.New("not an order")
 
-// Write writes the order. Strings with NUL bytes, which no program can get, are refused.
+// Write writes the order. It rejects strings with NUL bytes, which cannot be passed to a program.
 func (o *Order) Write(w io.Writer) error {
 	b := []byte{0, 0, 0, 0}
 	parts := append([]string{
@@ -91,7 +91,7 @@ func parse(b []byte) (*Order, error) {
 	}, nil
 }
 
-// IsInvocation reports whether a command line, without the program's name, is that of a reaper.
+// IsInvocation reports whether a command line, without the program's name, starts a reaper.
 func IsInvocation(args []string) bool {
 	return len(args) == 2 && args[0] == "supervise" && args[1] == "child"
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// afterwards is the most that what a program leaves behind has to end by itself.
+// afterwards is the time that the program's leftover processes have to end by themselves.
 const afterwards = time.Second
 
 // reaperState is the state of a reaper.
@@ -22,27 +22,27 @@ type reaperState struct {
 	pid     int
 
 	mu       sync.Mutex
-	ended    bool // the program has been waited for: its number may be another's
-	children bool // we have begun to kill
+	ended    bool // the program has been waited for: its number may be reused
+	children bool // killing has started
 	killAll  sync.Once
 }
 
-// Main is the process of a reaper. It does not return.
+// Main runs a reaper. It does not return.
 func Main() {
 	const controlFD = 3
-	for _, name := range names("/proc/self/fd") { // the program gets copies, and nothing that somebody left to us
+	for _, name := range names("/proc/self/fd") { // the program gets copies, and no inherited descriptors
 		if fd, err := strconv.Atoi(name); err == nil && fd >= controlFD {
 			syscall.CloseOnExec(fd)
 		}
 	}
 	control := os.NewFile(controlFD, "control")
-	score := openScore() // before this process becomes closed to its own user
+	score := openScore() // before this process becomes inaccessible to its own user
 	prctl(syscall.PR_SET_DUMPABLE, 0)
 	prctl(prSetChildSubreaper, 1)
-	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // a core has secrets in it
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // a core dump would contain secrets
 	o, err := Read(control)
 	if err != nil {
-		os.Exit(1) // the supervisor has changed its mind
+		os.Exit(1) // the supervisor gave up
 	}
 	k := &reaperState{control: control, grace: time.Duration(o.Grace) * time.Millisecond}
 	pid, step, err := launch(o, score)
@@ -62,12 +62,12 @@ func Main() {
 const prSetChildSubreaper = 36
 
 func prctl(option, arg uintptr) {
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0) //nolint:dogsled // what cannot be had is done without
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0) // //nolint:dogsled // unsupported options are not needed
 }
 
 func (k *reaperState) send(line string) { _, _ = k.control.WriteString(line + "\n") }
 
-// listen does what the supervisor says. When that is gone, the tree ends.
+// listen executes the supervisor's commands. When the supervisor is gone, the tree ends.
 func (k *reaperState) listen() {
 	lines := bufio.NewScanner(k.control)
 	for lines.Scan() {
@@ -84,11 +84,11 @@ func (k *reaperState) listen() {
 	k.kill(k.grace)
 }
 
-// kill asks the program's group to end, and ends the tree after the grace.
+// kill sends SIGTERM to the program's group, and ends the tree after the grace time.
 func (k *reaperState) kill(grace time.Duration) {
 	if grace > 0 {
 		k.signal(syscall.SIGTERM)
-		k.signal(syscall.SIGCONT) // one that is stopped could not heed it
+		k.signal(syscall.SIGCONT) // a stopped process could not react
 	}
 	time.AfterFunc(grace, k.end)
 }
@@ -101,14 +101,14 @@ func (k *reaperState) signal(sig syscall.Signal) {
 	}
 }
 
-// end kills everything until nothing is left, which ends the process.
+// end kills everything until nothing is left, which ends the reaper.
 func (k *reaperState) end() {
 	k.killAll.Do(func() {
 		k.mu.Lock()
 		k.children = true
 		k.mu.Unlock()
 		for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-			// A few at once: one that always starts another and ends is met in between.
+			// Several passes at once, to catch a process that keeps starting another and exits.
 			for range 8 {
 				if Kill(os.Getpid(), syscall.SIGKILL, nil) == 0 {
 					break
@@ -119,8 +119,8 @@ func (k *reaperState) end() {
 	})
 }
 
-// wait sees everything end. When the program has, what it left behind is asked to end
-// and then killed; when nothing is left, so is the reaper.
+// wait waits for all ends. When the program has ended, its leftovers are asked to end and then killed; when
+// nothing is left, the reaper ends.
 func (k *reaperState) wait() {
 	for {
 		err := anyEnded()
@@ -131,7 +131,7 @@ func (k *reaperState) wait() {
 			k.send("gone")
 			os.Exit(0)
 		}
-		k.mu.Lock() // so that the program's number stays its own while it is signalled
+		k.mu.Lock() // the program's number must not be reused while it is signaled
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		main := err == nil && pid == k.pid && !k.ended
@@ -155,7 +155,7 @@ func (k *reaperState) finished(status syscall.WaitStatus, ours bool) {
 	time.AfterFunc(min(max(k.grace, 0), afterwards), k.end)
 }
 
-// anyEnded waits until a child has ended, and leaves it.
+// anyEnded waits until a child has ended, without reaping it.
 func anyEnded() error {
 	const exited, leave = 4, 0x01000000 // WEXITED, WNOWAIT
 	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, 0, 0, 0, exited|leave, 0, 0)
@@ -165,8 +165,8 @@ func anyEnded() error {
 	return nil
 }
 
-// launch starts the program from a thread that ends with it, and that alone is held to
-// the Landlock ruleset: so the program is in its domain, and we are not.
+// launch starts the program from a thread that ends with it, and that alone is restricted by the Landlock ruleset:
+// the program is in its domain, and the reaper is not.
 func launch(o *Order, score *os.File) (pid int, step string, err error) {
 	path, err := lookPath(o)
 	if err != nil {
@@ -197,15 +197,15 @@ func launch(o *Order, score *os.File) (pid int, step string, err error) {
 	return pid, step, err
 }
 
-// onThread runs f on a thread that ends with it. It is not the first one, which does not
-// end, and by which others see the process.
+// onThread runs f on a thread that ends with it. That is never the first thread, which does not end, and by which
+// other processes see this one.
 func onThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
 		if syscall.Gettid() == os.Getpid() {
-			onThread(f) // on another: this one is held meanwhile
+			onThread(f) // on another thread, because this one is locked meanwhile
 			runtime.UnlockOSThread()
 			return
 		}
@@ -231,11 +231,11 @@ func openScore() *os.File {
 	return f
 }
 
-// raise makes what is started now more likely to be killed for its memory than we are,
-// until the returned function is called.
+// raise makes a process that is started now more likely to be killed for lack of memory than the reaper, until the
+// returned function is called.
 func raise(score *os.File, adj int) func() {
 	var old [16]byte
-	n, _ := score.ReadAt(old[:], 0) // also of a nil file
+	n, _ := score.ReadAt(old[:], 0) // also for a nil file
 	if n == 0 {
 		return func() {}
 	}
@@ -243,7 +243,7 @@ func raise(score *os.File, adj int) func() {
 	return func() { _, _ = score.WriteAt(old[:n], 0) }
 }
 
-// lookPath finds the program. What is no plain name is a path, as for shells.
+// lookPath finds the program. A name with a slash is a path, as in shells.
 func lookPath(o *Order) (string, error) {
 	name := o.Args[0]
 	if strings.Contains(name, "/") {
@@ -261,7 +261,7 @@ func lookPath(o *Order) (string, error) {
 	var found error = syscall.ENOENT
 	for dir := range strings.SplitSeq(path, ":") {
 		if !strings.HasPrefix(dir, "/") {
-			continue // a program of the project that is called like another
+			continue // skips a program of the project with the same name
 		}
 		file := strings.TrimSuffix(dir, "/") + "/" + name
 		if info, err := os.Stat(file); err != nil || info.IsDir() {
@@ -275,7 +275,7 @@ func lookPath(o *Order) (string, error) {
 	return "", found
 }
 
-// dropStreams lets go of the program's streams, so that their other ends see it end.
+// dropStreams closes the program's streams, so that their other ends see it end.
 func dropStreams(o *Order) {
 	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	for fd := range 3 {

@@ -4,5 +4,5 @@ package reaper
 
 import "os"
 
-// Main ends the process: there are reapers on Linux only.
+// Main exits: reapers exist only on Linux.
 func Main() { os.Exit(126) }

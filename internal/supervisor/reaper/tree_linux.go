@@ -9,21 +9,21 @@ import (
 	"syscall"
 )
 
-// Numbers of system calls that package syscall lacks; the same on every architecture.
+// System call numbers that package syscall lacks; the same on every architecture.
 const (
 	sysPidfdSendSignal      = 424
 	sysPidfdOpen            = 434
 	sysLandlockRestrictSelf = 446
 )
 
-// proc is a process as /proc tells it.
+// proc is a process as /proc shows it.
 type proc struct {
 	pid, parent, group int
 	zombie             bool
 }
 
-// Tree lists the processes below one, parents first, without those that have ended.
-// Children of root that skip says true of are left out, with what is below them.
+// Tree lists the processes below one, parents first, without those that have ended. It omits children of root for
+// which skip returns true, with everything below them.
 func Tree(root int, skip func(pid int) bool) []int {
 	var out []int
 	for _, p := range tree(root, skip) {
@@ -34,7 +34,7 @@ func Tree(root int, skip func(pid int) bool) []int {
 	return out
 }
 
-// tree lists zombies too: one whose first thread has ended looks like one, and lives.
+// tree lists zombies too: a process whose first thread has ended looks like one and is alive.
 func tree(root int, skip func(pid int) bool) []proc {
 	children := childLister()
 	var out []proc
@@ -56,7 +56,7 @@ func tree(root int, skip func(pid int) bool) []proc {
 	return out
 }
 
-// childLister returns what lists a process's children.
+// childLister returns a function that lists a process's children.
 func childLister() func(pid int) []int {
 	if _, err := os.Stat("/proc/thread-self/children"); err != nil {
 		return scan() // a kernel without that file
@@ -64,7 +64,7 @@ func childLister() func(pid int) []int {
 	return childrenOf
 }
 
-// childrenOf asks the kernel for what the threads of a process have started.
+// childrenOf asks the kernel for the children of all threads of a process.
 func childrenOf(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	var out []int
@@ -79,7 +79,7 @@ func childrenOf(pid int) []int {
 	return out
 }
 
-// scan reads who is whose child from all of /proc.
+// scan reads all parents from /proc.
 func scan() func(pid int) []int {
 	by := map[int][]int{}
 	for _, name := range names("/proc") {
@@ -102,13 +102,13 @@ func names(dir string) []string {
 	return list
 }
 
-// look reads what /proc says of a process.
+// look reads a process from /proc.
 func look(pid int) (proc, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return proc{}, false
 	}
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // a program's name may hold anything
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // a program's name may contain any character
 	if len(f) < 3 {
 		return proc{}, false
 	}
@@ -118,8 +118,8 @@ func look(pid int) (proc, bool) {
 	return proc{pid: pid, parent: parent, group: group, zombie: state == "Z" || state == "X"}, err1 == nil && err2 == nil
 }
 
-// Parent is the number of a process's parent, 0 when that is outside of our pid
-// namespace, -1 when there is no such process.
+// Parent returns the parent of a process, 0 if that is outside of this pid namespace, -1 if the process does not
+// exist.
 func Parent(pid int) int {
 	if p, ok := look(pid); ok {
 		return p.parent
@@ -127,16 +127,16 @@ func Parent(pid int) int {
 	return -1
 }
 
-// Kill sends a signal to every process below one, and to their groups: what a process
-// starts while that happens gets it as one of its group. It returns how many there were.
+// Kill sends a signal to every process below one, and to their groups: a process started meanwhile gets it as a
+// member of its group. It returns the number of processes.
 func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
 	ours := syscall.Getpgrp()
 	list := tree(root, skip)
 	for _, p := range list {
 		fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(p.pid), 0, 0)
 		held := errno == 0
-		// Its number may have become another's since it was listed; what is held now
-		// and still has the parent it had is the one, or it has become root's.
+		// The number may have been reused since it was listed. A process that is held now and still has the same
+		// parent is the same, or was adopted by root.
 		now, ok := look(p.pid)
 		if ok && (now.parent == p.parent || now.parent == root) {
 			if now.group > 1 && now.group != ours {
@@ -155,8 +155,8 @@ func Kill(root int, sig syscall.Signal, skip func(pid int) bool) int {
 	return len(list)
 }
 
-// Children lists the processes that one has started or adopted, those that have ended
-// too, but for those that skip says true of.
+// Children lists the processes that a process has started or adopted, including ended ones, except those for which
+// skip returns true.
 func Children(pid int, skip func(pid int) bool) []int {
 	list := childLister()(pid)
 	if skip != nil {

@@ -1,5 +1,5 @@
-// Package first runs a reaper before the program's other libraries have started, as
-// package early does for the version. Only cmd/holdfast imports it.
+// Package first runs a reaper before the program's other libraries are initialized, as package early does for the
+// version. Only cmd/holdfast imports it.
 package first
 
 import (
