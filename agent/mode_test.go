@@ -134,7 +134,7 @@ func TestAForkBeginsInAModeOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := slices.ContainsFunc(found.Notices, func(n string) bool {
-				return strings.Contains(n, "without the mode restricted in session one; hint: --with-grants")
+				return strings.Contains(n, "without the mode restricted of session one; hint: --with-grants")
 			})
 			if (b.Mode() == policy.ModeRestricted) != with || said == with {
 				t.Errorf("mode %s, notices %q", b.Mode(), found.Notices)

@@ -62,7 +62,7 @@ func TestChangedGuardBlocks(t *testing.T) {
 			}
 			s := p.load()
 			what, hint := s.HookNotice()
-			if s.Hooks[0].Status != settings.HookModified || !strings.Contains(hint, "hooks trust") {
+			if s.Hooks[0].Status != settings.HookModified || !strings.Contains(hint, "trust --hooks-only") {
 				t.Errorf("%+v; %s", s.Hooks[0], hint)
 			}
 			blocks := tt.blocked.Event != ""
