@@ -56,7 +56,7 @@ func TestOpenExplains(t *testing.T) {
 		{"no keys", "s3://bucket/x?endpoint=http://127.0.0.1:1", says{403, xml("AccessDenied"), nil}, session.ErrReadOnly, "no keys were found", "AWS_ACCESS_KEY_ID"},
 		{"a bucket's name", "s3://key:made-up-secret@ab/x", says{}, session.ErrInvalid, "a name has 3 to 63 characters", "s3://bucket/prefix"},
 		{"a directory bucket", "s3://key:made-up-secret@b--use1-az4--x-s3/x", says{}, session.ErrInvalid, "directory buckets", "s3://bucket/prefix"},
-		{"no profile", "s3://bucket/x?profile=nobody", says{}, session.ErrInvalid, "no keys from profile nobody: there is no such profile", "aws configure list-profiles"},
+		{"no profile", "s3://bucket/x?profile=nobody", says{}, session.ErrInvalid, "no keys from profile nobody: the profile does not exist", "aws configure list-profiles"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, name := range []string{

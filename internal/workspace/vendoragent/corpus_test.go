@@ -200,7 +200,7 @@ func TestCorpusAcross(t *testing.T) {
 		"pa-ctr-022": func(t *testing.T, _ corpus.Case) {
 			s := newStage(t)
 			got := s.agent("one", agent.Options{}).turn(t, "noise")
-			if got.res.Reason != event.ReasonCompleted || !strings.Contains(got.notices(), "no event: this is no event") {
+			if got.res.Reason != event.ReasonCompleted || !strings.Contains(got.notices(), "not an event: this is no event") {
 				t.Errorf("%+v, %q", got.res, got.notices())
 			}
 		},
