@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	if reaper.Asked(os.Args[1:]) {
+	if reaper.IsInvocation(os.Args[1:]) {
 		reaper.Main()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
