@@ -116,13 +116,13 @@ func TestOpenRefusesServers(t *testing.T) {
 				return 200, ""
 			}
 			return 0, ""
-		}, "does not honour If-None-Match"},
+		}, "the server ignores If-None-Match"},
 		"no If-Match": {func(r *http.Request) (int, string) {
 			if r.Method == http.MethodPut && r.Header.Get("If-Match") != "" {
 				return 200, ""
 			}
 			return 0, ""
-		}, "does not honour If-Match"},
+		}, "the server ignores If-Match"},
 		"versions": {func(r *http.Request) (int, string) {
 			if r.Method == http.MethodGet && r.URL.Query().Has("versioning") {
 				return 200, "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"

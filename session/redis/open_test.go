@@ -96,7 +96,7 @@ func TestRights(t *testing.T) {
 		{"", "NOAUTH"},
 		{":" + secret + "x", "WRONGPASS"},
 		{"full:" + secret, ""},
-		{"blind:" + secret, "does not tell its appendfsync"},
+		{"blind:" + secret, "does not report its appendfsync setting"},
 		{"blind:" + secret + "?durability=everysec", ""},
 		{"reader:" + secret, ""},
 		{"deaf:" + secret, ""},
