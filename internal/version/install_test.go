@@ -37,7 +37,7 @@ func goproxy(t *testing.T, versions ...string) (folder string) {
 			"go.mod":                      mod,
 			"internal/version/version.go": string(source),
 			"cmd/holdfast/main.go": "package main\n\nimport (\n\t\"os\"\n\n\t\"" + module + "/internal/version\"\n)\n\n" +
-				"func main() {\n\ttext, _ := version.Answer(os.Args[1:])\n\t_, _ = os.Stdout.WriteString(text)\n}\n",
+				"func main() {\n\ttext, _ := version.PrintEarly(os.Args[1:])\n\t_, _ = os.Stdout.WriteString(text)\n}\n",
 		} {
 			w, err := z.Create(module + "@" + v + "/" + name)
 			if err == nil {

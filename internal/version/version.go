@@ -2,7 +2,7 @@
 //
 //	linker, file names ──Of──► Doc ──► "holdfast 0.9.0 (5f3c…) go1.26.1 linux/amd64", or JSON
 //
-//	text, ok := version.Answer(os.Args[1:])
+//	text, ok := version.PrintEarly(os.Args[1:])
 //
 // It imports little, so that package early can answer before the libraries of
 // the program have started.

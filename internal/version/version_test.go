@@ -63,7 +63,7 @@ func TestAnswer(t *testing.T) {
 	} {
 		text, ok := PrintEarly(strings.Fields(tt.args))
 		if ok != tt.ok || ok != strings.HasSuffix(text, "\n") {
-			t.Errorf("Answer(%q) = %q, %v", tt.args, text, ok)
+			t.Errorf("PrintEarly(%q) = %q, %v", tt.args, text, ok)
 		}
 	}
 	text, _ := PrintEarly([]string{"version", "--json"})
