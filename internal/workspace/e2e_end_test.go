@@ -111,7 +111,7 @@ func TestVisitDeleteWithoutEngine(t *testing.T) {
 	if out, code := v.run("run", "--workspace", "blog", "say no"); code == 0 {
 		t.Errorf("a turn in a workspace that is half deleted: %s", out)
 	}
-	if out := v.must("workspace", "delete", "blog", "--yes", "--no-engine"); !strings.Contains(out, "was not looked for") {
+	if out := v.must("workspace", "delete", "blog", "--yes", "--no-engine"); !strings.Contains(out, "was not checked") {
 		t.Errorf("delete says %s", out)
 	}
 	if left, err := os.ReadDir(filepath.Join(v.home, "workspaces")); err != nil || len(left) != 0 {
