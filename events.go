@@ -12,11 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/recordevents"
 )
 
-// Events tells what the run's log says behind the record after (0: from the beginning), and then
-// what happens, as it happens, until no turn is under way. It may be called any number of times.
-// Deltas are told as they come, and are void when the run is read again; a slow reader misses
-// deltas and no records. Events of sub-agents are in the logs of their own sessions, which only
-// the log of a daemon's run relays.
+// Events yields the events of the run's log after the record with the number after (0 means from
+// the beginning), then live events, until no turn is running. It can be called any number of
+// times. Deltas are live only and not replayed; a slow reader misses deltas but no records. Events
+// of sub-agents are in the logs of their own sessions; only the log of a daemon's run relays them.
 func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent, error] {
 	return func(yield func(event.LogEvent, error) bool) {
 		sub, err := r.rt.parts.Hub.Subscribe(ctx, r.id, after)
@@ -44,14 +43,14 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent,
 	}
 }
 
-// isWorking reports whether a turn is under way here.
+// isWorking reports whether a turn is running in this process.
 func (r *Run) isWorking() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.turnRunning
 }
 
-// stream is what [Run.Events] reads.
+// stream is the state of [Run.Events].
 type stream struct {
 	run   *Run
 	sub   *feed.Subscription
@@ -62,10 +61,10 @@ type stream struct {
 	atHead     bool // what was on record was told
 }
 
-// pollInterval is how often a run of another process is looked at: it may have been killed.
+// pollInterval is how often to check a run of another process, which may have been killed.
 const pollInterval = time.Second
 
-// next are the events that come next; io.EOF when no turn is under way and all was told.
+// next returns the next events, or io.EOF if no turn is running and all events were emitted.
 func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 	wait, stop := ctx, func() {}
 	if s.run.agent == nil && s.atHead {
@@ -112,7 +111,7 @@ func (s *stream) read(r feed.Record) ([]event.Event, error) {
 	return s.state.Events(r.Record)
 }
 
-// poll returns io.EOF when nobody works on a run of another process, and all of it was told.
+// poll returns io.EOF if no process works on the run and all events were emitted.
 func (s *stream) poll(ctx context.Context) error {
 	held, err := s.run.rt.Sessions().Lease(ctx, s.run.id)
 	if err != nil || held != nil {

@@ -1,12 +1,13 @@
-// Package holdfast runs AI agents that remember, ask first, and cannot step outside.
+// Package holdfast runs AI agents with durable sessions, a permission policy and a kernel sandbox.
 //
 //	Config ─► Open ─► Runtime ─┬─ Start(RunSpec), Resume, Fork ─► Run ─► Events, Send, Answer, Interrupt, Stop, Wait
 //	                           ├─ Attach: a run of another process
 //	                           └─ Sessions, Approvals, Policy
 //
-// A run has what a run of the command line has: the settings files of its folder and its user,
+// A run works like a run of the command line: it uses the settings files of its folder and user,
 // the permission policy, the kernel sandbox, hooks, MCP servers, the built-in tools, the audit
-// trail and telemetry. It is on record before it acts, so it can be resumed after kill -9:
+// trail and telemetry. Everything is recorded before it takes effect, so a run can be resumed
+// after kill -9:
 //
 //	rt, err := holdfast.Open(ctx, &holdfast.Config{Approve: ask})
 //	defer rt.Close()
@@ -14,8 +15,10 @@
 //	for e, err := range run.Events(ctx, 0) { … }
 //	result, err := run.Wait(ctx)
 //
-// The sandbox starts the program that uses this package a second time, inside its walls, before
+// The sandbox starts the program that uses this package a second time, inside the sandbox, before
 // main is called.
+//
+// Strategies of several agents run only in the daemon; use package daemon/client for them.
 package holdfast
 
 import (
@@ -40,37 +43,40 @@ type RunSpec = runspec.Spec
 // ErrClosed is returned by a [Runtime] or a [Run] that was closed.
 var ErrClosed = errors.New("the runtime is closed")
 
-// Config says where a [Runtime] keeps what it knows, and which parts the program brings by
-// itself. The zero value works: it is the setup of the command line.
+// Config configures a [Runtime]. The zero value works and is the setup of the command line.
 type Config struct {
-	// Home is the folder of sessions, settings and the audit trail; "" is HOLDFAST_HOME, or ~/.holdfast.
+	// Home is the folder of sessions, settings and the audit trail; "" is HOLDFAST_HOME or
+	// ~/.holdfast.
 	Home string
-	// Store is the URL of the store of sessions, as HOLDFAST_STORE has it (docs/stores.md); "" is
-	// the database sessions.db in Home. A store in memory forgets everything with the program, and has no trail.
+	// Store is the URL of the session store, in the format of HOLDFAST_STORE (docs/stores.md); ""
+	// is the database sessions.db in Home. A memory store loses everything when the program ends
+	// and has no audit trail.
 	Store string
-	// Dir is the folder of runs that name none; "" is the current one.
+	// Dir is the working folder of runs that name none; "" is the current directory.
 	Dir string
-	// Env is the environment, "NAME=value", of runs and of their commands; nil is the process's.
+	// Env is the environment of runs and their commands, as "NAME=value"; nil is that of the
+	// process.
 	Env []string
 
-	// SessionStore is a store that the program has opened and closes, in place of the one that Store
-	// names. Store is only a name for it then, such as "host:orders"; "" is "host:".
+	// SessionStore is a store that the program opened and will close. It replaces Store, which is
+	// then only its name, such as "host:orders"; "" is "host:".
 	SessionStore session.Store
-	// Model and Fallback answer in every run, in place of the models that specs name.
+	// Model and Fallback answer in every run, instead of the models in the specs.
 	Model, Fallback model.Model
-	// Tools are added to the built-in ones. Every call of them is judged as others are.
+	// Tools are added to the built-in tools. Their calls are judged like all others.
 	Tools []tool.Tool
-	// Approve answers questions about tool calls. It returns when ctx ends: somebody else has
-	// answered, time is up, or the run was interrupted. An error denies; [approval.ErrSuspend]
-	// leaves the question open and ends the run, which can be resumed. Nil: the settings decide
-	// (permissions.onAsk), and [Run.Answer], the console or `holdfast approvals` can answer.
+	// Approve answers approval requests. It must return when ctx ends: another program answered,
+	// the request expired, or the run was interrupted. An error denies; [approval.ErrSuspend]
+	// leaves the request open and ends the run, which can be resumed. If Approve is nil, the
+	// settings decide (permissions.onAsk), and [Run.Answer], the console or `holdfast approvals`
+	// can answer.
 	Approve func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// Notify is told, by any goroutine, what a person should know and what does not stop a run: settings
-	// that do not count, a sandbox that lacks something. Nil drops it.
+	// Notify gets messages for the user that do not stop a run, such as ignored settings or a
+	// limited sandbox. It is called from any goroutine. Nil drops them.
 	Notify func(text string)
 }
 
-// Runtime starts runs and has their sessions. It is safe for concurrent use.
+// Runtime starts runs and gives access to their sessions. It is safe for concurrent use.
 type Runtime struct {
 	config Config
 	parts  *runtime.Runtime
@@ -83,8 +89,8 @@ type Runtime struct {
 	closed bool
 }
 
-// Open opens the store of sessions and what belongs to it. Nil is the zero [Config]. The caller closes
-// the runtime.
+// Open opens the session store and everything that belongs to it. A nil c is the zero [Config].
+// The caller closes the runtime.
 func Open(ctx context.Context, c *Config) (*Runtime, error) {
 	rt := &Runtime{runs: map[string]*Run{}}
 	if c != nil {
@@ -120,7 +126,7 @@ func (c *Config) env() *env.Env {
 	return e
 }
 
-// Close stops all runs as [Run.Stop] does, and closes the store. Closing twice does nothing.
+// Close stops all runs as [Run.Stop] does, and closes the store. A second Close does nothing.
 func (rt *Runtime) Close() error {
 	rt.mu.Lock()
 	if rt.closed {
@@ -146,5 +152,5 @@ func (rt *Runtime) list() (list []*Run) {
 	return list
 }
 
-// Sessions are the sessions of the store: to list, search, export, rename, delete.
+// Sessions returns the sessions of the store, to list, search, export, rename or delete them.
 func (rt *Runtime) Sessions() *session.Sessions { return rt.parts.Sessions() }

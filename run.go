@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Run is an agent at work in a session. Its methods may be called by any goroutine.
+// Run is an agent that works in a session. Its methods are safe for concurrent use.
 type Run struct {
 	rt    *Runtime
 	id    string
@@ -30,10 +30,10 @@ type Run struct {
 	stopped     bool
 }
 
-// ID is the id of the run's session.
+// ID returns the id of the run's session.
 func (r *Run) ID() string { return r.id }
 
-// work runs turns until there is no input left.
+// work runs turns until there is no more input.
 func (r *Run) work(input []transcript.Part) {
 	for {
 		result, err := r.turn(input)
@@ -68,7 +68,8 @@ func (r *Run) turn(input []transcript.Part) (result *event.Result, err error) {
 	return result, nil
 }
 
-// tryStartTurn begins to work; false when a turn is under way, or the run was stopped.
+// tryStartTurn claims the run for a turn. It returns false if a turn is running or the run was
+// stopped.
 func (r *Run) tryStartTurn() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,10 +82,9 @@ func (r *Run) tryStartTurn() bool {
 
 func (r *Run) publish(e event.Event) { r.rt.parts.Hub.Publish(r.id, "", e) }
 
-// Send gives the run more input. It is on record when Send returns, and reaches the very next
-// model request while a turn is under way; otherwise it begins the next turn. Errors:
-// agent.ErrApprovalPending while a question waits, an *event.Error when a hook
-// blocks it, [ErrClosed].
+// Send gives the run more input. The input is durable when Send returns. It reaches the next model
+// request of a running turn, or starts the next turn. Send returns agent.ErrApprovalPending while
+// an approval request waits, an *event.Error if a hook blocks the input, and [ErrClosed].
 func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	if err := r.requireLocal("send to"); err != nil {
 		return err
@@ -101,16 +101,16 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	return nil
 }
 
-// requireLocal refuses what only the process can do that works on the run.
+// requireLocal returns an error unless this process runs the session.
 func (r *Run) requireLocal(what string) error {
 	if r.agent != nil {
 		return nil
 	}
-	return outcome.Invalid("cannot "+what+" run "+r.id+": it is not a run of this process", "Runtime.Resume takes it up where nobody else works on it")
+	return outcome.Invalid("cannot "+what+" run "+r.id+": another process runs it, or none does", "resume it with Runtime.Resume when no other process runs it")
 }
 
-// Answer answers a question of the run, by the question's id, and returns the answer that counts: the
-// first one, whoever gave it. A.By is the account of this process when it is empty. Errors are those of
+// Answer answers an approval request of the run, by its id, and returns the answer that won: the
+// first one. An empty a.Actor becomes the account of this process. The errors are those of
 // [approval.Resolve].
 func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (approval.Answer, error) {
 	a.RequestID = question
@@ -124,7 +124,7 @@ func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (a
 }
 
 // Change changes the run's policy from the next decision on: its mode, a grant, a revocation. It
-// returns the change as it is on record.
+// returns the recorded change.
 func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	if c.By == "" {
 		c.By = env.Account()
@@ -135,8 +135,8 @@ func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error
 	return sessionpolicy.Change(ctx, r.rt.Sessions(), r.id, func(*policy.Guards) (policy.Change, error) { return c, nil })
 }
 
-// Interrupt ends the turn that is under way: what was written of an answer is kept, and every open tool
-// call is answered. The run stays open for [Run.Send].
+// Interrupt ends the running turn. A partial answer is kept, and every open tool call gets a
+// result. The run stays open for [Run.Send].
 func (r *Run) Interrupt(context.Context) error {
 	if err := r.requireLocal("interrupt"); err != nil {
 		return err
@@ -145,9 +145,9 @@ func (r *Run) Interrupt(context.Context) error {
 	return nil
 }
 
-// Wait waits until no turn is under way, and returns the result of the last one: a failed model
-// call is Result.Err. The error is what stopped the run: that of a store, approval.ErrSuspend
-// when a question was left open, agent.ErrNoInput, or the end of ctx.
+// Wait waits until no turn runs and returns the result of the last one; a failed model call is
+// Result.Err. The error says what stopped the run: an error of the store, approval.ErrSuspend if
+// an approval request was left open, agent.ErrNoInput, or the end of ctx.
 func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	if err := r.requireLocal("wait for"); err != nil {
 		return nil, err
@@ -167,8 +167,8 @@ func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	}
 }
 
-// Stop interrupts the run and closes it: its session is free for others when Stop returns. A run in a
-// worktree removes it if nothing would be lost. Stopping twice does nothing.
+// Stop interrupts and closes the run. Other processes can use its session when Stop returns. A run
+// in a worktree removes it if nothing would be lost. A second Stop does nothing.
 func (r *Run) Stop(ctx context.Context) error {
 	if err := r.requireLocal("stop"); err != nil {
 		return err

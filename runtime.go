@@ -19,16 +19,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Start checks a spec, opens its session, puts the spec on record and starts to work on its
-// prompt. It returns when the session is on record; the run continues after ctx has ended, until
-// it is finished, [Run.Stop] or [Runtime.Close]. Errors: a *[runspec.Error] for the spec,
-// session.ErrBusy when another process has the session, and those of settings and stores.
+// Start checks a spec, opens its session, records the spec and starts to work on the prompt. It
+// returns when the spec is stored. The run continues after ctx has ended, until it is finished,
+// [Run.Stop] or [Runtime.Close]. Start returns a *[runspec.Error] for an invalid spec,
+// session.ErrBusy if another process runs the session, and errors of settings and stores.
 func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	if len(spec.Strategy) > 0 || spec.StrategyPath != "" {
-		return nil, outcome.Invalid("strategies of several agents are run by the daemon", "holdfast daemon; POST /v1/runs")
+		return nil, outcome.Invalid("only the daemon runs strategies of several agents", "holdfast daemon; POST /v1/runs")
 	}
 	if spec.Session.NoPersist {
-		return nil, outcome.Invalid("session.no_persist: a run is what its session records, so it cannot write nothing", `open a runtime whose Store is "memory:"`)
+		return nil, outcome.Invalid("session.no_persist: a run needs a stored session", `open a runtime whose Store is "memory:"`)
 	}
 	e := *rt.parts.Env
 	dir, err := e.Dir()
@@ -99,11 +99,11 @@ func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title strin
 	return nil
 }
 
-// Resume continues a session, by its id or name, as it is described on its record: after a
-// kill, an interruption, or a turn that is complete. Without a prompt it finishes what was
-// under way, and [Run.Wait] returns agent.ErrNoInput when nothing was. A tool call that
-// had started is not run again; the model is told. Variables that the run was started
-// with are taken from the runtime's environment; [Config].Notify is told which are missing.
+// Resume continues a session, by its id or name, with its recorded spec: after a kill, an
+// interruption, or a finished turn. Without a prompt it finishes the interrupted work; if there is
+// none, [Run.Wait] returns agent.ErrNoInput. A tool call that had started is not run again, and
+// the model is informed. Variables of the run are read from the runtime's environment;
+// [Config].Notify reports missing ones.
 func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error) {
 	m, err := rt.Sessions().Find(ctx, name)
 	if err != nil {
@@ -118,15 +118,15 @@ func (rt *Runtime) Resume(ctx context.Context, name, prompt string) (*Run, error
 		spec = *was
 	}
 	if missing := rt.parts.Env.Missing(&spec.Environment); len(missing) > 0 {
-		rt.parts.Env.Warn("run %s was started with variables that are not set here: %s", m.ID, strings.Join(missing, ", "))
+		rt.parts.Env.Warn("run %s was started with variables that are not set in this process: %s", m.ID, strings.Join(missing, ", "))
 	}
 	spec = spec.ForResume(m.ID)
 	spec.Prompt = prompt
 	return rt.Start(ctx, spec)
 }
 
-// Fork continues in a fork of a session, by its id or name; the session stays as it is. Nil options fork
-// all of it, without the permission decisions that were made in it.
+// Fork continues in a fork of a session, by its id or name. The session itself does not change.
+// Nil options fork all of it, without its grants.
 func (rt *Runtime) Fork(ctx context.Context, name, prompt string, o *session.ForkOptions) (*Run, error) {
 	m, err := rt.Sessions().Find(ctx, name)
 	if err != nil {
@@ -139,9 +139,9 @@ func (rt *Runtime) Fork(ctx context.Context, name, prompt string, o *session.For
 	return rt.Resume(ctx, id, prompt)
 }
 
-// Attach returns the run of a session, by its id or name, wherever it works: in this
-// process, in another one that uses the same store, or not at all. Its events can be read and
-// its questions answered; Send, Interrupt and Stop are for the process that works on it.
+// Attach returns the run of a session, by its id or name, wherever it runs: in this process, in
+// another process with the same store, or nowhere. You can read its events and answer its approval
+// requests. Send, Interrupt and Stop need the process that runs it.
 func (rt *Runtime) Attach(ctx context.Context, name string) (*Run, error) {
 	m, err := rt.Sessions().Find(ctx, name)
 	if err != nil {
@@ -155,8 +155,8 @@ func (rt *Runtime) Attach(ctx context.Context, name string) (*Run, error) {
 	return &Run{rt: rt, id: m.ID}, nil
 }
 
-// Approvals are the questions that wait for an answer, oldest first: of a run, by the id of
-// its session, and with "" of all runs.
+// Approvals lists the open approval requests, oldest first: of the run with this session id, or of
+// all runs for "".
 func (rt *Runtime) Approvals(ctx context.Context, id string) ([]approval.Request, error) {
 	return runlog.Pending(ctx, rt.Sessions(), id)
 }
@@ -183,9 +183,9 @@ func (rt *Runtime) Policy(ctx context.Context, id string) (Policy, error) {
 	return Policy{Mode: g.Mode(), Grants: g.Grants()}, nil
 }
 
-// Prompt runs a spec in the session with this id to its end, and returns the last text of the model. When
-// the session is there it resumes it as it is on record, so a program that was killed and
-// calls Prompt again finishes what it had begun. The error is that of a failed model call, too.
+// Prompt runs a spec in the session with this id to its end and returns the last text of the
+// model. If the session exists, Prompt resumes it with its recorded spec, so a program that was
+// killed and calls Prompt again finishes its earlier work. A failed model call is an error, too.
 func (rt *Runtime) Prompt(ctx context.Context, id string, spec RunSpec) (string, error) {
 	r, err := rt.Resume(ctx, id, "")
 	if errors.Is(err, session.ErrNotFound) {

@@ -242,8 +242,8 @@ func TestResumeElsewhere(t *testing.T) {
 	rt = p.open(holdfast.Config{Notify: func(text string) { notices = append(notices, text) }})
 	run, err = rt.Resume(t.Context(), "first", "more")
 	must(t, err)
-	if res := wait(t, run); res.Text != "two" || !slices.ContainsFunc(notices, func(n string) bool { return strings.HasSuffix(n, "not set here: TOKEN_OF_OLD") }) {
-		t.Errorf("the result is %+v, told was %q", res, notices)
+	if res := wait(t, run); res.Text != "two" || !slices.ContainsFunc(notices, func(n string) bool { return strings.HasSuffix(n, "not set in this process: TOKEN_OF_OLD") }) {
+		t.Errorf("the result is %+v, notices %q", res, notices)
 	}
 	must(t, run.Stop(t.Context()))
 	run, err = rt.Start(t.Context(), holdfast.RunSpec{Model: p.play("  - text: one\n"), Prompt: "x", Session: runspec.Session{ID: "job", Title: "second"}})

@@ -26,20 +26,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The contracts of this package's errors.
+// Errors of this package. Test for them with [errors.Is].
 var (
 	ErrClosed                = errors.New("agent is already closed")
-	ErrRunning               = errors.New("the agent is running")
-	ErrApprovalPending error = &codedError{"approval", "a question is waiting for an answer"}
-	ErrNoInput         error = &codedError{"usage", "there is no input and nothing to answer"}
+	ErrRunning               = errors.New("the agent is already running a turn")
+	ErrApprovalPending error = &codedError{"approval", "an approval request is waiting for an answer"}
+	ErrNoInput         error = &codedError{"usage", "no input and no pending approval"}
 )
 
-// Agent is one session's loop. Run, Prompt and Driver.Next are for one
-// goroutine at a time (ErrRunning otherwise); Submit, Interrupt, SetMode, Change,
-// SetCanUseTool, SetTools, Snapshot and SessionID may be called at any time from any.
+// Agent is the loop of one session. Run, Prompt and Driver.Next are for one goroutine at a time
+// (ErrRunning otherwise). Submit, Interrupt, SetMode, Change, SetCanUseTool, SetTools, Snapshot
+// and SessionID are safe for concurrent use.
 //
-// What was decided for the session, grants and patches, is in force whenever an agent goes
-// on with it, until it is revoked. Sub-agents share it, see [Run].
+// The policy changes of the session, such as grants and patches, apply again when an agent resumes
+// it, until they are revoked. Sub-agents share them; see [Run].
 type Agent struct {
 	opt    Options
 	model  model.Model
@@ -107,7 +107,7 @@ func New(m model.Model, o *Options) (*Agent, error) {
 
 func (o *Options) fill() error {
 	if o.Sessions != nil && len(o.Transcript) > 0 {
-		return errors.New("give Transcript or Sessions, not both")
+		return errors.New("Transcript and Sessions are both set; hint: set one of them")
 	}
 	switch {
 	case o.Model.Retry.Max == 0:
@@ -145,11 +145,11 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// Run gives the agent input and yields what happens until the turn is over; the
-// last event is a [event.Result]. Without parts it answers what the transcript ends
-// with, or what is queued (ErrNoInput when neither). Errors of a model or a
-// tool end in a Result; the error of the sequence is for what stops the agent:
-// a store or an observer that failed. Breaking off interrupts the turn.
+// Run gives the agent input and yields events until the turn ends. The last event is a
+// [event.Result]. Without parts it answers what the transcript ends with, or queued input
+// (ErrNoInput if there is neither). Errors of a model or a tool end in a Result. The error of the
+// sequence is for what stops the agent, such as a failed store or observer. Breaking out of the
+// sequence interrupts the turn.
 func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		if !a.running.TryLock() {
@@ -178,8 +178,8 @@ func (a *Agent) Run(ctx context.Context, input ...transcript.Part) iter.Seq2[eve
 	}
 }
 
-// Prompt runs one turn on a text and returns its result. The error is for what
-// stops the agent; a failed model call is Result.Err.
+// Prompt runs one turn with a text and returns its result. The error is for what stops the agent;
+// a failed model call is Result.Err.
 func (a *Agent) Prompt(ctx context.Context, text string) (*event.Result, error) {
 	if !a.running.TryLock() {
 		return nil, ErrRunning
@@ -224,8 +224,8 @@ func (a *Agent) run(ctx context.Context, emit func(event.Event), input []transcr
 	}
 }
 
-// Start opens the session without running anything, and returns what was found. The next
-// run begins by telling it to whoever listens then. It need not be called.
+// Start opens the session without running anything and returns what was found. The next run emits
+// it as its first event. Calling Start is optional.
 func (a *Agent) Start(ctx context.Context) (event.SessionOpened, error) {
 	if !a.running.TryLock() {
 		return event.SessionOpened{}, ErrRunning
@@ -238,10 +238,10 @@ func (a *Agent) Start(ctx context.Context) (event.SessionOpened, error) {
 	return l.opened, nil
 }
 
-// Submit queues input for the running turn (it is taken in after the current
-// tool round) or for the next. It is durable when Submit returns, and opens the
-// session for that if nothing has yet. ErrApprovalPending while a question waits, and
-// an *event.Error when a hook blocks the prompt, of which nothing is kept then.
+// Submit queues input for the running turn, which takes it in after the current tool round, or for
+// the next turn. The input is durable when Submit returns; Submit opens the session if needed. It
+// returns ErrApprovalPending while an approval request waits, and an *event.Error if a hook blocks
+// the prompt, which is then not stored.
 func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	a.mu.Lock()
 	started := a.snapshot != nil || a.closed
@@ -275,10 +275,9 @@ func (a *Agent) userItem(input []transcript.Part, meta map[string]json.RawMessag
 	})
 }
 
-// Note appends records about where the session is run: of the kinds vendor.mapped and
-// workspace.event, which are no part of the transcript. They are durable when it returns;
-// without a store it does nothing. ErrClosed, the store's errors, and one that wraps
-// [session.ErrInvalid] for another kind.
+// Note appends records of the kinds vendor.mapped and workspace.event, which are not part of the
+// transcript. They are durable when it returns. Without a store it does nothing. It returns
+// ErrClosed, errors of the store, and an error that wraps [session.ErrInvalid] for another kind.
 func (a *Agent) Note(ctx context.Context, drafts ...session.Draft) error {
 	for _, d := range drafts {
 		if d.Kind != record.KindVendorMapped && d.Kind != record.KindWorkspaceEvent {
@@ -303,9 +302,9 @@ func (a *Agent) Note(ctx context.Context, drafts ...session.Draft) error {
 	return kept(err)
 }
 
-// Interrupt stops the running turn: a partial answer is kept and marked, every
-// open call is answered, and the run ends with ReasonInterrupted. It returns at
-// once and does nothing when no turn is running.
+// Interrupt stops the running turn: a partial answer is kept and marked, every open call gets a
+// result, and the run ends with ReasonInterrupted. It returns at once and does nothing if no turn
+// is running.
 func (a *Agent) Interrupt() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -314,7 +313,7 @@ func (a *Agent) Interrupt() {
 	}
 }
 
-// fenced ends what runs: the session was taken over, and nothing can be recorded.
+// fenced ends all work: another process took the session over, so nothing can be recorded.
 func (a *Agent) fenced(cause error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -323,8 +322,7 @@ func (a *Agent) fenced(cause error) {
 	}
 }
 
-// leaseLost ends what runs beside the agent's calls: whoever takes the session over may begin
-// once it has returned.
+// leaseLost ends background work. When it returns, another process can take over the session.
 func (a *Agent) leaseLost(cause error) {
 	if errors.Is(cause, session.ErrFenced) {
 		a.fenced(cause)
@@ -357,7 +355,7 @@ func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func
 
 var errInterrupted = errors.New("interrupted")
 
-// SetTools changes what the model may call from the next request on.
+// SetTools changes the tools that the model may call from the next request on.
 func (a *Agent) SetTools(r *tool.Registry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -382,24 +380,24 @@ func (a *Agent) toolNow(name string) (tool.Tool, bool) {
 	return a.tools.Lookup(name)
 }
 
-// SessionID is the session's id: the fork's after a fork. It is empty before the
-// session is opened unless one was given, and without a store.
+// SessionID returns the id of the session (after a fork, of the fork). Before the session is
+// opened it is the given id or "". Without a store it is "".
 func (a *Agent) SessionID() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.id
 }
 
-// Sessions is where the agent keeps its session, or nil.
+// Sessions returns the store of the agent's session, or nil.
 func (a *Agent) Sessions() *session.Sessions { return a.opt.Sessions }
 
-// Snapshot is a point-in-time view of an agent (seed 001).
+// Snapshot is a point-in-time view of an agent.
 type Snapshot struct {
 	SessionID string
-	Seq       int64 // of the last record, or 0 without a store
+	Seq       int64 // seq of the last record, or 0 without a store
 	Items     []transcript.Encoded
-	Pending   []transcript.Encoded // input that waits for its turn
-	Approvals []approval.Request   // that wait for an answer: its own, then those of its sub-agents
+	Pending   []transcript.Encoded // queued input
+	Approvals []approval.Request   // open approval requests: of this agent, then of its sub-agents
 }
 
 // Snapshot returns the transcript and what is pending. It does not stop the loop.
@@ -429,13 +427,13 @@ func (a *Agent) ownSnapshot() Snapshot {
 	return s
 }
 
-// Close interrupts a running turn, waits for it to end, and gives the session
-// back. What was granted for the session is in force again when it is resumed. A session id
-// that was given but never used is left behind as an empty session. Closing twice is ErrClosed.
+// Close interrupts a running turn, waits for its end, and releases the session. Grants of the
+// session apply again when it is resumed. A session id that was given but never used stays behind
+// as an empty session. A second Close returns ErrClosed.
 func (a *Agent) Close() error { return a.close(false) }
 
-// Suspend is Close for a turn that somebody goes on with: what sub-agents work in is kept for
-// them, and questions stay open, as they do after a kill.
+// Suspend is Close for a turn that will be resumed: what sub-agents work in is kept, and approval
+// requests stay open, as after a kill.
 func (a *Agent) Suspend() error { return a.close(true) }
 
 func (a *Agent) close(goesOn bool) error {
@@ -470,7 +468,7 @@ func (a *Agent) close(goesOn bool) error {
 func (a *Agent) leaveMarker() error {
 	o := a.opt.Session.Opened
 	o.SessionID = a.opt.Session.SessionID
-	ctx := retry.Within(context.Background(), 0) // it is not worth waiting for a store that is away
+	ctx := retry.Within(context.Background(), 0) // do not wait for an unavailable store
 	log, err := a.opt.Sessions.Create(ctx, a.describe(o))
 	if errors.Is(err, session.ErrExists) {
 		return nil

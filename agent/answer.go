@@ -83,7 +83,7 @@ func (l *loop) complete(q *approval.Request, ans approval.Answer) *approval.Answ
 	return &ans
 }
 
-// evaluateAnswer works out what comes of an answer.
+// evaluateAnswer returns the effect of an answer.
 func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approval.Answer) *answerEffect {
 	s := &answerEffect{recorded: theirs != nil}
 	if theirs != nil {
@@ -108,7 +108,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approva
 			s.text = "not run: " + d.Reason
 		}
 	case own != nil && own.Actor == byInterrupt: // and theirs was yes
-		s.decision.By, s.text = byInterrupt, "interrupted before it ran: it was not run"
+		s.decision.By, s.text = byInterrupt, "not run: the turn was interrupted first"
 	default:
 		l.review(ctx, c, s)
 	}
@@ -128,7 +128,7 @@ func agree(a, b approval.Answer) bool {
 	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(jsonscan.Compact(a.Input), jsonscan.Compact(b.Input))
 }
 
-// denial words a no of whoever was asked.
+// denial is the text of an approver's deny.
 func denial(d policy.Decision) string {
 	if d.Reason == "" {
 		return "permission denied by the user"
@@ -143,12 +143,12 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
 	}
 	if err := c.approval.Check(s.answer); err != nil { // of a program that did not look
-		refuse("approval", err.Error(), "not run: the answer cannot be used: "+err.Error())
+		refuse("approval", err.Error(), "not run: the answer is invalid: "+err.Error())
 		return
 	}
 	reqs, err := l.asShown(c)
 	if err != nil {
-		refuse("approval", err.Error(), "not run: what was approved has changed: "+err.Error())
+		refuse("approval", err.Error(), "not run: the call changed after it was approved: "+err.Error())
 		return
 	}
 	input := c.call.Input
@@ -161,7 +161,7 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 		answered := *c.call
 		answered.Input, answered.OriginalInput = input, c.call.Input
 		if reqs, err = l.requestsOf(c, answered); err != nil {
-			refuse("approval", err.Error(), "not run: the input that was approved makes no sense: "+err.Error())
+			refuse("approval", err.Error(), "not run: the approved input is invalid: "+err.Error())
 			return
 		}
 		s.decision.Input = input
@@ -178,10 +178,10 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 			refuse(d.By, d.Reason, refusal(d))
 			return
 		case d.AskReason == record.ReasonOverride && c.approval.Reason != record.ReasonOverride:
-			refuse(d.By, "it was denied for the session while it was asked about", "not run: it was denied for the session while it was asked about")
+			refuse(d.By, "the session denied this kind of call while the approval was pending", "not run: the session denied this kind of call while the approval was pending")
 			return
 		case d.Input != nil && !bytes.Equal(jsonscan.Compact(d.Input), input):
-			refuse(d.By, "it wants another input than was approved", "not run: a policy changes the input that was approved")
+			refuse(d.By, "the policy requires an input other than the approved one", "not run: a policy changed the approved input")
 			return
 		}
 		s.decision.Contributions, s.decision.Version, s.decision.Mode = d.Contributions, d.Version, d.Mode
@@ -200,7 +200,7 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 func (l *loop) asShown(c *call) ([]policy.Request, error) {
 	q := c.approval
 	if c.tool == nil {
-		return nil, errors.New("there is no such tool any more")
+		return nil, errors.New("the tool is no longer available")
 	}
 	reqs, err := l.requests(c, c.call.Input)
 	if err != nil || q.Matches(reqs) {
@@ -219,7 +219,7 @@ func (l *loop) asShown(c *call) ([]policy.Request, error) {
 	if err := q.CheckUnchanged(reqs); err != nil {
 		return nil, err
 	}
-	return nil, errors.New("it would do something else now")
+	return nil, errors.New("the call would now do something else")
 }
 
 func digests(reqs []policy.Request) []string {
@@ -230,8 +230,7 @@ func digests(reqs []policy.Request) []string {
 	return list
 }
 
-// rememberFor notes what a decision for the session leaves. When that cannot be
-// said, the answer is a no.
+// rememberFor makes the grant of a session decision. If that fails, the call is denied.
 func (l *loop) rememberFor(c *call, s *answerEffect) {
 	g, err := c.approval.Grant(s.answer)
 	if err != nil {
@@ -243,7 +242,7 @@ func (l *loop) rememberFor(c *call, s *answerEffect) {
 
 func (s *answerEffect) fail(err error) {
 	s.decision.Effect, s.decision.By = policy.Deny, "approval"
-	s.decision.Reason = "it cannot be remembered: " + err.Error()
+	s.decision.Reason = "the session-wide decision cannot be stored: " + err.Error()
 	s.call, s.change, s.text = nil, nil, refusal(s.decision)
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Who answered when it was no person.
+// The actors of answers that no person gave.
 const (
 	byTimeout       = "timeout"
 	byInterrupt     = "interrupt"
@@ -80,9 +80,9 @@ func (l *loop) consult(ctx context.Context, q approval.Request) error {
 	case asking.Err() != nil:
 		return nil // next answers the question
 	case errors.Is(err, approval.ErrSuspend) && l.round.asked.nested != nil:
-		ans = noAnswer("a command that runs cannot be left waiting").ans
+		ans = noAnswer("the run cannot be suspended while the command that asked is running").ans
 	case errors.Is(err, approval.ErrSuspend):
-		return fmt.Errorf("agent: question %s about %s: %w", q.ID, q.Tool, err)
+		return fmt.Errorf("agent: approval request %s for %s: %w", q.ID, q.Tool, err)
 	case err != nil:
 		return err
 	}
@@ -100,8 +100,8 @@ type reply struct {
 	here bool // a person here gave ans
 }
 
-// patience is how long those who were asked may take to notice that it is over.
-// Whoever takes longer is left behind, and what he says then counts for nothing.
+// patience is how long an asker may take to notice that its context ended.
+// An asker that takes longer is abandoned, and its answer is ignored.
 const patience = 2 * time.Second
 
 // ask waits for the person here and for an answer that another program records,
@@ -121,7 +121,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	}()
 	asked := 1
 	go func() {
-		r := unasked("it ended without an answer")
+		r := unasked("the approval callback ended without an answer")
 		defer func() { replies <- r }() // whatever becomes of this goroutine
 		r = l.askHere(ctx, q)
 	}()
@@ -186,7 +186,7 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-// askHere asks the host. Every failure but ErrLeave is a no.
+// askHere calls the approver of the host. Every error except ErrSuspend denies.
 func (l *loop) askHere(ctx context.Context, q approval.Request) (r reply) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -198,17 +198,17 @@ func (l *loop) askHere(ctx context.Context, q approval.Request) (r reply) {
 	case errors.Is(err, approval.ErrSuspend):
 		return reply{err: err}
 	case err != nil:
-		return noAnswer("the question could not be answered: " + err.Error())
+		return noAnswer("the approver failed: " + err.Error())
 	}
 	if err := q.Check(ans); err != nil {
-		return noAnswer("the answer cannot be used: " + err.Error())
+		return noAnswer("the answer is invalid: " + err.Error())
 	}
 	return reply{ans: ans, here: true}
 }
 
-func unasked(why string) reply { return noAnswer("the question could not be put: " + why) }
+func unasked(why string) reply { return noAnswer("could not ask the approver: " + why) }
 
-// noAnswer is the no of somebody who could not be asked.
+// noAnswer is the denial for an approver that gave no answer.
 func noAnswer(why string) reply {
 	return reply{ans: approval.Answer{Decision: approval.Deny, Actor: byNobody, Message: why}}
 }
@@ -225,7 +225,7 @@ func expire(ctx context.Context, after time.Duration) reply {
 }
 
 func timedOut() approval.Answer {
-	return approval.Answer{Decision: approval.Deny, Actor: byTimeout, Message: "timeout: nobody answered in time"}
+	return approval.Answer{Decision: approval.Deny, Actor: byTimeout, Message: "timeout: no answer in time"}
 }
 
 // pollAnswer looks whether the question that waits was answered elsewhere, or whether

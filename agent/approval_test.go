@@ -64,9 +64,9 @@ func TestAnswers(t *testing.T) {
 		{"no, and why", approval.Answer{Decision: no, Message: "not now"}, nil, 2, 0, "permission denied: not now", event.ReasonCompleted},
 		{"no for the session", approval.Answer{Decision: approval.DenySession}, nil, 1, 0, "permission denied by the user", event.ReasonCompleted},
 		{"no, and stop", approval.Answer{Decision: no, Stop: true}, nil, 1, 0, "permission denied by the user", event.ReasonInterrupted},
-		{"nothing", approval.Answer{}, nil, 2, 0, "the answer cannot be used", event.ReasonCompleted},
-		{"a word that is none", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer cannot be used", event.ReasonCompleted},
-		{"yes, and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer cannot be used", event.ReasonCompleted},
+		{"nothing", approval.Answer{}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
+		{"a word that is none", approval.Answer{Decision: "maybe"}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
+		{"yes, and stop", approval.Answer{Decision: yes, Stop: true}, nil, 2, 0, "the answer is invalid", event.ReasonCompleted},
 		{"a failure", approval.Answer{Decision: yes}, errors.New("the wire broke"), 2, 0, "the wire broke", event.ReasonCompleted},
 	} {
 		for _, stored := range []bool{false, true} {
@@ -168,8 +168,8 @@ func TestAPersonReplacesTheInput(t *testing.T) {
 				return policy.Verdict{Effect: policy.Allow, Input: json.RawMessage(`{"command":"rm -r x"}`)}, nil
 			}
 			return policy.Verdict{}, nil
-		}}, "", "a policy changes the input"},
-		{"with one that makes no sense", `{"bad":true}`, policy.Config{}, "", "makes no sense"},
+		}}, "", "a policy changed the approved input"},
+		{"with one that makes no sense", `{"bad":true}`, policy.Config{}, "", "the approved input is invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bash := command("Bash")
@@ -221,7 +221,7 @@ func TestAnApprovalCoversOnlyWhatWasShown(t *testing.T) {
 			return approval.Answer{Decision: decision}, nil
 		}}}))
 		res := prompt(t, a, "go")
-		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "what was approved has changed") {
+		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "changed after it was approved") {
 			t.Errorf("%s: ran %d times, told %q", decision, len(edit.inputs), got)
 		}
 		if len(res.Denials) != 1 || !res.Denials[0].PersonAsked || len(a.Guards().Grants()) != 0 {

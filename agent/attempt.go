@@ -67,7 +67,7 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 			told(ev)
 		}
 	}
-	err = &model.Error{Kind: model.ErrorMalformed, Provider: info.Provider, Message: "the stream ended without an answer"}
+	err = &model.Error{Kind: model.ErrorMalformed, Provider: info.Provider, Message: "the model stream ended without an answer"}
 	p = usageRecord(info, req, err, got)
 	a.count(p)
 	return model.Answer{}, p, err

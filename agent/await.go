@@ -10,10 +10,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Work is [Agent.Run] for a whole piece of work: while calls in the background are
-// awaited (see [tool.Detacher]) it waits for them, and has the agent answer what they come to. There
-// is one [event.Result], the last event: of all turns and the waiting, with the text of the last one. Limits of a
-// run bound all of it.
+// Work is [Agent.Run] for a complete piece of work: it waits for background tasks that are awaited
+// (see [tool.Detacher]) and lets the agent answer their notifications. There is one
+// [event.Result], the last event, for all turns and the waiting, with the text of the last turn.
+// The limits of a run apply to the whole.
 func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		defer a.goOnFrom(nil)
@@ -49,8 +49,8 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 	}
 }
 
-// workTurn is one turn of Work, whose result is not told yet; false: whoever listens has
-// heard the last.
+// workTurn runs one turn of Work without emitting its result. It returns false when the listener
+// has stopped.
 func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield func(event.Event, error) bool) (*event.Result, bool) {
 	nothing := false
 	for e, err := range a.Run(ctx, input...) {
@@ -84,10 +84,9 @@ func (a *Agent) goOnFrom(res *event.Result) {
 	a.before = res
 }
 
-// Await waits until there is something for the agent to answer: queued input, or what has
-// become of work in the background. [Agent.Run] without input takes it in. It waits as long
-// as a call in the background is awaited (see [tool.Detacher]), and as a [Teammate] works; ErrNoInput says
-// that nothing will come.
+// Await waits until there is something for the agent to answer: queued input or a notification.
+// [Agent.Run] without input takes it in. It waits while an awaited background task (see
+// [tool.Detacher]) or a [Teammate] works, and returns ErrNoInput if nothing will come.
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 
 // await is Await, and tells meanwhile of what happens in the background.

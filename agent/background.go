@@ -17,25 +17,25 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Background holds the calls of one agent that go on when their turn has gone on
-// without them. They outlive turns and interrupts, and end with the agent.
+// Background runs the background tasks of one agent. They outlive turns and interrupts, and end
+// with the agent.
 //
-//	call ─► turn waits ─► result                                    the usual way
-//	          └► too long ─► result "it goes on" ─► … ─► notification ─► next turn
+//	call ─► turn waits ─► result                                       the usual way
+//	          └► too long ─► result "it continues" ─► … ─► notification ─► next turn
 //
-// Every call has exactly one result. What a call in the background comes to is a
-// notification: queued input, on disk before anybody is told.
+// Every call has exactly one result. The outcome of a background task is a notification, which is
+// durable queued input.
 //
-// The zero value works, as [Options].Background of one agent. Its fields are set before the
-// agent is made.
+// The zero value works, as [Options].Background of one agent. Set the fields before the agent is
+// made.
 type Background struct {
-	// Detach says how long a call may hold its turn up, in place of what its tool says
-	// (see [tool.Detacher]): 0 is at once, negative is never.
+	// Detach returns how long a turn waits for a call, instead of the tool's own value (see
+	// [tool.Detacher]): 0 means not at all, a negative value means until it ends.
 	Detach func(call *tool.Call) time.Duration
-	// OnNotification is called after a notification was queued: [Agent.Run] without input takes it
+	// OnNotification is called after a notification was queued. [Agent.Run] without input takes it
 	// in. It must return at once.
 	OnNotification func()
-	// MaxFinished is how many calls that have ended are remembered; default 100.
+	// MaxFinished is how many finished tasks stay in the list; default 100.
 	MaxFinished int
 
 	mu      sync.Mutex
@@ -50,7 +50,7 @@ type Background struct {
 	work    sync.WaitGroup
 }
 
-// BackgroundTask is a call in the background.
+// BackgroundTask is a tool call that continues after its turn.
 type BackgroundTask struct {
 	UseID, Tool string
 	StartedAt   time.Time
@@ -66,7 +66,7 @@ type backJob struct {
 	read        int64 // how much of its output was read
 }
 
-// List returns the calls that run and the newest of those that have ended, oldest first.
+// List returns the running tasks and the newest finished ones, oldest first.
 func (b *Background) List() []BackgroundTask {
 	if b == nil {
 		return nil
@@ -80,7 +80,7 @@ func (b *Background) List() []BackgroundTask {
 	return list
 }
 
-// Running counts the calls that have not ended, or whose end is not on record yet.
+// Running returns the number of tasks that have not ended or whose end is not recorded yet.
 func (b *Background) Running() int {
 	n := 0
 	for _, j := range b.List() {
@@ -91,11 +91,11 @@ func (b *Background) Running() int {
 	return n
 }
 
-// errNoTask says that no call in the background has that id.
-var errNoTask = errors.New("no such task in the background")
+// errNoTask is returned for an unknown task id.
+var errNoTask = errors.New("unknown background task")
 
-// Output returns a call, what it has written since the last time, and how many bytes
-// before that are lost because they were too many.
+// Output returns a task, its output since the last call of Output, and the number of earlier bytes
+// that were dropped.
 func (b *Background) Output(use string) (about BackgroundTask, text []byte, lost int64, err error) {
 	if b == nil {
 		return about, nil, 0, errNoTask
@@ -119,7 +119,7 @@ func (b *Background) find(use string) *backJob {
 	return b.jobs[i]
 }
 
-// Wait waits until a call has ended and that is on record, or until ctx ends.
+// Wait waits until a task has ended and its end is recorded, or until ctx ends.
 func (b *Background) Wait(ctx context.Context, use string) error {
 	for {
 		if b == nil {
@@ -146,7 +146,7 @@ func (b *Background) Wait(ctx context.Context, use string) error {
 // errStopped is why a call in the background ends that somebody has stopped.
 var errStopped = errors.New("stopped")
 
-// Stop ends a call and waits until its end is on record. One that has ended stays as it is.
+// Stop stops a task and waits until its end is recorded. It does nothing for a finished task.
 func (b *Background) Stop(ctx context.Context, use string) error {
 	if b == nil {
 		return errNoTask
@@ -169,7 +169,7 @@ func (b *Background) bind(a *Agent) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.a != nil {
-		return errors.New("the background is another agent's")
+		return errors.New("this Background already belongs to another agent; hint: create one per agent")
 	}
 	b.a, b.changed, b.broken = a, make(chan struct{}), make(chan struct{})
 	b.ctx, b.end = context.WithCancel(context.Background())
@@ -218,10 +218,10 @@ func (b *Background) patience(c *call) time.Duration {
 	return -1
 }
 
-// backgroundNotice is what the model reads of a call that goes on in the background.
+// backgroundNotice is the result that the model reads when a call continues in the background.
 func backgroundNotice(use string) string {
-	return "Background task started with ID: " + use + ". It is now running in the background, and you will be told when it has ended. " +
-		"TaskOutput shows what it has written so far, TaskStop ends it."
+	return "Background task started with ID: " + use + ". It continues in the background. You will be notified when it ends. " +
+		"Use TaskOutput to read its output so far and TaskStop to stop it."
 }
 
 func (b *Background) add(j *job) {
@@ -337,11 +337,11 @@ func (k *backJob) notification(c *call) []transcript.Part {
 	case errors.Is(context.Cause(k.ctx), errStopped) && c.result.IsError:
 		how = "was stopped"
 	case errors.Is(context.Cause(k.ctx), errClosing) && c.result.IsError:
-		how = "was ended, as the session was closed"
+		how = "was stopped because the session closed"
 	case c.result.IsError:
 		how = "failed"
 	}
-	head := transcript.Text{Text: fmt.Sprintf("Background tool call %s %s: %s said:", c.use.ID, how, c.use.Name)}
+	head := transcript.Text{Text: fmt.Sprintf("Background task %s %s. Output of %s:", c.use.ID, how, c.use.Name)}
 	return append([]transcript.Part{head}, c.result.Content...)
 }
 

@@ -267,7 +267,7 @@ func TestStopAndCloseEndTheBackground(t *testing.T) {
 	a = newAgent(t, m, agent.Options{Sessions: sessions, Session: session.RestoreOptions{SessionID: a.SessionID()}})
 	answerQueue(t, a)
 	_, notes := answersOf(a.Snapshot().Items, "c1")
-	if len(notes) != 2 || !strings.Contains(notes[0], "was stopped") || !strings.Contains(notes[1], "was ended, as the session was closed") {
+	if len(notes) != 2 || !strings.Contains(notes[0], " stopped.") || !strings.Contains(notes[1], "was stopped because the session closed") {
 		t.Errorf("notifications %q", notes)
 	}
 	if err := a.Close(); err != nil {
@@ -393,8 +393,8 @@ func TestTaskTools(t *testing.T) {
 	a := newAgent(t, m, o)
 	prompt(t, a, "begin")
 	for id, want := range map[string]string{
-		"o3": "c2 (work) has run", "o4": `no task "c9" in the background; there are c1, c2`, "o5": "has run for",
-		"s1": "has ended", "s2": "no task", "o6": "was stopped",
+		"o3": "c2 (work) running for", "o4": `unknown background task "c9"; tasks: c1, c2`, "o5": "running for",
+		"s1": "has stopped", "s2": "unknown background task", "o6": "c2 (work) stopped",
 	} {
 		if text, _ := resultText(t, a, id); !strings.Contains(text, want) {
 			t.Errorf("%s: %q, want %q", id, text, want)

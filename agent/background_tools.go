@@ -13,13 +13,13 @@ import (
 )
 
 type taskOutputInput struct {
-	ID      string `json:"task_id,omitempty" jsonschema:"The task; without it all tasks are listed"`
-	Block   bool   `json:"block,omitempty" jsonschema:"Wait until it has ended"`
-	Timeout int64  `json:"timeout,omitempty" jsonschema:"How long to wait, in milliseconds: 30000 if not given and at most 600000"`
+	ID      string `json:"task_id,omitempty" jsonschema:"The id of the task. Omit it to list all tasks."`
+	Block   bool   `json:"block,omitempty" jsonschema:"Wait until the task ends"`
+	Timeout int64  `json:"timeout,omitempty" jsonschema:"Maximum wait in milliseconds (default 30000, maximum 600000)"`
 }
 
 type taskStopInput struct {
-	ID string `json:"task_id" jsonschema:"The task"`
+	ID string `json:"task_id" jsonschema:"The id of the task"`
 }
 
 const (
@@ -27,12 +27,12 @@ const (
 	longestWait = 10 * time.Minute
 )
 
-// Tools are TaskOutput and TaskStop, with which a model looks after what it has in the
-// background.
+// Tools returns TaskOutput and TaskStop, the tools with which a model manages its background
+// tasks.
 func (b *Background) Tools() ([]tool.Tool, error) {
 	harmless := func(name string) []policy.Request { return []policy.Request{{Resource: name, ReadOnly: true}} }
 	look, err := tool.New(
-		tool.Spec{Name: "TaskOutput", Description: "Shows how a task in the background is doing, and what it has written since you last looked.", ReadOnly: true},
+		tool.Spec{Name: "TaskOutput", Description: "Shows the state of a background task and its output since your last call.", ReadOnly: true},
 		func(ctx context.Context, _ *tool.Call, in taskOutputInput) (tool.Result, error) {
 			return b.look(ctx, in)
 		},
@@ -46,12 +46,12 @@ func (b *Background) Tools() ([]tool.Tool, error) {
 		return nil, err
 	}
 	stop, err := tool.New(
-		tool.Spec{Name: "TaskStop", Description: "Ends a task in the background."},
+		tool.Spec{Name: "TaskStop", Description: "Stops a background task."},
 		func(ctx context.Context, _ *tool.Call, in taskStopInput) (tool.Result, error) {
 			if err := b.Stop(ctx, in.ID); err != nil {
 				return b.unknown(in.ID, err)
 			}
-			return tool.Text("The task " + in.ID + " has ended."), nil
+			return tool.Text("The task " + in.ID + " has stopped."), nil
 		},
 		func(*tool.Call, taskStopInput) ([]policy.Request, error) { return harmless("TaskStop"), nil })
 	return []tool.Tool{look, stop}, err
@@ -64,7 +64,7 @@ func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result,
 			lines = append(lines, t.line(b.now()))
 		}
 		if len(lines) == 0 {
-			lines = []string{"Nothing runs in the background."}
+			lines = []string{"There are no background tasks."}
 		}
 		return tool.Text(strings.Join(lines, "\n")), nil
 	}
@@ -88,7 +88,7 @@ func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result,
 	}
 	out := tool.Text(about.line(b.now()))
 	if lost > 0 {
-		out.Content = append(out.Content, transcript.Text{Text: fmt.Sprintf("[%d bytes before this are not kept]", lost)})
+		out.Content = append(out.Content, transcript.Text{Text: fmt.Sprintf("[%d earlier bytes were dropped]", lost)})
 	}
 	if len(text) > 0 {
 		out.Content = append(out.Content, transcript.Text{Text: strings.ToValidUTF8(string(text), "\uFFFD")})
@@ -96,7 +96,7 @@ func (b *Background) look(ctx context.Context, in taskOutputInput) (tool.Result,
 	return out, nil
 }
 
-// unknown answers a call about a task that is not there.
+// unknown is the result for an unknown task.
 func (b *Background) unknown(id string, err error) (tool.Result, error) {
 	if !errors.Is(err, errNoTask) {
 		return tool.Result{}, err
@@ -105,23 +105,23 @@ func (b *Background) unknown(id string, err error) (tool.Result, error) {
 	for _, t := range b.List() {
 		ids = append(ids, t.UseID)
 	}
-	text := fmt.Sprintf("there is no task %q in the background", id)
+	text := fmt.Sprintf("unknown background task %q", id)
 	if len(ids) > 0 {
-		text += "; there are " + strings.Join(ids, ", ")
+		text += "; tasks: " + strings.Join(ids, ", ")
 	}
 	return tool.Failure(text), nil
 }
 
-// line says how a task is doing.
+// line describes the state of a task.
 func (t BackgroundTask) line(now time.Time) string {
-	how := fmt.Sprintf("has run for %s", now.Sub(t.StartedAt).Round(time.Second))
+	how := fmt.Sprintf("running for %s", now.Sub(t.StartedAt).Round(time.Second))
 	switch {
 	case !t.Running && t.Stopped:
-		how = "was stopped"
+		how = "stopped"
 	case !t.Running && t.Result != nil && t.Result.IsError:
-		how = "has failed"
+		how = "failed"
 	case !t.Running:
-		how = "has ended"
+		how = "completed"
 	}
 	return fmt.Sprintf("%s (%s) %s", t.UseID, t.Tool, how)
 }

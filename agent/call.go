@@ -90,7 +90,7 @@ func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 		}
 		return l.finish(ctx, event.ReasonRefused, &model.Error{
 			Kind: model.ErrorRefused, Provider: l.encoder().m.Info().Provider,
-			Message: "the provider refused to answer",
+			Message: "the provider refused the request",
 		})
 	}
 	if err := l.write(ctx, entries...); err != nil {
@@ -158,7 +158,7 @@ func (l *loop) announceTools() {
 		return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(other, name) })
 	}
 	if came := without(now, before); len(came) > 0 {
-		l.hookTexts = append(l.hookTexts, "These tools are available from now on: "+strings.Join(came, ", "))
+		l.hookTexts = append(l.hookTexts, "These tools are now available: "+strings.Join(came, ", "))
 	}
 	if gone := without(before, now); len(gone) > 0 {
 		l.hookTexts = append(l.hookTexts, "These tools are no longer available: "+strings.Join(gone, ", "))
@@ -207,7 +207,7 @@ func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, r
 	it, err := l.sendWithRetry(ctx, enc)
 	mark, same := marked()
 	if !same {
-		l.publish(event.Notice{Text: "the system prompt or the tools differ from before the restart: the provider reads the whole transcript again"})
+		l.publish(event.Notice{Text: "the system prompt or the tools changed since the restart, so the provider cannot use its prompt cache for this transcript"})
 	}
 	return it, mark, err
 }
@@ -266,7 +266,7 @@ func (l *loop) waitRetry(ctx context.Context, err error, attempt int) bool {
 
 // tooLongToWait says why a provider is not asked again.
 func tooLongToWait(e *model.Error, bound time.Duration) string {
-	return fmt.Sprintf("%s asks to wait %v, and %v is the longest wait (retry.maxRetryAfter in the settings): it is not asked again", e.Provider, e.RetryAfter, bound)
+	return fmt.Sprintf("%s asks for a retry after %v, which is more than the maximum of %v; hint: raise retry.maxRetryAfter in the settings", e.Provider, e.RetryAfter, bound)
 }
 
 // delay is Base·2ⁿ ± 25 % up to Cap; what the provider asked for wins when it is longer.

@@ -88,9 +88,9 @@ func (c compactor) Mutate(ctx context.Context, cur MutatorContext) ([]transcript
 	case same(given, cur.Items):
 		return nil, nil
 	case len(cur.Items) == 0:
-		return nil, errors.New("the steps would lose everything")
+		return nil, errors.New("the compaction steps would remove every item")
 	case newest != "" && !slices.ContainsFunc(cur.Items, func(e transcript.Encoded) bool { return e.ID() == newest }):
-		return nil, errors.New("the steps would lose the last prompt")
+		return nil, errors.New("the compaction steps would remove the last prompt")
 	}
 	return cur.Items, transcript.Validate(cur.Items)
 }
@@ -115,7 +115,7 @@ func (s summary) mayDo(cur MutatorContext) bool {
 	return len(older) >= 2 // less is not worth a summary
 }
 
-// splitItems takes items apart: those that stand, and the conversation.
+// splitItems separates fixed items from conversation items.
 func splitItems(items []transcript.Encoded) (standing, older []transcript.Encoded) {
 	for _, e := range items {
 		if isFixed(e) {
@@ -156,7 +156,7 @@ func (s summary) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.E
 		}
 	}
 	if len(told.JSON) >= gone {
-		return nil, errors.New("the model's summary is not shorter than what it tells")
+		return nil, errors.New("the model's summary is not shorter than the text it replaces")
 	}
 	out = append(out, told)
 	if prompt >= 0 && prompt < cut {
@@ -239,7 +239,7 @@ func split(items []transcript.Encoded, keepBytes int) (cut, prompt int) {
 func summariseItems(ctx context.Context, cur MutatorContext, items []transcript.Encoded) (transcript.Encoded, error) {
 	system := compactPrompt
 	if cur.Instructions != "" {
-		system += "\n\nThe person who asks for this wants of it:\n" + cur.Instructions
+		system += "\n\nInstructions of the user for this summary:\n" + cur.Instructions
 	}
 	text, err := summariseHistory(ctx, cur, system, items)
 	if err != nil {
@@ -258,7 +258,7 @@ func summariseHistory(ctx context.Context, cur MutatorContext, system string, it
 	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
 	for tries := 0; ; tries++ {
 		told := history.Render(items, history.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
-		ask, err := transcript.UserText("<history>\n" + told + "</history>\n\nSummarise this history as instructed.").Encode()
+		ask, err := transcript.UserText("<history>\n" + told + "</history>\n\nSummarize this history as instructed.").Encode()
 		if err != nil {
 			return "", err
 		}
@@ -273,7 +273,7 @@ func summariseHistory(ctx context.Context, cur MutatorContext, system string, it
 		text := strings.TrimSpace(answer.Text())
 		switch {
 		case answer.Finish == transcript.FinishRefusal:
-			return "", errors.New("the model refuses to summarise")
+			return "", errors.New("the model refused to write the summary")
 		case text == "":
 			return "", errors.New("the model's summary is empty")
 		}

@@ -86,7 +86,7 @@ func TestACompactionThatFailsIsTriedOnceInATurn(t *testing.T) {
 			prompt(t, a, "b")
 			all := events(t, a, "c")
 			said := strings.Join(notices(all), "\n")
-			if r := last(t, all); r.Reason != event.ReasonCompleted || len(m.steps) != 0 || strings.Count(said, "could not be compacted") != 1 {
+			if r := last(t, all); r.Reason != event.ReasonCompleted || len(m.steps) != 0 || strings.Count(said, "cannot compact the transcript") != 1 {
 				t.Errorf("%s (%v), %d steps left, said %q", r.Reason, r.Err, len(m.steps), said)
 			}
 			if slices.Contains(kinds(t, s, a.SessionID()), record.KindRewrite) {

@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// CompactionStep is a step that a compaction can be made of, see [Compact].Steps, and a [Mutator]
-// by itself. Its names are those of settings (docs/sessions.md):
+// CompactionStep is one step of a compaction, see [Compact].Steps. It is also a [Mutator]. The
+// names are those of the settings (docs/sessions.md):
 //
-//	dropThinking  takes the model's thinking out of answers before the last prompt
-//	dropFailed    takes out tool uses that failed, with their results, once the model has seen them
-//	keepRecent    keeps the newest items, the last prompt, and what is no part of the conversation
-//	redact        masks secrets in items that were written down without a mask; what was there
-//	              before stays in the log: [session.Sessions.Redact] erases it
-//	summarise     has the model tell the older items in a few words; the prompt of the turn stays
+//	dropThinking  removes the model's thinking from answers before the last prompt
+//	dropFailed    removes failed tool uses, with their results, after the model has read them
+//	keepRecent    keeps the newest items, the last prompt, and what is not part of the conversation
+//	redact        masks secrets in items that were stored without a mask; the earlier content
+//	              stays in the log until [session.Sessions.Redact] erases it
+//	summarise     replaces the older items by a summary; the prompt of the turn stays
 type CompactionStep struct {
 	Step   string
 	Items  int            // that keepRecent keeps
@@ -39,7 +39,7 @@ func (r CompactionStep) mutator() Mutator {
 		return summary{r.Tokens}
 	}
 	return step{name: r.Step, do: func(context.Context, MutatorContext) ([]transcript.Encoded, error) {
-		return nil, fmt.Errorf("unknown step %q of a compaction", r.Step)
+		return nil, fmt.Errorf("unknown compaction step %q", r.Step)
 	}}
 }
 
@@ -238,7 +238,8 @@ func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bo
 	return out, nil
 }
 
-// hasContent reports whether parts are worth an item: nobody takes one of nothing but thinking.
+// hasContent reports whether parts contain more than thinking; providers reject items with only
+// thinking.
 func hasContent(parts []transcript.Part) bool {
 	return slices.ContainsFunc(parts, func(p transcript.Part) bool {
 		switch p := p.(type) {

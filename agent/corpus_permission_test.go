@@ -69,7 +69,7 @@ func unansweredCase(t *testing.T, c corpus.Case) {
 	if len(bash.inputs) != 0 || len(res.Denials) != 1 || res.Denials[0].By != "nobody" {
 		t.Fatalf("ran %v, %+v", bash.inputs, res.Denials)
 	}
-	is := map[bool]string{true: "ask-aborted", false: "ask-no-handler"}[strings.HasSuffix(res.Denials[0].Reason, "could not be answered: "+given.Handler)]
+	is := map[bool]string{true: "ask-aborted", false: "ask-no-handler"}[strings.HasSuffix(res.Denials[0].Reason, "the approver failed: "+given.Handler)]
 	if text := results(t, a)["c1"].Text(); is != expect.Error || !strings.Contains(text, res.Denials[0].Reason) {
 		t.Errorf("%s, told %q, want %s", is, text, expect.Error)
 	}
@@ -352,7 +352,7 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 			g.Errorf("the callback was asked %d times, want %s", len(g.called), raw)
 		}
 	case "asks", "asked":
-		if got := strings.Contains(g.result.Text(), "nobody is there to ask"); got != yes {
+		if got := strings.Contains(g.result.Text(), "no one is available to approve"); got != yes {
 			g.Errorf("a person would be asked: %v, want %v", got, yes)
 		}
 	case "within": // play has returned

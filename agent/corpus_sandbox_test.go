@@ -181,7 +181,7 @@ func TestRequestOutsideSandbox(t *testing.T) {
 	first := step{uses: []transcript.ToolUse{use("c1", "Bash", `{"command":"echo $HOLDFAST_SANDBOX.","dangerouslyDisableSandbox":true}`)}}
 	a := newAgent(t, play(t, first, step{text: "ok"}), o)
 	prompt(t, a, "go")
-	if got := results(t, a)["c1"]; len(person.asked) != 1 || !strings.Contains(got.Text(), "once only") || person.asked[0].Sandbox != "none" || len(person.asked[0].Scopes) > 0 {
+	if got := results(t, a)["c1"]; len(person.asked) != 1 || !strings.Contains(got.Text(), "only once") || person.asked[0].Sandbox != "none" || len(person.asked[0].Scopes) > 0 {
 		t.Errorf("asked %+v, told %q", person.asked, got.Text())
 	}
 	person.answer.Decision = approval.Allow
@@ -202,7 +202,7 @@ func TestSandboxAllowNotValidOutside(t *testing.T) {
 	bare.Permissions.Config.Folders = o.Permissions.Config.Folders
 	a := l.again(t, play(t, step{text: "ok"}), bare)
 	goOn(t, a)
-	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "what was approved has changed") {
+	if got := results(t, a)["c1"].Text(); !strings.Contains(got, "changed after it was approved") {
 		t.Errorf("told %q", got)
 	}
 }

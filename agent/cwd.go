@@ -76,7 +76,7 @@ func (l *loop) goBack(dir string) {
 	}
 	folder := l.a.folder()
 	l.a.at.Store(&folder) // the next turn says so, and it is not tried again
-	text := fmt.Sprintf("the session was in %s and goes on in %s: %v", dir, folder, err)
+	text := fmt.Sprintf("cannot return to %s; continuing in %s: %v", dir, folder, err)
 	l.opened.Notices = append(l.opened.Notices, text)
 	l.hookTexts = append(l.hookTexts, text)
 }
@@ -84,7 +84,7 @@ func (l *loop) goBack(dir string) {
 // watch has files watched for hooks. Names count from the current directory.
 func (a *Agent) watch(paths []string) error {
 	if a.opt.Hooks.Watch == nil {
-		return errors.New("nothing watches files here")
+		return errors.New("no file watcher is configured; hint: set HookOptions.Watch")
 	}
 	full := make([]string, len(paths))
 	for i, p := range paths {

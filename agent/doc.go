@@ -1,5 +1,6 @@
-// Package agent runs the loop: input, model, tools, model, answer. Everything
-// that happens is a record of the session's log before it counts.
+// Package agent runs an agent: it sends input to a model, runs the tools that the model asks for,
+// and repeats until there is an answer. Everything that happens is recorded in the session's log
+// before it takes effect.
 //
 //	          ┌────────────── Driver.Next ───────────────┐
 //	input ─►  │ admit ─► model ─► item ─► tool round ─┐   │ ─► finished
@@ -14,21 +15,19 @@
 //	a, err := agent.New(m, nil)
 //	res, err := a.Prompt(ctx, "hello")
 //
-// With Options.Sessions the agent remembers: the next agent that is given the
-// same session id goes on where this one stopped, also when it stopped by
-// kill -9. [Agent.Run] yields events as they happen; a host that wants to hold
-// the reins steps the [Driver] itself.
+// With [Options].Sessions the agent remembers: the next agent with the same session id resumes
+// where this one stopped, even after kill -9. [Agent.Run] yields events as they happen. A host
+// that wants control over each step uses [Driver].
 //
-// What a tool call may do is decided by the guards of package policy, made from
-// [Options].Permissions. Where they ask, a question is put on record first; then
-// whoever answers first has answered: the person behind [Permissions].Ask, a [Driver]'s
-// host, or another program (package approval). A question outlives the process: the
-// next agent of the session asks it again, or acts on the answer, once.
+// The guards of package policy, made from [Options].Permissions, decide what a tool call may do.
+// If a call needs approval, the approval request is recorded first. The first answer wins: it
+// comes from [Permissions].Ask, from the host of a [Driver], or from another program (package
+// approval). An approval request outlives the process: the next agent of the session asks again,
+// or acts on the answer, once.
 //
-// The three primitives of persistence (seed 001) are [Options].Transcript,
-// [TranscriptObserver] and [Agent.Snapshot]; a host with its own storage needs
-// nothing else.
+// [Options].Transcript, [TranscriptObserver] and [Agent.Snapshot] are the three persistence
+// primitives of the Open Agent SDK. A host with its own storage needs nothing else.
 //
-// The package decides nothing about permission (package policy), knows no
-// provider (packages below model) and prints nothing.
+// The package makes no permission decisions (package policy does), knows no provider (packages
+// below model) and prints nothing.
 package agent

@@ -8,29 +8,28 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// DriverState is where the loop stands, and so why [Driver.Next] returned.
+// DriverState is the state of the loop when [Driver.Next] returned.
 type DriverState struct {
 	Turn          string
-	Result        *event.Result      // not nil: the turn is over
-	Approvals     []approval.Request // not empty: answer them with [Driver.Resolve]
-	AwaitingInput bool               // there is nothing to do until [Driver.Submit]
+	Result        *event.Result      // not nil when the turn is over
+	Approvals     []approval.Request // open approval requests; answer them with [Driver.Resolve]
+	AwaitingInput bool               // the agent waits for [Driver.Submit]
 }
 
-// AfterToolResult reports whether a round of tools is done: the next call of [Driver.Next]
-// goes on.
+// AfterToolResult reports whether a tool round is done. The next call of [Driver.Next] continues.
 func (s DriverState) AfterToolResult() bool {
 	return s.Result == nil && len(s.Approvals) == 0 && !s.AwaitingInput
 }
 
-// Driver steps an agent's loop for a host that wants to decide when it goes on.
-// Its methods are for one goroutine at a time.
+// Driver runs an agent's loop step by step, for a host that decides when it continues. Its methods
+// are for one goroutine at a time.
 type Driver struct {
 	a    *Agent
 	emit func(event.Event)
 }
 
-// Driver returns a driver. emit is called with every event on the goroutine of
-// Next; nil is fine. Do not mix it with Run while a turn is open.
+// Driver returns a driver. emit, if not nil, is called with every event on the goroutine of Next.
+// Do not use Run while a turn of the driver is open.
 func (a *Agent) Driver(emit func(event.Event)) *Driver {
 	if emit == nil {
 		emit = func(event.Event) {}
@@ -38,14 +37,15 @@ func (a *Agent) Driver(emit func(event.Event)) *Driver {
 	return &Driver{a: a, emit: emit}
 }
 
-// Submit queues input; Next takes it in. ErrApprovalPending while a question waits.
+// Submit queues input; Next takes it in. It returns ErrApprovalPending while an approval request
+// waits.
 func (d *Driver) Submit(ctx context.Context, input ...transcript.Part) error {
 	return d.a.Submit(ctx, input...)
 }
 
-// Resolve answers a question that Next returned. Errors: [approval.ErrNoRequest]
-// when it does not wait, [approval.ErrInvalid], and an *[approval.AnsweredError]
-// when somebody else was faster and said something else, which counts.
+// Resolve answers an approval request that Next returned. It returns [approval.ErrNoRequest] if
+// the request is not waiting, [approval.ErrInvalid], and an *[approval.AnsweredError] if another
+// program gave a different answer first, which then wins.
 func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) error {
 	if !d.a.running.TryLock() {
 		return ErrRunning
@@ -59,9 +59,9 @@ func (d *Driver) Resolve(ctx context.Context, id string, ans approval.Answer) er
 	return d.a.loop.resolve(ctx, id, &ans)
 }
 
-// Next goes on until there is something to decide or to tell. Calling it again
-// with a question unanswered returns the same question. The error is for what
-// stops the agent; a failed model call ends in a Step with a Result.
+// Next runs the loop until the host must decide or the turn ends. If an approval request is still
+// open, it returns the same one again. The error is for what stops the agent; a failed model call
+// ends in a DriverState with a Result.
 func (d *Driver) Next(ctx context.Context) (DriverState, error) {
 	if !d.a.running.TryLock() {
 		return DriverState{}, ErrRunning

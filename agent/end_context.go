@@ -12,7 +12,7 @@ import (
 // keep an agent from ending.
 const endTimeout = 5 * time.Second
 
-var errEndTimeout = errors.New("there was no more time for it")
+var errEndTimeout = errors.New("timed out at the end of the run")
 
 // detachedContext returns a context for the store that outlives ctx by endTimeout, and what words the
 // error that came of it.
@@ -31,7 +31,7 @@ func detachedContext(ctx context.Context) (_ context.Context, done func(error) e
 		late := errors.Is(context.Cause(out), errEndTimeout)
 		cancel(nil)
 		if err != nil && late {
-			return fmt.Errorf("what was done last may not be on record, as the store did not answer within %v: %w", endTimeout, err)
+			return fmt.Errorf("the last records may not be stored; the store did not answer within %v: %w", endTimeout, err)
 		}
 		return err
 	}

@@ -134,7 +134,7 @@ func TestCloseWithStoreDown(t *testing.T) {
 						if took := time.Since(began); took > 30*time.Second {
 							t.Errorf("it was closed after %v", took)
 						}
-						if err == nil || !strings.Contains(err.Error(), "may not be on record") {
+						if err == nil || !strings.Contains(err.Error(), "may not be stored") {
 							t.Errorf("told %v", err)
 						}
 						cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Expansion is what a person's /name stands for.
+// Expansion is the expansion of a slash command.
 type Expansion struct {
 	Command, Args string // "commit", and what stood behind it
 	Source        string // whose it is: user, project

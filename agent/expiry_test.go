@@ -40,7 +40,7 @@ func TestQuestionTimeout(t *testing.T) {
 			if took := time.Since(began); took < 5*time.Minute || took > 6*time.Minute {
 				t.Errorf("it took %v", took)
 			}
-			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "nobody answered in time") || res.Reason != event.ReasonCompleted {
+			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "no answer in time") || res.Reason != event.ReasonCompleted {
 				t.Errorf("ran %v, told %q, ended by %s", bash.inputs, got, res.Reason)
 			}
 			if d := res.Denials; len(d) != 1 || d[0].By != "timeout" {
@@ -103,7 +103,7 @@ func TestCancellingAnswersTheQuestion(t *testing.T) {
 		if theirs != nil {
 			by, want = "bob", "permission denied: no"
 			if theirs.Decision.Allows() {
-				want = "it was not run"
+				want = "interrupted first"
 			}
 		}
 		if len(resolved) != 1 || resolved[0].Actor != by || last(t, all).Reason != event.ReasonInterrupted || len(bash.inputs) != 0 {

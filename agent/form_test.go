@@ -64,13 +64,13 @@ func TestAFormIsFilledIn(t *testing.T) {
 		"with all of it":        {seatForm, says(approval.Allow, strings.Replace(seatForm, `"content":{}`, `"content":{"seat":"1A"}`, 1)), `filled in: {"seat":"1A"}`},
 		"as proposed":           {proposing, &approval.Answer{Decision: approval.Allow}, `filled in: {"seat":"9F"}`},
 		"otherwise":             {proposing, says(approval.Allow, `{"content":{"seat":"1A"}}`), `filled in: {"seat":"1A"}`},
-		"a plain yes":           {seatForm, &approval.Answer{Decision: approval.Allow}, `the answer cannot be used: not a usable answer: "seat" is needed`},
-		"what does not fit":     {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a text`},
-		"another form":          {seatForm, says(approval.Allow, `{"message":"other","content":{"seat":"1A"}}`), `must be what was asked`},
+		"a plain yes":           {seatForm, &approval.Answer{Decision: approval.Allow}, `the answer is invalid: invalid answer: field "seat" is required`},
+		"what does not fit":     {seatForm, says(approval.Allow, `{"content":{"seat":7}}`), `want a string`},
+		"another form":          {seatForm, says(approval.Allow, `{"message":"other","content":{"seat":"1A"}}`), `may differ from the requested input`},
 		"no":                    {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "ann"}, "no: permission denied by the user"},
 		"nobody":                {seatForm, nil, "nobody: "},
 		"in time":               {seatForm, &approval.Answer{Decision: approval.Deny, Actor: "timeout"}, "nobody: "},
-		"a yes for the session": {seatForm, says(approval.AllowSession, ``), "only a person decides"},
+		"a yes for the session": {seatForm, says(approval.AllowSession, ``), "needs a new answer from a person"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessions(t)

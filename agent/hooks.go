@@ -14,12 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Fire fires an event of which only the host, or a tool, knows the moment: a task
-// was created, the folder changed. What hooks say to the person and to the policy is
-// taken care of, and durable when Fire returns; what they say to the model it reads
-// before its next answer, and a turn that they want to end ends. Whether the thing happens
-// ([hook.Outcome].Block) is the caller's to heed. It may be called from any
-// goroutine. The error is the store's.
+// Fire fires a hook event that happens outside the loop: for example, a task was created or the
+// folder changed. Messages for the user and policy changes of the hooks are applied and durable
+// when Fire returns. Texts for the model are sent before its next answer, and a hook that ends the
+// turn ends it. The caller must respect [hook.Outcome].Block. Fire is safe for concurrent use and
+// returns errors of the store.
 func (a *Agent) Fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	out, entries := a.fire(ctx, in)
 	a.addHookTexts(&out)
@@ -62,8 +61,8 @@ func (a *Agent) record(ctx context.Context, entries []entry) error {
 	return nil
 }
 
-// fire tells hooks of a moment, puts what they want of the policy in force, and
-// returns what is to be recorded. What they say to the model is the caller's.
+// fire runs the hooks of an event, applies their policy changes, and returns the records to write.
+// The caller sends their texts to the model.
 func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
 	if !a.opt.Hooks.Registry.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil
@@ -77,7 +76,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	entries := a.hookReport(&out)
 	for _, u := range out.Updates {
 		if err := a.update(ctx, u); err != nil {
-			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("hook %s: the policy was not changed: %v", u.Hook, err)}})
+			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("hook %s: cannot change the policy: %v", u.Hook, err)}})
 		}
 	}
 	if title := out.SessionTitle; title != "" && a.openLog() != nil {
@@ -88,7 +87,7 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	}
 	if out.WatchPaths != nil {
 		if err := a.watch(out.WatchPaths); err != nil {
-			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("a %s hook names files to watch: %v", in.Event, err)}})
+			entries = append(entries, entry{event: event.Notice{Text: fmt.Sprintf("a %s hook asked to watch files: %v", in.Event, err)}})
 		}
 	}
 	if in.Event == hook.Notification {
@@ -237,7 +236,7 @@ func (a *Agent) hookTextItem(texts []string) (transcript.Encoded, bool, error) {
 	return enc, err == nil, err
 }
 
-// hookText words what hooks say to the model.
+// hookText formats the texts of hooks for the model.
 func hookText(e hook.Event, said []hook.Text) string {
 	lines := make([]string, len(said))
 	for i, s := range said {
@@ -246,8 +245,8 @@ func hookText(e hook.Event, said []hook.Text) string {
 	return strings.Join(lines, "\n")
 }
 
-// takeHookTexts takes in what hooks have said to the model at moments that have no
-// place of their own for it, and what those have said that nobody waited for.
+// takeHookTexts adds hook texts for the model to the transcript: those of events without their own
+// item, and those of async hooks.
 func (l *loop) takeHookTexts(ctx context.Context) error {
 	l.gather()
 	l.announceTools()
@@ -262,7 +261,7 @@ func (l *loop) takeHookTexts(ctx context.Context) error {
 	return l.write(ctx, entries...)
 }
 
-// takeAsyncHookTexts takes in what those hooks have said that nobody waited for.
+// takeAsyncHookTexts returns the texts of async hooks.
 func (l *loop) takeAsyncHookTexts() (entries []entry) {
 	for _, out := range l.a.opt.Hooks.Registry.AsyncOutcomes(l.a.SessionID()) {
 		entries = append(entries, l.a.hookReport(&out)...)
@@ -271,7 +270,7 @@ func (l *loop) takeAsyncHookTexts() (entries []entry) {
 	return entries
 }
 
-// fireForContext is fire at a moment that has no place of its own for what the model is told.
+// fireForContext is fire for an event without its own item for the texts for the model.
 func (l *loop) fireForContext(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
 	out, entries := l.fire(ctx, in)
 	l.hookTexts = append(l.hookTexts, hookTexts(in.Event, out.Context)...)

@@ -152,7 +152,7 @@ func hookVerdicts(out *hook.Outcome) (said []policy.Contribution) {
 	}
 	switch out.Permission {
 	case "defer":
-		add(out.PermissionHook, policy.Ask, cmp.Or(out.PermissionReason, "the hook puts it off"))
+		add(out.PermissionHook, policy.Ask, cmp.Or(out.PermissionReason, "the hook deferred the call"))
 	case "allow", "deny", "ask":
 		add(out.PermissionHook, policy.Effect(out.Permission), out.PermissionReason)
 	}
@@ -191,7 +191,7 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	}
 	if c.decision.Effect == policy.Ask && out.Permission == "allow" {
 		c.hooks.entries = append(c.hooks.entries, entry{event: event.Notice{
-			Text: hookName(out.PermissionHook) + " allows it, which does not count here: " + cmp.Or(asked.Reason, asked.By),
+			Text: hookName(out.PermissionHook) + " allowed the call, but this call still needs approval: " + cmp.Or(asked.Reason, asked.By),
 		}})
 	}
 	return nil
@@ -239,12 +239,12 @@ func (l *loop) firePermissionDenied(ctx context.Context, c *call, d *policy.Deci
 	why := cmp.Or(d.Reason, d.By)
 	out, entries := l.fire(ctx, hook.Input{
 		Event: hook.PermissionDenied, Reason: why,
-		Tool: hook.ToolCall{Name: c.use.Name, Input: c.input(), UseID: c.use.ID, Error: why, Requests: c.requests}, // seed 000's handlers read the error
+		Tool: hook.ToolCall{Name: c.use.Name, Input: c.input(), UseID: c.use.ID, Error: why, Requests: c.requests}, // handlers of the Open Agent SDK read the error
 	})
 	h.entries = append(h.entries, entries...)
 	h.addTexts(hook.PermissionDenied, out.Context)
 	if out.Retry {
-		return "\nyou may try it again"
+		return "\nYou may retry the call."
 	}
 	return ""
 }
@@ -397,8 +397,8 @@ func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 	return l.write(ctx, entries...)
 }
 
-// deferCall ends a run whose call a hook has put off: its question stays open, and is
-// put anew when the session goes on.
+// deferCall ends the run because a hook deferred a call. The approval request stays open and is
+// asked again on resume.
 func (l *loop) deferCall() (DriverState, bool, error) {
 	res := l.turn.res
 	l.countRun(&res)

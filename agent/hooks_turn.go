@@ -95,7 +95,7 @@ func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (boo
 		if in.End.Error == "authentication_failed" {
 			_, more := l.fireForContext(ctx, hook.Input{
 				Event: hook.Notification,
-				Note:  hook.UserNotification{Type: "auth_failed", Title: "The model's provider refuses the key", Body: in.End.Details},
+				Note:  hook.UserNotification{Type: "auth_failed", Title: "The model provider rejected the API key", Body: in.End.Details},
 			})
 			entries = append(entries, more...)
 		}
@@ -116,7 +116,7 @@ func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (boo
 	stays := why == event.ReasonCompleted && out.Stop == nil && t.stopped == nil && len(says) > 0
 	if stays && t.kept == maxKept {
 		entries = append(entries, entry{event: event.Notice{
-			Text: fmt.Sprintf(string(stop)+" hooks have kept the agent going %d times in this turn: it stops now (hook %s wanted it to go on)", maxKept, says[0].Hook),
+			Text: fmt.Sprintf(string(stop)+" hooks continued this turn %d times, which is the limit; the turn ends (hook %s asked to continue)", maxKept, says[0].Hook),
 		}})
 		stays = false
 	}

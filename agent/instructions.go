@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Instructions are what people have written down for agents, as the model is told: an
-// item before the first input. That item stays as it is over the session's life, so that the
-// provider need not read everything again; what has changed when the session goes on is told
-// behind it. When a compaction has taken the item away, it is told again.
+// Instructions are the instruction files for the model: an item before the first input. The item
+// stays the same for the life of the session, so the provider's prompt cache stays valid. If the
+// files have changed when the session resumes, a later item says so. After a compaction that
+// removed the item, it is sent again.
 type Instructions struct {
 	Text string
 	// Loaded are the files: InstructionsLoaded is fired for each when the session is
@@ -26,8 +26,8 @@ type Instructions struct {
 const instructedKey = "instructions"
 
 const (
-	instructionsChanged = "The instruction files have changed since you were told of them. What counts from here on:\n\n"
-	instructionsGone    = "The instruction files that you were told of do not count any more: there are none now."
+	instructionsChanged = "The instruction files changed. From now on, follow these:\n\n"
+	instructionsGone    = "The instruction files you read earlier no longer apply. There are none now."
 )
 
 // instructionsTracker is how far the transcript was looked through for what the model knows of
@@ -49,7 +49,7 @@ func (r *instructionsTracker) remember(t *transcript.Transcript) {
 			continue
 		}
 		if it, err := e.Decode(); err == nil && it.Metadata[instructedKey] != nil {
-			_ = json.Unmarshal(it.Metadata[instructedKey], &r.told) // what is not ours tells nothing
+			_ = json.Unmarshal(it.Metadata[instructedKey], &r.told) // an unreadable mark is ignored
 			r.once = true
 		}
 	}

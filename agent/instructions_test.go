@@ -50,14 +50,14 @@ func TestInstructionsComeFirstAndStay(t *testing.T) {
 	}
 	o.Instructions.Text = "Run them all."
 	got := toldIn(run("third", step{text: "y"}), 0)
-	if n := len(got); !slices.Equal(got[:4], want) || !strings.Contains(got[n-2], "have changed") || !strings.HasSuffix(got[n-2], "Run them all.") {
+	if n := len(got); !slices.Equal(got[:4], want) || !strings.Contains(got[n-2], "files changed") || !strings.HasSuffix(got[n-2], "Run them all.") {
 		t.Errorf("%q", got)
 	}
 	if got := toldIn(run("fourth", step{text: "y"}), 0); strings.Count(strings.Join(got, "\n"), "Run them all.") != 1 {
 		t.Errorf("told twice: %q", got)
 	}
 	o.Instructions.Text = ""
-	if got := toldIn(run("fifth", step{text: "y"}), 0); !strings.Contains(got[len(got)-2], "do not count any more") {
+	if got := toldIn(run("fifth", step{text: "y"}), 0); !strings.Contains(got[len(got)-2], "no longer apply") {
 		t.Errorf("%q", got)
 	}
 	if len(heard) != 5 || heard[0] != "InstructionsLoaded session_start Project /w/AGENTS.md" {

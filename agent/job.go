@@ -22,7 +22,7 @@ type job struct {
 
 	mu       sync.Mutex // guards what follows
 	free     *sync.Cond // of mu: asking or ended has changed
-	asking   int        // wishes that the loop attends to
+	asking   int        // number of nested requests that the loop handles
 	ended    bool
 	detached bool
 	result   tool.Result
@@ -91,7 +91,7 @@ func (j *job) releaseForeground() {
 	j.free.Broadcast()
 }
 
-// deliver gives the call what it came to, or that it goes on.
+// deliver sends the call its result, or reports that it continues in the background.
 func (j *job) deliver() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

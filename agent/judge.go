@@ -53,7 +53,7 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 	}
 	if u, ok := c.tool.(toolext.NoApproval); ok && d.Effect != policy.Deny {
 		if by := u.RunsWithoutApproval(c.call); by != "" {
-			d.Effect, d.By, d.Reason, d.Rule, d.Input = policy.Allow, by, "it runs this without asking", nil, nil
+			d.Effect, d.By, d.Reason, d.Rule, d.Input = policy.Allow, by, "the tool runs this call without approval", nil, nil
 		}
 	}
 	c.requests, c.decision, c.judged = reqs, d, now
@@ -72,7 +72,7 @@ func (l *loop) takeUpdates(ctx context.Context, d *policy.Decision) (changed boo
 	for _, s := range d.Contributions {
 		for _, u := range s.Updates {
 			if err := l.a.takeUpdate(ctx, s.Policy, u); err != nil {
-				l.publish(event.Notice{Text: fmt.Sprintf("%s: the policy was not changed: %v", s.Policy, err)})
+				l.publish(event.Notice{Text: fmt.Sprintf("%s: cannot change the policy: %v", s.Policy, err)})
 				continue
 			}
 			changed = true
@@ -100,7 +100,7 @@ func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) erro
 
 // judgeChanged goes on when a policy has changed the input: hooks that had an opinion
 // are asked about that one. Where none had, the call is not put to them again, as in
-// seed 000: the callback has the last word on what runs.
+// the Open Agent SDK: the callback has the last word on what runs.
 func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (policy.Decision, []policy.Request, error) {
 	input := jsonscan.Compact(d.Input)
 	c.call.Input = input
@@ -119,7 +119,7 @@ func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (po
 		d.Input = input
 	default:
 		d.Effect, d.Rule, d.Grant, d.AskReason, d.Input = policy.Deny, nil, "", "", nil
-		d.Reason = "the input was changed again after hooks had seen it"
+		d.Reason = "the input changed again after the hooks ran"
 	}
 	return d, reqs, nil
 }
@@ -188,20 +188,20 @@ func (l *loop) requestsOf(c *call, as tool.Call) ([]policy.Request, error) {
 // cwd is where a command starts that does not say.
 func (l *loop) cwd() string { return l.a.cwd() }
 
-// refusal words a deny for the model.
+// refusal is the text of a denial for the model.
 func refusal(d policy.Decision) string {
 	switch {
 	case strings.HasPrefix(d.By, "hook "):
 		return cmp.Or(d.Reason, "Tool execution blocked by hook")
 	case d.By == byNobody && strings.HasPrefix(d.Reason, "Permission required"):
-		return d.Reason + ", and nobody is there to ask"
+		return d.Reason + ", and no one is available to approve"
 	case d.By == byNobody:
-		return fmt.Sprintf("Permission required for tool %q (%s), and nobody is there to ask", d.Tool, d.Reason)
+		return fmt.Sprintf("Permission required for tool %q (%s), and no one is available to approve", d.Tool, d.Reason)
 	case d.Reason == "":
 		return fmt.Sprintf("Permission denied for tool %q", d.Tool)
 	}
 	return "permission denied: " + d.Reason
 }
 
-// byNobody decides where a person would be asked and there is none.
+// byNobody is the actor of a denial if approval is needed and no one can approve.
 const byNobody = "nobody"

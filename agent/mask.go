@@ -55,8 +55,8 @@ func (a *Agent) masked(d session.Draft) session.Draft {
 	return d
 }
 
-// maskedReason says why a call of before a restart is not run.
-const maskedReason = "a secret in its input was masked when it was written down, and the program was started again since: make the call again"
+// maskedReason says why a call from before a restart does not run.
+const maskedReason = "a secret in the input was masked in the log, so the call cannot resume after a restart; make the call again"
 
 // inputErased reports whether the input of a call was read from a log that has it
 // masked or erased.
@@ -65,11 +65,11 @@ func (a *Agent) inputErased(c *call) bool {
 	return c.openQuestion && (a.opt.Mask.HasPlaceholder(in) || strings.Contains(in, record.Erased))
 }
 
-// hiddenReason says why an answer from elsewhere is no yes.
-const hiddenReason = "whoever allowed it elsewhere saw the command with a secret masked, and what was masked may do more: it must be allowed where the agent runs"
+// hiddenReason says why an allow from another program is rejected.
+const hiddenReason = "the approver saw the command with a masked secret, and the masked part could do more; approve it where the agent runs"
 
-// isPartlyMasked reports whether those who read a question in the log do not see all that the
-// command does: a shell would act on what is masked.
+// isPartlyMasked reports whether the log hides a part of the command that a shell would execute,
+// because it is masked.
 func (a *Agent) isPartlyMasked(reqs []policy.Request) bool {
 	return slices.ContainsFunc(reqs, func(r policy.Request) bool {
 		return r.Operation == policy.OpCommand && a.opt.Mask.MasksAny(r.Resource, "&;|<>`$()\\\n\r")

@@ -48,7 +48,7 @@ func TestMaskedCallsDoNotRunAfterARestart(t *testing.T) {
 			if len(bash.inputs) != c.ran || len(person.asked) > 0 {
 				t.Errorf("ran %q, asked %d", bash.inputs, len(person.asked))
 			}
-			if got := results(t, a)["c2"].Text(); !strings.Contains(got, "a secret in its input was masked") {
+			if got := results(t, a)["c2"].Text(); !strings.Contains(got, "a secret in the input was masked") {
 				t.Errorf("told %q", got)
 			}
 		})
@@ -61,7 +61,7 @@ func TestRemoteAllowCoversShown(t *testing.T) {
 		ran               int
 	}{
 		{"a secret", masked, "ran", 1},
-		{"more than a secret", hiding, "it must be allowed where the agent runs", 0},
+		{"more than a secret", hiding, "approve it where the agent runs", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, bash := sessions(t), command("Bash")

@@ -212,7 +212,7 @@ func TestToolsCanChangeBetweenTurns(t *testing.T) {
 		t.Errorf("told before the request: %v, offered %d tools", told, len(m.asked[1].Tools))
 	}
 	said := words(m, 1)
-	if strings.Count(said, "These tools are available from now on: Two") != 1 || strings.Contains(said, "no longer") {
+	if strings.Count(said, "These tools are now available: Two") != 1 || strings.Contains(said, "no longer") {
 		t.Errorf("the model reads %s", said)
 	}
 	a.SetTools(registry(t, hasContent("Two", "2")))

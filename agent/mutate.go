@@ -85,7 +85,7 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) 
 	}
 	if l.turn.uncompacted = !did; did && c.over(l.cursor(turnEnded)) {
 		l.turn.uncompacted = true
-		l.publish(event.Notice{Text: "the transcript is compacted and still larger than its bounds: it is compacted again in the next turn"})
+		l.publish(event.Notice{Text: "the compacted transcript is still over its limit; the next turn compacts it again"})
 	}
 	return nil
 }
@@ -97,10 +97,10 @@ func (l *loop) tryCompact(ctx context.Context, c compactor, cur MutatorContext) 
 	blocked, ok := errors.AsType[*event.Error](err)
 	switch {
 	case ok && blocked.HookEvent != "":
-		l.publish(event.Notice{Text: fmt.Sprintf("hook %s keeps the transcript from being compacted: %s", blocked.Hook, blocked.HookReason)})
+		l.publish(event.Notice{Text: fmt.Sprintf("hook %s blocked compaction: %s", blocked.Hook, blocked.HookReason)})
 		return false, nil
 	case errors.Is(err, errNotCompacted) && ctx.Err() == nil:
-		l.publish(event.Notice{Text: "the transcript could not be compacted: " + err.Error()})
+		l.publish(event.Notice{Text: "cannot compact the transcript: " + err.Error()})
 		return false, nil
 	}
 	return did, err
@@ -114,7 +114,7 @@ func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 		return false, nil //nolint:nilerr // the cause stays the caller's
 	}
 	l.turn.compactedTooLong = true
-	l.publish(event.Notice{Text: "the transcript is too long for the model: it is compacted"})
+	l.publish(event.Notice{Text: "the transcript is too long for the model; compacting it"})
 	did, err := l.tryCompact(ctx, c, l.cursor(false))
 	if ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the turn ends with the interrupt
@@ -123,7 +123,7 @@ func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 }
 
 // errNotCompacted says that a compaction failed before anything was rewritten.
-var errNotCompacted = errors.New("nothing was changed")
+var errNotCompacted = errors.New("the transcript was not changed")
 
 // compact makes the transcript smaller, and says whether it did.
 func (l *loop) compact(ctx context.Context, c compactor, cur MutatorContext, trigger string) (bool, error) {
@@ -252,7 +252,7 @@ func (l *loop) maskNew(items []transcript.Encoded) ([]transcript.Encoded, error)
 		case e.IsZero():
 			return nil, fmt.Errorf("item %d is empty", i)
 		case seen[e.ID()]:
-			return nil, fmt.Errorf("item %q is there twice", e.ID())
+			return nil, fmt.Errorf("duplicate item id %q", e.ID())
 		}
 		seen[e.ID()] = true
 		if bytes.Equal(known[e.ID()], e.JSON) {
@@ -289,7 +289,7 @@ func (l *loop) askModel(ctx context.Context, system string, items []transcript.E
 	if err == nil || ctx.Err() != nil || l.fallback == nil || enc == l.fallback || !fallsBack(err) {
 		return it, err
 	}
-	l.publish(event.Notice{Text: fmt.Sprintf("%v: %s is asked in its place", err, l.fallback.m.Info())})
+	l.publish(event.Notice{Text: fmt.Sprintf("%v; using %s instead", err, l.fallback.m.Info())})
 	return l.askWith(ctx, l.fallback.m, system, items)
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// nestedRequest is something that a call wants while it runs: a host that no list of its
-// sandbox names. It is judged as a call is, and put to a person as a call is.
+// nestedRequest is a permission request that a call raises while it runs, such as a connection to
+// a host that is not in its sandbox's list. It is judged and asked about like a call.
 type nestedRequest struct {
 	of      *call // that runs
 	request policy.Request
@@ -27,42 +27,42 @@ type nestedRequest struct {
 	reply   chan nestedReply // takes one
 }
 
-// nestedReply is what came of a wish: the input that was allowed, or why not.
+// nestedReply is the result of a nested request: the allowed input, or the reason it was denied.
 type nestedReply struct {
 	input json.RawMessage
 	err   error
 }
 
-// ask hands a wish to the loop and waits; it returns the input that was allowed. The call
-// that asks ends with ctx.
+// ask sends a nested request to the loop and waits. It returns the allowed input. It ends with
+// ctx, the context of the call.
 func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) (json.RawMessage, error) {
 	asker, done := context.WithCancelCause(asker)
 	defer done(nil)
 	defer context.AfterFunc(ctx, func() { done(errors.New("the call has ended")) })()
-	wish := &nestedRequest{of: c, request: r, ctx: asker, reply: make(chan nestedReply, 1)}
+	nested := &nestedRequest{of: c, request: r, ctx: asker, reply: make(chan nestedReply, 1)}
 	select {
-	case w.requests <- wish:
+	case w.requests <- nested:
 	case <-asker.Done():
 		return nil, context.Cause(asker)
 	}
 	select {
-	case g := <-wish.reply:
+	case g := <-nested.reply:
 		return g.input, g.err
 	case <-asker.Done():
 	}
 	select {
-	case g := <-wish.reply: // it came first, and may be why the call ends
+	case g := <-nested.reply: // it came first, and may be why the call ends
 		return g.input, g.err
 	default:
 		return nil, context.Cause(asker)
 	}
 }
 
-// abandoned reports whether nobody waits for the answer any more.
+// abandoned reports whether the program that asked no longer waits.
 func (w *nestedRequest) abandoned() bool { return w.ctx.Err() != nil }
 
-// judgeNested has a wish judged by the guard of the tool that it names, and asks
-// about it where the guard says so.
+// judgeNested judges a nested request with the guard of its tool and asks for approval if the
+// guard says so.
 func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 	if err := l.a.shared.readNew(ctx); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 	return nil
 }
 
-// nestedCall is a wish in the form in which calls are judged and asked about.
+// nestedCall returns a nested request as a call.
 func (l *loop) nestedCall(w *nestedRequest) (*call, error) {
 	c := &call{use: w.of.use, nested: w}
 	c.use.Name = w.request.Tool
@@ -140,14 +140,14 @@ func denied(d policy.Decision, text string) error {
 	return errors.New(text)
 }
 
-// errUndecided is a no that nobody has said, in the words of one.
+// errUndecided is a denial without a decision of a person.
 type errUndecided string
 
 func (u errUndecided) Error() string { return string(u) }
 
 func (errUndecided) Is(target error) bool { return target == tool.ErrUndecided }
 
-// withdrawNested answers the question about a wish that nobody waits for any more.
+// withdrawNested closes the approval request of an abandoned nested request.
 func (l *loop) withdrawNested(ctx context.Context) error {
 	c := l.round.asked
 	err := l.resolve(ctx, c.approval.ID, &approval.Answer{
@@ -159,8 +159,8 @@ func (l *loop) withdrawNested(ctx context.Context) error {
 	return err
 }
 
-// untilAbandoned ends ctx when the question that waits is about a wish or a call that nobody
-// waits for any more.
+// untilAbandoned ends ctx when the waiting approval request is abandoned: its call or nested
+// request has ended.
 func (l *loop) untilAbandoned(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	r := l.round
@@ -199,7 +199,7 @@ func (c *call) voidReason() string {
 	if lapsed, why := c.void(); lapsed != nil {
 		select {
 		case <-lapsed:
-			return cmp.Or(why(), "whoever asked for it has ended")
+			return cmp.Or(why(), "the program that asked has ended")
 		default:
 		}
 	}
@@ -215,7 +215,7 @@ func (l *loop) withdrawVoid(ctx context.Context, why string) error {
 	return err
 }
 
-// requestTool is the tool of a wish: it stands for exactly one request.
+// requestTool is the stand-in tool of a nested request. It has exactly one request.
 type requestTool struct{ request policy.Request }
 
 func (d requestTool) Spec() tool.Spec { return tool.Spec{Name: d.request.Tool} }
@@ -228,7 +228,7 @@ func (d requestTool) Requests(c *tool.Call) ([]policy.Request, error) {
 		return []policy.Request{r}, nil
 	}
 	if !r.Form || c.OriginalInput == nil {
-		return nil, errors.New("what a running call asks for cannot be changed")
+		return nil, errors.New("the request of a running call cannot be changed")
 	}
 	if _, err := forms.ReadForm(r.Input, c.Input); err != nil {
 		return nil, err
@@ -238,5 +238,5 @@ func (d requestTool) Requests(c *tool.Call) ([]policy.Request, error) {
 }
 
 func (d requestTool) Run(context.Context, *tool.Call) (tool.Result, error) {
-	return tool.Result{}, errors.New("it is part of a call that runs")
+	return tool.Result{}, errors.New("a request of a running call cannot run by itself")
 }

@@ -87,9 +87,9 @@ func TestARunningCallAsks(t *testing.T) {
 		{"no for the session", nil, &approval.Answer{Decision: approval.DenySession}, nil, 2, "a.org: permission denied", event.ReasonCompleted},
 		{"no, and stop", nil, &approval.Answer{Decision: approval.Deny, Stop: true}, nil, 1, "a.org: permission denied", event.ReasonInterrupted},
 		{"another input", nil, &approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"host":"c"}`)}, nil, 3, "cannot be changed", event.ReasonCompleted},
-		{"left open", nil, &yes, approval.ErrSuspend, 3, "cannot be left waiting", event.ReasonCompleted},
+		{"left open", nil, &yes, approval.ErrSuspend, 3, "cannot be suspended", event.ReasonCompleted},
 		{"a failure", nil, &yes, errors.New("the wire broke"), 3, "the wire broke", event.ReasonCompleted},
-		{"nobody", nil, nil, nil, 0, "nobody is there to ask", event.ReasonCompleted},
+		{"nobody", nil, nil, nil, 0, "no one is available to approve", event.ReasonCompleted},
 		{"a rule allows", []string{"allow WebFetch(domain:a.org)", "allow WebFetch(domain:b.org)"}, nil, nil, 0, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"a rule denies", []string{"deny WebFetch(domain:a.org)"}, &yes, nil, 1, "a.org: permission denied", event.ReasonCompleted},
 	} {

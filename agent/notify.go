@@ -7,8 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hook"
 )
 
-// Notice tells the person who looks on something, as soon as the loop can. It may be
-// called from any goroutine.
+// Notice shows a text to the user, as soon as the loop can emit it. It is safe for concurrent use.
 func (a *Agent) Notice(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

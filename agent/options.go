@@ -15,77 +15,77 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Options adjusts [New]. The zero value works: no store, no tools, mode default.
+// Options are the options of [New]. The zero value works: no store, no tools, default mode.
 type Options struct {
-	// Sessions is where the session is kept. Nil keeps it in memory only.
+	// Sessions stores the session. Nil keeps it in memory only.
 	Sessions *session.Sessions
-	// Session says which session to go on with and describes a new one. Of
-	// Session.Opened, CWD is enough: project, branch and model are filled in.
+	// Session selects the session to resume or describes a new one. Of Session.Opened only CWD is
+	// needed: project, branch and model are filled in.
 	Session session.RestoreOptions
-	// NoPersist restores Session but writes nothing to it.
+	// NoPersist restores Session but stores nothing in it.
 	NoPersist bool
-	// NewSession are records that go before the first turn that the agent opens, in one batch
-	// with it: what the run is that the turn belongs to.
+	// NewSession are records to write before the first turn of this agent, in one batch with it.
+	// They describe the run of the turn.
 	NewSession []session.Draft
-	// Transcript is where an agent without Sessions starts. Observers are not
-	// called for these items.
+	// Transcript is the initial transcript of an agent without Sessions. Observers are not called
+	// for these items.
 	Transcript []transcript.Item
 
-	// Model says how models are called, and which one answers in the place of the first.
+	// Model has the options of model calls, and the fallback model.
 	Model ModelOptions
-	// Limits bound what a run uses.
+	// Limits limits what a run uses.
 	Limits Limits
-	// Permissions say what tools may do, and who is asked.
+	// Permissions decides what tools may do and who approves.
 	Permissions Permissions
-	// Hooks are told what happens and may intervene.
+	// Hooks run at events of the agent and can intervene.
 	Hooks Hooks
 
-	// System is the system prompt. Keep it the same over a session's life:
-	// changing it makes the provider read everything again.
+	// System is the system prompt. Keep it the same for the life of a session: after a change the
+	// provider cannot use its prompt cache.
 	System string
-	// Instructions are told to the model before the first input.
+	// Instructions are sent to the model before the first input.
 	Instructions Instructions
-	// Expand says what a prompt that begins with "/" stands for; nil without an error is
-	// itself, and an error keeps it from being taken. A UserPromptExpansion hook may, too.
+	// Expand expands a prompt that begins with "/". Nil without an error leaves the prompt as it
+	// is; an error rejects it. A UserPromptExpansion hook can reject it, too.
 	Expand func(ctx context.Context, prompt string) (*Expansion, error)
-	// Tools are what the model may call; nil means none.
+	// Tools are the tools that the model may call; nil means none.
 	Tools *tool.Registry
-	// Background takes the calls that go on when their turn does not wait for them; nil:
-	// every turn waits.
+	// Background runs background tasks. If it is nil, every turn waits for its calls.
 	Background *Background
-	// Subagents are whom the agent may give work to; their tool is to be among Tools.
+	// Subagents are the sub-agents of this agent. Their tool must be in Tools.
 	Subagents *Subagents
-	// AgentName is what the agent is called in requests and questions. Main agents have none.
+	// AgentName is the name of the agent in requests and approval requests. Main agents have none.
 	AgentName string
-	// RestoreDir goes back to the current directory in which a resumed session was; an error
-	// says why that is not possible. Nil: a session begins in its folder.
+	// RestoreDir changes to the current directory of a resumed session, or returns an error that
+	// says why it cannot. If it is nil, a session begins in its folder.
 	RestoreDir func(dir string) error
-	// EnterDir, when not nil, is called when the session is opened, with a context of which [FromContext]
-	// is the agent: it goes where the session begins, and returns that directory ("": it is
-	// there) and what the model is told of it. An error ends the run before it begins.
+	// EnterDir, if not nil, is called when the session opens, with a context whose [FromContext]
+	// is the agent. It changes to the directory in which the session begins, and returns that
+	// directory ("" for no change) and a text for the model. An error ends the run before it
+	// begins.
 	EnterDir func(ctx context.Context) (dir, told string, err error)
-	// OnLeaseLost, when not nil, is called when the session's lease is lost, whenever that
-	// happens: the store could not be reached for most of the lease's time, or somebody has
-	// taken the session over. It ends what the host runs for the session beside the agent's
-	// calls, such as servers, and returns when that has ended.
+	// OnLeaseLost, if not nil, is called when the session's lease is lost: the store was
+	// unreachable for most of the lease's time, or another process took the session over. It must
+	// end what the host runs for the session beside the agent's calls, such as servers, before it
+	// returns.
 	OnLeaseLost func(error)
-	// Mask masks secrets in everything that is written down, and so in what models
-	// read; nil masks nothing.
+	// Mask masks secrets in everything that is stored, and so in what models read. Nil masks
+	// nothing.
 	Mask *secret.Masker
 
-	// Compact says when a long transcript is summarised.
+	// Compact configures compaction.
 	Compact Compact
 
-	// TranscriptObservers see every appended item, in order, after it is
-	// durable and before it counts. An error stops the loop.
+	// TranscriptObservers get every appended item, in order, after it is durable and before it
+	// takes effect. An error stops the loop.
 	TranscriptObservers []TranscriptObserver
-	// LoopObservers see every event.
+	// LoopObservers get every event.
 	LoopObservers []LoopObserver
-	// Mutators may rewrite the transcript between model calls. They are its sub-agents', too,
-	// which work at the same time.
+	// Mutators can rewrite the transcript between model calls. Sub-agents use the same mutators,
+	// at the same time.
 	Mutators []Mutator
 
-	parent *Agent // whom a sub-agent works for
+	parent *Agent // the parent of a sub-agent
 	kind   string // of a sub-agent
 
 	// Clock, NewID, Sleep and Rand are for tests; the defaults are the real ones.
@@ -95,148 +95,147 @@ type Options struct {
 	Rand  func() float64 // in [0,1), for jitter
 }
 
-// ModelOptions say how models are called.
+// ModelOptions are the options of model calls.
 type ModelOptions struct {
-	// Fallback answers for the rest of a turn when the model stays unavailable
-	// after all retries.
+	// Fallback answers for the rest of a turn if the model is still unavailable after all retries.
 	Fallback model.Model
-	// MaxTokens bounds one answer; 0 is the adapter's default.
+	// MaxTokens is the maximum size of one answer; 0 is the adapter's default.
 	MaxTokens int
-	// Effort is how much to think: "", "low", "medium" or "high".
+	// Effort is the thinking effort: "", "low", "medium" or "high".
 	Effort string
-	// Retry says how often and how patiently a failed model call is repeated.
+	// Retry configures the retries of failed model calls.
 	Retry Retry
 }
 
-// Limits bound what a run uses.
+// Limits limits what a run uses.
 type Limits struct {
-	// MaxTurns bounds the model calls of one run, and of each of its sub-agents; 0 means no bound.
+	// MaxTurns is the maximum number of model calls of one run, and of each of its sub-agents; 0
+	// means no limit.
 	MaxTurns int
-	// MaxBudgetUSD bounds what the run costs: the session, from its beginning, with all that
-	// work for it. It is on record and holds until it is changed: 0 leaves what was said before,
-	// +Inf lifts it. A fork begins at zero and without a bound. The models' prices have to be
-	// known ([model.Info.Priced]). No call begins once it is used up, and those that run side by side
-	// go beyond it by one call at most.
+	// MaxBudgetUSD is the budget of the run in US dollars: for the session since its beginning,
+	// with its sub-agents. It is recorded and stays in force: 0 keeps the recorded budget, +Inf
+	// removes it. A fork starts at zero cost without a budget. The prices of the models must be
+	// known ([model.Info.Priced]). No call starts after the budget is used up; calls that run in
+	// parallel can exceed it by one call at most.
 	MaxBudgetUSD float64
-	// MaxTotalTokens bounds the tokens of the run likewise, input and output; less than 0
-	// lifts it.
+	// MaxTotalTokens is the budget of the run in tokens, input and output, with the same rules. A
+	// negative value removes it.
 	MaxTotalTokens int64
 }
 
-// Permissions say what tools may do, and who is asked.
+// Permissions decides what tools may do and who approves.
 type Permissions struct {
-	// Config is what the guards of the tools are made from: mode, limits,
-	// callback, policies, rules. Its Now and NewID default to Clock and NewID. A mode
-	// that is not default is on record; with no mode a resumed session goes on in the
-	// mode it was last set to, unless that was bypassPermissions, or plan in a turn
-	// that came to its end.
+	// Config configures the guards of the tools: mode, limits, callback, policies, rules. Its Now
+	// and NewID default to Clock and NewID. A mode other than default is recorded. Without a mode,
+	// a resumed session keeps the mode that was set last, except for bypassPermissions, and for
+	// plan if the turn came to its end.
 	Config policy.Config
-	// DefaultMode says that the mode of Config is that of every run, and nobody has
-	// asked for it this time: it is not on record, and a resumed session goes on in its own
-	// mode where that is stricter.
+	// DefaultMode says that the mode of Config is only the default of all runs and was not
+	// requested for this one. It is not recorded, and a resumed session keeps its own mode if that
+	// is stricter.
 	DefaultMode bool
-	// Guards are used instead by a host that brings its own, a sub-agent's for
-	// example ([policy.Guards.Child]); Config must be zero then, and the mode of
-	// a resumed session is not looked at.
+	// Guards replaces Config for a host with its own guards, such as those of a sub-agent
+	// ([policy.Guards.Child]). Config must then be zero, and the mode of a resumed session is
+	// ignored.
 	Guards *policy.Guards
-	// Run is what decides for the session that the agent works for, with others; nil: its own
-	// session's. A sub-agent has its parent's.
+	// Run is the run that the agent belongs to, together with other agents. Nil is a run of the
+	// agent's own session. A sub-agent uses its parent's.
 	Run *Run
-	// Ask puts a question to a person and waits. It returns when ctx ends: the turn
-	// was interrupted, time is up, or somebody has answered elsewhere; one that does
-	// not return soon is left behind, and its answer counts for nothing. Nil means that
-	// nobody is there: nothing is asked and the answer is no. An error is a no too,
-	// but [approval.ErrSuspend] leaves the question open: the run ends with an error
-	// that wraps it, and goes on when the session is resumed. Sub-agents ask at the same
-	// time as each other.
+	// Ask asks the approver and waits for the answer. It must return when ctx ends: the turn was
+	// interrupted, the request expired, or another program answered. If it does not return soon,
+	// it is abandoned and its answer is ignored. If Ask is nil, no one can approve, and calls that
+	// need approval are denied. An error denies as well, except for [approval.ErrSuspend]: the
+	// request stays open, and the run ends with an error that wraps it and continues when the
+	// session is resumed. Sub-agents call Ask concurrently.
 	Ask func(ctx context.Context, q approval.Request) (approval.Answer, error)
-	// AskTimeout is how long a question waits before the answer is no; 0 is for ever.
+	// AskTimeout is how long an approval request waits before it is denied; 0 means forever.
 	AskTimeout time.Duration
-	// Sandbox says in questions and decisions what would hold a call; "" is nothing.
+	// Sandbox is the name of the sandbox in approval requests and decisions; "" is none.
 	Sandbox string
-	// Profile is the digest of what the sandbox holds calls to, for decisions. With
-	// one, Sandbox is said of the calls that are [policy.Request].Confined only.
+	// Profile is the digest of the sandbox profile, for decisions. If it is set, Sandbox applies
+	// only to calls that are [policy.Request].Confined.
 	Profile string
 }
 
-// Hooks say which hooks there are, and what they may do and see.
+// Hooks configures the hooks and what they may do and see.
 type Hooks struct {
-	// Registry has the hooks (package hook); nil: nobody is told. The caller closes it.
+	// Registry has the hooks (package hook). Nil runs none. The caller closes it.
 	Registry *hook.Registry
-	// Watch is given the files that hooks want to hear of, absolute, in place of those that
-	// they named before; whoever watches them fires FileChanged ([Agent.Fire]). Nil:
-	// nothing watches files.
+	// Watch gets the files that hooks want to watch, as absolute paths. They replace the earlier
+	// ones. The watcher fires FileChanged ([Agent.Fire]). Nil watches nothing.
 	Watch func(paths []string) error
-	// OnChangeReported is told of a file of whose change by a tool hooks have just heard; may be nil.
+	// OnChangeReported, if not nil, is called after hooks were notified of a tool's change of a
+	// file.
 	OnChangeReported func(path string)
-	// Setup is the trigger of the Setup event: "init" or "maintenance" when the person
-	// asked for it, "" otherwise.
+	// Setup is the trigger of the Setup event: "init" or "maintenance" if the user requested it,
+	// otherwise "".
 	Setup string
-	// TranscriptPath names a file that hooks may read the transcript from; "" is none.
+	// TranscriptPath is the file from which hooks can read the transcript; "" is none.
 	TranscriptPath string
 }
 
-// Retry is how a retryable model error is retried. The delay before attempt n
-// is Base·2ⁿ ± 25 %, at most Cap, or what the provider asked for.
+// Retry configures the retries of failed model calls. The delay before attempt n is Base·2ⁿ ± 25
+// %, at most Cap, or what the provider asks for.
 type Retry struct {
 	Max  int           // retries after the first attempt; default 3, negative for none
 	Base time.Duration // default 2 s
 	Cap  time.Duration // default 30 s
-	// After is the longest wait that a provider may ask for; default 60 s. One that asks for
-	// more is not asked again: the fallback model answers, or the turn fails.
+	// After is the longest wait that a provider may ask for; default 60 s. If it asks for more,
+	// there is no retry: the fallback model answers, or the turn fails.
 	After time.Duration
 }
 
-// Compact is when and how the transcript is made smaller. Without Items it needs a model
-// whose context size is known. The prompt that is being answered and whole pairs of tool
-// uses and results always stay.
+// Compact configures when and how the transcript is compacted. Without Items it needs a model with
+// a known context size. The prompt in progress and complete pairs of tool uses and results always
+// stay.
 type Compact struct {
 	Disabled      bool
-	Context       int     // tokens; default the model's
-	ReserveTokens int     // compact when fewer tokens than this are left; default 13000
-	Threshold     float64 // and when more than this share of the context is used; 0: never
-	Items         int     // and when there are more items than this; 0: never
+	Context       int     // size in tokens; default: that of the model
+	ReserveTokens int     // compact when fewer tokens than this remain; default 13000
+	Threshold     float64 // and when more than this share of the context is used; 0 means never
+	Items         int     // and when there are more items than this; 0 means never
 	KeepTokens    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of what there is
-	// Steps make it smaller, one after the other; default a [CompactionStep] that summarises and leaves Keep.
+	// Steps run in order. The default is one [CompactionStep] that summarizes and keeps Keep
+	// tokens.
 	Steps []Mutator
 }
 
-// TranscriptObserver mirrors the transcript elsewhere (seed 001).
+// TranscriptObserver copies the transcript to another place. It is a persistence primitive of the
+// Open Agent SDK.
 type TranscriptObserver interface {
-	// ItemAppended is called once for each item, in transcript order, on the
-	// loop's goroutine. An error stops the loop before the item counts.
+	// ItemAppended is called once for each item, in transcript order, on the loop's goroutine. An
+	// error stops the loop before the item takes effect.
 	ItemAppended(sessionID string, item transcript.Encoded) error
 }
 
-// LoopObserver watches the loop. Observe is called on the loop's goroutine and
-// must not block.
+// LoopObserver gets the events of the loop. Observe is called on the loop's goroutine and must not
+// block.
 type LoopObserver interface {
 	Observe(sessionID string, e event.Event)
 }
 
-// MutatorContext is what a mutator gets to see and use.
+// MutatorContext is the input of a mutator.
 type MutatorContext struct {
-	// TurnEnded: it runs between turns, before a new turn's first model call. Otherwise it
-	// runs after tool results, before the model sees them.
+	// TurnEnded is true between turns, before the first model call of a new turn. It is false
+	// after tool results, before the model reads them.
 	TurnEnded bool
 
 	Items   []transcript.Encoded // the transcript; do not change the slice
 	Usage   transcript.Usage     // of the last model call
 	Context int                  // tokens the model can see; 0 when unknown
 	NewID   func() string
-	// Instructions are what a person wants of a compaction, or "".
+	// Instructions are the user's instructions for a compaction, or "".
 	Instructions string
-	// Ask makes a model call of its own whose usage counts towards the run.
+	// Ask makes a separate model call. Its usage is added to the run.
 	Ask func(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error)
 
 	trigger  string // of a compaction
 	overhead int    // tokens of a request besides the items, as far as it is known
 }
 
-// Mutator rewrites a transcript: compaction, redaction, repair. What it returns
-// must keep the pairing rule; it becomes one rewrite record, all or nothing,
-// and is announced as [event.TranscriptRewritten]. Returning nil, or the same items,
-// changes and announces nothing.
+// Mutator rewrites a transcript: compaction, redaction, repair. Its result must keep the pairing
+// rule. It becomes one rewrite record, all or nothing, and is reported as
+// [event.TranscriptRewritten]. If it returns nil or the same items, nothing changes.
 type Mutator interface {
 	Name() string
 	Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error)

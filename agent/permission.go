@@ -47,16 +47,16 @@ func (a *Agent) joinRun() error {
 	return a.shared.join(a)
 }
 
-// Guards are what decides about this agent's tool calls: for chains and grants to
-// show, and to make a sub-agent's from. Changes go through [Agent.Change].
+// Guards returns the guards that decide about this agent's tool calls, to show chains and grants
+// and to make the guards of a sub-agent. Change them only with [Agent.Change].
 func (a *Agent) Guards() *policy.Guards { return a.guards }
 
-// Mode is the permission mode in force.
+// Mode returns the current permission mode.
 func (a *Agent) Mode() policy.Mode { return a.guards.Mode() }
 
-// SetMode changes the permission mode from the next decision on and, as in seed
-// 000, takes the CanUseTool callback away. With a session it is a policy.changed
-// record. by says who changed it.
+// SetMode changes the permission mode from the next decision on and, as in the Open Agent SDK,
+// removes the CanUseTool callback. With a session it is a policy.changed record. by names the
+// actor.
 func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
 	if err := m.Check(); err != nil {
 		return err
@@ -64,14 +64,14 @@ func (a *Agent) SetMode(ctx context.Context, m policy.Mode, by string) error {
 	if _, err := a.Change(ctx, policy.Change{Mode: m, By: by}); err != nil {
 		return err
 	}
-	if a.opt.Permissions.Guards == nil { // a host's callback is not ours to take away
+	if a.opt.Permissions.Guards == nil { // the callback belongs to the host
 		a.SetCanUseTool(nil)
 	}
 	return nil
 }
 
-// SetCanUseTool replaces the callback from the next decision on; nil takes it
-// away. It is not recorded: a callback is code, and the next process brings its own.
+// SetCanUseTool replaces the callback from the next decision on; nil removes it. It is not
+// recorded because a callback is code, and the next process sets its own.
 func (a *Agent) SetCanUseTool(f policy.CanUseTool) {
 	a.guards.SetCanUseTool(f)
 	a.shared.mu.Lock()
@@ -79,9 +79,10 @@ func (a *Agent) SetCanUseTool(f policy.CanUseTool) {
 	a.shared.own++
 }
 
-// Change changes the policy of the run: a mode, a patch, a grant, a revocation. It
-// is durable and in force from the next decision on when Change returns what was
-// recorded; before the session is opened it is recorded as soon as it is. Errors are those of [policy.Guards.Check], ErrClosed and the store's.
+// Change changes the policy of the run: a mode, a patch, a grant, a revocation. When Change
+// returns, the change is durable and applies to the next decision. Before the session is open, it
+// is recorded when the session opens. Change returns the errors of [policy.Guards.Check], ErrClosed
+// and errors of the store.
 func (a *Agent) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	a.mu.Lock()
 	closed := a.closed

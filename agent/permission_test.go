@@ -88,7 +88,7 @@ func TestWhatTheModelIsTold(t *testing.T) {
 		{"a deny with a reason", push, deny(policy.Verdict{Reason: "not on Fridays"}), "permission denied: not on Fridays", "canUseTool"},
 		{"a bare deny", push, deny(policy.Verdict{}), `Permission denied for tool "Bash"`, "canUseTool"},
 		{"nobody is there", push, policy.Config{}, `Permission required for tool "Bash"`, "nobody"},
-		{"a question of the callback, and nobody there", push, policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and nobody is there to ask`, "nobody"},
+		{"a question of the callback, and nobody there", push, policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and no one is available to approve`, "nobody"},
 		{"an input that makes no sense", `{"bad":true}`, policy.Config{Mode: policy.ModeBypass}, "Failed to decode input: it is bad", ""},
 		{"a mode that asks nobody", push, policy.Config{Mode: policy.ModeDontAsk}, "permission denied: ", "mode dontAsk"},
 		{"a callback that panics", push, policy.Config{Mode: policy.ModeBypass, CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { panic("bang") }}, "bang", "canUseTool"},
@@ -398,7 +398,7 @@ func TestTheChangeOfAnotherProgramIsInForce(t *testing.T) {
 	share(policy.Change{Patch: &policy.Patch{Mode: "exec", Allow: []string{"**"}}})
 	if _, err := a.Prompt(t.Context(), "more"); err == nil {
 		m.steps = []step{{uses: []transcript.ToolUse{use("c4", "Bash", push)}}}
-		if _, err = a.Prompt(t.Context(), "more"); err == nil || !strings.Contains(err.Error(), "of another program") {
+		if _, err = a.Prompt(t.Context(), "more"); err == nil || !strings.Contains(err.Error(), "written by another program") {
 			t.Errorf("a change that cannot be applied: %v", err)
 		}
 	}
@@ -441,7 +441,7 @@ func TestUpdatesOfTheCallback(t *testing.T) {
 	a := newAgent(t, m, o)
 	notices := 0
 	for _, e := range events(t, a, "go") {
-		if n, ok := e.(event.Notice); ok && strings.Contains(n.Text, "the policy was not changed") {
+		if n, ok := e.(event.Notice); ok && strings.Contains(n.Text, "cannot change the policy") {
 			notices++
 		}
 	}

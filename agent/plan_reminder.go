@@ -18,9 +18,9 @@ const exitPlanMode = "ExitPlanMode"
 const planKey = "plan_mode"
 
 const (
-	planBegins = "Plan mode is on: nothing is changed. Read, search and think; what would change anything is refused, or a person must allow it first. "
-	planByTool = "When you know what is to be done, call " + exitPlanMode + " with the whole plan: a person reads it and decides whether you go on."
-	planByText = "When you know what is to be done, answer with the plan."
+	planBegins = "Plan mode is on. Do not change anything: read, search and think. Calls that would change something are denied or need approval. "
+	planByTool = "When the plan is ready, call " + exitPlanMode + " with the whole plan. The user reviews it and decides whether you proceed."
+	planByText = "When the plan is ready, answer with the plan."
 	planEnds   = "Plan mode is off; the permission mode is "
 )
 
@@ -44,13 +44,13 @@ func (r *planTracker) remember(t *transcript.Transcript) {
 			continue
 		}
 		if it, err := e.Decode(); err == nil && it.Metadata[planKey] != nil {
-			_ = json.Unmarshal(it.Metadata[planKey], &r.told) // what is not ours tells nothing
+			_ = json.Unmarshal(it.Metadata[planKey], &r.told) // an unreadable mark is ignored
 		}
 	}
 }
 
-// planItem tells the model that plan mode has begun or ended, unless it knows. It comes
-// behind all that the provider has read, whose cache stays good.
+// planItem tells the model that plan mode has begun or ended, unless the transcript already says
+// so. The item comes last, so the provider's prompt cache stays valid.
 func (l *loop) planItem() (transcript.Encoded, bool, error) {
 	l.planned.remember(l.t)
 	plans := l.a.guards.Plans()

@@ -47,7 +47,7 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 			return nil, err
 		}
 		if m == policy.ModePlan {
-			notices = append(notices, "the session goes on in plan mode: what was begun in it is not settled")
+			notices = append(notices, "the session resumes in plan mode because its plan was not finished")
 		}
 	case !a.opt.Permissions.DefaultMode:
 		if err := a.shared.startMode(wanted, policy.Mode(st.Mode)); err != nil {
@@ -125,7 +125,7 @@ func (a *Agent) migratePolicy(ctx context.Context, st *session.State) (notices [
 		case ok:
 			list = append(list, strict)
 		case c.Grant != nil:
-			notices = append(notices, fmt.Sprintf("what was allowed in an earlier run (%s) is asked about again", c.Grant.Name))
+			notices = append(notices, fmt.Sprintf("%s, allowed in an earlier run, needs approval again", c.Grant.Name))
 		}
 	}
 	for _, c := range list {
@@ -218,7 +218,7 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 		}
 		var ans approval.Answer
 		if err := json.Unmarshal(r.Answer.Payload, &ans); err != nil {
-			return fmt.Errorf("agent: answer to the question about %s: %w", c.use.ID, err)
+			return fmt.Errorf("agent: answer to the approval request for %s: %w", c.use.ID, err)
 		}
 		if closed(ans) {
 			continue
@@ -233,7 +233,7 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 	}
 	var q approval.Request
 	if err := json.Unmarshal(asked.Payload, &q); err != nil {
-		return fmt.Errorf("agent: question about %s: %w", c.use.ID, err)
+		return fmt.Errorf("agent: approval request for %s: %w", c.use.ID, err)
 	}
 	_, answered := l.a.shared.answer(q.ID)
 	misplaced := !answered && l.approvalLog(q) != l.runLog.ID()
@@ -253,7 +253,7 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 // withdraw closes a question whose answer could not be held against what will run, or that
 // is in another log than it would be now. The call is judged anew, and asked about anew.
 func (l *loop) withdraw(ctx context.Context, q approval.Request) error {
-	return l.close(ctx, q, "it is asked anew")
+	return l.close(ctx, q, "the call needs approval again")
 }
 
 // close denies a question that nobody waits with any more, where it was asked.
@@ -279,8 +279,8 @@ func (l *loop) close(ctx context.Context, q approval.Request, why string) error 
 // byRestart closes questions that nobody waits with any more.
 const byRestart = "restart"
 
-// closed reports whether nobody has decided: the question was closed, and a call that still
-// is to run is judged anew.
+// closed reports whether the approval request was closed without a decision. Its call is judged
+// again.
 func closed(ans approval.Answer) bool {
 	return ans.Actor == byRestart && ans.Via == "" && ans.Decision == approval.Deny
 }
@@ -309,7 +309,7 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 		})
 	}
 	for _, q := range open {
-		if err := l.close(ctx, q, "the sub-agent that asks has ended"); err != nil {
+		if err := l.close(ctx, q, "the sub-agent that asked has ended"); err != nil {
 			return err
 		}
 	}
@@ -331,7 +331,7 @@ func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 		if q.Asker != l.opened.ID || waits {
 			continue
 		}
-		if err := l.close(ctx, q, "the call that it is about will not run any more"); err != nil {
+		if err := l.close(ctx, q, "the call will not run any more"); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,7 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 	}{
 		{"answered by the second process", nil, &approval.Answer{Decision: approval.Allow}, 2, 2, "ran"},
 		{"refused by the second process", nil, &approval.Answer{Decision: approval.Deny}, 2, 0, "by the user"},
-		{"and nobody there", nil, nil, 0, 0, "nobody is there to ask"},
+		{"and nobody there", nil, nil, 0, 0, "no one is available to approve"},
 		{"allowed in between", &approval.Answer{Decision: approval.Allow, Actor: "bob"}, &approval.Answer{Decision: approval.Deny}, 1, 1, "ran"},
 		{"allowed for the session in between", &approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, nil, 0, 2, "ran"},
 		{"refused in between", &approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},
@@ -222,7 +222,7 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 		base = "two"
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, edit)})
 		goOn(t, a)
-		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "what was approved has changed") {
+		if got := results(t, a)["c1"].Text(); len(edit.inputs) != 0 || !strings.Contains(got, "changed after it was approved") {
 			t.Errorf("ran %v, told %q", edit.inputs, got)
 		}
 		a.Close()
@@ -245,7 +245,7 @@ func TestWhatChangedMeanwhileIsNotRun(t *testing.T) {
 		l.answer(t, yes)
 		a := l.again(t, play(t, step{text: "ok"}), agent.Options{})
 		goOn(t, a)
-		if got := results(t, a)["c1"].Text(); !strings.Contains(got, "no such tool any more") {
+		if got := results(t, a)["c1"].Text(); !strings.Contains(got, "no longer available") {
 			t.Errorf("told %q", got)
 		}
 		a.Close()
@@ -312,7 +312,7 @@ func TestAnApprovedEditIsMadeByTheNextProcess(t *testing.T) {
 		told   string
 	}{
 		{false, "two\n", "Successfully edited"},
-		{true, "one, but longer\n", "what was approved has changed"},
+		{true, "one, but longer\n", "changed after it was approved"},
 	} {
 		if err := os.WriteFile(name, []byte("one\n"), 0o600); err != nil {
 			t.Fatal(err)

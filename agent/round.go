@@ -256,7 +256,7 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 	case r.work != nil:
 		return l.awaitCall(ctx)
 	case ctx.Err() != nil:
-		return l.abandon(ctx, "interrupted before it ran: it was not run", event.ReasonInterrupted)
+		return l.abandon(ctx, "not run: the turn was interrupted first", event.ReasonInterrupted)
 	case r.stop:
 		return l.abandon(ctx, "not run: the turn was stopped", event.ReasonInterrupted)
 	case r.asked != nil:
@@ -275,7 +275,7 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 		return DriverState{Approvals: r.approvals()}, true, l.notifyAsked(ctx, r.asked)
 	}
 	if l.turn.stopped != nil && len(r.ready) == 0 && r.at < len(r.calls) {
-		return l.abandonBy(ctx, "not run: a hook has ended the turn", event.ReasonHook, l.turn.stopped)
+		return l.abandonBy(ctx, "not run: a hook ended the turn", event.ReasonHook, l.turn.stopped)
 	}
 	if over, reason := l.overLimit(); over && reason == event.ReasonBudget && len(r.ready) == 0 {
 		return l.abandon(ctx, "not run: the budget of this run is used up", reason)
@@ -394,7 +394,7 @@ func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 			entries = append(entries, l.reviewResult(ctx, c)...)
 		}
 		if c.note != "" {
-			c.result.Content = append(slices.Clip(c.result.Content), transcript.Text{Text: "note of whoever allowed it: " + c.note})
+			c.result.Content = append(slices.Clip(c.result.Content), transcript.Text{Text: "note from the approver: " + c.note})
 		}
 		e, err := l.resultItem(c)
 		if err != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Run is what decides for all agents of one run: the mode, grants, denials and patches of
-// the session that a person started, the answers to questions, and the budget. All of it is on record
-// in that session's log, whoever asked. Each agent of the run takes in what is new there
+// Run holds what all agents of one run share: the mode, grants, denials and patches of the session
+// that the user started, the answers to approval requests, and the budget. All of it is recorded
+// in the log of that session, whichever agent asked. Each agent of the run reads new records there
 // before it decides.
 //
 //	agent, sub-agent, teammate ─► Run ─► policy.changed, approval.asked, approval.resolved
 //	                               ▲                    │ of the one log
-//	other programs ────────────────┴─────── TakeIn ◄────┘
+//	other programs ────────────────┴───── new records ◄─┘
 //
-// An agent makes its own, which its sub-agents share. [NewRun] is for several agents that
-// work for one session. It is safe for concurrent use.
+// An agent makes its own Run, which its sub-agents share. [NewRun] is for several agents that work
+// for one session. A Run is safe for concurrent use.
 type Run struct {
 	changeMu sync.Mutex // one at a time changes the policy and reads the log; taken before mu
 
@@ -48,9 +48,9 @@ type Run struct {
 	members []*Agent // those with guards of their own; sub-agents have those of a member
 }
 
-// NewRun returns the run of a session that several agents work for, each in a session of its
-// own ([Options].Run). log is that session's; whoever opened it closes it after the agents.
-// What was decided in the session before is in force. Errors are those of the store.
+// NewRun returns the run of a session that several agents work for, each in its own session
+// ([Options].Run). log is the log of that session; the code that opened it closes it after the
+// agents. Earlier policy changes of the session apply. NewRun returns errors of the store.
 func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
 	r := &Run{log: log, budget: &budget{}}
 	st, err := log.Snapshot(ctx)
@@ -63,7 +63,7 @@ func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
 	return r, err
 }
 
-// join makes an agent with guards of its own a member, for which holds what was decided.
+// join adds an agent with its own guards and applies the policy changes of the run to it.
 func (r *Run) join(a *Agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,16 +74,15 @@ func (r *Run) join(a *Agent) error {
 	}
 	for _, c := range r.changes {
 		if err := a.take(c); err != nil && !(c.Grant != nil && c.Grant.Effect == policy.Allow) {
-			return fmt.Errorf("what was decided before: %w", err)
+			return fmt.Errorf("earlier policy change: %w", err)
 		}
 	}
 	r.members = append(r.members, a)
 	return nil
 }
 
-// restore puts the changes that the log has since the run began in force, but for modes and
-// limits. A permission that cannot be read here is left out, which the notices say; a
-// denial stops.
+// restore applies the policy changes of the log, except modes and limits. A permission that cannot
+// be read is dropped with a notice; a denial that cannot be read is an error.
 func (r *Run) restore(st *session.State) (notices []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +97,7 @@ func (r *Run) restore(st *session.State) (notices []string, err error) {
 		}
 		switch err := r.apply(c, 0); {
 		case err != nil && c.Grant != nil && c.Grant.Effect == policy.Allow:
-			notices = append(notices, fmt.Sprintf("what was allowed for the session (%s) is left out: %v", c.Grant.Name, err))
+			notices = append(notices, fmt.Sprintf("session grant %s was dropped: %v", c.Grant.Name, err))
 		case err != nil:
 			return nil, fmt.Errorf("agent: restored policy: %w", err)
 		}
@@ -106,7 +105,7 @@ func (r *Run) restore(st *session.State) (notices []string, err error) {
 	return notices, nil
 }
 
-// Change is [Agent.Change] for all agents of the run, also while there is none.
+// Change is [Agent.Change] for all agents of the run. It also works while the run has no agent.
 func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
@@ -129,8 +128,8 @@ func (r *Run) first() (*policy.Guards, error) {
 	return r.unattended()
 }
 
-// Chain is the chain of a tool, or with "" of all tools, as far as it is known without an
-// agent's settings.
+// Chain returns the policy chain of a tool, or of all tools for "", as far as it is known without
+// an agent's settings.
 func (r *Run) Chain(tool string) (policy.Chain, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,14 +156,14 @@ func (r *Run) unattended() (*policy.Guards, error) {
 	return guards, err
 }
 
-// change records a change and puts it in force. It is checked as one of a.
+// change records and applies a change, which it checks with the guards of a.
 func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Change, error) {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
 	return r.changeAs(ctx, a.rootAgent().guards, c)
 }
 
-// changeAs is change by some guards. order is held.
+// changeAs is change with other guards. order is held.
 func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
 	log := r.home()
 	for {
@@ -235,21 +234,21 @@ func (r *Run) opened(ctx context.Context, log *session.Log) error {
 	return nil
 }
 
-// readNew takes in what others have appended.
+// readNew reads the records that other programs appended.
 func (r *Run) readNew(ctx context.Context) error {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
 	return r.readBatch(ctx)
 }
 
-// home is the log that has the run's records, or nil.
+// home returns the log with the run's records, or nil.
 func (r *Run) home() *session.Log {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.log
 }
 
-// readToHead takes in everything up to the head that it returns. order is held.
+// readToHead reads all records up to the head that it returns. order is held.
 func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 	log := r.home()
 	if log == nil {
@@ -265,7 +264,7 @@ func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 	}
 }
 
-// readBatch takes in what is new. order is held.
+// readBatch reads the new records. order is held.
 func (r *Run) readBatch(ctx context.Context) error {
 	log := r.home()
 	if log == nil {
@@ -283,14 +282,14 @@ func (r *Run) readBatch(ctx context.Context) error {
 			continue
 		}
 		if err := r.note(rec.Kind, rec.Payload, rec.Seq); err != nil {
-			return fmt.Errorf("agent: record %d (%s) of another program: %w", rec.Seq, rec.Kind, err)
+			return fmt.Errorf("agent: record %d (%s), written by another program: %w", rec.Seq, rec.Kind, err)
 		}
 	}
 	return nil
 }
 
-// note takes in one record of another program. One that cannot be applied stops
-// the agent: to go on without it might allow what it forbids. mu is held.
+// note applies one record of another program. If it cannot be applied, the agent stops: continuing
+// without it might allow what the record forbids. mu is held.
 func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 	switch k {
 	case record.KindPolicyChanged:
@@ -313,7 +312,7 @@ func (r *Run) note(k session.Kind, payload json.RawMessage, seq int64) error {
 	return nil
 }
 
-// answered keeps the first answer to a question. mu is held.
+// answered stores the first answer to an approval request. mu is held.
 func (r *Run) answered(ans approval.Answer) {
 	if r.answers == nil {
 		r.answers = map[string]approval.Answer{}
@@ -330,8 +329,8 @@ func (r *Run) answer(id string) (approval.Answer, bool) {
 	return ans, ok
 }
 
-// answerTo takes in what others have appended, up to head, and returns the answer
-// to a question among it.
+// answerTo reads the records of other programs up to head and returns the answer to an approval
+// request among them.
 func (r *Run) answerTo(ctx context.Context, id string) (head int64, theirs *approval.Answer, err error) {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
@@ -352,7 +351,7 @@ func (r *Run) grantOf(question string) string {
 	return r.granted[question]
 }
 
-// apply puts a change in force that is on record as seq. mu is held.
+// apply applies the change that is recorded as seq. mu is held.
 func (r *Run) apply(c policy.Change, seq int64) error {
 	switch {
 	case c.Mode != "":
@@ -399,7 +398,7 @@ func (a *Agent) take(c policy.Change) error {
 	return nil
 }
 
-// deferEvent leaves it to the loop to tell of a change.
+// deferEvent queues the event of a change for the loop.
 func (a *Agent) deferEvent(c policy.Change) {
 	e := event.PolicyChanged{Change: c}
 	a.mu.Lock()

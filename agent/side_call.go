@@ -10,11 +10,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// SideCall asks a model something beside the transcript, for a tool, and returns its text. The
-// usage counts for the run and for those that the agent works for; nothing of it is put on
-// record but what it cost and what the tool makes of it. It may be called from any goroutine.
-// Errors: ErrBudget, [model.Info.Unpriced], those of the store, and the model's when that was tried as often as [ModelOptions].Retry wants; the
-// fallback model answers where it can.
+// SideCall makes a model call outside the transcript, on behalf of a tool, and returns its text.
+// Its usage is added to the run; only its cost is recorded, and what the tool makes of it. It is
+// safe for concurrent use. It returns ErrBudget, [model.Info.Unpriced], errors of the store, and
+// the model's error after the retries of [ModelOptions].Retry. The fallback model answers if
+// possible.
 func (a *Agent) SideCall(ctx context.Context, m model.Model, system, text string) (string, error) {
 	e, err := a.encode(transcript.UserText(text))
 	if err != nil {

@@ -95,7 +95,7 @@ func TestAnAskThatEndsItsGoroutine(t *testing.T) {
 		}
 		a := newAgent(t, play(t, pushing(1), step{text: "ok"}), o)
 		prompt(t, a, "go")
-		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "could not be put") {
+		if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "could not ask the approver") {
 			t.Errorf("ran %v, told %q", bash.inputs, got)
 		}
 		a.Close()
@@ -116,7 +116,7 @@ func TestAllowIsNotOverride(t *testing.T) {
 		return approval.Answer{Decision: approval.Allow}, err
 	}}}))
 	prompt(t, a, "go")
-	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "denied for the session") {
+	if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "the session denied") {
 		t.Errorf("ran %v, told %q", bash.inputs, got)
 	}
 }
@@ -136,7 +136,7 @@ func TestInvalidRecordedAnswer(t *testing.T) {
 			bash := command("Bash")
 			a := l.again(t, play(t, step{text: "ok"}), agent.Options{Tools: registry(t, bash)})
 			goOn(t, a)
-			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "cannot be used") {
+			if got := results(t, a)["c1"].Text(); len(bash.inputs) != 0 || !strings.Contains(got, "the answer is invalid") {
 				t.Errorf("ran %v, told %q", bash.inputs, got)
 			}
 			a.Close()

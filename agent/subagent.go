@@ -21,11 +21,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Definition is a kind of sub-agent.
+// Definition defines a kind of sub-agent.
 type Definition struct {
-	Name        string // as the model asks for it, and rules name it: Agent(Name)
-	Description string // when to use it, for the model
-	Prompt      string // its system prompt
+	Name        string // the name in calls and in rules: Agent(Name)
+	Description string // tells the model when to use it
+	Prompt      string // the system prompt
 	// Tools are what it may use of its parent's; nil means all. Without takes some away.
 	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in Without mcp__* are
 	// those of all servers.
@@ -33,10 +33,10 @@ type Definition struct {
 	// ToolRules are rules, such as Bash(git diff:*): of the tools that they name only what they cover
 	// may be called.
 	ToolRules  []string
-	Model      string      // "" or "inherit" is its parent's
-	Mode       policy.Mode // "" is its parent's, than which it is never weaker
-	MaxTurns   int         // model calls; 0, or more than its parent's, is its parent's
-	Background bool        // its calls always go on in the background
+	Model      string      // "" or "inherit" is the parent's model
+	Mode       policy.Mode // "" is the parent's mode; the mode is never weaker than that
+	MaxTurns   int         // maximum number of model calls; 0 is the parent's limit, which also is the maximum
+	Background bool        // its calls are always background tasks
 	// Isolation has each work in a checkout of its own, Skills are what it has read when it
 	// begins, Servers are MCP servers that it wants, of the run or of its own, and Memory says
 	// whose a folder is that it keeps from session to session: user, project, local, or "" for
@@ -45,20 +45,21 @@ type Definition struct {
 	Skills    []string
 	Servers   []string
 	Memory    string
-	Origin    string // where it was defined, for people
+	Origin    string // where it was defined, for messages
 }
 
-// GeneralPurpose is the definition of the sub-agent that is there when none is defined.
+// GeneralPurpose is the only definition if no other is given.
 var GeneralPurpose = Definition{
 	Name:        "general-purpose",
-	Description: "Works on a task of several steps by itself, with the same tools, and reports what it found.",
-	Prompt: "You are a sub-agent: another agent has given you a task, and reads your last message as its result. " +
-		"Nobody answers questions on the way. Do the whole task, then report what you found or did, with the facts that the other one needs.",
+	Description: "Works on a multi-step task with the same tools and reports its result.",
+	Prompt: "You are a sub-agent. Another agent gave you a task and reads your last message as the result. " +
+		"No one answers questions while you work. Complete the whole task, then report what you found or did, with the facts the other agent needs.",
 }
 
-// SubagentOptions adjusts [NewSubagents].
+// SubagentOptions are the options of [NewSubagents].
 type SubagentOptions struct {
-	// Definitions are the kinds; default [GeneralPurpose]. Two of one name are an error.
+	// Definitions are the kinds of sub-agents; default [GeneralPurpose]. Duplicate names are an
+	// error.
 	Definitions []Definition
 	// Model finds a model that a definition or a call names; nil: there is the parent's.
 	Model func(name string) (model.Model, error)
@@ -68,17 +69,16 @@ type SubagentOptions struct {
 	Tools func(ctx context.Context, w SubagentRequest) (SubagentSetup, error)
 	// Limit is how many work at once; others wait. Default 10.
 	Limit int
-	// Named takes the calls that give the sub-agent a name, which is then one that lives
-	// on ([Subagents.StartTeammate]). The options have what the call says of it: Name, Kind,
-	// Title and Mode; team is that which it is to join, or "". Nil: the model cannot give
-	// names.
+	// Named handles calls that name the sub-agent, which makes it a teammate
+	// ([Subagents.StartTeammate]). The options hold Name, Kind, Title and Mode of the call; team
+	// is the team to join, or "". If it is nil, the model cannot name sub-agents.
 	Named func(ctx context.Context, s *Subagents, c *tool.Call, o TeammateOptions, team, prompt string) (tool.Result, error)
-	// Resumed is called when the agent goes on with a session: to hire again who lived on
-	// in it. The texts are for people.
+	// Resumed is called when the agent resumes a session, to start the teammates of that session
+	// again. The returned texts are for the user.
 	Resumed func(ctx context.Context, s *Subagents) (notices []string)
 }
 
-// SubagentSetup is what a sub-agent works with.
+// SubagentSetup is the equipment of one sub-agent.
 type SubagentSetup struct {
 	Tools         *tool.Registry
 	ExtraTools    []tool.Tool            // that it has also where its definition's Tools do not name them
@@ -97,7 +97,7 @@ type SubagentSetup struct {
 	Close     func() error // called when it has ended; may be nil
 }
 
-// SubagentRequest is whom tools are made for.
+// SubagentRequest describes the sub-agent that needs tools.
 type SubagentRequest struct {
 	Definition Definition
 	Name       string // of one that lives on, or ""
@@ -105,10 +105,10 @@ type SubagentRequest struct {
 	CWD        string // where that one was, or ""
 }
 
-// Subagents let one agent give work to others. Each has a session of its own, whose
-// owner is the parent's, guards that are never weaker than the parent's, and spends from
-// the parent's budget. It ends with the call that started it: that is its parent's turn,
-// or its session when the call goes on in the background.
+// Subagents lets one agent give tasks to others. Each sub-agent has its own session, which belongs
+// to the parent's owner, guards that are never weaker than the parent's, and a share of the
+// parent's budget. It ends with the call that started it: with the turn of its parent, or with the
+// session if the call is a background task.
 type Subagents struct {
 	o     SubagentOptions
 	tool  tool.Tool
@@ -125,26 +125,25 @@ type Subagents struct {
 
 type agentInput struct {
 	Description string `json:"description" jsonschema:"The task in three to five words"`
-	Prompt      string `json:"prompt" jsonschema:"The task, with all that is needed to do it: the sub-agent knows nothing of this conversation"`
-	Type        string `json:"subagent_type,omitempty" jsonschema:"Which kind of sub-agent; the first one if not given"`
-	Model       string `json:"model,omitempty" jsonschema:"Another model than the kind has"`
-	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Go on meanwhile; you are told when it has ended"`
+	Prompt      string `json:"prompt" jsonschema:"The task with everything needed to do it. The sub-agent does not see this conversation."`
+	Type        string `json:"subagent_type,omitempty" jsonschema:"The kind of sub-agent (default: the first in the list)"`
+	Model       string `json:"model,omitempty" jsonschema:"A model to use instead of the default of this kind"`
+	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Continue while it runs. You are notified when it ends."`
 	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode that is stricter than yours, such as plan"`
-	Resume      string `json:"resume,omitempty" jsonschema:"The id of a sub-agent that has ended, to go on with it"`
+	Resume      string `json:"resume,omitempty" jsonschema:"The id of a sub-agent that has ended, to continue its conversation"`
 }
 
-// teammateInput is agentInput where sub-agents can be given names.
+// teammateInput is agentInput for agents that can start teammates.
 type teammateInput struct {
 	agentInput
-	Name string `json:"name,omitempty" jsonschema:"Makes it a teammate, which lives on: it tells you when it has nothing to do, and SendMessage reaches it by this name"`
-	Team string `json:"team_name,omitempty" jsonschema:"With name: the team that it joins"`
+	Name string `json:"name,omitempty" jsonschema:"Starts a teammate with this name. It stays alive after its task, notifies you when it is idle, and receives messages through SendMessage."`
+	Team string `json:"team_name,omitempty" jsonschema:"The team to join. Requires name."`
 }
 
-const agentDescription = "Gives a task to a sub-agent, which has a conversation of its own and answers with one message. " +
-	"Several calls in one answer run side by side. Kinds:"
+const agentDescription = "Gives a task to a sub-agent. It works in its own conversation and answers with one message. " +
+	"Several calls in one answer run in parallel. Kinds:"
 
-// NewSubagents returns sub-agents for [Options].Subagents, and their tool with
-// [Subagents.Tool].
+// NewSubagents returns sub-agents for [Options].Subagents. Their tool is [Subagents.Tool].
 func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 	s := &Subagents{changed: make(chan struct{})}
 	if o != nil {
@@ -164,10 +163,10 @@ func NewSubagents(o *SubagentOptions) (*Subagents, error) {
 			return nil, fmt.Errorf("agent: %w", err)
 		}
 		if s.o.Tools == nil && (d.Isolation || len(d.Skills) > 0 || len(d.Servers) > 0 || d.Memory != "") {
-			return nil, fmt.Errorf("agent: the sub-agent %s wants a checkout of its own, skills, MCP servers or a memory, and nothing here gives it that", d.Name)
+			return nil, fmt.Errorf("agent: sub-agent %s needs a worktree, skills, MCP servers or memory; hint: set SubagentOptions.Tools", d.Name)
 		}
 		if slices.ContainsFunc(s.o.Definitions[:i], func(e Definition) bool { return e.Name == d.Name }) {
-			return nil, fmt.Errorf("agent: two kinds of sub-agents are called %q", d.Name)
+			return nil, fmt.Errorf("agent: duplicate sub-agent %q", d.Name)
 		}
 		spec.Description += fmt.Sprintf("\n- %s: %s", d.Name, d.Description)
 	}
@@ -182,16 +181,16 @@ func (s *Subagents) make(spec tool.Spec) (tool.Tool, error) {
 	}
 	return tool.New(spec, s.runNamed, func(c *tool.Call, in teammateInput) ([]policy.Request, error) {
 		if in.Name != "" && (in.Resume != "" || in.Background) {
-			return nil, errors.New("a teammate lives on by itself: leave resume and run_in_background out, or name")
+			return nil, errors.New("a teammate (name) cannot be combined with resume or run_in_background")
 		}
 		if in.Name == "" && in.Team != "" {
-			return nil, errors.New("team_name needs a name for the teammate")
+			return nil, errors.New("team_name requires name")
 		}
 		return s.requests(c, in.agentInput)
 	})
 }
 
-// runNamed is run for a call that may give a name.
+// runNamed is run for calls that may name a teammate.
 func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in teammateInput) (tool.Result, error) {
 	if in.Name == "" {
 		return s.run(ctx, c, in.agentInput)
@@ -207,23 +206,23 @@ func (s *Subagents) runNamed(ctx context.Context, c *tool.Call, in teammateInput
 func (d *Definition) check() error {
 	switch {
 	case d.Name == "":
-		return errors.New("a sub-agent has no name")
+		return errors.New("a sub-agent definition has no name")
 	case strings.ContainsAny(d.Name, "()\n\r\t"):
-		return fmt.Errorf("the name of a sub-agent, %q, cannot be put into a rule", d.Name)
+		return fmt.Errorf("sub-agent name %q contains a parenthesis, tab or line break, which rules cannot match", d.Name)
 	case d.Description == "":
-		return fmt.Errorf("the sub-agent %s has no description: no model would know when to use it", d.Name)
+		return fmt.Errorf("sub-agent %s has no description; hint: say when the model should use it", d.Name)
 	case d.Mode != "":
 		if err := d.Mode.Check(); err != nil {
-			return fmt.Errorf("the sub-agent %s: %w", d.Name, err)
+			return fmt.Errorf("sub-agent %s: %w", d.Name, err)
 		}
 	}
 	return nil
 }
 
-// Tool is the tool that gives work to sub-agents. It is part of no sub-agent's tools.
+// Tool returns the tool that starts sub-agents. Sub-agents themselves do not get it.
 func (s *Subagents) Tool() tool.Tool { return s.tool }
 
-// Definitions lists the kinds, in their order.
+// Definitions returns the kinds of sub-agents, in order.
 func (s *Subagents) Definitions() []Definition { return slices.Clone(s.o.Definitions) }
 
 func (s *Subagents) bind(a *Agent) error {
@@ -233,13 +232,13 @@ func (s *Subagents) bind(a *Agent) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.a != nil {
-		return errors.New("the sub-agents are another agent's")
+		return errors.New("these Subagents already belong to another agent; hint: create one per agent")
 	}
 	s.a = a
 	return nil
 }
 
-// Agent is the agent that they work for, or nil.
+// Agent returns the parent of the sub-agents, or nil.
 func (s *Subagents) Agent() *Agent {
 	a, err := s.parent()
 	if err != nil {
@@ -248,7 +247,7 @@ func (s *Subagents) Agent() *Agent {
 	return a
 }
 
-// resumed tells that the agent goes on with a session.
+// resumed calls the Resumed option.
 func (s *Subagents) resumed(ctx context.Context) []string {
 	if s == nil || s.o.Resumed == nil {
 		return nil
@@ -256,17 +255,17 @@ func (s *Subagents) resumed(ctx context.Context) []string {
 	return s.o.Resumed(ctx, s)
 }
 
-// parent is the agent that they work for.
+// parent returns the parent of the sub-agents.
 func (s *Subagents) parent() (*Agent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.a == nil {
-		return nil, errors.New("no agent has these sub-agents: give them as its option Subagents")
+		return nil, errors.New("these Subagents belong to no agent; hint: set Options.Subagents")
 	}
 	return s.a, nil
 }
 
-// backgroundableTool is the tool whose calls go on in the background when they say so.
+// backgroundableTool is the tool whose calls can run as background tasks.
 type backgroundableTool struct {
 	tool.Tool
 	s *Subagents
@@ -286,7 +285,7 @@ func (d backgroundableTool) Detach(c *tool.Call) time.Duration {
 // Awaited implements [tool.Detacher].
 func (backgroundableTool) Awaited(*tool.Call) bool { return true }
 
-// find is the definition that a call asks for.
+// find returns the definition that a call asks for.
 func (s *Subagents) find(in agentInput) (Definition, error) {
 	name := cmp.Or(in.Type, s.o.Definitions[0].Name)
 	var names []string
@@ -297,7 +296,7 @@ func (s *Subagents) find(in agentInput) (Definition, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return Definition{}, fmt.Errorf("there is no sub-agent of kind %q: %s", name, spelling.Hint(name, names, "there are"))
+	return Definition{}, fmt.Errorf("unknown sub-agent kind %q; %s", name, spelling.Hint(name, names, "the kinds are"))
 }
 
 func (s *Subagents) requests(_ *tool.Call, in agentInput) ([]policy.Request, error) {
@@ -316,7 +315,7 @@ func (s *Subagents) requests(_ *tool.Call, in agentInput) ([]policy.Request, err
 	return []policy.Request{{Resource: d.Name, ReadOnly: true}}, nil
 }
 
-// run gives a sub-agent its task, and returns what it says in the end.
+// run gives a sub-agent its task and returns its answer.
 func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out tool.Result, err error) {
 	parent, err := s.parent()
 	if err != nil {
@@ -333,25 +332,25 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	defer free()
 	child, with, err := s.child(ctx, parent, spawnParams{kind: d, title: in.Description, resume: in.Resume, use: c.ID, mode: policy.Mode(in.Mode)})
 	if err != nil {
-		return tool.Failure("the sub-agent could not be started: " + err.Error()), nil
+		return tool.Failure("cannot start the sub-agent: " + err.Error()), nil
 	}
 	end := child.Close
 	defer func() {
 		failed := end()
-		if err == nil { // else there is no result that could say it
+		if err == nil { // without a result there is no place for the text
 			if text := with.OnEnd(context.WithoutCancel(ctx)); text != "" {
 				out.Content = append(out.Content, transcript.Text{Text: text})
 			}
 			with.OnEnd = nothingLeft
 		}
 		if err := errors.Join(failed, with.close(context.WithoutCancel(ctx), parent)); err != nil {
-			parent.Notice(fmt.Sprintf("the sub-agent %s did not end well: %v", child.SessionID(), err))
+			parent.Notice(fmt.Sprintf("cannot end sub-agent %s cleanly: %v", child.SessionID(), err))
 		}
 	}()
 	res, err := s.work(ctx, parent, child, c.ID, in.Prompt)
 	switch {
 	case errors.Is(err, session.ErrBusy) && in.Resume != "":
-		return tool.Failure("the sub-agent " + in.Resume + " still works: wait until it has ended"), nil
+		return tool.Failure("the sub-agent " + in.Resume + " is still running; wait until it ends"), nil
 	case errors.Is(err, approval.ErrSuspend) && parent.isSuspended():
 		end, with.OnEnd = child.Suspend, nothingLeft
 		return isWaiting(child.SessionID()), nil
@@ -363,8 +362,8 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	return answerOf(res, child.SessionID()), nil
 }
 
-// work has a sub-agent do its task. While a question of it is left open, so is the call: it
-// asks again when its parent runs again.
+// work runs the task of a sub-agent. While an approval request of the sub-agent is suspended, the
+// call waits too; the sub-agent asks again when its parent runs again.
 func (s *Subagents) work(ctx context.Context, parent, child *Agent, use, prompt string) (*event.Result, error) {
 	input := []transcript.Part{transcript.Text{Text: prompt}}
 	for {
@@ -394,13 +393,13 @@ func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, 
 	return res, nil
 }
 
-// isWaiting is what the parent's model reads of a sub-agent that was left with a question.
+// isWaiting is the result of a call whose sub-agent was suspended with an open approval request.
 func isWaiting(id string) tool.Result {
-	return tool.Failure("The sub-agent waits for an answer to a question of its own, and the session stopped meanwhile. " +
-		"[sub-agent " + id + ": give this as resume to go on with it]")
+	return tool.Failure("The session stopped while the sub-agent was waiting for approval. " +
+		"[sub-agent " + id + ": pass this id as resume to continue it]")
 }
 
-// acquireSlot waits until one more may work.
+// acquireSlot waits until another sub-agent may run.
 func (s *Subagents) acquireSlot(ctx context.Context) (free func(), err error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -410,19 +409,19 @@ func (s *Subagents) acquireSlot(ctx context.Context) (free func(), err error) {
 	}
 }
 
-// answerOf is what the parent's model reads of a sub-agent's run.
+// answerOf is the result of a call, made from the run of its sub-agent.
 func answerOf(r *event.Result, id string) tool.Result {
-	text := cmp.Or(r.Text, "(it said nothing)")
+	text := cmp.Or(r.Text, "(no text)")
 	out := tool.Text(text)
 	if r.Reason != event.ReasonCompleted {
 		why := string(r.Reason)
 		if r.Err != nil {
 			why += ": " + r.Err.Error()
 		}
-		out = tool.Failure("The sub-agent did not finish (" + why + "). What it said so far:\n" + text)
+		out = tool.Failure("The sub-agent did not finish its task (" + why + "). Its output so far:\n" + text)
 	}
 	if id != "" {
-		out.Content = append(out.Content, transcript.Text{Text: "[sub-agent " + id + ": give this as resume to go on with it]"})
+		out.Content = append(out.Content, transcript.Text{Text: "[sub-agent " + id + ": pass this id as resume to continue it]"})
 	}
 	return out
 }

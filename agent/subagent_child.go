@@ -101,7 +101,7 @@ func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err 
 	case d.Model == "" || d.Model == "inherit" || d.Model == p.model.Info().Model:
 		return p.model, p.opt.Model.Fallback, nil
 	case s.o.Model == nil:
-		return nil, nil, fmt.Errorf("model %s: there is only %s here", d.Model, p.model.Info().Model)
+		return nil, nil, fmt.Errorf("model %s is not available; the only model is %s", d.Model, p.model.Info().Model)
 	}
 	m, err = s.o.Model(d.Model)
 	return m, nil, err
@@ -272,7 +272,7 @@ func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.Restor
 	r := session.RestoreOptions{Opened: opened}
 	if b.resume == "" || a.opt.Sessions == nil {
 		if b.resume != "" {
-			return r, errors.New("resume: nothing is kept here")
+			return r, errors.New("resume: no store is configured; hint: set Options.Sessions")
 		}
 		return r, nil
 	}
@@ -299,7 +299,7 @@ func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.Restor
 		}
 		at = above.Parent
 	}
-	return r, fmt.Errorf("resume: %s is no sub-agent of this session", b.resume)
+	return r, fmt.Errorf("resume: %s is not a sub-agent of this session", b.resume)
 }
 
 // Model is the model that answers.

@@ -34,7 +34,7 @@ func TestAForkGoesOnWithForksOfItsSubagents(t *testing.T) {
 	}
 	stranger := newHouse(t, agent.Options{Sessions: h.sessions}, []step{{uses: []transcript.ToolUse{delegate("c3", "a", "go on", `,"resume":"`+child.ID+`"`)}}, {text: "done"}}, kinds, kind("a"))
 	prompt(t, stranger.parent, "begin")
-	if text, isError := resultText(t, stranger.parent, "c3"); !isError || !strings.Contains(text, "no sub-agent of this session") {
+	if text, isError := resultText(t, stranger.parent, "c3"); !isError || !strings.Contains(text, "not a sub-agent of this session") {
 		t.Errorf("%v %q", isError, text)
 	}
 }

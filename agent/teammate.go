@@ -17,15 +17,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Teammate is a sub-agent that lives on after its turn: it works on what it is told, then
-// waits for more, until it is dismissed or the agent that it works for is closed.
+// Teammate is a sub-agent that stays alive after its turn. It works on its queued input, then
+// waits for more, until it is dismissed or its parent closes.
 //
-//	Tell ─► its log ─► turn … turn ─► nothing to do ─► Idle ─┬─► "go on" ─► turn
-//	  ▲                                                      └─► waits
-//	  └──────────────────────────────────────────────────────────┘
+//	QueueNotification ─► its log ─► turn … turn ─► OnIdle ─┬─► a text ─► turn
+//	  ▲                                                    └─► waits
+//	  └────────────────────────────────────────────────────┘
 //
-// What it is told is on disk before Tell returns, so that a teammate of the same session has
-// it after a restart. Its methods may be called from any goroutine.
+// Queued input is durable, so a teammate of the same session has it after a restart. The methods
+// are safe for concurrent use.
 type Teammate struct {
 	s           *Subagents
 	parent      *Agent
@@ -40,7 +40,7 @@ type Teammate struct {
 	err     error
 }
 
-// TeammateOptions say what a teammate is.
+// TeammateOptions are the options of [Subagents.StartTeammate].
 type TeammateOptions struct {
 	Name    string      // what it is called in decisions and questions; no two at a time
 	Kind    Definition  // its prompt, model and what it may use
@@ -50,22 +50,23 @@ type TeammateOptions struct {
 	Session string      // goes on with this one
 	Mode    policy.Mode // stricter than that of Kind, or ""
 	Tools   []tool.Tool // that it has besides
-	// OnIdle is called when it has nothing to do, before it waits: a text is what it does
-	// next. last is nil when there was nothing to do from the start. It must not wait for
-	// the teammate. Nil: it waits.
+	// OnIdle is called when the teammate has no work, before it waits. If it returns a text, the
+	// teammate works on that next. last is nil if there was no work from the start. OnIdle must
+	// not wait for the teammate. Nil means that it waits.
 	OnIdle func(ctx context.Context, m *Teammate, last *event.Result) (next string)
 	// Before is called when its session is open and before it does anything; may be nil.
 	Before func(ctx context.Context, m *Teammate) error
-	// OnError is told when it has ended by an error: its records could not be written.
+	// OnError is called if the teammate ended with an error because its records could not be
+	// written.
 	OnError func(m *Teammate, err error)
 }
 
-// errNameTaken says that a teammate of that name works already.
-var errNameTaken = errors.New("there is one of this name already")
+// errNameTaken is returned if a teammate with that name already works.
+var errNameTaken = errors.New("a teammate with this name already works")
 
-// StartTeammate starts a teammate. It goes on with what its session has left open, or waits to be told
-// something. ctx bounds the start. It is an error when a teammate of that name works already,
-// and ErrClosed when the agent that they work for is closed, also meanwhile.
+// StartTeammate starts a teammate. It continues the open work of its session or waits for input.
+// ctx limits the start only. It returns an error if a teammate with that name already works, and
+// ErrClosed if the parent is closed or closes meanwhile.
 func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Teammate, error) {
 	p, err := s.parent()
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 		return nil, err
 	}
 	if h.Name == "" {
-		return nil, errors.New("a teammate has no name")
+		return nil, errors.New("the teammate has no name; hint: set TeammateOptions.Name")
 	}
 	if err := s.admit(h.Name, nil); err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (s *Subagents) admit(name string, m *Teammate) error {
 	return nil
 }
 
-// Name is what it is called.
+// Name returns the name of the teammate.
 func (m *Teammate) Name() string { return m.spawnRecord.Name }
 
 // Kind is its definition.
@@ -134,7 +135,8 @@ func (m *Teammate) Kind() Definition { return m.spawnRecord.Kind }
 // Session is its session.
 func (m *Teammate) Session() string { return m.agent.SessionID() }
 
-// Agent is the mate as an agent, to fire events and to look at. Its turns are the teammate's.
+// Agent returns the teammate as an agent, to fire events and to read its state. Only the teammate
+// runs its turns.
 func (m *Teammate) Agent() *Agent { return m.agent }
 
 // Working reports whether it has something to do.
@@ -280,8 +282,8 @@ func (m *Teammate) suspend(err error) {
 
 var errDismissed = errors.New("dismissed")
 
-// Dismiss ends the teammate and waits for that: a turn that runs is interrupted. Its session
-// stays. The error is what kept its records from being written.
+// Dismiss ends the teammate and waits for its end. It interrupts a running turn. The session
+// stays. The error says why records could not be written.
 func (m *Teammate) Dismiss(ctx context.Context) error {
 	m.stop(errDismissed)
 	select {

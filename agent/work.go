@@ -15,7 +15,7 @@ import (
 // own. The loop's goroutine waits for their end, and answers what they ask. A call that
 // goes on in the background is not of the work any more.
 //
-//	calls ─► Call.Ask ─► wishes ─► attend ─► guard ─► yes, no, or a question that waits
+//	calls ─► Call.Ask ─► requests ─► attend ─► guard ─► yes, no, or a question that waits
 //	      └► over ─────────────────► attend ─► results
 type work struct {
 	jobs     []*job
@@ -57,7 +57,7 @@ func (w *work) results() {
 
 func (l *loop) runCall(w *work, j *job) {
 	began := l.a.opt.Clock()
-	result := tool.Failure("tool execution failed: it ended its goroutine")
+	result := tool.Failure("tool execution failed: the tool called runtime.Goexit")
 	defer func() {
 		if p := recover(); p != nil {
 			result = tool.Failure(fmt.Sprintf("tool execution failed: panic: %v\n%s", p, debug.Stack()))
@@ -78,7 +78,7 @@ func (l *loop) runCall(w *work, j *job) {
 	res, err := j.c.tool.Run(context.WithValue(j.ctx, ofKey{}, l.a), &as)
 	switch {
 	case err != nil && j.ctx.Err() != nil:
-		res = tool.Failure("interrupted while it ran: it may have taken effect in part")
+		res = tool.Failure("interrupted while running; it may have taken effect in part")
 	case err != nil:
 		res = tool.Failure("tool execution failed: " + err.Error())
 	}
@@ -119,8 +119,8 @@ func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	case <-ctx.Done():
 		w.stop(context.Cause(ctx))
 		<-w.over
-	case wish := <-w.requests:
-		return DriverState{}, false, l.judgeNested(ctx, wish)
+	case nested := <-w.requests:
+		return DriverState{}, false, l.judgeNested(ctx, nested)
 	case <-l.a.wake:
 		l.emitPending()
 		l.emitChanges()

@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ForRequests returns the question as one about requests that were judged, and a decision whose
-// effect is ask. Of q are used: ID, Agent (default that of the decision), Cwd, Home, Sandbox
-// (default "none", but of words ""), AskedAt and Expires. It does no I/O. The digest covers
-// the requests as they are; what is shown of each is cut at maxShown.
+// ForRequests returns the approval request for judged requests and a decision whose effect is ask.
+// It uses these fields of q: ID, Agent (default: the agent of the decision), Cwd, Home, Sandbox
+// (default: "none", or "" for questions and forms), AskedAt and Expires. It does no I/O. The
+// digest covers the complete requests; the shown text of each is cut at maxShown bytes.
 func (q Request) ForRequests(requests []policy.Request, d policy.Decision) Request {
 	q = Request{
 		ID: q.ID, Agent: q.Agent, Use: d.Use, Tool: d.Tool,
@@ -58,15 +58,15 @@ func (q Request) ForRequests(requests []policy.Request, d policy.Decision) Reque
 	return q
 }
 
-// words reports whether requests are about words alone.
+// words reports whether the requests are only questions or forms, which touch nothing.
 func words(requests []policy.Request) bool {
 	return len(requests) > 0 && !slices.ContainsFunc(requests, func(r policy.Request) bool { return !r.Words() })
 }
 
-// maxShown is how much of a request a question shows, in bytes.
+// maxShown is the maximum size of the shown text of a request, in bytes.
 const maxShown = 64 << 10
 
-// capped cuts what is shown and says so, with the size and digest of the whole.
+// capped cuts the shown text and appends a note with the size and digest of the whole.
 func capped(shown string) string {
 	if len(shown) <= maxShown {
 		return shown

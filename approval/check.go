@@ -16,23 +16,23 @@ import (
 
 // Limits of an answer, in bytes.
 const (
-	maxMessage = 4 << 10 // what is told to the model
+	maxMessage = 4 << 10 // Message
 	maxScope   = 4 << 10
-	maxName    = 256 // who, and through what
+	maxName    = 256 // Actor and Via
 )
 
-// Check says whether an answer fits the question; the error wraps ErrInvalid. It does
-// not look at the time, nor at whether somebody was faster.
+// Check reports whether an answer fits the approval request. The error wraps ErrInvalid. Check
+// ignores the expiry and other answers.
 func (q *Request) Check(a Answer) error {
 	switch {
 	case a.RequestID != "" && a.RequestID != q.ID:
-		return invalid("it answers question %s, not %s", a.RequestID, q.ID)
+		return invalid("the answer is for approval request %s, not %s", a.RequestID, q.ID)
 	case q.Reason == record.ReasonOverride && a.Decision == AllowSession:
-		return invalid("what was denied for the session can be allowed once only; hint: %s, or revoke the denial", Allow)
+		return invalid("the session denies this call, so it can be allowed only once; hint: %s, or revoke the denial", Allow)
 	case q.Person() && a.Decision.Session():
-		return invalid("only a person decides about %s, each time: no answer holds for the session; hint: %s or %s", q.Tool, Allow, Deny)
+		return invalid("%s needs a new answer from a person each time, so the answer cannot cover the session; hint: %s or %s", q.Tool, Allow, Deny)
 	case q.OnceOnly() && q.Reason != record.ReasonOverride && a.Decision.Session():
-		return invalid("what runs outside the sandbox can be allowed or denied once only; hint: %s or %s", Allow, Deny)
+		return invalid("a call outside the sandbox can be allowed or denied only once; hint: %s or %s", Allow, Deny)
 	}
 	if err := a.check(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// check refuses an answer that makes no sense whatever was asked.
+// check rejects an answer that is invalid for every request.
 func (a *Answer) check() error {
 	switch a.Decision {
 	case Allow, Deny, AllowSession, DenySession:
@@ -60,44 +60,44 @@ func (a *Answer) check() error {
 	}
 	switch {
 	case a.Scope != "" && !a.Decision.Session():
-		return invalid("%s is for once and has no scope; hint: %s-session", a.Decision, a.Decision)
+		return invalid("%s applies once and takes no scope; hint: %s-session", a.Decision, a.Decision)
 	case a.SaveTo != "" && !a.Decision.Session():
-		return invalid("%s is for once and leaves no rule; hint: %s-session", a.Decision, a.Decision)
+		return invalid("%s applies once and cannot save a rule; hint: %s-session", a.Decision, a.Decision)
 	case a.SaveTo != "" && !slices.Contains([]string{layernames.Local, layernames.Project, layernames.User}, a.SaveTo):
-		return invalid("rules are not written into settings of the layer %.40q; hint: %s, %s or %s", a.SaveTo, layernames.Local, layernames.Project, layernames.User)
+		return invalid("cannot save rules in the settings layer %.40q; hint: %s, %s or %s", a.SaveTo, layernames.Local, layernames.Project, layernames.User)
 	case len(a.Scope) > maxScope:
-		return invalid("a scope of %d bytes, at most %d fit", len(a.Scope), maxScope)
+		return invalid("scope of %d bytes is too long; the maximum is %d", len(a.Scope), maxScope)
 	case a.Stop && a.Decision.Allows():
-		return invalid("only a deny can stop the turn")
+		return invalid("only a deny can stop the turn; hint: leave stop out")
 	case len(a.Message) > maxMessage:
-		return invalid("a message of %d bytes, at most %d are told to the model", len(a.Message), maxMessage)
+		return invalid("message of %d bytes is too long; the maximum is %d", len(a.Message), maxMessage)
 	case len(a.Actor) > maxName || len(a.Via) > maxName:
-		return invalid("who answers, and through what, has at most %d bytes", maxName)
+		return invalid("actor or via is too long; the maximum is %d bytes", maxName)
 	case a.Input != nil && a.Decision != Allow:
-		return invalid("only a plain allow can bring another input")
+		return invalid("only a plain allow can change the input; hint: decide allow, without a session scope")
 	case a.Input != nil && !jsonscan.IsObject(a.Input):
 		return invalid("the new input is not a JSON object")
 	}
 	return nil
 }
 
-// inTime refuses an allow that comes too late.
+// inTime rejects an allow after the expiry.
 func (a *Answer) inTime(q Request, now time.Time) error {
 	if !a.Decision.Allows() || q.Expires == nil || a.At.Before(*q.Expires) && now.Before(*q.Expires) {
 		return nil
 	}
-	return fmt.Errorf("%w at %s: it counts as denied", ErrExpired, q.Expires.Format(time.RFC3339))
+	return fmt.Errorf("%w at %s, so it was denied", ErrExpired, q.Expires.Format(time.RFC3339))
 }
 
-// checkScope refuses a rule that cannot be the scope of a question: it must be one
-// that can be read, is about the question's tool, and covers everything that was asked.
+// checkScope rejects a rule that cannot be the scope of the request. The rule must be valid, be
+// about the tool of the request, and cover the whole request.
 func checkScope(q Request, g policy.Grant) error {
 	rule, effect := g.Scope, g.Effect
 	if name, _, _ := strings.Cut(rule, "("); !q.covers(name) {
-		return invalid("the scope %q is not about %s; hint: %s", rule, q.Tool, q.example())
+		return invalid("scope %q is not about %s; hint: %s", rule, q.Tool, q.example())
 	}
 	source := policy.RuleSource{Effect: effect, Text: rule, Layer: layernames.Session, Dir: q.Cwd}
-	// What "~" stands for does not matter to whether the rule can be read.
+	// The meaning of "~" does not affect whether the rule is valid.
 	_, problems, err := policy.RuleOptions{Home: "/", Cwd: q.Cwd}.Compile([]policy.RuleSource{source})
 	for _, p := range problems {
 		if err == nil && p.Fatal {
@@ -105,26 +105,26 @@ func checkScope(q Request, g policy.Grant) error {
 		}
 	}
 	if err != nil {
-		return invalid("the scope %q: %v", rule, err)
+		return invalid("scope %q: %v", rule, err)
 	}
 	for _, r := range q.Requests {
 		covers, err := g.Covers(r, q.Home)
 		if err != nil {
-			return invalid("the scope %q: %v", rule, err)
+			return invalid("scope %q: %v", rule, err)
 		}
 		if !covers {
-			return invalid("the scope %q does not cover what was asked, %q; hint: %s", rule, oneLine(r), q.example())
+			return invalid("scope %q does not cover the request %q; hint: %s", rule, oneLine(r), q.example())
 		}
 	}
 	return nil
 }
 
-// oneLine is what a request is about, short enough for an error.
+// oneLine returns the resource of a request, short enough for an error message.
 func oneLine(r policy.Request) string {
 	return truncate.String(strings.Join(strings.Fields(cmp.Or(r.Resource, r.Tool)), " "), 200)
 }
 
-// covers reports whether rules of this name are about the question's tool.
+// covers reports whether rules of this name apply to the tool of the request.
 func (q *Request) covers(name string) bool {
 	if name == q.Tool {
 		return true
@@ -137,7 +137,7 @@ func (q *Request) covers(name string) bool {
 	return false
 }
 
-// example is a rule that would do.
+// example returns a valid rule for the request, for hints.
 func (q *Request) example() string {
 	for _, s := range q.Scopes {
 		if s.Rule != "" {

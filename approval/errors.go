@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// The contracts of this package's errors.
+// Errors of this package. Test for them with [errors.Is].
 var (
-	ErrNoRequest = errors.New("no such question is waiting")
-	ErrAnswered  = errors.New("the question was answered already")
-	ErrExpired   = errors.New("the question's time has run out")
-	ErrInvalid   = errors.New("not a usable answer")
-	// ErrSuspend, returned by whoever is asked, leaves the question open: the run
-	// ends and can be resumed when somebody has answered.
-	ErrSuspend = errors.New("the question was left open")
+	ErrNoRequest = errors.New("no such approval request is waiting")
+	ErrAnswered  = errors.New("the approval request was already answered")
+	ErrExpired   = errors.New("the approval request expired")
+	ErrInvalid   = errors.New("invalid answer")
+	// ErrSuspend, returned by the approver, leaves the approval request open. The run
+	// ends and can be resumed after an answer.
+	ErrSuspend = errors.New("left open without an answer")
 )
 
-// AnsweredError tells who was faster. It wraps ErrAnswered.
+// AnsweredError has the answer that came first. It wraps ErrAnswered.
 type AnsweredError struct{ First Answer }
 
 func (e *AnsweredError) Error() string {

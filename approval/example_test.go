@@ -60,7 +60,7 @@ func ExampleResolve() {
 	fmt.Println(err, errors.Is(err, approval.ErrAnswered))
 	// Output:
 	// allow ann <nil>
-	// the question was answered already: allow by ann true
+	// the approval request was already answered: allow by ann true
 }
 
 func ExampleCheck() {
@@ -69,7 +69,7 @@ func ExampleCheck() {
 	fmt.Println(q.Check(approval.Answer{Decision: approval.AllowSession, Scope: "Edit"}))
 	// Output:
 	// <nil>
-	// not a usable answer: the scope "Edit" is not about Bash; hint: Bash(npm run test:*)
+	// invalid answer: scope "Edit" is not about Bash; hint: Bash(npm run test:*)
 }
 
 func ExamplePending() {
@@ -114,11 +114,11 @@ func ExampleGrant() {
 	fmt.Println(err)
 	// Output:
 	// allow Bash(npm run test:*) ann <nil>
-	// not a usable answer: allow is for once: it leaves no grant
+	// invalid answer: allow applies once and makes no grant
 }
 
 func ExampleRequest_CheckUnchanged() {
 	q := approval.Request{Requests: []policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "absent"}}}
 	fmt.Println(q.CheckUnchanged([]policy.Request{{Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/a", Base: "8d96…"}}))
-	// Output: it is not what was approved: the content of /app/a has changed meanwhile
+	// Output: the call differs from the approved one: /app/a changed after the approval
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// asksUser reports whether the question puts questions of the model to the user.
+// asksUser reports whether the request holds questions of the model for the user.
 func (q *Request) asksUser() bool {
 	return q.Tool == forms.AskTool && q.Person() && forms.Choices(q.Requests[0].Input) != nil
 }
 
-// hasForm reports whether the question puts a form to a person.
+// hasForm reports whether the request holds a form for the user.
 func (q *Request) hasForm() bool {
 	return len(q.Requests) == 1 && q.Requests[0].Form && q.Requests[0].Person
 }
 
-// Plan is the plan that a question is about; "" when it is about something else.
+// Plan returns the plan to approve, or "" if the request is about something else.
 func (q *Request) Plan() string {
 	if q.Tool != forms.PlanTool || !q.Person() {
 		return ""
@@ -26,26 +26,26 @@ func (q *Request) Plan() string {
 	return forms.Plan(q.Requests[0].Input)
 }
 
-// PlanInput is the input of a yes to a plan, with the mode in which the person wants it
+// PlanInput returns the input of an allow for a plan, with the permission mode in which the plan is
 // carried out.
 func (q *Request) PlanInput(mode policy.Mode) (json.RawMessage, error) {
 	if q.Plan() == "" {
-		return nil, errors.New("it puts no plan to a person")
+		return nil, errors.New("the approval request has no plan")
 	}
 	return forms.PlanInput(string(mode))
 }
 
-// AnswersInput is the input of a yes to questions of the model: the person's answers, by
-// question, which are the labels of options or other words.
+// AnswersInput returns the input of an allow for questions of the model. The answers, by question,
+// are labels of options or free text.
 func (q *Request) AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	if !q.asksUser() {
-		return nil, errors.New("it asks the user nothing")
+		return nil, errors.New("the approval request has no questions for the user")
 	}
 	return forms.AnswersInput(answers)
 }
 
-// checkPerson looks whether a yes brings what the call that only a person decides about
-// needs.
+// checkPerson checks that an allow has the input that a call for a person needs: answers, a form
+// or a plan.
 func (a *Answer) checkPerson(q Request) error {
 	if !a.Decision.Allows() {
 		return nil
@@ -57,7 +57,7 @@ func (a *Answer) checkPerson(q Request) error {
 		}
 	case q.hasForm():
 		if _, err := forms.ReadForm(q.Requests[0].Input, a.Input); err != nil {
-			return invalid("%v; hint: fill in the fields: {\"content\": {\"name of a field\": \"its value\"}} as the input of an allow", err)
+			return invalid("%v; hint: fill in the fields: {\"content\": {\"name of a field\": \"its value\"}} as the input of the allow", err)
 		}
 	case q.Plan() != "" && a.Input != nil:
 		if _, _, err := forms.ReadPlan(q.Requests[0].Input, a.Input); err != nil {

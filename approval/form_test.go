@@ -43,16 +43,16 @@ func TestAFormIsFilledIn(t *testing.T) {
 		t.Fatalf("the form %+v, open %v", f, f.Open())
 	}
 	for given, want := range map[string]string{
-		``:                                      `"days" is needed; "seat" is needed`,
+		``:                                      `field "days" is required; field "seat" is required`,
 		`{}`:                                    `the content is missing`,
-		`{"content":[]}`:                        `not an object`,
-		`{"content":null}`:                      `not an object`,
-		`{"content":{}}`:                        `"days" is needed; "seat" is needed`,
-		`{"content":{"seat":null,"days":null}}`: `"days" is needed; "seat" is needed`,
-		`{"content":{"seat":"1A","days":["mo"]},"message":"another"}`:               `beside "content"`,
-		`{"content":{"seat":"1A","days":["mo"]},"more":1}`:                          `beside "content"`,
-		`{"content":{"seat":"1A","days":["mo"],"who":"me"}}`:                        `"who" was not asked`,
-		`{"content":{"seat":1,"days":["mo"]}}`:                                      `"seat": want a text`,
+		`{"content":[]}`:                        `must be an object`,
+		`{"content":null}`:                      `must be an object`,
+		`{"content":{}}`:                        `field "days" is required; field "seat" is required`,
+		`{"content":{"seat":null,"days":null}}`: `field "days" is required; field "seat" is required`,
+		`{"content":{"seat":"1A","days":["mo"]},"message":"another"}`:               `only "content" may differ`,
+		`{"content":{"seat":"1A","days":["mo"]},"more":1}`:                          `only "content" may differ`,
+		`{"content":{"seat":"1A","days":["mo"],"who":"me"}}`:                        `the form has no field "who"`,
+		`{"content":{"seat":1,"days":["mo"]}}`:                                      `"seat": want a string`,
 		`{"content":{"seat":"A1","days":["mo"]}}`:                                   `"seat": pattern`,
 		`{"content":{"seat":"1A","days":[]}}`:                                       `"days": minItems`,
 		`{"content":{"seat":"1A","days":["mo","we"]}}`:                              `"days": want a list of some of "mo", "tu"`,
@@ -66,11 +66,11 @@ func TestAFormIsFilledIn(t *testing.T) {
 		`{"content":{"seat":"1A","days":["mo"],"class":"y"}}`:                       `"class": want one of "x"`,
 		`{"content":{"seat":"1A","days":["mo"],"mail":"me"}}`:                       `"mail": want an e-mail address`,
 		`{"content":{"seat":"1A","days":["mo"],"mail":"A <a@b.c>"}}`:                `"mail": want an e-mail address`,
-		`{"content":{"seat":"1A","days":["mo"],"site":"b.c"}}`:                      `"site": want an address`,
+		`{"content":{"seat":"1A","days":["mo"],"site":"b.c"}}`:                      `"site": want a URL`,
 		`{"content":{"seat":"1A","days":["mo"],"on":"31.1.2026"}}`:                  `"on": want a date`,
 		`{"content":{"seat":"1A","days":["mo"],"at":"2026-01-31"}}`:                 `"at": want a date and time`,
-		`{"content":{"seat":"` + strings.Repeat("1", 64<<10) + `A","days":["mo"]}}`: `at most`,
-		`{"content":{"seat":1,"days":"mo"}}`:                                        `"days": want a list of some of "mo", "tu"; "seat": want a text`,
+		`{"content":{"seat":"` + strings.Repeat("1", 64<<10) + `A","days":["mo"]}}`: `more than the limit`,
+		`{"content":{"seat":1,"days":"mo"}}`:                                        `"days": want a list of some of "mo", "tu"; "seat": want a string`,
 	} {
 		err := q.Check(Answer{Decision: Allow, Input: json.RawMessage(given)})
 		if given == "" {

@@ -7,24 +7,23 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Grant is what a session decision about the question leaves for the session: it covers
-// the scope of the answer, or exactly what was asked. Its ID and Name are for
-// [policy.Guards.Check] to fill in.
+// Grant returns the grant of a session decision. It covers the scope of the answer, or exactly the
+// request. [policy.Guards.Check] fills in its ID and Name.
 //
-// ErrInvalid for a decision that leaves nothing, for a scope that is no rule about
-// the question's tool or does not cover all that was asked, and for a call that asks for several things at once when no
-// scope says what is to be remembered.
+// It returns ErrInvalid if the decision is not for the session, if the scope is not a rule for the
+// tool of the request or does not cover the whole request, and if the call has several requests
+// and the answer has no scope.
 func (q *Request) Grant(a Answer) (policy.Grant, error) {
 	g := policy.Grant{Effect: policy.Deny, Tool: q.Tool, Question: q.ID, By: a.Actor, At: a.At}
 	switch {
 	case !a.Decision.Session():
-		return policy.Grant{}, invalid("%s is for once: it leaves no grant", a.Decision)
+		return policy.Grant{}, invalid("%s applies once and makes no grant", a.Decision)
 	case a.Decision.Allows():
 		g.Effect = policy.Allow
 		g.Confined = q.confined()
 	}
 	if a.Scope != "" {
-		if g.Scope = a.Scope; path.IsAbs(q.Cwd) { // where a bare path of it was written
+		if g.Scope = a.Scope; path.IsAbs(q.Cwd) { // relative paths in the rule start here
 			g.Dir = path.Clean(q.Cwd)
 		}
 		if err := checkScope(*q, g); err != nil {
@@ -33,7 +32,7 @@ func (q *Request) Grant(a Answer) (policy.Grant, error) {
 		return g, nil
 	}
 	if !q.single() {
-		return policy.Grant{}, invalid("the call asks for several things at once; hint: give a scope, such as %s", q.example())
+		return policy.Grant{}, invalid("the call has several requests; hint: give a scope, such as %s", q.example())
 	}
 	if len(q.Requests) > 0 {
 		r := q.Requests[0]
@@ -46,7 +45,7 @@ func (q *Request) Grant(a Answer) (policy.Grant, error) {
 	return g, nil
 }
 
-// confined reports whether a sandbox would hold all that was asked about.
+// confined reports whether all requests would run in the sandbox.
 func (q *Request) confined() bool {
 	return len(q.Requests) > 0 && !slices.ContainsFunc(q.Requests, func(r policy.Request) bool { return !r.Confined })
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// errChanged says that a call is not the one that was approved any more.
-var errChanged = errors.New("it is not what was approved")
+// errChanged is returned if a call differs from the approved one.
+var errChanged = errors.New("the call differs from the approved one")
 
-// Matches reports whether requests are those that the question is about: whether its digest is
-// theirs.
+// Matches reports whether requests are exactly those of the approval request, by digest.
 func (q *Request) Matches(requests []policy.Request) bool { return q.Digest == digest(requests) }
 
-// digest identifies what a whole call asks: all its requests, in order.
+// digest identifies all requests of a call, in order.
 func digest(requests []policy.Request) string {
 	sum := sha256.New()
 	for _, r := range requests {
@@ -26,13 +25,12 @@ func digest(requests []policy.Request) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// CheckUnchanged compares the requests that somebody has approved with those of the
-// call that is about to run. Its error says what is different: an approval covers
-// exactly what was shown.
+// CheckUnchanged compares the approved requests with those of the call that is about to run. An
+// approval covers exactly what the approver saw, so any difference is an error that names it.
 func (q *Request) CheckUnchanged(now []policy.Request) error {
 	asked := q.Requests
 	if len(asked) != len(now) {
-		return fmt.Errorf("%w: it would touch %d things, not %d", errChanged, len(now), len(asked))
+		return fmt.Errorf("%w: it has %d requests, not %d", errChanged, len(now), len(asked))
 	}
 	for i := range asked {
 		if err := unchanged(asked[i], now[i]); err != nil {
@@ -60,14 +58,14 @@ func unchanged(asked, now policy.Request) error {
 	case asked.Cwd != now.Cwd:
 		return differ("folder", asked.Cwd, now.Cwd)
 	case asked.Base != now.Base:
-		return fmt.Errorf("%w: the content of %s has changed meanwhile", errChanged, now.Resource)
+		return fmt.Errorf("%w: %s changed after the approval", errChanged, now.Resource)
 	case asked.Confined != now.Confined || asked.Unsandboxed != now.Unsandboxed:
-		return fmt.Errorf("%w: it was to run %s and would run %s", errChanged, where(asked), where(now))
+		return fmt.Errorf("%w: it was approved to run %s and would run %s", errChanged, where(asked), where(now))
 	}
-	return fmt.Errorf("%w: the input is another", errChanged)
+	return fmt.Errorf("%w: the input is different", errChanged)
 }
 
-// where says in words what would hold a request.
+// where describes whether a request runs in the sandbox.
 func where(r policy.Request) string {
 	switch {
 	case r.Unsandboxed:

@@ -11,10 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Pending lists the open questions of a session, or with "" those of all
-// sessions, oldest first. A question whose time has run out is open until
-// somebody has written that down. Those that can be read are returned beside the
-// error for those that cannot.
+// Pending lists the open approval requests of a session, or of all sessions if the id is "",
+// oldest first. An expired request stays open until a record denies it. If some requests cannot
+// be read, Pending returns the others together with the error.
 func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) ([]Request, error) {
 	var metas []session.Meta
 	if sessionID != "" {
@@ -44,8 +43,8 @@ func Pending(ctx context.Context, sessions *session.Sessions, sessionID string) 
 	return all, failed
 }
 
-// openOf reads a session's open questions, oldest first. The meta says how many
-// there are, so that it need not read further back than the first of them.
+// openOf reads the open approval requests of a session, oldest first. The meta has their number,
+// so openOf reads back only as far as the oldest one.
 func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]Request, error) {
 	if m.OpenApprovals <= 0 {
 		return nil, nil
@@ -79,9 +78,9 @@ func openOf(ctx context.Context, sessions *session.Sessions, m session.Meta) ([]
 	return open, nil
 }
 
-// Find finds a question by its id or an unambiguous beginning of it, and its
-// answer when it has one. Open questions are looked through first; only when none
-// of them fits are all logs read. ErrNoRequest when none does, or several do.
+// Find finds an approval request by its id or a unique prefix of it, and its answer if there is
+// one. It searches the open requests first and reads all logs only if none matches. It returns
+// ErrNoRequest if no request or more than one matches.
 func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, *Answer, error) {
 	if strings.TrimSpace(id) == "" {
 		return Request{}, nil, fmt.Errorf("%w: the id is empty; hint: holdfast approvals list", ErrNoRequest)
@@ -113,14 +112,14 @@ func Find(ctx context.Context, sessions *session.Sessions, id string) (Request, 
 	if f, ok := choose(all, id); ok {
 		return f.question, f.answer, nil
 	}
-	what := "no question has the id " + id
+	what := "no approval request has the id " + id
 	if len(all) > 1 {
-		what = fmt.Sprintf("%d questions begin with %s", len(all), id)
+		what = fmt.Sprintf("%d approval requests have ids that begin with %s", len(all), id)
 	}
 	return Request{}, nil, fmt.Errorf("%w: %s; hint: holdfast approvals list", ErrNoRequest, what)
 }
 
-// choose takes the question with this id, else the only one that begins with it.
+// choose returns the request with this id, or else the only one that begins with it.
 func choose(all []requestState, id string) (requestState, bool) {
 	if i := slices.IndexFunc(all, func(f requestState) bool { return f.question.ID == id }); i >= 0 {
 		return all[i], true
@@ -132,8 +131,8 @@ func choose(all []requestState, id string) (requestState, bool) {
 	return fits[0], true
 }
 
-// exact returns the question with exactly this id when the session of f, whose id
-// begins with it, has one: then it was no beginning.
+// exact returns the request whose id is exactly id if the session of f has one. Otherwise id is a
+// prefix and exact returns f.
 func exact(ctx context.Context, sessions *session.Sessions, f requestState, id string) (requestState, error) {
 	if f.question.ID == id {
 		return f, nil
@@ -149,7 +148,7 @@ func exact(ctx context.Context, sessions *session.Sessions, f requestState, id s
 	return whole, err
 }
 
-// history reads all questions of a session whose id begins with prefix.
+// history reads all approval requests of a session whose ids begin with prefix.
 func history(ctx context.Context, sessions *session.Sessions, m session.Meta, prefix string) ([]requestState, error) {
 	var all []requestState
 	answers := map[string]Answer{}

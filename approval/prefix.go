@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// subcommands says how many words after a program's name tell what it does: the
-// scope that is offered for a command ends behind them. Programs that are not
-// here get no wider scope, among them all that run what they are given: shells,
-// interpreters, sudo, env, xargs, docker, ssh, npx, make.
+// subcommands is the number of words after a program's name that determine what it does. The wider
+// scope of a command ends after them. Programs that are not listed get no wider scope. This
+// includes all programs that run other programs: shells, interpreters, sudo, env, xargs, docker,
+// ssh, npx, make.
 var subcommands = map[string]int{
 	"git": 1, "gh": 2, "go": 1, "cargo": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "pip": 1, "pip3": 1, "uv": 1, "poetry": 1,
 	"bundle": 1, "composer": 1, "dotnet": 1, "swift": 1, "gradle": 1, "mvn": 1, "helm": 1, "kubectl": 1, "terraform": 1, "brew": 1,
@@ -18,13 +18,13 @@ var subcommands = map[string]int{
 	"golangci-lint": 0, "rustfmt": 0, "mkdir": 0, "touch": 0,
 }
 
-// deeper are subcommands that say what they do with the next word only.
+// deeper are subcommands whose next word determines what they do.
 var deeper = map[string]bool{
 	"npm run": true, "npm run-script": true, "pnpm run": true, "yarn run": true, "bun run": true,
 	"git stash": true, "git remote": true, "git worktree": true, "go mod": true, "uv pip": true, "composer run": true,
 }
 
-// runners are subcommands that run whatever they are given, or make a program do so later.
+// runners are subcommands that run another program now or later.
 var runners = map[string]bool{
 	"git bisect": true, "git config": true, "git filter-branch": true, "git submodule": true, "git rebase": true, "go run": true, "go tool": true,
 	"npm exec": true, "npm x": true, "npm config": true, "pnpm exec": true, "pnpm dlx": true, "yarn exec": true, "yarn dlx": true, "yarn node": true,
@@ -33,10 +33,9 @@ var runners = map[string]bool{
 	"swift repl": true,
 }
 
-// commandPrefix is the beginning of a command that a wider scope may have: the
-// program with its subcommand. There is none unless the line is clear and runs,
-// besides what is harmless, one plain command of a program that is known to run
-// nothing else.
+// commandPrefix returns the prefix of a command for a wider scope: the program with its subcommand.
+// It returns false unless the parser understands the line and, besides harmless commands, the line
+// runs one plain command of a program that is known to run no other program.
 func commandPrefix(r policy.Request, home string) (string, bool) {
 	reading := shellparse.Parse(r.Resource, &shellparse.Options{Dir: r.Cwd, Home: home})
 	if !reading.Static() {
@@ -62,7 +61,7 @@ func commandPrefix(r policy.Request, home string) (string, bool) {
 	return withSubcommand(the)
 }
 
-// withSubcommand is the program's name with the words that tell what it does.
+// withSubcommand returns the program's name with its subcommand.
 func withSubcommand(c *shellparse.Command) (string, bool) {
 	left, known := subcommands[c.Name]
 	if !known {
@@ -84,8 +83,8 @@ func withSubcommand(c *shellparse.Command) (string, bool) {
 	return strings.Join(words, " "), true
 }
 
-// redirects reports whether a command writes a file by a redirect, which a rule
-// for the command does not cover.
+// redirects reports whether a command writes a file through a redirect. A rule for the command does
+// not cover that.
 func redirects(c *shellparse.Command) bool {
 	for _, p := range c.Paths {
 		if p.Source == shellparse.FromRedirect && p.Access&shellparse.Write != 0 && p.Path != "/dev/null" {

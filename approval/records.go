@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// newestFirst yields the approval records of a session's own log, newest first. A
-// fork's parent answers for itself.
+// newestFirst yields the approval records of a session's own log, newest first. Records before a
+// fork belong to the parent and are not included.
 func newestFirst(ctx context.Context, sessions *session.Sessions, m session.Meta) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		own := session.Range{After: m.ParentSeq, Until: m.Head, Reverse: true}

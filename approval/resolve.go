@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Resolve answers a question of a session: it appends the approval.resolved
-// record on the condition that nobody has answered meanwhile, and returns the
-// answer that counts. With an answer for the session comes the grant, in one batch. It needs no lease and works while the session runs
-// elsewhere. An answer without a time gets that of the sessions' clock.
+// Resolve answers an approval request of a session: it appends the approval.resolved record on the
+// condition that there is no answer yet, and returns the answer that won. A session decision adds
+// its grant in the same batch. Resolve needs no lease and works while another process runs the
+// session. An answer without a time gets the time of the sessions' clock.
 //
-// The same answer again (decision, scope and input) is fine and returns the one
-// on record. Another one is an [*AnsweredError] that names the winner.
-// ErrNoRequest when the session has no such question, ErrExpired when an allow
-// comes too late, ErrInvalid when the answer cannot be used for the question.
+// If the same answer (decision, scope and input) is already stored, Resolve returns that one. A
+// different stored answer is an [*AnsweredError]. Resolve returns ErrNoRequest if the session has
+// no such request, ErrExpired for an allow after the expiry, and ErrInvalid if the answer does not
+// fit the request.
 func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, a Answer) (Answer, error) {
 	if err := a.check(); err != nil {
 		return Answer{}, err
 	}
 	if a.RequestID == "" {
-		return Answer{}, invalid("it does not say which question it answers")
+		return Answer{}, invalid("the answer has no request id")
 	}
 	if a.At.IsZero() {
 		a.At = sessions.Now()
@@ -70,13 +70,13 @@ func Resolve(ctx context.Context, sessions *session.Sessions, sessionID string, 
 		if !errors.Is(err, session.ErrConflict) {
 			return Answer{}, err
 		}
-		if err := ctx.Err(); err != nil { // somebody was faster; look again
+		if err := ctx.Err(); err != nil { // another record came first; look again
 			return Answer{}, err
 		}
 	}
 }
 
-// grantDraft is the record of what an answer for the session leaves.
+// grantDraft returns the record of the grant of a session decision.
 func grantDraft(sessions *session.Sessions, m session.Meta, q Request, a Answer) (session.Draft, error) {
 	c := &policy.Config{NewID: sessions.NewID, Now: func() time.Time { return a.At }}
 	if path.IsAbs(m.CWD) {
@@ -92,13 +92,13 @@ func grantDraft(sessions *session.Sessions, m session.Meta, q Request, a Answer)
 	}
 	change, err := guards.Check(policy.Change{Grant: &g, By: a.Actor})
 	if err != nil {
-		return session.Draft{}, invalid("it cannot be remembered: %v", err)
+		return session.Draft{}, invalid("cannot store the session-wide decision: %v", err)
 	}
-	change.Version = 0 // whoever runs the session counts
+	change.Version = 0 // the process that runs the session sets it
 	return session.NewDraft(record.KindPolicyChanged, change)
 }
 
-// settle is what becomes of a later answer.
+// settle compares a later answer with the one that won.
 func (a *Answer) settle(later Answer) (Answer, error) {
 	if a.Decision != later.Decision || a.Scope != later.Scope || !jsonscan.Equal(a.Input, later.Input) {
 		return Answer{}, &AnsweredError{First: *a}
@@ -106,14 +106,14 @@ func (a *Answer) settle(later Answer) (Answer, error) {
 	return *a, nil
 }
 
-// requestState is where a question of a session stands.
+// requestState is the state of one approval request.
 type requestState struct {
 	question Request
 	answer   *Answer // nil while it is open
 }
 
-// look finds a question in a session's own records, up to the head that m has. It
-// reads backwards: what is asked about is mostly near the end.
+// look finds an approval request in a session's own records, up to the head in m. It reads
+// backward because open requests are usually near the end.
 func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id string) (requestState, error) {
 	var f requestState
 	for r, err := range newestFirst(ctx, sessions, m) {
@@ -126,7 +126,7 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 			if err != nil {
 				return f, err
 			}
-			if a.RequestID == id { // an earlier one wins, should there be two
+			if a.RequestID == id { // if there are two, the earlier one wins
 				f.answer = &a
 			}
 		case record.KindApprovalAsked:
@@ -140,5 +140,5 @@ func look(ctx context.Context, sessions *session.Sessions, m session.Meta, id st
 			}
 		}
 	}
-	return f, fmt.Errorf("%w: session %s has no question %s; hint: holdfast approvals list", ErrNoRequest, m.ID, id)
+	return f, fmt.Errorf("%w: session %s has no approval request %s; hint: holdfast approvals list", ErrNoRequest, m.ID, id)
 }

@@ -92,7 +92,7 @@ func TestResolveOnce(t *testing.T) {
 		_, err := approval.Resolve(t.Context(), s, "s", other)
 		wantErr(t, err, approval.ErrAnswered)
 		won, ok := errors.AsType[*approval.AnsweredError](err)
-		if !ok || cmp.Diff(want, won.First) != "" || err.Error() != "the question was answered already: allow-session by ann" {
+		if !ok || cmp.Diff(want, won.First) != "" || err.Error() != "the approval request was already answered: allow-session by ann" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// scopes are what "for this session" may cover: exactly what was asked, then what
-// is a step wider and can be said as one rule. Where the session has denied it
-// there are none: an override is for once, and so is a run outside of the sandbox.
+// scopes returns the scopes to offer for a session decision: the exact request, then a wider one
+// that a single rule can express. An override of a session's deny and a call outside the sandbox
+// apply once, so they have no scopes.
 func scopes(q Request, home string) []Scope {
 	if q.OnceOnly() {
 		return nil
@@ -23,7 +23,7 @@ func scopes(q Request, home string) []Scope {
 	var wider Scope
 	for i, r := range q.Requests {
 		s, ok := widerScope(q, r, home)
-		if !ok || i > 0 && s != wider { // no one rule covers the call
+		if !ok || i > 0 && s != wider { // no single rule covers the call
 			return out
 		}
 		wider = s
@@ -37,7 +37,7 @@ func scopes(q Request, home string) []Scope {
 	return out
 }
 
-// registryScope is a rule for all hosts of the package registry that a question is about.
+// registryScope returns a rule for all hosts of the package registry that the request is about.
 func registryScope(q Request) (Scope, bool) {
 	if len(q.Requests) != 1 || q.Requests[0].Operation != policy.OpConnect || q.Requests[0].Address != "" || q.Tool != "WebFetch" {
 		return Scope{}, false
@@ -84,7 +84,7 @@ func exactScope(q Request) Scope {
 	return Scope{Text: q.Tool + " with exactly " + r.Resource}
 }
 
-// sandboxOpenText says what a request would open in the sandbox.
+// sandboxOpenText describes the sandbox restriction that a request lifts.
 func sandboxOpenText(r policy.Request) string {
 	if r.Operation == policy.OpWrite {
 		return "commands may write " + r.Resource + " and what is in it"
@@ -92,9 +92,9 @@ func sandboxOpenText(r policy.Request) string {
 	return "commands may use " + r.Resource
 }
 
-// widerScope is a rule for requests like this one.
+// widerScope returns a rule for requests like this one.
 func widerScope(q Request, r policy.Request, home string) (Scope, bool) {
-	if r.Opens() || r.Address != "" { // a name alone must not lead to another private address
+	if r.Opens() || r.Address != "" { // a rule for the host name could later match another private address
 		return Scope{}, false
 	}
 	switch r.Operation {
@@ -125,8 +125,8 @@ func widerScope(q Request, r policy.Request, home string) (Scope, bool) {
 	return Scope{}, false
 }
 
-// folderScope covers a folder, unless that is one that holds the user's home or
-// the session's folder and more, or its name would act as a pattern.
+// folderScope returns a rule for a folder. It returns false if the folder contains the user's home
+// or the session's folder, or if its name would act as a pattern.
 func folderScope(tool, what, dir, cwd, home string) (Scope, bool) {
 	holds := func(inner string) bool { return inner != "" && inner != cwd && within(inner, dir) }
 	if !path.IsAbs(dir) || dir == "/" || holds(home) || cwd != dir && within(cwd, dir) || dir == home || strings.ContainsAny(dir, "*?[]{}()\\:!\x00\n") {
@@ -147,8 +147,7 @@ func within(p, dir string) bool {
 	return p != "" && dir != "" && (p == dir || dir == "/" || strings.HasPrefix(p, dir+"/"))
 }
 
-// hostWithoutPort returns the name of a host without its port, and whether it is a name
-// that a rule can hold.
+// hostWithoutPort returns the name of a host without its port, and whether a rule can hold it.
 func hostWithoutPort(resource string) (string, bool) {
 	host := resource
 	if name, port, found := strings.Cut(resource, ":"); found && isASCIIWord(port, "") {

@@ -23,7 +23,7 @@ func TestUnchanged(t *testing.T) {
 	for what, change := range map[string]func(*policy.Request){
 		"tool": func(r *policy.Request) { r.Tool = "Write" }, "operation": func(r *policy.Request) { r.Operation = policy.OpRead },
 		"resource": func(r *policy.Request) { r.Resource = "/p/b" }, "folder": func(r *policy.Request) { r.Cwd = "/q" },
-		"content": func(r *policy.Request) { r.Base = "2" }, "input": func(r *policy.Request) { r.Input = json.RawMessage(`{"x":2}`) },
+		"/p/a changed": func(r *policy.Request) { r.Base = "2" }, "input": func(r *policy.Request) { r.Input = json.RawMessage(`{"x":2}`) },
 	} {
 		now := asked
 		change(&now)

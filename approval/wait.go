@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// retryPause is how long [Wait] pauses after a look that has failed, at first, and maxRetryPause
-// at most. retryTimeout is how long it goes on while every look fails. pollInterval is after what
-// time it looks although the store has told of nothing: it may be away, and not tell that.
+// retryPause is the first pause of [Wait] after a failed read, and maxRetryPause the longest.
+// retryTimeout is how long Wait keeps retrying while every read fails. pollInterval is how often
+// Wait reads without a notification: a store that is unreachable may not report it.
 const (
 	pollInterval  = time.Minute
 	retryPause    = 250 * time.Millisecond
@@ -20,13 +20,12 @@ const (
 	retryTimeout  = 10 * time.Minute
 )
 
-// Wait returns the answer to a question as soon as somebody has given one,
-// wherever that was: it watches the session's log ([session.Sessions.Watch]), and looks once
-// a minute besides. When the question's time has run out, Wait denies it, by "timeout"; whoever was first is returned.
-// A look that fails for now ([session.IsTransient]) is tried again, less and less often, for ten
-// minutes.
+// Wait waits for the answer to an approval request and returns it, whichever program gave it. It
+// watches the session's log ([session.Sessions.Watch]) and also reads it once a minute. When the
+// request expires, Wait denies it with the actor "timeout" and returns the answer that won. It
+// retries transient errors ([session.IsTransient]) with growing pauses for up to ten minutes.
 //
-// Errors: that of ctx, ErrNoRequest, and those of the store.
+// Wait returns the error of ctx, ErrNoRequest, or an error of the store.
 func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q Request) (Answer, error) {
 	w := waiter{sessions: sessions, session: sessionID, question: q.ID}
 	well := time.Now()
@@ -55,9 +54,8 @@ func Wait(ctx context.Context, sessions *session.Sessions, sessionID string, q R
 	}
 }
 
-// watch returns when the log has grown, the question's time has run out, or it was quiet for
-// long. An error says
-// that the log could not be watched: the next look says why.
+// watch returns when the log has grown, the request has expired, or pollInterval has passed. It
+// returns an error if the log cannot be watched; the next read reports the cause.
 func (w *waiter) watch(ctx context.Context) error {
 	quiet := pollInterval
 	if left := w.remaining(); left != nil {
@@ -67,24 +65,24 @@ func (w *waiter) watch(ctx context.Context) error {
 	defer stop()
 	for _, err := range w.sessions.Watch(ctx, w.session, w.seen) {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the next look says what it is
+			return nil //nolint:nilerr // the next read reports it
 		}
 		return err
 	}
 	return nil
 }
 
-// waiter is what [Wait] has seen so far.
+// waiter is the state of a [Wait].
 type waiter struct {
 	sessions          *session.Sessions
 	session, question string
 
 	found requestState
-	known bool  // found is what the log says up to seen
-	seen  int64 // a head
+	known bool  // found is the state of the request up to seen
+	seen  int64 // a head of the log
 }
 
-// read takes in what is new, and returns the answer: nil while there is none.
+// read reads the new records and returns the answer, or nil if there is none yet.
 func (w *waiter) read(ctx context.Context) (*Answer, error) {
 	m, err := w.sessions.Get(ctx, w.session)
 	switch {
@@ -108,7 +106,7 @@ func (w *waiter) read(ctx context.Context) (*Answer, error) {
 	return w.found.answer, nil
 }
 
-// remaining is how long the question may wait; nil is for ever.
+// remaining is the time until the request expires; nil means it never expires.
 func (w *waiter) remaining() *time.Duration {
 	if w.found.question.Expires == nil {
 		return nil
@@ -117,10 +115,10 @@ func (w *waiter) remaining() *time.Duration {
 	return &left
 }
 
-// timeout denies a question whose time has run out, unless somebody was faster.
+// timeout denies an expired request, unless there already is an answer.
 func timeout(ctx context.Context, sessions *session.Sessions, sessionID string, q Request) (Answer, error) {
 	a, err := Resolve(ctx, sessions, sessionID, Answer{
-		RequestID: q.ID, Decision: Deny, Actor: "timeout", Message: "nobody answered in time",
+		RequestID: q.ID, Decision: Deny, Actor: "timeout", Message: "no answer in time",
 	})
 	if won, ok := errors.AsType[*AnsweredError](err); ok {
 		return won.First, nil
@@ -128,7 +126,7 @@ func timeout(ctx context.Context, sessions *session.Sessions, sessionID string, 
 	return a, err
 }
 
-// answerSince looks for the answer behind a seq.
+// answerSince returns the answer in the records after a seq.
 func answerSince(ctx context.Context, sessions *session.Sessions, m session.Meta, seen int64, id string) (*Answer, error) {
 	for r, err := range sessions.Records(ctx, m.ID, session.Range{After: seen, Until: m.Head}) {
 		if err != nil {

@@ -1,16 +1,18 @@
-// Package event defines what a run tells, and the one JSON form of it.
+// Package event defines the events of a run and their JSON encoding.
 //
 //	agent ──► Event ──► terminal, stream-json, SSE, WebSocket, log pipe, telemetry
 //	record ─► the same Event
 //
-// An event that is on record is told after its record is durable, and the record gives the
-// same event again, whenever it is read. All others are provisional ([Provisional]): they are told once, while
-// they happen, and whoever was not there does not get them.
+// There are two kinds of events. A durable event comes from a record: it is emitted after the
+// record is stored, and reading the record again gives the same event. A provisional event
+// ([Provisional]), such as a delta, is emitted once and is not replayed.
 //
 //	b, err := event.Marshal(event.TextDelta{Text: "Hello"}) // {"type":"text_delta","text":"Hello"}
 //	e, err := event.Unmarshal(b)
 //
-// The form is versioned by what is added: a reader ignores fields that it does not know, and
-// [Unmarshal] returns [ErrUnknownType] for a type that it does not know. Names and meanings of
-// fields do not change.
+// New versions add types and fields, and never rename or change existing ones. A reader should
+// ignore unknown fields, and skip a type for which [Unmarshal] returns [ErrUnknownType].
+//
+// The package only defines and encodes events. Package agent emits them, and package daemon/client
+// reads those of a daemon.
 package event

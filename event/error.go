@@ -6,22 +6,22 @@ import (
 	"fmt"
 )
 
-// Error is the form in which an event keeps an error: what it says, what to do about it, and
-// how a program ends on it.
+// Error is the form in which events hold errors: the message, a hint, and the outcome code that
+// decides the exit code.
 type Error struct {
 	Message string `json:"message"`
 	Advice  string `json:"hint,omitempty"`
-	Code    string `json:"code,omitempty"` // the outcome, as in docs/reference/exit-codes.md
+	Code    string `json:"code,omitempty"` // the outcome code; see docs/reference/exit-codes.md
 
-	// Of a hook that kept a prompt from being taken, or ended a turn; empty otherwise:
+	// Set only if a hook blocked a prompt or ended a turn:
 	HookEvent  string `json:"hook_event,omitempty"` // such as "UserPromptSubmit"
 	Hook       string `json:"hook,omitempty"`
 	HookReason string `json:"hook_reason,omitempty"`
 
-	Cause error `json:"-"` // what it was made of; nil when it was read from JSON
+	Cause error `json:"-"` // the original error; nil if it was read from JSON
 }
 
-// Error is Message, or what a hook says for who gives none.
+// Error returns Message or, if it is empty, a text about the hook.
 func (e *Error) Error() string {
 	if e.Message == "" && e.HookEvent != "" {
 		return cmp.Or(e.HookReason, fmt.Sprintf("stopped by the %s hook %s", e.HookEvent, e.Hook))
@@ -35,7 +35,7 @@ func (e *Error) Hint() string { return e.Advice }
 // Unwrap returns Cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// errorOf is the form of an error; nil for nil.
+// errorOf converts an error to an Error; nil stays nil.
 func errorOf(err error) *Error {
 	if err == nil {
 		return nil
@@ -53,7 +53,7 @@ func errorOf(err error) *Error {
 	return &e
 }
 
-// err is the form as an error: nil for none.
+// err returns e as an error; a nil e is a nil error.
 func (e *Error) err() error {
 	if e == nil {
 		return nil

@@ -11,23 +11,23 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Event is one thing that happened in a run. The types of this package are all there are.
+// Event is one thing that happened in a run. This package defines all types of events.
 type Event interface {
 	// Type returns the name of the event's type in JSON, such as "text_delta".
 	Type() string
 }
 
-// LogEvent is an event of a run, and where it stands in the run's log.
+// LogEvent is an event with its position in the log of the run.
 type LogEvent struct {
-	// Seq is the number of the record that the event is told by; of an event on no record (a
-	// delta, for example) that of the last record before it. Who reads a run again continues
-	// behind it.
+	// Seq is the number of the event's record. A provisional event, such as a delta, has the
+	// number of the last record before it. To read a run again from here, continue after this
+	// number.
 	Seq int64
 	Event
 }
 
-// Provisional reports whether an event is on no record of its agent. Deltas are void when
-// [ModelRetrying] follows, and are replaced by the item that follows otherwise.
+// Provisional reports whether the agent stores no record for the event. Deltas are void if
+// [ModelRetrying] follows; otherwise the item that follows replaces them.
 func Provisional(e Event) bool {
 	switch e := e.(type) {
 	case TurnStarted, ItemAppended, DecisionMade, ApprovalAsked, ApprovalResolved, PolicyChanged, ToolStarted, ToolFinished,
@@ -43,25 +43,25 @@ func Provisional(e Event) bool {
 type SessionOpened struct {
 	ID       string            `json:"id"`
 	Created  bool              `json:"created,omitempty"`
-	Forked   string            `json:"forked,omitempty"` // the id of the session that was forked
-	Items    int               `json:"items,omitempty"`  // how many were restored
-	Tools    []string          `json:"tools,omitempty"`  // that the model may call now; ToolsChanged replaces them
+	Forked   string            `json:"forked,omitempty"` // id of the session it was forked from
+	Items    int               `json:"items,omitempty"`  // number of restored items
+	Tools    []string          `json:"tools,omitempty"`  // the tools that the model may call now; ToolsChanged replaces them
 	Notices  []string          `json:"notices,omitempty"`
 	Recovery *session.Recovery `json:"recovery,omitempty"`
-	// Caller is the session whose tool use Use started this agent, and Name the agent's
-	// name; "" for an agent that no other started.
+	// Caller is the session whose tool use Use started this agent, and Name is the agent's
+	// name. They are "" for an agent that no other agent started.
 	Caller string `json:"caller,omitempty"`
 	Use    string `json:"use_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 }
 
-// TurnStarted opens a turn.
+// TurnStarted reports the start of a turn.
 type TurnStarted struct {
 	Turn string `json:"turn"`
 }
 
-// The deltas of an answer that is still coming, as the model's adapter yields them, and what
-// it wants to say to a person.
+// The pieces of an answer in progress, as the model's adapter yields them, and its notices for
+// the user.
 type (
 	TextDelta      = model.TextDelta
 	ThinkingDelta  = model.ThinkingDelta
@@ -76,40 +76,40 @@ type ItemAppended struct {
 	Item transcript.Encoded `json:"-"` // "item"
 }
 
-// DecisionMade explains what was decided about a tool call.
+// DecisionMade reports the decision about a tool call, with its reasons.
 type DecisionMade struct {
 	Decision policy.Decision `json:"decision"`
 }
 
-// ApprovalAsked reports that a person is asked about a tool call.
+// ApprovalAsked reports that a tool call waits for approval.
 type ApprovalAsked struct {
 	Request approval.Request `json:"question"`
 }
 
-// ApprovalResolved reports how the question with this ID was answered. Answer.By and
-// Answer.Via say by whom. The first of several answers counts; Late is an answer of this
-// program that came too late, or nil.
+// ApprovalResolved reports the answer to the approval request with this ID. Answer.Actor is who
+// answered and Answer.Via is how. The first answer wins. LateAnswer is an answer of this program
+// that came second, or nil.
 type ApprovalResolved struct {
 	ID         string           `json:"id"`
 	Answer     approval.Answer  `json:"answer"`
 	LateAnswer *approval.Answer `json:"late,omitempty"`
 }
 
-// PolicyChanged reports a change that is in force from the next decision on.
+// PolicyChanged reports a policy change that applies from the next decision on.
 type PolicyChanged struct {
 	Change policy.Change `json:"change"`
 }
 
-// ToolStarted follows when the start of a tool call is on disk, and ToolFinished when its result is.
-// A call of which the model has a result before it has finished goes on in the background: the
-// result ([ItemAppended]) says so, and ToolFinished follows when the call has ended.
+// ToolStarted is emitted when the start of a tool call is stored, and ToolFinished when its result
+// is. A background task has its result for the model ([ItemAppended]) before ToolFinished, which
+// follows when the task ends.
 type (
 	// ToolStarted has the fields Use and Tool (strings), and Input (a json.RawMessage), which is
-	// what the tool runs with: a policy or a person may have changed what the model wrote.
+	// the input the tool runs with. A policy or the approver may have changed the model's input.
 	ToolStarted = record.ToolStarted
 	// ToolFinished has the fields Use and Tool, those of a [tool.Result], Millis (how long it
-	// took, also as Took), and Outcome: "unknown" of a call that was running when its program
-	// stopped, and otherwise "".
+	// took, also as Took), and Outcome: "unknown" if the program stopped while the call was
+	// running, otherwise "".
 	ToolFinished = record.ToolFinished
 )
 
@@ -122,75 +122,75 @@ type SubagentEvent struct {
 	Event   Event  `json:"-"` // "event"
 }
 
-// ToolsChanged reports that the next request will offer other tools.
+// ToolsChanged reports that the next model request offers other tools.
 type ToolsChanged struct {
 	Tools []string `json:"tools"`
 }
 
-// CompactionStarted reports that a transcript is being compacted, which may take a model call.
-// [TranscriptRewritten] follows, or nothing when the transcript stays as it was.
+// CompactionStarted reports that a compaction begins, which may need a model call.
+// [TranscriptRewritten] follows if the transcript changes.
 type CompactionStarted struct {
 	Trigger string `json:"trigger,omitempty"` // "auto" or "manual"
 }
 
-// TranscriptRewritten reports that a mutator rewrote the transcript, or, right after
+// TranscriptRewritten reports that a mutator rewrote the transcript or, right after
 // [SessionOpened], that the transcript was repaired or cut when the session was restored. A
-// host with a store of its own replaces what it has with the agent's snapshot.
+// host that stores the transcript itself must replace it with the agent's snapshot.
 type TranscriptRewritten struct {
 	Mutator string `json:"by"`
-	When    string `json:"moment,omitempty"` // "at_start" (of a repair), "after_tool_result" or "after_turn_ended"
+	When    string `json:"moment,omitempty"` // "at_start" (a repair), "after_tool_result" or "after_turn_ended"
 	Before  int    `json:"before"`           // items
 	After   int    `json:"after"`
 
-	// Of a compaction:
+	// Set only for a compaction:
 	Trigger      string `json:"trigger,omitempty"`       // "auto" or "manual"
 	TokensBefore int    `json:"tokens_before,omitempty"` // estimated
 	TokensAfter  int    `json:"tokens_after,omitempty"`
 }
 
-// UsageUpdated follows every model call of the agent itself. Total and CostUSD cover the
+// UsageUpdated follows every model call of the agent itself, but not those of its sub-agents. Total and CostUSD cover the
 // work that the turn is a part of, including its sub-agents.
 type UsageUpdated struct {
 	Model   string           `json:"model,omitempty"`
 	Usage   transcript.Usage `json:"usage"`
 	Total   transcript.Usage `json:"total"`
 	CostUSD float64          `json:"cost_usd,omitempty"`
-	CallUSD float64          `json:"call_usd,omitempty"` // of the call
-	// Purpose is what a call was made for that is no answer of the agent and has no
-	// [ModelStarted]: "mutator" (a summary, for example) or "aside" (a tool's question).
-	// Provider and Took are set for such a call, which may have ended a while ago.
+	CallUSD float64          `json:"call_usd,omitempty"` // cost of this call
+	// Purpose is set for a call that does not produce an answer of the agent and has no
+	// [ModelStarted]: "mutator" (for example, a summary) or "aside" (a call on behalf of a tool).
+	// Provider and Duration are set only for such a call, which may have ended some time ago.
 	Purpose  string        `json:"for,omitempty"`
 	Provider string        `json:"provider,omitempty"`
 	Duration time.Duration `json:"-"` // "took_ms"
 }
 
-// ModelRetrying reports that a model call failed and will be repeated. Deltas since the last item
-// are void.
+// ModelRetrying reports that a model call failed and will be retried. The deltas since the last
+// item are void.
 type ModelRetrying struct {
 	Err     error         `json:"-"` // "error"
 	Attempt int           `json:"attempt"`
 	Delay   time.Duration `json:"-"` // "delay_ms"
 }
 
-// ModelSwitched reports that the fallback model takes over for this turn.
+// ModelSwitched reports that the fallback model answers for the rest of this turn.
 type ModelSwitched struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	Err  error  `json:"-"` // "error"
 }
 
-// HookRan reports that hooks ran, and what they say to the person.
+// HookRan reports that hooks ran, with their messages for the user.
 type HookRan struct {
 	Ran record.HookRan `json:"ran"`
 }
 
-// TerminalSequences reports what hooks want sent to the person's terminal: titles,
-// notifications or the bell, and nothing else.
+// TerminalSequences has escape sequences that hooks send to the user's terminal: only titles,
+// notifications and the bell.
 type TerminalSequences struct {
 	Sequences []string `json:"sequences"`
 }
 
-// Notification is a notification from a hook, or that somebody is asked.
+// Notification is a notification for the user, from a hook or because approval is needed.
 type Notification struct {
 	Title string `json:"title,omitempty"`
 	Body  string `json:"body,omitempty"`
@@ -198,14 +198,14 @@ type Notification struct {
 	By    string `json:"by,omitempty"`    // the hook, or ""
 }
 
-// ModelStarted comes before each attempt of a model call.
+// ModelStarted is emitted before each attempt of a model call.
 type ModelStarted struct {
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"` // 0 for the first
 }
 
-// ModelFinished comes after it, with Err or with what the answer cost.
+// ModelFinished is emitted after each attempt of a model call, with Err or with the usage.
 type ModelFinished struct {
 	Provider string            `json:"provider,omitempty"`
 	Model    string            `json:"model,omitempty"`
@@ -215,7 +215,7 @@ type ModelFinished struct {
 	Err      error             `json:"-"` // "error"
 }
 
-// TurnFinished closes a turn.
+// TurnFinished reports the end of a turn.
 type TurnFinished struct {
 	Turn   string `json:"turn"`
 	Reason Reason `json:"reason"`
@@ -232,14 +232,14 @@ type Result struct {
 	Turns     int              `json:"turns,omitempty"` // model calls
 	Usage     transcript.Usage `json:"usage"`
 	CostUSD   float64          `json:"cost_usd,omitempty"`
-	// RunCostUSD is what the whole run has cost, including earlier turns and processes, and
-	// BudgetUSD is its bound; 0 is none.
+	// RunCostUSD is the cost of the whole run so far, including earlier turns and processes.
+	// BudgetUSD is its budget; 0 means no budget.
 	RunCostUSD    float64               `json:"run_cost_usd,omitempty"`
 	BudgetUSD     float64               `json:"budget_usd,omitempty"`
 	ByModel       map[string]ModelUsage `json:"by_model,omitempty"`
-	Denials       []policy.Decision     `json:"denials,omitempty"` // tool calls that were not allowed
+	Denials       []policy.Decision     `json:"denials,omitempty"` // tool calls that were denied
 	Duration      time.Duration         `json:"-"`                 // "took_ms"
-	ModelDuration time.Duration         `json:"-"`                 // "took_model_ms": of it, waiting for models
+	ModelDuration time.Duration         `json:"-"`                 // "took_model_ms": the part of Duration spent waiting for models
 	Finish        transcript.Finish     `json:"finish,omitempty"`
 }
 
@@ -262,7 +262,7 @@ const (
 	ReasonRefused     Reason = "refused" // by the provider
 	ReasonFailed      Reason = "failed"
 	ReasonHook        Reason = "hook"     // a hook blocked the prompt or ended the turn; Result.Err is an *[Error] with HookEvent
-	ReasonDeferred    Reason = "deferred" // a hook put a call off: the session waits to be resumed
+	ReasonDeferred    Reason = "deferred" // a hook deferred a call; resume the session to continue
 )
 
 func (SessionOpened) Type() string       { return "session_opened" }

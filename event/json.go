@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ErrUnknownType says that this version knows no event of such a type.
-var ErrUnknownType = errors.New("unknown type of event")
+// ErrUnknownType is returned by [Unmarshal] for a type that this version does not know.
+var ErrUnknownType = errors.New("unknown event type")
 
-// maxDepth is how many events may lie in one another: sub-agents of sub-agents.
+// maxDepth is how deep events of sub-agents may be nested.
 const maxDepth = 4
 
-// envelope is the type of an event and the fields that are not plain JSON.
+// envelope has the type of an event and the fields with a custom encoding.
 type envelope struct {
 	Type    string          `json:"type"`
 	Error   *Error          `json:"error,omitempty"`
@@ -32,7 +32,7 @@ type envelope struct {
 // Marshal returns the JSON form of an event: one object with "type".
 func Marshal(e Event) ([]byte, error) {
 	if e == nil {
-		return nil, errors.New("there is no event")
+		return nil, errors.New("the event is nil")
 	}
 	h := envelope{Type: e.Type(), Error: errorOf(Err(e))}
 	var err error
@@ -50,7 +50,7 @@ func Marshal(e Event) ([]byte, error) {
 	case Result:
 		h.TookMS, h.ModelMS = e.Duration.Milliseconds(), e.ModelDuration.Milliseconds()
 	case SubagentEvent:
-		h.Error = nil // it is the inner event's
+		h.Error = nil // the error belongs to the inner event
 		h.Event, err = Marshal(e.Event)
 	}
 	if err != nil {
@@ -96,7 +96,7 @@ func unmarshal(b []byte, depth int) (Event, error) {
 	case read == nil:
 		return nil, fmt.Errorf("%w: %.60q", ErrUnknownType, h.Type)
 	case depth == 0:
-		return nil, fmt.Errorf("event %s: it lies in more than %d others", h.Type, maxDepth-1)
+		return nil, fmt.Errorf("event %s: nested in more than %d events", h.Type, maxDepth-1)
 	}
 	e, err := read(b)
 	if err == nil {
@@ -108,7 +108,7 @@ func unmarshal(b []byte, depth int) (Event, error) {
 	return WithErr(e, h.errorFor(e)), nil
 }
 
-// errorFor is the error of an event: that of a sub-agent's event lies in the inner one.
+// errorFor returns the error of an event. A SubagentEvent has the error of its inner event.
 func (h *envelope) errorFor(e Event) error {
 	if _, ok := e.(SubagentEvent); ok {
 		return Err(e)
@@ -116,7 +116,7 @@ func (h *envelope) errorFor(e Event) error {
 	return h.Error.err()
 }
 
-// complete fills in the fields that are not plain JSON.
+// complete fills in the fields with a custom encoding.
 func (h *envelope) complete(e Event, depth int) (Event, error) {
 	for _, ms := range []int64{h.TookMS, h.ModelMS, h.DelayMS} {
 		if ms > math.MaxInt64/int64(time.Millisecond) || ms < math.MinInt64/int64(time.Millisecond) {
@@ -148,7 +148,7 @@ func (h *envelope) complete(e Event, depth int) (Event, error) {
 		return e, nil
 	case SubagentEvent:
 		if h.Event == nil {
-			return nil, errors.New("there is no event in it")
+			return nil, errors.New("the field event is missing")
 		}
 		e.Event, err = unmarshal(h.Event, depth-1)
 		return e, err

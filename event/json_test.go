@@ -133,14 +133,14 @@ func TestUnmarshalErrors(t *testing.T) {
 		``:                           "event: unexpected end",
 		`[]`:                         "event: json: cannot unmarshal array",
 		`{"type":"notice"} {}`:       "event: invalid character",
-		`{"type":"subagent"}`:        "there is no event in it",
+		`{"type":"subagent"}`:        "the field event is missing",
 		`{"type":"notice","text":1}`: "event notice: json: cannot unmarshal number",
 		`{"type":"result","took_ms":9223372036854775807}`:    "out of range",
 		`{"type":"item_appended","item":{"role":"nobody"}}`:  "event item_appended: ",
 		`{"type":"tool_finished","content":{"type":"text"}}`: "event tool_finished: ",
-		`{"type":"subagent","event":` + deep + `}`:           "in more than 3 others",
-		`{"type":"subagent","event":{"type":"x"}}`:           `unknown type of event: "x"`,
-		`{"text":"no type"}`:                                 `unknown type of event: ""`,
+		`{"type":"subagent","event":` + deep + `}`:           "in more than 3 events",
+		`{"type":"subagent","event":{"type":"x"}}`:           `unknown event type: "x"`,
+		`{"text":"no type"}`:                                 `unknown event type: ""`,
 	} {
 		if _, err := Unmarshal([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// cannedAnswers are what hooks say, each to the input that it sees.
+// cannedAnswers are the results of hooks, by the input that each hook sees.
 type cannedAnswers []func(input string) *Output
 
 func (list cannedAnswers) fire(t *testing.T, e Event, commands bool, adjust func(i int, d *Definition)) Outcome {
@@ -34,8 +34,8 @@ func (list cannedAnswers) fire(t *testing.T, e Event, commands bool, adjust func
 
 const pushes = `{"command":"git push"}`
 
-// An opinion is about the input that its hook saw: an allow of another one is void, and
-// whoever would refuse what another hook has made of the call is asked about that.
+// A permission applies to the input that its hook saw. An allow of another input is void, and the
+// hooks before the one that changed the call run again with the new input.
 func TestVerdictBoundToInput(t *testing.T) {
 	always := func(o Output) func(string) *Output { return func(string) *Output { return &o } }
 	pushing := always(Output{Input: json.RawMessage(pushes)})

@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// maxAsync bounds what is kept for [Registry.AsyncOutcomes]; the oldest goes first.
+// maxAsync limits the outcomes kept for [Registry.AsyncOutcomes]; the oldest is dropped first.
 const maxAsync = 1000
 
-// effectAsync is the effect, in the log, of a hook that was started and not waited
-// for. What came of it is in an outcome of its own.
+// effectAsync is the effect, in the log, of a hook that runs asynchronously. Its result is in a
+// separate outcome.
 const effectAsync = "async"
 
-// startAsync starts a hook that the agent does not wait for. It outlives the run that
-// the firing belongs to, but not the registry.
+// startAsync starts an asynchronous hook. It may outlive the run that fired it, but not the
+// registry.
 func (f *fireState) startAsync(ctx context.Context, e *entry) {
 	if !f.due(e) {
 		return
@@ -38,13 +38,13 @@ func (f *fireState) startAsync(ctx context.Context, e *entry) {
 	})
 }
 
-// asyncHook is a hook that nobody waits for, while it runs.
+// asyncHook is a running asynchronous hook.
 type asyncHook struct {
 	end  context.CancelCauseFunc
-	over chan struct{} // closed when it has ended
+	over chan struct{} // closed when the hook has ended
 }
 
-// startAsync runs a hook that nobody waits for, until it ends or [Registry.CancelAsync] ends it.
+// startAsync runs an asynchronous hook until it ends or [Registry.CancelAsync] ends it.
 func (r *Registry) startAsync(ctx context.Context, f func(context.Context)) {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	h := &asyncHook{end: end, over: make(chan struct{})}
@@ -66,7 +66,7 @@ func (r *Registry) startAsync(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// await waits for a command that has said that it goes on by itself.
+// await waits for a command that has detached itself.
 func (f *fireState) await(ctx context.Context, e *entry, res result) {
 	f.log(record.HookRun{Effect: effectAsync, Exit: res.Exit}, e)
 	if res.Notice != "" {
@@ -79,7 +79,7 @@ func (f *fireState) await(ctx context.Context, e *entry, res result) {
 	})
 }
 
-// asyncState is a firing for one hook that has been found due.
+// asyncState is the firing of one selected hook.
 func (f *fireState) asyncState() *fireState {
 	return &fireState{r: f.r, in: f.in, out: Outcome{Event: f.in.Event}, skipped: f.info().Timeout, chosen: true}
 }
@@ -91,7 +91,7 @@ func (f *fireState) record(ctx context.Context, res result) result {
 	case late, ok := <-res.Async:
 		answer.RunResult, answer.err = late, late.Err
 		if !ok {
-			answer.err = errors.New("it ended without an answer")
+			answer.err = errors.New("it ended without a result")
 		}
 	case <-f.r.ctx().Done():
 	case <-ctx.Done():
@@ -105,20 +105,20 @@ func (f *fireState) record(ctx context.Context, res result) result {
 	return answer
 }
 
-// late is what an outcome still means after the fact: the person and the model can
-// be told things, and nothing can be decided any more.
+// late reduces an outcome to what still applies after the event: texts for the user and the model.
+// Decisions are too late.
 func (f *fireState) late() Outcome {
 	o := &f.out
 	for _, n := range o.Notifications {
 		o.Notices = append(o.Notices, Text{Text: strings.Trim(n.Title+": "+n.Body, ": ")})
 	}
 	if void := o.decided(); len(void) > 0 {
-		o.Notices = append(o.Notices, Text{Hook: o.Ran.Hooks[0].Name, Text: "asked too late, as nobody waits for it, for " + list(void)})
+		o.Notices = append(o.Notices, Text{Hook: o.Ran.Hooks[0].Name, Text: "async hook result ignored: " + list(void)})
 	}
 	return Outcome{Event: o.Event, Ran: o.Ran, Context: o.Context, Notices: o.Notices, session: f.in.SessionID}
 }
 
-// decided names what is in an outcome beside texts.
+// decided names the parts of an outcome that are not texts.
 func (o *Outcome) decided() []string {
 	var names []string
 	for _, d := range []struct {
@@ -127,11 +127,11 @@ func (o *Outcome) decided() []string {
 	}{
 		{o.Block != nil, "a block"},
 		{o.Permission != "", "a permission"},
-		{o.Input != nil, "another input"},
-		{o.ToolOutput != nil, "another result"},
+		{o.Input != nil, "a new input"},
+		{o.ToolOutput != nil, "a new result"},
 		{len(o.Updates) > 0, "a change of policy"},
 		{o.Stop != nil || o.Interrupt, "an end of the turn"},
-		{o.Retry, "another try"},
+		{o.Retry, "a retry"},
 		{len(o.Terminal) > 0, "a terminal sequence"},
 		{o.SessionTitle != "", "a session title"},
 		{o.InitialMessage != "", "a first message"},

@@ -18,35 +18,35 @@ import (
 const (
 	shellPath = "/bin/bash"
 
-	// grace is how long a command has between SIGTERM and SIGKILL.
+	// grace is the time between SIGTERM and SIGKILL.
 	grace = 400 * time.Millisecond
-	// Bounds of what is kept of a command's output, in bytes.
+	// Limits on the stored output of a command, in bytes.
 	maxStdout, maxStderr = 1 << 20, 64 << 10
-	// asyncTimeout is how long a command that detaches itself goes on unless it says so.
+	// asyncTimeout is how long a detached command may run if it gives no time.
 	asyncTimeout = 15 * time.Second
 )
 
-// job is one command to be run.
+// job is one command to run.
 type job struct {
 	path string
-	args []string // with the program's name
+	args []string // including the program's name
 	env  []string
 	dir  string
 	in   []byte
 	out  outputCapture
 	errs outputCapture
-	box  *sandbox.Sandbox // nil: only its process group is kept together
-	held bool             // box refuses things
+	box  *sandbox.Sandbox // nil: the command is only in a process group
+	held bool             // box restricts the command
 }
 
-// exitState is how a command ended.
+// exitState is the exit state of a command.
 type exitState struct {
 	exit   int            // 128 + signal for a signal
 	signal syscall.Signal // or 0
 	report *sandbox.Report
 }
 
-// command runs one and understands what it says.
+// command runs one command and interprets its output.
 func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (RunResult, error) {
 	j, notices, err := c.job(d, in)
 	if err != nil {
@@ -81,11 +81,11 @@ func (c *Commands) command(ctx context.Context, d *Definition, in *Input) (RunRe
 	}
 }
 
-// detach lets a command go on that nobody waits for any more.
+// detach lets a detached command continue.
 func (c *Commands) detach(tied func() bool, cancel context.CancelCauseFunc, limit time.Duration, done <-chan error, finish func(error) (RunResult, error)) (RunResult, error) {
 	later := make(chan RunResult, 1)
 	c.mu.Lock()
-	if !tied() || c.closed { // it is being ended already
+	if !tied() || c.closed { // it is already being ended
 		c.mu.Unlock()
 		cancel(errRunnerClosed)
 		return finish(<-done)
@@ -111,7 +111,7 @@ func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 		j.dir = c.opt.Project
 	}
 	if info, err := os.Stat(j.dir); err != nil || !info.IsDir() {
-		return nil, nil, fmt.Errorf("the folder %q, where it would start, is not there", j.dir)
+		return nil, nil, fmt.Errorf("its working folder %q does not exist", j.dir)
 	}
 	if err := c.choose(j, d.Sandbox); err != nil {
 		return nil, nil, err
@@ -136,7 +136,7 @@ func (c *Commands) job(d *Definition, in *Input) (j *job, notices []string, err 
 	return j, notices, nil
 }
 
-// choose picks what holds a command.
+// choose selects the sandbox of a command.
 func (c *Commands) choose(j *job, a string) error {
 	switch a {
 	case sandboxRead, "":
@@ -145,21 +145,21 @@ func (c *Commands) choose(j *job, a string) error {
 		j.box = c.opt.Write
 	case sandboxOff:
 	default:
-		return fmt.Errorf("there is no access %q", a)
+		return fmt.Errorf("unknown sandbox value %q", a)
 	}
 	switch {
 	case j.box != nil:
 		j.held = true
 		return nil
 	case a != sandboxOff && !c.opt.NoSandbox:
-		return errors.New("there is no sandbox to hold it, and it does not run without one; hint: holdfast doctor says what is missing, and \"sandbox\": \"off\" lets this hook run without one")
+		return errors.New("the hook needs the sandbox, which is not available; hint: run holdfast doctor, or set \"sandbox\": \"off\" for this hook")
 	}
 	var err error
 	j.box, err = c.together()
 	return err
 }
 
-// run runs the command to its end, and that of everything that it started.
+// run runs the command and everything it started, until both have ended.
 func (j *job) run(ctx context.Context) (exitState, error) {
 	if j.box == nil {
 		return j.group(ctx)
@@ -182,7 +182,7 @@ func (j *job) run(ctx context.Context) (exitState, error) {
 	return end, nil
 }
 
-// settle fills in how the main process ended.
+// settle records how the main process ended.
 func (e *exitState) settle(status syscall.WaitStatus) {
 	e.exit = status.ExitStatus()
 	if status.Signaled() {
@@ -191,7 +191,7 @@ func (e *exitState) settle(status syscall.WaitStatus) {
 	}
 }
 
-// endedEarly is the failure of a command that was ended.
+// endedEarly is the failure of a command that was stopped.
 func endedEarly(why error, limit time.Duration) error {
 	switch {
 	case errors.Is(why, context.DeadlineExceeded) && limit > 0:
@@ -199,10 +199,10 @@ func endedEarly(why error, limit time.Duration) error {
 	case errors.Is(why, context.DeadlineExceeded):
 		return fmt.Errorf("it did not end in time: %w", why)
 	}
-	return fmt.Errorf("it was ended: %w", why)
+	return fmt.Errorf("it was stopped: %w", why)
 }
 
-// notStarted is the failure of a command that could not be executed.
+// notStarted is the failure of a command that could not be started.
 func (j *job) notStarted(err error, end *exitState) error {
 	what := filepath.Base(j.path) + " could not be started"
 	if end.report != nil && end.report.CouldNotStart != "" {

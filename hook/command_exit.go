@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// outputParser understands what a command that has ended said.
+// outputParser interprets the output of a command that has ended.
 type outputParser struct {
 	d       *Definition
 	e       Event
@@ -18,7 +18,7 @@ type outputParser struct {
 	notices []string
 }
 
-// answer is the answer by the rules of the hook's dialect.
+// answer interprets the output by the rules of the hook's dialect.
 func (r *outputParser) answer() (RunResult, error) {
 	text := r.j.out.answered()
 	r.cutOff()
@@ -45,20 +45,20 @@ func (r *outputParser) note(format string, args ...any) {
 	r.notices = append(r.notices, fmt.Sprintf(format, args...))
 }
 
-// cutOff tells of output that was not kept.
+// cutOff reports dropped output.
 func (r *outputParser) cutOff() {
 	for _, k := range []struct {
 		name string
 		kept *outputCapture
 	}{{"output", &r.j.out}, {"error output", &r.j.errs}} {
 		if k.kept.dropped > 0 {
-			r.note("of its %s the first %d bytes were kept and %d dropped", k.name, len(k.kept.b), k.kept.dropped)
+			r.note("its %s was cut after %d bytes; %d bytes were dropped", k.name, len(k.kept.b), k.kept.dropped)
 		}
 	}
 }
 
-// refused tells what the sandbox refused. Of a hook that answered, system calls are
-// left out: many programs try one and do without.
+// refused reports what the sandbox refused. If the hook produced a result, it omits system calls,
+// because many programs try one and work without it.
 func (r *outputParser) refused(answered bool) {
 	if r.end.report == nil {
 		return
@@ -89,15 +89,15 @@ func (r *outputParser) refused(answered bool) {
 	}
 }
 
-// embeddedJSON says what in the hook's settings would let it do more.
+// embeddedJSON names the setting that would give the hook more access.
 func (r *outputParser) embeddedJSON() string {
 	if r.d.Sandbox == sandboxWrite {
-		return `"sandbox": "off" in the hook's settings runs it without a sandbox`
+		return `set "sandbox": "off" for this hook to run it without a sandbox`
 	}
-	return `"sandbox": "write" in the hook's settings lets it write the project, "off" runs it without a sandbox`
+	return `set "sandbox": "write" for this hook to let it write the project, or "off" to run it without a sandbox`
 }
 
-// seed reads an answer in seed 000's dialect: only exit code 0 says something.
+// seed interprets output in the Open Agent SDK's dialect: only exit code 0 has a result.
 func (r *outputParser) seed(text []byte) (*Output, error) {
 	switch {
 	case r.end.exit != 0:
@@ -115,7 +115,7 @@ func (r *outputParser) seed(text []byte) (*Output, error) {
 	return &Output{Message: string(text)}, nil
 }
 
-// claude reads an answer in Claude's dialect.
+// claude interprets output in Claude's dialect.
 func (r *outputParser) claude(text []byte) (*Output, error) {
 	var out *Output
 	var err error
@@ -136,8 +136,7 @@ func (r *outputParser) claude(text []byte) (*Output, error) {
 	return r.plain(text)
 }
 
-// plain is what text that is no JSON says. One that is meant to be JSON is no answer
-// of a guard.
+// plain interprets text that is not JSON. For a guard, text that looks like JSON is an error.
 func (r *outputParser) plain(text []byte) (*Output, error) {
 	info, _ := r.e.info()
 	if out := r.trailingDeny(text); out != nil {
@@ -145,9 +144,9 @@ func (r *outputParser) plain(text []byte) (*Output, error) {
 	}
 	if bytes.HasPrefix(text, []byte("{")) {
 		if info.Guards && (!info.Context || r.d.OnFailure == failBlock) {
-			return nil, errors.New("its output begins like JSON but is none")
+			return nil, errors.New("its output looks like JSON but is invalid")
 		}
-		r.note("its output begins like JSON but is none, and was taken for text")
+		r.note("its output looks like JSON but is invalid, and was treated as text")
 	}
 	switch {
 	case len(text) == 0:
@@ -160,8 +159,8 @@ func (r *outputParser) plain(text []byte) (*Output, error) {
 	return nil, nil
 }
 
-// trailingDeny is what a guard refuses in an answer that stands below other text, such as
-// that of a shell's profile; nil without one.
+// trailingDeny returns the block or deny of a guard's JSON that follows other text, such as the
+// output of a shell's profile, or nil.
 func (r *outputParser) trailingDeny(text []byte) *Output {
 	info, _ := r.e.info()
 	at := bytes.Index(text, []byte("\n{"))
@@ -172,21 +171,21 @@ func (r *outputParser) trailingDeny(text []byte) *Output {
 	if err != nil {
 		return nil
 	}
-	r.note("its answer stands below other text, where only what it refuses counts; print nothing but the JSON")
+	r.note("its JSON follows other text, so only a block or deny in it applies; hint: print only the JSON")
 	return out.refusal()
 }
 
-// otherExit is an exit code that is neither 0 nor 2, without JSON.
+// otherExit handles an exit code other than 0 and 2, without JSON.
 func (r *outputParser) otherExit() (*Output, error) {
 	err := r.failure()
-	if r.e == WorktreeCreate { // any failure there keeps the worktree from being made
+	if r.e == WorktreeCreate { // any failure there prevents the worktree
 		return &Output{Block: true, Reason: err.Error()}, nil
 	}
 	return nil, err
 }
 
-// exit2 is exit code 2: a block, whatever the JSON beside it says, where the event
-// has something to block. Elsewhere standard error is for the person.
+// exit2 handles exit code 2: a block, whatever the JSON says, for events that can be blocked. For
+// other events standard error is shown to the user.
 func (r *outputParser) exit2(out *Output, bad error) *Output {
 	if bad != nil {
 		r.note("%v", bad)
@@ -197,7 +196,7 @@ func (r *outputParser) exit2(out *Output, bad error) *Output {
 	said := r.stderrText()
 	info, _ := r.e.info()
 	denied := out.Permission == "deny"
-	if out.Permission != "" && !denied { // an allow beside it counts for nothing
+	if out.Permission != "" && !denied { // an allow with exit code 2 is ignored
 		out.Permission, out.PermissionReason = "", ""
 	}
 	if !info.Blocks {
@@ -215,33 +214,33 @@ func (r *outputParser) exit2(out *Output, bad error) *Output {
 	return out
 }
 
-// stderrText is standard error, or that there is none.
+// stderrText returns standard error, or a text that says there is none.
 func (r *outputParser) stderrText() string {
 	if text := strings.TrimSpace(strings.ToValidUTF8(string(r.j.errs.b), "\uFFFD")); text != "" {
 		return text
 	}
-	return "it ended with exit code 2 and said nothing on standard error"
+	return "it exited with code 2 and wrote nothing to standard error"
 }
 
 func (r *outputParser) decode(text []byte) (*Output, error) {
 	out, notices, err := decodeOutput(dialectOf(r.d), r.e, text)
 	r.notices = append(r.notices, notices...)
 	if err != nil {
-		return nil, fmt.Errorf("its answer cannot be used: %w", err)
+		return nil, fmt.Errorf("its output is invalid: %w", err)
 	}
 	return out, nil
 }
 
-// failure says how a command ended that has no answer.
+// failure describes how a command without a result ended.
 func (r *outputParser) failure() error {
 	how := fmt.Sprintf("exit code %d", r.end.exit)
 	switch {
 	case r.end.signal != 0:
-		how = "it was ended by signal " + r.end.signal.String()
+		how = "it was killed by signal " + r.end.signal.String()
 	case r.end.exit == 127 && r.d.Args == nil:
 		how += " (a program was not found)"
 	case r.end.exit == 126 && r.d.Args == nil:
-		how += " (a file is not a program that may be executed)"
+		how += " (a file is not executable)"
 	}
 	if text := firstLines(string(r.j.errs.b)); text != "" {
 		how += ": " + text
@@ -251,7 +250,7 @@ func (r *outputParser) failure() error {
 
 const maxFailureLines, maxFailureText = 5, 1000
 
-// firstLines is the beginning of an error output.
+// firstLines returns the beginning of an error output.
 func firstLines(text string) string {
 	lines := strings.SplitN(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), "\n", maxFailureLines+1)
 	more := len(lines) > maxFailureLines
@@ -268,16 +267,16 @@ func firstLines(text string) string {
 	return text
 }
 
-// wholeObject says whether a text is one JSON object.
+// wholeObject reports whether a text is one JSON object.
 func wholeObject(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{")) && json.Valid(text)
 }
 
-// partialJSON says whether a text is the beginning of a JSON object that was cut off.
+// partialJSON reports whether a text is the beginning of a JSON object that was cut off.
 func (r *outputParser) partialJSON(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{")) && r.j.out.dropped > 0
 }
 
 func (r *outputParser) tooLong() error {
-	return fmt.Errorf("its answer is longer than %d bytes", r.j.out.max)
+	return fmt.Errorf("its output is longer than %d bytes", r.j.out.max)
 }

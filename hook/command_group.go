@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/procgroup"
 )
 
-// group runs the command where nothing but its process group keeps it together. It
-// ends with the main process; the rest of the group is killed then.
+// group runs the command in its own process group, without a namespace. When the main process ends,
+// the rest of the group is killed.
 func (j *job) group(ctx context.Context) (exitState, error) {
 	path, err := exec.LookPath(j.path)
 	if err != nil {
@@ -34,7 +34,7 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 			return exitState{}, err
 		}
 		if len(ours) == 0 {
-			r, w = w, r // the command reads the first
+			r, w = w, r // the command reads from the first
 		}
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
@@ -50,7 +50,7 @@ func (j *job) group(ctx context.Context) (exitState, error) {
 	}
 	var copies sync.WaitGroup
 	copies.Go(func() {
-		_, _ = io.Copy(ours[0], bytes.NewReader(j.in)) // it need not read all of it
+		_, _ = io.Copy(ours[0], bytes.NewReader(j.in)) // the command need not read all of it
 		_ = ours[0].Close()
 	})
 	copies.Go(func() { _, _ = io.Copy(&j.out, ours[1]) })
@@ -71,7 +71,7 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState, error) {
 	signal := func(s syscall.Signal) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !over { // its number may mean others by now
+		if !over { // the number may already belong to another process
 			_ = procgroup.Signal(cmd.Process, s)
 		}
 	}
@@ -92,13 +92,13 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState, error) {
 		timer.Stop()
 	}
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		err = nil // the state says it
+		err = nil // the state has the error
 	}
 	return cmd.ProcessState, err
 }
 
-// settle waits for the copies of a command whose group has ended. Somebody who has
-// left the group may hold the pipes: it is not waited for.
+// settle waits for the output of a command whose group has ended. It does not wait for processes
+// that left the group and still hold the pipes.
 func settle(copies *sync.WaitGroup, giveUp func()) {
 	timer := time.AfterFunc(grace/2, giveUp)
 	copies.Wait()

@@ -20,8 +20,8 @@ var hard = []struct {
 }{
 	{"never reads 1 MiB", "exit 0", 1 << 20, 5 * time.Second, false, ""},
 	{"never reads 1 MiB and does not end", "sleep 1000", 1 << 20, 200 * time.Millisecond, true, ""},
-	{"prints 100 MiB", "head -c 104857600 /dev/zero | tr '\\0' a", 0, 20 * time.Second, false, "103809024 dropped"},
-	{"prints 8 MiB of errors", "head -c 8388608 /dev/zero | tr '\\0' a >&2", 0, 20 * time.Second, false, "error output the first 65536 bytes"},
+	{"prints 100 MiB", "head -c 104857600 /dev/zero | tr '\\0' a", 0, 20 * time.Second, false, "103809024 bytes were dropped"},
+	{"prints 8 MiB of errors", "head -c 8388608 /dev/zero | tr '\\0' a >&2", 0, 20 * time.Second, false, "error output was cut after 65536 bytes"},
 	{"prints without end", "yes", 0, 300 * time.Millisecond, true, ""},
 	{"leaves one in the background", "sleep 1000 & exit 0", 0, 5 * time.Second, false, ""},
 	{"leaves a session", "setsid sleep 1000 & exit 0", 0, 5 * time.Second, false, ""},

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// outputCapture takes all output, and keeps the first of it.
+// outputCapture reads all output and stores the first part.
 type outputCapture struct {
 	max     int
 	b       []byte
 	dropped int64
-	// async gets told, once, when the first line says that the command detaches itself.
+	// async is called once if the first line detaches the command.
 	async chan time.Duration
 	read  bool // the first line was looked at
 }
@@ -25,7 +25,7 @@ func (k *outputCapture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// firstLine reads the first line as soon as it is whole.
+// firstLine parses the first line when it is complete.
 func (k *outputCapture) firstLine() {
 	if len(k.b) > 0 && k.b[0] != '{' {
 		k.read = true
@@ -42,10 +42,10 @@ func (k *outputCapture) firstLine() {
 	}
 }
 
-// maxAsyncLine is how long a line may be that detaches a command.
+// maxAsyncLine is the maximum length of a line that detaches a command.
 const maxAsyncLine = 4 << 10
 
-// asyncLine reads {"async": true, "asyncTimeout": 30}.
+// asyncLine parses {"async": true, "asyncTimeout": 30}.
 func asyncLine(line []byte) (time.Duration, bool) {
 	if len(line) > maxAsyncLine {
 		return 0, false
@@ -57,9 +57,9 @@ func asyncLine(line []byte) (time.Duration, bool) {
 	return limit, ok
 }
 
-// answered is what was printed, without the line that detached the command.
+// answered returns the output without the line that detached the command.
 func (k *outputCapture) answered() []byte {
-	text := bytes.TrimSpace(bytes.TrimPrefix(k.b, []byte("\xef\xbb\xbf"))) // a mark of the byte order, of PowerShell and others
+	text := bytes.TrimSpace(bytes.TrimPrefix(k.b, []byte("\xef\xbb\xbf"))) // a byte order mark, which PowerShell and others write
 	if k.async == nil {
 		return text
 	}

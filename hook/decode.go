@@ -14,24 +14,23 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// SettingsBlock is the "hooks" block of a settings file, and where it was written.
+// SettingsBlock is the "hooks" block of a settings file, with its position.
 type SettingsBlock struct {
 	JSON     json.RawMessage
 	Layer    string
 	File     string
-	Dir      string                           // what relative file rules are relative to
+	Dir      string                           // the base of relative file rules
 	Position func(offset int) (line, col int) // of an offset in the block; nil: unknown
 }
 
-// Decode reads the block: Claude Code's form under
-// Claude's names of events, seed 000's (a list of {command, matcher, timeout in
-// milliseconds}) under its names.
+// Decode parses the block: Claude Code's form under Claude's event names, and the Open Agent SDK's
+// form (a list of {command, matcher, timeout in milliseconds}) under its names.
 //
 //	{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh", "timeout": 5}]}],
 //	 "postToolUse": [{"command": "logger done", "matcher": "Bash", "timeout": 5000}]}
 //
-// Errors are *[Error]; unknown events and fields, bad expressions and values that
-// cannot work are among them. What could be read is returned with the error.
+// Errors are *[Error], including unknown events and fields, invalid expressions and impossible
+// values. The valid definitions are returned together with the error.
 func (b *SettingsBlock) Decode() ([]Definition, error) {
 	d := &blockDecoder{o: b}
 	if len(b.JSON) == 0 {
@@ -44,7 +43,7 @@ func (b *SettingsBlock) Decode() ([]Definition, error) {
 	case root.Kind == jsontree.Null:
 		return nil, nil
 	case root.Kind != jsontree.Object:
-		return nil, &Error{Offset: root.At, What: root.Show() + " stands where an object is needed", Advice: `write {"PreToolUse": [...]}`}
+		return nil, &Error{Offset: root.At, What: "want an object, not " + root.Show(), Advice: `write {"PreToolUse": [...]}`}
 	}
 	for i := range root.Members {
 		d.event(&root.Members[i])
@@ -52,7 +51,7 @@ func (b *SettingsBlock) Decode() ([]Definition, error) {
 	return d.found, errors.Join(d.errs...)
 }
 
-// blockDecoder is a block of hooks while it is read: what was found, and what is wrong.
+// blockDecoder holds the state of decoding a block: definitions and errors.
 type blockDecoder struct {
 	o     *SettingsBlock
 	found []Definition
@@ -64,7 +63,7 @@ func (d *blockDecoder) event(m *jsontree.Member) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Field, e.Offset = m.Key, m.At
 		if m.Key == "hooks" {
-			e.Advice = `take away the outer "hooks": this is the block itself`
+			e.Advice = `remove the outer "hooks": this is the block itself`
 		}
 		d.errs = append(d.errs, e)
 		return
@@ -83,28 +82,28 @@ func (d *blockDecoder) event(m *jsontree.Member) {
 	}
 }
 
-// wrong notes an error.
+// wrong records an error.
 func (d *blockDecoder) wrong(field string, at int, hint, format string, args ...any) {
 	d.errs = append(d.errs, &Error{Field: field, Offset: at, What: fmt.Sprintf(format, args...), Advice: hint})
 }
 
 func (d *blockDecoder) expected(field string, n *jsontree.Node, want, hint string) {
-	d.wrong(field, n.At, hint, "%s stands where %s is needed", n.Show(), want)
+	d.wrong(field, n.At, hint, "want %s, not %s", want, n.Show())
 }
 
 func (d *blockDecoder) list(field string, n *jsontree.Node) ([]jsontree.Node, bool) {
 	if n.Kind == jsontree.List {
 		return n.Items, true
 	}
-	d.expected(field, n, "a list", "put it into [ ]")
+	d.expected(field, n, "a list", "put it in [ ]")
 	return nil, false
 }
 
-// reader reads one field of an object.
+// reader decodes one field of an object.
 type reader func(path string, n *jsontree.Node)
 
-// object reads the fields of an object; null is a field that is not there. It
-// returns false when the object cannot be used.
+// object decodes the fields of an object; null is like a missing field. It returns false if the
+// object is invalid.
 func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]reader) bool {
 	if n.Kind != jsontree.Object {
 		d.expected(path, n, "an object", "")
@@ -117,7 +116,7 @@ func (d *blockDecoder) object(path string, n *jsontree.Node, known map[string]re
 		read, ok := known[m.Key]
 		switch {
 		case !ok:
-			d.wrong(sub, m.At, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "known are"), "there is no such field")
+			d.wrong(sub, m.At, spelling.Hint(m.Key, slices.Sorted(maps.Keys(known)), "the fields are"), "unknown field")
 		case m.Value.Kind != jsontree.Null:
 			read(sub, &m.Value)
 		}
@@ -129,16 +128,16 @@ func (d *blockDecoder) text(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		switch {
 		case n.Kind != jsontree.Text:
-			d.expected(path, n, "a text", "")
+			d.expected(path, n, "a string", "")
 		case strings.ContainsRune(n.Text, 0):
-			d.wrong(path, n.At, "take it out", "it holds a NUL character")
+			d.wrong(path, n.At, "remove it", "it contains a NUL character")
 		default:
 			*into = n.Text
 		}
 	}
 }
 
-// needed is a text that is not empty.
+// needed decodes a string that must not be empty.
 func (d *blockDecoder) needed(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		d.text(into)(path, n)
@@ -148,7 +147,7 @@ func (d *blockDecoder) needed(into *string) reader {
 	}
 }
 
-// word is a text out of a set.
+// word decodes a string from a fixed set.
 func word[T ~string](d *blockDecoder, into *T, words ...T) reader {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind == jsontree.Text && slices.Contains(words, T(n.Text)) {
@@ -159,7 +158,7 @@ func word[T ~string](d *blockDecoder, into *T, words ...T) reader {
 		for _, w := range words {
 			list = append(list, fmt.Sprintf("%q", string(w)))
 		}
-		d.wrong(path, n.At, "write "+strings.Join(list, " or "), "%s cannot stand here", n.Show())
+		d.wrong(path, n.At, "write "+strings.Join(list, " or "), "unknown value %s", n.Show())
 	}
 }
 
@@ -192,7 +191,7 @@ func (d *blockDecoder) texts(into *[]string, check func(string) (what, hint stri
 	}
 }
 
-// origin says where a definition was written.
+// origin returns the position of a definition.
 func (d *blockDecoder) origin(at int) policy.Origin {
 	o := policy.Origin{Layer: d.o.Layer, File: d.o.File}
 	if d.o.Position != nil {
@@ -201,7 +200,7 @@ func (d *blockDecoder) origin(at int) policy.Origin {
 	return o
 }
 
-// add keeps a definition whose matcher and condition can be used.
+// add keeps a definition with a valid matcher and condition.
 func (d *blockDecoder) add(path string, n *jsontree.Node, def Definition) {
 	def.Origin, def.Dir = d.origin(n.At), d.o.Dir
 	if def.If != "" {
@@ -213,7 +212,7 @@ func (d *blockDecoder) add(path string, n *jsontree.Node, def Definition) {
 	d.found = append(d.found, def)
 }
 
-// place notes an error with its place in the block.
+// place records an error with its position in the block.
 func (d *blockDecoder) place(err error, path string, at int) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Field, e.Offset = path, at
@@ -221,12 +220,12 @@ func (d *blockDecoder) place(err error, path string, at int) {
 	d.errs = append(d.errs, err)
 }
 
-// parseTree reads a JSON text. Errors are *[Error], with the offset.
+// parseTree parses a JSON text. Errors are *[Error], with the offset.
 func parseTree(source []byte) (jsontree.Node, error) {
 	root, err := jsontree.Parse(source)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
 		if errors.Is(e, jsontree.ErrDeep) {
-			e.Hint = "nothing here needs such a depth"
+			e.Hint = "reduce the nesting depth"
 		}
 		err = &Error{Offset: e.Offset, What: e.What, Advice: e.Hint}
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// maxTimeout is the longest time that may be given: more is a mistaken unit.
+// maxTimeout is the maximum timeout; a larger one is probably in the wrong unit.
 const maxTimeout = 24 * time.Hour
 
-// group reads one entry of Claude's form: {"matcher", "hooks"}.
+// group decodes one entry of Claude's form: {"matcher", "hooks"}.
 func (d *blockDecoder) group(path string, event Event, n *jsontree.Node) {
 	var matcher string
 	var handlers *jsontree.Node
@@ -28,7 +28,7 @@ func (d *blockDecoder) group(path string, event Event, n *jsontree.Node) {
 		if info.Seed != "" {
 			hint += ", or " + info.Seed + " for the flat form"
 		}
-		d.wrong(path, n.At, hint, `a command stands here, not a list of "hooks"`)
+		d.wrong(path, n.At, hint, `want a list of "hooks", not a command`)
 		return
 	}
 	ok := d.object(path, n, known)
@@ -55,14 +55,14 @@ func (d *blockDecoder) group(path string, event Event, n *jsontree.Node) {
 	}
 }
 
-// types of Claude Code that are not here, and why.
+// Hook types of Claude Code that are not supported, with the reason.
 var absentTypes = map[string]string{
-	"mcp_tool": "there are no MCP servers yet",
-	"prompt":   "no model is asked by hooks",
-	"agent":    "no agent is started by hooks",
+	"mcp_tool": "hooks cannot call MCP tools",
+	"prompt":   "hooks cannot ask a model",
+	"agent":    "hooks cannot start an agent",
 }
 
-// handler reads {"type", …}.
+// handler decodes {"type", …}.
 func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Definition, bool) {
 	def := Definition{Event: event, Dialect: dialectClaude}
 	if n.Kind != jsontree.Object {
@@ -76,10 +76,10 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 		d.wrong(path, n.At, `write "type": "command"`, `"type" is missing`)
 		return def, false
 	case absent && kind.Kind == jsontree.Text:
-		d.wrong(path+".type", kind.At, `write a "command" that does it, or take the hook out`, "hooks of type %q are not run: %s", kind.Text, why)
+		d.wrong(path+".type", kind.At, `use a "command" hook, or remove the hook`, "hooks of type %q are not supported: %s", kind.Text, why)
 		return def, false
 	case kind.Kind != jsontree.Text || kind.Text != typeCommand && kind.Text != typeHTTP:
-		d.wrong(path+".type", kind.At, `write "command" or "http"`, "there is no type %s", kind.Show())
+		d.wrong(path+".type", kind.At, `write "command" or "http"`, "unknown type %s", kind.Show())
 		return def, false
 	}
 	var shell, rewake string
@@ -112,7 +112,7 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 	maps.Copy(known, own)
 	for name := range other {
 		known[name] = func(path string, n *jsontree.Node) {
-			d.wrong(path, n.At, "take it out", "it has no meaning for hooks of type %q", kind.Text)
+			d.wrong(path, n.At, "remove it", "it has no effect on hooks of type %q", kind.Text)
 		}
 	}
 	ok := d.object(path, n, known)
@@ -123,27 +123,27 @@ func (d *blockDecoder) handler(path string, event Event, n *jsontree.Node) (Defi
 	return def, d.fits(path, n, &def) && ok
 }
 
-// fits checks what the fields of a handler mean together and for its event.
+// fits checks the combination of a handler's fields for its event.
 func (d *blockDecoder) fits(path string, n *jsontree.Node, def *Definition) bool {
 	before := len(d.errs)
 	if def.URL != "" && (def.Event == SessionStart || def.Event == Setup) {
-		d.wrong(path+".type", n.Field("type").At, `write a "command"`, "%s runs commands only", def.Event)
+		d.wrong(path+".type", n.Field("type").At, `write a "command"`, "%s supports only command hooks", def.Event)
 	}
 	if def.If != "" && !isToolEvent(def.Event) {
-		d.wrong(path+".if", n.Field("if").At, `take "if" out`, "%s is not about a tool: the hook would never run", def.Event)
+		d.wrong(path+".if", n.Field("if").At, `remove "if"`, "%s is not a tool event, so the hook would never run", def.Event)
 	}
 	if def.OnFailure != "" {
 		switch {
 		case def.Async:
-			d.wrong(path+".onFailure", n.Field("onFailure").At, "take one of them out", `nobody waits for an "async" hook: its failure changes nothing`)
+			d.wrong(path+".onFailure", n.Field("onFailure").At, "remove one of them", `onFailure has no effect on an async hook`)
 		case slices.Contains([]Event{Stop, SubagentStop, TaskCompleted, TeammateIdle}, def.Event):
-			d.wrong(path+".onFailure", n.Field("onFailure").At, "take it out", "it is never heeded on %s", def.Event)
+			d.wrong(path+".onFailure", n.Field("onFailure").At, "remove it", "it has no effect on %s", def.Event)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(def.Headers)) {
 		for v := range headerVariables(def.Headers[name]) {
 			if !slices.Contains(def.Env, v) {
-				d.wrong(path+".headers."+name, n.Field("headers").Field(name).At, `name it in "allowedEnvVars"`, "$%s would be empty", v)
+				d.wrong(path+".headers."+name, n.Field("headers").Field(name).At, `add it to "allowedEnvVars"`, "$%s would be empty", v)
 			}
 		}
 	}
@@ -162,9 +162,9 @@ func (d *blockDecoder) seconds(into *time.Duration) reader {
 		case n.Kind != jsontree.Number:
 			d.expected(path, n, "a number of seconds", "")
 		case err != nil || s > maxTimeout.Seconds():
-			d.wrong(path, n.At, "it is in seconds, at most 86400", "%s is too long", n.Text)
+			d.wrong(path, n.At, "write a number of seconds, at most 86400", "%s is too long", n.Text)
 		case s < 1e-3:
-			d.wrong(path, n.At, "it is in seconds, at least 0.001", "%s is too short", n.Text)
+			d.wrong(path, n.At, "write a number of seconds, at least 0.001", "%s is too short", n.Text)
 		default:
 			*into = time.Duration(s * float64(time.Second)).Round(time.Microsecond)
 		}
@@ -174,7 +174,7 @@ func (d *blockDecoder) seconds(into *time.Duration) reader {
 func (d *blockDecoder) shell(into *string) reader {
 	return func(path string, n *jsontree.Node) {
 		if n.Kind == jsontree.Text && n.Text == "powershell" {
-			d.wrong(path, n.At, `write it for bash, or start powershell with "args"`, "powershell is not run")
+			d.wrong(path, n.At, `write it for bash, or start powershell with "args"`, "the powershell shell is not supported")
 			return
 		}
 		word(d, into, "bash")(path, n)
@@ -186,7 +186,7 @@ func (d *blockDecoder) rewake(into *string) reader {
 		var on bool
 		if d.flag(&on)(path, n); on {
 			*into = n.Text
-			d.wrong(path, n.At, `write "async": true: its answer is read with the next turn`, "an agent that has stopped is not woken by a hook")
+			d.wrong(path, n.At, `write "async": true; its result is read with the next turn`, "a hook cannot wake an agent that has stopped")
 		}
 	}
 }
@@ -194,9 +194,9 @@ func (d *blockDecoder) rewake(into *string) reader {
 func checkVariable(name string) (what, hint string) {
 	switch {
 	case !isVariable(name):
-		return fmt.Sprintf("%q is no name of a variable", name), "write the name alone, without $"
+		return fmt.Sprintf("invalid variable name %q", name), "write the name without $"
 	case strings.HasPrefix(name, "OTEL_"):
-		return name + " is never passed on", "take it out"
+		return name + " is never passed to hooks", "remove it"
 	}
 	return "", ""
 }

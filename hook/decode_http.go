@@ -18,19 +18,19 @@ func (d *blockDecoder) url(into *string) reader {
 		u, err := url.Parse(n.Text)
 		switch {
 		case err != nil || u.Hostname() == "":
-			d.wrong(path, n.At, `write "http://127.0.0.1:8080/hook"`, "%s is no URL", n.Show())
+			d.wrong(path, n.At, `write "http://127.0.0.1:8080/hook"`, "invalid URL %s", n.Show())
 		case u.Scheme != "http" && u.Scheme != "https":
-			d.wrong(path, n.At, "write http or https", "a hook cannot be posted to %s:", u.Scheme)
+			d.wrong(path, n.At, "write http or https", "unsupported URL scheme %s", u.Scheme)
 		case u.User != nil:
-			d.wrong(path, n.At, `put it into "headers", as a variable`, "there is a name or password in the URL")
+			d.wrong(path, n.At, `put it in "headers", as a variable`, "the URL contains a user name or password")
 		}
 	}
 }
 
-// headerName is a header's name in HTTP.
+// headerName matches an HTTP header name.
 var headerName = lazyregexp.Must("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 
-// ownHeaders are headers that are not the configuration's to set.
+// ownHeaders are headers that settings cannot set.
 var ownHeaders = lazyregexp.Must(`(?i)^(host|content-length|content-type|transfer-encoding|connection|trailer|te|upgrade)$`)
 
 func (d *blockDecoder) headers(into *map[string]string) reader {
@@ -47,11 +47,11 @@ func (d *blockDecoder) headers(into *map[string]string) reader {
 			d.text(&value)(sub, &m.Value)
 			switch {
 			case !headerName().MatchString(m.Key):
-				d.wrong(sub, m.At, "", "%q is no name of a header", m.Key)
+				d.wrong(sub, m.At, "", "invalid header name %q", m.Key)
 			case ownHeaders().MatchString(m.Key):
-				d.wrong(sub, m.At, "take it out", "this header is set by the program")
+				d.wrong(sub, m.At, "remove it", "Holdfast sets this header")
 			case strings.ContainsAny(value, "\r\n"):
-				d.wrong(sub, m.Value.At, "write it in one line", "it holds a line break")
+				d.wrong(sub, m.Value.At, "write it on one line", "it contains a line break")
 			}
 			(*into)[m.Key] = value
 		}
@@ -61,7 +61,7 @@ func (d *blockDecoder) headers(into *map[string]string) reader {
 // headerVariable is $NAME or ${NAME} in a header.
 var headerVariable = lazyregexp.Must(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
 
-// headerVariables lists the names of the variables in a header's value.
+// headerVariables lists the variables in a header's value.
 func headerVariables(value string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, m := range headerVariable().FindAllStringSubmatch(value, -1) {

@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// seed reads one entry of seed 000's form: {"command", "matcher", "timeout"}, and
-// what is ours besides.
+// seed decodes one entry of the Open Agent SDK's form: {"command", "matcher", "timeout"}, and
+// Holdfast's additional fields.
 func (d *blockDecoder) seed(path string, event Event, n *jsontree.Node) {
 	def := Definition{Event: event, Dialect: dialectSeed}
 	if n.Kind == jsontree.Object && n.Field("hooks") != n {
-		d.wrong(path, n.At, "write "+string(event)+` for that form, or {"command": ...}`, `a group with "hooks" stands where a command is needed`)
+		d.wrong(path, n.At, "write "+string(event)+` for that form, or {"command": ...}`, `want a command, not a group with "hooks"`)
 		return
 	}
 	ok := d.object(path, n, map[string]reader{
@@ -38,7 +38,7 @@ func (d *blockDecoder) seed(path string, event Event, n *jsontree.Node) {
 	d.add(path, n, def)
 }
 
-// milliseconds reads a time; 0 and less is the shortest there is.
+// milliseconds decodes a time; 0 and less become the minimum.
 func (d *blockDecoder) milliseconds(into *time.Duration) reader {
 	return func(path string, n *jsontree.Node) {
 		ms, err := strconv.ParseFloat(n.Text, 64)
@@ -46,9 +46,9 @@ func (d *blockDecoder) milliseconds(into *time.Duration) reader {
 		case n.Kind != jsontree.Number:
 			d.expected(path, n, "a number of milliseconds", "")
 		case err != nil || ms > float64(maxTimeout.Milliseconds()):
-			d.wrong(path, n.At, "it is in milliseconds, at most 86400000", "%s is too long", n.Text)
+			d.wrong(path, n.At, "write a number of milliseconds, at most 86400000", "%s is too long", n.Text)
 		case ms != math.Trunc(ms):
-			d.wrong(path, n.At, "it is in milliseconds", "%s is no whole number", n.Text)
+			d.wrong(path, n.At, "write a whole number of milliseconds", "%s is not a whole number", n.Text)
 		default:
 			*into = time.Duration(max(ms, 1)) * time.Millisecond
 		}

@@ -63,7 +63,7 @@ func (d *Definition) ComputeDigest(project string) error {
 	}
 	var err error
 	if s.Files, err = digestFiles(d.named(project), project); err != nil {
-		return &Error{Field: d.Command, What: err.Error(), Advice: "make the file readable, or take it out of the hook's command"}
+		return &Error{Field: d.Command, What: err.Error(), Advice: "make the file readable, or remove it from the hook's command"}
 	}
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package hook tells others what an agent is about to do and has done, and takes
-// in what they say to it.
+// Package hook runs user code (functions, commands, HTTP) at events of an agent, such as before a
+// tool call, and merges the results.
 //
 //	agent ── Input ─► Registry.Fire ─┬─ function ──────────────┐
 //	                                 ├─ command, in the sandbox ├─► Output … ─► Outcome ─► agent
@@ -13,13 +13,12 @@
 //	})
 //	a, err := agent.New(m, &agent.Options{Hooks: hooks})
 //
-// Events have Claude Code's names and seed 000's: "PreToolUse" and "preToolUse"
-// are one event in two dialects. A hook is spoken to, and understood, in the
-// dialect of the name that it was registered for, so that scripts written for
-// either run unchanged.
+// Events have the names of Claude Code and of the Open Agent SDK: "PreToolUse" and "preToolUse" are
+// one event in two dialects. The name under which a hook is registered selects the dialect of its
+// input and output, so scripts written for either program run unchanged.
 //
-// A hook may forbid, ask, replace an input and add to what the model reads; it
-// never loosens what a rule denies or asks about. The package decides nothing
-// itself: an [Outcome] is advice that the agent puts before its guards (package
-// policy). docs/reference/hooks.md says what each event can do.
+// A hook may deny a call, require approval, replace an input and add text for the model. It never
+// weakens what a rule denies or asks about. The package makes no decision: an [Outcome] is advice
+// that the agent combines with its guards (package policy). docs/reference/hooks.md lists the
+// effects of each event.
 package hook

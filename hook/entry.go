@@ -65,7 +65,7 @@ func (d *Definition) spell() error {
 	case err != nil:
 		return err
 	case dialect == dialectSeed && d.Dialect == dialectClaude:
-		return &Error{What: fmt.Sprintf("%s is not spelled so in the dialect %q", d.Event, dialectClaude), Advice: "write " + string(event)}
+		return &Error{What: fmt.Sprintf("%s is not the spelling of the dialect %q", d.Event, dialectClaude), Advice: "write " + string(event)}
 	}
 	d.Event = event
 	if d.Dialect == "" {
@@ -74,9 +74,9 @@ func (d *Definition) spell() error {
 	info, _ := event.info()
 	switch {
 	case d.Dialect != dialectClaude && d.Dialect != dialectSeed:
-		return &Error{What: fmt.Sprintf("there is no dialect %q", d.Dialect), Advice: `write "claude" or "seed"`}
+		return &Error{What: fmt.Sprintf("unknown dialect %q", d.Dialect), Advice: `write "claude" or "seed"`}
 	case d.Dialect == dialectSeed && info.Seed == "":
-		return &Error{What: fmt.Sprintf("seed 000 has no event %s", event), Advice: fmt.Sprintf("use the dialect %q", dialectClaude)}
+		return &Error{What: fmt.Sprintf("the Open Agent SDK has no event %s", event), Advice: fmt.Sprintf("use the dialect %q", dialectClaude)}
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (r *Registry) check(e *entry) error {
 		}
 	}
 	if e.kind != typeFunction && r.o.Runner == nil {
-		return &Error{What: "there is nothing here that runs " + e.kind + " hooks", Advice: "give the registry a Runner: hook.NewCommands makes one"}
+		return &Error{What: "the registry has no Runner for " + e.kind + " hooks", Advice: "set Options.Runner, for example to hook.NewCommands"}
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func checkKind(e *entry) error {
 	case 1:
 		return nil
 	}
-	return &Error{What: "the hook is " + strings.Join(has, " and ") + " at once", Advice: "make it two hooks"}
+	return &Error{What: "the hook has a " + strings.Join(has, " and a "), Advice: "split it into separate hooks"}
 }
 
 // checkFields refuses what hooks of the type have no use for.
@@ -127,11 +127,11 @@ func checkFields(e *entry) error {
 		{"Env", len(e.Env) > 0, []string{typeCommand, typeHTTP}},
 	} {
 		if f.set && !slices.Contains(f.of, e.kind) {
-			return &Error{Field: f.name, What: "a " + e.kind + " hook has no use for it", Advice: "take it out"}
+			return &Error{Field: f.name, What: "it has no effect on a " + e.kind + " hook", Advice: "remove it"}
 		}
 	}
 	if e.If != "" && e.info.Matches != "tool_name" {
-		return &Error{Field: "If", What: fmt.Sprintf("%s is not about a tool call: the hook would never run", e.Event), Advice: "take it out"}
+		return &Error{Field: "If", What: fmt.Sprintf("%s is not a tool event, so the hook would never run", e.Event), Advice: "remove it"}
 	}
 	return nil
 }
@@ -140,10 +140,10 @@ func checkValues(e *entry) error {
 	switch e.Sandbox {
 	case "", sandboxRead, sandboxWrite, sandboxOff:
 	default:
-		return &Error{Field: "Sandbox", What: fmt.Sprintf("there is no access %q", e.Sandbox), Advice: "write read, write or off"}
+		return &Error{Field: "Sandbox", What: fmt.Sprintf("unknown sandbox value %q", e.Sandbox), Advice: "write read, write or off"}
 	}
 	if e.Timeout < 0 {
-		return &Error{Field: "Timeout", What: fmt.Sprintf("%v is no time", e.Timeout), Advice: "write more than 0, or nothing for the default"}
+		return &Error{Field: "Timeout", What: fmt.Sprintf("invalid timeout %v", e.Timeout), Advice: "use a time greater than 0, or omit it for the default"}
 	}
 	return nil
 }
@@ -152,18 +152,18 @@ func checkValues(e *entry) error {
 // would keep the agent going for nothing.
 func checkFailure(e *entry) error {
 	refuse := func(why string) error {
-		return &Error{Field: "OnFailure", What: why, Advice: `write "continue", or leave it out`}
+		return &Error{Field: "OnFailure", What: why, Advice: `write "continue", or omit it`}
 	}
 	switch e.OnFailure {
 	case "", failContinue:
 		return nil
 	case failBlock:
 	default:
-		return refuse(fmt.Sprintf("there is no way %q", e.OnFailure))
+		return refuse(fmt.Sprintf("unknown onFailure value %q", e.OnFailure))
 	}
 	switch {
 	case e.Async:
-		return refuse("nobody waits for an async hook: its failure cannot block")
+		return refuse("the failure of an async hook cannot block")
 	case !e.info.Blocks && !e.info.Guards:
 		return refuse(fmt.Sprintf("%s cannot be blocked", e.Event))
 	case slices.Contains([]Event{Stop, SubagentStop, TaskCompleted, TeammateIdle}, e.Event):

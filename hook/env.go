@@ -49,10 +49,10 @@ func (c *Commands) named(d *Definition) (vars map[string]string, notices []strin
 	for _, name := range d.Env {
 		switch {
 		case strings.HasPrefix(name, "OTEL_") || name == "CLAUDE_CODE_REMOTE":
-			notices = append(notices, fmt.Sprintf("the variable %s is never passed on to hooks", name))
+			notices = append(notices, fmt.Sprintf("the variable %s is never passed to hooks", name))
 			continue
 		case c.opt.EnvVars != nil && !slices.Contains(c.opt.EnvVars, name):
-			notices = append(notices, fmt.Sprintf("the variable %s is not passed on: the settings name those that hooks may have, and it is not among them", name))
+			notices = append(notices, fmt.Sprintf("the variable %s is not passed: the settings list the variables that hooks may have, and it is not on the list", name))
 			continue
 		}
 		for _, entry := range c.opt.Environ { // the last one counts

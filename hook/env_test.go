@@ -46,7 +46,7 @@ func TestEnvironment(t *testing.T) {
 					t.Errorf("%s is there", entry)
 				}
 			}
-			if !strings.Contains(notice, "OTHER is not passed on") || !strings.Contains(notice, "OTEL_EXPORTER_OTLP_HEADERS is never passed on") {
+			if !strings.Contains(notice, "OTHER is not passed") || !strings.Contains(notice, "OTEL_EXPORTER_OTLP_HEADERS is never passed to hooks") {
 				t.Errorf("the notice is %q", notice)
 			}
 			env, _ = f.environOf(t, Definition{Event: SessionStart, Sandbox: a}, Input{})
@@ -81,7 +81,7 @@ func TestWhereACommandStarts(t *testing.T) {
 		if got, err := f.do(t, d, Input{CWD: sub}); err != nil || got.Output.Message != sub {
 			t.Errorf("%+v, %v", got.Output, err)
 		}
-		if _, err := f.do(t, d, Input{CWD: sub + "/gone"}); err == nil || !strings.Contains(err.Error(), "is not there") {
+		if _, err := f.do(t, d, Input{CWD: sub + "/gone"}); err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("in a folder that is not there: %v", err)
 		}
 	})

@@ -1,11 +1,11 @@
 package hook
 
-// Error says what is wrong with a hook, or with a block of hooks.
+// Error describes what is wrong with a hook, or with a block of hooks.
 type Error struct {
 	Field  string // "PreToolUse[0].hooks[1].timeout", or ""
-	Offset int    // in bytes, of the JSON text that was decoded; 0 when it is not known
+	Offset int    // in bytes, in the decoded JSON text; 0 if not known
 	What   string
-	Advice string // what to do about it, or ""
+	Advice string // how to fix it, or ""
 }
 
 func (e *Error) Error() string {
@@ -15,13 +15,13 @@ func (e *Error) Error() string {
 	return e.What
 }
 
-// Hint says what to do about it.
+// Hint says how to fix it.
 func (e *Error) Hint() string { return e.Advice }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
+// OutcomeCode is the exit outcome of the program (docs/reference/exit-codes.md).
 func (e *Error) OutcomeCode() string { return "usage" }
 
-// Is reports whether target is an empty Error, which stands for all.
+// Is reports whether target is an empty Error, which matches every Error.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && *t == Error{}

@@ -9,11 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Event is a moment of an agent's life, by Claude Code's name.
+// Event is a hook event, by Claude Code's name.
 type Event string
 
-// The events: the 23 of seed 000, and of Claude Code's those for which this
-// runtime has the moment.
+// The events: the 23 of the Open Agent SDK, and those of Claude Code that this runtime can fire.
 const (
 	PreToolUse         Event = "PreToolUse"
 	PostToolUse        Event = "PostToolUse"
@@ -54,12 +53,12 @@ const (
 	dialectSeed   = "seed"
 )
 
-// eventInfo is what is known about an event.
+// eventInfo describes an event.
 type eventInfo struct {
 	Event    Event
-	Seed     string        // its name in seed 000, or ""
+	Seed     string        // its name in the Open Agent SDK, or ""
 	Matches  string        // the input field that matchers compare, or ""
-	Blocks   bool          // a block (exit code 2) keeps something from happening
+	Blocks   bool          // a block (exit code 2) prevents something
 	Guards   bool          // see [Event.Guards]
 	Rewrites bool          // see [Event.Rewrites]
 	Context  bool          // plain text of a command in Claude's dialect is for the model
@@ -67,12 +66,12 @@ type eventInfo struct {
 	Timeout  time.Duration // default of commands in Claude's dialect
 }
 
-// seedTimeout is the default time of functions and of commands in seed 000's dialect.
+// seedTimeout is the default timeout of functions and of commands in the Open Agent SDK's dialect.
 const seedTimeout = 30 * time.Second
 
 const defaultTimeout = 10 * time.Minute
 
-// events is the closed set.
+// events is the closed set of events.
 var events = []eventInfo{
 	{Event: PreToolUse, Seed: "preToolUse", Matches: "tool_name", Blocks: true, Guards: true, Rewrites: true},
 	{Event: PostToolUse, Seed: "postToolUse", Matches: "tool_name", Blocks: true, Rewrites: true},
@@ -106,15 +105,15 @@ var events = []eventInfo{
 	{Event: ElicitationResult, Matches: "mcp_server_name", Blocks: true},
 }
 
-// absent are events of Claude Code that have no moment here, and why. A hook for
-// one of them is refused: it would never run.
+// absent are events of Claude Code that this runtime never fires, with the reason. A hook for one of
+// them is rejected, because it would never run.
 var absent = map[string]string{
-	"PreModelSwitch": "the model does not change while a session runs",
-	"DirectoryAdded": "folders are not added while a session runs",
-	"MessageDisplay": "what is shown is not changed",
+	"PreModelSwitch": "the model does not change during a run",
+	"DirectoryAdded": "folders are not added during a run",
+	"MessageDisplay": "output that is already shown cannot be changed",
 }
 
-// Events lists the closed set.
+// Events lists all events.
 func Events() []Event {
 	list := make([]Event, len(events))
 	for i, info := range events {
@@ -123,7 +122,7 @@ func Events() []Event {
 	return list
 }
 
-// info returns what is known about e; false when there is no such event.
+// info returns the description of e; false if there is no such event.
 func (e Event) info() (eventInfo, bool) {
 	i := slices.IndexFunc(events, func(in eventInfo) bool { return in.Event == e })
 	if i < 0 {
@@ -136,18 +135,17 @@ func (e Event) info() (eventInfo, bool) {
 	return in, true
 }
 
-// Guards reports whether a hook of e that cannot be asked may count as a block, see
-// [Definition].OnFailure.
+// Guards reports whether a failing hook of e may be treated as a block, see [Definition].OnFailure.
 func (e Event) Guards() bool { in, _ := e.info(); return in.Guards }
 
-// Rewrites reports whether outputs of e replace something: its hooks run strictly one after another.
+// Rewrites reports whether outputs of e replace something. Its hooks run strictly one after another.
 func (e Event) Rewrites() bool { in, _ := e.info(); return in.Rewrites }
 
 // SetsVariables reports whether commands of e may set variables for later commands.
 func (e Event) SetsVariables() bool { in, _ := e.info(); return in.EnvFile }
 
-// Spelled returns the name of e in a dialect: "preToolUse" in "seed". An event that a
-// dialect does not have keeps its name.
+// Spelled returns the name of e in a dialect: "preToolUse" in "seed". An event that the dialect does
+// not have keeps its name.
 func (e Event) Spelled(dialect string) string {
 	if in, _ := e.info(); dialect == dialectSeed && in.Seed != "" {
 		return in.Seed
@@ -155,14 +153,14 @@ func (e Event) Spelled(dialect string) string {
 	return string(e)
 }
 
-// Canonical returns the event that is spelled e in one of the dialects: [PreToolUse] for
-// "preToolUse". The error is an *[Error], with a hint where nobody knows the name.
+// Canonical returns the event that a dialect spells e: [PreToolUse] for "preToolUse". The error is
+// an *[Error], with a hint if no dialect knows the name.
 func (e Event) Canonical() (Event, error) {
 	event, _, err := parseEvent(string(e))
 	return event, err
 }
 
-// parseEvent reads an event's name in either spelling, and says in which dialect.
+// parseEvent parses an event name in either spelling, and returns its dialect.
 func parseEvent(name string) (Event, string, error) {
 	for _, in := range events {
 		switch name {
@@ -175,7 +173,7 @@ func parseEvent(name string) (Event, string, error) {
 		}
 	}
 	if why, ok := absent[name]; ok {
-		return "", "", &Error{What: name + " is never fired here: " + why, Advice: "take the hook out"}
+		return "", "", &Error{What: name + " is not supported: " + why, Advice: "remove the hook"}
 	}
 	var names, claude []string
 	for _, in := range events {
@@ -184,14 +182,14 @@ func parseEvent(name string) (Event, string, error) {
 			names = append(names, in.Seed)
 		}
 	}
-	hint := "known are " + strings.Join(claude, ", ")
+	hint := "the events are " + strings.Join(claude, ", ")
 	if near := spelling.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return "", "", &Error{What: fmt.Sprintf("there is no event %.60q", name), Advice: hint}
+	return "", "", &Error{What: fmt.Sprintf("unknown event %.60q", name), Advice: hint}
 }
 
-// normalizeName is a name without its spelling: "pre_tool_use" is "pretooluse".
+// normalizeName removes the spelling of a name: "pre_tool_use" is "pretooluse".
 func normalizeName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }

@@ -25,13 +25,13 @@ func TestSpellings(t *testing.T) {
 		t.Errorf("seed 000 has 23 events, not %d", seeds)
 	}
 	for name, hint := range map[string]string{
-		"":               "known are PreToolUse, ",
-		"notARealEvent":  "known are PreToolUse, ",
+		"":               "the events are PreToolUse, ",
+		"notARealEvent":  "the events are PreToolUse, ",
 		"PreToolUsed":    "did you mean PreToolUse?",
 		"preToolUsed":    "did you mean preToolUse?",
 		"pre_tool_use":   "did you mean preToolUse?",
 		"Setups":         "did you mean Setup?",
-		"DirectoryAdded": "take the hook out",
+		"DirectoryAdded": "remove the hook",
 	} {
 		_, err := hook.Event(name).Canonical()
 		e, ok := errors.AsType[*hook.Error](err)

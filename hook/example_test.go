@@ -31,7 +31,7 @@ func ExampleNew() {
 	// Output:
 	// PreToolUse claude no-force 30s
 	// PreToolUse seed files 30s
-	// there is no event "PreTolUse": did you mean PreToolUse?
+	// unknown event "PreTolUse": did you mean PreToolUse?
 }
 
 func noForce(_ context.Context, in hook.Input) (*hook.Output, error) {

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-var errClosed = errors.New("the registry of hooks is closed")
+var errClosed = errors.New("the hook registry is closed")
 
-// timeoutError is why a hook was not heard out: it has had its time.
+// timeoutError reports that a hook reached its timeout.
 type timeoutError struct{ limit time.Duration }
 
-func (o *timeoutError) Error() string { return fmt.Sprintf("ran out of time (%v)", o.limit) }
+func (o *timeoutError) Error() string { return fmt.Sprintf("timed out after %v", o.limit) }
 func (o *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// fireState is one [Registry.Fire], or one hook that nobody waits for.
+// fireState is one [Registry.Fire], or one asynchronous hook.
 type fireState struct {
 	r            *Registry
-	in           Input  // as those before have left it
-	inputChanged bool   // the call is no longer the one that in.Requests were about
+	in           Input  // as the hooks before have left it
+	inputChanged bool   // the call differs from the one of in.Requests
 	inputHook    *entry // the last hook that changed the call
 	out          Outcome
-	seen         []string      // of commands that ran: what they do
-	skipped      time.Duration // of what commands share at the end of a session
-	chosen       bool          // what is run has been found due
+	seen         []string      // of commands that ran: their identity
+	skipped      time.Duration // time shared by commands at the end of a session
+	chosen       bool          // the hooks are already selected
 }
 
-// pick finds the hooks that the event, its dialect's rules and their matchers let
-// run. Their conditions wait until it is their turn.
+// pick selects the hooks by event, dialect and matcher. Their conditions are evaluated when it is
+// their turn.
 func (f *fireState) pick(list []*entry) []*entry {
 	picked := make([]*entry, 0, len(list))
 	for _, e := range list {
@@ -51,9 +51,8 @@ func (f *fireState) pick(list []*entry) []*entry {
 	return picked
 }
 
-// matchesDialect reports whether the moment is one in the hook's dialect. Claude Code's Stop
-// is only of turns that the model has ended, and its Setup only of a setup that was
-// asked for.
+// matchesDialect reports whether the event occurs in the hook's dialect. Claude Code's Stop is only
+// for turns that the model ended, and its Setup only for a requested setup.
 func (e *entry) matchesDialect(in *Input) bool {
 	if e.kind == typeFunction || e.Dialect == dialectSeed {
 		return true
@@ -67,7 +66,7 @@ func (e *entry) matchesDialect(in *Input) bool {
 	return true
 }
 
-// runAll runs hooks in their order.
+// runAll runs the hooks in order.
 func (f *fireState) runAll(ctx context.Context, list []*entry) {
 	for len(list) > 0 {
 		n := batchSize(list)
@@ -76,9 +75,8 @@ func (f *fireState) runAll(ctx context.Context, list []*entry) {
 	}
 }
 
-// rerunEarlier asks the hooks before the last one that changed the call's input about the
-// input that is left: they have seen another one, or none. What they would change is
-// left out, so that it ends.
+// rerunEarlier runs the hooks before the last one that changed the call's input again, with the
+// final input, because they saw another one. Their changes are ignored, so that it ends.
 func (f *fireState) rerunEarlier(ctx context.Context, picked []*entry) {
 	n := slices.Index(picked, f.inputHook)
 	if n <= 0 || f.out.Block != nil || f.out.Permission == "deny" {
@@ -88,8 +86,8 @@ func (f *fireState) rerunEarlier(ctx context.Context, picked []*entry) {
 	f.runAll(ctx, slices.DeleteFunc(slices.Clone(picked[:n]), func(e *entry) bool { return e.Async }))
 }
 
-// batchSize is how many hooks at the head of the list are run together: functions
-// one after another, commands side by side where nothing is rewritten.
+// batchSize is how many hooks at the head of the list run together: functions one after another,
+// commands in parallel unless the event rewrites something.
 func batchSize(list []*entry) int {
 	together := func(e *entry) bool {
 		return !e.Async && (e.kind == typeFunction) == (list[0].kind == typeFunction)
@@ -119,8 +117,8 @@ func (f *fireState) run(ctx context.Context, list []*entry) {
 	}
 }
 
-// due decides, when it is a hook's turn, whether it runs: by its condition, and
-// because neither it nor one that does the same has had its run.
+// due decides, when it is a hook's turn, whether it runs: its condition holds, and neither it nor an
+// identical hook has run.
 func (f *fireState) due(e *entry) bool {
 	if f.chosen {
 		return true
@@ -128,19 +126,18 @@ func (f *fireState) due(e *entry) bool {
 	if !f.holds(e) || e.key != "" && slices.Contains(f.seen, e.key) || !f.r.once(e) {
 		return false
 	}
-	if e.key != "" { // only what runs stands for those that do the same
+	if e.key != "" { // only a hook that runs replaces identical ones
 		f.seen = append(f.seen, e.key)
 	}
 	return true
 }
 
-// holds judges the condition. Of a call that was rewritten it cannot be known what
-// it touches: the hook runs.
+// holds evaluates the condition. A rewritten call has no known requests, so the hook runs.
 func (f *fireState) holds(e *entry) bool {
 	return e.cond == nil || f.inputChanged || e.cond.holds(&f.in)
 }
 
-// once takes the one run of a hook that has only one.
+// once takes the single run of a hook that runs only once.
 func (r *Registry) once(e *entry) bool {
 	if !e.Once {
 		return true
@@ -152,15 +149,14 @@ func (r *Registry) once(e *entry) bool {
 	return true
 }
 
-// result is what came of running a hook.
+// result is the result of running a hook.
 type result struct {
 	RunResult
 	err  error
 	took time.Duration
 }
 
-// commands runs commands and HTTP hooks side by side. What they say is taken in
-// order.
+// commands runs commands and HTTP hooks in parallel. Their results are merged in order.
 func (f *fireState) commands(ctx context.Context, list []*entry) {
 	start := time.Now()
 	var due []*entry
@@ -198,7 +194,7 @@ func (f *fireState) command(ctx context.Context, e *entry) (res result) {
 	}()
 	limit := f.allowance(e)
 	if limit <= 0 {
-		return result{err: errors.New("no time was left for it")}
+		return result{err: errors.New("skipped: the event's time limit was reached")}
 	}
 	within, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
 	defer cancel()
@@ -207,7 +203,7 @@ func (f *fireState) command(ctx context.Context, e *entry) (res result) {
 	return result{RunResult: a, err: f.why(ctx, within, err)}
 }
 
-// why words the failure of a command by what ended it.
+// why describes the failure of a command by its cause.
 func (f *fireState) why(ctx, within context.Context, err error) error {
 	var late *timeoutError
 	switch {
@@ -225,8 +221,8 @@ func (f *fireState) why(ctx, within context.Context, err error) error {
 	return fmt.Errorf("%w: %w", late, err)
 }
 
-// shared is the time that commands in Claude's dialect have together at the end of
-// a session: that of the event, or the longest that one of them asks for.
+// shared is the common time limit of commands in Claude's dialect at the end of a session: that of
+// the event, or the longest that one of them sets.
 func shared(list []*entry) time.Duration {
 	var most time.Duration
 	for _, e := range list {
@@ -251,8 +247,8 @@ func (f *fireState) allowance(e *entry) time.Duration {
 	return f.skipped
 }
 
-// cancelledError is why a run's end kept a hook from being heard. The person who ended it
-// need not be told.
+// cancelledError reports that the run ended before the hook finished. The user who stopped the run
+// needs no notice.
 type cancelledError struct{ cause error }
 
 func (s *cancelledError) Error() string { return "the run was stopped: " + s.cause.Error() }

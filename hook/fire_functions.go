@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// funcRunner runs functions one after another on a goroutine of its own. The firing
-// waits and watches the time; a function that does not end is left behind with its
+// funcRunner runs functions one after another on its own goroutine. The firing waits and watches the
+// time. A function that does not return is abandoned with its goroutine, and another goroutine runs
+// the next ones.
 // worker, and another worker goes on after it.
 //
 //	firing ── go ─► worker: f1, f2, f3 (too long …)     its answer counts for nothing

@@ -77,7 +77,7 @@ func bash(line string) Input {
 
 func TestFireUnknownEvent(t *testing.T) {
 	out := New(nil).Fire(t.Context(), Input{Event: "preTooluse"})
-	if len(out.Notices) != 1 || !strings.Contains(out.Notices[0].Text, "no event") {
+	if len(out.Notices) != 1 || !strings.Contains(out.Notices[0].Text, "unknown event") {
 		t.Errorf("got %+v", out)
 	}
 }

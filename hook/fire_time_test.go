@@ -124,19 +124,19 @@ func TestTimeouts(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for name, fn := range map[string]function{
-		"ran out of time (1ms)":  ignoresContext(time.Second, &Output{Block: true, Reason: "too late"}),
+		"timed out after 1ms":    ignoresContext(time.Second, &Output{Block: true, Reason: "too late"}),
 		"panicked: oh":           func(context.Context, Input) (*Output, error) { panic("oh") },
 		"it ended its goroutine": func(context.Context, Input) (*Output, error) { runtime.Goexit(); return nil, nil },
 		"no such table": func(context.Context, Input) (*Output, error) {
 			return &Output{Message: "x"}, errors.New("no such table")
 		},
-		`the decision "maybe"`:     returns(&Output{Decision: "maybe"}),
-		`the permission "alow"`:    returns(&Output{Permission: "alow"}),
-		"the new input is no JSON": returns(&Output{Input: []byte(`[1]`)}),
-		"the new result is no":     returns(&Output{ToolOutput: []byte(`{`)}),
-		"neither rules nor a mode": returns(&Output{Updates: []PermissionUpdate{{}}}),
-		"behavior \"ask\"":         returns(&Output{Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Behavior: "ask"}}}),
-		"not of both":              returns(&Output{Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Mode: "plan"}}}),
+		`unknown decision "maybe"`:          returns(&Output{Decision: "maybe"}),
+		`unknown permissionDecision "alow"`: returns(&Output{Permission: "alow"}),
+		"the new input is not a JSON":       returns(&Output{Input: []byte(`[1]`)}),
+		"the new result is no":              returns(&Output{ToolOutput: []byte(`{`)}),
+		"neither rules nor a mode":          returns(&Output{Updates: []PermissionUpdate{{}}}),
+		"behavior \"ask\"":                  returns(&Output{Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Behavior: "ask"}}}),
+		"not both":                          returns(&Output{Updates: []PermissionUpdate{{Rules: []string{"Bash"}, Mode: "plan"}}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (c *Commands) post(ctx context.Context, d *Definition, in *Input) (RunResul
 	a := RunResult{Output: out, Notice: join(append(notices, more...))}
 	if err != nil {
 		a.Output = nil
-		return a, fmt.Errorf("the response cannot be used: %w", err)
+		return a, fmt.Errorf("the response is invalid: %w", err)
 	}
 	return a, nil
 }
@@ -66,7 +66,7 @@ func (c *Commands) exchange(req *http.Request) ([]byte, error) {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err // the URL may hold a token
 		}
-		return nil, fmt.Errorf("ask %s: %w", req.URL.Host, err)
+		return nil, fmt.Errorf("call %s: %w", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {

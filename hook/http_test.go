@@ -93,7 +93,7 @@ func TestResponses(t *testing.T) {
 		{"/text", "", "not a JSON object"},
 		{"/array", "", "not a JSON object"},
 		{"/half", "", "not a JSON object"},
-		{"/type", "", "cannot be used"},
+		{"/type", "", "is invalid"},
 		{"/bad", "", "500"},
 		{"/big", "", "longer than"},
 		{"/redirect", "", "redirects are not followed"},

@@ -16,11 +16,11 @@ func (c *Commands) mayReach(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return errors.New("its URL cannot be read")
+		return errors.New("its URL is invalid")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return errors.New("its URL does not begin with http:// or https:// and a host")
 	case u.User != nil:
-		return errors.New("its URL has a name or a password in it; hint: headers are the place for them")
+		return errors.New("its URL contains a user name or password; hint: use headers")
 	case urlpattern.Dotted(u):
 		return errors.New(`its URL has "." or ".." in the path`)
 	case isLocalhost(u.Hostname()), isLoopback(u.Hostname()):
@@ -28,7 +28,7 @@ func (c *Commands) mayReach(text string) error {
 	case slices.ContainsFunc(c.urls, func(p urlpattern.Pattern) bool { return p.Matches(u) }):
 		return nil
 	}
-	return fmt.Errorf("%s may not be reached; hint: allowedHttpHookUrls names what may besides this machine", u.Host)
+	return fmt.Errorf("hooks may not call %s; hint: add it to allowedHttpHookUrls", u.Host)
 }
 
 func isLocalhost(host string) bool { return strings.EqualFold(host, "localhost") }

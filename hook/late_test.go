@@ -66,7 +66,7 @@ func TestAsyncCannotDecide(t *testing.T) {
 		if l.Block != nil || l.Permission != "" || l.Input != nil || l.Updates != nil || l.Stop != nil || l.Terminal != nil || l.Notifications != nil {
 			t.Errorf("it decides: %+v", l)
 		}
-		want := ": t: b; h: asked too late, as nobody waits for it, for a block, a permission, another input, a change of policy, an end of the turn and a terminal sequence"
+		want := ": t: b; h: async hook result ignored: a block, a permission, a new input, a change of policy, an end of the turn and a terminal sequence"
 		if got := sayings(l.Notices); got != want || sayings(l.Context) != "h: c" {
 			t.Errorf("got %q", got)
 		}
@@ -86,7 +86,7 @@ func TestAsyncTimeout(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		late := r.AsyncOutcomes("")
-		if len(late) != 2 || !strings.Contains(sayings(late[0].Notices), "ran out of time (1s)") || !strings.Contains(sayings(late[1].Notices), "ran out of time (2s)") {
+		if len(late) != 2 || !strings.Contains(sayings(late[0].Notices), "timed out after 1s") || !strings.Contains(sayings(late[1].Notices), "timed out after 2s") {
 			t.Errorf("late: %+v", late)
 		}
 	})
@@ -99,9 +99,9 @@ func TestDetached(t *testing.T) {
 		context string
 		notices string
 	}{
-		"answers": {&RunResult{Output: &Output{Context: "found", Block: true}}, "c: found", "c: asked too late, as nobody waits for it, for a block"},
+		"answers": {&RunResult{Output: &Output{Context: "found", Block: true}}, "c: found", "c: async hook result ignored: a block"},
 		"fails":   {&RunResult{Err: errors.New("exit status 1")}, "", "c: the hook failed: exit status 1"},
-		"is lost": {nil, "", "c: the hook failed: it ended without an answer"},
+		"is lost": {nil, "", "c: the hook failed: it ended without a result"},
 	} {
 		for _, async := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

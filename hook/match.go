@@ -43,14 +43,14 @@ func compileMatcher(dialect string, event Event, text string) (*matcher, error) 
 		m.all = true
 		return m, nil
 	case info.Matches == "":
-		return nil, &Error{What: fmt.Sprintf("the matcher %q has nothing to compare: %s has no such field", text, event), Advice: "take the matcher out"}
+		return nil, &Error{What: fmt.Sprintf("the matcher %q has no effect: %s has no field to match", text, event), Advice: "remove the matcher"}
 	case strings.ContainsRune(text, utf8.RuneError):
-		return nil, &Error{What: fmt.Sprintf("the matcher %q is not text in UTF-8", text), Advice: "write the character itself"}
+		return nil, &Error{What: fmt.Sprintf("the matcher %q is not valid UTF-8", text), Advice: "write the character itself"}
 	case dialect == dialectSeed:
 		return m, m.compile(regexp2.None)
 	case isNames(event, text):
 		if m.names = splitNames(text); len(m.names) == 0 {
-			return nil, &Error{What: fmt.Sprintf("the matcher %q names nothing", text), Advice: `write names, such as "Bash|Edit", or "*"`}
+			return nil, &Error{What: fmt.Sprintf("the matcher %q is empty", text), Advice: `write names, such as "Bash|Edit", or "*"`}
 		}
 		return m, nil
 	case event == FileChanged:
@@ -84,7 +84,7 @@ func (m *matcher) compile(o regexp2.RegexOptions) error {
 	slow, err := regexp2.Compile(m.text, o)
 	if err != nil {
 		what := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return &Error{What: fmt.Sprintf("the matcher %q is no regular expression: %s", m.text, what), Advice: expressionHint(m.text)}
+		return &Error{What: fmt.Sprintf("invalid matcher %q: %s", m.text, what), Advice: expressionHint(m.text)}
 	}
 	slow.MatchTimeout = matchTime
 	m.slow, m.plain = slow, plainExpression(m.text)
@@ -93,9 +93,9 @@ func (m *matcher) compile(o regexp2.RegexOptions) error {
 
 func expressionHint(text string) string {
 	if strings.HasPrefix(text, "*") || strings.Contains(text, "|*") {
-		return `write ".*" for anything`
+		return `write ".*" to match anything`
 	}
-	return `put "\\" before each of ( ) [ ] { } + * ? that stands for itself`
+	return `write "\\" before each literal ( ) [ ] { } + * ?`
 }
 
 // plainExpression compiles an expression that means the same in every engine:
@@ -151,11 +151,11 @@ func (m *matcher) look(field string) (ok bool, notice string) {
 	}
 	ok, err := m.slow.MatchString(field)
 	if err != nil {
-		then := "the hook was left out"
+		then := "the hook was skipped"
 		if m.guards {
-			then = "the hook ran, in case it does"
+			then = "the hook ran, because the event guards a call"
 		}
-		return m.guards, fmt.Sprintf("the matcher %q did not end within %v: %s", m.text, matchTime, then)
+		return m.guards, fmt.Sprintf("the matcher %q did not finish within %v: %s", m.text, matchTime, then)
 	}
 	return ok, ""
 }

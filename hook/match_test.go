@@ -77,15 +77,15 @@ func TestMatcherRefuses(t *testing.T) {
 		event      Event
 		text, what string
 	}{
-		{dialectClaude, PreToolUse, "Bash(", "no regular expression"},
-		{dialectClaude, PreToolUse, "[a", "no regular expression"},
-		{dialectClaude, PreToolUse, "+", "no regular expression"},
-		{dialectClaude, PreToolUse, "**", "no regular expression"},
-		{dialectClaude, PreToolUse, "|,", "names nothing"},
+		{dialectClaude, PreToolUse, "Bash(", "invalid matcher"},
+		{dialectClaude, PreToolUse, "[a", "invalid matcher"},
+		{dialectClaude, PreToolUse, "+", "invalid matcher"},
+		{dialectClaude, PreToolUse, "**", "invalid matcher"},
+		{dialectClaude, PreToolUse, "|,", "is empty"},
 		{dialectClaude, PreToolUse, "a\xff", "UTF-8"},
-		{dialectSeed, PreToolUse, "Bash(", "no regular expression"},
-		{dialectSeed, Stop, "Bash", "nothing to compare"},
-		{dialectClaude, UserPromptSubmit, "x", "nothing to compare"},
+		{dialectSeed, PreToolUse, "Bash(", "invalid matcher"},
+		{dialectSeed, Stop, "Bash", "has no effect"},
+		{dialectClaude, UserPromptSubmit, "x", "has no effect"},
 	} {
 		m, err := compileMatcher(c.dialect, c.event, c.text)
 		if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.What, c.what) || e.Advice == "" {
@@ -103,7 +103,7 @@ func TestMatcherThatNeverEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, notice := m.look(long); ok != want || !strings.Contains(notice, "did not end within") {
+		if ok, notice := m.look(long); ok != want || !strings.Contains(notice, "did not finish within") {
 			t.Errorf("%s: %v, %q", event, ok, notice)
 		}
 		if ok, notice := m.look("aaa"); !ok || notice != "" {

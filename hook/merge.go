@@ -88,7 +88,7 @@ func (f *fireState) failed(e *entry, err error) (effect, reason string) {
 		}
 		return "", ""
 	}
-	what = fmt.Sprintf("hook %q failed: %v; a hook that fails here blocks, unless its onFailure is \"continue\"", e.by, err)
+	what = fmt.Sprintf("hook %q failed: %v; a failing hook blocks this event unless its onFailure is \"continue\"", e.by, err)
 	if f.out.Block == nil {
 		f.out.Block = &Text{Hook: e.by, Text: what}
 	} else if !quiet {
@@ -151,7 +151,7 @@ func (m *merger) block() {
 	case m.fireState.out.Block == nil:
 		m.fireState.out.Block = &Text{Hook: m.e.by, Text: cut(reason, maxText)}
 	case reason != "":
-		m.notice(m.e, "blocks as well: "+reason)
+		m.notice(m.e, "also blocks: "+reason)
 	}
 	m.fireState.out.SuppressPrompt = m.fireState.out.SuppressPrompt || m.out.HidePrompt && m.allowed&canHidePrompt != 0
 }
@@ -165,7 +165,7 @@ func (m *merger) permission() {
 		return
 	}
 	if p == "allow" && m.in.Tool.Settled && m.changes() {
-		m.notice(m.e, "allows another input than the one that would run, which does not count")
+		m.notice(m.e, "its allow is ignored: it was given for a different input")
 		return
 	}
 	reason := m.out.PermissionReason
@@ -256,7 +256,7 @@ func (m *merger) texts() {
 		m.had("context", "")
 		if short := cut(text, maxText); short != text {
 			text = short
-			m.notice(m.e, fmt.Sprintf("a text for the model was cut off after %d characters", maxText))
+			m.notice(m.e, fmt.Sprintf("a text for the model was cut after %d characters", maxText))
 		}
 		m.fireState.out.Context = append(m.fireState.out.Context, Text{Hook: m.e.by, Text: text})
 	}
@@ -289,7 +289,7 @@ func (m *merger) rest() {
 	switch seq := out.TerminalSequence; {
 	case seq == "":
 	case !terminalseq.Safe(seq):
-		m.notice(m.e, "a terminal sequence was not sent: only titles, notifications and the bell are")
+		m.notice(m.e, "a terminal sequence was not sent; only titles, notifications and the bell are allowed")
 	default:
 		o.Terminal = append(o.Terminal, out.TerminalSequence)
 	}
@@ -324,7 +324,7 @@ func (m *merger) message() {
 		{out.StopReason, out.Stop},
 	} {
 		if r.text != "" && !r.used {
-			m.notice(m.e, "gave a reason for nothing: "+r.text)
+			m.notice(m.e, "gave a reason without a decision: "+r.text)
 		}
 	}
 }

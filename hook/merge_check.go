@@ -39,12 +39,12 @@ var effects = []struct {
 }{
 	{canBlock, "a block", (*Output).blocks},
 	{canPermit, "a permission", func(o *Output) bool { return o.Permission != "" }},
-	{canInput, "another input", func(o *Output) bool { return o.Input != nil }},
-	{canOutput, "another result", func(o *Output) bool { return o.ToolOutput != nil }},
+	{canInput, "a new input", func(o *Output) bool { return o.Input != nil }},
+	{canOutput, "a new result", func(o *Output) bool { return o.ToolOutput != nil }},
 	{canAddContext, "a text for the model", func(o *Output) bool { return o.Context != "" || o.SystemMessage != "" }},
 	{canStop, "an end of the turn", func(o *Output) bool { return o.Stop }},
 	{canInterrupt, "an interrupt", func(o *Output) bool { return o.Interrupt }},
-	{canRetry, "another try", func(o *Output) bool { return o.Retry }},
+	{canRetry, "a retry", func(o *Output) bool { return o.Retry }},
 	{canSetTitle, "a session title", func(o *Output) bool { return o.SessionTitle != "" }},
 	{canSetInitialMessage, "a first message", func(o *Output) bool { return o.InitialMessage != "" }},
 	{canWatch, "paths to watch", func(o *Output) bool { return len(o.WatchPaths) > 0 }},
@@ -102,17 +102,17 @@ func (f *fireState) unusable(e *entry, out *Output) {
 		}
 	}
 	if len(vain) > 0 {
-		f.notice(e, fmt.Sprintf("asked for %s, which %s cannot have", list(vain), e.Event)+reasonText(out))
+		f.notice(e, fmt.Sprintf("its result is ignored: %[2]s does not support %[1]s", list(vain), e.Event)+reasonText(out))
 	}
 	p := out.permission()
 	switch {
 	case e.Event != PermissionRequest:
 	case p == "ask" || p == "defer":
-		f.notice(e, fmt.Sprintf("answered a permission request with %q: it can only allow or deny", p))
+		f.notice(e, fmt.Sprintf("its permission %q is ignored: a permission request can only be allowed or denied", p))
 	case out.Input != nil && p != "allow":
-		f.notice(e, "gave another input without allowing the call: it was left out")
+		f.notice(e, "its new input is ignored: it did not allow the call")
 	case out.Interrupt && p != "deny":
-		f.notice(e, "asked for an interrupt without denying the call: it was left out")
+		f.notice(e, "its interrupt is ignored: it did not deny the call")
 	}
 }
 
@@ -152,24 +152,24 @@ func (o *Output) check() error {
 	switch o.Decision {
 	case "", "approve", "block":
 	default:
-		return fmt.Errorf("the decision %q is none: it is approve or block", o.Decision)
+		return fmt.Errorf("unknown decision %q; want approve or block", o.Decision)
 	}
 	if o.Permission != "" && strength(o.Permission) < 0 {
-		return fmt.Errorf("the permission %q is none: it is allow, deny, ask or defer", o.Permission)
+		return fmt.Errorf("unknown permissionDecision %q; want allow, deny, ask or defer", o.Permission)
 	}
 	switch {
 	case o.Action != "" && !slices.Contains(elicitActions, o.Action):
-		return fmt.Errorf("the action %q is none: it is accept, decline or cancel", o.Action)
+		return fmt.Errorf("unknown action %q; want accept, decline or cancel", o.Action)
 	case o.Content != nil && o.Action != actionAccept:
-		return errors.New("content goes with the action accept only")
+		return errors.New("content needs the action accept")
 	case o.Content != nil && !jsonscan.IsObject(o.Content):
-		return errors.New("the content is no JSON object")
+		return errors.New("the content is not a JSON object")
 	}
 	if o.Input != nil && !jsonscan.IsObject(o.Input) {
-		return errors.New("the new input is no JSON object")
+		return errors.New("the new input is not a JSON object")
 	}
 	if o.ToolOutput != nil && !json.Valid(o.ToolOutput) {
-		return errors.New("the new result is no JSON")
+		return errors.New("the new result is not JSON")
 	}
 	for i := range o.Updates {
 		if err := o.Updates[i].check(); err != nil {
@@ -182,13 +182,13 @@ func (o *Output) check() error {
 func (u *PermissionUpdate) check() error {
 	switch {
 	case u.Mode != "" && (len(u.Rules) > 0 || u.Behavior != ""):
-		return errors.New("a change of policy is of rules or of the mode, not of both")
+		return errors.New("a policy change must have rules or a mode, not both")
 	case u.Mode != "":
 		return nil
 	case len(u.Rules) == 0:
-		return errors.New("a change of policy names neither rules nor a mode")
+		return errors.New("a policy change has neither rules nor a mode")
 	case u.Behavior != "allow" && u.Behavior != "deny":
-		return fmt.Errorf("a change of policy has the behavior %q: it is allow or deny", u.Behavior)
+		return fmt.Errorf("unknown behavior %q of a policy change; want allow or deny", u.Behavior)
 	}
 	return nil
 }

@@ -46,15 +46,15 @@ func TestBlock(t *testing.T) {
 		"its reason first":         {PreToolUse, []*Output{{Block: true, Message: "m", Reason: "r"}}, "a: r", "a: m"},
 		"no words":                 {PreToolUse, []*Output{{Block: true}}, "a: ", ""},
 		"no words, others have":    {PreToolUse, []*Output{{Block: true}, {Message: "m"}}, "a: ", "b: m"},
-		"the first of two":         {PreToolUse, []*Output{{Block: true, Reason: "1"}, {Block: true, Reason: "2"}}, "a: 1", "b: blocks as well: 2"},
+		"the first of two":         {PreToolUse, []*Output{{Block: true, Reason: "1"}, {Block: true, Reason: "2"}}, "a: 1", "b: also blocks: 2"},
 		"decision":                 {Stop, []*Output{{Decision: "block", Reason: "go on"}}, "a: go on", ""},
 		"block and approve":        {Stop, []*Output{{Block: true, Decision: "approve", Reason: "r"}}, "a: r", ""},
 		"suppressed":               {PreToolUse, []*Output{{Message: "m", SuppressOutput: true}}, "-", ""},
-		"a reason for nothing":     {Stop, []*Output{{Reason: "r"}, {StopReason: "s", PermissionReason: "p"}}, "-", "a: gave a reason for nothing: r; b: gave a reason for nothing: p; b: gave a reason for nothing: s"},
+		"a reason for nothing":     {Stop, []*Output{{Reason: "r"}, {StopReason: "s", PermissionReason: "p"}}, "-", "a: gave a reason without a decision: r; b: gave a reason without a decision: p; b: gave a reason without a decision: s"},
 		"an approval's reason":     {Stop, []*Output{{Decision: "approve", Reason: "r"}}, "-", ""},
 		"warning":                  {PreToolUse, []*Output{{Warning: "w", SuppressOutput: true}}, "-", "a: w"},
 		"of a permission request":  {PermissionRequest, []*Output{{Block: true, Reason: "r"}}, "a: r", ""},
-		"where nothing is blocked": {SessionStart, []*Output{{Block: true, Reason: "r"}}, "-", "a: asked for a block, which SessionStart cannot have: r"},
+		"where nothing is blocked": {SessionStart, []*Output{{Block: true, Reason: "r"}}, "-", "a: its result is ignored: SessionStart does not support a block: r"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := fired(t, tt.event, tt.outputs...)
@@ -90,9 +90,9 @@ func TestPermissionOfSeveral(t *testing.T) {
 		"message of an allow":     {PreToolUse, []*Output{{Permission: "allow", Message: "m"}}, "a allow ", "a: m"},
 		"block leaves it as said": {PreToolUse, []*Output{{Block: true, Permission: "allow"}}, "a allow ", ""},
 		"of a request":            {PermissionRequest, []*Output{p("allow", ""), p("deny", "no")}, "b deny no", ""},
-		"question to a question":  {PermissionRequest, []*Output{p("ask", "")}, "", `a: answered a permission request with "ask": it can only allow or deny`},
-		"defer of a question":     {PermissionRequest, []*Output{p("defer", ""), p("allow", "")}, "b allow ", `a: answered a permission request with "defer": it can only allow or deny`},
-		"elsewhere":               {PostToolUse, []*Output{p("deny", "")}, "", "a: asked for a permission, which PostToolUse cannot have"},
+		"question to a question":  {PermissionRequest, []*Output{p("ask", "")}, "", `a: its permission "ask" is ignored: a permission request can only be allowed or denied`},
+		"defer of a question":     {PermissionRequest, []*Output{p("defer", ""), p("allow", "")}, "b allow ", `a: its permission "defer" is ignored: a permission request can only be allowed or denied`},
+		"elsewhere":               {PostToolUse, []*Output{p("deny", "")}, "", "a: its result is ignored: PostToolUse does not support a permission"},
 		"approval elsewhere":      {Stop, []*Output{{Decision: "approve"}}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestUnusable(t *testing.T) {
 	for _, info := range events {
 		for _, x := range effects {
 			out := fired(t, info.Event, outputs[x.can])
-			vain := fmt.Sprintf("asked for %s, which %s cannot have", x.name, info.Event)
+			vain := fmt.Sprintf("its result is ignored: %[2]s does not support %[1]s", x.name, info.Event)
 			if eventEffects(info)&x.can != 0 {
 				if s := sayings(out.Notices); strings.Contains(s, vain) {
 					t.Errorf("%s, %s: told %q", info.Event, x.name, s)
@@ -213,7 +213,7 @@ func TestUnusable(t *testing.T) {
 
 func TestRequestsInputNeedsAllow(t *testing.T) {
 	out := fired(t, PermissionRequest, &Output{Permission: "deny", Input: json.RawMessage(`{}`)}, &Output{Permission: "allow", Interrupt: true})
-	want := "a: gave another input without allowing the call: it was left out; b: asked for an interrupt without denying the call: it was left out"
+	want := "a: its new input is ignored: it did not allow the call; b: its interrupt is ignored: it did not deny the call"
 	if got := sayings(out.Notices); out.Input != nil || out.Interrupt || got != want {
 		t.Errorf("got %+v", out)
 	}
@@ -224,7 +224,7 @@ func TestLongTexts(t *testing.T) {
 	if len([]rune(out.Context[1].Text)) != maxText || out.Context[0].Text != out.Context[1].Text {
 		t.Errorf("%d and %d bytes", len(out.Context[0].Text), len(out.Context[1].Text))
 	}
-	if n := out.Notices; len(n) != 2 || !strings.Contains(n[0].Text, "cut off after 10000") || len(n[1].Text) != 200_000 {
+	if n := out.Notices; len(n) != 2 || !strings.Contains(n[0].Text, "cut after 10000") || len(n[1].Text) != 200_000 {
 		t.Errorf("%d notices", len(n))
 	}
 }

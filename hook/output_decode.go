@@ -24,7 +24,7 @@ const maxText = 10_000
 func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(stdout, &fields); err != nil {
-		return nil, nil, fmt.Errorf("the answer is no JSON object: %w", err)
+		return nil, nil, fmt.Errorf("the output is not a JSON object: %w", err)
 	}
 	a := &outputReader{dialect: d, event: e, out: &Output{}}
 	if d == "" {
@@ -40,7 +40,7 @@ func decodeOutput(d string, e Event, stdout []byte) (*Output, []string, error) {
 	}
 	switch out := a.out.refusal(); {
 	case a.err != nil && out != nil:
-		return out, append(a.notices, a.err.Error()+"; what the answer refuses counts, and nothing else of it"), nil
+		return out, append(a.notices, a.err.Error()+"; only a block or deny in the output applies"), nil
 	case a.err != nil:
 		return nil, a.notices, a.err
 	}
@@ -106,7 +106,7 @@ func (a *outputReader) read(path string, fields map[string]json.RawMessage, know
 		take, ok := known[name]
 		switch raw := fields[name]; {
 		case !ok && len(a.notices) < maxNotices:
-			a.notice("there is no field %.60q in the answer; %s", sub, spelling.Hint(name, slices.Sorted(maps.Keys(known)), "known are"))
+			a.notice("unknown field %.60q in the output; %s", sub, spelling.Hint(name, slices.Sorted(maps.Keys(known)), "the fields are"))
 		case ok && !isNull(raw):
 			take(sub, raw)
 		}
@@ -153,7 +153,7 @@ func (a *outputReader) notice(format string, args ...any) {
 	case maxNotices:
 		return
 	case maxNotices - 1:
-		format, args = "and more of that kind", nil
+		format, args = "more problems of this output are not listed", nil
 	}
 	a.notices = append(a.notices, fmt.Sprintf(format, args...))
 }
@@ -161,7 +161,7 @@ func (a *outputReader) notice(format string, args ...any) {
 // into unmarshals a value; a wrong type is the answer's error.
 func (a *outputReader) into(path string, raw json.RawMessage, v any, want string) bool {
 	if err := json.Unmarshal(raw, v); err != nil {
-		a.fail("%s of the answer: %s stands where %s is needed", path, truncate.String(string(raw), maxQuoted), want)
+		a.fail("%s: want %s, not %s", path, want, truncate.String(string(raw), maxQuoted))
 		return false
 	}
 	return true
@@ -175,7 +175,7 @@ func (a *outputReader) fail(format string, args ...any) {
 
 func (a *outputReader) text(into *string) fieldDecoder {
 	return func(path string, raw json.RawMessage) {
-		if a.into(path, raw, into, "a text") && a.dialect == dialectClaude {
+		if a.into(path, raw, into, "a string") && a.dialect == dialectClaude {
 			*into = a.cut(path, *into)
 		}
 	}
@@ -185,7 +185,7 @@ func (a *outputReader) text(into *string) fieldDecoder {
 func (a *outputReader) cut(path, text string) string {
 	short := cut(text, maxText)
 	if short != text {
-		a.notice("%s of the answer was cut to %d characters", path, maxText)
+		a.notice("%s was cut to %d characters", path, maxText)
 	}
 	return short
 }
@@ -203,11 +203,11 @@ func (a *outputReader) continue_(path string, raw json.RawMessage) {
 func (a *outputReader) stringField(into *string, words ...string) fieldDecoder {
 	return func(path string, raw json.RawMessage) {
 		var s string
-		if !a.into(path, raw, &s, "a text") {
+		if !a.into(path, raw, &s, "a string") {
 			return
 		}
 		if !slices.Contains(words, s) {
-			a.fail("%s of the answer: %s is none of %q", path, truncate.String(string(raw), maxQuoted), words)
+			a.fail("%s: unknown value %s; want one of %q", path, truncate.String(string(raw), maxQuoted), words)
 			return
 		}
 		*into = s
@@ -261,7 +261,7 @@ func (a *outputReader) whatever(into *json.RawMessage) fieldDecoder {
 }
 
 func (a *outputReader) texts(into *[]string) fieldDecoder {
-	return func(path string, raw json.RawMessage) { a.into(path, raw, into, "a list of texts") }
+	return func(path string, raw json.RawMessage) { a.into(path, raw, into, "a list of strings") }
 }
 
 // notification needs a title and a body.
@@ -273,7 +273,7 @@ func (a *outputReader) notification(path string, raw json.RawMessage) {
 	var n UserNotification
 	a.read(path, fields, map[string]fieldDecoder{"title": a.text(&n.Title), "body": a.text(&n.Body), "level": a.text(&n.Level)})
 	if n.Title == "" || n.Body == "" {
-		a.notice("%s of the answer is not shown: it needs a title and a body", path)
+		a.notice("%s is not shown: it needs a title and a body", path)
 		return
 	}
 	n.Level = noteLevel(n.Level)

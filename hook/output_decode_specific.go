@@ -11,10 +11,10 @@ func (a *outputReader) specific(path string, raw json.RawMessage) {
 	var name string
 	switch said, ok := fields["hookEventName"]; {
 	case !ok:
-		a.notice("%s of the answer has no hookEventName: it is taken for %s", path, a.event)
+		a.notice("%s has no hookEventName and is treated as %s", path, a.event)
 	case !a.into(path+".hookEventName", said, &name, "the name of an event"):
 	case name != string(a.event) && (a.dialect == dialectClaude || name != a.event.Spelled(dialectSeed)):
-		a.fail("%s.hookEventName of the answer: it is about %q, and the event is %s", path, name, a.event)
+		a.fail("%s.hookEventName is %q, but the event is %s", path, name, a.event)
 	}
 	o := a.out
 	a.read(path, fields, map[string]fieldDecoder{
@@ -34,21 +34,21 @@ func (a *outputReader) specific(path string, raw json.RawMessage) {
 		"worktreePath":             a.text(&o.WorktreePath),
 		"action":                   a.stringField(&o.Action, elicitActions...),
 		"content":                  a.object(&o.Content),
-		"classifierContext":        a.unused("no classifier reads it"),
-		"reloadSkills":             a.unused("there are no skills"),
+		"classifierContext":        a.unused("there is no classifier"),
+		"reloadSkills":             a.unused("skills cannot be reloaded by hooks"),
 	})
 }
 
 // mcpOutput is the older name of updatedToolOutput.
 func (a *outputReader) mcpOutput(fields map[string]json.RawMessage) fieldDecoder {
 	if _, both := fields["updatedToolOutput"]; both {
-		return a.unused("updatedToolOutput is there as well")
+		return a.unused("updatedToolOutput is also set")
 	}
 	return a.whatever(&a.out.ToolOutput)
 }
 
 func (a *outputReader) unused(why string) fieldDecoder {
-	return func(path string, _ json.RawMessage) { a.notice("%s of the answer has no effect: %s", path, why) }
+	return func(path string, _ json.RawMessage) { a.notice("%s has no effect: %s", path, why) }
 }
 
 // decide reads the decision of PermissionRequest: {"behavior": "allow",
@@ -75,7 +75,7 @@ func (a *outputReader) decide(path string, raw json.RawMessage) {
 	for of, takers := range own {
 		for name, take := range takers {
 			if known[name] = take; of != behavior {
-				known[name] = a.unused("it does not go with " + behavior)
+				known[name] = a.unused("it cannot be combined with " + behavior)
 			}
 		}
 	}

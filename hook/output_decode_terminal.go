@@ -9,11 +9,11 @@ import (
 // terminal keeps a sequence that is safe.
 func (a *outputReader) terminal(path string, raw json.RawMessage) {
 	var s string
-	if !a.into(path, raw, &s, "a text") || s == "" {
+	if !a.into(path, raw, &s, "a string") || s == "" {
 		return
 	}
 	if !terminalseq.Safe(s) {
-		a.notice("%s of the answer is not sent: only titles, notifications and the bell are", path)
+		a.notice("%s is not sent; only titles, notifications and the bell are allowed", path)
 		return
 	}
 	a.out.TerminalSequence = s

@@ -37,7 +37,7 @@ func TestDecodeOutput(t *testing.T) {
 			Output{Permission: "deny", PermissionReason: "why", Input: raw(`{"command": "ls"}`), Context: "ctx"},
 			nil,
 		},
-		{dialectClaude, PreToolUse, `{"hookSpecificOutput": {"permissionDecision": "defer"}}`, Output{Permission: "defer"}, []string{"has no hookEventName: it is taken for PreToolUse"}},
+		{dialectClaude, PreToolUse, `{"hookSpecificOutput": {"permissionDecision": "defer"}}`, Output{Permission: "defer"}, []string{"has no hookEventName and is treated as PreToolUse"}},
 		{
 			dialectClaude, PreToolUse, `{"permissionDecision": "allow", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}`,
 			Output{Permission: "deny"},
@@ -52,13 +52,13 @@ func TestDecodeOutput(t *testing.T) {
 			},
 			nil,
 		},
-		{dialectClaude, PreToolUse, `{"desicion": "block"}`, Output{}, []string{`no field "desicion" in the answer; did you mean decision?`}},
+		{dialectClaude, PreToolUse, `{"desicion": "block"}`, Output{}, []string{`unknown field "desicion" in the output; did you mean decision?`}},
 		{dialectClaude, PreToolUse, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "frob": 1}}`, Output{}, []string{`"hookSpecificOutput.frob"`}},
 		{
 			dialectClaude, PostToolUse, `{"decision": "block", "reason": "r", "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "c",
 			"updatedToolOutput": {"a": 1}, "updatedMCPToolOutput": "x", "classifierContext": "y"}}`,
 			Output{Decision: "block", Block: true, Reason: "r", Context: "c", ToolOutput: raw(`{"a": 1}`)},
-			[]string{"no classifier", "updatedToolOutput is there as well"},
+			[]string{"no classifier", "updatedToolOutput is also set"},
 		},
 		{dialectClaude, PostToolUse, `{"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedMCPToolOutput": [1]}}`, Output{ToolOutput: raw(`[1]`)}, nil},
 		{
@@ -79,7 +79,7 @@ func TestDecodeOutput(t *testing.T) {
 		{
 			dialectClaude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "updatedInput": {}}}}`,
 			Output{Permission: "deny"},
-			[]string{"does not go with deny"},
+			[]string{"cannot be combined with deny"},
 		},
 		{
 			dialectClaude, PermissionRequest, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedPermissions": [
@@ -90,7 +90,7 @@ func TestDecodeOutput(t *testing.T) {
 			{"type": "addRules", "rules": [], "behavior": "allow"},
 			{"type": "setMode", "mode": "yolo"}]}}}`,
 			Output{Permission: "allow"},
-			[]string{`not "userSettings"`, `"replaceRules" is not`, `"addDirectories" is not`, `behavior is "ask"`, "names no tool", `no mode "yolo"`},
+			[]string{`not "userSettings"`, `cannot make the change "replaceRules"`, `cannot make the change "addDirectories"`, `behavior is "ask"`, "it has no tool", `unknown mode "yolo"`},
 		},
 		{dialectClaude, PermissionDenied, `{"hookSpecificOutput": {"hookEventName": "PermissionDenied", "retry": true}}`, Output{Retry: true}, nil},
 		{
@@ -101,7 +101,7 @@ func TestDecodeOutput(t *testing.T) {
 		{
 			dialectClaude, SessionStart, `{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "c", "initialUserMessage": "hi", "watchPaths": ["/a", "b"], "reloadSkills": true}}`,
 			Output{Context: "c", InitialMessage: "hi", WatchPaths: []string{"/a", "b"}},
-			[]string{"there are no skills"},
+			[]string{"skills cannot be reloaded"},
 		},
 		{dialectClaude, WorktreeCreate, `{"hookSpecificOutput": {"hookEventName": "WorktreeCreate", "worktreePath": "/w"}}`, Output{WorktreePath: "/w"}, nil},
 		{dialectClaude, Stop, `{"async": false}`, Output{}, nil},
@@ -125,7 +125,7 @@ func TestDecodeOutput(t *testing.T) {
 		{dialectSeed, PostToolUse, `{"updatedMCPToolOutput": {"result": "x"}}`, Output{ToolOutput: raw(`{"result": "x"}`)}, nil},
 		{dialectSeed, PreToolUse, `{"notification": {"title": "t", "body": "b", "level": "bogus"}}`, Output{Notification: &UserNotification{Title: "t", Body: "b", Level: "info"}}, nil},
 		{dialectSeed, PreToolUse, `{"message": "m", "notification": {"title": "t"}}`, Output{Message: "m"}, []string{"needs a title and a body"}},
-		{dialectSeed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"not applied: permissionUpdate"}},
+		{dialectSeed, PreToolUse, `{"message": "m", "permissionUpdate": {"tool": "Bash"}}`, Output{Message: "m"}, []string{"permissionUpdate is not applied"}},
 		{dialectSeed, PreToolUse, `{"permissionUpdate": {"tool": "Bash", "behavior": "maybe"}}`, Output{}, []string{`behavior is "maybe"`}},
 		{dialectSeed, PreToolUse, `{"hookSpecificOutput": {}}`, Output{}, []string{`has no hookEventName`}},
 		{
@@ -171,26 +171,26 @@ func TestDecodeOutputRefuses(t *testing.T) {
 		dialect     string
 		stdout, say string
 	}{
-		{dialectClaude, `{"decision": "allow"}`, `decision of the answer: "allow" is none of ["approve" "block"]`},
-		{dialectClaude, `{"decision": 1}`, "1 stands where a text is needed"},
-		{dialectClaude, `{"reason": ["` + strings.Repeat("é", 60) + `"]}`, "a text is needed"},
-		{dialectClaude, `{"continue": "no"}`, "true or false is needed"},
-		{dialectClaude, `{"block": 1}`, "true or false is needed"},
-		{dialectClaude, `{"hookSpecificOutput": []}`, "an object is needed"},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "Stop"}}`, `it is about "Stop", and the event is PreToolUse`},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": 5}}`, "the name of an event is needed"},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "yes"}}`, `"yes" is none of`},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": "x"}}`, "an object is needed"},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "watchPaths": "x"}}`, "a list of texts is needed"},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {}}}`, `behavior of the answer: "" is none of`},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "ask"}}}`, `"ask" is none of`},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "allow", "updatedPermissions": {}}}}`, "a list is needed"},
-		{dialectClaude, `{"permissionUpdate": {"tool": 5}}`, "a change of permissions is needed"},
-		{dialectClaude, `{"terminalSequence": 1}`, "a text is needed"},
-		{dialectSeed, `{"decision": "maybe"}`, "is none of"},
-		{dialectSeed, `{"notification": "x"}`, "an object is needed"},
-		{dialectSeed, `[1]`, "no JSON object"},
-		{dialectSeed, `{"a":`, "no JSON object"},
+		{dialectClaude, `{"decision": "allow"}`, `decision: unknown value "allow"; want one of ["approve" "block"]`},
+		{dialectClaude, `{"decision": 1}`, "want a string, not 1"},
+		{dialectClaude, `{"reason": ["` + strings.Repeat("é", 60) + `"]}`, "want a string"},
+		{dialectClaude, `{"continue": "no"}`, "want true or false"},
+		{dialectClaude, `{"block": 1}`, "want true or false"},
+		{dialectClaude, `{"hookSpecificOutput": []}`, "want an object"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "Stop"}}`, `hookEventName is "Stop", but the event is PreToolUse`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": 5}}`, "want the name of an event"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "yes"}}`, `unknown value "yes"`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": "x"}}`, "want an object"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "watchPaths": "x"}}`, "want a list of strings"},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {}}}`, `behavior: unknown value ""`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "ask"}}}`, `unknown value "ask"`},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": {"behavior": "allow", "updatedPermissions": {}}}}`, "want a list"},
+		{dialectClaude, `{"permissionUpdate": {"tool": 5}}`, "want a change of permissions"},
+		{dialectClaude, `{"terminalSequence": 1}`, "want a string"},
+		{dialectSeed, `{"decision": "maybe"}`, "unknown value"},
+		{dialectSeed, `{"notification": "x"}`, "want an object"},
+		{dialectSeed, `[1]`, "not a JSON object"},
+		{dialectSeed, `{"a":`, "not a JSON object"},
 	} {
 		got, _, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.say) {
@@ -206,19 +206,19 @@ func TestDecodeOutputKeepsRefusals(t *testing.T) {
 		stdout, say string
 		want        Output
 	}{
-		{dialectClaude, `{"decision": "deny", "reason": "no"}`, `"deny" is none of`, Output{Block: true, Reason: "no"}},
-		{dialectClaude, `{"decision": "BLOCK"}`, "is none of", Output{Block: true}},
-		{dialectClaude, `{"decision": "block", "reason": 5, "updatedInput": {}, "additionalContext": "c"}`, "a text is needed", Output{Block: true}},
-		{dialectSeed, `{"block": true, "message": "m", "notification": "x"}`, "an object is needed", Output{Block: true, Message: "m"}},
+		{dialectClaude, `{"decision": "deny", "reason": "no"}`, `unknown value "deny"`, Output{Block: true, Reason: "no"}},
+		{dialectClaude, `{"decision": "BLOCK"}`, "unknown value", Output{Block: true}},
+		{dialectClaude, `{"decision": "block", "reason": 5, "updatedInput": {}, "additionalContext": "c"}`, "want a string", Output{Block: true}},
+		{dialectSeed, `{"block": true, "message": "m", "notification": "x"}`, "want an object", Output{Block: true, Message: "m"}},
 		{dialectClaude, `{"continue": false, "stopReason": "s", "suppressOutput": 1}`, "true or false", Output{Stop: true, StopReason: "s"}},
-		{dialectClaude, `{"permissionDecision": "Deny"}`, "is none of", Output{Permission: "deny"}},
+		{dialectClaude, `{"permissionDecision": "Deny"}`, "unknown value", Output{Permission: "deny"}},
 		{
 			dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "permissionDecision": "deny", "permissionDecisionReason": "no"}}`,
-			`it is about "PermissionRequest"`,
+			`hookEventName is "PermissionRequest"`,
 			Output{Permission: "deny", PermissionReason: "no"},
 		},
-		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "block"}}`, "is none of", Output{Permission: "deny"}},
-		{dialectClaude, `{"hookSpecificOutput": {"decision": {"behavior": "DENY", "message": "no"}}}`, "is none of", Output{Permission: "deny", PermissionReason: "no"}},
+		{dialectClaude, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "block"}}`, "unknown value", Output{Permission: "deny"}},
+		{dialectClaude, `{"hookSpecificOutput": {"decision": {"behavior": "DENY", "message": "no"}}}`, "unknown value", Output{Permission: "deny", PermissionReason: "no"}},
 	} {
 		got, notices, err := decodeOutput(c.dialect, PreToolUse, []byte(c.stdout))
 		if err != nil {

@@ -42,7 +42,7 @@ func (a *outputReader) update(path string, raw json.RawMessage) {
 	}
 	up, why := s.update()
 	if why != "" {
-		a.notice("not applied: %s of the answer: %s", path, why)
+		a.notice("%s is not applied: %s", path, why)
 		return
 	}
 	a.out.Updates = append(a.out.Updates, up)
@@ -51,12 +51,12 @@ func (a *outputReader) update(path string, raw json.RawMessage) {
 // update is the change that is meant, or why it cannot be made.
 func (s *updateText) update() (up PermissionUpdate, why string) {
 	if s.Destination != "" && s.Destination != "session" {
-		return up, fmt.Sprintf("a hook changes this session only, not %q", s.Destination)
+		return up, fmt.Sprintf("a hook can change only this session, not %q", s.Destination)
 	}
 	switch s.Type {
 	case "setMode":
 		if policy.Mode(s.Mode).Check() != nil {
-			return up, fmt.Sprintf("there is no mode %q", s.Mode)
+			return up, fmt.Sprintf("unknown mode %q", s.Mode)
 		}
 		return PermissionUpdate{Mode: s.Mode}, ""
 	case "addRules":
@@ -68,12 +68,12 @@ func (s *updateText) update() (up PermissionUpdate, why string) {
 			up.Rules = []string{s.Tool}
 		}
 	default:
-		return up, fmt.Sprintf("%q is not a change that a hook can make (addRules and setMode are)", s.Type)
+		return up, fmt.Sprintf("a hook cannot make the change %q; it can use addRules and setMode", s.Type)
 	}
 	up.Behavior = s.Behavior
 	switch {
 	case len(up.Rules) == 0:
-		return up, "it names no tool"
+		return up, "it has no tool"
 	case up.Behavior != "allow" && up.Behavior != "deny":
 		return up, fmt.Sprintf("the behavior is %q, not allow or deny", up.Behavior)
 	}

@@ -63,28 +63,28 @@ func TestRegisterRefuses(t *testing.T) {
 	}{
 		"nothing to run":   {Definition{Event: Stop}, "nothing to run", "a function, a command or a URL"},
 		"blank command":    {Definition{Event: Stop, Command: " \n"}, "nothing to run", ""},
-		"two at once":      {Definition{Event: Stop, Func: quiet, Command: "true"}, "function and command at once", "two hooks"},
-		"three at once":    {Definition{Event: Stop, Func: quiet, Command: "true", URL: "http://localhost"}, "at once", ""},
-		"no event":         {Definition{Func: quiet}, `no event ""`, ""},
-		"misspelled event": {Definition{Event: "PreTolUse", Func: quiet}, `no event "PreTolUse"`, "did you mean PreToolUse?"},
-		"absent event":     {Definition{Event: "MessageDisplay", Func: quiet}, "never fired", "take the hook out"},
+		"two at once":      {Definition{Event: Stop, Func: quiet, Command: "true"}, "function and a command", "separate hooks"},
+		"three at once":    {Definition{Event: Stop, Func: quiet, Command: "true", URL: "http://localhost"}, "a function and a command and a http", ""},
+		"unknown event":    {Definition{Func: quiet}, `unknown event ""`, ""},
+		"misspelled event": {Definition{Event: "PreTolUse", Func: quiet}, `unknown event "PreTolUse"`, "did you mean PreToolUse?"},
+		"absent event":     {Definition{Event: "MessageDisplay", Func: quiet}, "not supported", "remove the hook"},
 		"spelling against dialect": {
-			Definition{Event: "preToolUse", Dialect: dialectClaude, Func: quiet}, `in the dialect "claude"`, "write PreToolUse",
+			Definition{Event: "preToolUse", Dialect: dialectClaude, Func: quiet}, `the dialect "claude"`, "write PreToolUse",
 		},
-		"dialect":                {Definition{Event: Stop, Dialect: "codex", Func: quiet}, `no dialect "codex"`, ""},
-		"event the seed has not": {Definition{Event: PostToolBatch, Dialect: dialectSeed, Func: quiet}, "seed 000 has no event PostToolBatch", ""},
-		"bad expression":         {Definition{Event: PreToolUse, Matcher: "Bash(", Func: quiet}, "no regular expression", ""},
-		"matcher without field":  {Definition{Event: Stop, Matcher: "Bash", Func: quiet}, "nothing to compare", "take the matcher out"},
+		"dialect":                {Definition{Event: Stop, Dialect: "codex", Func: quiet}, `unknown dialect "codex"`, ""},
+		"event the seed has not": {Definition{Event: PostToolBatch, Dialect: dialectSeed, Func: quiet}, "the Open Agent SDK has no event PostToolBatch", ""},
+		"bad expression":         {Definition{Event: PreToolUse, Matcher: "Bash(", Func: quiet}, "invalid matcher", ""},
+		"matcher without field":  {Definition{Event: Stop, Matcher: "Bash", Func: quiet}, "has no effect", "remove the matcher"},
 		"bad condition":          {Definition{Event: PreToolUse, If: "Bash(", Func: quiet}, "Bash(", ""},
-		"condition elsewhere":    {Definition{Event: Stop, If: "Bash(ls:*)", Func: quiet}, "If: Stop is not about a tool call", "take it out"},
-		"args of a function":     {Definition{Event: Stop, Func: quiet, Args: []string{"a"}}, "Args: a function hook", "take it out"},
-		"access of a URL":        {Definition{Event: Stop, URL: "http://localhost", Sandbox: sandboxRead}, "Sandbox: a http hook", ""},
-		"headers of a command":   {Definition{Event: Stop, Command: "true", Headers: map[string]string{"A": "b"}}, "Headers: a command hook", ""},
-		"variables of function":  {Definition{Event: Stop, Func: quiet, Env: []string{"HOME"}}, "Env: a function hook", ""},
-		"access":                 {Definition{Event: Stop, Command: "true", Sandbox: "all"}, `no access "all"`, "read, write or off"},
-		"negative time":          {Definition{Event: Stop, Func: quiet, Timeout: -1}, "no time", "more than 0"},
-		"way of failing":         {Definition{Event: PreToolUse, Func: quiet, OnFailure: "panic"}, `no way "panic"`, ""},
-		"failure of async":       {Definition{Event: PreToolUse, Func: quiet, Async: true, OnFailure: failBlock}, "nobody waits", ""},
+		"condition elsewhere":    {Definition{Event: Stop, If: "Bash(ls:*)", Func: quiet}, "If: Stop is not a tool event", "remove it"},
+		"args of a function":     {Definition{Event: Stop, Func: quiet, Args: []string{"a"}}, "Args: it has no effect on a function hook", "remove it"},
+		"access of a URL":        {Definition{Event: Stop, URL: "http://localhost", Sandbox: sandboxRead}, "Sandbox: it has no effect on a http hook", ""},
+		"headers of a command":   {Definition{Event: Stop, Command: "true", Headers: map[string]string{"A": "b"}}, "Headers: it has no effect on a command hook", ""},
+		"variables of function":  {Definition{Event: Stop, Func: quiet, Env: []string{"HOME"}}, "Env: it has no effect on a function hook", ""},
+		"access":                 {Definition{Event: Stop, Command: "true", Sandbox: "all"}, `unknown sandbox value "all"`, "read, write or off"},
+		"negative time":          {Definition{Event: Stop, Func: quiet, Timeout: -1}, "invalid timeout", "greater than 0"},
+		"way of failing":         {Definition{Event: PreToolUse, Func: quiet, OnFailure: "panic"}, `unknown onFailure value "panic"`, ""},
+		"failure of async":       {Definition{Event: PreToolUse, Func: quiet, Async: true, OnFailure: failBlock}, "the failure of an async hook", ""},
 		"failure not blockable":  {Definition{Event: SessionStart, Func: quiet, OnFailure: failBlock}, "cannot be blocked", ""},
 		"failure of stop":        {Definition{Event: Stop, Func: quiet, OnFailure: failBlock}, "keep the agent going", `write "continue"`},
 	} {
@@ -118,7 +118,7 @@ func TestRegisterAtomic(t *testing.T) {
 
 func TestRegisterNeedsRunner(t *testing.T) {
 	for _, d := range []Definition{{Event: Stop, Command: "true"}, {Event: Stop, URL: "http://localhost/"}} {
-		if err := New(nil).Register(d); err == nil || !strings.Contains(err.Error(), "nothing here that runs "+d.Type()) {
+		if err := New(nil).Register(d); err == nil || !strings.Contains(err.Error(), "no Runner for "+d.Type()) {
 			t.Errorf("%s: got %v", d.Type(), err)
 		}
 	}

@@ -23,7 +23,7 @@ func (in *Input) wire(d string) ([]byte, error) {
 		name, key = info.Seed, seedEvent
 	}
 	if !ok || name == "" {
-		return nil, &Error{What: fmt.Sprintf("there is no event %q in the dialect %q", in.Event, d)}
+		return nil, &Error{What: fmt.Sprintf("unknown event %q in the dialect %q", in.Event, d)}
 	}
 	w := newWireWriter(512 + len(in.Tool.Input) + len(in.Tool.Response) + len(in.Tool.Output) + len(in.Prompt))
 	w.field(key, name)

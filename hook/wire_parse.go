@@ -23,7 +23,7 @@ func (in *Input) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if root.Kind != jsontree.Object {
-		return &Error{Offset: root.At, What: root.Show() + " stands where an object is needed"}
+		return &Error{Offset: root.At, What: "want an object, not " + root.Show()}
 	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &values); err != nil {
@@ -36,7 +36,7 @@ func (in *Input) UnmarshalJSON(raw []byte) error {
 	}
 	event := in.Event
 	if _, ok := event.info(); !ok {
-		return &Error{What: fmt.Sprintf("there is no event %q", event)}
+		return &Error{What: fmt.Sprintf("unknown event %q", event)}
 	}
 	parts := inputParts(event, values)
 	for i := range root.Members {
@@ -59,7 +59,7 @@ func eventOf(values map[string]json.RawMessage) (Event, error) {
 			return Event(name).Canonical()
 		}
 	}
-	return "", &Error{What: "the name of an event is needed", Advice: `write "hook_event_name"`}
+	return "", &Error{What: "the event name is missing", Advice: `write "hook_event_name"`}
 }
 
 // inputParts are the fields that an input may have: those of Claude's dialect and,
@@ -85,7 +85,7 @@ func (in *Input) take(name string, raw json.RawMessage, parts map[string]func(*I
 	case name == claudeEvent, name == seedEvent && !known, name == seedEvent && isEventName(raw):
 		return in.checkEvent(raw)
 	case !known:
-		return &Error{What: fmt.Sprintf("%s has no field %q", in.Event, name), Advice: spelling.Hint(name, slices.Sorted(maps.Keys(parts)), "known are")}
+		return &Error{What: fmt.Sprintf("%s has no field %q", in.Event, name), Advice: spelling.Hint(name, slices.Sorted(maps.Keys(parts)), "the fields are")}
 	case bytes.Equal(raw, []byte("null")):
 		return nil
 	}
@@ -101,7 +101,7 @@ func (in *Input) take(name string, raw json.RawMessage, parts map[string]func(*I
 		err = json.Unmarshal(raw, at)
 	}
 	if err != nil {
-		return &Error{What: "it has the wrong type: " + strings.TrimPrefix(err.Error(), "json: ")}
+		return &Error{What: "wrong type: " + strings.TrimPrefix(err.Error(), "json: ")}
 	}
 	return nil
 }
@@ -118,14 +118,14 @@ func isEventName(raw json.RawMessage) bool {
 func (in *Input) checkEvent(raw json.RawMessage) error {
 	var name string
 	if err := json.Unmarshal(raw, &name); err != nil {
-		return &Error{What: "the name of an event is needed"}
+		return &Error{What: "the event name is missing"}
 	}
 	event, _, err := parseEvent(name)
 	if err != nil {
 		return err
 	}
 	if event != in.Event {
-		return &Error{What: fmt.Sprintf("it is an input of %s, not of %s", event, in.Event), Advice: "name that event, or change the file"}
+		return &Error{What: fmt.Sprintf("the input is for %s, not for %s", event, in.Event), Advice: "use that event, or change the file"}
 	}
 	return nil
 }

@@ -267,19 +267,19 @@ func TestInputRefuses(t *testing.T) {
 		event                  Event
 		raw, field, what, hint string
 	}{
-		{"Nope", `{}`, "", "no event", ""},
-		{PreToolUse, `[]`, "", "an object is needed", ""},
+		{"Nope", `{}`, "", "unknown event", ""},
+		{PreToolUse, `[]`, "", "want an object", ""},
 		{PreToolUse, `{"tool_nam": "x"}`, "tool_nam", `PreToolUse has no field "tool_nam"`, "did you mean tool_name?"},
-		{PreToolUse, `{"prompt": "x"}`, "prompt", "has no field", "known are"},
+		{PreToolUse, `{"prompt": "x"}`, "prompt", "has no field", "the fields are"},
 		{PreToolUse, `{"tool_name": 5}`, "tool_name", "wrong type", ""},
 		{Stop, `{"stop_hook_active": "yes"}`, "stop_hook_active", "wrong type", ""},
 		{PostToolUse, `{"duration_ms": "1"}`, "duration_ms", "wrong type", ""},
-		{PreToolUse, `{"hook_event_name": "Stop"}`, "hook_event_name", "it is an input of Stop, not of PreToolUse", "name that event"},
-		{PreToolUse, `{"event": "stop"}`, "event", "it is an input of Stop", ""},
-		{PreToolUse, `{"hook_event_name": "PreToolUs"}`, "hook_event_name", "no event", "did you mean PreToolUse?"},
-		{PreToolUse, `{"hook_event_name": 1}`, "hook_event_name", "name of an event", ""},
+		{PreToolUse, `{"hook_event_name": "Stop"}`, "hook_event_name", "the input is for Stop, not for PreToolUse", "use that event"},
+		{PreToolUse, `{"event": "stop"}`, "event", "the input is for Stop", ""},
+		{PreToolUse, `{"hook_event_name": "PreToolUs"}`, "hook_event_name", "unknown event", "did you mean PreToolUse?"},
+		{PreToolUse, `{"hook_event_name": 1}`, "hook_event_name", "the event name is missing", ""},
 		{PreToolUse, `{"hook_event_name": "PreToolUse", "toolName": "x"}`, "toolName", "has no field", "tool_name"},
-		{PreToolUse, `{"cwd": "a", "cwd": "b"}`, "", "stands here twice", ""},
+		{PreToolUse, `{"cwd": "a", "cwd": "b"}`, "", "duplicate key", ""},
 	} {
 		_, err := parseInput(c.event, []byte(c.raw))
 		e, ok := errors.AsType[*Error](err)

@@ -6,21 +6,21 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Price is in US dollars per million tokens.
+// Price is a price in US dollars per million tokens.
 type Price struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
 
-	// Long is the price of a whole call whose input, cached or not, is longer than its Above
-	// tokens; nil: the length of a prompt does not matter.
+	// Long is the price of a complete call whose input, including cached tokens, is longer than LongFrom
+	// tokens; nil: the price does not depend on the length.
 	Long     *Price `json:"long,omitempty"`
-	LongFrom int64  `json:"above,omitempty"` // of Long
+	LongFrom int64  `json:"above,omitempty"` // tokens above which Long applies
 }
 
-// Cost is what one call cost, in US dollars. A nil price costs nothing. Usage
-// of several calls may only be summed up before for a price without Long.
+// Cost returns the cost of one call in US dollars. A nil price is free. The usage of several calls may be
+// summed up first only if the price has no Long.
 func (p *Price) Cost(u transcript.Usage) float64 {
 	if p == nil {
 		return 0
@@ -33,8 +33,7 @@ func (p *Price) Cost(u transcript.Usage) float64 {
 		float64(u.CacheRead)*read + float64(u.CacheWrite)*write) / 1e6
 }
 
-// Unpriced is the error that a budget in US dollars cannot be kept with the model: nobody
-// knows what its calls cost.
+// Unpriced returns the error for a budget in US dollars with a model whose price is not known.
 func (i Info) Unpriced() error { return &priceError{i.String()} }
 
 type priceError struct{ model string } // PROVIDER/MODEL
@@ -43,10 +42,10 @@ func (e *priceError) Error() string {
 	return fmt.Sprintf("a budget in US dollars needs the price of %s, which is not known", e.model)
 }
 
-// OutcomeCode is the code of the outcome that a program ends with (docs/reference/exit-codes.md).
+// OutcomeCode returns the code of the outcome (docs/reference/exit-codes.md).
 func (e *priceError) OutcomeCode() string { return "usage" }
 
-// Hint says how to give a price.
+// Hint returns how to set a price.
 func (e *priceError) Hint() string {
-	return fmt.Sprintf(`give it one in the settings, in US dollars per million tokens: {"prices": {%q: {"input": 3, "output": 15}}}`, e.model)
+	return fmt.Sprintf(`set a price in the settings, in US dollars per million tokens: {"prices": {%q: {"input": 3, "output": 15}}}`, e.model)
 }

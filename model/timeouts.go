@@ -2,15 +2,15 @@ package model
 
 import "time"
 
-// Timeouts bound how long a call waits for a provider that says nothing. The zero value
-// has the defaults; a negative value is no bound.
+// Timeouts limit how long a call waits for a silent provider. The zero value has the defaults; a negative
+// value is no limit.
 type Timeouts struct {
-	Connect   time.Duration // until there is a connection; default 30 s
-	FirstByte time.Duration // from then on until the answer's header; default 120 s
-	Idle      time.Duration // between two events of the answer, pings not counted; default 90 s
+	Connect   time.Duration // until the connection is open; default 30 s
+	FirstByte time.Duration // from then until the answer's header; default 120 s
+	Idle      time.Duration // between two events of the answer, not counting pings; default 90 s
 }
 
-// Fill returns the time-outs with their defaults.
+// Fill returns the timeouts with defaults filled in.
 func (t Timeouts) Fill() Timeouts {
 	for _, f := range []struct {
 		value   *time.Duration

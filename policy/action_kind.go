@@ -8,16 +8,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// environment is what is known about where requests would take effect.
+// environment describes where requests take effect.
 type environment struct {
-	folders []string // of the session; none: every path counts as inside
+	folders []string // the session's; if empty, every path is inside
 	home    string
 	resolve func(string) string
 }
 
 func (w *environment) subject(r Request) *requestView { return newSubject(r, w.home, w.resolve) }
 
-// cwd is the folder that the session was started in; "" when it is not known.
+// cwd is the folder in which the session was started, or "" if it is not known.
 func (w *environment) cwd() string {
 	if len(w.folders) == 0 {
 		return ""
@@ -25,13 +25,13 @@ func (w *environment) cwd() string {
 	return w.folders[0]
 }
 
-// kindReason is a request's kind with what it was told by, for people.
+// kindReason is the kind of a request with the reason for it, for display.
 type kindReason struct {
 	kind actionKind
 	why  string
 }
 
-// kind says what sort of thing a request would do.
+// kind classifies a request.
 func (w *environment) kind(s *requestView) kindReason {
 	if s.Opens() {
 		return kindReason{kindReach, ""}
@@ -97,7 +97,7 @@ func (w *environment) commandKind(s *requestView) kindReason {
 	case !s.reading.Static():
 		return kindReason{kindUnclear, s.reading.Unclear[0]}
 	case w.writesAnywhere(s):
-		return kindReason{kindUnclear, "it cannot be known what it writes"}
+		return kindReason{kindUnclear, "its writes cannot be determined"}
 	case !s.reading.Safe():
 		return kindReason{kindCommand, ""}
 	}
@@ -112,13 +112,13 @@ func (w *environment) commandKind(s *requestView) kindReason {
 	return kindReason{kindSafe, ""}
 }
 
-// writesAnywhere reports whether a path that is certainly written cannot be known.
+// writesAnywhere reports whether the request certainly writes a path that cannot be determined.
 func (w *environment) writesAnywhere(s *requestView) bool {
 	return len(w.folders) > 0 && slices.ContainsFunc(s.places, func(p requestPath) bool { return p.path == "" && p.written() })
 }
 
-// outside returns the first path with one of the accesses that is not inside the
-// session's folders; "" when there is none.
+// outside returns the first path with one of the accesses that is outside the session's folders, or
+// "" if there is none.
 func (w *environment) outside(s *requestView, access shellparse.Access) string {
 	if len(w.folders) == 0 {
 		return ""
@@ -131,11 +131,10 @@ func (w *environment) outside(s *requestView, access shellparse.Access) string {
 	return ""
 }
 
-// contains reports whether a place is inside, both as it is named and without links.
+// contains reports whether a path is inside, both as named and with its links resolved.
 func (w *environment) contains(p *requestPath) bool { return w.inside(p.path) && w.inside(p.real) }
 
-// inside reports whether a path is in one of the session's folders. An unknown
-// path is not.
+// inside reports whether a path is in one of the session's folders. An unknown path is not.
 func (w *environment) inside(p string) bool {
 	if len(w.folders) == 0 {
 		return true
@@ -147,12 +146,12 @@ func (w *environment) resolveLinks(p string) string { return resolved(p, w.resol
 
 func known(p string) string {
 	if p == "" {
-		return "a path that cannot be known"
+		return "a path that cannot be determined"
 	}
 	return p
 }
 
-// isHarmlessDevice reports whether a path is one of the devices that everybody may use.
+// isHarmlessDevice reports whether a path is a device that everyone may use, such as /dev/null.
 func isHarmlessDevice(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false
@@ -164,8 +163,8 @@ func isHarmlessDevice(p string) bool {
 	return strings.HasPrefix(p, "/dev/fd/")
 }
 
-// secretPlace returns the first path that would be read and is on the list of
-// secrets; "" when there is none.
+// secretPlace returns the first path on the list of secrets that the request would read, or "" if
+// there is none.
 func secretPlace(s *requestView) string {
 	secrets := &loadProtected().secrets
 	for i := range s.places {
@@ -180,9 +179,8 @@ func secretPlace(s *requestView) string {
 	return ""
 }
 
-// touchesProtected returns the first path that would certainly be written and is
-// protected. What an unknown program might do with a word that looks like a path
-// is not certain.
+// touchesProtected returns the first protected path that the request would certainly write. A word
+// that looks like a path in the arguments of an unknown program is not certain.
 func (s *requestView) touchesProtected() (string, bool) {
 	for i := range s.places {
 		if p := &s.places[i]; p.written() && p.protected() {
@@ -201,7 +199,7 @@ func (p *requestPath) protected() bool {
 	return writes.has(p.path) || p.real != p.path && writes.has(p.real)
 }
 
-// is reports whether a path that would be written is of one of the classes of
+// is reports whether a path that would be written belongs to one of the classes of
 // [dangerPolicy.Paths].
 func (w *environment) is(p *requestPath, classes []string) bool {
 	if !p.written() {
@@ -238,16 +236,15 @@ func (w *environment) is(p *requestPath, classes []string) bool {
 	return false
 }
 
-// some reports whether the place is some of what lies in a folder, by a pattern
-// such as "*.o", and not all of it.
+// some reports whether the path is a pattern such as "*.o", which selects part of a folder but not
+// all of it.
 func (p *requestPath) some() bool {
 	last := p.arg[strings.LastIndexByte(p.arg, '/')+1:]
 	return strings.ContainsAny(last, "*?[") && strings.Trim(last, "*.") != ""
 }
 
-// isBroad reports whether a folder is more than the project: the root or what lies
-// directly in it, the home folder, or one that holds a folder of the session or
-// the home.
+// isBroad reports whether a folder is larger than the project: the root or a folder directly in it,
+// the home folder, or a parent of the home folder or of a session folder.
 func (w *environment) isBroad(p string) bool {
 	switch {
 	case p == "":

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// A connection to a name at a private address is judged by both.
+// The policy checks both the name and the private address of a connection.
 func TestNameAtAPrivateAddress(t *testing.T) {
 	at := func(address string) policy.Request {
 		return policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "npm.corp:443", Address: address, Confined: true}

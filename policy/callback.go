@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// callbackRunner calls code of the host. Whatever goes wrong there is a deny that says so.
-// A call that is given up goes on in its goroutine until it returns; it cannot be
-// ended from outside, and nothing that it says is heard any more.
+// callbackRunner calls code of the host. Any failure there is a deny whose reason names the failure.
+// A call that is abandoned continues in its goroutine until it returns, because Go cannot end a
+// goroutine from outside. Its result is ignored.
 type callbackRunner struct{ timeout time.Duration }
 
 func (w callbackRunner) policy(ctx context.Context, n NamedPolicy, r Request) Verdict {
@@ -47,16 +47,16 @@ func (w callbackRunner) call(ctx context.Context, name string, f func(context.Co
 		if ctx.Err() == context.DeadlineExceeded {
 			return denied("%s did not answer within %s", name, w.timeout)
 		}
-		return denied("%s was not waited for: %v", name, context.Cause(ctx))
+		return denied("the wait for %s was canceled: %v", name, context.Cause(ctx))
 	}
 }
 
-// sane turns an answer that cannot be meant into a deny.
+// sane turns an invalid verdict into a deny.
 func sane(name string, v Verdict) Verdict {
 	switch v.Effect {
 	case NoOpinion, Allow, Deny, Ask:
 	default:
-		return denied("%s answered %q, which is no effect", name, v.Effect)
+		return denied("%s returned the unknown effect %q", name, v.Effect)
 	}
 	if v.Effect != Allow {
 		v.Updates = nil
@@ -68,9 +68,9 @@ func sane(name string, v Verdict) Verdict {
 	case v.Effect == Deny:
 		v.Input = nil
 	case v.Effect != Allow:
-		return denied("%s gave a new input without allowing", name)
+		return denied("%s returned a new input without allowing the call", name)
 	case !json.Valid(v.Input) || !bytes.HasPrefix(bytes.TrimSpace(v.Input), []byte("{")):
-		return denied("%s gave a new input that is not a JSON object", name)
+		return denied("%s returned a new input that is not a JSON object", name)
 	default:
 		v.Input = bytes.Clone(v.Input)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The stages of a chain, in the order in which they are asked.
+// The stages of a chain, in evaluation order.
 const (
 	stageLimits   = "limits"
 	stageSandbox  = "sandbox"
@@ -16,7 +16,7 @@ const (
 	stageMode     = "mode"
 )
 
-// chain lists the links that a request of the tool meets.
+// chain lists the links that a request of the tool passes.
 func (g *Guard) chain() Chain {
 	v, src := g.guards.view(g.tool), g.guards.source
 	c := Chain{Tool: g.tool, Version: v.version, Mode: v.mode}
@@ -26,10 +26,10 @@ func (g *Guard) chain() Chain {
 	}
 	if src.confined != nil && g.tool == bashTool {
 		rule := *src.confined
-		add(ChainLink{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: what runs in the sandbox is not asked about", Rule: &rule})
+		add(ChainLink{Name: sandboxName, Stage: stageSandbox, Detail: "autoAllowBashIfSandboxed: sandboxed commands need no approval", Rule: &rule})
 	}
 	if g.guards.folder != "" {
-		add(ChainLink{Name: folderName, Stage: stageGrants, Detail: "files in " + g.guards.folder + " are the agent's own"})
+		add(ChainLink{Name: folderName, Stage: stageGrants, Detail: "files in " + g.guards.folder + "are the agent's private files"})
 	}
 	for _, g := range v.grants {
 		if g.Tool == c.Tool {
@@ -49,7 +49,7 @@ func (g *Guard) chain() Chain {
 	return c
 }
 
-// detail is what a policy says about itself, if it does.
+// detail returns the description that a policy gives of itself, or "".
 func detail(p Policy) string {
 	switch p := p.(type) {
 	case *readPaths:
@@ -68,7 +68,7 @@ func detail(p Policy) string {
 func (l *pathLists) text() string {
 	var parts []string
 	for i := range l.deny {
-		if part := "deny " + l.deny[i].text; !slices.Contains(parts, part) { // a link makes two of one
+		if part := "deny " + l.deny[i].text; !slices.Contains(parts, part) { // a link produces the same pattern twice
 			parts = append(parts, part)
 		}
 	}
@@ -81,7 +81,7 @@ func (l *pathLists) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// detail says what the grant covers.
+// detail describes what the grant covers.
 func (g *grant) detail() string {
 	parts := []string{string(g.Effect), g.ID}
 	switch {

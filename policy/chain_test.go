@@ -63,7 +63,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// What a log holds puts a restarted process where the old one was.
+// Replaying a log gives a restarted process the policy of the old one.
 func TestReplay(t *testing.T) {
 	old := running(t, policy.Config{})
 	var log []json.RawMessage

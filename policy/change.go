@@ -8,30 +8,31 @@ import (
 	"time"
 )
 
-// The contracts of this package's errors.
+// The errors of this package.
 var (
-	ErrStale        = errors.New("the policy has changed meanwhile") // Change.IfVersion
-	ErrInvalid      = errors.New("not a valid policy")
-	ErrUnknownGrant = errors.New("there is no such grant")
+	ErrStale        = errors.New("the policy was changed by someone else") // Change.IfVersion
+	ErrInvalid      = errors.New("invalid policy")
+	ErrUnknownGrant = errors.New("unknown grant")
 )
 
-// Change is a change of policy while a run goes on, and the payload of a
-// policy.changed record. Exactly one of Mode, Patch, Grant, Revoke, Limit and Ended is set.
+// Change is a change of policy during a run, and the payload of a policy.changed record. Exactly one
+// of Mode, Patch, Grant, Revoke, Limit and Ended is set.
 type Change struct {
 	Mode   Mode   `json:"mode,omitempty"`
 	Patch  *Patch `json:"patch,omitempty"`
 	Grant  *Grant `json:"grant,omitempty"`
-	Revoke string `json:"revoke,omitempty"` // a grant's id
+	Revoke string `json:"revoke,omitempty"` // the ID of the grant to revoke
 	Limit  *Limit `json:"limit,omitempty"`  // until its turn ends
-	// Ended ends the run: its grants and patches are gone. A kill does not end a run.
+	// Ended marks the end of the run, which removes its grants and patches. A kill does not end a
+	// run.
 	Ended bool `json:"ended,omitempty"`
 
-	Version   int    `json:"version,omitempty"`    // of the policy after the change
+	Version   int    `json:"version,omitempty"`    // reject the change if the policy has another version (ErrStale)
 	IfVersion *int   `json:"if_version,omitempty"` // refuse the change when the version is another (ErrStale)
 	By        string `json:"by,omitempty"`
 }
 
-// Strict is what of a change to rules forbids something, and whether anything does.
+// Strict returns the part of a rule change that denies or asks, and whether there is any.
 func (c Change) Strict() (Change, bool) {
 	switch {
 	case c.Grant != nil:
@@ -47,60 +48,58 @@ func (c Change) Strict() (Change, bool) {
 	return c, c.Limit != nil
 }
 
-// Patch adds path rules to guards (seed 002's update_policy). It never takes one
-// away: Allow and Deny are added, Default replaces when it is set.
+// Patch adds path rules to guards (agentkit's update_policy). It never removes one: Allow and Deny
+// are added, and Default replaces the previous default if it is set.
 type Patch struct {
-	Tool    string   `json:"tool,omitempty"`  // "": every guard, also those to come
+	Tool    string   `json:"tool,omitempty"`  // "": every guard, including future ones
 	Mode    string   `json:"mode"`            // "read" or "write"
 	Allow   []string `json:"allow,omitempty"` // globs, relative to the session's folder or absolute
 	Deny    []string `json:"deny,omitempty"`
-	Default Effect   `json:"default,omitempty"` // allow, deny, ask; "": as it was
-	Dir     string   `json:"dir,omitempty"`     // the folder that relative globs are below; default the session's
+	Default Effect   `json:"default,omitempty"` // allow, deny, ask; "" keeps the previous default
+	Dir     string   `json:"dir,omitempty"`     // the base of relative globs; default the session's folder
 }
 
-// Grant is a decision that a person made for the session. It covers
-// exactly Resource (and Cwd, of a command), or what Scope says when the person
-// chose a wider one.
+// Grant is a decision of the user for the session. It covers exactly Resource (and Cwd, for a
+// command), or the rule in Scope if the user chose a wider scope.
 type Grant struct {
 	ID        string          `json:"id"`
-	Name      string          `json:"name"`   // for people: "session-allow-write-generated---json"; never the key
+	Name      string          `json:"name"`   // for display: "session-allow-write-generated---json"; not unique
 	Effect    Effect          `json:"effect"` // allow or deny
 	Tool      string          `json:"tool"`
 	Operation Operation       `json:"operation,omitempty"`
 	Resource  string          `json:"resource,omitempty"`
 	Cwd       string          `json:"cwd,omitempty"`
-	Address   string          `json:"address,omitempty"`  // of a connection to a host at a private address: that address
+	Address   string          `json:"address,omitempty"`  // of a connection: the private address of the host
 	Scope     string          `json:"scope,omitempty"`    // a rule: "Bash(npm run test:*)"; then Resource and Cwd are empty
-	Dir       string          `json:"dir,omitempty"`      // of a scope: the folder that its bare paths are below; default the session's
-	Confined  bool            `json:"confined,omitempty"` // of an allow: only for what the sandbox holds
-	Weak      bool            `json:"weak,omitempty"`     // of an allow that no person gave: an ask of anybody is stronger
+	Dir       string          `json:"dir,omitempty"`      // of a scope: the base of its relative paths; default the session's folder
+	Confined  bool            `json:"confined,omitempty"` // of an allow: only for commands that run in the sandbox
+	Weak      bool            `json:"weak,omitempty"`     // of an allow that the user did not give: any ask overrides it
 	Question  string          `json:"question,omitempty"`
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`
 	Input     json.RawMessage `json:"-"`
 }
 
-// Check says whether a change could be applied now, and fills in its Version, and
-// the ID, name and time of its grant. Errors: [ErrStale] when IfVersion is not the
-// version in force, [ErrUnknownGrant], and [ErrInvalid] for everything else that
-// cannot be applied.
+// Check reports whether a change can be applied now. It fills in the change's Version, and the ID,
+// name and time of its grant. Errors: [ErrStale] if IfVersion is not the current version,
+// [ErrUnknownGrant], and [ErrInvalid] for every other reason.
 func (s *Guards) Check(c Change) (Change, error) {
 	src := s.source
 	src.mu.RLock()
 	defer src.mu.RUnlock()
 	if c.IfVersion != nil && *c.IfVersion != src.version {
-		return c, fmt.Errorf("%w: it is at version %d, not %d", ErrStale, src.version, *c.IfVersion)
+		return c, fmt.Errorf("%w: its version is %d, not %d; hint: read the policy again and retry", ErrStale, src.version, *c.IfVersion)
 	}
 	if g := c.Grant; g != nil {
 		filled := *g
 		c.Grant = &filled
 		filled.Name = src.world.grantName(&filled)
-		if filled.Scope != "" && filled.Dir == "" { // it stays there, wherever the session goes on
+		if filled.Scope != "" && filled.Dir == "" { // keeps its folder if the session continues elsewhere
 			filled.Dir = src.world.cwd()
 		}
 		if filled.ID == "" {
 			if src.newID == nil {
-				return c, fmt.Errorf("%w: a grant needs an ID, and there is no Config.NewID", ErrInvalid)
+				return c, fmt.Errorf("%w: a grant needs an ID, but Config.NewID is not set", ErrInvalid)
 			}
 			filled.ID = src.newID()
 		}
@@ -119,7 +118,7 @@ func (s *Guards) Check(c Change) (Change, error) {
 		}
 		c.Limit = &filled
 	}
-	if p := c.Patch; p != nil && p.Dir == "" { // it stays there, wherever the session goes on
+	if p := c.Patch; p != nil && p.Dir == "" { // keeps its folder if the session continues elsewhere
 		filled := *p
 		filled.Dir = src.world.cwd()
 		c.Patch = &filled
@@ -132,11 +131,10 @@ func (s *Guards) Check(c Change) (Change, error) {
 	return c, err
 }
 
-// Apply takes a change in: from the next decision on it is in force. A change of
-// mode is this agent's, everything else the whole run's. A change of another
-// process, or one that is read from a log, has the version that it was given;
-// versions never go back. IfVersion is not looked at again. A mode that is disabled
-// here, and that somebody else has set, becomes the default.
+// Apply applies a change, which takes effect with the next decision. A change of mode applies to
+// this agent, every other change to the whole run. A change from another process or from a log
+// keeps its version; versions never decrease. Apply does not check IfVersion. A mode that another
+// process set and that is disabled here becomes the default mode.
 func (s *Guards) Apply(c Change) error {
 	src := s.source
 	src.mu.Lock()
@@ -165,14 +163,14 @@ func (s *Guards) Apply(c Change) error {
 	return nil
 }
 
-// checkedChange is a change that was checked.
+// checkedChange is a change that passed its checks.
 type checkedChange struct {
 	patch *patch
 	grant *grant
 	limit *limit
 }
 
-// compile checks everything about a change but its version. It needs the lock.
+// compile checks everything about a change except its version. The caller holds the lock.
 func (src *runGuards) compile(c Change) (made checkedChange, err error) {
 	parts := 0
 	for _, set := range []bool{c.Mode != "", c.Patch != nil, c.Grant != nil, c.Revoke != "", c.Limit != nil, c.Ended} {
@@ -181,7 +179,7 @@ func (src *runGuards) compile(c Change) (made checkedChange, err error) {
 		}
 	}
 	if parts != 1 {
-		return made, fmt.Errorf("%w: a change has exactly one of mode, patch, grant, revoke, limit and ended, not %d", ErrInvalid, parts)
+		return made, fmt.Errorf("%w: a change must have exactly one of mode, patch, grant, revoke, limit and ended, not %d", ErrInvalid, parts)
 	}
 	switch {
 	case c.Mode != "":
@@ -196,7 +194,7 @@ func (src *runGuards) compile(c Change) (made checkedChange, err error) {
 			return made, fmt.Errorf("%w: a grant has no ID", ErrInvalid)
 		}
 		if src.granted(c.Grant.ID) {
-			return made, fmt.Errorf("%w: there is a grant %s already", ErrInvalid, c.Grant.ID)
+			return made, fmt.Errorf("%w: grant %s already exists", ErrInvalid, c.Grant.ID)
 		}
 		made.grant, err = src.compileGrant(c.Grant)
 		return made, err

@@ -99,7 +99,7 @@ func TestCheckDoesNotChangeItsArgument(t *testing.T) {
 	}
 }
 
-// Every change raises the version, and decisions carry it.
+// Every change increases the version, and each decision records it.
 func TestVersionsRise(t *testing.T) {
 	g := running(t, policy.Config{})
 	child, err := g.Child("helper", "")
@@ -207,7 +207,7 @@ func TestPatches(t *testing.T) {
 	}
 }
 
-// A patch is not changed through what it was made from.
+// Changing the arguments of a patch afterwards does not change the patch.
 func TestPatchesAreCopied(t *testing.T) {
 	g := running(t, policy.Config{})
 	deny := []string{"x/**"}
@@ -274,8 +274,8 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// Whatever mode a child asks for or is set to, it is never freer than its parent, whose mode
-// may change later, too.
+// A child is never less strict than its parent, whatever mode the child requests or is set to, even
+// if the parent's mode changes later.
 func TestChildrenAreStricterInEveryMode(t *testing.T) {
 	for _, of := range policy.Modes() {
 		g := running(t, policy.Config{Mode: of})

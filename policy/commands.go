@@ -8,43 +8,42 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// CommandLists are lists of commands, see [CommandLists.Policy]. An entry is a program's name
-// ("rm"), what a rule has in its parentheses ("git push:*", "npm run *"), or the
-// whole rule ("Bash(git push:*)").
+// CommandLists are lists of commands; see [CommandLists.Policy]. An entry is the name of a program
+// ("rm"), the specifier of a rule ("git push:*", "npm run *"), or a whole rule ("Bash(git push:*)").
 type CommandLists struct {
 	Allow   []string
-	Deny    []string // beats Allow; one command of a line is enough
-	Default Effect   // of a line with a command that neither matches; None is no opinion
+	Deny    []string // overrides Allow; one denied command denies the line
+	Default Effect   // of a line with a command that matches neither list; None is no opinion
 	Cwd     string
 	Home    string
 }
 
-// commandPolicy judges command lines by the commands that they would run, however deep
-// (seed 002's command policies). It denies a line with a denied command, asks
-// about one that cannot be read, allows one whose commands are all allowed, and
-// has no opinion on what is no command.
+// commandPolicy decides about command lines by the commands that they would run, at any depth
+// (agentkit's command policies). It denies a line with a denied command, asks about a line that
+// cannot be parsed, allows a line whose commands are all allowed, and has no opinion on requests
+// that are not commands.
 type commandPolicy struct {
 	allow, deny []commandEntry
 	rest        Effect
 	home        string
 }
 
-// commandEntry is one entry: a program, or a pattern for lines.
+// commandEntry is one entry: a program name, or a pattern for command lines.
 type commandEntry struct {
 	text    string
 	program string
 	line    linePattern
 }
 
-// Policy compiles the lists. No list and no default, an entry that cannot be
-// read, and an unknown default are errors that wrap [ErrInvalid].
+// Policy compiles the lists. Empty lists without a default, an entry that cannot be parsed, and an
+// unknown default are errors that wrap [ErrInvalid].
 func (o CommandLists) Policy() (Policy, error) {
 	c := &commandPolicy{rest: o.Default, home: o.Home}
 	switch {
 	case !slices.Contains([]Effect{NoOpinion, Allow, Deny, Ask}, o.Default):
-		return nil, fmt.Errorf("%w: the default %q of commands; hint: want allow, deny or ask", ErrInvalid, o.Default)
+		return nil, fmt.Errorf("%w: unknown default %q for commands; hint: use allow, deny or ask", ErrInvalid, o.Default)
 	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == NoOpinion:
-		return nil, fmt.Errorf("%w: the list of commands is empty; hint: name a program, or leave the list away", ErrInvalid)
+		return nil, fmt.Errorf("%w: the list of commands is empty; hint: name a program, or omit the list", ErrInvalid)
 	}
 	read := &shellparse.Options{Dir: o.Cwd, Home: o.Home}
 	for _, list := range []struct {
@@ -97,7 +96,7 @@ func (e commandEntry) read(spec string, o *shellparse.Options) (commandEntry, *p
 	return e, wrong
 }
 
-// denies reports whether the entry is about a command, by any of its lines.
+// denies reports whether the entry matches a command in any of its forms.
 func (e *commandEntry) denies(c *shellparse.Command, lines []string) bool {
 	if e.program != "" {
 		return c.Name == e.program || c.Program == e.program
@@ -105,8 +104,8 @@ func (e *commandEntry) denies(c *shellparse.Command, lines []string) bool {
 	return slices.ContainsFunc(lines, e.line.match)
 }
 
-// permits reports whether the entry is about a command exactly as it would be looked up; a
-// name stands for what the system has under it, by its path, too.
+// permits reports whether the entry matches a command exactly as the system would look it up. A
+// program name also matches the path of the system's program with that name.
 func (e *commandEntry) permits(c *shellparse.Command) bool {
 	if e.program != "" {
 		return c.Program == e.program || c.Name == e.program && shellparse.IsSystemProgram(c.Program)
@@ -114,7 +113,7 @@ func (e *commandEntry) permits(c *shellparse.Command) bool {
 	return e.line.match(c.Line) || e.line.match(c.LineByName())
 }
 
-// Evaluate judges a command line.
+// Evaluate decides about a command line.
 func (c *commandPolicy) Evaluate(r Request) Verdict { return c.judge(newSubject(r, c.home, nil)) }
 
 func (c *commandPolicy) judge(s *requestView) Verdict {
@@ -136,17 +135,17 @@ func (c *commandPolicy) judge(s *requestView) Verdict {
 	}
 	if !s.reading.Static() {
 		if len(c.deny) == 0 && len(c.allow) == 0 {
-			return Verdict{Effect: c.rest, Reason: "the command cannot be read for certain: " + s.reading.Unclear[0]}
+			return Verdict{Effect: c.rest, Reason: "the command cannot be parsed reliably: " + s.reading.Unclear[0]}
 		}
 		if c.rest == Deny {
-			return Verdict{Effect: Deny, Reason: "the command cannot be read for certain: " + s.reading.Unclear[0]}
+			return Verdict{Effect: Deny, Reason: "the command cannot be parsed reliably: " + s.reading.Unclear[0]}
 		}
-		return Verdict{Effect: Ask, Reason: "the command cannot be read for certain: " + s.reading.Unclear[0]}
+		return Verdict{Effect: Ask, Reason: "the command cannot be parsed reliably: " + s.reading.Unclear[0]}
 	}
 	return c.others(s)
 }
 
-// others judges a line without a denied command.
+// others decides about a line without a denied command.
 func (c *commandPolicy) others(s *requestView) Verdict {
 	var by *commandEntry
 	for i := range s.reading.Commands {
@@ -161,19 +160,19 @@ func (c *commandPolicy) others(s *requestView) Verdict {
 		case c.rest == NoOpinion:
 			return Verdict{}
 		default:
-			return Verdict{Effect: c.rest, Reason: "no entry is about the command " + cmd.Line}
+			return Verdict{Effect: c.rest, Reason: "no entry matches the command " + cmd.Line}
 		}
 	}
 	switch {
 	case by == nil:
 		return Verdict{Effect: c.rest}
 	case slices.ContainsFunc(s.places, writesBesides):
-		return Verdict{} // a list of commands says nothing about where their output goes
+		return Verdict{} // the lists do not decide where output is written
 	}
 	return by.verdict(Allow, "command %s is allowed by %s", s.reading.Commands[0].Line, by.text)
 }
 
-// writesBesides reports whether a place is written by a redirect.
+// writesBesides reports whether a redirect of the line writes a path.
 func writesBesides(p requestPath) bool {
 	return p.from == shellparse.FromRedirect && p.access&shellparse.Write != 0 && !isHarmlessDevice(p.path)
 }

@@ -58,8 +58,8 @@ func TestCommandsWithADefault(t *testing.T) {
 	}
 }
 
-// A path of a program that is allowed is that program where it is the system's, for rules
-// and for lists of commands, and no other one of that name.
+// An allowed program may be called by its path if that is the system's program. Another program with
+// the same name is not allowed. This holds for rules and for lists of commands.
 func TestAllowedProgramByItsPath(t *testing.T) {
 	rules, _, err := RuleOptions{Home: "/h", Cwd: "/w"}.Compile([]RuleSource{{Effect: Allow, Text: "Bash(git status:*)"}})
 	if err != nil {

@@ -4,18 +4,17 @@ import (
 	"context"
 )
 
-// Composite asks its members in order (seed 000's CompositePolicy). The first deny
-// ends it and is the answer; members without an opinion are skipped; a member that
-// asks makes the answer at least ask (the last question counts); otherwise it
-// allows when a member did, with the input that members put in place: each member
-// sees the input of those before it. Nobody with an opinion is no opinion, also
-// when there is no member. A nil member denies.
+// Composite evaluates its members in order (the Open Agent SDK's CompositePolicy). The first deny is
+// the result. Members without an opinion are skipped. If a member asks, the result is at least ask;
+// the last ask provides the reason. Otherwise the composite allows if a member did. Each member sees
+// the input that earlier members have set, and the result carries the last one. If no member has an
+// opinion, or there are no members, the composite has none. A nil member denies.
 //
-// Its members may be the host's: a guard asks it under watch, like any policy that
-// is not this package's.
+// Members may be code of the host, so a guard runs the composite with a time limit and catches its
+// panics, like every policy from outside this package.
 type Composite []Policy
 
-// Evaluate asks the members.
+// Evaluate runs the members.
 func (c Composite) Evaluate(r Request) Verdict {
 	var out Verdict
 	replaced := false
@@ -38,7 +37,7 @@ func (c Composite) Evaluate(r Request) Verdict {
 			}
 		case NoOpinion:
 		default:
-			return Verdict{Effect: Deny, Reason: "a member of the composite policy answered " + quotedName(string(v.Effect))}
+			return Verdict{Effect: Deny, Reason: "a member of the composite policy returned the unknown effect " + quotedName(string(v.Effect))}
 		}
 	}
 	if out.Effect == Allow && replaced {
@@ -47,8 +46,9 @@ func (c Composite) Evaluate(r Request) Verdict {
 	return out
 }
 
-// CanUse is a [CanUseTool], as the Open Agent SDK's canUseTool(policy:). It allows when no member
-// of the composite has an opinion; elsewhere the rest of the chain decides then.
+// CanUse is a [CanUseTool] (the Open Agent SDK's canUseTool(policy:)). As a callback, a composite
+// whose members have no opinion allows the call, as in that SDK. Everywhere else, no opinion leaves
+// the decision to the rest of the chain.
 func (c Composite) CanUse(ctx context.Context, r Request) (Verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return Verdict{}, err

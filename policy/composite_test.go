@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fixedPolicy is a policy that always answers the same, and counts.
+// fixedPolicy is a policy that always returns the same verdict and counts its calls.
 type fixedPolicy struct {
 	Verdict
 	asked *int
@@ -52,7 +52,7 @@ func TestCompositeStopsAtADeny(t *testing.T) {
 	}
 }
 
-// allowInput is a policy that allows only an input.
+// allowInput is a policy that allows only one input.
 type allowInput string
 
 func (w allowInput) Evaluate(r Request) Verdict {

@@ -22,11 +22,11 @@ func outside(line string) policy.Request {
 	return r
 }
 
-// autoAllow is where the tests' setting stands.
+// autoAllow is the origin of the setting in these tests.
 var autoAllow = &policy.Origin{Rule: "autoAllowBashIfSandboxed", Layer: layernames.User, File: "/s.json", Line: 3}
 
-// What runs in the sandbox is not asked about; what asks or denies for another
-// reason than the callback's or the mode's question still counts.
+// Commands in the sandbox skip the callback's and the mode's approval request. Every other ask and
+// deny applies.
 func TestAutoAllowConfined(t *testing.T) {
 	sayNo := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Deny, Reason: "the host says no"}, nil
@@ -83,7 +83,7 @@ func TestWithoutAutoAllowTheSandboxAnswersNothing(t *testing.T) {
 	}
 }
 
-// A sub-agent's stricter mode, or that of the agent above it, is asked too.
+// The stricter mode of a sub-agent or of its parent also applies.
 func TestAutoAllowHoldsForEveryModeAbove(t *testing.T) {
 	for _, c := range []struct {
 		above, own policy.Mode
@@ -104,7 +104,7 @@ func TestAutoAllowHoldsForEveryModeAbove(t *testing.T) {
 	}
 }
 
-// Whoever would allow it, in every mode: what runs outside is asked about, or denied.
+// A command outside the sandbox is asked about or denied in every mode, whatever allows it.
 func TestOutsideIsAlwaysAQuestion(t *testing.T) {
 	sayYes := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow}, nil
@@ -126,7 +126,7 @@ func TestOutsideIsAlwaysAQuestion(t *testing.T) {
 	}
 }
 
-// A no is a no: the question about running outside softens none.
+// The ask about running outside the sandbox does not weaken a deny.
 func TestOutsideKeepsDeny(t *testing.T) {
 	for name, c := range map[string]policy.Config{
 		"rule":   {Rules: rulesOf(t, "deny Bash(git:*)")},
@@ -144,8 +144,7 @@ func TestOutsideKeepsDeny(t *testing.T) {
 	}
 }
 
-// Out of the sandbox lets a rule or a grant that names the host, and nobody else
-// but a person.
+// Only a rule or grant that names the host, or the user, allows a connection out of the sandbox.
 func TestRequestsOutsideSandbox(t *testing.T) {
 	reach := policy.Request{Tool: "WebFetch", Operation: policy.OpConnect, Resource: "a.example.org:443", Confined: true}
 	for _, c := range []struct {
@@ -188,7 +187,7 @@ func TestChainShowsAutoAllow(t *testing.T) {
 	}
 }
 
-// What a person allows for the run in the sandbox is not allowed without it.
+// A grant for sandboxed commands does not cover commands outside the sandbox.
 func TestGrantsOfTheSandboxStayInIt(t *testing.T) {
 	g := newGuards(t, policy.Config{Folders: []string{"/p"}, NewID: func() string { return "1" }})
 	apply(t, g, policy.Change{Grant: &policy.Grant{Effect: policy.Allow, Tool: "Bash", Scope: "Bash(make:*)", Confined: true}})
@@ -204,7 +203,8 @@ func TestGrantsOfTheSandboxStayInIt(t *testing.T) {
 	}
 }
 
-// Only a person opens the sandbox for what it refuses a command, now or for the session. Anybody may deny it.
+// Only the user opens the sandbox for what it refuses a command, once or for the session. Every link
+// may deny it.
 func TestOpeningTheSandbox(t *testing.T) {
 	sayYes := func(context.Context, policy.Request) (policy.Verdict, error) {
 		return policy.Verdict{Effect: policy.Allow}, nil

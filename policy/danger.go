@@ -10,28 +10,28 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// dangerPolicy is one entry of the list of what mode auto refuses (danger.json). All
-// the conditions that it has must hold. Alternatives of one condition are in a
-// list or separated by "|"; "*" and "?" stand for any text and any character.
+// dangerPolicy is one entry of the list of commands that mode auto denies (danger.json). All
+// conditions that are set must hold. Alternatives of one condition are separate list entries or are
+// separated by "|"; "*" matches any text and "?" any character.
 type dangerPolicy struct {
 	ID  string `json:"id"`
 	Why string `json:"why"` // "it runs with another user's rights"
 
-	Programs     []string `json:"programs,omitempty"` // the command's name; none: any command
-	Words        []string `json:"words,omitempty"`    // its first words that are no flags, one by one
-	AnyWord      []string `json:"anyword,omitempty"`  // one of its words that are no flags
-	Unless       []string `json:"unless,omitempty"`   // not when one of its first two words is this
+	Programs     []string `json:"programs,omitempty"` // names of the command; empty means any command
+	Words        []string `json:"words,omitempty"`    // its first words that are not flags, in order
+	AnyWord      []string `json:"anyword,omitempty"`  // one of its words that are not flags
+	Unless       []string `json:"unless,omitempty"`   // the entry does not apply if one of the first two words is in this list
 	Flags        []string `json:"flags,omitempty"`    // flags without their dashes; all of them
 	WithoutFlags []string `json:"without,omitempty"`  // flags; none of them
 	Args         []string `json:"args,omitempty"`     // one of its arguments
-	Tail         []string `json:"tail,omitempty"`     // one of its arguments behind the first
-	Fold         bool     `json:"fold,omitempty"`     // Args in small letters, runs of spaces as one
-	Paths        []string `json:"paths,omitempty"`    // one of the paths that it writes: critical, above, outside, protected, device, unknown
-	Into         []string `json:"into,omitempty"`     // a program that reads code from its input stands in the same line
+	Tail         []string `json:"tail,omitempty"`     // one of its arguments after the first
+	Fold         bool     `json:"fold,omitempty"`     // compare Args in lower case and with runs of spaces collapsed
+	Paths        []string `json:"paths,omitempty"`    // class of a path that it writes: critical, above, outside, protected, device, unknown
+	Into         []string `json:"into,omitempty"`     // the same line contains a program that reads code from its input
 	Line         string   `json:"line,omitempty"`     // a shape of the line: "fork bomb"
 
-	Match []string `json:"match"` // lines that it is about
-	Near  []string `json:"near"`  // lines that look alike and are not
+	Match []string `json:"match"` // example lines that match
+	Near  []string `json:"near"`  // similar lines that do not match
 }
 
 //go:embed danger.json
@@ -43,12 +43,11 @@ type dangers struct {
 	exact   map[string][]*dangerPolicy // by the program's name
 	pattern []*dangerPolicy            // with a pattern among their programs
 	any     []*dangerPolicy            // of every program
-	line    []*dangerPolicy            // about the line as it is written
+	line    []*dangerPolicy            // matches the text of the line
 	valued  map[string][]string        // global flags that take a value, by program
 }
 
-// loadDangers reads the list once. It is part of the program: that it can be
-// read is a test's business.
+// loadDangers reads the list once. The list is embedded, so a test checks that it is valid.
 var loadDangers = sync.OnceValue(func() *dangers {
 	d, err := readDangers(dangerJSON)
 	if err != nil {
@@ -57,7 +56,7 @@ var loadDangers = sync.OnceValue(func() *dangers {
 	return d
 })
 
-// allDangers lists what mode auto refuses, as it is in danger.json.
+// allDangers lists what mode auto denies, in the order of danger.json.
 func allDangers() []dangerPolicy { return slices.Clone(loadDangers().list) }
 
 func readDangers(b []byte) (*dangers, error) {
@@ -96,7 +95,7 @@ func readDangers(b []byte) (*dangers, error) {
 	return d, nil
 }
 
-// find returns the first entry that the line or one of its commands meets, or nil.
+// find returns the first entry that matches the line or one of its commands, or nil.
 func (d *dangers) find(w *environment, s *requestView) *dangerPolicy {
 	for _, e := range d.line {
 		if hasShape(s.Resource, e.Line) {
@@ -116,7 +115,7 @@ func (d *dangers) find(w *environment, s *requestView) *dangerPolicy {
 	return nil
 }
 
-// meets reports whether the command of that index meets all conditions but Line.
+// meets reports whether the command with this index meets all conditions except Line.
 func (e *dangerPolicy) meets(d *dangers, w *environment, s *requestView, command int) bool {
 	c := &s.reading.Commands[command]
 	if len(e.Programs) > 0 && !matchAny(e.Programs, c.Name) {
@@ -163,7 +162,7 @@ func (e *dangerPolicy) argument(text string) bool {
 	return matchAny(e.Args, text)
 }
 
-// worded checks the conditions on words that are no flags.
+// worded checks the conditions on words that are not flags.
 func (e *dangerPolicy) worded(valued []string, args []shellparse.Arg) bool {
 	if len(e.Words)+len(e.AnyWord)+len(e.Unless) == 0 {
 		return true
@@ -189,8 +188,8 @@ func (e *dangerPolicy) worded(valued []string, args []shellparse.Arg) bool {
 	return anyWord && at >= len(e.Words)
 }
 
-// hasFlag looks for one of a flag's names: a letter also in a cluster ("-rf"), a
-// word also with a value ("--force=yes") and cut short, as GNU programs take it.
+// hasFlag looks for one of the names of a flag: a letter also in a cluster ("-rf"), a word also with
+// a value ("--force=yes") and abbreviated, as GNU programs accept it.
 func hasFlag(args []shellparse.Arg, names string) bool {
 	for _, a := range args {
 		if a.Text == "--" {
@@ -213,8 +212,8 @@ func hasFlag(args []shellparse.Arg, names string) bool {
 	return false
 }
 
-// readsCode reports whether the line holds a command that would run what it reads: a
-// shell or an interpreter without a file of code.
+// readsCode reports whether the line contains a command that runs the code it reads: a shell or an
+// interpreter without a file of code.
 func readsCode(r *shellparse.Reading, programs []string) bool {
 	return slices.ContainsFunc(r.Commands, func(c shellparse.Command) bool {
 		if !matchAny(programs, c.Name) {
@@ -232,8 +231,8 @@ func readsCode(r *shellparse.Reading, programs []string) bool {
 	})
 }
 
-// hasShape looks for a shape that is not about one command. The only one is the
-// fork bomb: a function that pipes itself into itself in the background.
+// hasShape looks for a pattern that involves several commands. The only one is the fork bomb: a
+// function that pipes itself into itself in the background.
 func hasShape(line, shape string) bool {
 	if shape != "fork bomb" || !strings.Contains(line, "{") {
 		return false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Where the examples of danger.json run.
+// The session folders for the examples of danger.json.
 var dangerWorld = environment{folders: []string{"/home/me/app"}, home: "/home/me"}
 
 func dangerOf(line string) (string, *requestView) {
@@ -80,7 +80,7 @@ func TestReadDangersRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// What a person would call dangerous, and what everybody does all day.
+// Commands that a user would call dangerous, and everyday commands.
 func TestAutoModeAndEverydayCommands(t *testing.T) {
 	for _, line := range []string{
 		"go build ./...", "go test ./... -run TestX", "npm ci", "npm run build", "cargo build --release", "make", "pytest -q",

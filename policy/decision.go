@@ -11,43 +11,42 @@ type Decision struct {
 	Use           string          `json:"use_id"`
 	Agent         string          `json:"agent,omitempty"`
 	Tool          string          `json:"tool"`
-	Effect        Effect          `json:"effect"` // ask only until somebody answered
-	By            string          `json:"by"`     // the link of the chain that decided: "rules", "grants", "mode plan"; or who answered
+	Effect        Effect          `json:"effect"` // ask only until the approval request is answered
+	By            string          `json:"by"`     // the chain link that decided: "rules", "grants", "mode plan"; or the approver
 	Reason        string          `json:"reason,omitempty"`
 	Rule          *Origin         `json:"rule,omitempty"`
 	Mode          Mode            `json:"mode"`
 	Version       int             `json:"version,omitempty"` // of the policy, see [Guards.Version]
-	Contributions []Contribution  `json:"said,omitempty"`    // what each link said, in the order of the chain
-	PersonAsked   bool            `json:"asked,omitempty"`   // a person was asked
-	AskReason     string          `json:"why,omitempty"`     // of a question: "policy-ask", or "policy-deny-override" where the session has denied it
+	Contributions []Contribution  `json:"said,omitempty"`    // the opinion of each link, in chain order
+	PersonAsked   bool            `json:"asked,omitempty"`   // an approval request was sent
+	AskReason     string          `json:"why,omitempty"`     // reason of the approval request: "policy-ask", or "policy-deny-override" if a session grant denies the call
 	Grant         string          `json:"grant,omitempty"`   // the grant that decided
-	Input         json.RawMessage `json:"input,omitempty"`   // to run with instead, when a policy or a person changed it
+	Input         json.RawMessage `json:"input,omitempty"`   // replaces the call's input, if a policy or the user changed it
 	Stop          bool            `json:"stop,omitempty"`
 	Digests       []string        `json:"digests"`                   // of the requests
-	Touches       []Target        `json:"touches,omitempty"`         // what the requests were about, in the same order
-	Sandbox       string          `json:"sandbox,omitempty"`         // what would hold the call, in words
-	Profile       string          `json:"sandbox_profile,omitempty"` // the digest of what that sandbox holds calls to
+	Touches       []Target        `json:"touches,omitempty"`         // the target of each request, in the same order
+	Sandbox       string          `json:"sandbox,omitempty"`         // the sandbox that would confine the call, in words
+	Profile       string          `json:"sandbox_profile,omitempty"` // the digest of that sandbox's profile
 }
 
-// Target is what one request was about.
+// Target is the operation and resource of one request.
 type Target struct {
 	Operation Operation `json:"operation,omitempty"`
 	Resource  string    `json:"resource"`
 }
 
-// Contribution is one link's contribution to a decision.
+// Contribution is the opinion of one link in a decision.
 type Contribution struct {
 	Policy   string `json:"policy"`
-	Resource string `json:"resource,omitempty"` // of the request it is about, when there are several
+	Resource string `json:"resource,omitempty"` // the request it refers to, if there are several
 	Verdict
 }
 
-// Outside reports whether the call was one that would run outside of the sandbox,
-// about which nobody but a person decides.
+// Outside reports whether the call would run outside the sandbox, which only the user can allow.
 func (d *Decision) Outside() bool { return d.asks(sandboxName) }
 
-// Personal reports whether nobody but a person decides about the call, each time: no rule
-// and no mode would allow it.
+// Personal reports whether only the user may decide about the call, each time: no rule and no mode
+// can allow it.
 func (d *Decision) Personal() bool { return d.asks(sandboxName) || d.asks(personName) }
 
 func (d *Decision) asks(policy string) bool {

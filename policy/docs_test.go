@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
 
-// The tables in docs/reference/permissions.md are what the code does; make docs writes them.
+// The tables in docs/reference/permissions.md match the code; make docs writes them.
 func TestPermissionsDocument(t *testing.T) {
 	docgen.Parts(t, "reference/permissions.md", map[string]string{
 		"modes": modesTable(), "kinds": kindsTable(), "danger": dangerTable(), "protected": protectedList(), "secrets": secretsList(),

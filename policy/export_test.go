@@ -1,6 +1,6 @@
 package policy
 
-// What the external tests need of the kinds of actions.
+// Internal names that the external tests need.
 type Kind = actionKind
 
 const (

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// An agent's own folder passes the list of protected paths and the mode's question, for it
-// alone; whatever else asks or denies is as it was.
+// Only for the agent that has it, a private folder passes the limit on protected paths and the
+// mode's approval request. Every other ask or deny still applies.
 func TestOwnFolder(t *testing.T) {
 	const mine = "/w/.claude/agent-memory/a"
 	rules, _, err :=

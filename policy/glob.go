@@ -11,44 +11,43 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/patterns"
 )
 
-// glob matches absolute, clean paths. It is a folder, compared by its letters, and
-// a pattern below it, so that a folder whose name holds a "*" or a "[" is no
-// pattern, and most paths are told apart before a pattern is looked at.
+// glob matches absolute, clean paths. It consists of a folder, which is compared literally, and a
+// pattern below it. So a folder name with a "*" or a "[" is not a pattern, and most paths are ruled
+// out before the pattern is compared.
 //
 //	Edit(src/**/*.go) at /w  =  base "/w/src"  pattern "**/*.go"
 //
-// Letters are compared exactly. "dir/**" matches dir and everything below it,
-// "{a,b}" is either, "[a-z]" one letter of a class, and "\" takes a letter's
-// special meaning away.
+// Comparison is case-sensitive. "dir/**" matches dir and everything below it, "{a,b}" is either,
+// "[a-z]" one character of a class, and "\" escapes a special character.
 type glob struct {
 	text    string
-	origin  *Origin // where it was written, when that is known
+	origin  *Origin // where it was written, if known
 	base    string  // absolute, clean, literal
 	pattern string  // below base; "" is base itself
 	deeper  string  // pattern + "/**" when everything below a match matches too, else ""
-	needle  string  // a text that every match holds below base; it is looked for first
-	literal bool    // pattern has no special letters
+	needle  string  // text that every match contains below base; checked first
+	literal bool    // pattern has no special characters
 	below   bool
 }
 
-// span says which paths a pattern matches beyond its letters.
+// span defines which paths a pattern matches beyond its text.
 type span struct {
 	deep  bool // at any depth below the folder
 	below bool // everything below a match, too
 }
 
-var errNoFolder = errors.New("the folder that it is relative to is not known")
+var errNoFolder = errors.New("the base folder of the relative path is not known")
 
-// pathGlob reads a pattern of settings and patches: absolute, below "~/", or
-// relative to cwd. One that starts with "**/" means any folder of the file system
-// when it is to keep something away, and any below cwd otherwise.
+// pathGlob parses a pattern of settings and patches: absolute, below "~/", or relative to cwd. A
+// leading "**/" means any folder of the file system in a deny pattern, and any folder below cwd
+// otherwise.
 func pathGlob(text, cwd, home string, forbids bool) (glob, error) {
 	below := span{below: forbids || !wild(lastSegment(text))}
 	switch {
 	case text == "":
 		return glob{}, errors.New("a pattern must not be empty")
 	case strings.HasPrefix(text, "!"):
-		return glob{}, errors.New(`a pattern cannot start with "!"`)
+		return glob{}, errors.New(`a pattern must not start with "!"`)
 	case strings.HasPrefix(text, "/"):
 		return newGlob(text, "/", text[1:], below)
 	case text == "~" || strings.HasPrefix(text, "~/"):
@@ -65,7 +64,7 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 		return glob{}, errNoFolder
 	}
 	if strings.ContainsRune(pattern, 0) {
-		return glob{}, errors.New("a pattern cannot hold a NUL byte")
+		return glob{}, errors.New("a pattern must not contain a NUL byte")
 	}
 	g := glob{text: text, below: s.below}
 	if dir := strings.TrimRight(pattern, "/"); dir != pattern {
@@ -83,7 +82,7 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 	if wild(g.pattern) {
 		for seg := range strings.SplitSeq(g.pattern, "/") {
 			if seg == ".." || seg == "." || seg == "" {
-				return glob{}, fmt.Errorf("%q has a part %q behind a wildcard", pattern, seg)
+				return glob{}, fmt.Errorf("%q has a part %q after a wildcard", pattern, seg)
 			}
 		}
 		if g.below {
@@ -92,14 +91,13 @@ func newGlob(text, base, pattern string, s span) (glob, error) {
 		g.needle = needle(g.pattern)
 		return g, nil
 	}
-	// Without special letters the whole pattern is a path.
+	// Without special characters the whole pattern is a path.
 	g.base, g.pattern, g.literal = path.Join(g.base, g.pattern), "", true
 	return g, nil
 }
 
-// follow returns the glob at the place that its folder leads to, when there are
-// links on the way: what is compared with it has none. What keeps something away
-// holds in both places.
+// follow returns the glob with the links in its folder resolved, because compared paths have no
+// links. A deny applies to both paths.
 func (g *glob) follow(resolve func(string) string) (glob, bool) {
 	if resolve == nil {
 		return glob{}, false
@@ -117,7 +115,7 @@ func (g *glob) match(p string) bool {
 		return false
 	case g.literal:
 		return rest == "" || g.below
-	case rest == "": // a star stands for a name, and this has none
+	case rest == "": // a star needs a name, and this path has none
 		return strings.HasPrefix(g.pattern, "**") && strings.Trim(g.pattern, "*/") == ""
 	case !strings.Contains(rest, g.needle):
 		return false
@@ -126,8 +124,8 @@ func (g *glob) match(p string) bool {
 		g.deeper != "" && doublestar.MatchUnvalidated(g.deeper, rest)
 }
 
-// needle is the longest text without special letters and slashes in a pattern of
-// stars; "" where there is none, or where alternatives or classes make that unclear.
+// needle is the longest text without special characters and slashes in a pattern of stars. It is ""
+// if there is none, or if alternatives or classes make it ambiguous.
 func needle(pattern string) string {
 	longest := ""
 	if strings.ContainsAny(pattern, `{[\`) {
@@ -141,8 +139,8 @@ func needle(pattern string) string {
 	return longest
 }
 
-// reaches says whether something below a folder may match: certainly is about a
-// literal folder or file of the pattern that lies in the tree.
+// reaches reports whether something below a folder may match. The second result is true if a literal
+// folder or file of the pattern is certainly in the tree.
 func (g *glob) reaches(tree string) (certainly, perhaps bool) {
 	if tree == "" {
 		return false, true
@@ -166,10 +164,10 @@ func (g *glob) reaches(tree string) (certainly, perhaps bool) {
 	return false, doublestar.MatchUnvalidated(strings.Join(parts[:depth], "/"), rest)
 }
 
-// disjoint reports whether a word of a command in which stars stand for names in
-// dir cannot lead to what the glob matches: "*.go" is neither ".env" nor "id.key"
-// nor anything in "secrets/". A word whose names may be folders ("*", "x*") leads
-// everywhere unless a literal part of the glob says otherwise.
+// disjoint reports whether a word with stars, whose matches are in dir, cannot expand to anything
+// that the glob matches: "*.go" is neither ".env" nor "id.key" nor anything in "secrets/". A word
+// that may match folders ("*", "x*") can reach anything unless a literal part of the glob excludes
+// it.
 func (g *glob) disjoint(dir, arg string) bool {
 	name := lastSegment(arg)
 	if !wild(name) || wild(arg[:len(arg)-len(name)]) {
@@ -187,7 +185,7 @@ func (g *glob) disjoint(dir, arg string) bool {
 	for part := range strings.SplitSeq(g.pattern, "/") {
 		switch mine := nameEnd(part); {
 		case part == "**":
-		case strings.HasPrefix(part, ".") && wild(name[:1]): // a star is no dot at the start of a name
+		case strings.HasPrefix(part, ".") && wild(name[:1]): // a star does not match a dot at the start of a name
 		case strings.HasSuffix(end, mine), strings.HasSuffix(mine, end):
 			return false
 		}
@@ -195,12 +193,12 @@ func (g *glob) disjoint(dir, arg string) bool {
 	return true
 }
 
-// nameEnd is what stands behind the last special letter.
+// nameEnd returns the text after the last special character.
 func nameEnd(pattern string) string {
 	return pattern[strings.LastIndexAny(pattern, special+"]}")+1:]
 }
 
-// under returns what of p is below dir: "" is dir itself.
+// under returns the part of p below dir; "" is dir itself.
 func under(dir, p string) (rest string, ok bool) {
 	switch {
 	case dir == "/":
@@ -215,8 +213,8 @@ func under(dir, p string) (rest string, ok bool) {
 	return p[len(dir)+1:], true
 }
 
-// splitLiteral takes the leading parts of a pattern without special letters off.
-// A pattern without any is literal as a whole; its escapes are taken away.
+// splitLiteral splits off the leading parts of a pattern without special characters. A pattern
+// without any is literal as a whole; its escapes are removed.
 func splitLiteral(pattern string) (folder, rest string) {
 	if !wild(pattern) {
 		return "", pattern
@@ -231,8 +229,8 @@ func splitLiteral(pattern string) (folder, rest string) {
 
 const special = `*?[{\`
 
-// wild reports whether a pattern has special letters. An escape counts: what it
-// hides is compared by the matcher.
+// wild reports whether a pattern has special characters. An escape is one, because only the matcher
+// interprets it.
 func wild(pattern string) bool { return strings.ContainsAny(pattern, special) }
 
 func lastSegment(pattern string) string {

@@ -8,13 +8,13 @@ import (
 func TestPathGlobRefuses(t *testing.T) {
 	for _, c := range []struct{ text, cwd, home, want string }{
 		{"", "/w", "", "must not be empty"},
-		{"!a", "/w", "", "cannot start"},
+		{"!a", "/w", "", "must not start"},
 		{"a[", "/w", "", "not a usable pattern"},
 		{"a{b", "/w", "", "not a usable pattern"},
 		{`a\`, "/w", "", "not a usable pattern"},
-		{"a*/../b", "/w", "", "behind a wildcard"},
-		{"a*/./b", "/w", "", "behind a wildcard"},
-		{"a*//b", "/w", "", "behind a wildcard"},
+		{"a*/../b", "/w", "", "after a wildcard"},
+		{"a*/./b", "/w", "", "after a wildcard"},
+		{"a*//b", "/w", "", "after a wildcard"},
 		{"a\x00", "/w", "", "NUL"},
 		{strings.Repeat("{,a}", 9), "/w", "", "more than 256 alternatives"},
 		{strings.Repeat("{a,", 12) + strings.Repeat("}", 12), "/w", "", "more than 256 alternatives"},
@@ -75,7 +75,7 @@ func TestPathGlob(t *testing.T) {
 	}
 }
 
-// A folder whose name has special letters is no pattern.
+// A folder name with special characters is not a pattern.
 func TestGlobBelowAFolderWithSpecialLetters(t *testing.T) {
 	g, err := pathGlob("*.go", "/w/[a]*", "", false)
 	if err != nil {

@@ -8,33 +8,33 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
-// grant is a grant that can be compared with requests.
+// grant is a compiled grant.
 type grant struct {
 	Grant
 	rules *Rules // of Scope
 }
 
-// compileGrant checks a grant and makes it ready.
+// compileGrant checks and compiles a grant.
 func (src *runGuards) compileGrant(g *Grant) (*grant, error) {
 	switch {
 	case g.Effect != Allow && g.Effect != Deny:
-		return nil, fmt.Errorf("%w: a grant allows or denies, it cannot %q", ErrInvalid, g.Effect)
+		return nil, fmt.Errorf("%w: the effect of a grant must be allow or deny, not %q", ErrInvalid, g.Effect)
 	case g.Confined && g.Effect != Allow:
-		return nil, fmt.Errorf("%w: only a grant that allows can be for the sandbox alone", ErrInvalid)
+		return nil, fmt.Errorf("%w: only an allow grant can be limited to the sandbox", ErrInvalid)
 	case g.Tool == "":
 		return nil, fmt.Errorf("%w: a grant must name a tool", ErrInvalid)
 	case !knownOperation(g.Operation):
-		return nil, fmt.Errorf("%w: a grant for the unknown operation %q", ErrInvalid, g.Operation)
+		return nil, fmt.Errorf("%w: unknown operation %q of a grant", ErrInvalid, g.Operation)
 	case g.Scope != "" && (g.Resource != "" || g.Cwd != ""):
-		return nil, fmt.Errorf("%w: a grant has a scope or a resource, not both", ErrInvalid)
+		return nil, fmt.Errorf("%w: a grant must have a scope or a resource, not both", ErrInvalid)
 	case g.Scope == "" && g.Operation != "" && g.Resource == "":
 		return nil, fmt.Errorf("%w: a grant for %s must name a resource", ErrInvalid, g.Operation)
 	case g.Dir != "" && (g.Scope == "" || !strings.HasPrefix(g.Dir, "/")):
-		return nil, fmt.Errorf("%w: only a grant with a scope has a dir, and it is absolute", ErrInvalid)
+		return nil, fmt.Errorf("%w: dir needs a scope and must be absolute", ErrInvalid)
 	case g.Address != "" && g.Operation != OpConnect:
-		return nil, fmt.Errorf("%w: only a grant for a connection has an address", ErrInvalid)
+		return nil, fmt.Errorf("%w: only a grant for a connection can have an address", ErrInvalid)
 	case g.Cwd != "" && g.Operation != OpCommand:
-		return nil, fmt.Errorf("%w: only a grant for a command has a folder", ErrInvalid)
+		return nil, fmt.Errorf("%w: only a grant for a command can have a folder", ErrInvalid)
 	}
 	c := &grant{Grant: *g}
 	if g.Scope == "" {
@@ -49,15 +49,15 @@ func (src *runGuards) compileGrant(g *Grant) (*grant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: scope %q: %w", ErrInvalid, g.Scope, err)
 	}
-	if len(problems) > 0 { // it would cover nothing, which is not what was meant
+	if len(problems) > 0 { // it would cover nothing, which is certainly a mistake
 		return nil, fmt.Errorf("%w: scope %q: %s", ErrInvalid, g.Scope, problems[0].Detail)
 	}
 	c.rules = rules
 	return c, nil
 }
 
-// Covers reports whether the grant is about a request. home is what "~" stands for, "" when
-// that is not known. An error wraps [ErrInvalid]: the grant makes no sense.
+// Covers reports whether the grant covers a request. home is the value of "~", or "" if it is not
+// known. An error wraps [ErrInvalid]: the grant is invalid.
 func (g Grant) Covers(r Request, home string) (bool, error) {
 	src := &runGuards{world: environment{home: home}}
 	c, err := src.compileGrant(&g)
@@ -72,9 +72,9 @@ func knownOperation(op Operation) bool {
 	return false
 }
 
-// covers reports whether the grant is about a request: by its scope, or by
-// exactly the tool, the operation, the resource and, of a command, the folder. A
-// resource is never a pattern, and a folder does not stand for what is in it.
+// covers reports whether the grant covers a request: by its scope, or by exactly the tool, the
+// operation, the resource and, for a command, the folder. A resource is never a pattern, and a
+// folder does not cover its contents.
 func (g *grant) covers(s *requestView) bool {
 	switch {
 	case g.Tool != s.Tool, g.Confined && !s.Confined:
@@ -85,7 +85,7 @@ func (g *grant) covers(s *requestView) bool {
 	return g.Operation == s.Operation && g.Resource == s.Resource && g.Address == s.Address && (s.Operation != OpCommand || g.Cwd == s.Cwd)
 }
 
-// grantedBy says who granted, for a reason.
+// grantedBy names the source of the grant, for a reason.
 func (g *grant) grantedBy() string {
 	if g.By == "" {
 		return ""
@@ -93,8 +93,8 @@ func (g *grant) grantedBy() string {
 	return ", by " + g.By
 }
 
-// grantName is seed 002's name of a grant: "session-allow-write-generated---json".
-// Two grants can have the same name; their IDs tell them apart.
+// grantName returns agentkit's name of a grant: "session-allow-write-generated---json". Two grants
+// can have the same name; their IDs differ.
 func (w *environment) grantName(g *Grant) string {
 	about := g.Resource
 	if g.Scope != "" {
@@ -121,7 +121,7 @@ func (w *environment) grantName(g *Grant) string {
 	}, about)
 }
 
-// verb is an operation's word in a grant's name.
+// verb is the word for an operation in the name of a grant.
 func verb(op Operation) string {
 	switch op {
 	case OpRead:

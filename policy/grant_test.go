@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// running are guards of a run in /p, with ids g1, g2, …
+// running returns guards of a run in /p whose grants get the IDs g1, g2, …
 func running(t testing.TB, c policy.Config) *policy.Guards {
 	t.Helper()
 	ids := 0
@@ -30,7 +30,7 @@ func running(t testing.TB, c policy.Config) *policy.Guards {
 func allow(g policy.Grant) policy.Change { g.Effect = policy.Allow; return policy.Change{Grant: &g} }
 func deny(g policy.Grant) policy.Change  { g.Effect = policy.Deny; return policy.Change{Grant: &g} }
 
-// fileGrant is what a person decided about one file.
+// fileGrant is a decision of the user about one file.
 func fileGrant(path string) policy.Grant {
 	return policy.Grant{Tool: "Edit", Operation: policy.OpWrite, Resource: path}
 }
@@ -171,7 +171,7 @@ func TestGrantNames(t *testing.T) {
 	}
 }
 
-// Two files whose grants have one name are two grants.
+// Two files whose grants have the same name have two grants.
 func TestNamesNotUnique(t *testing.T) {
 	g := running(t, policy.Config{})
 	apply(t, g, deny(fileGrant("/p/a/b.ts")))
@@ -190,7 +190,7 @@ func TestNamesNotUnique(t *testing.T) {
 	}
 }
 
-// So do the relative globs of a patch.
+// The relative globs of a patch keep their folder too.
 func TestAPatchKeepsItsFolder(t *testing.T) {
 	one := running(t, policy.Config{Folders: []string{"/one"}})
 	c, err := one.Check(policy.Change{Patch: &policy.Patch{Mode: "write", Allow: []string{"src/**"}, Deny: []string{"secret/**"}}})
@@ -213,7 +213,7 @@ func TestAPatchKeepsItsFolder(t *testing.T) {
 	}
 }
 
-// A scope that names a bare path stays below the folder in which it was granted.
+// A relative path in a scope stays below the folder in which the grant was made.
 func TestAScopeKeepsItsFolder(t *testing.T) {
 	c, err := running(t, policy.Config{Folders: []string{"/one"}}).Check(allow(policy.Grant{Tool: "Write", Scope: "Edit(src/**)"}))
 	if err != nil || c.Grant.Dir != "/one" {

@@ -10,19 +10,19 @@ import (
 
 const defaultTimeout = 30 * time.Second
 
-// agentGuards is one agent's part: what is its own, and what it shares with its
+// agentGuards is the state of one agent's guards: its mode, and the source that it shares with its
 // parent and its children.
 type agentGuards struct {
 	source *runGuards
 	parent *Guards
 	agent  string
-	own    Mode // as it was set; the one in force is never weaker than the parent's
+	own    Mode // as set; the effective mode is never weaker than the parent's
 	folder string
 	limits []*limit
 }
 
-// runGuards is what all guards of a run are made from. Its lists are replaced, never
-// changed, so that a decision can go on with the ones that it started with.
+// runGuards is the shared source of all guards of a run. Its lists are replaced, never modified, so
+// a decision can finish with the lists it started with.
 type runGuards struct {
 	world    environment
 	limits   []NamedPolicy
@@ -32,30 +32,30 @@ type runGuards struct {
 	now      func() time.Time
 	newID    func() string
 	noBypass bool
-	confined *Origin // who says that commands in the sandbox need no question
+	confined *Origin // origin of the setting that commands in the sandbox need no approval
 
-	mu       sync.RWMutex // guards what follows, and the modes of all agents
+	mu       sync.RWMutex // guards the fields below, and the modes of all agents
 	callback CanUseTool
 	version  int
 	grants   []*grant
 	patches  []*patch
 }
 
-// decisionInput is what one decision is made from.
+// decisionInput is the state that one decision uses.
 type decisionInput struct {
-	mode     Mode   // the strictest of those that hold
-	held     []Mode // all of them, of a sub-agent: its own and those above it
+	mode     Mode   // the strictest of the modes that apply
+	held     []Mode // all modes that apply to a sub-agent: its mode and those of its parents
 	version  int
 	callback CanUseTool
 	grants   []*grant
 	policies []NamedPolicy
-	hooks    []Contribution // what hooks have said to the call
+	hooks    []Contribution // results of the call's hooks
 	limits   []*limit
 }
 
-// New makes guards. c may be nil. An unknown mode, a nameless limit or policy,
-// two of the same name, or a folder that is not absolute and clean is an error
-// that wraps [ErrInvalid]. c is copied.
+// New creates guards. c may be nil; it is copied. An unknown mode, a limit or policy without a name,
+// two with the same name, and a folder that is not absolute and clean are errors that wrap
+// [ErrInvalid].
 func New(c *Config) (*Guards, error) {
 	if c == nil {
 		c = &Config{}
@@ -103,10 +103,10 @@ func New(c *Config) (*Guards, error) {
 	return &Guards{agentGuards{source: s, own: mode}}, nil
 }
 
-// forbids refuses a mode that nobody may set.
+// forbids rejects a mode that is disabled.
 func (src *runGuards) forbids(m Mode) error {
 	if m == ModeBypass && src.noBypass {
-		return fmt.Errorf("%w: mode %s is disabled here; hint: choose another mode", ErrInvalid, m)
+		return fmt.Errorf("%w: mode %s is disabled; hint: choose another mode", ErrInvalid, m)
 	}
 	return nil
 }
@@ -119,9 +119,9 @@ func checkNames(lists ...[]NamedPolicy) error {
 			case n.Name == "":
 				return fmt.Errorf("%w: a limit or policy has no name", ErrInvalid)
 			case n.Policy == nil:
-				return fmt.Errorf("%w: %q is no policy", ErrInvalid, n.Name)
+				return fmt.Errorf("%w: policy %q is nil", ErrInvalid, n.Name)
 			case seen[n.Name]:
-				return fmt.Errorf("%w: two limits or policies are called %q", ErrInvalid, n.Name)
+				return fmt.Errorf("%w: duplicate name %q of a limit or policy", ErrInvalid, n.Name)
 			}
 			seen[n.Name] = true
 		}
@@ -129,13 +129,13 @@ func checkNames(lists ...[]NamedPolicy) error {
 	return nil
 }
 
-// Child makes the guards of a sub-agent from the same source: every later change
-// reaches it, and its mode is never weaker than its parent's, also when the
-// parent's becomes stricter later: where two modes differ the stricter answer
-// counts, and a child of an agent that plans plans. The mode "" is the parent's.
+// Child creates the guards of a sub-agent from the same source, so every later change reaches it.
+// Its mode is never weaker than its parent's, even if the parent's becomes stricter later. Where the
+// two modes differ, the stricter answer wins, and the child of an agent in plan mode is in plan
+// mode. The mode "" is the parent's.
 func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
 	if mode == "" {
-		mode = ModeBypass // the weakest: the parent's is in force
+		mode = ModeBypass // the weakest mode, so the parent's applies
 	}
 	if err := mode.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -143,22 +143,22 @@ func (s *Guards) Child(agent string, mode Mode) (*Guards, error) {
 	return &Guards{agentGuards{source: s.source, parent: s, agent: agent, own: mode}}, nil
 }
 
-// SetCanUseTool replaces the host's callback, for all agents of the run, from the
-// next decision on; nil takes it away.
+// SetCanUseTool replaces the host's callback for all agents of the run, starting with the next
+// decision. nil removes it.
 func (s *Guards) SetCanUseTool(f CanUseTool) {
 	s.source.mu.Lock()
 	defer s.source.mu.Unlock()
 	s.source.callback = f
 }
 
-// Mode is the mode in force.
+// Mode returns the current mode.
 func (s *Guards) Mode() Mode {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()
 	return s.mode()
 }
 
-// mode needs the source's lock.
+// mode requires the source's lock.
 func (s *Guards) mode() Mode {
 	if s.parent == nil {
 		return s.own
@@ -166,7 +166,7 @@ func (s *Guards) mode() Mode {
 	return s.own.Stricter(s.parent.mode())
 }
 
-// held needs the source's lock.
+// held requires the source's lock.
 func (s *Guards) held() []Mode {
 	if s.parent == nil {
 		return nil
@@ -178,9 +178,9 @@ func (s *Guards) held() []Mode {
 	return list
 }
 
-// decide says what the modes that hold say to a kind, and which one decides: the
-// worst answer counts. One mode is not stricter than another to every kind: auto
-// denies what is dangerous where acceptEdits asks.
+// decide returns the effect of the active modes for a kind, and the mode that decides: the strictest
+// answer wins. No mode is stricter than another for every kind: auto denies dangerous commands where
+// acceptEdits asks.
 func (v *decisionInput) decide(k actionKind) (Effect, Mode) {
 	worst, by := v.mode.decide(k), v.mode
 	for _, m := range v.held {
@@ -191,7 +191,7 @@ func (v *decisionInput) decide(k actionKind) (Effect, Mode) {
 	return worst, by
 }
 
-// has returns the first of the modes that hold for which is is true.
+// has returns the first active mode for which is is true.
 func (v *decisionInput) has(is func(Mode) bool) (Mode, bool) {
 	if is(v.mode) {
 		return v.mode, true
@@ -202,14 +202,14 @@ func (v *decisionInput) has(is func(Mode) bool) (Mode, bool) {
 	return "", false
 }
 
-// plans reports whether the agent, or one above it, is in plan mode.
+// plans reports whether the agent, or a parent, is in plan mode.
 func (v *decisionInput) plans() bool {
 	_, plans := v.has(func(m Mode) bool { return m == ModePlan })
 	return plans
 }
 
-// Plans reports whether the agent, or one above it, is in plan mode: then nothing but a
-// person's yes, or the host's, opens what changes something.
+// Plans reports whether the agent, or a parent, is in plan mode. In plan mode, only an approval by
+// the user or the host allows a change.
 func (s *Guards) Plans() bool {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()
@@ -217,14 +217,14 @@ func (s *Guards) Plans() bool {
 	return v.plans()
 }
 
-// Version counts the changes.
+// Version is the number of changes.
 func (s *Guards) Version() int {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()
 	return s.source.version
 }
 
-// Grants lists what people decided for the session, oldest first.
+// Grants lists the decisions for the session, oldest first.
 func (s *Guards) Grants() []Grant {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()
@@ -235,7 +235,7 @@ func (s *Guards) Grants() []Grant {
 	return list
 }
 
-// view takes everything that a decision about a tool needs, at one moment.
+// view takes a consistent snapshot of the state for one decision.
 func (s *Guards) view(tool string) decisionInput {
 	src := s.source
 	src.mu.RLock()

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// manyRules are n rules of the forms that people write.
+// manyRules returns n rules in common forms.
 func manyRules(b testing.TB, n int) *policy.Rules {
 	b.Helper()
 	var list []policy.RuleSource
@@ -63,7 +63,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// A decision about a command of 100 bytes under 200 rules stays cheap.
+// A decision about a command of 100 bytes with 200 rules must stay cheap.
 func TestJudgeAllocations(t *testing.T) {
 	g := newGuards(t, policy.Config{Folders: []string{"/p"}, Home: "/home/me", Rules: manyRules(t, 200)})
 	guard := g.Guard("Bash")

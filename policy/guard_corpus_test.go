@@ -38,7 +38,7 @@ func TestGuardCorpus(t *testing.T) {
 		})
 }
 
-// caseSetup are the shapes in which the cases set the scene.
+// caseSetup has the forms in which the cases describe their setup.
 type caseSetup struct {
 	Chain     []string `json:"chain decisions in order"`
 	Path      *lists   `json:"path policy"`
@@ -90,7 +90,7 @@ func unpack(t *testing.T, c corpus.Case) (g caseSetup, when []string, e expect, 
 	return g, when, e, all
 }
 
-// stage builds guards for a scene.
+// stage builds guards for a setup.
 func stage(t *testing.T, g caseSetup) *policy.Guards {
 	t.Helper()
 	c := policy.Config{Folders: []string{g.Cwd}}
@@ -161,7 +161,7 @@ func request(g caseSetup, text string) (r policy.Request, answer string) {
 	return policy.Request{Tool: "Read", Operation: policy.OpRead, Resource: what}, answer
 }
 
-// remember makes the grant of a session answer.
+// remember adds a grant for the session.
 func remember(r policy.Request, answer string) (policy.Change, bool) {
 	g := policy.Grant{Effect: policy.Effect(strings.TrimSuffix(answer, "-session")), Tool: r.Tool, Operation: r.Operation, Resource: r.Resource, Cwd: r.Cwd}
 	return policy.Change{Grant: &g}, strings.HasSuffix(answer, "-session")
@@ -237,8 +237,8 @@ func guardCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// chainCase: here a deny wins wherever it stands, a question next (the issue);
-// the original took the first answer, and its end of the chain was an allow.
+// chainCase: a deny wins at any position, then an ask. The original took the first answer, and its
+// chain ended with an allow.
 func chainCase(t *testing.T, chain []string, want string) {
 	var c policy.Config
 	for i, s := range chain {
@@ -296,7 +296,7 @@ func pathCase(t *testing.T, g caseSetup, when, want []string) {
 	}
 }
 
-// answersCase plays accesses and answers and counts questions and changes.
+// answersCase runs accesses and answers, and counts approval requests and changes.
 func answersCase(t *testing.T, g caseSetup, when []string, want map[string]any) {
 	guards := stage(t, g)
 	asks, changes := 0, 0
@@ -346,8 +346,8 @@ func answersCase(t *testing.T, g caseSetup, when []string, want map[string]any) 
 	}
 }
 
-// checkWord compares a decision with a case's words: "asked again", "allowed",
-// "deny without asking".
+// checkWord compares a decision with the words of a case: "asked again", "allowed", "deny without
+// asking".
 func checkWord(t *testing.T, when string, d policy.Decision, word string) {
 	t.Helper()
 	for prefix, e := range map[string]policy.Effect{"ask": policy.Ask, "allow": policy.Allow, "den": policy.Deny} {

@@ -72,7 +72,7 @@ func ExampleGuards_Check() {
 		Folders: []string{"/app"},
 		NewID:   func() string { return "g1" },
 	})
-	// Somebody answered "allow for this session".
+	// The user answered "allow for this session".
 	c, err := guards.Check(policy.Change{By: "ann", Grant: &policy.Grant{
 		Effect: policy.Allow, Tool: "Edit", Operation: policy.OpWrite, Resource: "/app/main.go",
 	}})
@@ -80,7 +80,7 @@ func ExampleGuards_Check() {
 		fmt.Println(err)
 		return
 	}
-	// … the change is made durable here, and only then it is in force.
+	// … record the change here; apply it only after it is durable.
 	if err := guards.Apply(c); err != nil {
 		fmt.Println(err)
 		return

@@ -10,8 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// model is what guards should amount to for edits of a few files, written in the
-// plainest way.
+// model is the simplest implementation of guards for edits of a few files.
 type model struct {
 	modes   [3]policy.Mode // the agent, its child, the child's child
 	grants  []policy.Grant
@@ -64,8 +63,8 @@ func (m *model) decide(agent int, tool, path string) policy.Effect {
 	return out
 }
 
-// Whatever is granted, revoked, patched and switched, in whatever order, every
-// agent's guards agree with the model, and versions only rise.
+// After any sequence of grants, revocations, patches and mode changes, every agent's guards agree
+// with the model, and versions only increase.
 func TestGuardsAgreeWithTheModel(t *testing.T) {
 	paths := []string{"/p/a", "/p/b", "/p/*", "/p/d"}
 	tools := []string{"Edit", "Write"}

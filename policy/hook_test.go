@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// TestHookVerdicts: against every other opinion, in every mode, a hook's allow
-// passes the question of the mode and nothing else, its deny is final, and its ask
-// is like anybody's.
+// TestHookVerdicts checks a hook's verdict against every other opinion in every mode: its allow
+// skips the mode's approval request and nothing else, its deny is final, and its ask works like any
+// other.
 func TestHookVerdicts(t *testing.T) {
 	said := func(e policy.Effect) policy.Contribution {
 		return policy.Contribution{Policy: "hook h", Verdict: policy.Verdict{Effect: e, Reason: "because"}}
@@ -52,7 +52,7 @@ func TestHookVerdicts(t *testing.T) {
 	}
 }
 
-// TestAWeakGrant is one that no person gave: an ask is stronger.
+// TestAWeakGrant checks a grant that the user did not give: any ask overrides it.
 func TestAWeakGrant(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -2,8 +2,8 @@ package policy
 
 import "testing"
 
-// A child never gets more than its parent would: for every pair of modes, every
-// kind of call, and with rules that allow and ask.
+// A child is never allowed more than its parent: for every pair of modes, every kind of call, and
+// with allow and ask rules.
 func TestChildIsNeverWeaker(t *testing.T) {
 	calls := map[actionKind]Request{
 		kindRead:        {Tool: "T", Operation: OpRead, Resource: "/w/a", ReadOnly: true},

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// The links' names that are not a policy's own.
+// The names of links that are not policies.
 const (
 	grantsName   = "grants"
 	callbackName = "canUseTool"
@@ -18,10 +18,10 @@ const (
 	folderName   = "own folder"
 )
 
-// maxRounds bounds how often the input of a call may be replaced and judged again.
+// maxRounds limits how often the input of a call may be replaced.
 const maxRounds = 4
 
-// judge looks at the call's requests, and again at those of each new input.
+// judge decides about the call's requests, and again about those of each new input.
 func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.RawMessage) ([]Request, error), hooks []Contribution) (d Decision) {
 	v := g.guards.view(g.tool)
 	v.hooks = hooks
@@ -34,12 +34,12 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 	defer func() {
 		if p := recover(); p != nil {
 			d = fresh()
-			d.refuse("guard", fmt.Sprintf("judging panicked: %v", p))
+			d.refuse("guard", fmt.Sprintf("evaluating the policy panicked: %v", p))
 			d.Digests = digests(requests)
 		}
 	}()
 	var input json.RawMessage
-	var before []Contribution // who replaced an input
+	var before []Contribution // replaced an input in an earlier round
 	for round := 1; ; round++ {
 		d = fresh()
 		d.Input, d.Contributions = input, before
@@ -49,9 +49,9 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 		}
 		switch {
 		case remake == nil:
-			d.refuse(next.by, next.by+" changed the input, and nobody can say what that would touch")
+			d.refuse(next.by, next.by+" changed the input in a way that cannot be evaluated")
 		case round == maxRounds:
-			d.refuse(next.by, fmt.Sprintf("the input was still being changed after %d rounds", maxRounds))
+			d.refuse(next.by, fmt.Sprintf("the input still changed after %d rounds", maxRounds))
 		default:
 			made, err := remake(next.input)
 			if err == nil {
@@ -59,31 +59,32 @@ func (g *Guard) judge(ctx context.Context, requests []Request, remake func(json.
 				v.hooks = ofAnother(v.hooks)
 				continue
 			}
-			d.refuse(next.by, fmt.Sprintf("%s gave an input that the tool does not take: %v", next.by, err))
+			d.refuse(next.by, fmt.Sprintf("%s returned an input that the tool rejects: %v", next.by, err))
 		}
 		return d
 	}
 }
 
-// ofAnother is what hooks have said to another input: what they have allowed is that one.
+// ofAnother returns hook results for another input: an allow applies only to the input that the hook
+// saw.
 func ofAnother(hooks []Contribution) []Contribution {
 	hooks = slices.Clone(hooks)
 	for i := range hooks {
 		if h := &hooks[i]; h.Effect == Allow {
-			h.Verdict = Verdict{Reason: strings.TrimPrefix(h.Reason+"; it allowed another input", "; ")}
+			h.Verdict = Verdict{Reason: strings.TrimPrefix(h.Reason+"; its allow was for another input", "; ")}
 		}
 	}
 	return hooks
 }
 
-// replaced is a new input for the call, and whose it is.
+// replaced is a new input for the call and the policy that set it.
 type replaced struct {
 	input json.RawMessage
 	by    string
 	said  Contribution
 }
 
-// round judges the requests of one input. The worst outcome becomes the call's.
+// round decides about the requests of one input. The strictest outcome becomes the call's.
 func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, requests []Request) (next replaced) {
 	if len(requests) == 0 {
 		requests = []Request{{Agent: g.guards.agent, Tool: g.tool}}
@@ -101,9 +102,9 @@ func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, reques
 		b := verdictSet{decision: d, several: len(requests) > 1, input: r.Input, resource: r.Resource}
 		switch {
 		case !knownOperation(r.Operation):
-			b.add(rankDeny, "guard", denied("the operation %q is not known", r.Operation), "")
+			b.add(rankDeny, "guard", denied("unknown operation %q", r.Operation), "")
 		case r.Tool != g.tool:
-			b.add(rankDeny, "guard", denied("the request is of tool %q, the guard of %q", r.Tool, g.tool), "")
+			b.add(rankDeny, "guard", denied("the request is for tool %q, but the guard is for %q", r.Tool, g.tool), "")
 		default:
 			g.poll(ctx, v, &b, src.world.subject(r))
 		}
@@ -118,7 +119,7 @@ func (g *Guard) round(ctx context.Context, v *decisionInput, d *Decision, reques
 	return next
 }
 
-// poll asks every link about one request.
+// poll evaluates every link for one request.
 func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *requestView) {
 	src := g.guards.source
 	kind := src.world.kind(s)
@@ -126,7 +127,7 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	for _, n := range src.limits {
 		said := src.ask(ctx, n, s)
 		if own && n.Name == protectedName && said.Effect == Ask {
-			said = Verdict{Reason: "it is in the agent's own folder"}
+			said = Verdict{Reason: "it is in the agent's private folder"}
 		}
 		b.limit(n.Name, said)
 	}
@@ -143,7 +144,7 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 		}
 	}
 	if own {
-		b.addWeakAllow(Contribution{Policy: folderName, Verdict: Verdict{Effect: Allow, Reason: "it is in the agent's own folder"}}, "", v, kind.kind)
+		b.addWeakAllow(Contribution{Policy: folderName, Verdict: Verdict{Effect: Allow, Reason: "it is in the agent's private folder"}}, "", v, kind.kind)
 	}
 	for _, h := range v.hooks {
 		b.hook(h, v, kind.kind)
@@ -152,20 +153,20 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	if v.callback != nil {
 		switch {
 		case b.denied():
-			b.note(callbackName, "not asked: "+b.by+" has denied")
+			b.note(callbackName, "not evaluated: "+b.by+" denied the call")
 		case auto:
-			b.note(callbackName, "not asked: the command runs in the sandbox (autoAllowBashIfSandboxed)")
+			b.note(callbackName, "not evaluated: the command runs in the sandbox (autoAllowBashIfSandboxed)")
 		default:
 			b.opinion(callbackName, src.watch.callback(ctx, v.callback, s.Request))
 		}
 	}
 	for _, n := range v.policies {
 		if _, own := n.Policy.(builtinPolicy); !own && b.denied() {
-			b.note(n.Name, "not asked: "+b.by+" has denied")
+			b.note(n.Name, "not evaluated: "+b.by+" denied the call")
 			continue
 		}
 		switch verdict := src.ask(ctx, n, s); n.Policy.(type) {
-		case *readPaths, *writePaths: // lists like those of rules: no more in plan mode than they
+		case *readPaths, *writePaths: // path lists work like rules: in plan mode they allow no more than rules do
 			b.rules(n.Name, verdict, v, kind.kind)
 		default:
 			b.opinion(n.Name, verdict)
@@ -174,7 +175,7 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	if src.rules != nil {
 		verdict := src.world.rule(src.rules, s, v)
 		if everyUse(s, verdict) {
-			verdict = Verdict{Reason: verdict.Reason + "; to reach out of the sandbox a rule must name the host"}
+			verdict = Verdict{Reason: verdict.Reason + "; to allow a connection out of the sandbox, a rule must name the host"}
 		}
 		b.rules(rulesName, verdict, v, kind.kind)
 	}
@@ -186,9 +187,8 @@ func (g *Guard) poll(ctx context.Context, v *decisionInput, b *verdictSet, s *re
 	b.add(rankMode, b.mode.Policy, b.mode.Verdict, "")
 }
 
-// rule is what rules say. Where they permit every command of a line and not all
-// that it touches besides, the mode may permit the rest: in acceptEdits, a file
-// that the output goes to.
+// rule evaluates the rules. If they permit every command of a line but not every path it touches,
+// the mode may permit the rest: in acceptEdits, a file that the output is written to.
 func (w *environment) rule(rules *Rules, s *requestView, v *decisionInput) Verdict {
 	said := rules.rule(s)
 	if said.Effect != NoOpinion || said.by == nil {
@@ -202,11 +202,11 @@ func (w *environment) rule(rules *Rules, s *requestView, v *decisionInput) Verdi
 		}
 		if p.access&shellparse.Exec != 0 || p.access&shellparse.Write != 0 && !allows(kindEdit, kindEditOutside) ||
 			p.access&shellparse.Read != 0 && !allows(kindRead, kindReadOutside) {
-			return Verdict{Reason: said.by.sentence("allows the command and not what it touches: " + known(p.path))}
+			return Verdict{Reason: said.by.sentence("allows the command but not the path it accesses: " + known(p.path))}
 		}
 	}
 	out := said.by.allows().Verdict
-	out.Reason += ", and mode " + string(v.mode) + " what it touches"
+	out.Reason += ", and mode " + string(v.mode) + " allows the paths it accesses"
 	return out
 }
 
@@ -221,8 +221,7 @@ func (w *environment) placeKind(p *requestPath, in, out actionKind) actionKind {
 	return in
 }
 
-// ask puts a request to a policy: directly to one of this package, under watch to
-// one of the host.
+// ask evaluates a policy: directly for one of this package, with a time limit for one of the host.
 func (src *runGuards) ask(ctx context.Context, n NamedPolicy, s *requestView) Verdict {
 	if p, ok := n.Policy.(builtinPolicy); ok {
 		return sane(n.Name, p.judge(s))
@@ -233,7 +232,7 @@ func (src *runGuards) ask(ctx context.Context, n NamedPolicy, s *requestView) Ve
 	return src.watch.policy(ctx, n, s.Request)
 }
 
-// refuse makes the decision a deny, whatever it was.
+// refuse makes the decision a deny.
 func (d *Decision) refuse(by, reason string) {
 	d.Effect, d.By, d.Reason = Deny, by, reason
 	d.Rule, d.Grant, d.AskReason, d.Input = nil, "", "", nil

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// fixedPolicy is a policy that always says the same.
+// fixedPolicy is a policy that always returns the same verdict.
 type fixedPolicy policy.Verdict
 
 func (s fixedPolicy) Evaluate(policy.Request) policy.Verdict { return policy.Verdict(s) }
@@ -152,14 +152,14 @@ func TestAfterADenyTheHostIsNotAsked(t *testing.T) {
 	if called || d.Effect != policy.Deny || d.By != "limit" {
 		t.Errorf("called %v, %+v", called, d)
 	}
-	told := 0
+	skipped := 0
 	for _, s := range d.Contributions {
-		if (s.Policy == "canUseTool" || s.Policy == "own") && s.Reason == "not asked: limit has denied" {
-			told++
+		if (s.Policy == "canUseTool" || s.Policy == "own") && s.Reason == "not evaluated: limit denied the call" {
+			skipped++
 		}
 	}
-	if told != 2 {
-		t.Errorf("the decision does not say who was not asked: %+v", d.Contributions)
+	if skipped != 2 {
+		t.Errorf("the decision does not name the links that were not evaluated: %+v", d.Contributions)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestPoliciesSeeTheMode(t *testing.T) {
 	}
 }
 
-// In plan mode the person's own answers and the host's code open what allow rules do not.
+// In plan mode, answers of the user and code of the host can allow what allow rules cannot.
 func TestPlanModeAndAllowRules(t *testing.T) {
 	rules := rulesOf(t, "allow Edit", "allow Bash(make:*)", "allow Read(//etc/**)", "allow mcp__s__t")
 	g := newGuards(t, policy.Config{Mode: policy.ModePlan, Folders: []string{"/p"}, Rules: rules})
@@ -283,7 +283,7 @@ func TestJudgingNeverPanics(t *testing.T) {
 	}
 }
 
-// What a session of before reads must be there under the same names.
+// The names that earlier sessions have in their records must stay.
 func TestDecisionsKeepTheirShape(t *testing.T) {
 	d := judge(newGuards(t, policy.Config{}), edit("/p/a"))
 	d.Use = "u1"
@@ -308,8 +308,8 @@ func TestDecisionsKeepTheirShape(t *testing.T) {
 	}
 }
 
-// A question of a limit opens nothing that the mode denies; whoever allowed it
-// before the mode is asked about it.
+// An ask of a limit does not weaken a deny of the mode. If something allowed the call before the
+// mode, the ask applies.
 func TestALimitsQuestionDoesNotSoftenAMode(t *testing.T) {
 	for _, tt := range []struct {
 		mode  policy.Mode

@@ -10,32 +10,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// Limit is what holds for an agent and its sub-agents for the rest of one turn. Allow passes the
-// question of the mode, as an allow of a hook does, and opens nothing that anybody denies or asks
-// about: a skill has such a list. Only narrows: what its rules are not about is denied. Limits of one
-// turn all hold.
+// Limit restricts an agent and its sub-agents for the rest of one turn, such as the tool list of a
+// skill. Allow skips the mode's approval request, like the allow of a hook, and overrides no deny or
+// ask. Rules only narrow: a call that they do not cover is denied. All limits of one turn apply.
 type Limit struct {
 	ID     string   `json:"id"`
-	Name   string   `json:"name"`            // who limits: "skill commit"
+	Name   string   `json:"name"`            // source of the limit: "skill commit"
 	Rules  []string `json:"only"`            // rules: "Read", "Bash(git diff:*)"
-	Allow  []string `json:"allow,omitempty"` // rules, too
-	Exempt []string `json:"free,omitempty"`  // tools that it is not about
-	Dir    string   `json:"dir,omitempty"`   // the folder that bare paths are below; default the session's
+	Allow  []string `json:"allow,omitempty"` // rules that skip the mode's approval request
+	Exempt []string `json:"free,omitempty"`  // tools that the limit does not restrict
+	Dir    string   `json:"dir,omitempty"`   // the base of relative paths; default the session's folder
 	Turn   string   `json:"turn"`
 	Origin Origin   `json:"origin"` // where it was written
 }
 
-// limit is a limit that can be compared with requests.
+// limit is a compiled limit.
 type limit struct {
 	Limit
 	rules *Rules
 	allow *Rules        // of Allow
-	names []namePattern // of the tools that are left
-	lines bool          // some rule is about command lines
+	names []namePattern // of the tools that remain
+	lines bool          // a rule is about command lines
 }
 
-// CheckRules says what is wrong with the rules of a limit: the first that cannot be read, or
-// that could never match.
+// CheckRules returns the first rule of a limit that is invalid or can never match, as an error.
 func (l *Limit) CheckRules(home string) error {
 	if home == "" {
 		home = "/"
@@ -50,7 +48,7 @@ func compileOnly(only []string, dir, home string, resolve func(string) string, o
 		list[i] = RuleSource{Effect: Allow, Text: text, Layer: layernames.Session, File: o.File, Line: o.Line, Col: o.Col, Dir: dir}
 	}
 	rules, problems, err := RuleOptions{Home: home, Cwd: dir, Resolve: resolve}.Compile(list)
-	if len(problems) > 0 { // it would cover nothing, which is not what was meant
+	if len(problems) > 0 { // it would cover nothing, which is certainly a mistake
 		p := problems[0]
 		p.Rule.File = ""
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, p)
@@ -58,15 +56,15 @@ func compileOnly(only []string, dir, home string, resolve func(string) string, o
 	return rules, err
 }
 
-// compileLimit checks a limit and makes it ready.
+// compileLimit checks and compiles a limit.
 func (src *runGuards) compileLimit(l *Limit) (*limit, error) {
 	switch {
 	case l.ID == "", l.Name == "", l.Turn == "":
-		return nil, fmt.Errorf("%w: a limit has an id, a name and a turn", ErrInvalid)
+		return nil, fmt.Errorf("%w: a limit needs an ID, a name and a turn", ErrInvalid)
 	case len(l.Rules) == 0 && len(l.Allow) == 0:
-		return nil, fmt.Errorf("%w: the limit of %s leaves nothing", ErrInvalid, l.Name)
+		return nil, fmt.Errorf("%w: the limit of %s allows nothing", ErrInvalid, l.Name)
 	case l.Dir != "" && !strings.HasPrefix(l.Dir, "/"):
-		return nil, fmt.Errorf("%w: the dir of a limit is absolute, not %q", ErrInvalid, l.Dir)
+		return nil, fmt.Errorf("%w: the dir of a limit must be absolute, not %q", ErrInvalid, l.Dir)
 	}
 	dir := cmp.Or(l.Dir, src.world.cwd())
 	rules, err := compileOnly(l.Rules, dir, src.world.home, src.world.resolve, l.Origin)
@@ -97,7 +95,7 @@ func ruleToolName(text string) string {
 	return name
 }
 
-// judge denies what the limit leaves out, and has no opinion on the rest.
+// judge denies calls outside the limit, and has no opinion on the rest.
 func (l *limit) judge(s *requestView) Verdict {
 	if len(l.Rules) == 0 || slices.Contains(l.Exempt, s.Tool) {
 		return Verdict{}
@@ -110,9 +108,9 @@ func (l *limit) judge(s *requestView) Verdict {
 	case said.Effect == Allow:
 		return Verdict{}
 	case said.by != nil && !slices.ContainsFunc(said.open, func(p requestPath) bool { return p.access&(shellparse.Write|shellparse.Exec) != 0 }):
-		return Verdict{} // its commands are left; what they read is for the others to judge
+		return Verdict{} // some of its commands remain; other links decide about its reads
 	case s.Operation == OpConnect && l.lines && isCommandTool(s.Tool):
-		return Verdict{} // the command was judged, and hosts are for the others
+		return Verdict{} // the command was checked; other links decide about hosts
 	}
 	o := l.Origin
 	o.Rule = "allowed-tools: " + strings.Join(l.Rules, ", ")
@@ -122,11 +120,11 @@ func (l *limit) judge(s *requestView) Verdict {
 	}
 	return Verdict{
 		Effect: Deny, Rule: &o,
-		Reason: fmt.Sprintf("%s leaves only %s until this turn ends%s", l.Name, strings.Join(l.Rules, ", "), where),
+		Reason: fmt.Sprintf("%s allows only %s until this turn ends%s", l.Name, strings.Join(l.Rules, ", "), where),
 	}
 }
 
-// allows is what the limit lets pass without the mode's question.
+// allows returns the allow of the limit for a call, which skips the mode's approval request.
 func (l *limit) allows(s *requestView) (Contribution, bool) {
 	if len(l.Allow) == 0 {
 		return Contribution{}, false
@@ -147,7 +145,7 @@ func isCommandTool(name string) bool {
 	return ok && t.family == familyCommand
 }
 
-// Limits lists the limits that hold for the agent, those of the agents above it first.
+// Limits lists the limits of the agent, after those of its parents.
 func (s *Guards) Limits() []Limit {
 	s.source.mu.RLock()
 	defer s.source.mu.RUnlock()
@@ -158,7 +156,7 @@ func (s *Guards) Limits() []Limit {
 	return list
 }
 
-// limiting needs the source's lock.
+// limiting requires the source's lock.
 func (s *Guards) limiting() []*limit {
 	if s.parent == nil {
 		return s.limits
@@ -166,7 +164,7 @@ func (s *Guards) limiting() []*limit {
 	return slices.Concat(s.parent.limiting(), s.limits)
 }
 
-// EndTurn takes the limits of a turn away.
+// EndTurn removes the limits of a turn.
 func (s *Guards) EndTurn(turn string) {
 	src := s.source
 	src.mu.Lock()

@@ -140,8 +140,8 @@ func TestLimitsThatCannotBe(t *testing.T) {
 	}
 }
 
-// What a limit allows passes the question of the mode until its turn ends, and nothing that anybody
-// denies or asks about.
+// The allow list of a limit skips the mode's approval request until its turn ends. It overrides no
+// deny or ask.
 func TestALimitAllows(t *testing.T) {
 	rules, _, err := policy.RuleOptions{Home: "/home/me", Cwd: "/w"}.Compile([]policy.RuleSource{
 		{Effect: policy.Deny, Text: "Bash(git push:*)", File: "s.json", Line: 1}, {Effect: policy.Ask, Text: "Bash(git commit:*)", File: "s.json", Line: 2},

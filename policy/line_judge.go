@@ -2,14 +2,13 @@ package policy
 
 import "github.com/holdfast-dev/holdfast/internal/shellparse"
 
-// lineEvaluator is a [Policy] that need not read a command line itself. A guard that
-// has read the line hands its reading over, and calls directly what it calls for
-// other policies in a goroutine with a time limit: EvaluateLine must not block.
-// What does not concern a command goes to Evaluate.
+// lineEvaluator is a [Policy] that can use a command line that the guard has already parsed. The
+// guard calls EvaluateLine directly, without the goroutine and time limit of other policies, so
+// EvaluateLine must not block. Requests that are not commands go to Evaluate.
 type lineEvaluator interface {
 	Policy
-	// EvaluateLine judges a request to run a command. The reading was made with the
-	// options, which say what was known of the folder and the home; neither may be
-	// changed. A judge that knows more reads the line itself.
+	// EvaluateLine decides about a request to run a command. The guard made the reading with the
+	// options, which contain the known folder and home. The policy must not change either. A policy
+	// that knows more parses the line again.
 	EvaluateLine(r Request, reading *shellparse.Reading, o *shellparse.Options) Verdict
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// lineEvaluator denies lines that run a program, and panics when it reads none.
+// lineEvaluator denies lines that run a program, and panics if there is no reading.
 type lineEvaluator struct {
 	denies string
 	lines  int

@@ -15,8 +15,8 @@ func linked(p string) string {
 	return p
 }
 
-// Tools name paths without links. What forbids a folder by the name of a link must
-// hold for what the link leads to.
+// Tools name paths without links. A deny of a folder by the name of a link must apply to the folder
+// that the link leads to.
 func TestForbiddenFoldersThatAreLinks(t *testing.T) {
 	for _, c := range []struct {
 		rule, path string
@@ -74,8 +74,7 @@ func TestPatchesAndGlobsFollowLinks(t *testing.T) {
 	}
 }
 
-// A file that is a link is forbidden by its own name and by that of what it leads
-// to, and permitted by both.
+// A file that is a link is denied by its name or by its target, and allowed only if both are.
 func TestRequestsOfLinks(t *testing.T) {
 	env := Request{Tool: "Read", Operation: OpRead, Resource: "/w/env.local", NamedPath: "/w/.env"}
 	judgeAll(t, []string{"deny Read(.env)"}, []judged{{env, Deny}, {read("/w/env.local"), NoOpinion}})

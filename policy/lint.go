@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Lint says what is wrong with rules that are read with these options: what [RuleOptions.Compile] refuses, and what it
-// takes though it does nothing: rules that can never match, that others shadow,
-// and that stand there twice. tools are the names of the tools that there are; nil
-// means that they are not known. A rule about an MCP tool is not looked up.
+// Lint checks rules with these options. It reports the rules that [RuleOptions.Compile] rejects, and
+// rules without effect: those that never match, are shadowed by another rule, or are duplicates.
+// tools are the names of the existing tools; nil means that they are not known. Tools of MCP servers
+// are not looked up.
 func (o RuleOptions) Lint(list []RuleSource, tools []string) []Problem {
 	_, problems, _ := o.Compile(list)
 	l := linting{tools: tools, problems: problems}
@@ -35,7 +35,7 @@ func index(list []RuleSource, r RuleSource) int { return slices.Index(list, r) }
 
 type linting struct {
 	tools    []string
-	rules    [][]rule // of each source that can be read
+	rules    [][]rule // of each source that is valid
 	problems []Problem
 }
 
@@ -43,7 +43,7 @@ func (l *linting) warn(r *rule, hint, format string, args ...any) {
 	l.problems = append(l.problems, Problem{Rule: r.source, Detail: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// unknown warns of a tool that there is not.
+// unknown warns about a tool that does not exist.
 func (l *linting) unknown(r *rule) {
 	if l.tools == nil || strings.HasPrefix(r.text.tool, mcpPrefix) || r.about == targetWrite || r.about == targetRead {
 		return
@@ -55,18 +55,18 @@ func (l *linting) unknown(r *rule) {
 	if near := spelling.Nearest(r.text.tool, l.tools); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	l.warn(r, hint, "it can never match: there is no tool %q", r.text.tool)
+	l.warn(r, hint, "it can never match: unknown tool %q", r.text.tool)
 }
 
-// suspicious warns of rules that can be read and yet hardly mean what they say.
+// suspicious warns about valid rules that probably do not mean what their author intended.
 func (l *linting) suspicious(r *rule) {
 	switch {
 	case r.about == targetCommand && r.source.Effect == Allow && r.line.whole && !r.line.exact && !r.line.sets:
-		l.warn(r, "write one rule for each command",
-			"it can never match: the commands of a line are compared one by one, and this pattern spans several")
+		l.warn(r, "write one rule per command",
+			"it can never match: each command of a line is compared separately, and this pattern spans several")
 	case r.about == targetCommand && r.source.Effect != Allow && r.line.exact && !strings.ContainsAny(r.line.text, " \t"):
 		l.warn(r, "write "+r.text.tool+"("+r.text.spec+":*) for every use",
-			"it is about %s without any argument only", r.line.text)
+			"it matches only %s without arguments", r.line.text)
 	case r.about == targetWrite || r.about == targetRead || r.about == targetPath:
 		spec := strings.TrimSpace(r.text.spec)
 		first, _, _ := strings.Cut(strings.TrimPrefix(spec, "/"), "/")
@@ -77,7 +77,7 @@ func (l *linting) suspicious(r *rule) {
 	}
 }
 
-// topFolders are names that a path from the root starts with.
+// topFolders are common names of folders in the root.
 var topFolders = []string{"bin", "boot", "dev", "etc", "home", "lib", "media", "mnt", "opt", "private", "proc", "root", "run", "sbin", "srv", "sys", "tmp", "usr", "Users", "var", "Volumes"}
 
 func (g *glob) shown() string {
@@ -90,8 +90,8 @@ func (g *glob) shown() string {
 	return g.base + "/" + g.pattern
 }
 
-// shadowed warns of a rule that another one makes useless: one of a stronger
-// effect and the same or a wider form, or one that says the same or more.
+// shadowed warns about a rule that another one makes useless: one of a stronger effect and the same
+// or a wider form, or a duplicate.
 func (l *linting) shadowed(i int) {
 	r := &l.rules[i][0]
 	for j, others := range l.rules {
@@ -104,11 +104,11 @@ func (l *linting) shadowed(i int) {
 		same := coverAll(l.rules[i], others)
 		switch {
 		case stronger:
-			l.warn(r, "take one of them away", "it can never matter: the %s rule %s comes first", other.source.Effect, name)
+			l.warn(r, "remove one of them", "it can never matter: the %s rule %s comes first", other.source.Effect, name)
 		case !same:
-			l.warn(r, "take it away", "it says no more than rule %s", name)
+			l.warn(r, "remove it", "it is redundant with rule %s", name)
 		case j < i:
-			l.warn(r, "take one of them away", "it says the same as rule %s", name)
+			l.warn(r, "remove one of them", "it duplicates rule %s", name)
 		default:
 			continue
 		}
@@ -116,7 +116,7 @@ func (l *linting) shadowed(i int) {
 	}
 }
 
-// position is where a rule stands, for a sentence.
+// position returns where a rule was written, for a sentence.
 func position(s RuleSource) string {
 	switch {
 	case s.File != "" && s.Line > 0:

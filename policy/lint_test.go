@@ -17,7 +17,7 @@ func TestLint(t *testing.T) {
 		rules string // separated by ";"
 		want  string // "line: text" of each problem, separated by ";"
 	}{
-		// Rules that are fine.
+		// Valid rules.
 		{"allow Bash(ls:*);deny Bash(rm:*);ask Edit(src/**);deny mcp__other;allow Task", ""},
 		{"allow Bash(git:*);deny Bash(git push:*)", ""},
 		{"allow Bash(git *);ask Bash(git push)", ""},
@@ -27,18 +27,18 @@ func TestLint(t *testing.T) {
 		{"allow Bash(make > log)", ""},
 		{"deny Write;allow Write(src/**)", ""}, // the latter is about every tool that edits
 
-		// Rules that are refused.
+		// Rejected rules.
 		{"deny Bash(rm", "1! not balanced"},
-		{"allow Read(x);deny Bash(command:x)", "2! not a form"},
+		{"allow Read(x);deny Bash(command:x)", "2! are not supported"},
 
-		// Rules that do nothing.
-		{"deny Bsh(rm:*)", `1: no tool "Bsh"`},
-		{"allow Zzz", `1: no tool "Zzz"`},
-		{"deny Zzz*", `1: no tool "Zzz*"`},
+		// Rules without effect.
+		{"deny Bsh(rm:*)", `1: unknown tool "Bsh"`},
+		{"allow Zzz", `1: unknown tool "Zzz"`},
+		{"deny Zzz*", `1: unknown tool "Zzz*"`},
 		{"allow *", "1: never match"},
 		{"allow Agent(model:opus)", ""},
 		{"allow Bash(a && b:*)", "1: spans several"},
-		{"deny Bash(rm);allow Bash(ls);ask Bash(make test)", "1: without any argument"},
+		{"deny Bash(rm);allow Bash(ls);ask Bash(make test)", "1: without arguments"},
 		{"deny Read(/etc/passwd)", "1: its path is /p/etc/passwd"},
 
 		// Rules that others shadow.
@@ -53,14 +53,14 @@ func TestLint(t *testing.T) {
 		{"deny WebFetch(domain:*.x.org);allow WebFetch(domain:a.x.org)", "2: the deny rule"},
 		{"deny WebFetch;allow WebFetch(domain:a.x.org)", "2: the deny rule WebFetch"},
 		{"deny Agent(a*);allow Agent(ab)", "2: the deny rule Agent(a*)"},
-		{"deny D(a:*);ask D(a:b)", `1: no tool "D";2: no tool "D";2: the deny rule D(a:*)`},
+		{"deny D(a:*);ask D(a:b)", `1: unknown tool "D";2: unknown tool "D";2: the deny rule D(a:*)`},
 
-		// Rules that stand there twice, or say less than another.
-		{"deny Bash(rm:*);deny Bash(rm *)", "2: says the same as rule Bash(rm:*) of s.json:1"},
-		{"allow Read(a);allow Read(a)", "2: says the same"},
-		{"deny Bash(rm -rf:*);deny Bash(rm:*)", "1: says no more than rule Bash(rm:*) of s.json:2"},
-		{"allow Bash(ls);allow Bash", "1: says no more than rule Bash of"},
-		{"allow Glob(g/**);allow Glob", "1: says no more"},
+		// Duplicates, and rules that cover less than another.
+		{"deny Bash(rm:*);deny Bash(rm *)", "2: duplicates rule Bash(rm:*) of s.json:1"},
+		{"allow Read(a);allow Read(a)", "2: duplicates"},
+		{"deny Bash(rm -rf:*);deny Bash(rm:*)", "1: redundant with rule Bash(rm:*) of s.json:2"},
+		{"allow Bash(ls);allow Bash", "1: redundant with rule Bash of"},
+		{"allow Glob(g/**);allow Glob", "1: redundant with"},
 	} {
 		var got []string
 		for _, p := range lint(strings.Split(c.rules, ";")...) {
@@ -112,7 +112,7 @@ func TestProblemsArePrinted(t *testing.T) {
 	}
 }
 
-// A rule that covers another really matches all that the other matches.
+// A rule that covers another matches everything that the other matches.
 func TestCoverageConservative(t *testing.T) {
 	rules := []string{
 		"Bash", "Bash(git:*)", "Bash(git push)", "Bash(git push:*)", "Bash(git*)", "Bash(* push)", "Bash(*)", "Bash(gi*)", "Bash(git * x)",

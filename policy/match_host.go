@@ -10,19 +10,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
-// hostPattern matches hosts: "x.org", "*.x.org" (any depth below x.org, not x.org
-// itself), "api.*.org" (other stars stay between dots), "*" (every host), "@npm" (the hosts of a package registry).
+// hostPattern matches hosts: "x.org", "*.x.org" (any depth below x.org, not x.org itself),
+// "api.*.org" (other stars match within one label), "*" (every host), "@npm" (the hosts of a package
+// registry).
 type hostPattern struct {
 	text   string
-	below  string   // ".x.org", of a leading "*."
-	labels []string // the parts between dots; nil when text is compared as it is
+	below  string   // ".x.org", from a leading "*."
+	labels []string // the parts between dots; nil if text is compared as a whole
 	every  bool
 	hosts  []string // of a package registry: "@npm"
 }
 
 const hostHint = `write a host: "WebFetch(domain:example.org)" or "WebFetch(domain:*.example.org)"`
 
-// newHostPattern reads a host or a pattern of hosts.
+// newHostPattern parses a host or a pattern of hosts.
 func newHostPattern(s string) (hostPattern, *parseError) {
 	p := hostPattern{text: strings.ToLower(strings.TrimSuffix(strings.TrimSpace(s), "."))}
 	switch p.text {
@@ -41,7 +42,7 @@ func newHostPattern(s string) (hostPattern, *parseError) {
 	for _, c := range p.text {
 		switch {
 		case c > 127:
-			return p, &parseError{`the domain "` + s + `" is not in the form in which hosts are looked up`, "write the xn-- form of the name"}
+			return p, &parseError{`the domain "` + s + `" is not in ASCII form`, "write the xn-- form of the name"}
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.ContainsRune("-_.*:[]", c):
 		default:
 			return p, &parseError{`"` + s + `" is not a domain`, hostHint}
@@ -52,7 +53,7 @@ func newHostPattern(s string) (hostPattern, *parseError) {
 		return p, nil
 	}
 	if strings.ContainsAny(p.text, ":[]") {
-		return p, &parseError{`"` + s + `" is more than a domain`, "leave the port away; " + hostHint}
+		return p, &parseError{`"` + s + `" contains more than a domain`, "omit the port; " + hostHint}
 	}
 	if strings.Contains("."+p.text+".", "..") {
 		return p, &parseError{`"` + s + `" has an empty part`, hostHint}
@@ -68,7 +69,7 @@ func newHostPattern(s string) (hostPattern, *parseError) {
 	return p, nil
 }
 
-// match compares a host as [hostOf] writes it.
+// match compares a host in the form of [hostOf].
 func (p *hostPattern) match(host string) bool {
 	switch {
 	case p.every:
@@ -81,7 +82,7 @@ func (p *hostPattern) match(host string) bool {
 		return host == p.text
 	}
 	labels := p.labels
-	if labels[0] == "*" { // any depth, here too
+	if labels[0] == "*" { // matches any depth in this position too
 		for labels = labels[1:]; ; {
 			_, rest, ok := strings.Cut(host, ".")
 			if !ok {
@@ -106,10 +107,10 @@ func matchLabels(labels []string, host string) bool {
 	return true
 }
 
-// hostOf writes a resource of a net.connect request as rules compare it: lower
-// case, without scheme, path, port, brackets and the dot at the end, an IP address
-// in its shortest form. "" is a host that cannot be compared: an empty one, and one
-// with letters that a client may take for others ("%65", "\uff45").
+// hostOf converts the resource of a net.connect request to the form that rules compare: lower case,
+// without scheme, path, port, brackets and trailing dot, an IP address in its shortest form. It
+// returns "" for a host that cannot be compared: an empty one, and one with characters that a client
+// may map to others ("%65", "\uff45").
 func hostOf(resource string) string {
 	host := resource
 	if _, rest, ok := strings.Cut(host, "://"); ok {
@@ -141,8 +142,8 @@ func hostOf(resource string) string {
 	return host
 }
 
-// ipOf reads an IP address in any of the forms that programs take: "127.1",
-// "0x7f000001" and "::ffff:127.0.0.1" are 127.0.0.1.
+// ipOf parses an IP address in any form that programs accept: "127.1", "0x7f000001" and
+// "::ffff:127.0.0.1" are 127.0.0.1.
 func ipOf(host string) (string, bool) {
 	if host == "" || host[0] > '9' && !strings.Contains(host, ":") {
 		return "", false

@@ -6,24 +6,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// linePattern matches command lines: Bash(npm test) exactly, Bash(npm test:*) and
-// Bash(npm test *) as words at the start, Bash(ls*) and Bash(git * main) with
-// stars that stand for anything.
+// linePattern matches command lines: Bash(npm test) exactly, Bash(npm test:*) and Bash(npm test *)
+// as words at the start, Bash(ls*) and Bash(git * main) with stars that match anything.
 type linePattern struct {
 	parts []string // the literals between stars
-	word  bool     // the last one ends where a word ends
+	word  bool     // the last literal ends at the end of a word
 	exact bool
-	whole bool   // the pattern names operators or assignments: compare it with the whole line, too
+	whole bool   // the pattern contains operators or assignments: compare it with the whole line, too
 	sets  bool   // the pattern starts with an assignment
 	text  string // the first literal as it is written
 }
 
-// newLinePattern reads what stands in the parentheses of a command's rule.
+// newLinePattern parses the specifier of a command rule.
 func newLinePattern(spec string, o *shellparse.Options) (linePattern, *parseError) {
 	spec = strings.TrimSpace(spec)
 	body, word := strings.CutSuffix(spec, ":*")
 	if word && strings.HasSuffix(body, `\`) {
-		return linePattern{}, &parseError{`"\:*" at the end is neither a colon nor a prefix`, `write ":*" for a prefix, "\:\*" for the letters`}
+		return linePattern{}, &parseError{`"\:*" at the end is ambiguous`, `write ":*" for a prefix, "\:\*" for the letters`}
 	}
 	if !word {
 		body, word = strings.CutSuffix(spec, " *")
@@ -31,12 +30,12 @@ func newLinePattern(spec string, o *shellparse.Options) (linePattern, *parseErro
 	}
 	if i := strings.Index(body, ":*"); i >= 0 && (i == 0 || body[i-1] != '\\') {
 		return linePattern{}, &parseError{
-			`":*" is a prefix only at the end of a rule`,
-			`write a star after a space for "anything", or "\:*" for a colon with a star behind it`,
+			`":*" must be at the end of a rule`,
+			`write a space and a star for any text, or "\:*" for a literal colon followed by a star`,
 		}
 	}
 	if strings.Trim(body, " \t*") == "" {
-		return linePattern{}, &parseError{"the rule names no command", "write Bash for every command"}
+		return linePattern{}, &parseError{"the rule has no command", "write Bash for every command"}
 	}
 	p := linePattern{parts: unescape(body), word: word}
 	p.text = p.parts[0]
@@ -55,8 +54,8 @@ func newLinePattern(spec string, o *shellparse.Options) (linePattern, *parseErro
 // match compares a line.
 func (p *linePattern) match(line string) bool { return matchParts(p.parts, line, p.word) }
 
-// matchParts reports whether s is the parts in their order with anything between
-// them; with word, what is behind the last part starts a new word.
+// matchParts reports whether s consists of the parts in their order with anything between them. With
+// word, the text after the last part must start a new word.
 func matchParts(parts []string, s string, word bool) bool {
 	first := parts[0]
 	if !strings.HasPrefix(s, first) {
@@ -92,7 +91,7 @@ func matchParts(parts []string, s string, word bool) bool {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
-// oneSpace writes one space for several, inside of a line.
+// oneSpace replaces each run of spaces inside a line by one space.
 func oneSpace(s string) string {
 	if !strings.Contains(s, "  ") && !strings.ContainsAny(s, "\t") {
 		return s
@@ -109,8 +108,8 @@ func oneSpace(s string) string {
 	return b.String()
 }
 
-// canonicalText writes a rule's literal as a reading writes a command, so that
-// quoting makes no difference. What is more than one simple command stays as it is.
+// canonicalText writes the literal of a rule in the form that the parser writes commands, so that
+// quoting makes no difference. A text that is more than one simple command is unchanged.
 func canonicalText(s string, o *shellparse.Options) string {
 	if !strings.ContainsAny(s, "'\"\\$~{[?#`!=") {
 		return s

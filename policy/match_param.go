@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// params are the top-level scalars of an input. Tools take a field whatever the
-// case of its name and the last of two; a rule forbids whichever is there.
+// params are the top-level scalars of an input. Tools ignore the case of field names and use the
+// last of two equal fields, so a rule denies if any of them matches.
 type params struct {
 	list    []param
-	unclear bool // the input is not an object that can be read
+	unclear bool // the input is not a valid JSON object
 }
 
 type param struct {
@@ -19,13 +19,13 @@ type param struct {
 	scalar bool
 }
 
-// paramPattern is Tool(name:value); stars in the value stand for anything.
+// paramPattern is Tool(name:value); stars in the value match anything.
 type paramPattern struct {
 	name  string
 	value []string
 }
 
-// splitParam takes "name:value" apart.
+// splitParam splits "name:value".
 func splitParam(spec string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(spec, ":")
 	if !ok || name == "" || strings.TrimSpace(value) == "" {
@@ -54,7 +54,7 @@ func (p *paramPattern) match(list *params) bool {
 	return false
 }
 
-// inputParams reads the input once.
+// inputParams parses the input once.
 func (s *requestView) inputParams() *params {
 	if s.params == nil {
 		s.params = readParams(s.Input)
@@ -104,7 +104,7 @@ func newParam(name string, raw json.RawMessage) param {
 	return param{name: name, text: text, scalar: true}
 }
 
-// field returns the first of the fields that holds a text.
+// field returns the first of the fields that contains a string.
 func (p *params) field(names []string) string {
 	for _, name := range names {
 		for i := range p.list {

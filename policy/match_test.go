@@ -190,8 +190,8 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// A host is the same in whatever form it is written, and one that clients may take
-// for another is not compared by its letters.
+// A host matches in every form it can be written in. A host that clients may take for another is not
+// compared as text.
 func TestEncodedHosts(t *testing.T) {
 	judgeAll(t, []string{"deny WebFetch(domain:127.0.0.1)"}, []judged{
 		{fetch("127.0.0.1"), Deny},

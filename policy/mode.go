@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Mode is the rule of thumb that decides when nothing more specific did.
+// Mode is the default decision for calls that nothing more specific decides.
 type Mode string
 
-// The modes (seeds 000 and 003). What each does with each kind of request is the
-// table in docs/reference/permissions.md, which is generated from this package.
+// The modes (the Open Agent SDK's and Claude Code's). docs/reference/permissions.md has a table,
+// generated from this package, of what each mode does with each kind of request.
 const (
-	ModeDefault     Mode = "default"           // ask before every effect but reading
+	ModeDefault     Mode = "default"           // ask before every effect except reading
 	ModePlan        Mode = "plan"              // read; ask for everything else, whatever the allow rules say
-	ModeAuto        Mode = "auto"              // do everything but what is dangerous
-	ModeAcceptEdits Mode = "acceptEdits"       // edit files in the session's folders, ask for the rest
-	ModeDontAsk     Mode = "dontAsk"           // what would be asked is denied
-	ModeBypass      Mode = "bypassPermissions" // do not ask; hard limits stay
-	ModeRestricted  Mode = "restricted"        // only what a rule, a grant or a policy allows, reading included
-	ModeSilent      Mode = "silent"            // only what is already permitted, and never a question
+	ModeAuto        Mode = "auto"              // allow everything except dangerous commands
+	ModeAcceptEdits Mode = "acceptEdits"       // allow edits in the session's folders, ask for the rest
+	ModeDontAsk     Mode = "dontAsk"           // deny instead of asking
+	ModeBypass      Mode = "bypassPermissions" // never ask; hard limits still apply
+	ModeRestricted  Mode = "restricted"        // allow only what a rule, a grant or a policy allows; this includes reading
+	ModeSilent      Mode = "silent"            // allow only what is already permitted, and never ask
 )
 
 // Modes lists the modes.
@@ -27,7 +27,7 @@ func Modes() []Mode {
 	return []Mode{ModeDefault, ModePlan, ModeAuto, ModeAcceptEdits, ModeDontAsk, ModeBypass, ModeRestricted, ModeSilent}
 }
 
-// Check says whether there is such a mode.
+// Check returns an error for an unknown mode.
 func (m Mode) Check() error {
 	if slices.Contains(Modes(), m) {
 		return nil
@@ -39,14 +39,13 @@ func (m Mode) Check() error {
 	return fmt.Errorf("unknown permission mode %q, want one of %s", string(m), strings.Join(names, ", "))
 }
 
-// modeOrder orders the modes: the first lets the least pass.
+// modeOrder orders the modes, the strictest first.
 var modeOrder = [...]Mode{
 	ModeRestricted, ModeSilent, ModeDontAsk, ModePlan, ModeDefault, ModeAcceptEdits, ModeAuto, ModeBypass,
 }
 
-// Stricter returns the one of two modes that lets less pass. From strict to
-// loose: restricted, silent, dontAsk, plan, default, acceptEdits, auto,
-// bypassPermissions.
+// Stricter returns the stricter of two modes. From strict to permissive: restricted, silent,
+// dontAsk, plan, default, acceptEdits, auto, bypassPermissions.
 func (m Mode) Stricter(other Mode) Mode {
 	for _, strict := range modeOrder {
 		if strict == m || strict == other {
@@ -56,15 +55,15 @@ func (m Mode) Stricter(other Mode) Mode {
 	return m
 }
 
-// Evaluate is what the mode says to a request when nothing else is known: no
-// session folders, so that every path counts as inside. It always has an opinion.
+// Evaluate returns the mode's verdict for a request without session folders, so every path is
+// inside. It always has an opinion.
 func (m Mode) Evaluate(r Request) Verdict {
 	var w environment
 	s := w.subject(r)
 	return m.judge(s, w.kind(s))
 }
 
-// chainLinks are the modes' names in chains, made once.
+// chainLinks are the names of the modes in chains.
 var chainLinks = func() map[Mode]string {
 	m := map[Mode]string{}
 	for _, mode := range Modes() {
@@ -73,11 +72,11 @@ var chainLinks = func() map[Mode]string {
 	return m
 }()
 
-// link is the mode's name in chains.
+// link returns the name of the mode in chains.
 func (m Mode) link() string { return chainLinks[m] }
 
-// judge is the end of the chain. Its words are seed 000's, so that what a model
-// is told stays the same.
+// judge is the end of the chain. Its texts are the Open Agent SDK's, so a model gets the same text
+// as there.
 func (m Mode) judge(s *requestView, k kindReason) Verdict {
 	if m == "" {
 		m = ModeDefault

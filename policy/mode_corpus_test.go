@@ -16,7 +16,7 @@ func TestModeCorpus(t *testing.T) {
 		map[string]func(*testing.T, corpus.Case){"permission_mode": modeCase}, nil)
 }
 
-// callOf is the request that a tool of the seed's original raises.
+// callOf returns the request of a tool of the original.
 func callOf(tool, command string, readOnly bool) policy.Request {
 	r := policy.Request{Tool: tool, ReadOnly: readOnly}
 	switch {
@@ -37,8 +37,8 @@ func callOf(tool, command string, readOnly bool) policy.Request {
 	return r
 }
 
-// writesFiles reports whether the original's tool says that it writes a file. Its
-// notebook tool does not, so it is a tool like any other to a mode.
+// writesFiles reports whether the original's tool declares that it writes a file. Its notebook tool
+// does not, so a mode treats it like any other tool.
 func writesFiles(tool string) bool {
 	return slices.Contains([]string{"Write", "Edit", "MultiEdit"}, tool)
 }
@@ -85,8 +85,8 @@ func modeCase(t *testing.T, c corpus.Case) {
 	}
 	switch {
 	case want == "allow" && settings.PermissionMode == "" && !input.ReadOnly:
-		// The original runs everything when nothing is set. Here the end of the chain
-		// is the mode, never a silent allow, and the mode that nobody set is default.
+		// The original runs everything if nothing is set. Here the mode is the end of the chain,
+		// never a silent allow, and the default mode is default.
 		if d.Effect != policy.Ask || d.By != "mode default" {
 			t.Errorf("%s by %s, want a question of mode default", d.Effect, d.By)
 		}
@@ -95,7 +95,7 @@ func modeCase(t *testing.T, c corpus.Case) {
 			t.Errorf("%s because %s, want a question", d.Effect, d.Reason)
 		}
 	case want == "block" && settings.PermissionMode == "acceptEdits" && writesFiles(input.Tool):
-		// "File edits auto-execute" (seed 000): a notebook is a file.
+		// "File edits auto-execute": a notebook is a file.
 		if d.Effect != policy.Allow {
 			t.Errorf("%s because %s, want an edit to be allowed", d.Effect, d.Reason)
 		}

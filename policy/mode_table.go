@@ -2,26 +2,26 @@ package policy
 
 import "slices"
 
-// actionKind is what a mode looks at: what sort of thing a request would do.
+// actionKind classifies requests for modes.
 type actionKind string
 
-// The kinds. A request is of the first in this list that fits, except that
-// reading and safe commands come last: they are what is left when nothing else is.
+// The kinds. A request has the first kind in this list that fits, except that reading and safe
+// commands come last, as the rest.
 const (
-	kindDangerous   actionKind = "command, dangerous" // on the list in danger.json
+	kindDangerous   actionKind = "command, dangerous" // in the list danger.json
 	kindSecret      actionKind = "read of a secret"   // by a tool or a command
-	kindUnclear     actionKind = "command, unclear"   // what it runs cannot be read off it
+	kindUnclear     actionKind = "command, unclear"   // what it runs cannot be determined
 	kindCommand     actionKind = "command"            // not known to be safe
 	kindEdit        actionKind = "edit"               // inside the session's folders
 	kindEditOutside actionKind = "edit outside"       // of the session's folders
-	kindNetwork     actionKind = "network"            // may change something there
-	kindReach       actionKind = "out of the sandbox" // to a host that none of its lists names, or a write that it refuses
+	kindNetwork     actionKind = "network"            // may change something on the network
+	kindReach       actionKind = "out of the sandbox" // to a host that is not on an allow list, or a write that the sandbox refuses
 	kindMCP         actionKind = "MCP"                // a tool of an MCP server
-	kindOther       actionKind = "other"              // everything without a name
-	kindFetch       actionKind = "network, read-only" // the tool says that it changes nothing
+	kindOther       actionKind = "other"              // every other request
+	kindFetch       actionKind = "network, read-only" // the tool declares that it changes nothing
 	kindReadOutside actionKind = "read outside"       // of the session's folders, by a tool or a safe command
 	kindSafe        actionKind = "command, safe"      // certainly changes nothing, inside the session's folders
-	kindRead        actionKind = "read"               // inside the session's folders, or of something that is no file
+	kindRead        actionKind = "read"               // inside the session's folders, or of something that is not a file
 )
 
 // allKinds lists the kinds in the order of the table in docs/reference/permissions.md.
@@ -33,8 +33,8 @@ func allKinds() []actionKind {
 	}
 }
 
-// changes reports whether a request of this kind may change something. In plan
-// mode allow rules do not open these.
+// changes reports whether a request of this kind may change something. In plan mode, allow rules do
+// not allow these kinds.
 func (k actionKind) changes() bool {
 	switch k {
 	case kindRead, kindReadOutside, kindSecret, kindSafe, kindFetch:
@@ -43,8 +43,8 @@ func (k actionKind) changes() bool {
 	return true
 }
 
-// Decide is the table: what a mode says to a kind. It always has an opinion. An
-// unknown mode and an unknown kind ask.
+// Decide returns the mode's effect for a kind. It always has an opinion. An unknown mode and an
+// unknown kind ask.
 func (m Mode) decide(k actionKind) Effect {
 	switch m {
 	case ModeBypass:
@@ -81,5 +81,5 @@ func allowOnly(k actionKind, otherwise Effect, allowed ...actionKind) Effect {
 	return otherwise
 }
 
-// silences reports whether the mode turns every question into a no.
+// silences reports whether the mode denies instead of asking.
 func (m Mode) silences() bool { return m == ModeDontAsk || m == ModeSilent }

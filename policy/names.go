@@ -9,17 +9,16 @@ type toolNameAllowlist struct{ names map[string]bool }
 
 type toolNameDenylist struct{ names map[string]bool }
 
-// ReadOnly allows what changes nothing and denies the rest (seed 000's
-// ReadOnlyPolicy). A tool that says so of a write or a command is not believed.
+// ReadOnly allows requests that change nothing and denies the rest (the Open Agent SDK's
+// ReadOnlyPolicy). A tool's read-only claim does not apply to writes and commands.
 type ReadOnly struct{}
 
-// ToolNames is a list of tools by their names, which are compared exactly, see
-// [ToolNames.Allow] and [ToolNames.Deny].
+// ToolNames is a list of tool names, compared exactly; see [ToolNames.Allow] and [ToolNames.Deny].
 type ToolNames []string
 
-// Allow makes a policy that allows the tools on the list and denies all others (seed 000's
-// ToolNameAllowlistPolicy). An empty list, and a name that cannot be a tool's, are errors
-// that wrap [ErrInvalid].
+// Allow returns a policy that allows the tools on the list and denies all others (the Open Agent
+// SDK's ToolNameAllowlistPolicy). An empty list and an invalid tool name are errors that wrap
+// [ErrInvalid].
 func (n ToolNames) Allow() (Policy, error) {
 	set, err := n.set("allowlist")
 	if err != nil {
@@ -28,9 +27,8 @@ func (n ToolNames) Allow() (Policy, error) {
 	return &toolNameAllowlist{set}, nil
 }
 
-// Deny makes a policy that denies the tools on the list and has no opinion on the rest
-// (seed 000's ToolNameDenylistPolicy, where the rest was allowed). Errors are those of
-// [ToolNames.Allow].
+// Deny returns a policy that denies the tools on the list and has no opinion on the rest. (The Open
+// Agent SDK's ToolNameDenylistPolicy allowed the rest.) Errors are those of [ToolNames.Allow].
 func (n ToolNames) Deny() (Policy, error) {
 	set, err := n.set("denylist")
 	if err != nil {
@@ -41,7 +39,7 @@ func (n ToolNames) Deny() (Policy, error) {
 
 func (n ToolNames) set(list string) (map[string]bool, error) {
 	if len(n) == 0 {
-		return nil, fmt.Errorf("%w: the %s of tools is empty; hint: name a tool, or leave the list away", ErrInvalid, list)
+		return nil, fmt.Errorf("%w: the %s of tools is empty; hint: name a tool, or omit the list", ErrInvalid, list)
 	}
 	set := make(map[string]bool, len(n))
 	for i, name := range n {
@@ -49,7 +47,7 @@ func (n ToolNames) set(list string) (map[string]bool, error) {
 			return nil, fmt.Errorf("%w: entry %d of the %s of tools: %w", ErrInvalid, i+1, list, m)
 		}
 		if slices.Contains([]byte(name), '*') {
-			return nil, fmt.Errorf("%w: entry %d of the %s of tools: %q is a pattern; hint: patterns belong into rules", ErrInvalid, i+1, list, name)
+			return nil, fmt.Errorf("%w: entry %d of the %s of tools: %q is a pattern; hint: use patterns in rules", ErrInvalid, i+1, list, name)
 		}
 		set[name] = true
 	}

@@ -49,7 +49,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// A tool that claims to change nothing while it writes or runs something lies.
+// A tool that claims to change nothing but writes or runs something is not believed.
 func TestReadOnlyClaimChecked(t *testing.T) {
 	for _, op := range []Operation{OpWrite, OpExec, OpCommand} {
 		if v := (ReadOnly{}).Evaluate(Request{Tool: "X", Operation: op, Resource: "/w/a", ReadOnly: true}); v.Effect != Deny {

@@ -9,23 +9,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// The names of the links that patches are in when the configuration has none of
-// its own (seed 002).
+// The names of the links that hold patches if the configuration has no path policy (agentkit's
+// names).
 const (
 	readPathName  = "read-path-policy"
 	writePathName = "write-path-policy"
 )
 
-// patch is a patch that can be compared with paths.
+// patch is a compiled patch.
 type patch struct {
 	Patch
 	lists pathLists
 }
 
-// compilePatch checks a patch and makes it ready.
+// compilePatch checks and compiles a patch.
 func (src *runGuards) compilePatch(p *Patch) (*patch, error) {
 	if p.Dir != "" && !strings.HasPrefix(p.Dir, "/") {
-		return nil, fmt.Errorf("%w: the dir of a patch is absolute, not %q", ErrInvalid, p.Dir)
+		return nil, fmt.Errorf("%w: the dir of a patch must be absolute, not %q", ErrInvalid, p.Dir)
 	}
 	rules := PathRules{
 		Allow: slices.Clone(p.Allow), Deny: slices.Clone(p.Deny), Default: p.Default,
@@ -46,14 +46,13 @@ func (src *runGuards) compilePatch(p *Patch) (*patch, error) {
 		}
 		c.lists = l
 	default:
-		return nil, fmt.Errorf("%w: a patch is for mode read or write, not %q", ErrInvalid, p.Mode)
+		return nil, fmt.Errorf("%w: the mode of a patch must be read or write, not %q", ErrInvalid, p.Mode)
 	}
 	return c, nil
 }
 
-// patched returns the policies of a tool's chain with the patches that concern
-// the tool in them: in the first path policy of their mode, or in one of their own
-// at the end. It needs the source's lock for reading.
+// patched returns the policies of a tool's chain with the patches for the tool: in the first path
+// policy of their mode, or in an additional one at the end. It requires the source's read lock.
 func (src *runGuards) patched(tool string) []NamedPolicy {
 	if len(src.patches) == 0 {
 		return src.policies
@@ -67,7 +66,7 @@ func (src *runGuards) patched(tool string) []NamedPolicy {
 	return list
 }
 
-// into adds the patch to a list of policies; one that it changes is copied first.
+// into adds the patch to a list of policies. It copies a policy before changing it.
 func (p *patch) into(list []NamedPolicy) []NamedPolicy {
 	for i, n := range list {
 		var lists *pathLists

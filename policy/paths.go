@@ -7,18 +7,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// PathRules are rules about paths, for reading, for writing or for both (seed 002).
-// Globs are absolute, below "~/", or relative to Cwd; "**/x" in Deny is x anywhere.
+// PathRules are rules about paths, for reading, for writing or for both (agentkit's). Globs are
+// absolute, below "~/", or relative to Cwd; "**/x" in Deny is x anywhere.
 type PathRules struct {
 	Allow   []string
-	Deny    []string // beats Allow
-	Default Effect   // of what neither matches; None is no opinion
+	Deny    []string // overrides Allow
+	Default Effect   // for paths that match neither list; None is no opinion
 	Cwd     string
 	Home    string
-	// Origins say where Deny was written, in its order; verdicts repeat them.
+	// Origins are the positions where the Deny entries were written, in the same order; verdicts
+	// repeat them.
 	Origins []Origin
-	// Resolve is [Config.Resolve]: a denied folder that is a link stands for what it
-	// leads to as well. Nil takes paths by their letters.
+	// Resolve is [Config.Resolve]: a denied folder that is a link also denies the folder it leads
+	// to. If nil, paths are compared as written.
 	Resolve func(path string) string
 }
 
@@ -28,13 +29,13 @@ type writePaths struct{ pathLists }
 
 type forbiddenGlobs struct{ pathLists }
 
-// accessRead is what reading a path is, for [PathRules.ReadPolicy].
+// accessRead is the access that [PathRules.ReadPolicy] checks.
 const accessRead = shellparse.Read | shellparse.Exec
 
-// ReadPolicy makes a policy that judges what is read, by its path; it has no opinion on
-// writes. Of a command it judges the paths that the command would read: it denies and asks
-// about them, and never allows the command itself. No list and no default, an unusable glob, and
-// an unknown default are errors that wrap [ErrInvalid].
+// ReadPolicy returns a policy that decides about reads by their path and has no opinion on writes.
+// For a command it checks the paths that the command would read: it denies and asks about them, and
+// never allows the command itself. Empty lists without a default, an invalid glob, and an unknown
+// default are errors that wrap [ErrInvalid].
 func (o PathRules) ReadPolicy() (Policy, error) {
 	l, err := newPathLists(accessRead, "reading", o)
 	if err != nil {
@@ -43,8 +44,8 @@ func (o PathRules) ReadPolicy() (Policy, error) {
 	return &readPaths{l}, nil
 }
 
-// WritePolicy makes a policy that judges what is written, like [PathRules.ReadPolicy], with
-// the same errors.
+// WritePolicy returns a policy that decides about writes, like [PathRules.ReadPolicy], with the same
+// errors.
 func (o PathRules) WritePolicy() (Policy, error) {
 	l, err := newPathLists(shellparse.Write, "writing", o)
 	if err != nil {
@@ -53,9 +54,9 @@ func (o PathRules) WritePolicy() (Policy, error) {
 	return &writePaths{l}, nil
 }
 
-// ForbidPolicy makes a policy that denies everything that touches a path of Deny, whatever is
-// done to it, and has no opinion on the rest: Allow and Default do not count. It belongs into
-// [Config.Limits]. An empty Deny and an unusable glob are errors that wrap [ErrInvalid].
+// ForbidPolicy returns a policy that denies every access to a path of Deny and has no opinion on the
+// rest. It ignores Allow and Default, and belongs in [Config.Limits]. An empty Deny and an invalid
+// glob are errors that wrap [ErrInvalid].
 func (o PathRules) ForbidPolicy() (Policy, error) {
 	o.Allow, o.Default = nil, NoOpinion
 	l, err := newPathLists(shellparse.Read|shellparse.Write|shellparse.Exec, "touching", o)
@@ -65,16 +66,16 @@ func (o PathRules) ForbidPolicy() (Policy, error) {
 	return &forbiddenGlobs{l}, nil
 }
 
-// Evaluate judges the path of a request, or the paths of its command.
+// Evaluate checks the path of a request, or the paths of its command.
 func (p *readPaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
-// Evaluate judges the path of a request, or the paths of its command.
+// Evaluate checks the path of a request, or the paths of its command.
 func (p *writePaths) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
-// Evaluate judges the path of a request, or the paths of its command.
+// Evaluate checks the path of a request, or the paths of its command.
 func (p *forbiddenGlobs) Evaluate(r Request) Verdict { return p.judge(newSubject(r, p.home, nil)) }
 
-// pathLists judge places: deny over allow over the default.
+// pathLists check paths: deny over allow over the default.
 type pathLists struct {
 	access      shellparse.Access
 	doing       string
@@ -87,9 +88,9 @@ func newPathLists(access shellparse.Access, doing string, o PathRules) (pathList
 	l := pathLists{access: access, doing: doing, rest: o.Default, home: o.Home}
 	switch {
 	case !slices.Contains([]Effect{NoOpinion, Allow, Deny, Ask}, o.Default):
-		return l, fmt.Errorf("%w: the default %q of paths for %s; hint: want allow, deny or ask", ErrInvalid, o.Default, doing)
+		return l, fmt.Errorf("%w: unknown default %q of paths for %s; hint: use allow, deny or ask", ErrInvalid, o.Default, doing)
 	case len(o.Allow) == 0 && len(o.Deny) == 0 && o.Default == NoOpinion:
-		return l, fmt.Errorf("%w: the list of paths for %s is empty; hint: name a path, or leave the list away", ErrInvalid, doing)
+		return l, fmt.Errorf("%w: the list of paths for %s is empty; hint: name a path, or omit the list", ErrInvalid, doing)
 	}
 	var err error
 	if l.deny, err = compileGlobs("deny", doing, o.Deny, o, true); err != nil {
@@ -117,7 +118,7 @@ func compileGlobs(list, doing string, texts []string, o PathRules, forbids bool)
 	return globs, nil
 }
 
-// followAll adds the places that the globs' folders lead to.
+// followAll adds the globs whose folders are links, with the links resolved.
 func followAll(globs []glob, resolve func(string) string) []glob {
 	for i := range globs {
 		if to, linked := globs[i].follow(resolve); linked {
@@ -127,7 +128,7 @@ func followAll(globs []glob, resolve func(string) string) []glob {
 	return globs
 }
 
-// judge judges every place; the worst verdict counts.
+// judge checks every path; the strictest verdict wins.
 func (l *pathLists) judge(s *requestView) Verdict {
 	var out Verdict
 	for i := range s.places {
@@ -151,10 +152,10 @@ func (l *pathLists) place(p *requestPath) Verdict {
 		g := &l.deny[i]
 		switch {
 		case p.path == "":
-			return g.verdict(Ask, "it cannot be known which path %s is", nameOf(p.arg))
+			return g.verdict(Ask, "the path %s cannot be determined", nameOf(p.arg))
 		case !g.match(p.path) && (p.real == p.path || !g.match(p.real)):
 			if doubt.Effect == NoOpinion && p.mayHold(g) {
-				doubt = g.verdict(Ask, "what is below %s may match %s", p.path, g.text)
+				doubt = g.verdict(Ask, "a path below %s may match %s", p.path, g.text)
 			}
 		case p.from == shellparse.FromGuess:
 			if doubt.Effect == NoOpinion {
@@ -178,7 +179,7 @@ func (l *pathLists) place(p *requestPath) Verdict {
 	if p.from == shellparse.FromGuess && l.rest == Deny {
 		return Verdict{Effect: Ask, Reason: fmt.Sprintf("%s may be a path, and no pattern allows %s it", p.arg, l.doing)}
 	}
-	return Verdict{Effect: l.rest, Reason: fmt.Sprintf("no pattern is about %s %s", l.doing, known(p.path))}
+	return Verdict{Effect: l.rest, Reason: fmt.Sprintf("no pattern covers %s %s", l.doing, known(p.path))}
 }
 
 func (g *glob) verdict(e Effect, format string, args ...any) Verdict {

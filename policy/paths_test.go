@@ -13,7 +13,7 @@ func TestPathPoliciesRefuse(t *testing.T) {
 	}{
 		{PathRules{}, "empty"},
 		{PathRules{Cwd: "/w"}, "empty"},
-		{PathRules{Default: "perhaps"}, "want allow, deny or ask"},
+		{PathRules{Default: "perhaps"}, "use allow, deny or ask"},
 		{PathRules{Cwd: "/w", Allow: []string{"a["}}, "not a usable pattern"},
 		{PathRules{Cwd: "/w", Deny: []string{""}}, "must not be empty"},
 		{PathRules{Deny: []string{"a"}}, "not known"},
@@ -86,7 +86,7 @@ func TestReadAndWritePaths(t *testing.T) {
 	}
 }
 
-// Without a default, what no glob matches is left to the rest of the chain.
+// Without a default, the rest of the chain decides about paths that no glob matches.
 func TestPathsWithoutADefault(t *testing.T) {
 	p, err := PathRules{Allow: []string{"a"}, Cwd: "/w"}.ReadPolicy()
 	if err != nil {
@@ -138,7 +138,7 @@ func TestForbiddenGlobs(t *testing.T) {
 	}
 }
 
-// TestForbiddenAt: a verdict says where the glob was written.
+// TestForbiddenAt checks that a verdict names the position of the glob.
 func TestForbiddenAt(t *testing.T) {
 	p, err := PathRules{
 		Deny: []string{"a/**", "b/**"}, Cwd: "/w", Home: "/u",

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// What only a person decides is asked about whoever allows it, and denied where nobody
-// is asked or somebody denies.
+// A call that only the user may decide is asked about whatever allows it, and denied if no one can
+// be asked or something denies it.
 func TestOnlyAPersonDecides(t *testing.T) {
 	r := policy.Request{Tool: "ExitPlanMode", Resource: "ExitPlanMode", ReadOnly: true, Person: true}
 	allows := func(context.Context, policy.Request) (policy.Verdict, error) {

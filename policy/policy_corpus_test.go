@@ -13,8 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
-// The cases about policies by themselves. What guards make of them is in
-// guard_corpus_test.go.
+// The cases about single policies. guard_corpus_test.go has those about guards.
 func TestPolicyCorpus(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, "open-agent-sdk.json", "permission_policy"),
 		map[string]func(*testing.T, corpus.Case){"permission_policy": policyCase}, nil)
@@ -25,9 +24,9 @@ func TestPermissionsCorpus(t *testing.T) {
 		map[string]func(*testing.T, corpus.Case){"permissions": permissionCase}, nil)
 }
 
-// policyCase builds the policy that the case's settings describe and compares its
-// answer. Two cases of the original are answered otherwise: a denylist has no
-// opinion on what it does not name, and an empty list is refused when it is made.
+// policyCase builds the policy of a case's settings and compares its verdict. Two cases of the
+// original have other results here: a denylist has no opinion on tools that it does not name, and an
+// empty list is rejected when the policy is created.
 func policyCase(t *testing.T, c corpus.Case) {
 	var settings struct {
 		Policy json.RawMessage `json:"policy"`
@@ -71,7 +70,8 @@ func policyCase(t *testing.T, c corpus.Case) {
 	r := Request{Tool: in.Tool, ReadOnly: in.ReadOnly, Mode: in.Mode, Input: in.Input}
 	v := p.Evaluate(r)
 	if c, composite := p.(Composite); composite && (callback || v.Effect == NoOpinion) {
-		// The seed's composite is a callback: nobody's opinion is yes there, and only there.
+		// Only here: the Open Agent SDK's composite is a callback, which allows if no member has an
+		// opinion.
 		if v, err = c.CanUse(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -199,8 +199,8 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 	return fmt.Sprint(x) == fmt.Sprint(y)
 }
 
-// permissionCase reads the two forms of this area: a list of policies' answers for
-// one request, and a file system with the one access.
+// permissionCase reads the two forms of this area: a list of policy verdicts for one request, and a
+// file system with one access.
 func permissionCase(t *testing.T, c corpus.Case) {
 	var given map[string]json.RawMessage
 	var when []string
@@ -271,7 +271,7 @@ func compositeOf(t *testing.T, answers []string) Composite {
 	return list
 }
 
-// caseEnvironment is what a case of paths, commands and variables gives.
+// caseEnvironment is the environment of a case about paths, commands and variables.
 type caseEnvironment struct {
 	paths    PathRules
 	readOnly []string
@@ -280,8 +280,8 @@ type caseEnvironment struct {
 	links    map[string]string
 }
 
-// worldOf reads it: allowed, protected and read-only folders, programs, variables,
-// and links. Where a case names a link and no folder, the link's folder is allowed.
+// worldOf parses it: allowed, protected and read-only folders, programs, variables, and links. If a
+// case names a link but no folder, the link's folder is allowed.
 func worldOf(t *testing.T, c corpus.Case, given map[string]json.RawMessage) *caseEnvironment {
 	w := &caseEnvironment{paths: PathRules{Cwd: "/", Default: Ask}, links: map[string]string{}}
 	for key, raw := range given {
@@ -330,7 +330,7 @@ var (
 	runStep    = regexp.MustCompile(`^(?:run|execute)(?: with env (\w+=\S*))?(.*)$`)
 )
 
-// judge takes the one step of a case.
+// judge runs the single step of a case.
 func (w *caseEnvironment) judge(t *testing.T, step string) Verdict {
 	if m := accessStep.FindStringSubmatch(step); m != nil {
 		return w.access(t, m[1] == "read", m[2])
@@ -395,9 +395,9 @@ func (w *caseEnvironment) access(t *testing.T, reads bool, name string) Verdict 
 	}))
 }
 
-// The cases of the other areas that path and command policies decide: a policy of
-// one kind of access has no opinion on the other, forbidden globs hold everywhere,
-// and a pattern that cannot be read is refused.
+// The cases of the other areas that path and command policies decide: a policy for one kind of
+// access has no opinion on the other, forbidden globs apply everywhere, and an invalid pattern is
+// rejected.
 func TestGuardCasesOfPolicies(t *testing.T) {
 	for _, c := range corpus.Area(t, "agentkit-commaagents-parachute.json", "guard") {
 		var given struct {

@@ -18,7 +18,7 @@ type runGuards struct {
 	grant policy.Effect
 }
 
-// sources are from the strongest to the weakest; of equals, the first in the chain.
+// sources are ordered from the strongest to the weakest; of equals, the first in the chain wins.
 func sources() []runGuards {
 	limit := func(e policy.Effect) func(*testing.T, *policy.Config) {
 		return func(_ *testing.T, c *policy.Config) {
@@ -63,7 +63,7 @@ func sources() []runGuards {
 	}
 }
 
-// expected is what should come out when only the stronger opinion counts.
+// expected returns the outcome if only the stronger opinion applied.
 func expected(strong, weak runGuards, m policy.Mode) (want policy.Effect, by string) {
 	mode := "mode " + string(m)
 	switch {
@@ -79,7 +79,7 @@ func expected(strong, weak runGuards, m policy.Mode) (want policy.Effect, by str
 	return strong.want, strong.by
 }
 
-// Every pair of opinions, in every mode: the stronger wins.
+// For every pair of opinions in every mode, the stronger wins.
 func TestPrecedence(t *testing.T) {
 	list := sources()
 	for i, strong := range list {
@@ -114,7 +114,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// An override turns a session deny into a question, once, and nothing else.
+// An override turns a deny grant of the session into an approval request, once, and nothing else.
 func TestOverride(t *testing.T) {
 	for _, other := range sources() {
 		for _, m := range policy.Modes() {

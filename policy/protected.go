@@ -10,17 +10,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// protectedName is the link's name of [protectLimit] in chains.
+// protectedName is the name of [protectLimit] in chains.
 const protectedName = "protected-paths"
 
 // namedPaths is a list of paths by the names of their parts.
 type namedPaths struct {
-	exact   map[string]bool // names of files
-	pattern []string        // patterns for names of files
-	folders map[string]bool // names of folders: ".git"
-	pairs   map[string]bool // folders by two parts: ".config/git"
-	except  map[string]bool // folders by two parts whose content does not count
-	not     []string        // patterns for names of files that do not count
+	exact   map[string]bool // file names
+	pattern []string        // patterns of file names
+	folders map[string]bool // folder names: ".git"
+	pairs   map[string]bool // folders by two name parts: ".config/git"
+	except  map[string]bool // folders by two name parts whose contents are excluded
+	not     []string        // patterns of file names that are excluded
 }
 
 type protectedLists struct{ writes, secrets namedPaths }
@@ -51,8 +51,8 @@ func newNamedPaths(names protectedpaths.Names) namedPaths {
 	return n
 }
 
-// has reports whether a clean absolute path is on the list. File systems that do
-// not tell capital letters apart are taken into account: ".GIT" is ".git".
+// has reports whether a clean absolute path is on the list. It ignores case, for file systems that
+// do: ".GIT" is ".git".
 func (n *namedPaths) has(path string) bool {
 	path = strings.ToLower(path)
 	for rest := path; rest != ""; {
@@ -83,27 +83,25 @@ func firstPart(path string) string {
 	return part
 }
 
-// WritesProtected reports whether a write is of a file that decides what other programs do
-// or run, such as a shell's start-up file: one that is asked about in every mode but
-// bypassPermissions.
+// WritesProtected reports whether a write changes a file that controls other programs, such as a
+// shell's startup file. Such writes need approval in every mode except bypassPermissions.
 func (r Request) WritesProtected() bool {
 	var w environment
 	_, ok := w.subject(r).touchesProtected()
 	return ok
 }
 
-// ReadsSecret reports whether the resource of a request, an absolute and clean path, is on
-// the list of secrets: reading it is the kind "read of a secret" (docs/reference/permissions.md).
+// ReadsSecret reports whether the resource of a request, an absolute and clean path, is on the list
+// of secrets. Reading it is the kind "read of a secret" (docs/reference/permissions.md).
 func (r *Request) ReadsSecret() bool { return isSecret(r.Resource) }
 
 func isSecret(path string) bool { return loadProtected().secrets.has(path) }
 
-// protectLimit is a limit that asks before a tool or a command writes a file
-// that decides what other programs do or run: what is below .git and .vscode,
-// shell start-up files, .npmrc, agents' settings; the list is in internal/protectedpaths. It
-// asks in every mode but bypassPermissions, also where an allow rule or the mode
-// would let the edit pass; only a grant of the run lets it pass. [New] puts it
-// into every chain. also is [Config].Protected.
+// protectLimit is a limit that asks before a tool or a command writes a file that controls other
+// programs: files below .git and .vscode, shell startup files, .npmrc, agents' settings.
+// internal/protectedpaths has the list. It asks in every mode except bypassPermissions, even if an
+// allow rule or the mode would allow the edit; only a grant of the run allows it. [New] adds it to
+// every chain. also is [Config].Protected.
 func protectLimit(also ...string) NamedPolicy {
 	return NamedPolicy{Name: protectedName, Policy: protectedPaths{slices.Clone(also)}}
 }
@@ -121,22 +119,22 @@ func (p protectedPaths) judge(s *requestView) Verdict {
 		return Verdict{}
 	}
 	if path, ok := s.touchesProtected(); ok {
-		return Verdict{Effect: Ask, Reason: path + " decides what other programs do: editing it is always asked about"}
+		return Verdict{Effect: Ask, Reason: path + " controls other programs, so editing it always needs approval"}
 	}
 	if what, ok := s.removesCritical(); ok {
-		return Verdict{Effect: Ask, Reason: "it removes " + what + " with everything below: that is always asked about"}
+		return Verdict{Effect: Ask, Reason: "it removes " + what + " with everything below it, which always needs approval"}
 	}
 	for i := range s.places {
 		if place := &s.places[i]; place.written() && slices.ContainsFunc(p.also, place.reaches) {
-			return Verdict{Effect: Ask, Reason: place.path + " decides what this program does: editing it is always asked about"}
+			return Verdict{Effect: Ask, Reason: place.path + " controls this program, so editing it always needs approval"}
 		}
 	}
 	return Verdict{}
 }
 
-// removesCritical finds a tree that no allow rule alone lets a command remove: the
-// root and what lies directly in it, the home folder, the folder in which the
-// command runs, their parents, and what cannot be known.
+// removesCritical finds a tree that an allow rule alone does not let a command remove: the root and
+// the folders directly in it, the home folder, the command's working folder, their parents, and
+// paths that cannot be determined.
 func (s *requestView) removesCritical() (what string, ok bool) {
 	for i := range s.places {
 		p := &s.places[i]
@@ -155,8 +153,8 @@ func (s *requestView) removesCritical() (what string, ok bool) {
 	return "", false
 }
 
-// reaches reports whether a file or folder is the place, holds it, or lies in what
-// it changes or moves as a whole.
+// reaches reports whether a file or folder is the path, contains it, or is in a tree that the
+// request changes or moves as a whole.
 func (p *requestPath) reaches(file string) bool {
 	const moved = shellparse.Read | shellparse.Write
 	whole := p.tree || p.access&moved == moved

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/protectedpaths"
 )
 
-// TestNamesAreTheLists: what the names say is what the limits compare with.
+// TestNamesAreTheLists checks that the published names are the ones that the limits compare.
 func TestNamesAreTheLists(t *testing.T) {
 	for _, name := range protectedpaths.Protected().Folders {
 		if !loadProtected().writes.has("/w/" + name + "/x") {

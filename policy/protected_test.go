@@ -99,7 +99,7 @@ func TestReadingProtectedPathsIsReading(t *testing.T) {
 	}
 }
 
-// A configuration that names more files has the limit once.
+// A configuration with more files still has the limit only once.
 func TestProtectedPathsAreThereOnce(t *testing.T) {
 	g, err := New(&Config{Protected: []string{"/home/u/settings.json"}})
 	if err != nil {

@@ -7,27 +7,26 @@ import (
 	"io"
 )
 
-// Parse reads the payload of a policy.changed record. A field that it does not know is an
-// error that wraps [ErrInvalid]: it may have forbidden something.
+// Parse decodes the payload of a policy.changed record. An unknown field is an error that wraps
+// [ErrInvalid], because it may be a restriction.
 func (c *Change) Parse(payload json.RawMessage) error {
 	var read Change
 	dec := json.NewDecoder(bytes.NewReader(payload))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&read); err != nil {
-		return fmt.Errorf("%w: a change of policy: %w", ErrInvalid, err)
+		return fmt.Errorf("%w: invalid change of policy: %w", ErrInvalid, err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return fmt.Errorf("%w: a change of policy with something behind it", ErrInvalid)
+		return fmt.Errorf("%w: data after a change of policy", ErrInvalid)
 	}
 	*c = read
 	return nil
 }
 
-// Replay applies the changes that a log holds since the run began, oldest first,
-// so that grants and patches survive a restart. It stops at the first that cannot
-// be read or applied; those before it are in force then, and the one that failed
-// may have forbidden something: whoever gets the error must not go on with the run. Limits
-// are left out: they are of turns, not of the run.
+// Replay applies the changes of a log since the start of the run, oldest first, so that grants and
+// patches survive a restart. It stops at the first change that cannot be decoded or applied. The
+// changes before it are then in effect, but the failed one may be a restriction, so the caller must
+// not continue the run after an error. Limits are skipped: they end with their turn.
 func (s *Guards) Replay(payloads []json.RawMessage) error {
 	for i, p := range payloads {
 		var c Change

@@ -7,9 +7,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// allow finds what permits a request. The ruling allows, or has no opinion; it
-// has open places when rules allow every command of a line and yet not all that
-// the line touches.
+// allow finds the rules that permit a request. The ruling allows, or has no opinion. Its open paths
+// are set if rules allow every command of a line but not every path that the line touches.
 func (set *ruleSet) allow(s *requestView, cwd string) ruling {
 	if r := set.use(s); r != nil {
 		return r.allows()
@@ -31,7 +30,7 @@ func (set *ruleSet) allow(s *requestView, cwd string) ruling {
 		}
 	case s.Operation == OpConnect:
 		r := set.allowsHost(s, hostOf(s.Resource))
-		if r != nil && s.Address != "" { // a name alone does not lead to a private address
+		if r != nil && s.Address != "" { // a name alone does not allow a private address
 			r = set.allowsHost(s, hostOf(s.Address))
 		}
 		if r != nil {
@@ -65,8 +64,8 @@ func (a ruleTarget) access(x shellparse.Access) bool {
 	return a == targetWrite && x == shellparse.Write || a == targetRead && x == shellparse.Read
 }
 
-// namesAll reports whether the call is about the agent or skill of the rule: its
-// resource when it has one, else the first field that is set.
+// namesAll reports whether the call is about the agent or skill of the rule: its resource if it has
+// one, else the first field that is set.
 func (r *rule) namesAll(s *requestView) bool {
 	name := s.Resource
 	if name == "" {
@@ -75,9 +74,8 @@ func (r *rule) namesAll(s *requestView) bool {
 	return name != "" && r.line.match(name)
 }
 
-// covers reports whether a permission for the glob is one for a place: for the
-// path as named and for what it leads to, with all that is below when that is
-// touched.
+// covers reports whether a permission for the glob covers a path: both as named and with links
+// resolved, and everything below it if the request touches that.
 func (g *glob) covers(p *requestPath) bool {
 	if p.path == "" || !g.match(p.path) || p.real != p.path && !g.match(p.real) {
 		return false
@@ -85,10 +83,9 @@ func (g *glob) covers(p *requestPath) bool {
 	return !p.tree || g.below || strings.HasSuffix(g.pattern, "**")
 }
 
-// allowLine permits a line when rules permit each of its commands. Commands that
-// change nothing, and programs that do nothing but run another one that is in the
-// line, need no rule of their own. A line that cannot be read is only permitted by
-// a rule that says exactly that line.
+// allowLine permits a line if rules permit each of its commands. Commands that change nothing, and
+// programs that only run another command of the line, need no rule. A line that cannot be parsed is
+// only permitted by a rule with exactly that text.
 func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 	if len(set.lines) == 0 {
 		return ruling{}
@@ -103,12 +100,12 @@ func (set *ruleSet) allowLine(s *requestView, cwd string) ruling {
 		return ruling{}
 	}
 	var first *rule
-	var ruled uint64 // commands that a rule permits, by bit
+	var ruled uint64 // bit set of the commands that a rule permits
 	for i := range s.reading.Commands {
 		c := &s.reading.Commands[i]
 		switch r := set.permits(s, c, line); {
 		case r != nil:
-			if ruled |= 1 << i; first == nil { // beyond bit 63: as if no rule did
+			if ruled |= 1 << i; first == nil { // commands after bit 63 are treated as not permitted
 				first = r
 			}
 		case setsDanger(c.Assigns):
@@ -159,12 +156,11 @@ func (set *ruleSet) permits(s *requestView, c *shellparse.Command, line string) 
 	return nil
 }
 
-// open reports whether more arguments may follow what the pattern says.
+// open reports whether more arguments may follow the pattern.
 func (p *linePattern) open() bool { return p.word || p.parts[len(p.parts)-1] == "" }
 
-// coversPlace reports whether rules permit what a command does to a path, beyond
-// the command itself. Reading inside of the session's folder needs no rule, except
-// of secrets.
+// coversPlace reports whether rules permit what a command does to a path, in addition to the command
+// itself. Reads in the session's folder need no rule, except reads of secrets.
 func (set *ruleSet) coversPlace(p *requestPath, cwd string) bool {
 	switch {
 	case isHarmlessDevice(p.path):
@@ -196,16 +192,15 @@ func inside(dir, p string) bool {
 	return ok
 }
 
-// wrapperPrograms are the programs that do nothing but run what is in the line behind
-// them, with this user's rights, here and now. The value says whether options are
-// fine, too.
+// wrapperPrograms only run the rest of the line, with this user's rights and in this environment.
+// The value reports whether options are allowed, too.
 var wrapperPrograms = map[string]bool{
 	"env": false, "timeout": true, "nice": true, "nohup": false, "time": true, "stdbuf": true,
 	"command": true, "builtin": true, "noglob": false, "xargs": false,
 }
 
-// passesOn reports whether a command is a wrapper that needs no rule of its own:
-// the commands that it runs need theirs.
+// passesOn reports whether a command is a wrapper that needs no rule: the commands it runs need
+// theirs.
 func passesOn(commands []shellparse.Command, i int) bool {
 	c := &commands[i]
 	options, known := wrapperPrograms[c.Name]
@@ -218,8 +213,8 @@ func passesOn(commands []shellparse.Command, i int) bool {
 	return !envDanger(c) && (options || len(c.Args) == 0 || !isOption(c.Args[0].Text))
 }
 
-// envDanger reports whether a wrapper sets a dangerous variable for what it runs:
-// env PATH=x npm test.
+// envDanger reports whether a wrapper sets a dangerous variable for the command it runs: env PATH=x
+// npm test.
 func envDanger(c *shellparse.Command) bool {
 	for _, a := range c.Args {
 		name, _, assigns := strings.Cut(a.Text, "=")

@@ -15,7 +15,7 @@ type rule struct {
 	name   namePattern
 	family ruleSyntax
 	about  ruleTarget
-	said   string // what it does, in the words of a decision
+	said   string // its effect, in the words of a decision
 
 	line  linePattern
 	path  glob
@@ -24,11 +24,11 @@ type rule struct {
 	names []string // fields that hold the name of an agent or a skill
 }
 
-// ruleTarget says what of a request a rule looks at besides the tool's name.
+// ruleTarget is what a rule compares besides the tool's name.
 type ruleTarget uint8
 
 const (
-	targetTool    ruleTarget = iota // nothing: every use
+	targetTool    ruleTarget = iota // every use of the tool
 	targetCommand                   // command lines
 	targetWrite                     // paths that are written
 	targetRead                      // paths that are read
@@ -38,16 +38,16 @@ const (
 	targetParam
 )
 
-// newRules compiles one rule as written; it is several where its text can be
-// taken in two ways and both have to hold (Bash(a:b) forbids the command "a:b" and
-// the input field a). dead says why the rule can never match.
+// newRules compiles one rule. A text with two readings that must both apply gives several rules:
+// Bash(a:b) denies the command "a:b" and the input field a. dead is the reason why the rule can
+// never match.
 func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parseError) {
 	switch source.Effect {
 	case Allow, Deny, Ask:
 	case NoOpinion:
 		fallthrough
 	default:
-		return nil, nil, &parseError{fmt.Sprintf("a rule cannot have the effect %q", source.Effect), "want allow, ask or deny"}
+		return nil, nil, &parseError{fmt.Sprintf("unknown effect %q of a rule", source.Effect), "use allow, ask or deny"}
 	}
 	text, wrong := parseRule(source.Text)
 	if wrong != nil {
@@ -61,14 +61,14 @@ func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parse
 		name.server = name.exact + "__" // mcp__a__b may be all of the server "a__b"
 	}
 	if other := misspelt(text.tool); other != "" {
-		return nil, nil, &parseError{fmt.Sprintf("there is no tool %q", text.tool), "write " + other}
+		return nil, nil, &parseError{fmt.Sprintf("unknown tool %q", text.tool), "write " + other}
 	}
 	known, _ := lookTool(text.tool)
 	c := ruleCompiler{source: source, text: text, known: known, o: o}
 	c.base = rule{source: source, text: text, name: name, family: known.family}
 	c.base.said = c.base.sentence(map[Effect]string{Deny: "denies it", Ask: "asks about it", Allow: "allows it"}[source.Effect])
 	if source.Effect == Allow && !mayAllow(text.tool) {
-		dead = &parseError{"an allow rule cannot have a star in the tool's name", "name each tool; behind mcp__server__ a star may stand"}
+		dead = &parseError{"an allow rule must not have a star in the tool's name", "name each tool; a star is only allowed after mcp__server__"}
 		return nil, dead, nil
 	}
 	if text.bare {
@@ -77,7 +77,7 @@ func newRules(source RuleSource, o *RuleOptions) (out []rule, dead, wrong *parse
 	return c.specific()
 }
 
-// ruleCompiler is a rule on the way.
+// ruleCompiler holds the state of compiling one rule.
 type ruleCompiler struct {
 	source RuleSource
 	text   ruleText
@@ -94,8 +94,7 @@ func (c *ruleCompiler) as(a ruleTarget) rule {
 	return r
 }
 
-// bare is every use of a tool. Edit and Read stand for every path, too, whoever
-// touches it.
+// bare covers every use of a tool. Edit and Read also cover every path, whatever tool touches it.
 func (c *ruleCompiler) bare() []rule {
 	out := []rule{c.as(targetTool)}
 	every := glob{text: c.text.tool, base: "/", literal: true, below: true}
@@ -160,16 +159,16 @@ func (c *ruleCompiler) specific() (out []rule, dead, wrong *parseError) {
 	switch {
 	case !isParam:
 		return nil, nil, &parseError{
-			fmt.Sprintf("%q is not a form of rule that %s has", c.text.spec, c.text.tool),
+			fmt.Sprintf("%[2]s has no rules of the form %[1]q", c.text.spec, c.text.tool),
 			fmt.Sprintf("write %s for every use, or %s(field:value) for a field of its input", c.text.tool, c.text.tool),
 		}
 	case !c.forbids():
-		return nil, &parseError{"a rule about a field of the input can deny and ask, and never allow", "write " + c.text.tool}, nil
+		return nil, &parseError{"a rule about an input field can deny or ask, but not allow", "write " + c.text.tool}, nil
 	}
 	return []rule{c.paramRule(field, value)}, nil, nil
 }
 
-// primary refuses Tool(field:…) for the fields that the tool's own form is about.
+// primary rejects Tool(field:…) for the fields that the tool's rules already cover.
 func (c *ruleCompiler) primary(field string, isParam bool) *parseError {
 	if !isParam {
 		return nil
@@ -177,8 +176,8 @@ func (c *ruleCompiler) primary(field string, isParam bool) *parseError {
 	for _, p := range c.known.primary {
 		if strings.EqualFold(field, p) {
 			return &parseError{
-				fmt.Sprintf("%s(%s:…) is not a form of rule", c.text.tool, field),
-				"write what the rule is about without the field: " + example(c.known),
+				fmt.Sprintf("rules of the form %s(%s:…) are not supported", c.text.tool, field),
+				"omit the field name: " + example(c.known),
 			}
 		}
 	}
@@ -214,7 +213,7 @@ func (c *ruleCompiler) hostRule(field, value string, isParam bool) (out []rule, 
 		if isParam && c.forbids() && field != "http" && field != "https" {
 			return []rule{c.paramRule(field, value)}, nil, nil
 		}
-		return nil, nil, &parseError{fmt.Sprintf("%q is not a form of rule that %s has", c.text.spec, c.text.tool), hostHint}
+		return nil, nil, &parseError{fmt.Sprintf("%[2]s has no rules of the form %[1]q", c.text.spec, c.text.tool), hostHint}
 	}
 	r := c.as(targetHost)
 	if r.host, wrong = newHostPattern(value); wrong != nil {
@@ -223,10 +222,10 @@ func (c *ruleCompiler) hostRule(field, value string, isParam bool) (out []rule, 
 	return []rule{r}, nil, nil
 }
 
-// pathRule reads the path of a rule. Where it starts says what it is relative to:
-// "//" the file system, "~/" the user's home, "/" the folder of the settings,
-// anything else the session's folder. There, a pattern of one part holds at any
-// depth, as in a .gitignore; of "name/**" only a deny or an ask does.
+// pathRule parses the path of a rule. Its start selects the base: "//" the file system, "~/" the
+// user's home, "/" the folder of the settings, and anything else the session's folder. Relative to
+// the session's folder, a pattern of one part matches at any depth, as in a .gitignore; "name/**"
+// does so only in a deny or ask rule.
 func (c *ruleCompiler) pathRule() (rule, *parseError) {
 	r := c.as(targetPath)
 	switch {
@@ -241,12 +240,12 @@ func (c *ruleCompiler) pathRule() (rule, *parseError) {
 	var err error
 	switch {
 	case strings.HasPrefix(spec, "!"):
-		return r, &parseError{"a rule cannot take back what another one says", `leave the "!" away; a deny is never undone by another rule`}
+		return r, &parseError{"negated rules are not supported", `remove the "!"; no rule can undo a deny`}
 	case strings.HasPrefix(spec, "//"):
 		r.path, err = newGlob(spec, "/", strings.TrimLeft(spec, "/"), s)
 	case spec == "~" || strings.HasPrefix(spec, "~/"):
 		if c.o.Home == "" {
-			return r, &parseError{`the user's home, which "~" stands for, is not known`, "write the whole path: Edit(//home/…)"}
+			return r, &parseError{`cannot expand "~": the home folder is not known`, "write the whole path: Edit(//home/…)"}
 		}
 		r.path, err = newGlob(spec, c.o.Home, strings.TrimLeft(spec[1:], "/"), s)
 	case strings.HasPrefix(spec, "~"):
@@ -264,14 +263,14 @@ func (c *ruleCompiler) pathRule() (rule, *parseError) {
 	}
 	switch {
 	case errors.Is(err, errNoFolder):
-		return r, &parseError{"the folder that the path is relative to is not known", "write a path from the root with two slashes: //srv/data/**"}
+		return r, &parseError{"the base folder of the relative path is not known", "write a path from the root with two slashes: //srv/data/**"}
 	case err != nil:
-		return r, &parseError{err.Error(), `a path may hold *, **, ?, [a-z] and {a,b}; write "\" in front of a letter that is none of these`}
+		return r, &parseError{err.Error(), `a path may contain *, **, ?, [a-z] and {a,b}; write "\" before a literal special character`}
 	}
 	return r, nil
 }
 
-// deep reports whether a relative pattern holds at any depth.
+// deep reports whether a relative pattern matches at any depth.
 func (c *ruleCompiler) deep(rel string) bool {
 	name := strings.TrimSuffix(rel, "/")
 	if !strings.Contains(name, "/") {
@@ -285,7 +284,7 @@ func (c *ruleCompiler) options() *shellparse.Options {
 	return &shellparse.Options{Dir: c.o.Cwd, Home: c.o.Home}
 }
 
-// origin is where the rule was written.
+// origin is the position where the rule was written.
 func (r *rule) origin() *Origin {
 	s := r.source
 	return &Origin{Rule: r.text.String(), Layer: s.Layer, File: s.File, Line: s.Line, Col: s.Col}

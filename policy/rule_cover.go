@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// coverAll reports whether everything that the narrow rules match is matched by
-// one of the wide ones. It may miss that; it never claims it wrongly.
+// coverAll reports whether the wide rules together match everything that the narrow rules match. A
+// false result may be wrong, a true result never is.
 func coverAll(wide, narrow []rule) bool {
 	for i := range narrow {
 		if !slices.ContainsFunc(wide, func(w rule) bool { return w.covers(&narrow[i]) }) {
@@ -18,11 +18,11 @@ func coverAll(wide, narrow []rule) bool {
 
 func (r *rule) covers(o *rule) bool {
 	if r.about == targetTool && r.name.covers(&o.name) {
-		// Rules about paths hold for tools of other names, too.
+		// Rules about paths apply to other tools, too.
 		return o.about != targetWrite && o.about != targetRead || o.text.bare || r.text.tool == "*"
 	}
 	if r.about != o.about {
-		// What may not be read may not be changed.
+		// A path that may not be read may not be changed.
 		return r.about == targetRead && o.about == targetWrite && r.source.Effect == Deny && !r.text.bare && r.path.coversGlob(&o.path)
 	}
 	switch r.about {
@@ -31,7 +31,7 @@ func (r *rule) covers(o *rule) bool {
 	case targetCommand:
 		return r.name.covers(&o.name) && r.line.covers(&o.line)
 	case targetRead:
-		// The bare name is about reading only; a path is about all that is done to it.
+		// The bare name covers only reads; a path covers every access to it.
 		return r.path.coversGlob(&o.path) && (!r.text.bare || o.text.bare || o.source.Effect == Allow)
 	case targetWrite:
 		return r.path.coversGlob(&o.path)
@@ -48,8 +48,8 @@ func (r *rule) covers(o *rule) bool {
 	return false
 }
 
-// A star of the narrow pattern is compared like a letter: only a star of the wide
-// one can stand for it, and then for all that it stands for.
+// A star of the narrow pattern is compared like a character: only a star of the wide pattern can
+// match it, and then it matches everything the narrow star does.
 func (p *namePattern) covers(o *namePattern) bool {
 	switch {
 	case o.parts != nil:

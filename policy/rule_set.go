@@ -6,11 +6,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// ruleSet is the rules of one effect, by what they look at, so that a request
-// meets only those that are about its kind.
+// ruleSet is the rules of one effect, indexed by target, so that a request is compared only with
+// rules about its kind.
 type ruleSet struct {
 	effect Effect
-	tools  map[string]*rule // every use of a tool, by its name
+	tools  map[string]*rule // every use of one tool, by its name
 	many   []*rule          // every use of the tools that a pattern matches
 	lines  []*rule
 	edits  []*rule
@@ -46,12 +46,11 @@ func (set *ruleSet) add(r *rule) {
 	}
 }
 
-// ruleMatch is a rule that matched, and what it was about when that is not the
-// whole request.
+// ruleMatch is a rule that matched, and the part it matched if that is not the whole request.
 type ruleMatch struct {
 	rule      *rule
 	what      string
-	uncertain string // why it cannot be known whether it matches; "" is certain
+	uncertain string // why the match is uncertain; "" is certain
 }
 
 // use finds a rule about every use of the tool.
@@ -71,8 +70,7 @@ func (set *ruleSet) useOf(tool string) *rule {
 	return nil
 }
 
-// forbid finds a deny or ask rule: first one that certainly matches, else one that
-// perhaps does.
+// forbid finds a deny or ask rule: the first that certainly matches, else one that may match.
 func (set *ruleSet) forbid(s *requestView) ruleMatch {
 	if r := set.use(s); r != nil {
 		return ruleMatch{rule: r}
@@ -97,8 +95,8 @@ func (set *ruleSet) forbid(s *requestView) ruleMatch {
 	return doubt
 }
 
-// forbidLine compares every command of the line, however deep, and the line as a
-// whole where a rule is about more than one command.
+// forbidLine compares every command of the line, at any depth, and the whole line for rules about
+// more than one command.
 func (set *ruleSet) forbidLine(s *requestView) ruleMatch {
 	if s.reading == nil || len(set.lines) == 0 {
 		return ruleMatch{}
@@ -125,16 +123,16 @@ func (set *ruleSet) forbidLine(s *requestView) ruleMatch {
 		}
 	}
 	if perhaps != nil && !s.reading.Static() {
-		return ruleMatch{rule: perhaps, uncertain: "the command cannot be read for certain (" + s.reading.Unclear[0] + ")"}
+		return ruleMatch{rule: perhaps, uncertain: "the command cannot be parsed reliably (" + s.reading.Unclear[0] + ")"}
 	}
 	return ruleMatch{}
 }
 
-// holdsFor reports whether a rule about command lines holds for the lines of a
-// tool: those of Bash hold for every tool that runs commands.
+// holdsFor reports whether a rule about command lines applies to a tool: those of Bash apply to
+// every tool that runs commands.
 func (r *rule) holdsFor(tool string) bool { return r.text.tool == "Bash" || r.text.tool == tool }
 
-// inner names a command when it is not all of the line.
+// inner names a command if it is not the whole line.
 func (s *requestView) inner(command int) string {
 	if len(s.reading.Commands) < 2 {
 		return ""
@@ -156,7 +154,7 @@ func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
 			}
 		}
 		reads := p.access&(shellparse.Read|shellparse.Exec) != 0
-		if reads || set.effect == Deny { // what may not be read may not be changed
+		if reads || set.effect == Deny { // a path that may not be read may not be changed
 			if p.judge(set.reads, p.access&shellparse.Read == 0, &doubt) {
 				return doubt
 			}
@@ -172,9 +170,9 @@ func (set *ruleSet) forbidPlace(s *requestView) ruleMatch {
 	return doubt
 }
 
-// judge compares a path with rules. It returns true when one certainly matches,
-// which is then in f; one that perhaps matches is left in f when f has none.
-// pathsOnly leaves out the rules that are about a tool as a whole.
+// judge compares a path with rules. It returns true if one certainly matches, which is then in f;
+// one that may match is left in f if f has none. pathsOnly skips the rules that are about a tool as
+// a whole.
 func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 	for _, r := range rules {
 		if r.text.bare && (pathsOnly || p.from == shellparse.FromGuess) {
@@ -184,13 +182,13 @@ func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 		switch {
 		case p.path == "" && r.text.bare:
 		case p.path == "":
-			why = "it cannot be known which path " + nameOf(p.arg) + " is"
+			why = "the path " + nameOf(p.arg) + " cannot be determined"
 		case r.path.match(p.path), p.real != p.path && r.path.match(p.real):
 			if p.from == shellparse.FromGuess {
 				why = p.arg + " may be a path"
 			}
 		case p.mayHold(&r.path):
-			why = "what is below " + p.path + " may be such a path"
+			why = "a path below " + p.path + " may match"
 		default:
 			continue
 		}
@@ -205,9 +203,9 @@ func (p *requestPath) judge(rules []*rule, pathsOnly bool, f *ruleMatch) bool {
 	return false
 }
 
-// mayHold reports whether something below the place may match. What is only
-// changed or removed, and what is moved without a word on whether it is a folder,
-// counts where the pattern names a place in it.
+// mayHold reports whether something below the path may match. A path that is only changed or
+// removed, or moved without knowing whether it is a folder, may match if the pattern names a path in
+// it.
 func (p *requestPath) mayHold(g *glob) bool {
 	const moved = shellparse.Read | shellparse.Write
 	if !p.tree && p.access&moved != moved || g.disjoint(p.path, p.arg) {
@@ -224,12 +222,12 @@ func (p *requestPath) mayHold(g *glob) bool {
 
 func nameOf(arg string) string {
 	if arg == "" {
-		return "one of its words"
+		return "one of its arguments"
 	}
 	return arg
 }
 
-// shown is the path when it is not the request's own resource.
+// shown is the path if it is not the request's resource.
 func (p *requestPath) shown() string {
 	if p.command < 0 {
 		return ""
@@ -253,8 +251,8 @@ func (set *ruleSet) forbidHost(s *requestView) ruleMatch {
 	return ruleMatch{}
 }
 
-// forbidName compares the agent or skill that a call is about: the request's
-// resource, and every field of its input that may name it.
+// forbidName compares the agent or skill of a call: the request's resource, and every input field
+// that may name it.
 func (set *ruleSet) forbidName(s *requestView) ruleMatch {
 	var doubt ruleMatch
 	for _, r := range set.names {
@@ -294,7 +292,7 @@ func (set *ruleSet) forbidParam(s *requestView) ruleMatch {
 			return ruleMatch{rule: r}
 		}
 		if in.unclear && doubt.rule == nil {
-			doubt = ruleMatch{rule: r, uncertain: "the input is not an object that can be read"}
+			doubt = ruleMatch{rule: r, uncertain: "the input is not a valid JSON object"}
 		}
 	}
 	return doubt

@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// ruleText is a rule taken apart: Tool, or Tool(spec).
+// ruleText is a parsed rule: Tool, or Tool(spec).
 type ruleText struct {
 	tool string
-	spec string // what is between the parentheses, escapes and all; "" is every use
+	spec string // the text between the parentheses, with its escapes; "" is every use
 	bare bool   // no parentheses, or "(*)"
 }
 
-// parseError is why a rule, or another entry, cannot be read.
+// parseError is the reason why a rule or another entry is invalid.
 type parseError struct{ what, hint string }
 
 func (m *parseError) Error() string {
@@ -23,8 +23,8 @@ func (m *parseError) Error() string {
 	return m.what + "; hint: " + m.hint
 }
 
-// parseRule takes a rule apart. A parenthesis that belongs to the text is written
-// "\(" unless it has its partner.
+// parseRule parses a rule. A parenthesis that belongs to the text is written "\(" unless it has its
+// partner.
 func parseRule(text string) (ruleText, *parseError) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -53,23 +53,22 @@ func parseRule(text string) (ruleText, *parseError) {
 	return ruleText{tool: tool, spec: spec}, nil
 }
 
-// invisible refuses letters that nobody sees: a rule that holds one never matches
-// what it seems to be about.
+// invisible rejects invisible characters: a rule with one never matches what it seems to cover.
 func invisible(text string) *parseError {
 	for _, c := range text {
 		switch {
 		case c == 0:
-			return &parseError{"it holds a NUL byte", ""}
+			return &parseError{"it contains a NUL byte", ""}
 		case c == ' ', c == '\t', c == '\n':
 		case !unicode.IsPrint(c):
-			return &parseError{fmt.Sprintf("it holds the letter %U, which cannot be seen", c), "write it again without that letter"}
+			return &parseError{fmt.Sprintf("it contains the invisible character %U", c), "write it again without that character"}
 		}
 	}
 	return nil
 }
 
-// closeSpec finds the end of what stands in parentheses: the last letter of the
-// rule, and the partner of the first parenthesis.
+// closeSpec finds the end of the specifier: the last character of the rule, and the partner of the
+// first parenthesis.
 func closeSpec(s string) (string, *parseError) {
 	depth := 1
 	for i := 0; i < len(s); i++ {
@@ -82,8 +81,8 @@ func closeSpec(s string) (string, *parseError) {
 			if depth--; depth == 0 {
 				if i != len(s)-1 {
 					return "", &parseError{
-						"there is text behind the closing parenthesis",
-						`write parentheses that belong to the text as \( and \)`,
+						"text after the closing parenthesis",
+						`write literal parentheses as \( and \)`,
 					}
 				}
 				return s[:i], nil
@@ -92,11 +91,11 @@ func closeSpec(s string) (string, *parseError) {
 	}
 	return "", &parseError{
 		"the parentheses are not balanced",
-		`close the rule with ")", and write a parenthesis that belongs to the text as \( or \)`,
+		`close the rule with ")", and write a literal parenthesis as \( or \)`,
 	}
 }
 
-// String is the rule in its shortest form.
+// String returns the rule in its shortest form.
 func (r ruleText) String() string {
 	if r.bare {
 		return r.tool
@@ -116,8 +115,8 @@ func checkTool(name string) *parseError {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("_-.*", c):
 		default:
 			return &parseError{
-				"a tool's name cannot hold " + quoted(c),
-				`names are made of letters, digits, "_", "-" and "."; what a tool is used for stands in parentheses: "Bash(npm test)"`,
+				"a tool's name must not contain " + quoted(c),
+				`names consist of letters, digits, "_", "-" and "."; put the specifier in parentheses: "Bash(npm test)"`,
 			}
 		}
 	}
@@ -126,8 +125,8 @@ func checkTool(name string) *parseError {
 
 func quoted(c rune) string { return `"` + string(c) + `"` }
 
-// unescape takes the backslash in front of parentheses, stars, colons and
-// backslashes away, and returns where stars were that had none.
+// unescape removes the backslash before parentheses, stars, colons and backslashes, and returns the
+// positions of the unescaped stars.
 func unescape(s string) (parts []string) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

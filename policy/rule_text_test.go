@@ -137,7 +137,7 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
-// What nobody sees would keep a rule from matching what it seems to be about.
+// An invisible character would keep a rule from matching what it seems to cover.
 func TestInvisibleLetters(t *testing.T) {
 	for _, text := range []string{
 		"Bash(rm\u200b:*)", "Bash(rm\u00a0-rf:*)", "Read(\u202e.env)", "Read(.e\u00adnv)", "WebFetch(domain:a\u2060.org)", "Bash(rm\x7f)", "Read(a\r)", "\ufeffBash",

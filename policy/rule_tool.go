@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// ruleSyntax says what a tool's rules are about.
+// ruleSyntax is the form of a tool's rules.
 type ruleSyntax uint8
 
 const (
 	familyOther   ruleSyntax = iota
 	familyCommand            // Bash(npm test): command lines
-	familyEdit               // Edit(src/**): paths that are written, by whatever tool
-	familyRead               // Read(src/**): paths that are read, by whatever tool
-	familySearch             // Glob(src/**): paths, of this tool only where it allows
+	familyEdit               // Edit(src/**): paths that are written, by any tool
+	familyRead               // Read(src/**): paths that are read, by any tool
+	familySearch             // Glob(src/**): paths; an allow rule covers only this tool
 	familyHost               // WebFetch(domain:x.org)
 	familyNamed              // Agent(name), Skill(name)
 )
 
-// knownTool is what rules need to know about a tool by its name.
+// knownTool describes the rules of one tool.
 type knownTool struct {
 	name    string
 	family  ruleSyntax
-	primary []string // the fields that its own form of rule is about; Tool(field:…) is refused
-	names   []string // of familyNamed: the fields that may hold the name, the first that is set counts
+	primary []string // the fields that the tool's rules already cover; Tool(field:…) is rejected
+	names   []string // of familyNamed: the fields that may hold the name; the first that is set applies
 }
 
-// knownTools are the tools with a form of rule of their own, and those whose
-// primary field has no such form. Every other tool has Tool and Tool(param:value).
+// knownTools are the tools with a specific form of rule, and those whose primary field cannot be
+// used in a rule. Every other tool has Tool and Tool(param:value).
 var knownTools = []knownTool{
 	{name: "Bash", family: familyCommand, primary: []string{"command"}},
 	{name: "PowerShell", family: familyCommand, primary: []string{"command"}},
@@ -48,7 +48,7 @@ var knownTools = []knownTool{
 	{name: "Skill", family: familyNamed, primary: []string{"skill"}, names: []string{"skill", "name", "command"}},
 }
 
-// toolName takes other names of a tool back to one.
+// toolName maps aliases of a tool to one name.
 func toolName(name string) string {
 	if name == "Task" {
 		return "Agent" // its name in older settings
@@ -56,7 +56,7 @@ func toolName(name string) string {
 	return name
 }
 
-// lookTool finds what is known about a tool.
+// lookTool returns the description of a tool.
 func lookTool(name string) (knownTool, bool) {
 	name = toolName(name)
 	i := slices.IndexFunc(knownTools, func(t knownTool) bool { return t.name == name })
@@ -66,7 +66,7 @@ func lookTool(name string) (knownTool, bool) {
 	return knownTools[i], true
 }
 
-// misspelt returns the known tool whose name has the same letters in another case.
+// misspelt returns the known tool whose name differs only in case.
 func misspelt(name string) string {
 	for _, t := range knownTools {
 		if t.name != name && strings.EqualFold(t.name, name) {
@@ -81,14 +81,14 @@ const (
 	mcpHint   = "write mcp__server, mcp__server__* or mcp__server__tool"
 )
 
-// namePattern matches tools' names.
+// namePattern matches tool names.
 type namePattern struct {
 	exact  string
-	server string   // "mcp__srv": every tool of it, too
+	server string   // "mcp__srv": every tool of the server, too
 	parts  []string // between stars; nil when the name is exact
 }
 
-// newNamePattern reads the name of a rule.
+// newNamePattern parses the tool name of a rule.
 func newNamePattern(name string) (namePattern, *parseError) {
 	if strings.Contains(name, "*") {
 		return namePattern{parts: strings.Split(name, "*")}, nil
@@ -97,7 +97,7 @@ func newNamePattern(name string) (namePattern, *parseError) {
 	if server, ok := strings.CutPrefix(name, mcpPrefix); ok {
 		switch server, tool, both := strings.Cut(server, "__"); {
 		case server == "", both && tool == "":
-			return namePattern{}, &parseError{quotedName(name) + " names no MCP tool", mcpHint}
+			return namePattern{}, &parseError{quotedName(name) + " is not the name of an MCP tool", mcpHint}
 		case !both:
 			p.server = name + "__"
 		}
@@ -115,8 +115,8 @@ func (p *namePattern) match(tool string) bool {
 	return tool == p.exact || p.server != "" && strings.HasPrefix(tool, p.server)
 }
 
-// mayAllow reports whether a name with stars may stand in an allow rule: only
-// behind a literal MCP server.
+// mayAllow reports whether a name with stars may be used in an allow rule: only after a literal MCP
+// server.
 func mayAllow(name string) bool {
 	literal, _, star := strings.Cut(name, "*")
 	if !star {

@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// RuleSource is a rule as it was written, with where that was.
+// RuleSource is a rule as written, with its position.
 type RuleSource struct {
 	Effect Effect // allow, ask or deny
 	Text   string // Claude Code's syntax: "Bash(npm run test:*)"
-	// Layer is the layer of settings that it is from: managed, flag, local, project, user or
-	// session, the strongest first. Rules of all layers are judged together.
+	// Layer is the settings layer of the rule: managed, flag, local, project, user or session, the
+	// strongest first. Rules of all layers are evaluated together.
 	Layer string
 	File  string
 	Line  int
 	Col   int
-	// Dir is what a path that starts with one "/" is relative to: the project for
-	// project settings, the folder of the file otherwise.
+	// Dir is the base of a path that starts with one "/": the project for project settings, the
+	// folder of the file otherwise.
 	Dir string
 }
 
-// RuleOptions say what rules are read against.
+// RuleOptions is the environment in which rules are parsed.
 type RuleOptions struct {
 	Home string // for "~/"
-	Cwd  string // the session's folder, for bare paths
-	// Resolve is [Config.Resolve]: a deny or ask rule whose folder is a link holds for
-	// what it leads to as well. Nil takes paths by their letters.
+	Cwd  string // the session's folder, for relative paths
+	// Resolve is [Config.Resolve]: a deny or ask rule whose folder is a link also applies to the
+	// folder it leads to. If nil, paths are compared as written.
 	Resolve func(path string) string
 }
 
-// Rules is a compiled set of rules. It is immutable and safe for concurrent use.
-// It is a [Policy]: deny beats ask beats allow, from whatever layer.
+// Rules is a compiled set of rules. It is immutable and safe for concurrent use. It is a [Policy]:
+// deny overrides ask, and ask overrides allow, from any layer.
 type Rules struct{ compiled }
 
-// Problem is what lint says about a rule.
+// Problem is a finding about a rule.
 type Problem struct {
 	Rule RuleSource
-	// Fatal problems refuse the load: ignoring the rule would open something, or
-	// it cannot be read at all.
+	// Fatal problems reject the settings: the rule cannot be parsed, or ignoring it would remove a
+	// restriction.
 	Fatal  bool
 	Detail string // "it can never match: …"
 	Hint   string
@@ -50,21 +50,20 @@ type compiled struct {
 	cwd, home        string
 }
 
-// ruling is what the rules say about a request.
+// ruling is the result of the rules for a request.
 type ruling struct {
 	Verdict
-	// by and open are set without an effect when rules permit every command of a
-	// line, and no rule permits these of the places that it touches besides (the
-	// target of a redirect, what a command reads that needs no rule): whoever
-	// permits editing and reading them permits the line.
+	// by and open are set without an effect if rules permit every command of a line, but not these
+	// additional paths (the target of a redirect, a file read by a command that needs no rule). A
+	// link that permits editing and reading them permits the line.
 	by   *rule
 	open []requestPath
 }
 
-// Compile reads rules. A rule that cannot be read, or that would be ignored
-// though it forbids something, is an error that wraps [ErrInvalid] and names every
-// such rule with its file, line and column; the problems then say the same. With a
-// nil error the problems are about rules that do nothing. See [RuleOptions.Lint] for more.
+// Compile parses rules. A rule that cannot be parsed, or a restriction that would be ignored, is an
+// error that wraps [ErrInvalid]; it names every such rule with its file, line and column, and the
+// problems contain the same. If the error is nil, the problems are about rules without effect. See
+// [RuleOptions.Lint] for more checks.
 func (o RuleOptions) Compile(list []RuleSource) (*Rules, []Problem, error) {
 	set := func(e Effect) ruleSet { return ruleSet{effect: e, tools: map[string]*rule{}} }
 	r := &Rules{compiled{deny: set(Deny), ask: set(Ask), allow: set(Allow), cwd: o.Cwd, home: o.Home}}
@@ -101,8 +100,7 @@ func (r *Rules) set(e Effect) *ruleSet {
 	return &r.allow
 }
 
-// String is the problem as it is printed: where the rule is, what is wrong, and
-// what to do.
+// String returns the problem for display: where the rule is, what is wrong, and how to fix it.
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.Rule.File != "" {
@@ -122,8 +120,8 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Evaluate is what the rules say: deny before ask before allow, or nothing. Paths
-// are taken by their letters; a guard resolves those of commands.
+// Evaluate evaluates the rules: deny before ask before allow, or no opinion. Paths are compared as
+// written; a guard resolves those of commands.
 func (r *Rules) Evaluate(request Request) Verdict {
 	if r == nil {
 		return Verdict{}
@@ -133,7 +131,7 @@ func (r *Rules) Evaluate(request Request) Verdict {
 
 func (r *Rules) judge(s *requestView) Verdict { return r.rule(s).Verdict }
 
-// rule judges a request. A deny or ask rule that perhaps matches asks.
+// rule evaluates the rules for a request. A deny or ask rule that may match asks.
 func (r *Rules) rule(s *requestView) ruling {
 	if r == nil {
 		return ruling{}
@@ -151,12 +149,12 @@ func (r *Rules) rule(s *requestView) ruling {
 	return r.allow.allow(s, r.cwd)
 }
 
-// ruling puts a finding into words.
+// ruling converts a match to a ruling with its reason.
 func (f ruleMatch) ruling(e Effect) ruling {
 	v := Verdict{Effect: e, Rule: f.rule.origin()}
 	switch {
 	case f.uncertain != "":
-		v.Reason = f.rule.sentence("may be about it: " + f.uncertain)
+		v.Reason = f.rule.sentence("may match: " + f.uncertain)
 	default:
 		v.Reason = f.rule.said
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rulesForBench is n rules of all kinds; the last one allows.
+// rulesForBench returns n rules of all kinds; the last one allows.
 func rulesForBench(b *testing.B, n int) *Rules {
 	b.Helper()
 	list := make([]RuleSource, 0, n)
@@ -41,7 +41,7 @@ func rulesForBench(b *testing.B, n int) *Rules {
 
 const benchLine = "git log --oneline --graph --decorate --since=2025-01-01 --until=2025-12-31 -- src/server/handler.go"
 
-// The rules alone: the command has been read, as a guard does it once for all links.
+// Only the rules: the command is already parsed, as in a guard, which parses it once for all links.
 func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{20, 200, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -58,7 +58,7 @@ func BenchmarkRules(b *testing.B) {
 	}
 }
 
-// With reading the command.
+// Including parsing the command.
 func BenchmarkRulesEvaluate(b *testing.B) {
 	r := rulesForBench(b, 200)
 	b.ReportAllocs()

@@ -26,7 +26,7 @@ func TestReasonsNameTheRule(t *testing.T) {
 	if v := r.Evaluate(write("/etc/hosts")); v.Reason != "rule Edit(//etc/**) of s.json:3 asks about it" {
 		t.Errorf("%q", v.Reason)
 	}
-	if v := r.Evaluate(bash("$X")); v.Effect != Ask || !strings.HasPrefix(v.Reason, "rule Bash(git push:*) of s.json:2 may be about it: the command cannot be read for certain (") {
+	if v := r.Evaluate(bash("$X")); v.Effect != Ask || !strings.HasPrefix(v.Reason, "rule Bash(git push:*) of s.json:2 may match: the command cannot be parsed reliably (") {
 		t.Errorf("%q", v.Reason)
 	}
 	session, _, err := RuleOptions{}.Compile([]RuleSource{{Effect: Deny, Text: "Bash", Layer: layernames.Session}})
@@ -53,38 +53,38 @@ func TestCompileRefuses(t *testing.T) {
 		{"deny ", "the rule is empty"},
 		{"deny (x)", "has no tool"},
 		{"deny Bash(rm", "not balanced"},
-		{"deny Bash(rm))", "text behind"},
-		{"deny Bash(rm) x", "text behind"},
+		{"deny Bash(rm))", "text after"},
+		{"deny Bash(rm) x", "text after"},
 		{"deny Bash(a ( b)", "not balanced"},
 		{"deny Bash()", "parentheses are empty"},
 		{"allow Bash( )", "parentheses are empty"},
 		{"deny Bash (rm)", "space between"},
-		{"deny Bash,Edit", "cannot hold"},
+		{"deny Bash,Edit", "must not contain"},
 		{"deny bash(rm:*)", `hint: write Bash`},
-		{"deny Bash(:*)", "names no command"},
-		{"deny Bash(git:* push)", "only at the end"},
-		{"allow Bash(git:*:*)", "only at the end"},
-		{`allow Bash(git\:*)`, "neither a colon nor a prefix"},
-		{"deny Bash(command:rm)", "without the field"},
+		{"deny Bash(:*)", "has no command"},
+		{"deny Bash(git:* push)", "must be at the end"},
+		{"allow Bash(git:*:*)", "must be at the end"},
+		{`allow Bash(git\:*)`, "at the end is ambiguous"},
+		{"deny Bash(command:rm)", "omit the field"},
 		{"deny Bash(domain:x.org)", "has no domain"},
 		{"deny Read(domain:x.org)", "has no domain"},
 		{"deny Read(file_path:x)", "Read(src/**)"},
-		{"deny Read(!x)", "cannot take back"},
+		{"deny Read(!x)", "negated rules"},
 		{"deny Read(a[)", "not a usable pattern"},
 		{"deny Read(~bob/x)", "another user"},
-		{"deny WebFetch(https://x.org/a)", "not a form of rule"},
-		{"allow WebFetch(url:x)", "without the field"},
+		{"deny WebFetch(https://x.org/a)", "has no rules of the form"},
+		{"allow WebFetch(url:x)", "omit the field"},
 		{"deny WebFetch(domain:x.org/a)", "not a domain"},
 		{"deny WebFetch(domain:x.org:80)", "more than a domain"},
 		{"deny WebFetch(domain:bücher.de)", "xn--"},
 		{"deny WebFetch(domain:a..b)", "empty part"},
-		{"deny WebSearch(query:x)", "without the field"},
-		{"deny mcp__", "names no MCP tool"},
-		{"deny mcp__s__", "names no MCP tool"},
+		{"deny WebSearch(query:x)", "omit the field"},
+		{"deny mcp__", "not the name of an MCP tool"},
+		{"deny mcp__s__", "not the name of an MCP tool"},
 		{"deny mcp__s__t(x)", "field:value"},
 		{"deny Deploy(prod)", "field:value"},
-		{"permit Bash", "want allow, ask or deny"},
-		{" Bash", "want allow, ask or deny"},
+		{"permit Bash", "use allow, ask or deny"},
+		{" Bash", "use allow, ask or deny"},
 	} {
 		r, problems, err := RuleOptions{Home: "/home/u", Cwd: "/w"}.Compile(sources("allow Read", c.rule))
 		if r != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "s.json:2:3: rule ") {
@@ -105,7 +105,7 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// What would allow, and never can, is said and not refused.
+// An allow rule that never matches is reported and not rejected.
 func TestUselessAllowRulesReported(t *testing.T) {
 	for _, rule := range []string{"allow *", "allow Web*", "allow mcp__*", "allow mcp__g*__x", "allow Deploy(target:test)"} {
 		r, problems, err := RuleOptions{Cwd: "/w"}.Compile(sources(rule))
@@ -119,8 +119,8 @@ func TestUselessAllowRulesReported(t *testing.T) {
 	}
 }
 
-// A server's name may hold "__". What forbids "mcp__a__b" forbids all of the server
-// "a__b"; what allows it allows the tool "b" of "a".
+// A server's name may contain "__". A deny of "mcp__a__b" denies the whole server "a__b"; an allow
+// allows only the tool "b" of "a".
 func TestServersWithUnderscores(t *testing.T) {
 	for _, effect := range []string{"deny", "ask", "allow"} {
 		want := map[string]Effect{"deny": Deny, "ask": Ask, "allow": NoOpinion}[effect]
@@ -131,7 +131,7 @@ func TestServersWithUnderscores(t *testing.T) {
 	judgeAll(t, []string{"deny mcp__a"}, []judged{{mcp("mcp__a__b__c"), Deny}, {mcp("mcp__ab__c"), NoOpinion}})
 }
 
-// Fields of the input can be forbidden on tools whose rules are about paths, too.
+// Input fields can be denied for tools with path rules, too.
 func TestFieldsOfPathTools(t *testing.T) {
 	grep := Request{Tool: "Grep", Operation: OpRead, Resource: "/w/src", Input: []byte(`{"pattern":"x","output_mode":"content"}`)}
 	judgeAll(t, []string{"deny Grep(output_mode:content)"}, []judged{{grep, Deny}})

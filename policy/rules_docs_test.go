@@ -9,8 +9,8 @@ import (
 
 var inCode = regexp.MustCompile("`([^`]+)`")
 
-// Every example in docs/reference/rules.md is true. The tables are "allow | allows | does
-// not allow" and "deny | denies | does not deny".
+// Every example in docs/reference/rules.md is correct. The tables are "allow | allows | does not
+// allow" and "deny | denies | does not deny".
 func TestRulesDocument(t *testing.T) {
 	doc, err := os.ReadFile("../docs/reference/rules.md")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestRulesDocument(t *testing.T) {
 	}
 }
 
-// tableCells takes a row of a table apart; a "|" in a cell is written "\|".
+// tableCells splits a table row; a "|" in a cell is written "\|".
 func tableCells(line string) []string {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "|") {

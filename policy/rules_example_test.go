@@ -37,8 +37,8 @@ func ExampleRuleOptions_Lint() {
 		fmt.Println(p)
 	}
 	// Output:
-	// settings.json:2:5: rule "Bash(rm -rf build)": it can never matter: the deny rule Bash(rm:*) of settings.json:3 comes first; hint: take one of them away
-	// settings.json:4:5: rule "Bash(curl": the parentheses are not balanced; hint: close the rule with ")", and write a parenthesis that belongs to the text as \( or \)
+	// settings.json:2:5: rule "Bash(rm -rf build)": it can never matter: the deny rule Bash(rm:*) of settings.json:3 comes first; hint: remove one of them
+	// settings.json:4:5: rule "Bash(curl": the parentheses are not balanced; hint: close the rule with ")", and write a literal parenthesis as \( or \)
 }
 
 func ExampleToolNames_Allow() {

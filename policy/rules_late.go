@@ -2,12 +2,12 @@ package policy
 
 import "sync/atomic"
 
-// DynamicRules are rules that come into force while a run lasts, as a limit: settings have
-// changed, and what they deny and ask about from now on holds at once. Allow rules among
-// them mean nothing. The zero value has no rules. It is safe for concurrent use.
+// DynamicRules are rules that take effect during a run, as a limit: after a settings change, new
+// deny and ask rules apply immediately. Allow rules are ignored. The zero value has no rules. It is
+// safe for concurrent use.
 type DynamicRules struct{ rules atomic.Pointer[Rules] }
 
-// Set puts rules in the place of those that are there.
+// Set replaces the rules.
 func (l *DynamicRules) Set(r *Rules) { l.rules.Store(r) }
 
 // Evaluate denies, asks, or has no opinion.
@@ -25,7 +25,7 @@ func (l *DynamicRules) judge(s *requestView) Verdict {
 	return Verdict{}
 }
 
-// tightens leaves an opinion that allows out.
+// tightens removes an opinion that allows.
 func tightens(v Verdict) Verdict {
 	if v.Effect == Allow {
 		return Verdict{}

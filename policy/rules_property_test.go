@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Rules and commands that have much to do with each other.
+// Rules and commands that interact.
 var (
 	someRules = []string{
 		"Bash", "Bash(git:*)", "Bash(git push:*)", "Bash(git push)", "Bash(ls*)", "Bash(* x)", "Bash(rm:*)", "Bash(make)", "Bash(echo:*)",
@@ -63,8 +63,8 @@ func TestOrderOfRulesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// One more deny or ask never makes the outcome weaker, and one more allow never
-// turns a deny or an ask into something else.
+// One more deny or ask rule never makes the outcome weaker, and one more allow rule never changes a
+// deny or an ask.
 func TestMoreRulesNeverOpenWhatIsForbidden(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := drawRules(t, "rules")
@@ -81,7 +81,7 @@ func TestMoreRulesNeverOpenWhatIsForbidden(t *testing.T) {
 	})
 }
 
-// A line is at least as forbidden as each of its commands, however it is run.
+// A line is at least as restricted as each of its commands, in every way of running it.
 func TestLineDeniedByCommand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := drawRules(t, "rules")
@@ -120,16 +120,16 @@ func TestQuotingMakesNoDifference(t *testing.T) {
 	})
 }
 
-// Lint says of a set of rules only what is true: without a rule that "can never
-// matter" or that another one contains, every request is judged the same.
+// The findings of Lint are correct: removing a rule that "can never matter" or that another one
+// contains does not change any decision.
 func TestRulesThatLintNamesCanBeTakenAway(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := drawRules(t, "rules")
 		request := drawRequest(t)
 		list := sources(lines...)
 		o := RuleOptions{Home: "/home/u", Cwd: "/w"}
-		// A rule that matches less than its author may think does matter.
-		problems := slices.DeleteFunc(o.Lint(list, nil), func(p Problem) bool { return strings.HasSuffix(p.Detail, "without any argument only") })
+		// A rule that matches less than its author may expect still has an effect.
+		problems := slices.DeleteFunc(o.Lint(list, nil), func(p Problem) bool { return strings.HasSuffix(p.Detail, "without arguments") })
 		if len(problems) == 0 {
 			return
 		}

@@ -198,8 +198,8 @@ func TestStars(t *testing.T) {
 	judgeAll(t, []string{"allow Bash(ls *)"}, []judged{{bash("ls"), Allow}, {bash("ls -la"), Allow}, {bash("lsof"), NoOpinion}})
 }
 
-// An exact rule may say a line that cannot be read, sets a dangerous variable or
-// writes: the person saw all of it.
+// An exact rule may allow a line that cannot be parsed, sets a dangerous variable or writes: the
+// user saw the whole line.
 func TestExactRulesAllowWhatTheySay(t *testing.T) {
 	judgeAll(t, []string{"allow Bash(PATH=x make)", "allow Bash($CC -v)", "allow Bash(make > log)", "allow Bash(A=1 make:*)", `allow Bash(echo "a  b" && $X)`}, []judged{
 		{bash("PATH=x make"), Allow},

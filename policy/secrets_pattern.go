@@ -6,9 +6,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// aimsAt reports whether a shell's pattern, absolute, looks as if it were meant for
-// something on the list: ".en*", "id_rs?", "*.pem", "sec*/x". A pattern that says
-// little ("*", "*.json", "s*") does not aim: it is about whatever lies there.
+// aimsAt reports whether an absolute shell pattern seems to target something on the list: ".en*",
+// "id_rs?", "*.pem", "sec*/x". A general pattern ("*", "*.json", "s*") does not.
 func (n *namedPaths) aimsAt(pattern string) bool {
 	parts := strings.Split(strings.ToLower(pattern), "/")
 	for i, part := range parts {
@@ -63,8 +62,8 @@ func isSpecificName(part, name string) bool {
 	return err == nil && ok
 }
 
-// isSpecific reports whether a pattern begins with enough letters to mean a certain file:
-// two, or a dot.
+// isSpecific reports whether a pattern begins with enough characters to mean a certain file: two, or
+// a dot.
 func isSpecific(part string) bool {
 	lead := strings.IndexAny(part, special)
 	return lead >= 2 || lead == 1 && part[0] == '.'

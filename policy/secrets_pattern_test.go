@@ -2,7 +2,7 @@ package policy
 
 import "testing"
 
-// A pattern that is meant for a secret is a read of a secret, like its name.
+// A pattern that targets a secret is a read of a secret, like the secret's name.
 func TestPatternsForSecrets(t *testing.T) {
 	w := environment{folders: []string{"/w"}, home: "/home/u"}
 	for line, want := range map[string]actionKind{
@@ -19,7 +19,7 @@ func TestPatternsForSecrets(t *testing.T) {
 	}
 }
 
-// The links of /proc lead to what other names lead to.
+// Paths through the links of /proc are treated like the paths they lead to.
 func TestThroughProc(t *testing.T) {
 	for p, want := range map[string]string{
 		"/proc/self/root/etc/shadow": "/etc/shadow", "/proc/1/root": "/", "/proc/thread-self/root/x": "/x", "/proc/self/task/7/root/x": "/x",

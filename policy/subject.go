@@ -8,33 +8,32 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// requestView is a request as the links of a chain look at it: its command is read
-// once, its paths are resolved once, and what rules are compared with is written
-// down once.
+// requestView is a request with the results that all links share: its command is parsed once, its
+// paths are resolved once, and the lines that rules compare are built once.
 type requestView struct {
 	Request
 
-	reading *shellparse.Reading // of a command; nil of everything else
-	read    shellparse.Options  // that it was made with
+	reading *shellparse.Reading // of a command; else nil
+	read    shellparse.Options  // the options it was made with
 	places  []requestPath       // what the request, or its command, would touch
-	lines   [][]string          // by command: what a deny or ask rule is compared with
-	params  *params             // of the input; nil until somebody asks
+	lines   [][]string          // by command: the lines that deny and ask rules are compared with
+	params  *params             // of the input; nil until first used
 }
 
 // requestPath is a path that a request would touch.
 type requestPath struct {
-	path    string // absolute and clean, as it is named; "" when it cannot be known
-	real    string // the same without links; what does not exist keeps its name
-	arg     string // as a command writes it
-	pattern string // absolute, of a glob when nothing but its matches is touched
+	path    string // absolute and clean, as named; "" if it cannot be determined
+	real    string // the same with links resolved; parts that do not exist keep their names
+	arg     string // as written in the command
+	pattern string // absolute, of a glob if only its matches are touched
 	access  shellparse.Access
 	from    shellparse.PathSource // "" when the request is about the path itself
-	tree    bool                  // with everything below
-	command int                   // the index of the command that names it; -1 when there is none
+	tree    bool                  // including everything below
+	command int                   // the index of the command that names it, or -1
 }
 
-// builtinPolicy is a built-in policy: it does not read a command that has been read,
-// never blocks and never panics.
+// builtinPolicy is a policy of this package: it uses the parsed command, never blocks and never
+// panics.
 type builtinPolicy interface {
 	judge(s *requestView) Verdict
 }
@@ -62,7 +61,7 @@ func newSubject(r Request, home string, resolve func(string) string) *requestVie
 	return s
 }
 
-// command is the command line of a request that runs one; "" of others.
+// command returns the command line of a request that runs one, or "".
 func (r *Request) command() string {
 	switch r.Operation {
 	case OpCommand:
@@ -87,7 +86,7 @@ func (s *requestView) readPlaces(resolve func(string) string) {
 		for _, p := range s.reading.Commands[i].Paths {
 			named := p.Path
 			if p.Raw != "" && resolve != nil {
-				named = p.Raw // ".." is taken after a link
+				named = p.Raw // ".." is applied after resolving a link
 			}
 			s.places = append(s.places, requestPath{
 				path: p.Path, real: resolved(throughProc(named, s.reading.Commands[i].Dir), resolve), arg: p.Arg, pattern: p.Pattern,
@@ -97,8 +96,8 @@ func (s *requestView) readPlaces(resolve func(string) string) {
 	}
 }
 
-// accessOf says how a request that is not a command touches its resource; 0 when
-// its resource is not a path.
+// accessOf returns how a request other than a command accesses its resource, or 0 if its resource is
+// not a path.
 func accessOf(r Request) shellparse.Access {
 	switch r.Operation {
 	case OpRead:
@@ -116,9 +115,9 @@ func accessOf(r Request) shellparse.Access {
 	return 0
 }
 
-// ofServer is the name that a tool would have as one of the MCP server that it asks, so
-// that what forbids the server holds for it too; "" for others and for the server's own. Its
-// resource begins with the server as rules name it.
+// ofServer returns the name that the tool of an MCP server's request to the user would have, so that
+// rules about the server apply to it. It returns "" for other requests and for the server's tools.
+// The resource begins with the server's name as in rules.
 func (s *requestView) ofServer() string {
 	server, _, ok := strings.Cut(s.Resource, "/")
 	if s.Operation != OpMCP || !ok || strings.HasPrefix(s.Tool, mcpPrefix) {
@@ -127,7 +126,7 @@ func (s *requestView) ofServer() string {
 	return mcpPrefix + server + "__" + s.Tool
 }
 
-// absolute makes a resource absolute and clean; "" when that cannot be done.
+// absolute makes a resource absolute and clean; "" if that is not possible.
 func absolute(p, cwd string) string {
 	switch {
 	case p == "" || strings.ContainsRune(p, 0):
@@ -147,10 +146,10 @@ func resolved(p string, resolve func(string) string) string {
 	return path.Clean(resolve(p))
 }
 
-// linesOf writes down, for each command, every line that a deny or ask rule may
-// know it by: the canonical one, its plain words, its source, the program without
-// its folder, the line without the options that stand before a subcommand (git -C x
-// push), and without the words at the end that are not known. An allow rule is compared with the first only.
+// linesOf returns, for each command, every line that a deny or ask rule may match: the canonical
+// one, its plain words, its source, the program without its folder, the line without the options
+// before a subcommand (git -C x push), and without unknown words at the end. An allow rule is
+// compared with the first only.
 func linesOf(reading *shellparse.Reading) [][]string {
 	out := make([][]string, len(reading.Commands))
 	all := make([]string, 0, 2*len(reading.Commands))
@@ -182,7 +181,7 @@ func appendLines(out []string, c *shellparse.Command) []string {
 	for _, rest := range afterOptions(c.Args) {
 		add(plain(c.Name, rest))
 	}
-	if known := len(c.Args); known > 0 && !c.Args[known-1].Static { // what is not known may be nothing
+	if known := len(c.Args); known > 0 && !c.Args[known-1].Static { // an unknown argument may be empty
 		for known > 0 && !c.Args[known-1].Static {
 			known--
 		}
@@ -209,9 +208,9 @@ func plain(program string, args []shellparse.Arg) string {
 	return b.String()
 }
 
-// afterOptions returns the arguments from each word on that may be the
-// subcommand behind leading options: the first word that is none, and the one
-// behind it, since the first may be an option's value.
+// afterOptions returns the arguments starting at each word that may be the subcommand after leading
+// options: the first word that is not an option, and the one after it, because the first may be the
+// value of an option.
 func afterOptions(args []shellparse.Arg) [][]shellparse.Arg {
 	if len(args) == 0 || !isOption(args[0].Text) {
 		return nil
@@ -229,7 +228,7 @@ func afterOptions(args []shellparse.Arg) [][]shellparse.Arg {
 	return out
 }
 
-// maxSubcommands bounds the guesses of afterOptions: "git -a 1 -b 2 -c 3 …".
+// maxSubcommands limits the guesses of afterOptions: "git -a 1 -b 2 -c 3 …".
 const maxSubcommands = 8
 
 func isOption(s string) bool { return len(s) > 1 && (s[0] == '-' || s[0] == '+') }

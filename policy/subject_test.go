@@ -85,7 +85,7 @@ func TestAfterOptionsIsBounded(t *testing.T) {
 	}
 }
 
-// What rules leave open is named, so that the mode may decide about it.
+// The paths that rules leave open are named, so that the mode may decide about them.
 func TestUnmatchedRequests(t *testing.T) {
 	r := rulesOf(t, "allow Bash(make:*)", "allow Edit(out/**)", "allow Read(//etc/hosts)")
 	for line, want := range map[string]string{

@@ -6,8 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// The table, written down a second time: a change of it is a change of what
-// people rely on.
+// The expected table is written a second time: a change of it changes behavior that users rely on.
 func TestTable(t *testing.T) {
 	const a, q, d = policy.Allow, policy.Ask, policy.Deny
 	modes := []policy.Mode{
@@ -58,7 +57,7 @@ func TestUnknownModesAndKindsAsk(t *testing.T) {
 	}
 }
 
-// A mode never asks less than a stricter one lets pass.
+// A stricter mode never allows what a weaker mode asks about.
 func TestStrictnessIsAnOrder(t *testing.T) {
 	order := []policy.Mode{
 		policy.ModeRestricted, policy.ModeSilent, policy.ModeDontAsk, policy.ModePlan,
@@ -81,7 +80,7 @@ func TestStrictnessIsAnOrder(t *testing.T) {
 	}
 }
 
-// What a seed says in words about each mode.
+// The modes as the Open Agent SDK describes them.
 func TestSeedModeNames(t *testing.T) {
 	for _, c := range []struct {
 		words string

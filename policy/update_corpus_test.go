@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// patches reads "update_policy allow [x/**]" and "deny [x/**] then allow [x/**]",
-// for reading and for writing unless it says which.
+// patches parses "update_policy allow [x/**]" and "deny [x/**] then allow [x/**]", for reading and
+// for writing unless it names one.
 func patches(text string) []policy.Patch {
 	var out []policy.Patch
 	for part := range strings.SplitSeq(text, " then ") {
@@ -95,7 +95,7 @@ func updateCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// wireCase: what of the permission messages is decided here is the override.
+// wireCase checks the part of the permission messages that this package decides: the override.
 func wireCase(t *testing.T, c corpus.Case) {
 	g, _, _, all := unpack(t, c)
 	verb, file, ok := strings.Cut(g.Rule, " ")
@@ -116,7 +116,7 @@ func wireCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// persistenceCase: a grant is in the log and holds again after a restart.
+// persistenceCase: a grant is in the log and applies again after a restart.
 func persistenceCase(t *testing.T, c corpus.Case) {
 	g := sceneOf(t, c)
 	if !strings.Contains(g.State, "allow-session") {
@@ -138,7 +138,7 @@ func persistenceCase(t *testing.T, c corpus.Case) {
 	}
 }
 
-// canonicalCase: how a path is shown does not matter to what is judged and approved.
+// canonicalCase: the display form of a path does not change what is checked and approved.
 func canonicalCase(t *testing.T, c corpus.Case) {
 	g := sceneOf(t, c)
 	guards := stage(t, g)

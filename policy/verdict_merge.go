@@ -8,10 +8,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// precedence is how much an answer counts: the smallest wins, the first of equals.
+// precedence is the rank of a verdict: the smallest wins, the first of equals.
 //
-//	deny of anybody > a question about overriding a session deny > a question that only a
-//	person answers (outside the sandbox, or by its nature) > session allow > ask of anybody > allow of the callback and policies > allow rules > the mode
+//	deny > ask to override a deny grant of the session
+//	> ask that only the user answers (outside the sandbox, or by its nature)
+//	> allow grant > ask > allow of the callback and policies > allow rules > the mode
 type precedence int
 
 const (
@@ -25,25 +26,25 @@ const (
 	rankMode
 )
 
-// verdictSet collects what the links say to one request.
+// verdictSet collects the verdicts of the links for one request.
 type verdictSet struct {
 	decision *Decision // whose Said is written
 	several  bool      // the call has more than one request
 	resource string
-	input    json.RawMessage // that the request was made from
+	input    json.RawMessage // the input of the request
 
 	rank     precedence
 	started  bool
 	by       string
 	deciding Verdict
 	grant    string
-	allowed  bool         // somebody allowed, whether or not it counted
-	limited  bool         // the answer that counts is of who only limits
+	allowed  bool         // a link allowed, even if another overrode it
+	limited  bool         // the deciding verdict comes from a link that only limits
 	mode     Contribution // what the mode says
 	next     replaced
 }
 
-// add takes an answer in. A rank is given to answers that have an effect.
+// add adds a verdict. Verdicts with an effect have a rank.
 func (b *verdictSet) add(k precedence, by string, v Verdict, grant string) {
 	b.contribute(by, v)
 	if v.Effect == NoOpinion {
@@ -65,13 +66,13 @@ func (b *verdictSet) contribute(by string, v Verdict) {
 	b.decision.Contributions = append(b.decision.Contributions, s)
 }
 
-// note says why a link was not asked.
+// note records why a link was not evaluated.
 func (b *verdictSet) note(by, why string) { b.contribute(by, Verdict{Reason: why}) }
 
 func (b *verdictSet) denied() bool { return b.started && b.rank == rankDeny }
 
-// limit takes in what a hard limit says: its deny and its ask count, its allow is
-// no opinion, since a limit only limits.
+// limit adds the verdict of a hard limit: its deny and its ask apply, and its allow is no opinion,
+// because a limit only limits.
 func (b *verdictSet) limit(by string, v Verdict) {
 	switch v.Effect {
 	case Deny:
@@ -83,14 +84,14 @@ func (b *verdictSet) limit(by string, v Verdict) {
 	}
 }
 
-// doubt takes in the ask of who only limits.
+// doubt adds the ask of a link that only limits.
 func (b *verdictSet) doubt(by string, v Verdict) {
 	first := !b.started || rankAsk < b.rank
 	b.add(rankAsk, by, v, "")
 	b.limited = b.limited || first
 }
 
-// opinion takes in what the callback or a policy says.
+// opinion adds the verdict of the callback or a policy.
 func (b *verdictSet) opinion(by string, v Verdict) {
 	switch v.Effect {
 	case Deny:
@@ -110,8 +111,7 @@ func (b *verdictSet) opinion(by string, v Verdict) {
 	}
 }
 
-// rules takes in what rules say. In plan mode they do not open what changes
-// something.
+// rules adds the verdict of the rules. In plan mode they do not allow changes.
 func (b *verdictSet) rules(by string, v Verdict, in *decisionInput, k actionKind) {
 	switch {
 	case v.Effect == Deny:
@@ -119,15 +119,15 @@ func (b *verdictSet) rules(by string, v Verdict, in *decisionInput, k actionKind
 	case v.Effect == Ask:
 		b.add(rankAsk, by, v, "")
 	case v.Effect == Allow && k.changes() && in.plans():
-		v.Effect, v.Reason = NoOpinion, v.Reason+"; it does not count in plan mode"
+		v.Effect, v.Reason = NoOpinion, v.Reason+"; it does not apply in plan mode"
 		b.contribute(by, v)
 	default:
 		b.add(rankRule, by, v, "")
 	}
 }
 
-// hook takes in what a hook has said. Its allow passes the question of the mode,
-// and not what the mode denies; its ask limits.
+// hook adds the verdict of a hook. Its allow skips the mode's approval request but does not override
+// the mode's deny; its ask limits.
 func (b *verdictSet) hook(h Contribution, in *decisionInput, k actionKind) {
 	switch h.Effect {
 	case Deny:
@@ -141,18 +141,18 @@ func (b *verdictSet) hook(h Contribution, in *decisionInput, k actionKind) {
 	}
 }
 
-// addWeakAllow takes in an allow that no person gave, as it is said or as a grant.
+// addWeakAllow adds an allow that the user did not give, such as one of a hook or a weak grant.
 func (b *verdictSet) addWeakAllow(h Contribution, grant string, in *decisionInput, k actionKind) {
 	effect, mode := in.decide(k)
 	if effect == Deny || k.changes() && in.plans() {
-		h.Effect, h.Reason = NoOpinion, strings.TrimPrefix(h.Reason+"; that does not open what "+mode.link()+" keeps shut", "; ")
+		h.Effect, h.Reason = NoOpinion, strings.TrimPrefix(h.Reason+"; that does not override "+mode.link(), "; ")
 		b.contribute(h.Policy, h.Verdict)
 		return
 	}
 	b.add(rankPolicy, h.Policy, h.Verdict, grant)
 }
 
-// grants takes in what people decided for the run: denies first.
+// grants adds the decisions of the run's grants: denies first.
 func (b *verdictSet) grants(list []*grant, s *requestView, in *decisionInput, k actionKind) {
 	if len(list) == 0 {
 		return
@@ -168,7 +168,7 @@ func (b *verdictSet) grants(list []*grant, s *requestView, in *decisionInput, k 
 	}
 	switch {
 	case deny != nil && s.Override:
-		b.add(rankOverride, grantsName, Verdict{Effect: Ask, Reason: deny.Name + " denies it; the tool asks for an exception, once"}, deny.ID)
+		b.add(rankOverride, grantsName, Verdict{Effect: Ask, Reason: deny.Name + " denies it; the tool requests an exception for this call"}, deny.ID)
 	case deny != nil:
 		b.add(rankDeny, grantsName, Verdict{Effect: Deny, Reason: deny.Name + deny.grantedBy()}, deny.ID)
 	case allow != nil && allow.Weak:
@@ -180,14 +180,14 @@ func (b *verdictSet) grants(list []*grant, s *requestView, in *decisionInput, k 
 	}
 }
 
-// close applies what modes do to questions. What a limit asks about stays denied
-// where the mode denies it and nobody allowed it: a limit only limits.
+// close applies the modes to asks. If a limit asks, the mode denies and no link allowed, the call is
+// denied: a limit only limits.
 func (b *verdictSet) close(v *decisionInput) {
 	if b.deciding.Effect != Ask {
 		return
 	}
 	if silent, ok := v.has(Mode.silences); ok {
-		b.deciding.Effect, b.deciding.Reason = Deny, b.deciding.Reason+" ("+silent.link()+" asks nobody)"
+		b.deciding.Effect, b.deciding.Reason = Deny, b.deciding.Reason+" ("+silent.link()+" never asks)"
 		b.by, b.grant = silent.link(), ""
 		b.contribute(b.by, Verdict{Effect: Deny, Reason: b.deciding.Reason})
 		return

@@ -18,7 +18,7 @@ type evaluate func(policy.Request) policy.Verdict
 
 func (f evaluate) Evaluate(r policy.Request) policy.Verdict { return f(r) }
 
-// Whatever the host's code does wrong is a deny that names it.
+// Every failure of the host's code is a deny that names the failure.
 func TestCallbackPanics(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -94,7 +94,7 @@ func TestNoAnswerDenies(t *testing.T) {
 	})
 }
 
-// A policy that never looks up cannot be stopped; the decision does not wait for it.
+// A policy that ignores its context cannot be stopped; the decision does not wait for it.
 func TestAPolicyThatHangsDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

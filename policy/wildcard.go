@@ -2,7 +2,7 @@ package policy
 
 import "strings"
 
-// isPattern reports whether an entry of the lists in this package is a pattern.
+// isPattern reports whether an entry of a list in this package is a pattern.
 func isPattern(s string) bool { return strings.ContainsAny(s, "*?") }
 
 func matchAny(patterns []string, text string) bool {
@@ -24,8 +24,8 @@ func matchAlternatives(patterns, text string) bool {
 	return false
 }
 
-// like compares a whole text with a pattern in which "*" stands for any text and
-// "?" for any one byte. It takes time in proportion to both lengths multiplied.
+// like compares a whole text with a pattern in which "*" matches any text and "?" any one byte. Its
+// time is proportional to the product of both lengths.
 func like(pattern, text string) bool {
 	p, t, star, mark := 0, 0, -1, 0
 	for t < len(text) {

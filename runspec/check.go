@@ -66,9 +66,9 @@ func (s *Spec) checkPlace() *Error {
 		field, hint string
 	}{
 		{len(s.AddDirs) > 0, "add_dirs", "mount the folder: holdfast workspace set --mount"},
-		{s.Worktree.Enabled, "worktree", "the agent can make one itself if the container has git"},
+		{s.Worktree.Enabled, "worktree", "the agent can make a worktree itself if the container has git"},
 		{s.Sandbox.Disabled, "sandbox.off", "run without the workspace instead"},
-		{s.Session.NoPersist, "session.no_persist", "a run in a workspace is always on record; container.ephemeral keeps no home"},
+		{s.Session.NoPersist, "session.no_persist", "a run in a workspace is always stored; to keep no home folder, use container.ephemeral"},
 		{s.Hooks.Setup != "", "hooks.setup", ""},
 		{len(s.MCP.Configs) > 0, "mcp.configs", "MCP servers are not started for a container"},
 	} {
@@ -99,7 +99,7 @@ func (s *Spec) checkSession() *Error {
 	case o.Takeover && named == 0:
 		return &Error{"session.takeover", "needs a session", which}
 	case o.WithGrants && !o.Fork:
-		return &Error{"session.with_grants", "is for a fork", "set session.fork"}
+		return &Error{"session.with_grants", "needs session.fork", "set session.fork"}
 	case o.NoPersist && (o.Fork || o.ForkAt != "" || o.Takeover || o.Title != ""):
 		return &Error{"session.no_persist", "cannot be combined with fork, at, takeover or title", ""}
 	case o.ID == "":
@@ -155,9 +155,9 @@ func (s *Spec) checkNumbers() *Error {
 	case s.ModelOptions.MaxTokens < 0:
 		return &Error{"model_options.max_tokens", "must not be negative", ""}
 	case math.IsNaN(usd) || math.IsInf(usd, 0) || usd < 0 && usd != -1:
-		return &Error{"limits.max_budget_usd", "must not be negative", "-1 removes the bound that the session has"}
+		return &Error{"limits.max_budget_usd", "must not be negative", "-1 removes the limit of the session"}
 	case s.Compaction.Items < 0 || s.Compaction.Items > 0 && s.Compaction.Items < 4:
-		return &Error{"compaction.items", "fewer than 4 items cannot be compacted", "leave it out: the model's context is the bound"}
+		return &Error{"compaction.items", "fewer than 4 items cannot be compacted", "leave it out to use the model's context size as the limit"}
 	case s.Compaction.Disabled && s.Compaction.Items > 0:
 		return &Error{"compaction.items", "cannot be combined with compaction.off", ""}
 	}
@@ -176,7 +176,7 @@ func (s *Spec) checkEnvironment() *Error {
 		}
 		kind, rest, ok := strings.Cut(ref, ":")
 		if !ok || strings.TrimSpace(rest) == "" || !slices.Contains([]string{"env", "keyring", "command"}, kind) {
-			return &Error{"environment.from." + name, "is no reference", "env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS; a value is never written here"}
+			return &Error{"environment.from." + name, "is not a reference", "env:NAME, keyring:SERVICE/USER or command:PROGRAM ARGUMENTS; a value is never written here"}
 		}
 	}
 	return nil
@@ -184,7 +184,7 @@ func (s *Spec) checkEnvironment() *Error {
 
 func checkVariable(field, name string) *Error {
 	if name == "" || strings.ContainsAny(name, "=\x00") {
-		return &Error{field, fmt.Sprintf("%q is no variable's name", name), "name the variable without its value"}
+		return &Error{field, fmt.Sprintf("%q is not a variable name", name), "give the name of the variable without its value"}
 	}
 	return nil
 }

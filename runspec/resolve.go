@@ -116,9 +116,9 @@ func readPipe(field, path string) (string, error) {
 	case err != nil:
 		return "", &Error{field, err.Error(), ""}
 	case len(b) > maxInline:
-		return "", &Error{field, fmt.Sprintf("%s holds more than %d bytes", path, maxInline), "write it to a file"}
+		return "", &Error{field, fmt.Sprintf("%s is larger than %d bytes", path, maxInline), "write it to a file"}
 	case !jsontree.StartsObject(string(b)):
-		return "", &Error{field, path + " holds no JSON object", ""}
+		return "", &Error{field, path + " does not contain a JSON object", ""}
 	}
 	return string(b), nil
 }

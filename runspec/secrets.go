@@ -18,7 +18,7 @@ func (s *Spec) MaskSecrets(mask func(text string) string) error {
 	for _, p := range parts {
 		if mask(p.text) != p.text {
 			return &Error{
-				p.field, "holds a secret, and a run's description goes on record",
+				p.field, "contains a secret, and the run spec is stored in the log",
 				"write the name of a variable instead, such as ${API_KEY}, or name a file",
 			}
 		}

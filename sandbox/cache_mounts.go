@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// covers are the person's stores in whose place commands see those of their caches.
+// covers are the user's stores that commands see replaced by the stores of their caches.
 func (c *compiler) covers() []kernel.CacheMount {
 	if c.caches == "" {
 		return nil

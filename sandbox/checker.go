@@ -23,33 +23,33 @@ type Options struct {
 	Dir  string            // what relative paths in the settings are relative to: the folder of their file
 	Vars map[string]string // variables with known values, for commands
 
-	// Origin is where the settings were written; verdicts repeat it. Its layer counts
-	// where several layers are joined, see [Open].
+	// Origin is where the settings were written; decisions repeat it. Its layer matters when several
+	// layers are joined, see [Open].
 	Origin policy.Origin
-	// Trusted: a person trusts the folder that brings the settings along (the layers
-	// local and project). Otherwise they may restrict, and loosen nothing. Other
-	// layers are trusted anyhow.
+	// Trusted reports that the user trusts the folder that contains the settings (the layers local and
+	// project). Settings of an untrusted folder can restrict but not loosen. All other layers are
+	// always trusted.
 	Trusted bool
-	// Log gets each denial as "sandbox_denial" at level info, with type, value and
-	// reason (seed 000). Nil: nothing is logged.
+	// Log receives each denial as "sandbox_denial" at level info, with type, value and reason (the
+	// Open Agent SDK's names). Nil: nothing is logged.
 	Log *slog.Logger
 }
 
-// Checker compares paths, commands and hosts with settings. It is safe for
-// concurrent use. It is a [policy.Policy] for the limits of a guard: it denies, asks
-// or has no opinion. It looks at links in the file system, and at nothing else.
+// Checker compares paths, commands and hosts with settings. It is safe for concurrent use. It is a
+// [policy.Policy] for the limits of a guard: it denies, asks or has no opinion. It reads symbolic
+// links in the file system and nothing else.
 type Checker struct {
 	home      string
 	vars      map[string]string
 	origin    policy.Origin
 	untrusted bool
 	log       *slog.Logger
-	settings  Settings // what it was made from
+	settings  Settings // its source
 
 	denied, read, write []tree
 	protected           []tree
-	additional          []tree    // see [Open]; restricts nothing
-	readMore            []tree    // as additional
+	additional          []tree    // see [Open]; adds only
+	readMore            []tree    // like additional
 	deniedPrograms      *programs // nil: none are denied
 	allowedPrograms     *programs // nil: all but the denied are allowed
 	noCommands          bool      // the list of allowed commands is empty
@@ -58,10 +58,10 @@ type Checker struct {
 	mutes               []ignoreRule
 }
 
-// NewChecker checks the settings and compiles them. A setting that cannot work,
-// also because this build has no kernel sandbox, is a *[Error]; none is
-// ignored. Settings that are not enabled are checked, and restrict nothing. Links
-// in configured paths are followed now. The settings and options are not kept.
+// NewChecker checks the settings and compiles them. It returns an *[Error] for a setting that cannot
+// work, including one that this build cannot enforce because it has no kernel sandbox; it ignores
+// none. Settings that are not enabled are checked but restrict nothing. Symbolic links in configured
+// paths are resolved now. NewChecker does not keep the settings or options.
 func NewChecker(s *Settings, o *Options) (*Checker, error) {
 	if s == nil {
 		s = &Settings{}
@@ -124,14 +124,14 @@ func (c *Checker) compile(s *Settings, dir string) error {
 	return err
 }
 
-// checkAdditional refuses what the same settings open and close.
+// checkAdditional rejects additional write paths that allowedWritePaths of the same settings excludes.
 func (c *Checker) checkAdditional() error {
 	for i := range c.additional {
 		t := &c.additional[i]
 		if len(c.write) > 0 && !slices.ContainsFunc(c.write, func(w tree) bool { return within(t.resolved, w.resolved) }) {
 			return &Error{
-				Field: fmt.Sprintf("%s[%d]", fieldAdditional, i), Detail: fmt.Sprintf("%q lies outside allowedWritePaths, which closes it", t.entry),
-				hint: "add it to allowedWritePaths, or take those out",
+				Field: fmt.Sprintf("%s[%d]", fieldAdditional, i), Detail: fmt.Sprintf("%q is outside allowedWritePaths", t.entry),
+				hint: "add it to allowedWritePaths, or remove allowedWritePaths",
 			}
 		}
 	}
@@ -154,10 +154,9 @@ func (c *Checker) compileCommands(s *Settings, dir string) error {
 	return nil
 }
 
-// CheckPath returns nil or a *[Denial]. The operation is [policy.OpRead] or
-// [policy.OpWrite]. The path may be relative to cwd, start
-// with "~", hold dots, and pass links; a missing component keeps its name. One
-// that cannot be judged is denied wherever a list of paths is set.
+// CheckPath returns nil or a *[Denial]. The operation is [policy.OpRead] or [policy.OpWrite]. The path
+// may be relative to cwd, start with "~", contain dots and pass through symbolic links; a missing
+// component keeps its name. A path that cannot be resolved is denied if any list of paths is set.
 func (c *Checker) CheckPath(p, cwd string, op policy.Operation) error {
 	if d := c.checkPath(p, cwd, op); d != nil {
 		return c.deny(d)
@@ -165,7 +164,7 @@ func (c *Checker) CheckPath(p, cwd string, op policy.Operation) error {
 	return nil
 }
 
-// IsPathAllowed is CheckPath as a yes or no.
+// IsPathAllowed reports whether CheckPath returns nil.
 func (c *Checker) IsPathAllowed(path, cwd string, op policy.Operation) bool {
 	return c.checkPath(path, cwd, op) == nil
 }
@@ -177,7 +176,7 @@ func (c *Checker) checkPath(p, cwd string, op policy.Operation) *Denial {
 	case policy.OpWrite:
 		tool, field, list = "Write", fieldWritePaths, c.write
 	default:
-		return &Denial{Tool: tool, Subject: p, Reason: fmt.Sprintf("there is no operation %q on paths", op), kind: kindUnclear}
+		return &Denial{Tool: tool, Subject: p, Reason: fmt.Sprintf("unknown path operation %q", op), kind: kindUnclear}
 	}
 	write := op == policy.OpWrite
 	if !c.judges(list, write) {
@@ -200,13 +199,12 @@ func (c *Checker) checkPath(p, cwd string, op policy.Operation) *Denial {
 	return c.compare(d, subject{literal: path.Clean(full), resolved: d.Path, write: write}, field, list)
 }
 
-// judges reports whether any list has a say about a path, list being that of what
-// is done to it.
+// judges reports whether any list restricts a path; list is the list for the operation.
 func (c *Checker) judges(list []tree, write bool) bool {
 	return len(c.denied)+len(list) > 0 || write && len(c.protected) > 0
 }
 
-// judging names the setting that denies what cannot be judged.
+// judging returns the setting that denies a path that cannot be resolved.
 func (c *Checker) judging(field string, list []tree) string {
 	switch {
 	case len(list) > 0:
@@ -217,16 +215,15 @@ func (c *Checker) judging(field string, list []tree) string {
 	return fieldProtectedPaths
 }
 
-// subject is a path that is judged: as it was written, and without links.
+// subject is a path to check: as written, and with symbolic links resolved.
 type subject struct {
 	literal, resolved string
-	write             bool     // it would be written, made, moved or removed
-	tree              bool     // with everything below it
-	pattern           []string // or with what matches this below it, part by part
+	write             bool     // the command would write, create, move or remove it
+	tree              bool     // including everything below it
+	pattern           []string // or including what matches this pattern below it, by component
 }
 
-// reaches reports whether something below a subject that is touched, too, is a
-// tree or lies in it.
+// reaches reports whether a path below the subject that is also touched is a tree or is inside one.
 func (s *subject) reaches(t *tree) bool {
 	for _, root := range [2]string{s.literal, s.resolved} {
 		for _, denied := range [2]string{t.literal, t.resolved} {
@@ -238,7 +235,7 @@ func (s *subject) reaches(t *tree) bool {
 	return false
 }
 
-// firstMatch returns the first of the trees that a subject touches, or nil.
+// firstMatch returns the first tree that the subject touches, or nil.
 func (s *subject) firstMatch(list []tree) *tree {
 	for i := range list {
 		t := &list[i]
@@ -249,10 +246,9 @@ func (s *subject) firstMatch(list []tree) *tree {
 	return nil
 }
 
-// compare completes the denial of a path, or returns nil. The path itself and
-// what it leads to must both be outside what is denied, and outside what is
-// protected when it is written; what it leads to must be in one of list, unless
-// that is empty.
+// compare completes the denial of a path, or returns nil. The path itself and its resolved target must
+// be outside the denied paths and, for a write, outside the protected paths; the target must be in
+// list unless list is empty.
 func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Denial {
 	if t := s.firstMatch(c.denied); t != nil {
 		d.Setting, d.Rule = fieldDeniedPaths, t.entry
@@ -260,7 +256,7 @@ func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Deni
 	}
 	if t := s.firstMatch(c.protected); t != nil && s.write {
 		d.Setting, d.Rule, d.kind = fieldProtectedPaths, t.entry, kindWrite
-		d.Reason = "path '" + d.Subject + "' is protected: it may be read, and not changed"
+		d.Reason = "path '" + d.Subject + "' is protected: it can be read but not changed"
 		return d
 	}
 	if len(list) == 0 {
@@ -275,8 +271,8 @@ func (c *Checker) compare(d *Denial, s subject, field string, list []tree) *Deni
 	return d
 }
 
-// CheckCommand returns nil or a *[Denial] for a command line that would start in
-// cwd. Any restriction at all denies a line that cannot be read.
+// CheckCommand returns nil or a *[Denial] for a command line that would start in cwd. If there is any
+// restriction, a line that cannot be parsed is denied.
 func (c *Checker) CheckCommand(line, cwd string) error {
 	if d := c.checkCommand(line, cwd, false); d != nil {
 		return c.deny(d)
@@ -284,9 +280,9 @@ func (c *Checker) CheckCommand(line, cwd string) error {
 	return nil
 }
 
-// CheckConfined is CheckCommand for a command that runs in a [Sandbox], where localhost
-// is the command's own: it may connect to it unless allowLocalBinding is false. Where there
-// is no kernel sandbox, it is CheckCommand.
+// CheckConfined is CheckCommand for a command that runs in a [Sandbox], where localhost is private to
+// the command: the command may connect to it unless allowLocalBinding is false. Without a kernel
+// sandbox, CheckConfined is the same as CheckCommand.
 func (c *Checker) CheckConfined(line, cwd string) error {
 	if d := c.checkCommand(line, cwd, hasKernelSandbox); d != nil {
 		return c.deny(d)
@@ -294,7 +290,7 @@ func (c *Checker) CheckConfined(line, cwd string) error {
 	return nil
 }
 
-// IsCommandAllowed is CheckCommand as a yes or no.
+// IsCommandAllowed reports whether CheckCommand returns nil.
 func (c *Checker) IsCommandAllowed(line, cwd string) bool {
 	return c.checkCommand(line, cwd, false) == nil
 }
@@ -308,12 +304,11 @@ func (c *Checker) CheckHost(host string) error {
 	return nil
 }
 
-// Evaluate denies what the settings forbid, asks about hosts where they say so, and
-// has no opinion on the rest. What the input of a call says about the sandbox
-// changes nothing.
+// Evaluate denies what the settings forbid, asks about hosts if the settings say so, and has no
+// opinion on everything else. The input of a call cannot change this.
 func (c *Checker) Evaluate(r policy.Request) policy.Verdict { return c.verdict(r, c.judge(r)) }
 
-// EvaluateLine is Evaluate for a command line that the guard has read.
+// EvaluateLine is Evaluate for a command line that the guard has already parsed.
 func (c *Checker) EvaluateLine(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) policy.Verdict {
 	if r.Operation == policy.OpExec {
 		return c.verdict(r, c.judgeExec(r, reading, o))
@@ -321,7 +316,7 @@ func (c *Checker) EvaluateLine(r policy.Request, reading *shellparse.Reading, o 
 	return c.verdict(r, c.checkReading(r.Resource, r.Cwd, r.Confined, reading, o))
 }
 
-// judgeExec checks the file of a program, and what it is run with.
+// judgeExec checks a program's file and the command line that runs it.
 func (c *Checker) judgeExec(r policy.Request, reading *shellparse.Reading, o *shellparse.Options) *Denial {
 	if d := c.checkPath(r.Resource, r.Cwd, policy.OpRead); d != nil || r.Line == "" {
 		return d
@@ -329,8 +324,8 @@ func (c *Checker) judgeExec(r policy.Request, reading *shellparse.Reading, o *sh
 	return c.checkReading(r.Line, r.Cwd, r.Confined, reading, o)
 }
 
-// verdict makes a policy's answer of a denial. What a person may allow is a
-// question, unless the command is confined: then the connection itself is one.
+// verdict turns a denial into a policy verdict. A host that the user may allow becomes an approval
+// request, unless the command is confined: then the request is made for the connection itself.
 func (c *Checker) verdict(r policy.Request, d *Denial) policy.Verdict {
 	if d == nil || d.asks && r.Confined {
 		return policy.Verdict{}

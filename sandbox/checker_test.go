@@ -156,10 +156,10 @@ func TestDenialTexts(t *testing.T) {
 		err        error
 		text, hint string
 	}{
-		{c.CheckPath("/s", "", policy.OpRead), "Permission denied for Read: path '/s' is outside allowed read scope", "take /s out of deniedPaths if this is to be allowed"},
-		{c.CheckPath("/q", "", policy.OpWrite), "Permission denied for Write: path '/q' is outside allowed write scope", "add the folder to allowedWritePaths if this is to be allowed"},
-		{c.CheckPath("x", "", policy.OpRead), "Permission denied for Read: path 'x' is outside allowed read scope: it is relative, and the current folder is not known", "write it out; holdfast sandbox explain shows what can be read"},
-		{c.CheckHost("b.org"), "Permission denied for WebFetch: host 'b.org' is outside allowed domains", "add the host to network.allowedDomains if this is to be allowed"},
+		{c.CheckPath("/s", "", policy.OpRead), "Permission denied for Read: path '/s' is outside allowed read scope", "to allow this, remove /s from deniedPaths"},
+		{c.CheckPath("/q", "", policy.OpWrite), "Permission denied for Write: path '/q' is outside allowed write scope", "to allow this, add the folder to allowedWritePaths"},
+		{c.CheckPath("x", "", policy.OpRead), "Permission denied for Read: path 'x' is outside allowed read scope: it is relative, but the current folder is not known", "write it out in full; holdfast sandbox explain shows what can be parsed"},
+		{c.CheckHost("b.org"), "Permission denied for WebFetch: host 'b.org' is outside allowed domains", "to allow this, add the host to network.allowedDomains"},
 		{c.CheckHost("localhost"), "Permission denied for WebFetch: host 'localhost' is this machine", ""},
 	} {
 		d := denial(t, tt.err)

@@ -8,26 +8,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// claude reads the fields that only Claude Code's sandbox block has, into the
-// settings that say the same.
+// claude reads the fields that only Claude Code's sandbox block has into the equivalent settings.
 func (d *decoder) claude(s *Settings) fields {
 	return fields{
 		"filesystem":                func(v value) error { return d.filesystem(v, s) },
 		"allowNestedUserNamespaces": d.once("allowNestedSandbox", d.flagPointer(&s.AllowNestedSandbox)),
-		"failIfUnavailable": d.only(true, "false would run commands without the sandbox where it cannot be had",
-			"take it out; --no-sandbox does this for one run"),
+		"failIfUnavailable": d.only(true, "false would run commands unconfined where the sandbox is not available",
+			"remove it; to run once without the sandbox, use --no-sandbox"),
 
-		"allowAppleEvents":             d.only(false, "it is about macOS, where there is no kernel sandbox", removeHint),
-		"enableWeakerNetworkIsolation": d.only(false, "there is one network isolation, and no weaker one", removeHint),
-		"bwrapPath":                    d.refused("no helper program is used", removeHint),
-		"socatPath":                    d.refused("no helper program is used", removeHint),
-		"enabledPlatforms":             d.refused("a block counts on every system", "take it out, or keep such settings in a file of their own"),
-		"credentials": d.refused("credentials are not put into requests, and files are not masked in part",
-			"name files with secrets in deniedPaths; commands get no variables but a few"),
+		"allowAppleEvents":             d.only(false, "it applies only to macOS, which has no kernel sandbox", removeHint),
+		"enableWeakerNetworkIsolation": d.only(false, "there is no weaker network isolation", removeHint),
+		"bwrapPath":                    d.refused("the sandbox uses no helper program", removeHint),
+		"socatPath":                    d.refused("the sandbox uses no helper program", removeHint),
+		"enabledPlatforms":             d.refused("a sandbox block applies on every system", "remove it, or put these settings in a separate file"),
+		"credentials": d.refused("the sandbox does not add credentials to requests or mask parts of files",
+			"list files with secrets in deniedPaths; commands receive only a few environment variables"),
 	}
 }
 
-const removeHint = "take it out"
+const removeHint = "remove it"
 
 func (d *decoder) claudeNetwork(n *Network) fields {
 	return fields{
@@ -37,14 +36,13 @@ func (d *decoder) claudeNetwork(n *Network) fields {
 			n.Ask = new(!strict)
 			return err
 		}),
-		"allowMachLookup": d.refused("it is about macOS, where there is no kernel sandbox", removeHint),
-		"tlsTerminate":    d.refused("the proxy does not look into TLS", removeHint),
+		"allowMachLookup": d.refused("it applies only to macOS, which has no kernel sandbox", removeHint),
+		"tlsTerminate":    d.refused("the proxy does not decrypt TLS", removeHint),
 	}
 }
 
-// filesystem reads Claude Code's lists of paths. There, everything may be read but
-// denyRead, unless allowRead opens it again, and the working folder may be written
-// besides allowWrite.
+// filesystem reads Claude Code's lists of paths. There, everything is readable except denyRead, unless
+// allowRead allows it again, and the working folder is writable in addition to allowWrite.
 func (d *decoder) filesystem(v value, s *Settings) error {
 	var denyRead, allowRead []string
 	opens := 0
@@ -57,8 +55,8 @@ func (d *decoder) filesystem(v value, s *Settings) error {
 			return d.claudePaths(&allowRead)(v)
 		}),
 	}, fields{
-		"allowManagedReadPathsOnly": d.only(false, "each layer restricts reading by itself, and none opens what another closes", removeHint),
-		"disabled":                  d.only(false, "files are always held", removeHint),
+		"allowManagedReadPathsOnly": d.only(false, "each layer restricts reading on its own, and no layer can allow what another denies", removeHint),
+		"disabled":                  d.only(false, "file access is always confined", removeHint),
 	})
 	if err != nil {
 		return err
@@ -76,31 +74,31 @@ func (d *decoder) filesystem(v value, s *Settings) error {
 	return nil
 }
 
-const reopenHint = `what deniedPaths closes nothing opens: deny the folders beside it one by one, or write "denyRead": ["/"] to allow only allowRead`
+const reopenHint = `no setting can allow a path inside deniedPaths: deny the neighboring folders one by one, or write "denyRead": ["/"] to allow only allowRead`
 
 type cannotReopen string
 
 func (e cannotReopen) Error() string { return string(e) }
 
-// reopen returns what stays denied when allowRead opens parts of "/". That is the
-// one thing that allowRead can open here: then only its trees may be read.
+// reopen returns what stays denied when allowRead allows parts of "/". allowRead can do nothing else
+// here: then only its trees are readable.
 func reopen(denyRead, allowRead []string) ([]string, error) {
 	if !slices.Contains(denyRead, "/") {
-		return nil, cannotReopen(`it could only open parts of "/", which denyRead does not close`)
+		return nil, cannotReopen(`it can only allow parts of "/", and denyRead does not contain "/"`)
 	}
 	rest := slices.DeleteFunc(slices.Clone(denyRead), func(p string) bool { return p == "/" })
 	for _, open := range allowRead {
 		for _, closed := range rest {
 			if within(path.Clean(open), path.Clean(closed)) {
-				return nil, cannotReopen("it would open " + open + " inside " + closed + ", which denyRead closes")
+				return nil, cannotReopen("it would allow " + open + " inside " + closed + ", which denyRead denies")
 			}
 		}
 	}
 	return rest, nil
 }
 
-// claudePaths reads a list of Claude Code's paths: "//x" is "/x", and "x/**" is
-// the tree below x, which "x" means as well.
+// claudePaths reads a list of Claude Code's paths: "//x" is "/x", and "x/**" is the tree below x,
+// which "x" also means.
 func (d *decoder) claudePaths(into *[]string) reader {
 	return func(v value) error {
 		err := d.list(into, func(text string) (what, hint string) { return checkPathEntry(claudePath(text)) })(v)
@@ -124,7 +122,7 @@ func claudePath(text string) string {
 	return strings.TrimSuffix(text, "/**")
 }
 
-// only reads a flag that can have one value here; with the other one it is refused.
+// only reads a flag that can have only one value here; the other value is rejected.
 func (d *decoder) only(needed bool, why, hint string) reader {
 	return func(v value) error {
 		var got bool
@@ -135,15 +133,15 @@ func (d *decoder) only(needed bool, why, hint string) reader {
 	}
 }
 
-// refused refuses a field whatever it says.
+// refused rejects a field, whatever its value.
 func (d *decoder) refused(why, hint string) reader {
 	return func(v value) error {
 		return &Error{Field: v.field, Offset: v.key, Detail: "it would have no effect: " + why, hint: hint}
 	}
 }
 
-// flagOrList reads seed 000's allowUnixSockets, or Claude Code's list of sockets,
-// which must be empty: only macOS can tell one socket from another.
+// flagOrList reads the Open Agent SDK's allowUnixSockets, or Claude Code's list of sockets, which must
+// be empty: only macOS can tell sockets apart.
 func (d *decoder) flagOrList(into *bool) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.List {
@@ -151,7 +149,7 @@ func (d *decoder) flagOrList(into *bool) reader {
 		}
 		var sockets []string
 		return d.list(&sockets, func(string) (what, hint string) {
-			return "a list of sockets works on macOS only: the kernel's filter does not see their names", "write true for all sockets among the command's own files, or take it out"
+			return "a list of sockets works only on macOS: the Linux system call filter cannot see socket names", "write true to allow all sockets among the command's own files, or remove it"
 		})(v)
 	}
 }

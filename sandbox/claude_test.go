@@ -74,7 +74,7 @@ func TestDecodeClaude(t *testing.T) {
 // What has no like here is refused, with the reason.
 func TestDecodeClaudeRefuses(t *testing.T) {
 	for _, tt := range []struct{ in, field, what string }{
-		{`{"failIfUnavailable": false}`, "failIfUnavailable", "without the sandbox"},
+		{`{"failIfUnavailable": false}`, "failIfUnavailable", "commands unconfined"},
 		{`{"failIfUnavailable": 1}`, "failIfUnavailable", "true or false"},
 		{`{"allowAppleEvents": true}`, "allowAppleEvents", "macOS"},
 		{`{"enableWeakerNetworkIsolation": true}`, "enableWeakerNetworkIsolation", "weaker"},
@@ -82,29 +82,29 @@ func TestDecodeClaudeRefuses(t *testing.T) {
 		{`{"socatPath": "/usr/bin/socat"}`, "socatPath", "no helper program"},
 		{`{"enabledPlatforms": ["linux"]}`, "enabledPlatforms", "no effect"},
 		{`{"credentials": {"files": []}}`, "credentials", "no effect"},
-		{`{"filesystem": {"disabled": true}}`, "filesystem.disabled", "always held"},
-		{`{"filesystem": {"allowManagedReadPathsOnly": true}}`, "filesystem.allowManagedReadPathsOnly", "by itself"},
-		{`{"filesystem": {"allowWrites": []}}`, "filesystem.allowWrites", "no such setting"},
+		{`{"filesystem": {"disabled": true}}`, "filesystem.disabled", "always confined"},
+		{`{"filesystem": {"allowManagedReadPathsOnly": true}}`, "filesystem.allowManagedReadPathsOnly", "on its own"},
+		{`{"filesystem": {"allowWrites": []}}`, "filesystem.allowWrites", "unknown setting"},
 		{`{"filesystem": null}`, "filesystem", "an object"},
 		{`{"filesystem": {"allowWrite": ["src/*.go"]}}`, "filesystem.allowWrite[0]", "is a pattern"},
 		{`{"filesystem": {"denyWrite": ["**/.env"]}}`, "filesystem.denyWrite[0]", "is a pattern"},
 		{`{"filesystem": {"denyRead": ["a/**/b"]}}`, "filesystem.denyRead[0]", "is a pattern"},
 		{`{"filesystem": {"denyRead": [""]}}`, "filesystem.denyRead[0]", "is empty"},
-		{`{"filesystem": {"allowRead": ["~/.ssh/config"]}}`, "filesystem.allowRead", "denyRead does not close"},
-		{`{"filesystem": {"denyRead": ["~"], "allowRead": ["."]}}`, "filesystem.allowRead", "denyRead does not close"},
+		{`{"filesystem": {"allowRead": ["~/.ssh/config"]}}`, "filesystem.allowRead", "denyRead does not contain"},
+		{`{"filesystem": {"denyRead": ["~"], "allowRead": ["."]}}`, "filesystem.allowRead", "denyRead does not contain"},
 		{`{"filesystem": {"denyRead": ["/", "/home"], "allowRead": ["/home/me/x"]}}`, "filesystem.allowRead", "inside /home"},
-		{`{"network": {"allowUnixSockets": ["/var/run/docker.sock"]}}`, "network.allowUnixSockets[0]", "macOS only"},
+		{`{"network": {"allowUnixSockets": ["/var/run/docker.sock"]}}`, "network.allowUnixSockets[0]", "only on macOS"},
 		{`{"network": {"allowUnixSockets": "yes"}}`, "network.allowUnixSockets", "true or false"},
 		{`{"network": {"allowMachLookup": ["x"]}}`, "network.allowMachLookup", "macOS"},
 		{`{"network": {"tlsTerminate": {}}}`, "network.tlsTerminate", "TLS"},
 
-		{`{"deniedPaths": ["a"], "filesystem": {"denyRead": ["b"]}}`, "filesystem.denyRead", "the same as deniedPaths"},
-		{`{"filesystem": {"denyRead": ["b"]}, "deniedPaths": ["a"]}`, "deniedPaths", "the same as filesystem.denyRead"},
-		{`{"filesystem": {"denyWrite": ["b"]}, "protectedPaths": []}`, "protectedPaths", "the same as"},
-		{`{"filesystem": {"allowWrite": ["b"]}, "additionalWritePaths": []}`, "additionalWritePaths", "the same as"},
-		{`{"filesystem": {"denyRead": ["/"], "allowRead": ["b"]}, "allowedReadPaths": []}`, "allowedReadPaths", "the same as"},
-		{`{"allowNestedSandbox": true, "allowNestedUserNamespaces": true}`, "allowNestedUserNamespaces", "the same as"},
-		{`{"network": {"ask": true, "strictAllowlist": true}}`, "network.strictAllowlist", "the same as network.ask"},
+		{`{"deniedPaths": ["a"], "filesystem": {"denyRead": ["b"]}}`, "filesystem.denyRead", "duplicates deniedPaths"},
+		{`{"filesystem": {"denyRead": ["b"]}, "deniedPaths": ["a"]}`, "deniedPaths", "duplicates filesystem.denyRead"},
+		{`{"filesystem": {"denyWrite": ["b"]}, "protectedPaths": []}`, "protectedPaths", "duplicates"},
+		{`{"filesystem": {"allowWrite": ["b"]}, "additionalWritePaths": []}`, "additionalWritePaths", "duplicates"},
+		{`{"filesystem": {"denyRead": ["/"], "allowRead": ["b"]}, "allowedReadPaths": []}`, "allowedReadPaths", "duplicates"},
+		{`{"allowNestedSandbox": true, "allowNestedUserNamespaces": true}`, "allowNestedUserNamespaces", "duplicates"},
+		{`{"network": {"ask": true, "strictAllowlist": true}}`, "network.strictAllowlist", "duplicates network.ask"},
 	} {
 		_, err := decode([]byte(tt.in))
 		e, ok := errors.AsType[*Error](err)
@@ -112,7 +112,7 @@ func TestDecodeClaudeRefuses(t *testing.T) {
 			t.Errorf("%s: got %+v", tt.in, err)
 			continue
 		}
-		if e.Hint() == "" && !strings.Contains(e.Detail, "stands where") {
+		if e.Hint() == "" && !strings.Contains(e.Detail, "want ") {
 			t.Errorf("%s: no hint in %v", tt.in, err)
 		}
 	}

@@ -28,7 +28,7 @@ import (
 type Cmd struct {
 	Path   string
 	Args   []string
-	Env    []string // nil: what commands may know of ours, see [Sandbox.Environ]
+	Env    []string // nil: the filtered environment of this process, see [Sandbox.Environ]
 	Dir    string   // "": the first folder
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -36,25 +36,25 @@ type Cmd struct {
 
 	ExtraFiles []*os.File
 
-	// Cancel is called when the context ends. Nil, or when it fails: Kill.
+	// Cancel is called when the context ends. If it is nil or fails, Kill is called.
 	Cancel func() error
-	// WaitDelay is how long the command may live on after Cancel, and how long Wait
-	// waits for Stdin to be read after the command has ended. 0: without end.
+	// WaitDelay is how long the command may run after Cancel, and how long Wait waits for Stdin to be
+	// read after the command has ended. 0: no limit.
 	WaitDelay time.Duration
 
 	Err              error // why Path could not be found
 	Terminal         bool  // keep the terminal: see [kernel.Attr]
-	PrivateLocalhost bool  // share the localhost with no other command of the sandbox
+	PrivateLocalhost bool  // do not share the localhost with other commands of the sandbox
 
-	// ReadStderr makes a Stderr that is a file go through a pipe, so that [Report]
-	// can tell which of the errors there are the sandbox's. Other writers always do.
+	// ReadStderr sends a Stderr that is a file through a pipe, so that [Report] can tell which errors
+	// in it come from the sandbox. Other writers always use a pipe.
 	ReadStderr bool
 
 	ctx     context.Context
 	sandbox *Sandbox
 
 	streams streams
-	cancel  context.CancelFunc // ends the proxy's asking
+	cancel  context.CancelFunc // cancels the proxy's approval requests
 	watch   *watcher
 	dir     string
 	env     []string
@@ -64,27 +64,27 @@ type Cmd struct {
 
 	mu      sync.Mutex
 	process *kernel.Process
-	missed  syscall.Signal // came while it was started again
+	missed  syscall.Signal // received during a restart
 	ended   bool
 	state   *State
 	report  *Report
 }
 
-// Command prepares a command in this sandbox. A name without a slash is looked for
-// in the PATH that the command will have.
+// Command prepares a command in this sandbox. A name without a slash is looked up in the PATH that the
+// command will have.
 func (s *Sandbox) Command(ctx context.Context, name string, arg ...string) *Cmd {
 	return &Cmd{Path: name, Args: append([]string{name}, arg...), ctx: ctx, sandbox: s}
 }
 
-// ExitError says that a command ended in another way than with status 0.
+// ExitError reports that a command did not exit with status 0.
 type ExitError struct {
 	*State
-	Stderr []byte // what [Cmd.Output] kept of it when nobody else wanted it
+	Stderr []byte // the end of standard error, set by [Cmd.Output] if Cmd.Stderr was nil
 }
 
 func (e *ExitError) Error() string { return e.String() }
 
-// Run starts the command and waits for its end.
+// Run starts the command and waits for it to end.
 func (c *Cmd) Run() error {
 	if err := c.Start(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *Cmd) Run() error {
 // Output runs the command and returns its standard output.
 func (c *Cmd) Output() ([]byte, error) {
 	if c.Stdout != nil {
-		return nil, errors.New("sandbox: Stdout is set already")
+		return nil, errors.New("sandbox: Stdout is already set")
 	}
 	var out bytes.Buffer
 	c.Stdout = &out
@@ -110,11 +110,10 @@ func (c *Cmd) Output() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// CombinedOutput runs the command and returns its standard output and standard
-// error, as they came.
+// CombinedOutput runs the command and returns its standard output and standard error, interleaved.
 func (c *Cmd) CombinedOutput() ([]byte, error) {
 	if c.Stdout != nil || c.Stderr != nil {
-		return nil, errors.New("sandbox: Stdout or Stderr is set already")
+		return nil, errors.New("sandbox: Stdout or Stderr is already set")
 	}
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
@@ -122,10 +121,10 @@ func (c *Cmd) CombinedOutput() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Start starts the command. After it, Wait must be called.
+// Start starts the command. The caller must then call Wait.
 func (c *Cmd) Start() error {
 	if c.process != nil || c.ended {
-		return errors.New("sandbox: the command was started before")
+		return errors.New("sandbox: the command was already started")
 	}
 	err := c.start()
 	if err != nil {
@@ -148,7 +147,7 @@ func (c *Cmd) start() error {
 		return err
 	}
 	if c.sandbox == nil {
-		return errors.New("sandbox: the command was made without a sandbox; use Sandbox.Command")
+		return errors.New("sandbox: the command was created without a sandbox; use Sandbox.Command")
 	}
 	attr, err := c.attr()
 	if err != nil {
@@ -175,7 +174,7 @@ func (c *Cmd) start() error {
 	return nil
 }
 
-// attr is what the kernel gets, but for the streams.
+// attr returns the attributes for the kernel, without the streams.
 func (c *Cmd) attr() (*kernel.Attr, error) {
 	env, dir := c.Env, c.Dir
 	if dir == "" {
@@ -206,15 +205,15 @@ func (c *Cmd) attr() (*kernel.Attr, error) {
 	return attr, nil
 }
 
-// Wait waits for the end of the command, and until all output is copied. The error
-// is an *[ExitError] when the command did not end with 0, a *[kernel.StartError]
-// when it could not be executed, and otherwise about the streams.
+// Wait waits until the command has ended and all output is copied. The error is an *[ExitError] if the
+// command did not exit with 0, a *[kernel.StartError] if it could not be executed, and otherwise an
+// error of the streams.
 func (c *Cmd) Wait() error {
 	if c.process == nil {
 		return errors.New("sandbox: the command was not started")
 	}
 	if c.ended {
-		return errors.New("sandbox: Wait was called before")
+		return errors.New("sandbox: Wait was already called")
 	}
 	var (
 		state                *kernel.State
@@ -249,7 +248,7 @@ func (c *Cmd) Wait() error {
 	return copied
 }
 
-// startAgain starts a command anew of which nothing has run.
+// startAgain restarts a command that has not run anything yet.
 func (c *Cmd) startAgain() error {
 	if err := c.streams.rewind(); err != nil {
 		return err
@@ -270,7 +269,7 @@ func (c *Cmd) startAgain() error {
 	return nil
 }
 
-// end gives back what was made for the command.
+// end releases the resources of the command.
 func (c *Cmd) end() {
 	c.ended = true
 	if c.cancel != nil {
@@ -278,15 +277,14 @@ func (c *Cmd) end() {
 	}
 }
 
-// State is how the command ended; nil before Wait, and when it never ran.
+// State returns how the command ended; nil before Wait, and if it never ran.
 func (c *Cmd) State() *State { return c.state }
 
-// Report says what the sandbox had to do with how the command ended. It is nil
-// before the end.
+// Report returns what the sandbox refused and how the command ended. It is nil before the end.
 func (c *Cmd) Report() *Report { return c.report }
 
-// Refused counts, while the command runs, the system calls that the sandbox has refused and
-// a setting opens, by what allows them: "network.allowUnixSockets".
+// Refused returns, while the command runs, how many system calls the sandbox has refused that a
+// setting can allow, keyed by that setting: "network.allowUnixSockets".
 func (c *Cmd) Refused() map[string]int {
 	c.mu.Lock()
 	p := c.process
@@ -303,7 +301,7 @@ func (c *Cmd) Refused() map[string]int {
 	return counts
 }
 
-// Pid is the process id as the host counts, or 0 when there is none yet.
+// Pid returns the process id on the host, or 0 if there is none yet.
 func (c *Cmd) Pid() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -313,11 +311,11 @@ func (c *Cmd) Pid() int {
 	return c.process.Pid()
 }
 
-// Signal sends a signal to the command. After its end it is os.ErrProcessDone.
+// Signal sends a signal to the command. After the command has ended it returns os.ErrProcessDone.
 func (c *Cmd) Signal(sig os.Signal) error {
 	s, ok := sig.(syscall.Signal)
 	if !ok {
-		return errors.New("sandbox: this is no signal of this system")
+		return errors.New("sandbox: unknown signal")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -334,10 +332,10 @@ func (c *Cmd) Signal(sig os.Signal) error {
 	return err
 }
 
-// Kill ends the command and everything that it started.
+// Kill ends the command and every process that it started.
 func (c *Cmd) Kill() error { return c.Signal(syscall.SIGKILL) }
 
-// String is the command line, for people.
+// String returns the command line for display.
 func (c *Cmd) String() string {
 	return strings.Join(append([]string{c.Path}, c.Args[min(1, len(c.Args)):]...), " ")
 }

@@ -283,8 +283,8 @@ func TestCmdLimits(t *testing.T) {
 	for _, tt := range []struct {
 		settings, line, limit, text string
 	}{
-		{`{"limits":{"wallTime":"200ms"}}`, "sleep 1000", "wallTime", "its time was up (limits.wallTime"},
-		{`{"limits":{"outputBytes":"4KiB"}}`, "head -c 100000 /dev/zero", "outputBytes", "more output than is kept"},
+		{`{"limits":{"wallTime":"200ms"}}`, "sleep 1000", "wallTime", "it ran longer than allowed (limits.wallTime"},
+		{`{"limits":{"outputBytes":"4KiB"}}`, "head -c 100000 /dev/zero", "outputBytes", "more output than allowed"},
 		{`{"limits":{"fileSize":"64KiB"}}`, "head -c 100000 /dev/zero > big", "fileSize", "a file grew larger than allowed"},
 	} {
 		box, _ := openBox(t, tt.settings)

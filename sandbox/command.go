@@ -14,10 +14,10 @@ func (c *Checker) checkCommand(line, cwd string, confined bool) *Denial {
 	return c.checkReading(line, cwd, confined, nil, nil)
 }
 
-// checkReading is checkCommand for a line that has been read already, with what was
-// known then; a reading is nil when there is none. Another home, variables of its
-// own or a folder behind a link make the checker read the line itself. confined says
-// that a kernel sandbox holds the command.
+// checkReading is checkCommand for a line that is already parsed, with the context of that parse; a
+// nil reading means there is none. If the home folder differs, the command sets variables, or the
+// folder is behind a symbolic link, the checker parses the line itself. confined reports that a kernel
+// sandbox confines the command.
 func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellparse.Reading, known *shellparse.Options) *Denial {
 	hasPaths := len(c.denied)+len(c.read)+len(c.write)+len(c.protected) > 0
 	if c.deniedPrograms == nil && c.allowedPrograms == nil && !hasPaths && c.net == nil {
@@ -45,7 +45,7 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellpa
 	if !reading.Static() {
 		return c.unreadable(line, reading.Unclear[0])
 	}
-	var asked *Denial // what a person may allow: said when nothing denies
+	var asked *Denial // what the user may allow: returned if nothing denies
 	for i := range reading.Commands {
 		cmd := &reading.Commands[i]
 		if hasPaths {
@@ -62,7 +62,7 @@ func (c *Checker) checkReading(line, cwd string, confined bool, reading *shellpa
 	return asked
 }
 
-// unreadable denies a line of which nobody can say what it runs.
+// unreadable denies a line whose commands cannot be determined.
 func (c *Checker) unreadable(line, why string) *Denial {
 	d := &Denial{Tool: "Bash", Subject: line, kind: kindUnclear, Reason: "command cannot be read: " + why}
 	switch {
@@ -84,8 +84,8 @@ func (c *Checker) unreadable(line, why string) *Denial {
 	return d
 }
 
-// checkProgram compares one command with the lists of commands. A wrapper, a
-// shell and what they run are commands of their own.
+// checkProgram compares one command with the lists of commands. A wrapper, a shell and the commands
+// that they run are checked separately.
 func (c *Checker) checkProgram(cmd *shellparse.Command) *Denial {
 	switch {
 	case c.allowedPrograms != nil:
@@ -114,7 +114,7 @@ func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 	switch {
 	case cmd.Name == "":
 		d.Subject = cmd.Source
-		d.Reason = "command '" + cmd.Source + "' is denied by sandbox policy: it cannot be known"
+		d.Reason = "command '" + cmd.Source + "' is denied by sandbox policy: its name cannot be determined"
 		return d
 	case slices.Contains(steering, cmd.Name) && cmd.Name == cmd.Program && !c.noCommands:
 		return nil
@@ -122,21 +122,21 @@ func (c *Checker) checkAllowed(cmd *shellparse.Command) *Denial {
 		return d
 	}
 	if i := slices.IndexFunc(cmd.Assigns, decides); i >= 0 {
-		d.Reason += ": " + cmd.Assigns[i] + " may make another program of it"
+		d.Reason += ": " + cmd.Assigns[i] + " may change which program runs"
 		return d
 	}
 	return nil
 }
 
-// steering are the builtins that only steer the shell: they start nothing and
-// change nothing outside it. A list of allowed commands need not name them,
-// unless it is empty: then nothing is allowed.
+// steering are the builtins that only control the shell: they start nothing and change nothing outside
+// it. A list of allowed commands need not contain them, unless the list is empty: then nothing is
+// allowed.
 var steering = []string{
 	":", "[", "break", "cd", "continue", "dirs", "exit", "false", "popd", "pushd", "return", "shift", "test", "true", "wait",
 }
 
-// decides reports whether a variable decides what a program's name stands for,
-// or makes it run something else.
+// decides reports whether a variable determines which program a name runs, or makes the program run
+// something else.
 func decides(name string) bool {
 	switch name {
 	case "PATH", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND",
@@ -152,15 +152,15 @@ func decides(name string) bool {
 	return false
 }
 
-// denies finds the entry that means a command. A path in the list also means the
-// bare name, which may lead there; case does not matter, as on some file systems.
+// denies returns the entry that matches a command. A path in the list also matches the bare name,
+// because the name may resolve to it; case is ignored, as on some file systems.
 func (p *programs) denies(cmd *shellparse.Command) (string, bool) {
 	entry, ok := p.folded[strings.ToLower(cmd.Name)]
 	return entry, ok
 }
 
-// allows reports whether a command is listed: by its bare name, which then
-// stands for what the system has under that name, or by its path.
+// allows reports whether a command is listed: by its bare name, which then means the system's program
+// of that name, or by its path.
 func (p *programs) allows(cmd *shellparse.Command) bool {
 	full := cmd.Program
 	if strings.Contains(full, "/") {

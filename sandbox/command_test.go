@@ -272,7 +272,7 @@ func TestDenialReasonsOfCommands(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 	c = checker(t, `{"allowedCommands":["git"]}`, nil)
-	if d := denial(t, c.CheckCommand("PATH=/x git status", "/project")); !strings.HasSuffix(d.Reason, ": PATH may make another program of it") {
+	if d := denial(t, c.CheckCommand("PATH=/x git status", "/project")); !strings.HasSuffix(d.Reason, ": PATH may change which program runs") {
 		t.Errorf("got %+v", d)
 	}
 }

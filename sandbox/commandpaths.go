@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// checkPaths compares what one command would touch with the lists of paths. A
-// plain word that may be a file's name is compared with what is denied only.
+// checkPaths compares the paths that one command would touch with the lists of paths. A plain word
+// that may be a file name is compared only with the denied paths.
 func (c *Checker) checkPaths(cmd *shellparse.Command) *Denial {
 	for i := range cmd.Paths {
 		if d := c.checkCommandPath(&cmd.Paths[i]); d != nil {
@@ -33,8 +33,8 @@ func (c *Checker) checkPaths(cmd *shellparse.Command) *Denial {
 	return c.checkFolder(cmd)
 }
 
-// checkFolder denies a program that would start in a denied folder: what it reads
-// there, it need not name.
+// checkFolder denies a program that would start in a denied folder: it can read files there without
+// naming them.
 func (c *Checker) checkFolder(cmd *shellparse.Command) *Denial {
 	if cmd.Dir == "" || cmd.Wrapper || len(c.denied) == 0 || slices.Contains(steering, cmd.Name) || slices.Contains(anyFolderCommands, cmd.Name) {
 		return nil
@@ -42,7 +42,7 @@ func (c *Checker) checkFolder(cmd *shellparse.Command) *Denial {
 	return c.compare(pathDenial("Bash", cmd.Dir, policy.OpRead), subject{literal: cmd.Dir, resolved: cmd.Dir}, "", nil)
 }
 
-// anyFolderCommands are commands to which it does not matter where they run.
+// anyFolderCommands are commands that behave the same in every folder.
 var anyFolderCommands = []string{"echo", "printf", "pwd", "sleep"}
 
 func (c *Checker) checkCommandPath(p *shellparse.Path) *Denial {
@@ -98,11 +98,11 @@ func (c *Checker) comparePath(p *shellparse.Path, op policy.Operation, field str
 	return c.compare(d, s, field, list)
 }
 
-// systemProgram reports whether a path is a program of the system's own.
+// systemProgram reports whether a path is a program of the operating system.
 func systemProgram(p string) bool { return path.IsAbs(p) && shellparse.IsSystemProgram(p) }
 
-// device reports whether a path is one of the devices that hold nothing, or what
-// the command has open already: a list of allowed paths need not name them.
+// device reports whether a path is a device without content, or a file that the command already has
+// open: a list of allowed paths need not contain these.
 func device(p string) bool {
 	switch p {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",

@@ -15,43 +15,43 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plan is a kernel policy, with the reason for what is in it.
+// plan is a kernel policy with the reason for each entry.
 type plan struct {
 	policy  kernel.Policy
 	layers  []layer
 	write   []pathTree
 	read    []pathTree
-	grounds map[string]planReason // of what is hidden, fixed, pinned and barred, by path
+	grounds map[string]planReason // why a path is hidden, read-only, pinned or forbidden
 	notices []string
 	watched []watchedPath
 }
 
-// planReason is why something is as it is.
+// planReason is the reason for an entry of a plan.
 type planReason struct {
 	setting string        // "deniedPaths"; "" is built in
 	origin  policy.Origin // where it was written; its Rule is the entry
-	text    string        // of what is built in: "secrets are not readable"
+	text    string        // for a built-in rule: "secrets are not readable"
 }
 
 // pathTree is a tree that a setting or the workspace names.
 type pathTree struct {
 	path    string // canonical
-	literal string // as it was named, absolute
+	literal string // as written, absolute
 	field   string // "allowedWritePaths[1]"; "" is the workspace
 	folder  bool   // the name ended in "/"
-	git     bool   // it is of the repository of a linked worktree, see [compiler.gitFolders]
+	git     bool   // part of the repository of a linked worktree, see [compiler.gitFolders]
 	planReason
 }
 
-// layer is what the settings of one checker say about paths.
+// layer holds the path lists of one checker's settings.
 type layer struct {
-	read, write, denied, protected []pathTree // read, write: nil says nothing
-	more                           []pathTree // secrets that may be read
+	read, write, denied, protected []pathTree // nil read or write: not restricted
+	more                           []pathTree // readable secrets
 	origin                         policy.Origin
 	untrusted                      bool
 }
 
-// compiler makes plans from the settings of all layers.
+// compiler builds plans from the settings of all layers.
 type compiler struct {
 	home       string
 	folders    []pathTree // the workspace
@@ -59,19 +59,19 @@ type compiler struct {
 	temp       string
 	caches     string
 	quarantine quarantine.Folder // "": placeholders
-	single     bool              // one command will run
-	searchPath string            // where programs are looked for
+	single     bool              // only one command will run
+	searchPath string            // PATH for program lookups
 	checkers   []*Checker
 	merged     *merged
 	scanner    scanner
-	unconfined bool // nothing is refused, see [OpenOptions]
+	unconfined bool // refuse nothing, see [OpenOptions]
 
 	hide, fixed, pin []string
 	forbid           []kernel.Name
 	*plan
 }
 
-// compile makes a plan for how things are now.
+// compile builds a plan for the current state of the file system.
 func (c *compiler) compile() (*plan, error) {
 	if c.unconfined {
 		return &plan{policy: kernel.Policy{Open: true}, grounds: map[string]planReason{}}, nil
@@ -125,9 +125,10 @@ func settingGround(setting string, o policy.Origin, entry string) planReason {
 	return planReason{setting: setting, origin: o}
 }
 
-// writable finds what may be written: what every layer names in allowedWritePaths,
-// where one that names nothing stands for the workspace, and besides that what
-// additionalWritePaths add. To the workspace belong the repositories of linked worktrees. What untrusted layers alone name lies in the workspace.
+// writable computes the writable trees: those that every layer allows in allowedWritePaths, where a
+// layer without that setting allows the workspace, plus those that additionalWritePaths adds.
+// Repositories of linked worktrees belong to the workspace. Trees that only untrusted layers name must
+// be inside the workspace.
 func (c *compiler) writable() error {
 	lists, trusted := [][]pathTree{}, false
 	folders := slices.Concat(c.folders, c.gitFolders())
@@ -149,7 +150,7 @@ func (c *compiler) writable() error {
 	for _, w := range c.merged.AdditionalWritePaths {
 		if _, err := os.Lstat(w.Path); err != nil {
 			c.watched = append(c.watched, watchedPath{path: w.Path, none: true})
-			c.notice("%s: %s does not exist, so that commands cannot write it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Canonical(w.Path))
+			c.notice("%s: %s does not exist, so commands cannot write to it: mkdir -p %s", fieldAdditional, w.Entry, shellparse.Canonical(w.Path))
 			continue
 		}
 		list = append(list, pathTree{path: w.Path, literal: w.Path, field: fieldAdditional, planReason: settingGround(fieldAdditional, w.Origin, w.Entry)})
@@ -161,7 +162,7 @@ func (c *compiler) writable() error {
 		}
 	}
 	if f := &c.folders[0]; len(c.withoutDenied(c.folders[:1])) == 0 {
-		return &Error{Detail: "the workspace " + f.path + " lies in deniedPaths", hint: "take it out of deniedPaths, or work elsewhere"}
+		return &Error{Detail: "the workspace " + f.path + " is in deniedPaths", hint: "remove it from deniedPaths, or work in another folder"}
 	}
 	return nil
 }
@@ -174,51 +175,51 @@ func (c *compiler) withoutDenied(list []pathTree) []pathTree {
 	})
 }
 
-// mayWrite refuses a tree that must not be written, or that is no longer what was
-// meant when the settings were read.
+// mayWrite rejects a tree that must not be writable, or whose name no longer resolves to the same path
+// as when the settings were read.
 func (c *compiler) mayWrite(a *pathTree) error {
 	if err := a.steady(); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(a.path); err != nil {
-		return a.wrong(a.path+" does not exist", "make it, or take it out of the settings")
+		return a.wrong(a.path+" does not exist", "create it, or remove it from the settings")
 	}
 	if a.field == "" {
 		if why := notWorkspace(a.path, c.home); why != "" {
-			return a.wrong(a.path+" cannot be written as a workspace: "+why, "work in a folder below, or name it in allowedWritePaths")
+			return a.wrong(a.path+" cannot be a writable workspace: "+why, "work in a subfolder, or add it to allowedWritePaths")
 		}
 	}
 	for _, s := range c.state {
 		if within(a.path, s.path) {
-			return a.wrong(a.path+" lies in "+s.path+", which holds this program's own state", "work elsewhere")
+			return a.wrong(a.path+" is inside "+s.path+", which contains Holdfast's own state", "work in another folder")
 		}
 	}
 	for _, link := range linksOn(a.literal) {
 		for _, w := range c.write {
 			if within(link, w.path) {
-				return a.wrong(link+" is a link that commands could change, since "+w.path+" may be written", "name what it leads to: "+a.path)
+				return a.wrong(link+" is a symbolic link that commands could change, because "+w.path+" is writable", "use the link's target: "+a.path)
 			}
 		}
 	}
 	return nil
 }
 
-// steady refuses a tree whose name leads elsewhere by now: a command may have put
-// a link there.
+// steady rejects a tree whose name now resolves elsewhere: a command may have created a symbolic link
+// there.
 func (a *pathTree) steady() error {
 	now, err := realpath.Resolve(a.path)
 	if err == nil && now == a.path {
 		return nil
 	}
-	return a.wrong(a.path+" has become a link since the settings were read", "look at what it leads to, and start again")
+	return a.wrong(a.path+" became a symbolic link after the settings were read", "check the link's target, then run again")
 }
 
 func (a *pathTree) wrong(what, hint string) error {
 	return &Error{Field: a.field, Origin: a.origin, Detail: what, hint: hint}
 }
 
-// readable finds what may be read: everything, or what every layer that restricts
-// it names and what programs need to start.
+// readable computes the readable trees: everything, or, if layers restrict reading, the trees that all
+// of them allow plus those that programs need to start.
 func (c *compiler) readable() error {
 	c.read = []pathTree{{path: "/", literal: "/"}}
 	restricted := false
@@ -257,8 +258,8 @@ func (c *compiler) readable() error {
 	return nil
 }
 
-// seen makes folders of the workspace visible that lie where commands have a /tmp of
-// their own, and may not be written.
+// seen makes read-only folders of the workspace visible that are below /tmp or /var/tmp, which are
+// private to commands.
 func (c *compiler) seen() {
 	for _, f := range c.folders {
 		if !c.written(f.path) && (within(f.path, "/tmp") || within(f.path, "/var/tmp")) {
@@ -267,17 +268,17 @@ func (c *compiler) seen() {
 	}
 }
 
-// visible says whether trees make a path visible.
+// visible reports whether trees make a path visible.
 func (c *compiler) visible(p string, list []pathTree) bool {
 	return slices.ContainsFunc(list, func(a pathTree) bool {
 		return within(p, a.path) && (a.path != "/" || !slices.ContainsFunc(specialFolders, func(dir string) bool { return within(p, dir) }))
 	})
 }
 
-// written says whether a path lies in a tree that may be written.
+// written reports whether a path is in a writable tree.
 func (c *compiler) written(p string) bool { return holding(c.write, p) != nil }
 
-// holding returns the tree that holds a path, or nil.
+// holding returns the tree that contains a path, or nil.
 func holding(list []pathTree, p string) *pathTree {
 	for i := range list {
 		if within(p, list[i].path) {
@@ -291,7 +292,7 @@ func (c *compiler) notice(format string, args ...any) {
 	c.notices = append(c.notices, fmt.Sprintf(format, args...))
 }
 
-// bounds takes over what is not about paths.
+// bounds copies the settings that are not about paths.
 func (c *compiler) bounds() {
 	m, p := c.merged, &c.policy
 	p.Temp, p.Caches, p.Single = c.temp, c.caches, c.single
@@ -312,8 +313,8 @@ func (c *compiler) bounds() {
 	}
 }
 
-// finish orders what was found, takes out what something else makes superfluous,
-// and pins the folders on the way: without that, moving one would free what is in it.
+// finish sorts the entries, removes redundant ones, and pins the folders above them: otherwise moving
+// such a folder would free its content.
 func (c *compiler) finish() {
 	p := &c.policy
 	p.Hide = tops(c.hide)

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// hidden finds what commands do not see: deniedPaths, our own state, secrets and
-// programs of deniedCommands.
+// hidden computes what commands cannot see: deniedPaths, Holdfast's own state, secrets, and programs
+// of deniedCommands.
 func (c *compiler) hidden() error {
 	for _, l := range c.layers {
 		for _, d := range l.denied {
@@ -37,8 +37,8 @@ func (c *compiler) hidden() error {
 	return nil
 }
 
-// sockets hides the unix sockets of others that have a name: neither a mount that is
-// read-only nor Landlock of this age keeps anybody from connecting to one.
+// sockets hides the named unix sockets of other programs: neither a read-only mount nor this version
+// of Landlock prevents a connection to one.
 func (c *compiler) sockets() {
 	list, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -54,22 +54,21 @@ func (c *compiler) sockets() {
 			continue
 		}
 		if info, there := lookAt(full); there && info.Mode().Type() == os.ModeSocket && searchable(path.Dir(full)) {
-			// Also where Landlock lets nothing be read, such as /run: a connection is still possible.
+			// Also where Landlock lets nothing be read, such as /run: a connection would still be possible.
 			c.hideTree(full, info, planReason{text: "sockets of other programs are not reachable"})
 		}
 	}
 }
 
-// close hides a tree that must not be seen, wherever its name leads, or bars it
-// where it could be made.
+// close hides a tree, wherever its name resolves to, or forbids its creation if it does not exist.
 func (c *compiler) close(a pathTree) error {
 	for _, at := range []string{a.path, a.literal} {
 		full, err := realpath.Resolve(at)
 		if err != nil {
-			return a.wrong(fmt.Sprintf("%s: %v", at, err), "name it without links")
+			return a.wrong(fmt.Sprintf("%s: %v", at, err), "write the path without symbolic links")
 		}
 		if full == "/" {
-			return a.wrong("it leaves nothing that could be read", "name the folders")
+			return a.wrong("it denies reading everything", "list the folders to deny")
 		}
 		info, there := lookAt(full)
 		switch {
@@ -82,8 +81,8 @@ func (c *compiler) close(a pathTree) error {
 	return nil
 }
 
-// forbidFirst bars the first part of a path that is not there. A file where a folder
-// would have to be stays one.
+// forbidFirst forbids the first component of a path that does not exist. If a file is in the place of
+// a folder, the file is pinned.
 func (c *compiler) forbidFirst(full string, g planReason) {
 	at := full
 	for parent := path.Dir(at); parent != "/"; parent = path.Dir(parent) {
@@ -97,30 +96,31 @@ func (c *compiler) forbidFirst(full string, g planReason) {
 		at = parent
 	}
 	if at != full {
-		c.notice("%s does not exist, so %s cannot be made", full, at)
+		c.notice("%s does not exist, so commands cannot create %s", full, at)
 	}
 	c.forbidden(at, g)
 }
 
-// needed are folders that no program starts without. What is in them is the command's own,
-// or a device that tells nothing.
+// needed are folders that no program starts without. Their content is private to the command, or a
+// device that reveals nothing.
 var needed = []string{"/dev", "/dev/pts", "/dev/shm", "/proc"}
 
-// hidePath hides what is there, when something makes it visible.
+// hidePath hides an existing path if something makes it visible.
 func (c *compiler) hidePath(full string, info os.FileInfo, g planReason) {
 	if c.reached(full) {
 		c.hideTree(full, info, g)
 	}
 }
 
-// reached reports whether something makes a path visible, or a part of it.
+// reached reports whether something makes a path, or a part of it, visible.
 func (c *compiler) reached(full string) bool {
 	holds := func(a pathTree) bool { return within(a.path, full) }
 	return c.visible(full, c.write) || c.visible(full, c.read) || slices.ContainsFunc(c.write, holds) || slices.ContainsFunc(c.read, holds)
 }
 
-// hideTree hides what is there. What nothing makes readable is hidden, too: its names and
-// sizes could be read otherwise. Only what the command's own folders cover needs nothing.
+// hideTree hides an existing path. It also hides paths that nothing makes readable, because their
+// names and sizes could be read otherwise. Paths that the command's private folders cover are left
+// out.
 func (c *compiler) hideTree(full string, info os.FileInfo, g planReason) {
 	covered := inAny(private, full) && !slices.Contains(private, full) && !c.reached(full)
 	if covered || slices.Contains(c.hide, full) {
@@ -131,12 +131,12 @@ func (c *compiler) hideTree(full string, info os.FileInfo, g planReason) {
 	c.hardLinks(full, info)
 }
 
-// hardLinks tells about hard links to what is hidden: by another name, a file is
-// readable still.
+// hardLinks adds a notice for hard links to hidden files: such a file is still readable through
+// another name.
 func (c *compiler) hardLinks(full string, info os.FileInfo) {
 	tell := func(name string, info os.FileInfo) {
 		if n := links(info); info.Mode().IsRegular() && n > 1 {
-			c.notice("%s has %d names: by another one than this, its content can be read", name, n)
+			c.notice("%s has %d hard links: its content can still be read through another name", name, n)
 		}
 	}
 	tell(full, info)
@@ -149,22 +149,22 @@ func (c *compiler) hardLinks(full string, info os.FileInfo) {
 	}
 	defer f.Close()
 	const enough = 1000
-	entries, _ := f.Readdir(enough) // what cannot be listed can be read by nobody else either
+	entries, _ := f.Readdir(enough) // commands cannot list it either
 	for _, e := range entries {
 		tell(path.Join(full, e.Name()), e)
 	}
 }
 
-// secrets hides the built-in secrets that no setting opens by name.
+// secrets hides the built-in secrets that no setting allows by name.
 func (c *compiler) secrets() error {
 	opened := c.literals()
 	for _, p := range append(secretPaths(c.home), registries.PipSecrets(c.home)...) {
 		if _, err := os.Lstat(p); err != nil {
-			continue // as most of them
+			continue // most of them do not exist
 		}
 		full, err := realpath.Resolve(p)
 		if err != nil {
-			continue // nobody can follow it
+			continue // it cannot be resolved
 		}
 		info, err := os.Lstat(full)
 		if err != nil || !readable(full, info) || slices.ContainsFunc(opened, func(o pathTree) bool { return o.path == full }) {
@@ -172,7 +172,7 @@ func (c *compiler) secrets() error {
 		}
 		for _, f := range c.folders {
 			if within(f.path, full) && !slices.ContainsFunc(opened, func(o pathTree) bool { return within(o.path, full) }) {
-				return &Error{Detail: "the workspace " + f.path + " lies in " + full + ", which holds secrets", hint: "work elsewhere, or name it in allowedWritePaths"}
+				return &Error{Detail: "the workspace " + f.path + " is inside " + full + ", which contains secrets", hint: "work in another folder, or add it to allowedWritePaths"}
 			}
 		}
 		c.concealAround(full, info, opened, secretGround)
@@ -180,7 +180,7 @@ func (c *compiler) secrets() error {
 	return nil
 }
 
-// literals are the trees that a trusted setting opens by name.
+// literals returns the trees that a trusted setting allows by name.
 func (c *compiler) literals() []pathTree {
 	var out []pathTree
 	for _, l := range c.layers {
@@ -193,7 +193,7 @@ func (c *compiler) literals() []pathTree {
 	return append(out, keep(slices.Clone(c.write), func(a pathTree) bool { return a.setting == fieldAdditional })...)
 }
 
-// concealAround hides a tree but for what is opened by name in it.
+// concealAround hides a tree except the parts that settings allow by name.
 func (c *compiler) concealAround(full string, info os.FileInfo, opened []pathTree, g planReason) {
 	inside := func(o pathTree) bool { return within(o.path, full) }
 	if !slices.ContainsFunc(opened, inside) {
@@ -214,8 +214,7 @@ func (c *compiler) concealAround(full string, info os.FileInfo, opened []pathTre
 	}
 }
 
-// programs hides the programs of deniedCommands, so that scripts cannot run them
-// either.
+// programs hides the programs of deniedCommands, so that scripts cannot run them either.
 func (c *compiler) programs() {
 	for _, k := range c.checkers {
 		if k.deniedPrograms == nil {
@@ -232,7 +231,7 @@ func (c *compiler) programs() {
 			switch {
 			case err != nil:
 			case path.Base(full) != path.Base(named):
-				shared = append(shared, named+" is "+full+", which has other names, too")
+				shared = append(shared, named+" is "+full+", which also has other names")
 			default:
 				found = append(found, program{path.Base(full), full})
 			}
@@ -248,7 +247,7 @@ func (c *compiler) programs() {
 	}
 }
 
-// forbidden keeps a name from being made.
+// forbidden prevents the creation of a name.
 func (c *compiler) forbidden(full string, g planReason) {
 	if _, ok := c.grounds[full]; ok {
 		return

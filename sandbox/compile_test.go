@@ -147,15 +147,15 @@ func TestCompileRefuses(t *testing.T) {
 	}{
 		"what does not exist":       {nil, Settings{AllowedWritePaths: []string{"@/none"}}, "does not exist"},
 		"our state":                 {[]string{"home/.holdfast/x/"}, Settings{AllowedWritePaths: []string{"@/home/.holdfast/x"}}, "own state"},
-		"a link of a command":       {[]string{"other/", "ws/l -> ../other"}, Settings{AllowedWritePaths: []string{"@/ws", "@/ws/l"}}, "is a link that commands could change"},
-		"a protected link":          {[]string{"ws/.claude -> decoy", "ws/decoy/"}, Settings{}, ".claude is a link"},
-		"a protected link deeper":   {[]string{"ws/a/b/.vscode -> x"}, Settings{}, ".vscode is a link"},
-		"hooks that are a link":     {[]string{"ws/.git/hooks -> ../h", "ws/h/"}, Settings{}, "hooks is a link"},
-		"all denied":                {nil, Settings{DeniedPaths: []string{"/"}}, "lies in deniedPaths"},
-		"the workspace denied":      {nil, Settings{DeniedPaths: []string{"@/ws"}}, "lies in deniedPaths"},
-		"git sent elsewhere":        {[]string{"ws/.git/objects/", "ws/.git/commondir: ../evil"}, Settings{}, "commondir sends git"},
+		"a link of a command":       {[]string{"other/", "ws/l -> ../other"}, Settings{AllowedWritePaths: []string{"@/ws", "@/ws/l"}}, "is a symbolic link that commands could change"},
+		"a protected link":          {[]string{"ws/.claude -> decoy", "ws/decoy/"}, Settings{}, ".claude is a symbolic link"},
+		"a protected link deeper":   {[]string{"ws/a/b/.vscode -> x"}, Settings{}, ".vscode is a symbolic link"},
+		"hooks that are a link":     {[]string{"ws/.git/hooks -> ../h", "ws/h/"}, Settings{}, "hooks is a symbolic link"},
+		"all denied":                {nil, Settings{DeniedPaths: []string{"/"}}, "is in deniedPaths"},
+		"the workspace denied":      {nil, Settings{DeniedPaths: []string{"@/ws"}}, "is in deniedPaths"},
+		"git sent elsewhere":        {[]string{"ws/.git/objects/", "ws/.git/commondir: ../evil"}, Settings{}, "commondir points git"},
 		"hooks in the whole folder": {[]string{"ws/.git/config: [core]\n\thooksPath = ."}, Settings{}, "core.hookspath"},
-		"protected by a link":       {[]string{"ws/l -> f", "ws/f"}, Settings{ProtectedPaths: []string{"@/ws/l"}}, "is a link that commands could change"},
+		"protected by a link":       {[]string{"ws/l -> f", "ws/f"}, Settings{ProtectedPaths: []string{"@/ws/l"}}, "is a symbolic link that commands could change"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := plant(t, append(tt.tree, "ws/", "home/")...)
@@ -174,10 +174,10 @@ func TestCompileRefuses(t *testing.T) {
 func TestWorkspaceRefused(t *testing.T) {
 	root := plant(t, "file", "to-root -> /", "home/u/", "a:b/", "to-colon -> a:b", "new\nline/", "secret/.ssh/")
 	for folder, want := range map[string]string{
-		"/": "folder of the system", "/etc": "belongs to the system", "/usr/bin": "belongs to the system", "/usr": "folder of the system",
-		root + "/to-root": "folder of the system", root + "/none": "not a folder", root + "/file": "not a folder",
-		root + "/home": "holds the home folder", root + "/a:b": "colon", root + "/to-colon": "colon",
-		root + "/new\nline": "control character", root + "\x00": "control character", "/tmp": "folder of the system",
+		"/": "system folder", "/etc": "belongs to the system", "/usr/bin": "belongs to the system", "/usr": "system folder",
+		root + "/to-root": "system folder", root + "/none": "not a folder", root + "/file": "not a folder",
+		root + "/home": "contains the home folder", root + "/a:b": "colon", root + "/to-colon": "colon",
+		root + "/new\nline": "control character", root + "\x00": "control character", "/tmp": "system folder",
 	} {
 		c, err := newCompiler(nil, &OpenOptions{Folders: []string{folder}, Home: root + "/home/u"})
 		if err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// common returns the trees that lie in both lists: of two that contain each other,
-// the inner one; of two that are the same, the one that a setting names.
+// common returns the trees that are in both lists: if one contains the other, the inner one; if they
+// are equal, the one that a setting names.
 func common(a, b []pathTree) []pathTree {
 	out := []pathTree{}
 	for _, x := range a {
@@ -25,14 +25,14 @@ func common(a, b []pathTree) []pathTree {
 	return outermost(out)
 }
 
-// outermost returns the trees that lie in no other, sorted.
+// outermost returns the trees that no other tree contains, sorted.
 func outermost(list []pathTree) []pathTree {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b pathTree) int {
 		if a.path != b.path {
 			return strings.Compare(a.path+"/", b.path+"/")
 		}
-		return -strings.Compare(a.setting, b.setting) // one that a setting names comes first
+		return -strings.Compare(a.setting, b.setting) // trees named by a setting come first
 	})
 	kept := out[:0]
 	for _, a := range out {
@@ -43,7 +43,7 @@ func outermost(list []pathTree) []pathTree {
 	return kept
 }
 
-// tops returns the paths that lie in no other, sorted.
+// tops returns the paths that no other path contains, sorted.
 func tops(list []string) []string {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
@@ -56,7 +56,7 @@ func tops(list []string) []string {
 	return kept
 }
 
-// inAny reports whether a path is one of the trees or lies in one.
+// inAny reports whether a path is one of the trees or inside one.
 func inAny(list []string, p string) bool {
 	return slices.ContainsFunc(list, func(root string) bool { return within(p, root) })
 }
@@ -65,7 +65,7 @@ func keep[T any](list []T, good func(T) bool) []T {
 	return slices.DeleteFunc(list, func(x T) bool { return !good(x) })
 }
 
-// linksOn returns the links that an absolute path passes, in order.
+// linksOn returns the symbolic links on an absolute path, in order.
 func linksOn(full string) []string {
 	var out []string
 	done := ""

@@ -7,23 +7,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// Decode reads settings from JSON, in place of what s has. A field that is not known, stands there twice
-// or has another type than it should, a null where a list is needed, and an entry
-// that can never match are a *[Error]. Seed 000's optional fields
-// (allowedCommands, network, ripgrep, ignoreViolations, the ports) may be null,
-// which is the same as leaving them out.
+// Decode reads settings from JSON and replaces the content of s. An unknown field, a duplicate field,
+// a value of the wrong type, a null in place of a list, and an entry that can never match are an
+// *[Error]. The Open Agent SDK's optional fields (allowedCommands, network, ripgrep, ignoreViolations,
+// the ports) may be null, which is the same as leaving them out.
 //
-// The sandbox block of Claude Code's settings is read as well, into the settings
-// that say the same: docs/reference/sandbox.md has the table. What has no like here is
-// refused.
+// Decode also reads the sandbox block of Claude Code's settings, into the equivalent settings:
+// docs/reference/sandbox.md has the table. Fields without an equivalent are rejected.
 //
-// What it reads may still ask for more than this build can do, see
-// [Settings.Check].
+// The settings may still need more than this build supports, see [Settings.Check].
 func (s *Settings) Decode(b []byte) error {
 	root, err := jsontree.Parse(b)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
 		if len(bytes.TrimSpace(b)) == 0 {
-			e.Hint = "write {} when nothing is to be set"
+			e.Hint = "write {} to set nothing"
 		}
 		return &Error{Offset: e.Offset, Detail: e.What, hint: e.Hint}
 	}
@@ -81,7 +78,7 @@ func (d *decoder) ripgrep(v value, s *Settings) error {
 		"args":    d.optional(d.listPointer(&r.Args, checkAnything)),
 	})
 	if err == nil && r.Command == "" {
-		return &Error{Field: v.field, Offset: v.At, Detail: "it names no command", hint: `write {"command": "rg"}`}
+		return &Error{Field: v.field, Offset: v.At, Detail: "it has no command", hint: `write {"command": "rg"}`}
 	}
 	return err
 }

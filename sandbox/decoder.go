@@ -35,12 +35,12 @@ func checkAnything(string) (what, hint string) { return "", "" }
 
 func checkNotEmpty(text string) (what, hint string) {
 	if text == "" {
-		return `"" is empty`, "take it out"
+		return `"" is empty`, "remove it"
 	}
 	return "", ""
 }
 
-// wrong says that a value is of another kind.
+// wrong reports a value of the wrong type.
 func (v value) wrong(want string) error {
 	hint := ""
 	switch {
@@ -51,10 +51,10 @@ func (v value) wrong(want string) error {
 	case want == "a list":
 		hint = `write ["…"]`
 	}
-	return &Error{Field: v.field, Offset: v.At, Detail: v.Show() + " stands where " + want + " is needed", hint: hint}
+	return &Error{Field: v.field, Offset: v.At, Detail: "want " + want + ", not " + v.Show(), hint: hint}
 }
 
-// optional reads null as a field that is not there.
+// optional treats null like a missing field.
 func (*decoder) optional(read reader) reader {
 	return func(v value) error {
 		if v.Kind == jsontree.Null {
@@ -64,7 +64,7 @@ func (*decoder) optional(read reader) reader {
 	}
 }
 
-// object reads an object. Fields of foreign are read, too, but no hint names them.
+// object reads an object. It also accepts fields of foreign, but no hint lists them.
 func (d *decoder) object(v value, known fields, foreign ...fields) error {
 	return d.members(v, func(name string, v value) error {
 		read, ok := known[name]
@@ -74,7 +74,7 @@ func (d *decoder) object(v value, known fields, foreign ...fields) error {
 			}
 		}
 		if !ok {
-			return &Error{Field: v.field, Offset: v.key, Detail: "there is no such setting", hint: spelling.Hint(name, slices.Sorted(maps.Keys(known)), "the settings are")}
+			return &Error{Field: v.field, Offset: v.key, Detail: "unknown setting", hint: spelling.Hint(name, slices.Sorted(maps.Keys(known)), "the settings are")}
 		}
 		return read(v)
 	})
@@ -126,7 +126,7 @@ func (d *decoder) listPointer(into **[]string, check entry) reader {
 func (*decoder) text(into *string, check entry) reader {
 	return func(v value) error {
 		if v.Kind != jsontree.Text {
-			return v.wrong("a text")
+			return v.wrong("a string")
 		}
 		if what, hint := check(v.Text); what != "" {
 			return &Error{Field: v.field, Offset: v.At, Detail: what, hint: hint}
@@ -153,11 +153,11 @@ func (d *decoder) flagPointer(into **bool) reader {
 	}
 }
 
-// once reads a field that says the same as others in the same block may.
+// once reads a field that other fields of the same block may duplicate.
 func (d *decoder) once(setting string, read reader) reader {
 	return func(v value) error {
 		if other, ok := d.said[setting]; ok {
-			return &Error{Field: v.field, Offset: v.key, Detail: "it says the same as " + other + ", which stands here, too", hint: "keep one of them"}
+			return &Error{Field: v.field, Offset: v.key, Detail: "it duplicates " + other, hint: "keep one of them"}
 		}
 		d.said[setting] = v.field
 		return read(v)

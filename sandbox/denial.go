@@ -6,40 +6,40 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Denial refuses a path, a command or a host. Its text is seed 000's; it says
-// which setting refused.
+// Denial is the error for a path, command or host that a setting denies. Its text is the Open Agent
+// SDK's.
 type Denial struct {
-	Tool    string // "Read", "Write", "Bash" or "WebFetch", derived from the operation as in the seed
-	Subject string // the path, the program or the host, as it was given
-	Path    string // the canonical path, when it is about one
+	Tool    string // "Read", "Write", "Bash" or "WebFetch", derived from the operation, as in the Open Agent SDK
+	Subject string // the path, program or host, as given
+	Path    string // the canonical path, if the denial is about a path
 	Reason  string // "command 'rm' is denied by sandbox policy"
 	Setting string // "deniedCommands", "allowedReadPaths", …
 	Rule    string // the entry that decided, or ""
 
-	kind string // as it is logged: "command", "path_read", "path_write", "host"
-	asks bool   // a person may allow it: see network.ask
+	kind string // as logged: "command", "path_read", "path_write", "host"
+	asks bool   // the user may allow it, see network.ask
 }
 
 func (d *Denial) Error() string { return "Permission denied for " + d.Tool + ": " + d.Reason }
 
-// Hint says what a person could do about it.
+// Hint returns how the user could allow it.
 func (d *Denial) Hint() string {
 	switch {
 	case d.Rule != "":
-		return "take " + d.Rule + " out of " + d.Setting + " if this is to be allowed"
+		return "to allow this, remove " + d.Rule + " from " + d.Setting
 	case d.kind == kindUnclear:
-		return "write it out; holdfast sandbox explain shows what can be read"
+		return "write it out in full; holdfast sandbox explain shows what can be parsed"
 	case d.Setting == fieldAllowedCommands:
-		return "add " + d.Subject + " to " + d.Setting + " if this is to be allowed"
+		return "to allow this, add " + d.Subject + " to " + d.Setting
 	case d.Setting == fieldDomains:
-		return "add the host to " + d.Setting + " if this is to be allowed"
+		return "to allow this, add the host to " + d.Setting
 	case strings.HasPrefix(d.Setting, "allowed"):
-		return "add the folder to " + d.Setting + " if this is to be allowed"
+		return "to allow this, add the folder to " + d.Setting
 	}
 	return ""
 }
 
-// The names of settings, as denials say them.
+// Names of settings, as used in denials.
 const (
 	fieldReadPaths       = "allowedReadPaths"
 	fieldWritePaths      = "allowedWritePaths"
@@ -57,7 +57,7 @@ const (
 	fieldIgnore          = "ignoreViolations"
 )
 
-// What a denial is about, as it is logged.
+// Kinds of denials, as logged.
 const (
 	kindCommand = "command"
 	kindUnclear = "unclear"
@@ -65,7 +65,7 @@ const (
 	kindWrite   = "path_write"
 )
 
-// verb is an operation on a path as texts and reports have it.
+// verb returns an operation on a path as used in messages and reports.
 func verb(op policy.Operation) string {
 	switch op {
 	case policy.OpRead:

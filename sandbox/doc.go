@@ -1,29 +1,29 @@
-// Package sandbox says what can happen, whatever was allowed. It has two halves,
-// made from the same settings: the checker compares paths, commands and hosts with
-// them before anything happens, and the kernel holds what then runs.
+// Package sandbox confines commands with the Linux kernel and checks paths, commands and hosts against
+// the same settings. It limits what commands can do, even if the policy allowed them. Both halves
+// are built from the same settings: the checker runs before an action, and the kernel enforces the
+// settings while the command runs.
 //
 //	JSON ─ Decode ─► Settings ─ NewChecker ─► Checker ─ CheckPath, CheckCommand, CheckHost ─► nil or *Denial
 //	                                             │ Evaluate: a limit of guards                (path, rule, setting)
 //	                                             ▼
 //	                            Open: the checkers of all layers ─► Sandbox ─ Command ─► Cmd ─► Report
 //	                                             │                              ▲    (which path, host, call)
-//	                       kernel.Policy ─► kernel.Jail ──────── holds ─────────┘
-//	                       egress.Proxy ──────────────────────── the one way out
+//	                       kernel.Policy ─► kernel.Jail ─────── confines ───────┘
+//	                       egress.Proxy ──────────────────────── the only network path
 //
-// The checker is pure and works on every system. Commands are read by
-// internal/shellparse: a deny needs one denied command anywhere in the line, an allow
-// needs every one allowed, and what cannot be read is denied wherever anything is
-// restricted. What a program does that is not in its line it does not see.
+// The checker has no side effects and works on every system. internal/shellparse parses the
+// commands: one denied command anywhere in a line denies the line, an allow list must contain every
+// command of it, and a line that cannot be parsed is denied if anything is restricted. The checker
+// does not see what a program does beyond its command line.
 //
-// The kernel half needs Linux on amd64 or arm64, and no helper program; of these,
-// arm64 is compiled and vetted, and not run. Whatever no setting names is held too:
-// commands write the workspace and a /tmp of their own, see no secrets, cannot change
-// what decides about other programs, and have no network. What cannot be held whole is
-// an *[Error], and nothing runs. Only where a trusted layer says
-// enableWeakerNestedSandbox do Landlock and seccomp alone do where namespaces are
-// refused. On other systems Open returns [kernel.ErrUnsupported], and settings that
-// only the kernel could hold are refused when they are read; whether a command then
-// runs without is its caller's decision, not this package's.
+// The kernel half needs Linux on amd64 or arm64 and no helper program; arm64 is compiled and vetted
+// but not tested. It also restricts what no setting names: commands write to the workspace and a
+// private /tmp, see no secrets, cannot change files that decide what other programs do, and have no
+// network. If a setting cannot be enforced completely, Open returns an *[Error] and nothing runs. If
+// namespaces are not available, Landlock and seccomp alone are used only if a trusted layer sets
+// enableWeakerNestedSandbox. On other systems Open returns [kernel.ErrUnsupported], and settings that
+// only the kernel could enforce are rejected when they are read; the caller, not this package,
+// decides whether a command then runs unconfined.
 //
 //	c, err := sandbox.NewChecker(&sandbox.Settings{DeniedCommands: []string{"rm"}}, nil)
 //	err = c.CheckCommand("echo $(rm x)", "/w")
@@ -34,7 +34,6 @@
 //	err = cmd.Run()
 //	text := cmd.Report().Text() // what was refused, by which setting
 //
-// It is no virtual machine: commands share the kernel, and what it lets a process
-// learn about the machine (its load, its version) stays in sight. docs/reference/sandbox.md
-// says what each setting means.
+// The sandbox is not a virtual machine: commands share the kernel and can read what it reveals about
+// the machine, such as its load and version. docs/reference/sandbox.md describes each setting.
 package sandbox

@@ -8,25 +8,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// checkPathEntry judges an entry of a list of paths by its text.
+// checkPathEntry checks the text of an entry of a path list.
 func checkPathEntry(text string) (what, hint string) {
 	rest, _ := cutHome(text)
 	switch {
 	case text == "":
-		return `"" is empty`, `take it out; "/" is everything`
+		return `"" is empty`, `remove it, or write "/" for everything`
 	case strings.IndexByte(text, 0) >= 0:
-		return fmt.Sprintf("%q holds a NUL byte", text), "take it out"
+		return fmt.Sprintf("%q contains a NUL byte", text), "remove it"
 	case strings.ContainsAny(text, "*?"):
-		return fmt.Sprintf("%q is a pattern, and a path is needed", text), "name the folder; everything below it is meant"
+		return fmt.Sprintf("%q is a pattern; want a path", text), "write the folder; it includes everything below it"
 	case strings.HasPrefix(rest, "~"):
-		return fmt.Sprintf("%q: the home folder of another user is not known", text), "write the folder out"
+		return fmt.Sprintf("%q: the home folder of another user is not known", text), "write the absolute path"
 	case hasVariable(rest):
-		return fmt.Sprintf("%q holds a variable", text), "write the folder out; only ~ and $HOME are known"
+		return fmt.Sprintf("%q contains a variable", text), "write the absolute path; only ~ and $HOME are expanded"
 	}
 	return "", ""
 }
 
-// cutHome takes "~", "$HOME" or "${HOME}" away from the front of a path.
+// cutHome removes a leading "~", "$HOME" or "${HOME}" from a path.
 func cutHome(text string) (rest string, ok bool) {
 	for _, name := range []string{"~", "$HOME", "${HOME}"} {
 		if r, found := strings.CutPrefix(text, name); found && (r == "" || r[0] == '/') {
@@ -36,8 +36,7 @@ func cutHome(text string) (rest string, ok bool) {
 	return text, false
 }
 
-// hasVariable reports whether a part of a path starts with something that a
-// shell would replace.
+// hasVariable reports whether a component of a path starts with something that a shell would expand.
 func hasVariable(text string) bool {
 	for part := range strings.SplitSeq(text, "/") {
 		if len(part) > 1 && part[0] == '$' && (part[1] == '{' || part[1] == '_' || isLetter(part[1])) {
@@ -49,32 +48,32 @@ func hasVariable(text string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// checkCommandEntry judges an entry of a list of commands by its text.
+// checkCommandEntry checks the text of an entry of a command list.
 func checkCommandEntry(text string) (what, hint string) {
 	switch {
 	case text == "":
-		return `"" is empty`, "take it out"
+		return `"" is empty`, "remove it"
 	case strings.ContainsAny(text, "*?"):
-		return fmt.Sprintf("%q is a pattern, and the name of a program is needed", text), "list the programs one by one"
+		return fmt.Sprintf("%q is a pattern; want the name of a program", text), "list the programs one by one"
 	case strings.ContainsAny(text, " \t\n\r\x00\"'\\|&;<>()$`"):
-		return fmt.Sprintf("%q is more than the name of a program", text), "name the program alone; rules can judge its arguments"
+		return fmt.Sprintf("%q is more than the name of a program", text), "write only the program name; use rules to decide about its arguments"
 	case strings.HasSuffix(text, "/"):
-		return fmt.Sprintf("%q is a folder, and a program is needed", text), "list the programs one by one"
+		return fmt.Sprintf("%q is a folder; want a program", text), "list the programs one by one"
 	}
 	return "", ""
 }
 
-// tree is a configured path, compiled.
+// tree is a compiled configured path.
 type tree struct {
-	entry    string // as it was written
+	entry    string // as written
 	literal  string // absolute and clean
-	resolved string // and without links
+	resolved string // with symbolic links resolved
 }
 
-// covers reports whether a canonical path is the tree or lies in it.
+// covers reports whether a canonical path is the tree or inside it.
 func (t *tree) covers(p string) bool { return within(p, t.literal) || within(p, t.resolved) }
 
-// within reports whether p is root or lies in it. Both are clean.
+// within reports whether p is root or inside it. Both are clean.
 func within(p, root string) bool {
 	switch {
 	case root == "/":

@@ -14,17 +14,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
-// Environ picks what commands of this sandbox may know of an environment: where programs
-// and the home are, who the user is, the language, the terminal and the time zone. Keys and
-// tokens are not in it. It adds TMPDIR, HOLDFAST_SANDBOX, the variables by which tools find
-// their caches and, where commands reach the network through the proxy, those by which
-// programs find the proxy.
+// Environ filters an environment for commands of this sandbox. It keeps the variables for the location
+// of programs and the home folder, the user, the language, the terminal and the time zone; keys and
+// tokens are not among them. It adds TMPDIR, HOLDFAST_SANDBOX, the variables by which tools find their
+// caches and, if commands reach the network through the proxy, those by which programs find the proxy.
 func (s *Sandbox) Environ(all []string) []string {
 	return s.within(environ.ForSandbox(all))
 }
 
-// Enter is what an environment needs to be of use inside: the whole of it, with
-// what [Sandbox.Environ] changes.
+// Enter prepares an environment for use inside the sandbox: it returns the whole environment with the
+// changes of [Sandbox.Environ].
 func (s *Sandbox) Enter(all []string) []string { return s.within(slices.Clone(all)) }
 
 func (s *Sandbox) within(env []string) []string {
@@ -48,15 +47,16 @@ func (s *Sandbox) within(env []string) []string {
 	return env
 }
 
-// npmRegistry tells npm which registry to ask, as ~/.npmrc does, which commands cannot read.
+// npmRegistry tells npm which registry to use. The registry is set in ~/.npmrc, which commands cannot
+// read.
 const npmRegistry = "npm_config_registry"
 
-// toolsOf looks for what tools need in the environment of commands, once.
+// toolsOf finds, once, the settings that tools need in the environment of commands.
 func (s *Sandbox) toolsOf(at string) *caches.Tools {
 	s.toolsOnce.Do(func() {
 		p := caches.Project{Dir: s.dir(), User: s.compiler.home, MayWrite: s.writes, Mapped: s.shows}
 		s.tools = p.Open(at)
-		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // a variable would beat the project's file
+		if home := s.compiler.home; s.dir() == home || registries.NPM(s.dir()) == "" { // a variable would override the project's file
 			s.npm = registries.NPM(home)
 		}
 		s.unconfined = s.plainFiles(at)
@@ -64,11 +64,11 @@ func (s *Sandbox) toolsOf(at string) *caches.Tools {
 	return s.tools
 }
 
-// proxies counts the addresses that commands had for their proxies.
+// proxies counts the addresses used for the proxies of commands.
 var proxies atomic.Uint32
 
-// ownProxy is the address at which a command finds its proxy, and an environment that says so: commands
-// may share a localhost, and each has a listener there.
+// ownProxy returns the address at which a command finds its proxy, and an environment with that
+// address: commands may share a localhost, and each has a separate listener there.
 func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 	if s.network() != kernel.ProxyNetwork || !slices.Contains(env, "HTTP_PROXY=http://"+kernel.ProxyAddr) {
 		return netip.Addr{}, env
@@ -79,7 +79,7 @@ func (s *Sandbox) ownProxy(env []string) (netip.Addr, []string) {
 	there := strings.NewReplacer(kernel.ProxyAddr, addr.String()+":"+port, "proxyHost="+host+" ", "proxyHost="+addr.String()+" ")
 	env, names := slices.Clone(env), proxyNames()
 	for i := range env {
-		if names[nameOf(env[i])] { // which may say more than how the proxy is found
+		if names[nameOf(env[i])] { // the value may contain more than the proxy's address
 			env[i] = there.Replace(env[i])
 		}
 	}
@@ -95,7 +95,7 @@ var proxyNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// overrideEnv is an environment with other values.
+// overrideEnv returns an environment with some values replaced.
 func overrideEnv(env, set []string) []string {
 	names := map[string]bool{}
 	for _, entry := range set {
@@ -109,9 +109,8 @@ func nameOf(entry string) string {
 	return name
 }
 
-// ownNames are the names of this machine that lead to the command's own network, past
-// the proxy. One that every layer lists means the host's, which only the proxy
-// reaches.
+// ownNames returns the names of this machine that lead to the command's private network and bypass the
+// proxy. A name that every layer lists means the host's, which only the proxy reaches.
 func ownNames(layers []egress.Layer) []string {
 	return slices.DeleteFunc([]string{"localhost", "127.0.0.1", "::1"}, func(name string) bool {
 		return len(layers) > 0 && !slices.ContainsFunc(layers, func(l egress.Layer) bool {
@@ -122,13 +121,11 @@ func ownNames(layers []egress.Layer) []string {
 	})
 }
 
-// proxyEnviron tells programs about the proxy, but for the names that it is not for.
-// Where a program's own settings would
-// beat HTTP_PROXY, its settings are set as well: git, npm, cargo, and by their
-// option variables Maven and Gradle, since Java reads none. JAVA_TOOL_OPTIONS would
-// reach every Java program, and is not set since each of them prints it. Git over
-// ssh does not pass: it would need a helper program and keys, which commands do not
-// have.
+// proxyEnviron returns the variables that tell programs about the proxy and the names that bypass it.
+// If a program's own settings would override HTTP_PROXY, its settings are set as well: git, npm,
+// cargo, and Maven and Gradle through their option variables, since Java reads no proxy variable.
+// JAVA_TOOL_OPTIONS would reach every Java program but is not set, because each of them prints it. Git
+// over ssh does not work: it would need a helper program and keys, which commands do not have.
 func proxyEnviron(addr string, own []string) []string {
 	host, port, _ := strings.Cut(addr, ":")
 	local := strings.Join(own, ",")
@@ -142,6 +139,6 @@ func proxyEnviron(addr string, own []string) []string {
 		"npm_config_proxy=" + web, "npm_config_https_proxy=" + web, "npm_config_noproxy=" + local,
 		"YARN_HTTP_PROXY=" + web, "YARN_HTTPS_PROXY=" + web,
 		"NODE_USE_ENV_PROXY=1", "CARGO_HTTP_PROXY=" + web, "PIP_PROXY=" + web,
-		"MAVEN_OPTS=" + java + direct, "GRADLE_OPTS=" + java + "'" + direct + "'", // a shell reads Gradle's
+		"MAVEN_OPTS=" + java + direct, "GRADLE_OPTS=" + java + "'" + direct + "'", // a shell parses Gradle's
 	}
 }

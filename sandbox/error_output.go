@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// errorKind is what a line of an error output complains of.
+// errorKind is the kind of error that a line of standard error reports.
 type errorKind int
 
 const (
@@ -13,14 +13,14 @@ const (
 	faultReadOnly           // EROFS
 	faultDenied             // EACCES
 	faultPerm               // EPERM
-	faultBusy               // EBUSY: a name that is held in its place
+	faultBusy               // EBUSY: a name that cannot be moved or removed
 	faultLarge              // EFBIG
 	faultFork               // EAGAIN of fork and clone
-	faultMissing            // ENOENT, which is what some programs make of EROFS
-	faultHost               // a name that cannot be resolved, a network that is not there
+	faultMissing            // ENOENT, which some programs report for EROFS
+	faultHost               // a name that cannot be resolved, or no network
 )
 
-// phrases are what strerror and others say, in lower case.
+// phrases are the messages of strerror and similar functions, in lower case.
 var phrases = []struct {
 	text  string
 	fault errorKind
@@ -47,20 +47,20 @@ var phrases = []struct {
 	{"network is unreachable", faultHost},
 }
 
-// errorLine is a line of an error output that names an error of the system, and
-// the words in it that may be what the error is about, the likelier first.
+// errorLine is a line of standard error that names a system error, with the words in it that may be
+// the subject of the error, the most likely first.
 type errorLine struct {
 	fault errorKind
 	names []string
-	makes bool // it says that a folder was to be made
-	write bool // it says that something was to be made, changed or removed
-	port  bool // it is about listening on a port
+	makes bool // the program tried to create a folder
+	write bool // the program tried to create, change or remove something
+	port  bool // the program tried to listen on a port
 }
 
-// maxComplaints is how many lines of an output are looked at closely.
+// maxComplaints is the number of lines of output that are examined closely.
 const maxComplaints = 64
 
-// complaints finds the errors that programs told of in their own words.
+// complaints finds the errors that programs reported in their own words.
 func complaints(text string) []errorLine {
 	var out []errorLine
 	var above []string
@@ -75,7 +75,7 @@ func complaints(text string) []errorLine {
 				c.names = pathNames(row, at, at+len(phrase))
 			}
 			if len(c.names) == 0 {
-				// The cause stands alone, and what it is about further up.
+				// The cause is on a line by itself, and its subject is on an earlier line.
 				for _, up := range above {
 					c.names = append(c.names, quoted(up)...)
 					c.write = c.write || says(up, writeWords)
@@ -98,7 +98,7 @@ func complaints(text string) []errorLine {
 func findPhrase(row string) (at int, phrase string, f errorKind) {
 	lower := strings.ToLower(row)
 	if len(lower) != len(row) {
-		return 0, "", faultNone // letters whose case changes their length: no message that is known
+		return 0, "", faultNone // letters whose length changes with their case: not a known message
 	}
 	for _, p := range phrases {
 		at := strings.LastIndex(lower, p.text)
@@ -109,13 +109,13 @@ func findPhrase(row string) (at int, phrase string, f errorKind) {
 	return 0, "", faultNone
 }
 
-// writeWords are in messages about what was to be written.
+// writeWords occur in messages about failed writes.
 var writeWords = []string{
 	"creat", "touch", "write", "writing", "remov", "delet", "unlink", "renam", "move", "mkdir", "rmdir", "lock", "sav", "append",
 	"truncat", "symlink", "symbolic", "copy", "mode of", "permissions of", "ownership", "times of", "install", "w+", "'w'",
 }
 
-// portWords are in messages about a port that was to be listened on.
+// portWords occur in messages about a port that a program tried to listen on.
 var portWords = []string{".bind(", "bind()", "bind:", "bind to", "listen eacces", "listen eperm", "listen tcp", "listen udp", "socket.__init__"}
 
 func says(row string, words []string) bool {
@@ -128,8 +128,8 @@ func says(row string, words []string) bool {
 	return false
 }
 
-// pathNames are the words around a message that may be a path: what is quoted, what
-// stands before it between colons, and what follows it.
+// pathNames returns the words around a message that may be a path: quoted text, the text before it
+// between colons, and the text after it.
 func pathNames(row string, from, to int) []string {
 	names := quoted(row)
 	before := strings.TrimRight(row[:from], " ([:")
@@ -167,14 +167,13 @@ func add(names []string, name string) []string {
 	return append(names, name)
 }
 
-// maxName is the longest path that is looked at.
+// maxName is the length of the longest path that is examined.
 const maxName = 4096
 
-// quotes open and close what a message quotes.
+// quotes are the pairs of characters that open and close quoted text in messages.
 var quotes = [][2]string{{"'", "'"}, {"\"", "\""}, {"‘", "’"}, {"“", "”"}, {"`", "'"}, {"`", "`"}}
 
-// quoted is what stands in quotes in a line. An apostrophe inside a word opens
-// nothing.
+// quoted returns the quoted text in a line. An apostrophe inside a word does not open a quotation.
 func quoted(row string) []string {
 	var names []string
 	for i := 0; i < len(row); {
@@ -213,7 +212,7 @@ func quotedAt(row string, i int) (name string, next int) {
 	return "", i
 }
 
-// hostNames is the host that a message about the network names, if it names one.
+// hostNames returns the host that a message about the network names, if any.
 func hostNames(row string) []string {
 	lower := strings.ToLower(row)
 	for _, before := range []string{

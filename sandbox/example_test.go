@@ -55,12 +55,12 @@ func ExampleSettings_Decode() {
 		fmt.Println("hint:", e.Hint())
 	}
 	// Output:
-	// deniedPaths[0]: "/etc/**" is a pattern, and a path is needed
-	// hint: name the folder; everything below it is meant
+	// deniedPaths[0]: "/etc/**" is a pattern; want a path
+	// hint: write the folder; it includes everything below it
 }
 
 func ExampleSettings_Check() {
 	s := &sandbox.Settings{Ripgrep: &sandbox.Ripgrep{Command: "rg"}}
 	fmt.Println(s.Check())
-	// Output: ripgrep: it would have no effect: searching is built in, and starts no program
+	// Output: ripgrep: it would have no effect: search is built in and starts no program
 }

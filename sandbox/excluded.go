@@ -9,31 +9,31 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// prefix is a compiled beginning of commands: "docker", "git push".
+// prefix is a compiled command prefix: "docker", "git push".
 type prefix struct {
 	entry   string
 	program *programs
 	args    []string
 }
 
-// prefixWords are the words of an entry. Claude Code ends some with " *" or ":*",
-// which a beginning means anyhow.
+// prefixWords returns the words of an entry. Claude Code ends some entries with " *" or ":*", which a
+// prefix implies anyway.
 func prefixWords(entry string) []string {
 	entry = strings.TrimSuffix(strings.TrimSuffix(entry, ":*"), " *")
 	return strings.Fields(entry)
 }
 
-// checkPrefixEntry judges an entry of excludedCommands by its text.
+// checkPrefixEntry checks the text of an entry of excludedCommands.
 func checkPrefixEntry(text string) (what, hint string) {
 	words := prefixWords(text)
 	if len(words) == 0 {
-		return fmt.Sprintf("%q is empty", text), `name the program, and the words that follow it: "git push"`
+		return fmt.Sprintf("%q is empty", text), `write the program and the words that follow it, such as "git push"`
 	}
 	for i, w := range words {
 		if i == 0 {
 			what, hint = checkCommandEntry(w)
 		} else if strings.ContainsAny(w, "*?\x00\"'\\|&;<>()$`") {
-			what, hint = fmt.Sprintf("%q holds more than plain words", text), `name the program, and the words that follow it: "git push"`
+			what, hint = fmt.Sprintf("%q contains more than plain words", text), `write the program and the words that follow it, such as "git push"`
 		}
 		if what != "" {
 			return what, hint
@@ -62,8 +62,8 @@ func compilePrefixes(field string, list []string, dir, home string) ([]prefix, e
 	return out, nil
 }
 
-// matches reports whether a command begins like this, with the program that the
-// system has under that name.
+// matches reports whether a command starts with this prefix and runs the system's program of that
+// name.
 func (p *prefix) matches(cmd *shellparse.Command) bool {
 	if len(cmd.Args) < len(p.args) || !p.program.allows(cmd) || slices.ContainsFunc(cmd.Assigns, decides) {
 		return false
@@ -76,7 +76,7 @@ func (p *prefix) matches(cmd *shellparse.Command) bool {
 	return true
 }
 
-// begins returns the entry that a command begins with.
+// begins returns the entry that matches the start of a command.
 func begins(list []prefix, cmd *shellparse.Command) (string, bool) {
 	i := slices.IndexFunc(list, func(p prefix) bool { return p.matches(cmd) })
 	if i < 0 {

@@ -11,29 +11,29 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// opListen is the operation of taking connections.
+// opListen is the operation of accepting connections.
 const opListen = "listen"
 
-// Violation is something that the sandbox refused.
+// Violation is an action that the sandbox refused.
 type Violation struct {
 	Kind    string        `json:"kind"`              // "path", "host", "syscall", "limit"
 	Subject string        `json:"what"`              // "/etc/x", "evil.test:443", "ptrace", "memory"
 	Op      string        `json:"op,omitempty"`      // "read", "write", "run", "connect"
 	Setting string        `json:"setting,omitempty"` // "allowedWritePaths"; "" is built in
 	Origin  policy.Origin `json:"origin,omitzero"`   // where the setting was written
-	Reason  string        `json:"reason,omitempty"`  // what the setting alone does not say: "it resolves to the private address 10.0.0.8"
-	Hint    string        `json:"hint,omitempty"`    // how to allow it, when that is possible
+	Reason  string        `json:"reason,omitempty"`  // more detail than the setting gives: "it resolves to the private address 10.0.0.8"
+	Hint    string        `json:"hint,omitempty"`    // how to allow it, if that is possible
 
-	blamed bool // of a system call: the command has told of such an error
+	blamed bool // for a system call: the command reported such an error
 }
 
-// IsAccess reports whether it is about a path or a host, and not about a system call or a
+// IsAccess reports whether the violation is about a path or a host, rather than a system call or a
 // limit.
 func (v *Violation) IsAccess() bool { return v.Kind == kindPath || v.Kind == kindHost }
 
-// Explain says why the kernel refuses an operation on a path, or nil when it does
-// not. The path is absolute; what a link leads to counts, as for the kernel. A
-// write is also making, moving and removing.
+// Explain returns why the kernel refuses an operation on a path, or nil if it does not refuse it. The
+// path is absolute; as in the kernel, the target of a symbolic link is what is checked. Creating,
+// moving and removing are also writes.
 func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 	s.mu.Lock()
 	p := s.plan
@@ -42,7 +42,7 @@ func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 	if v == nil || v.Hint != "" || v.Setting != fieldWritePaths {
 		return v
 	}
-	v.Hint = "it is outside of the workspace"
+	v.Hint = "it is outside the workspace"
 	if o := s.SettingFor(v); o != nil && len(o.AdditionalWritePaths) > 0 {
 		v.Hint += "; to allow it (additionalWritePaths): "
 		if _, err := os.Lstat(o.AdditionalWritePaths[0]); err != nil {
@@ -50,7 +50,7 @@ func (s *Sandbox) Explain(name string, op policy.Operation) *Violation {
 		}
 		v.Hint += "holdfast sandbox allow --write " + shellparse.Canonical(o.AdditionalWritePaths...)
 	} else if s.compiler.decides(v.Subject) {
-		v.Hint += " and decides what other programs do: only a person changes it, outside of the sandbox"
+		v.Hint += " and decides what other programs do: change it yourself, outside the sandbox"
 	}
 	return v
 }
@@ -76,14 +76,14 @@ func (p *plan) explain(name string, op policy.Operation) *Violation {
 	return p.explainRead(v)
 }
 
-// private says whether a path lies in a folder that commands have of their own,
-// with nothing of the host in that place.
+// private reports whether a path is in a folder that is private to commands and shows nothing of the
+// host's.
 func (p *plan) private(full string) bool {
 	return inAny(private, full) && holding(p.write, full) == nil &&
 		!slices.ContainsFunc(p.read, func(a pathTree) bool { return a.path != "/" && within(full, a.path) })
 }
 
-// above returns which of some trees holds a path, or "".
+// above returns the tree that contains a path, or "".
 func (p *plan) above(list []string, full string) string {
 	if i := slices.IndexFunc(list, func(root string) bool { return within(full, root) }); i >= 0 {
 		return list[i]
@@ -105,7 +105,7 @@ func (p *plan) explainRead(v *Violation) *Violation {
 			return v.outside(fieldReadPaths, l.origin)
 		}
 	}
-	v.Hint = "name it in allowedReadPaths, next to what else may be read"
+	v.Hint = "add it to allowedReadPaths"
 	return v
 }
 
@@ -125,7 +125,7 @@ func (p *plan) explainWrite(v *Violation) *Violation {
 		return v.by(p.grounds[at], at)
 	}
 	if slices.Contains(p.policy.Pin, v.Subject) {
-		v.Hint = "something in it is protected, so it cannot be moved or removed; do that outside of the sandbox"
+		v.Hint = "it contains a protected path, so it cannot be moved or removed; do that outside the sandbox"
 		return v
 	}
 	return nil
@@ -150,27 +150,27 @@ func (p *plan) outsideWrite(v *Violation) *Violation {
 
 func (v *Violation) outside(setting string, o policy.Origin) *Violation {
 	v.Setting, v.Origin = setting, o
-	v.Hint = "add the folder to " + setting + " there if this is to be allowed"
+	v.Hint = "to allow this, add the folder to " + setting + " there"
 	return v
 }
 
-// by completes a violation with what refuses it.
+// by adds the reason of the refusal to a violation.
 func (v *Violation) by(g planReason, at string) *Violation {
 	v.Setting, v.Origin = g.setting, g.origin
 	switch {
 	case g.setting == fieldDeniedCommands:
-		v.Hint = "take " + g.origin.Rule + " out of deniedCommands if it is to be run"
+		v.Hint = "to allow this command, remove " + g.origin.Rule + " from deniedCommands"
 	case g.setting != "":
-		v.Hint = "take " + g.origin.Rule + " out of " + g.setting + " if this is to be allowed"
+		v.Hint = "to allow this, remove " + g.origin.Rule + " from " + g.setting
 	case g.text == secretGround.text:
-		v.Hint = at + " holds secrets; to let commands read them: holdfast sandbox allow --read " + shellparse.Canonical(at)
+		v.Hint = at + " contains secrets; to let commands read them: holdfast sandbox allow --read " + shellparse.Canonical(at)
 	case g.text == decidingGround.text:
-		v.Hint = at + " decides what other programs do: only a person changes it, outside of the sandbox"
+		v.Hint = at + " decides what other programs do: change it yourself, outside the sandbox"
 	case g.text != "":
 		v.Hint = g.text
 	}
 	return v
 }
 
-// devices may be used by every command.
+// devices are usable by every command.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}

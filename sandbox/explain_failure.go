@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// failedSigning are what git and ssh-keygen say without the key that a commit is to be signed with, and
-// where the key is.
+// failedSigning are the messages of git and ssh-keygen when the key to sign a commit is missing, with
+// the folder of the key.
 var failedSigning = []struct{ text, folder string }{
 	{"gpg failed to sign the data", ".gnupg"},
 	{"couldn't load public key", ".ssh"},
@@ -18,7 +18,7 @@ var failedSigning = []struct{ text, folder string }{
 	{"load key \"", ".ssh"},
 }
 
-// signing tells that git cannot sign because the keys are secrets.
+// signing reports that git cannot sign because the keys are secrets.
 func (f *finder) signing(text string) []Violation {
 	lower, home := strings.ToLower(text), variable(f.env, "HOME")
 	for _, s := range failedSigning {
@@ -26,15 +26,15 @@ func (f *finder) signing(text string) []Violation {
 			continue
 		}
 		if v := f.box.Explain(path.Join(home, s.folder), policy.OpRead); v != nil {
-			v.Hint = "without a signature: git -c commit.gpgsign=false commit; to sign, add \"git commit\" to excludedCommands: it runs outside then, and a person is asked each time"
+			v.Hint = "to commit without a signature: git -c commit.gpgsign=false commit; to sign, add \"git commit\" to excludedCommands: it then runs outside the sandbox and needs approval each time"
 			return []Violation{*v}
 		}
 	}
 	return nil
 }
 
-// foreign is a socket of a program outside that a text names, as an error about docker's does; "" if it
-// names none. With network.allowUnixSockets it is out of reach, too.
+// foreign returns the socket of a program outside the sandbox that a text names, as an error of
+// docker's does; "" if it names none. Such a socket is unreachable even with network.allowUnixSockets.
 func (f *finder) foreign(text string) string {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n\r'\"`‘’“”()[]<>,;", r) }) {
 		_, word, found := strings.Cut(":"+word, ":/") // unix:///run/x.sock and dial:/run/x.sock
@@ -58,12 +58,13 @@ func (f *finder) foreign(text string) string {
 	return ""
 }
 
-// toForeign makes of a refused socket one about that of a program outside, if there is one.
+// toForeign changes the violation of a refused socket into one about the socket of a program outside
+// the sandbox, if there is one.
 func (v *Violation) toForeign(socket string) {
 	if socket == "" {
 		return
 	}
 	v.blamed = false
-	v.Reason = socket + " belongs to a program outside"
-	v.Hint = "add the command, such as \"docker\", to excludedCommands: it runs outside then, and a person is asked each time"
+	v.Reason = socket + " belongs to a program outside the sandbox"
+	v.Hint = "add the command, such as \"docker\", to excludedCommands: it then runs outside the sandbox and needs approval each time"
 }

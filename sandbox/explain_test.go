@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 		layer   Settings
 		path    string
 		op      policy.Operation
-		setting string // "-": it is allowed; "": a rule that is built in
+		setting string // "-": it is allowed; "": built-in rule
 		hint    string
 	}{
 		{Settings{}, "@/ws/src/x", policy.OpWrite, "-", ""},
@@ -43,10 +43,10 @@ func TestExplain(t *testing.T) {
 		{restricted, "/usr/bin/env", policy.OpRead, "-", ""},
 		{restricted, "/srv/x", policy.OpRead, fieldReadPaths, "add the folder"},
 		{restricted, "@/ws/src", policy.OpRead, "-", ""},
-		{restricted, "@/ws/secret/x", policy.OpRead, fieldDeniedPaths, "take @/ws/secret out"},
-		{restricted, "@/ws/none", policy.OpWrite, fieldDeniedPaths, "take @/ws/none out"},
-		{restricted, "@/ws/keep", policy.OpWrite, fieldProtectedPaths, "take @/ws/keep out"},
-		{restricted, "@/home/.netrc", policy.OpRead, "", "holds secrets"},
+		{restricted, "@/ws/secret/x", policy.OpRead, fieldDeniedPaths, "remove @/ws/secret from"},
+		{restricted, "@/ws/none", policy.OpWrite, fieldDeniedPaths, "remove @/ws/none from"},
+		{restricted, "@/ws/keep", policy.OpWrite, fieldProtectedPaths, "remove @/ws/keep from"},
+		{restricted, "@/home/.netrc", policy.OpRead, "", "contains secrets"},
 		{Settings{AllowedWritePaths: []string{"@/data"}}, "/srv/x", policy.OpWrite, fieldWritePaths, "add the folder to allowedWritePaths"},
 	} {
 		p, err := planFor(t, root, testLayer{Settings: tt.layer})
@@ -100,7 +100,7 @@ func TestNoticesTellOtherNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.notices) != 1 || !strings.Contains(p.notices[0], "secret/x has 2 names") {
+	if len(p.notices) != 1 || !strings.Contains(p.notices[0], "secret/x has 2 hard links") {
 		t.Errorf("notices: %q", p.notices)
 	}
 }
@@ -117,10 +117,10 @@ func TestDescribe(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"execute /usr/bin/x", fs.ErrNotExist, "x is not there"},
-		{"execute /usr/bin/x", syscall.EACCES, "not a program"},
+		{"execute /usr/bin/x", fs.ErrNotExist, "x or the interpreter in its first line does not exist"},
+		{"execute /usr/bin/x", syscall.EACCES, "is not executable"},
 		{"mount /w/.git", syscall.ENOENT, "changed while"},
-		{"make namespaces", syscall.ENOSPC, "no more room"},
+		{"make namespaces", syscall.ENOSPC, "no resources left"},
 		{"mount /proc", syscall.EPERM, "refused a part"},
 	} {
 		e := &kernel.StartError{Step: tt.step, Err: tt.err}

@@ -9,17 +9,17 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// gitFolders are the repositories of folders of the workspace that are linked worktrees or submodules,
-// and have a file in the place of .git: commands may write there what they may write in a .git folder.
+// gitFolders returns the repositories of workspace folders that are linked worktrees or submodules and
+// have a .git file instead of a .git folder: commands may write there what they may write in a .git folder.
 //
 //	side/.git                    gitdir: /repo/.git/worktrees/side
 //	/repo/.git/worktrees/side/
 //	  gitdir                     /side/.git: the repository knows this worktree
 //	  commondir                  ../..
 //
-// The repository must name the folder, as git makes it do: a file .git may have come with anything that
-// was unpacked. Where the repository holds the folder, as a bare one may, only what a commit needs is
-// written, since the worktrees of others are there, too. Without mounts, hooks could not be protected.
+// The repository must name the folder, as git does: a .git file may come from an unpacked archive. If the
+// repository contains the folder, which is possible for a bare one, only the paths that a commit needs are
+// writable, because other worktrees are there too. Without mounts, hooks could not be protected.
 func (c *compiler) gitFolders() []pathTree {
 	if c.merged.Weaker.Set && kernel.Namespaces() != nil {
 		return nil
@@ -44,8 +44,8 @@ func (c *compiler) gitFolders() []pathTree {
 	return out
 }
 
-// linkedTo returns the folder of git that the file .git of a folder names, and the repository that it is
-// part of, if that names the folder in turn.
+// linkedTo returns the git folder that the file .git of a folder names, and the repository that it
+// belongs to, if that repository names the folder in turn.
 func (c *compiler) linkedTo(folder string) (dir, shared string) {
 	file := path.Join(folder, ".git")
 	target, ok := strings.CutPrefix(firstLine(file), "gitdir:")
@@ -81,13 +81,13 @@ func (c *compiler) linkedTo(folder string) (dir, shared string) {
 	return dir, shared
 }
 
-// resolvesTo reports whether a path, relative to a folder, is the canonical want.
+// resolvesTo reports whether a path, relative to a folder, resolves to the canonical path want.
 func (c *compiler) resolvesTo(name, from, want string) bool {
 	got, err := realpath.Normalize(name, from, c.home)
 	return name != "" && err == nil && got == want
 }
 
-// coreWorktree is where a repository says that its files are.
+// coreWorktree returns the folder that a repository's configuration names as its working tree.
 func coreWorktree(dir string) (value string) {
 	for _, s := range gitSettings(head(path.Join(dir, "config"), 1<<20)) {
 		if s.key == "core.worktree" {

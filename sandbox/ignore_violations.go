@@ -8,16 +8,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// ignoreKinds are the keys of ignoreViolations that mean a kind, and not a command.
-// Seed 000 says file and network.
+// ignoreKinds are the keys of ignoreViolations that name a kind rather than a command. The Open Agent
+// SDK uses file and network.
 var ignoreKinds = map[string]string{
 	"path": kindPath, "file": kindPath, "host": kindHost, "network": kindHost, "syscall": kindSyscall, "limit": kindLimit,
 }
 
-// limitNames are what a violation of a limit is about.
+// limitNames are the subjects of limit violations.
 var limitNames = []string{"cpu", "memory", "pids", "fileSize", "wallTime", "outputBytes"}
 
-// ignoreRule is an entry of ignoreViolations, compiled: of one kind, or of commands.
+// ignoreRule is a compiled entry of ignoreViolations, for one kind or for commands.
 type ignoreRule struct {
 	kind   string  // "" for every kind
 	prefix *prefix // nil for every command
@@ -26,8 +26,8 @@ type ignoreRule struct {
 
 type muteValue struct {
 	text string
-	tree *tree    // when it can be a path
-	host *network // when it can be a host
+	tree *tree    // set if it can be a path
+	host *network // set if it can be a host
 }
 
 func checkIgnoreKey(key string) (what, hint string) {
@@ -41,7 +41,7 @@ func checkIgnoreKey(key string) (what, hint string) {
 	return what, hint
 }
 
-// checkIgnoreEntry judges a value of a key of ignoreViolations.
+// checkIgnoreEntry checks a value of a key of ignoreViolations.
 func checkIgnoreEntry(key string) entry {
 	return func(text string) (what, hint string) {
 		if text == "*" {
@@ -73,8 +73,7 @@ func checkIgnoreEntry(key string) entry {
 	}
 }
 
-// isSyscall reports whether a text can be what a refused call is told as:
-// "ptrace", "ioctl(TIOCSTI)".
+// isSyscall reports whether a text can name a refused system call: "ptrace", "ioctl(TIOCSTI)".
 func isSyscall(text string) bool {
 	name, arg, call := strings.Cut(text, "(")
 	if call {
@@ -117,11 +116,11 @@ func compileMuteValue(text, dir, home string) muteValue {
 	if trees, err := compileTrees(fieldIgnore, []string{text}, dir, home); err == nil {
 		v.tree = &trees[0]
 	}
-	v.host, _ = compileNetwork(&Network{AllowedDomains: []string{text}}) // nil: it is no host
+	v.host, _ = compileNetwork(&Network{AllowedDomains: []string{text}}) // nil: not a host
 	return v
 }
 
-// matches reports whether a violation that a command line caused is not to be told.
+// matches reports whether a violation caused by a command line is not to be reported.
 func (m *ignoreRule) matches(v *Violation, r *shellparse.Reading) bool {
 	if m.kind != "" && m.kind != v.Kind {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
 )
 
-// The least that a command can be started with.
+// Minimums: a command cannot start with less.
 const (
 	minCPU      = 0.01
 	minMemory   = 4 << 20
@@ -21,23 +21,23 @@ const (
 	minOutput   = 1 << 10
 )
 
-// The most that is no slip of the pen.
+// Maximums: a larger value is a typing error.
 const (
 	maxCPU  = 1 << 12
 	maxPids = 1 << 22 // PID_MAX_LIMIT
 )
 
-// Limits bound what the commands of a sandbox may use. 0 is no limit.
+// Limits restrict the resources of the commands of a sandbox. 0 means no limit.
 type Limits struct {
 	CPU         float64       `json:"cpu,omitempty"`         // processors: 1.5
 	Memory      int64         `json:"memory,omitempty"`      // bytes; in JSON also "512MiB"
 	Pids        int           `json:"pids,omitempty"`        // processes and threads
 	FileSize    int64         `json:"fileSize,omitempty"`    // bytes that one file may grow to
 	WallTime    time.Duration `json:"wallTime,omitempty"`    // of one command; in JSON "30s"
-	OutputBytes int64         `json:"outputBytes,omitempty"` // of one command; the rest is dropped and told
+	OutputBytes int64         `json:"outputBytes,omitempty"` // of one command; the rest is dropped and reported
 }
 
-// MarshalJSON writes the limits as [Settings.Decode] reads them.
+// MarshalJSON encodes the limits in the form that [Settings.Decode] reads.
 func (l Limits) MarshalJSON() ([]byte, error) {
 	type plain Limits
 	var wall string
@@ -50,7 +50,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	}{plain(l), wall})
 }
 
-// least is the stricter of two sets of limits, each limit by itself.
+// least returns the stricter of two sets of limits, compared limit by limit.
 func (l Limits) least(o Limits) Limits {
 	return Limits{
 		CPU: smaller(l.CPU, o.CPU), Memory: smaller(l.Memory, o.Memory), Pids: smaller(l.Pids, o.Pids),
@@ -58,7 +58,7 @@ func (l Limits) least(o Limits) Limits {
 	}
 }
 
-// smaller is the smaller of two limits, of which 0 is none.
+// smaller returns the smaller of two limits; 0 means no limit.
 func smaller[T int | int64 | float64 | time.Duration](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -66,7 +66,7 @@ func smaller[T int | int64 | float64 | time.Duration](a, b T) T {
 	return a
 }
 
-// check says what is wrong with limits that no file said.
+// check validates limits that did not come from a file.
 func (l *Limits) check() error {
 	if l == nil {
 		return nil
@@ -92,15 +92,15 @@ func (l *Limits) check() error {
 const limitHint = "leave it out for no limit"
 
 func tooSmall[T int | int64 | float64 | time.Duration](v, least T, unit string) string {
-	if v != 0 && v < least || v != v { // also what is no number
-		return fmt.Sprintf("%v %s is less than a command needs, at least %v", v, unit, least)
+	if v != 0 && v < least || v != v { // also NaN
+		return fmt.Sprintf("%v %s is less than a command needs, which is at least %v", v, unit, least)
 	}
 	return ""
 }
 
 func tooLarge[T int | float64](v, most T, unit string) string {
 	if v > most {
-		return fmt.Sprintf("%v %s is more than there can be, at most %v", v, unit, most)
+		return fmt.Sprintf("%v %s is above the maximum of %v", v, unit, most)
 	}
 	return ""
 }
@@ -118,9 +118,9 @@ func (d *decoder) limits(v value, s *Settings) error {
 	})
 }
 
-const wantBytes = `a number of bytes, or a text such as "512MiB"`
+const wantBytes = `a number of bytes, or a string such as "512MiB"`
 
-// limit reads one limit and holds it to its bounds.
+// limit reads one limit and checks its range.
 func limit[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) (T, bool), want string, into *T, least, most T) reader {
 	return func(v value) error {
 		got, ok := read(v.Node)
@@ -130,14 +130,14 @@ func limit[T int | int64 | float64 | time.Duration](read func(n *jsontree.Node) 
 		case got < least:
 			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is less than a command needs", hint: fmt.Sprintf("write at least %s, or leave it out for no limit", written(least))}
 		case got > most:
-			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is more than there can be", hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
+			return &Error{Field: v.field, Offset: v.At, Detail: v.Text + " is above the maximum", hint: fmt.Sprintf("write at most %v, or leave it out for no limit", most)}
 		}
 		*into = got
 		return nil
 	}
 }
 
-// written is a bound as a person would write it.
+// written returns a bound as a user would write it.
 func written[T int | int64 | float64 | time.Duration](v T) string {
 	switch n, ok := any(v).(int64); {
 	case !ok:
@@ -164,7 +164,7 @@ func readTime(n *jsontree.Node) (time.Duration, bool) {
 	return v, err == nil && n.Kind == jsontree.Text
 }
 
-// units are what a number of bytes may end with; the longer before the shorter.
+// units are the suffixes of a number of bytes, longer ones first.
 var units = []struct {
 	name  string
 	bytes float64
@@ -187,7 +187,7 @@ func readBytes(n *jsontree.Node) (int64, bool) {
 	return 0, false
 }
 
-// scale reads "1.5" in a unit: digits with at most one point.
+// scale parses "1.5" in a unit: digits with at most one point.
 func scale(number string, unit float64) (int64, bool) {
 	if strings.Trim(number, "0123456789.") != "" {
 		return 0, false

@@ -40,10 +40,10 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 	for _, tt := range []struct{ in, field, what, hint string }{
 		{`null`, "limits", "an object", ""},
 		{`[]`, "limits", "an object", ""},
-		{`{"mem": 1}`, "limits.mem", "no such setting", "memory"},
+		{`{"mem": 1}`, "limits.mem", "unknown setting", "memory"},
 		{`{"cpu": 0}`, "limits.cpu", "less than", "at least 0.01"},
 		{`{"cpu": -1}`, "limits.cpu", "less than", ""},
-		{`{"cpu": 100000}`, "limits.cpu", "more than", "at most 4096"},
+		{`{"cpu": 100000}`, "limits.cpu", "above the maximum", "at most 4096"},
 		{`{"cpu": "1"}`, "limits.cpu", "a number of processors", ""},
 		{`{"cpu": 1e999}`, "limits.cpu", "a number of processors", ""},
 		{`{"memory": 0}`, "limits.memory", "less than", "4MiB"},
@@ -64,14 +64,14 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 		{`{"memory": null}`, "limits.memory", "a number of bytes", "leave the field out"},
 		{`{"pids": 2}`, "limits.pids", "less than", "at least 4"},
 		{`{"pids": 1.5}`, "limits.pids", "a number of processes", ""},
-		{`{"pids": 5000000}`, "limits.pids", "more than", ""},
+		{`{"pids": 5000000}`, "limits.pids", "above the maximum", ""},
 		{`{"fileSize": 10}`, "limits.fileSize", "less than", "1KiB"},
 		{`{"wallTime": 30}`, "limits.wallTime", `"30s"`, ""},
 		{`{"wallTime": "30"}`, "limits.wallTime", `"30s"`, ""},
 		{`{"wallTime": "1ms"}`, "limits.wallTime", "less than", "100ms"},
 		{`{"wallTime": "-1h"}`, "limits.wallTime", "less than", ""},
 		{`{"outputBytes": 0}`, "limits.outputBytes", "less than", "1KiB"},
-		{`{"pids": 64, "pids": 65}`, "", `"pids" stands here twice`, ""},
+		{`{"pids": 64, "pids": 65}`, "", `duplicate key "pids"`, ""},
 	} {
 		_, err := decode([]byte(`{"limits": ` + tt.in + `}`))
 		e, ok := errors.AsType[*Error](err)

@@ -11,8 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plainFiles writes what package managers may know of the person's own configuration into the folder of the caches, and
-// returns the variables by which they find it. Commands do not see the files themselves: they hold tokens.
+// plainFiles writes the parts of the user's package manager configuration that commands may know into
+// the folder of the caches, and returns the variables by which package managers find them. Commands
+// cannot see the original files, because those contain tokens.
 func (s *Sandbox) plainFiles(at string) (env []string) {
 	home := s.compiler.home
 	if at == "" || home == "" || s.compiler.unconfined {
@@ -33,7 +34,7 @@ func (s *Sandbox) plainFiles(at string) (env []string) {
 		}
 		if err := writeIfChanged(filepath.Join(s.compiler.caches, f.name), text); err != nil {
 			if s.log != nil {
-				s.log.Warn("sandbox: tell package managers their settings", "file", f.name, "error", err)
+				s.log.Warn("sandbox: write settings for package managers", "file", f.name, "error", err)
 			}
 			continue
 		}
@@ -42,7 +43,8 @@ func (s *Sandbox) plainFiles(at string) (env []string) {
 	return env
 }
 
-// writeIfChanged makes a file that commands may write be one with this text. A new one takes a write to the disk.
+// writeIfChanged writes a file that commands may also write, unless it already has this text. It
+// avoids needless writes to the disk.
 func writeIfChanged(name string, text []byte) error {
 	if diskfile.HasContent(name, text) {
 		return nil
@@ -50,14 +52,14 @@ func writeIfChanged(name string, text []byte) error {
 	return diskfile.WriteUnsynced(name, text)
 }
 
-// refusals are the words of package managers that a server wants to know who they are.
+// refusals are the messages of package managers when a server requires a login.
 var refusals = []string{
 	"e401", "e403", "e404", "eneedauth", "401 unauthorized", "status code 401", "error 401", "returned error: 401", "401 error", "403 forbidden", "authentication", "unauthorized",
 	"user for ", // pip asks for a name
 }
 
-// logins tells about files with a login for a host that the command has reached and that did not let it in, which
-// commands cannot read. text is the end of what the command said.
+// logins reports files with a login for a host that the command reached and that rejected it; commands
+// cannot read these files. text is the end of the command's output.
 func (s *Sandbox) logins(reached []string, text string) (out []Violation) {
 	text = strings.ToLower(text)
 	if len(reached) == 0 || !slices.ContainsFunc(refusals, func(words string) bool { return strings.Contains(text, words) }) {
@@ -68,8 +70,8 @@ func (s *Sandbox) logins(reached []string, text string) (out []Violation) {
 			continue
 		}
 		out = append(out, Violation{
-			Kind: kindPath, Subject: l.File, Op: verb(policy.OpRead), Setting: fieldReadMore, Reason: "it has a login for " + l.Host + ", which commands cannot read",
-			Hint: "to let them read the whole file, and so use and send what is in it: holdfast sandbox allow --read " + shellparse.Canonical(l.File),
+			Kind: kindPath, Subject: l.File, Op: verb(policy.OpRead), Setting: fieldReadMore, Reason: "it contains a login for " + l.Host + " that commands cannot read",
+			Hint: "to let commands read the whole file, and so use and send its content: holdfast sandbox allow --read " + shellparse.Canonical(l.File),
 		})
 	}
 	return out

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// lookPath finds the program of a command: a name with a slash is relative to dir,
-// another one is looked for in the PATH of env. Relative folders in there are left
-// out, as exec.LookPath does.
+// lookPath finds the program of a command: a name with a slash is relative to dir; another name is
+// looked up in the PATH of env. Relative folders in PATH are skipped, as in exec.LookPath.
 func lookPath(name, dir string, env []string) (string, error) {
 	if name == "" {
 		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
@@ -40,21 +39,21 @@ func lookPath(name, dir string, env []string) (string, error) {
 	return "", &exec.Error{Name: name, Err: found}
 }
 
-// executable says why a file cannot be executed, or nil.
+// executable returns why a file cannot be executed, or nil.
 func executable(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return &fs.PathError{Op: "execute", Path: file, Err: errors.New("it is a folder")}
+		return &fs.PathError{Op: "execute", Path: file, Err: errors.New("is a folder")}
 	case info.Mode()&0o111 == 0:
 		return &fs.PathError{Op: "execute", Path: file, Err: fs.ErrPermission}
 	}
 	return nil
 }
 
-// variable is the value of a variable, the last one when there are several.
+// variable returns the value of a variable, the last one if there are several.
 func variable(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// merged is what the settings of several layers say together, where that is more
-// than each of them restricting by itself. It does not change.
+// merged is the combined result of the settings of several layers, where it is more than the sum of
+// their restrictions. It is immutable.
 type merged struct {
 	AutoAllow        loosened // autoAllowBashIfSandboxed
 	AllowUnsandboxed loosened // allowUnsandboxedCommands
@@ -24,27 +24,27 @@ type merged struct {
 	Network        loosened
 	Hosts          []egress.Layer
 	HostOrigins    []policy.Origin
-	asking         []bool   // of the last of Hosts, which are the layers' own: whether it says ask in so many words
+	asking         []bool   // of the last of Hosts, one per layer: whether the layer sets ask explicitly
 	LocalBinding   loosened // network.allowLocalBinding
 	UnixSockets    loosened // network.allowUnixSockets: those among the command's own files
 	AllUnixSockets loosened // network.allowAllUnixSockets
-	HTTPProxyPort  port     // the person's own proxy, which what passes goes on through
+	HTTPProxyPort  port     // the user's proxy, which receives the allowed connections
 	SOCKSProxyPort port
 
 	Limits       Limits                   // the smallest of each
-	LimitOrigins map[string]policy.Origin // "memory" → who set it
+	LimitOrigins map[string]policy.Origin // "memory" → the layer that set it
 
-	// AdditionalWritePaths are the trees that may be written besides the workspace:
-	// what every layer's allowedWritePaths leave of them.
+	// AdditionalWritePaths are the writable trees besides the workspace: the part that
+	// allowedWritePaths of every layer permits.
 	AdditionalWritePaths []writeTree
 
 	layers []*Checker
 }
 
-// loosened is a setting that opens something.
+// loosened is a setting that allows something.
 type loosened struct {
 	Set    bool
-	Origin policy.Origin // who sets it; when somebody did and it is not On: who stands against it
+	Origin policy.Origin // the layer that sets it; if it is set but not On, the layer that prevents it
 }
 
 // port is a port of this machine. 0: none.
@@ -53,15 +53,15 @@ type port struct {
 	Origin policy.Origin
 }
 
-// writeTree is a tree that may be written.
+// writeTree is a writable tree.
 type writeTree struct {
 	Path   string // canonical
-	Entry  string // as it was written
+	Entry  string // as written
 	Origin policy.Origin
 }
 
-// mergeCheckers joins layers, the strongest first, as [Open] says. Those that are not
-// enabled have no say. asks: a person can be asked about hosts.
+// mergeCheckers joins layers, the strongest first, as described for [Open]. Layers that are not
+// enabled have no effect. asks reports that an approver is available for hosts.
 func mergeCheckers(layers []*Checker, asks bool) *merged {
 	m := &merged{LimitOrigins: map[string]policy.Origin{}}
 	for _, c := range layers {
@@ -81,7 +81,7 @@ func mergeCheckers(layers []*Checker, asks bool) *merged {
 	return m
 }
 
-// AutoAllow is where autoAllowBashIfSandboxed was set, when it holds; nil when it does not.
+// AutoAllow returns the origin of autoAllowBashIfSandboxed if it is in force, else nil.
 func (s *Sandbox) AutoAllow() *policy.Origin {
 	auto := s.merged().AutoAllow
 	if !auto.Set {
@@ -90,12 +90,12 @@ func (s *Sandbox) AutoAllow() *policy.Origin {
 	return &auto.Origin
 }
 
-// AllowsUnsandboxed reports whether the model may ask a person for a run outside:
-// allowUnsandboxedCommands holds.
+// AllowsUnsandboxed reports whether the model may request a run outside the sandbox:
+// allowUnsandboxedCommands is in force.
 func (s *Sandbox) AllowsUnsandboxed() bool { return s.merged().AllowUnsandboxed.Set }
 
-// Hosts are the lists of hosts of the layers that have a network block, for connections that are not
-// a command's. A host must be let through by each of them.
+// Hosts returns the host lists of the layers that have a network block, for connections that a command
+// does not make. Each list must allow a host.
 func (s *Sandbox) Hosts() []egress.Layer {
 	m := s.merged()
 	list := slices.Clone(m.Hosts[len(m.Hosts)-len(m.asking):])
@@ -105,9 +105,8 @@ func (s *Sandbox) Hosts() []egress.Layer {
 	return list
 }
 
-// Loosens names the fields that open something: what does not count in the settings
-// of a folder that nobody trusts. network.allowedDomains is one of them, but
-// restricts as well.
+// Loosens returns the fields that allow something: they have no effect in the settings of an untrusted
+// folder. network.allowedDomains is one of them, but it also restricts.
 func (s *Settings) Loosens() []string {
 	n := s.Network
 	if n == nil {
@@ -138,12 +137,12 @@ func (s *Settings) Loosens() []string {
 	return out
 }
 
-// disabled reports whether the settings say that they have no say.
+// disabled reports whether the settings turn themselves off.
 func (c *Checker) disabled() bool { return c.settings.Enabled != nil && !*c.settings.Enabled }
 
 func (c *Checker) managed() bool { return c.origin.Layer == layernames.Managed }
 
-// at is where a layer says a setting.
+// at returns where a layer sets a setting.
 func (c *Checker) at(setting string) policy.Origin {
 	o := c.origin
 	o.Rule = setting
@@ -164,7 +163,7 @@ func (m *merged) loosened(name string, get func(*Settings) *bool) loosened {
 	return out.against(against, name)
 }
 
-// against takes back what a layer stands against.
+// against turns a setting off again if a layer prevents it.
 func (l loosened) against(c *Checker, name string) loosened {
 	if l.Set && c != nil {
 		return loosened{Origin: c.at(name)}
@@ -172,8 +171,8 @@ func (l loosened) against(c *Checker, name string) loosened {
 	return l
 }
 
-// mergeNetwork joins the network blocks. Where a person can be asked, there is a network without any
-// trusted block, too: one in which every host is a question.
+// mergeNetwork joins the network blocks. If an approver is available, there is a network even without
+// a trusted block: every host then needs approval.
 func (m *merged) mergeNetwork(asks bool) {
 	m.Network = m.loosenedNetwork("network", func(*Network) bool { return true })
 	m.LocalBinding = m.localBinding()
@@ -200,8 +199,8 @@ func (m *merged) mergeNetwork(asks bool) {
 	}
 }
 
-// localBinding says whether commands have a localhost of their own to listen on: they do unless a
-// layer says no.
+// localBinding reports whether commands have a private localhost to listen on: they do unless a layer
+// sets allowLocalBinding to false.
 func (m *merged) localBinding() loosened {
 	out := loosened{Set: true}
 	for _, c := range m.layers {
@@ -232,9 +231,9 @@ func (m *merged) loosenedNetwork(name string, get func(*Network) bool) loosened 
 	return out.against(against, name)
 }
 
-// hasNetwork says whether some host can be reached: there is a network, and each
-// layer's list names one or asks. Without namespaces no connection waits for an answer, so that
-// only those layers ask that say so.
+// hasNetwork reports whether any host is reachable: there is a network, and each layer's list contains
+// a host or allows asking. Without namespaces no connection can wait for an answer, so only layers
+// that set ask explicitly can ask.
 func (m *merged) hasNetwork(weaker bool) bool {
 	for i, l := range m.Hosts {
 		own := i - len(m.Hosts) + len(m.asking)
@@ -246,7 +245,7 @@ func (m *merged) hasNetwork(weaker bool) bool {
 	return m.Network.Set
 }
 
-// prefer keeps what the stronger layer said.
+// prefer keeps the value of the stronger layer.
 func (p *port) prefer(c *Checker, number *int, name string) {
 	if p.Number == 0 && number != nil && !c.untrusted {
 		*p = port{*number, c.at(name)}
@@ -276,8 +275,8 @@ func (m *merged) addLimits(c *Checker) {
 	}
 }
 
-// addWritePaths adds what a layer opens besides the workspace, as far as every
-// layer lets it.
+// addWritePaths adds the trees that a layer opens besides the workspace, as far as every layer
+// permits.
 func (m *merged) addWritePaths(c *Checker) {
 	if c.untrusted {
 		return
@@ -291,7 +290,7 @@ func (m *merged) addWritePaths(c *Checker) {
 	}
 }
 
-// remaining is what the layers leave of a tree that is to be opened.
+// remaining returns the part of a tree that the layers permit.
 func (m *merged) remaining(tree string) []string {
 	left := []string{tree}
 	for _, other := range m.layers {
@@ -305,8 +304,8 @@ func (m *merged) remaining(tree string) []string {
 	return left
 }
 
-// intersect returns what of some trees is in others: of two, one of which holds
-// the other, the deeper.
+// intersect returns the parts of some trees that are in others: if one tree contains the other, the
+// inner one.
 func intersect(list []string, others []tree) []string {
 	var out []string
 	for _, p := range list {
@@ -323,10 +322,10 @@ func intersect(list []string, others []tree) []string {
 	return slices.Compact(out)
 }
 
-// Excluded says whether a command line may run outside the kernel sandbox when a
-// person agrees, and who says so: every command of it begins like an entry of a
-// trusted layer's excludedCommands, and of each managed layer's. Builtins that only
-// steer the shell (cd, test) need no entry, but something else must have one.
+// Excluded reports whether a command line may run outside the kernel sandbox if the user approves, and
+// which entry says so: every command of it must match an entry of a trusted layer's excludedCommands,
+// and of each managed layer's. Builtins that only control the shell (cd, test) need no entry, but
+// another command must match one.
 func (s *Sandbox) Excluded(line, cwd string) (policy.Origin, bool) {
 	return s.merged().excluded(line, cwd)
 }
@@ -364,8 +363,8 @@ func (m *merged) excludes(cmd *shellparse.Command) (by policy.Origin, ok bool) {
 	return by, ok
 }
 
-// muted says whether a trusted layer's ignoreViolations keep a violation of a
-// command line from being told. It changes nothing about what is refused.
+// muted reports whether ignoreViolations of a trusted layer suppress the report of a violation.
+// Refusals do not change.
 func (m *merged) muted(v *Violation, line string) bool {
 	var r *shellparse.Reading
 	for _, c := range m.layers {
@@ -381,7 +380,7 @@ func (m *merged) muted(v *Violation, line string) bool {
 	return false
 }
 
-// read reads a line as the strongest layer does; nil when there is none.
+// read parses a line as the strongest layer does; nil if there is no layer.
 func (m *merged) read(line, cwd string) *shellparse.Reading {
 	if len(m.layers) == 0 {
 		return nil

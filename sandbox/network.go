@@ -15,18 +15,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// network is a compiled [Network]. Nil lets every host pass.
+// network is a compiled [Network]. A nil network allows every host.
 type network struct {
 	allowed, denied []string
 	local           *bool // allowLocalBinding
 	ask             *bool
 }
 
-// asks reports whether a host that no list names is a question: where the settings say so, and about a
-// command in the kernel sandbox unless they say no.
+// asks reports whether a host on no list needs approval: if the settings say so, and, for a command in
+// the kernel sandbox, unless the settings turn it off.
 func (n *network) asks(confined bool) bool { return isTrue(n.ask) || confined && n.ask == nil }
 
-// checkDomainEntry judges an entry of a list of domains by its text.
+// checkDomainEntry checks the text of an entry of a domain list.
 func checkDomainEntry(text string) (what, hint string) { return egress.CheckEntry(text) }
 
 func compileNetwork(n *Network) (*network, error) {
@@ -50,8 +50,8 @@ func compileNetwork(n *Network) (*network, error) {
 	return out, nil
 }
 
-// check judges a connection to a host, or to a URL's. In the kernel sandbox, localhost is the
-// command's own.
+// check checks a connection to a host or to the host of a URL. In the kernel sandbox, localhost is
+// private to the command.
 func (n *network) check(target, tool string, confined bool) *Denial {
 	if n == nil {
 		return nil
@@ -59,7 +59,7 @@ func (n *network) check(target, tool string, confined bool) *Denial {
 	d := &Denial{Tool: tool, Subject: target, Setting: fieldDomains, kind: kindHost}
 	host, port, ok := hostOf(target)
 	if !ok {
-		d.Reason, d.kind = "host '"+target+"' cannot be read", kindUnclear
+		d.Reason, d.kind = "host '"+target+"' cannot be parsed", kindUnclear
 		return d
 	}
 	if entry, ok := n.denies(host, port); ok {
@@ -76,7 +76,7 @@ func (n *network) check(target, tool string, confined bool) *Denial {
 		d.Setting = fieldLocal
 		d.Reason = "host '" + host + "' is this machine"
 		if confined {
-			d.Reason = "host '" + host + "' is the command's own localhost, and " + fieldLocal + " closes it"
+			d.Reason = "host '" + host + "' is the command's private localhost, which " + fieldLocal + " denies"
 		}
 		return d
 	}
@@ -85,16 +85,15 @@ func (n *network) check(target, tool string, confined bool) *Denial {
 	return d
 }
 
-// allows reports whether an entry covers a host. One with a star never means this
-// machine.
+// allows reports whether an entry covers a host. An entry with a star never covers this machine.
 func (n *network) allows(host string, port int, local bool) bool {
 	return slices.ContainsFunc(n.allowed, func(entry string) bool {
 		return egress.Match(entry, host, port) && (!local || entry[0] != '*')
 	})
 }
 
-// denies finds the entry that closes a host. One without a port closes all; one
-// with a port closes that, and what may be that.
+// denies returns the entry that denies a host. An entry without a port denies all ports; an entry with
+// a port denies that port, and a connection whose port is unknown.
 func (n *network) denies(host string, port int) (string, bool) {
 	for _, entry := range n.denied {
 		if hasPort(entry) && port != 0 && !egress.Match(entry, host, port) {
@@ -107,19 +106,18 @@ func (n *network) denies(host string, port int) (string, bool) {
 	return "", false
 }
 
-// hasPort reports whether an entry of a list of domains names a port.
+// hasPort reports whether an entry of a domain list contains a port.
 func hasPort(entry string) bool {
 	return strings.Count(entry, ":") == 1 || strings.Contains(entry, "]:")
 }
 
-// ports are those that a scheme means when the URL names none.
+// ports are the default ports of URL schemes.
 var ports = map[string]int{
 	"http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21, "ssh": 22, "sftp": 22, "git+ssh": 22, "git": 9418,
 	"socks5": 1080, "socks5h": 1080,
 }
 
-// hostOf takes the host and the port out of a URL, "host:port" or a host. A port
-// that is not known is 0.
+// hostOf extracts the host and the port from a URL, "host:port" or a host. An unknown port is 0.
 func hostOf(target string) (host string, port int, ok bool) {
 	if strings.Contains(target, "://") {
 		u, err := url.Parse(target)
@@ -146,8 +144,8 @@ func hostOf(target string) (host string, port int, ok bool) {
 	return host, 0, ok
 }
 
-// hostName brings a name or an address into the one form that is compared. A
-// number that some resolvers take for an address ("127.1", "0x7f000001") is none.
+// hostName normalizes a name or an address for comparison. A number that some resolvers read as an
+// address ("127.1", "0x7f000001") is not a valid host.
 func hostName(h string) (string, bool) {
 	h = strings.ToLower(strings.TrimSuffix(h, "."))
 	if a, err := netip.ParseAddr(h); err == nil {
@@ -174,16 +172,15 @@ func isLocal(host string) bool {
 		host == "localhost.localdomain" || host == "ip6-localhost" || host == "ip6-loopback"
 }
 
-// connecting are well-known programs whose business is the network.
+// connecting are well-known programs whose purpose is network access.
 var connecting = []string{
 	"aria2c", "curl", "dig", "ftp", "host", "http", "https", "lftp", "nc", "ncat", "netcat", "nslookup", "ping", "ping6",
 	"rsync", "scp", "sftp", "socat", "ssh", "telnet", "tftp", "traceroute", "wget", "whois", "xh",
 }
 
-// checkCommand judges the hosts that a command names: URLs in any argument, and
-// whatever looks like a host in those of a program of the network, which must
-// name one. What a program connects to by itself is not in the line. What a person
-// may allow is returned when nothing denies.
+// checkCommand checks the hosts that a command names: URLs in any argument, and anything that looks
+// like a host in the arguments of a network program, which must name one. It cannot see hosts that a
+// program chooses itself. A denial that the user may allow is returned if nothing else denies.
 func (n *network) checkCommand(cmd *shellparse.Command, confined bool) *Denial {
 	if n == nil {
 		return nil
@@ -202,7 +199,7 @@ func (n *network) checkCommand(cmd *shellparse.Command, confined bool) *Denial {
 	return asked
 }
 
-// hosts are what a command names; the denial is about what it does not.
+// hosts returns the hosts that a command names; the denial is about hosts that it does not name.
 func (n *network) hosts(cmd *shellparse.Command, confined bool) (list []string, unknown *Denial) {
 	connects := slices.Contains(connecting, cmd.Name)
 	for _, a := range cmd.Args {
@@ -218,7 +215,7 @@ func (n *network) hosts(cmd *shellparse.Command, confined bool) (list []string, 
 		}
 	}
 	if connects && len(list) == 0 {
-		unknown = cmp.Or(unknown, n.unknown(cmd, confined, "the host is not clear"))
+		unknown = cmp.Or(unknown, n.unknown(cmd, confined, "the host cannot be determined"))
 	}
 	for _, p := range cmd.Paths {
 		host, ok := strings.CutPrefix(p.Path, "/dev/tcp/")
@@ -233,7 +230,7 @@ func (n *network) hosts(cmd *shellparse.Command, confined bool) (list []string, 
 	return list, unknown
 }
 
-// isFile reports whether the program takes an argument for a file.
+// isFile reports whether the program treats an argument as a file.
 func isFile(cmd *shellparse.Command, arg string) bool {
 	return slices.ContainsFunc(cmd.Paths, func(p shellparse.Path) bool { return p.Arg == arg && p.Source == shellparse.FromArgument })
 }
@@ -245,8 +242,8 @@ func (n *network) unknown(cmd *shellparse.Command, confined bool, why string) *D
 	}
 }
 
-// target finds what an argument would connect to. Without a scheme it counts only
-// for a program of the network: "user@host", "host:path", "name.example".
+// target returns the host that an argument would connect to. Without a scheme, only arguments of
+// network programs count: "user@host", "host:path", "name.example".
 func target(arg string, connects bool) (string, bool) {
 	if i := strings.Index(arg, "://"); i >= 0 {
 		scheme := i

@@ -16,63 +16,63 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// errClosed says that the sandbox was closed.
+// errClosed reports a closed sandbox.
 var errClosed = errors.New("sandbox is closed")
 
-// OpenOptions adjust [Open].
+// OpenOptions adjusts [Open].
 type OpenOptions struct {
-	// Folders are the workspace: what may be written when no settings name
-	// allowedWritePaths. The first is where commands start. Default: the current folder.
+	// Folders are the workspace: the writable folders if no settings contain allowedWritePaths.
+	// Commands start in the first one. Default: the current folder.
 	Folders []string
-	Home    string   // the person's home folder; default the user's
-	State   []string // folders of ours, such as $HOLDFAST_HOME: never visible inside
+	Home    string   // the user's home folder; default: that of this process
+	State   []string // Holdfast's own folders, such as $HOLDFAST_HOME: never visible to commands
 
-	// Temp is a folder that commands see as /tmp, so that what one leaves there the
-	// next one finds. Default: each command has a fresh one in memory.
+	// Temp is a folder that commands see as /tmp, so that a command finds the files that an earlier
+	// one left there. Default: each command has a new one in memory.
 	Temp string
 
-	// Caches is a folder for the caches of compilers and package managers: commands may write
-	// it, at another place, and [Sandbox.Environ] has the variables by which tools find it.
-	// "" is none. Where the kernel refuses namespaces there is none, either.
+	// Caches is a folder for the caches of compilers and package managers. Commands may write to it
+	// under another path, and [Sandbox.Environ] has the variables by which tools find it. "": no
+	// caches. Without namespaces there are no caches either.
 	Caches string
 
-	// Quarantine is the folder to which what commands make under a protected name is moved at
-	// once: $HOLDFAST_HOME/quarantine. It need not exist. "", and strictProtectedPaths of any
-	// layer, have such names taken by placeholders in the user's folders while commands run.
+	// Quarantine is the folder to which files with a protected name are moved as soon as a command
+	// creates them: $HOLDFAST_HOME/quarantine. It need not exist. If it is "", or any layer sets
+	// strictProtectedPaths, placeholders block such names in the user's folders while commands run.
 	Quarantine string
 
-	// SingleCommand says that one command will run: that the kernel refuses namespaces is found
-	// when it starts, and not by a try before.
+	// SingleCommand reports that only one command will run: then Open does not test for namespaces
+	// first, and the start of the command fails if the kernel refuses them.
 	SingleCommand bool
 
-	// NamespacesFile is where it is remembered, until the machine starts again, that the kernel
-	// gives us namespaces: a file in a folder of State. "": that is tried each time.
+	// NamespacesFile is a file in a folder of State. It records, until the next reboot, that the
+	// kernel allows namespaces. "": test each time.
 	NamespacesFile string
 
-	// InContainer says that all of us run in a container, which is the outer wall: where it
-	// forbids namespaces Landlock and seccomp are enough, as with
-	// enableWeakerNestedSandbox. A layer that says no to that in so many words counts.
+	// InContainer reports that this process runs in a container, which is the outer boundary: if the
+	// container forbids namespaces, Landlock and seccomp are enough, as with
+	// enableWeakerNestedSandbox. A layer that explicitly sets that to false still prevents it.
 	InContainer bool
 
-	// NoConfinement opens what runs commands like a sandbox, and refuses them nothing: they see,
-	// write and reach what this process does. Only what they start does not outlive them,
-	// however it detaches itself. There are no checkers then, and no other option counts.
+	// NoConfinement opens a sandbox that refuses nothing: commands see, write and reach everything
+	// that this process does. Only the end of their processes is guaranteed: processes that a command
+	// starts end with it, even if they detach themselves. There are then no checkers, and all other
+	// options are ignored.
 	//
-	// It needs a pid namespace: process numbers inside are the command's own, while
-	// /proc is the host's. For an ordinary user it needs a user namespace as well, in
-	// which sudo does not work. Where the kernel has none for us the error wraps
-	// [kernel.ErrUnsupported].
+	// It needs a pid namespace: process numbers inside are the command's own, while /proc is the
+	// host's. For an ordinary user it also needs a user namespace, in which sudo does not work. If the
+	// kernel provides none, the error wraps [kernel.ErrUnsupported].
 	NoConfinement bool
 
-	// Ask decides about a host that no list names, unless settings say that nobody is asked, and about
-	// the private address that the host has, where that is known ("" otherwise). One yes is about the name at
-	// exactly that address. Nil: refused.
+	// Ask decides about a host that no list names, unless settings turn asking off, and about the
+	// private address of the host if that is known ("" otherwise). One approval covers the name at
+	// exactly that address. Nil: refuse.
 	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
-	// Log gets what is refused. Nil: nothing is logged.
+	// Log receives refusals. Nil: nothing is logged.
 	Log *slog.Logger
 }
 
-// position writes where a setting stands: file:line:column, as far as known.
+// position formats where a setting was written: file:line:column, as far as known.
 func position(o policy.Origin) string {
 	switch {
 	case o.File == "" || o.Line == 0:
@@ -83,20 +83,19 @@ func position(o policy.Origin) string {
 	return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Col)
 }
 
-// Open prepares a sandbox in which all of the checkers' settings hold: what one of
-// them refuses is refused. The strongest layer comes first. What cannot be held
-// here is an *[Error]. The caller closes it.
+// Open prepares a sandbox that enforces the settings of all checkers: anything that one of them
+// refuses is refused. The strongest layer comes first. Settings that cannot be enforced on this
+// machine are an *[Error]. The caller closes the sandbox.
 //
-// What loosens (the flags of [Settings], excludedCommands, additionalWritePaths)
-// holds when a trusted layer sets it, no layer says false, and no managed layer is
-// silent about it. Of network each block restricts by itself: a flag there holds
-// when every network block sets it, and there is a network only when a trusted
-// layer has a block. A limit is the smallest that any layer sets.
+// A setting that loosens (the flags of [Settings], excludedCommands, additionalWritePaths) is in force
+// if a trusted layer sets it, no layer sets it to false, and every managed layer sets it. Each network
+// block restricts on its own: a flag in it is in force if every network block sets it, and there is a
+// network only if a trusted layer has a block. A limit is the smallest that any layer sets.
 //
-// Whatever the settings say, commands see neither secrets of the home folder and
-// the system that no setting names, nor State, and cannot change what decides about
-// other programs: git's hooks and configuration, start-up files, settings of agents
-// and editors, also such as are not there yet.
+// Independent of the settings, commands cannot see secrets of the home folder and the system that no
+// setting names, or the State folders, and cannot change files that decide what other programs do:
+// git's hooks and configuration, start-up files, settings of agents and editors. They cannot create
+// such files either.
 func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	if o == nil {
 		o = &OpenOptions{}
@@ -105,7 +104,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 		return openUnconfined()
 	}
 	if !hasKernelSandbox {
-		return nil, &Error{Detail: "commands cannot be held", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
+		return nil, &Error{Detail: "commands cannot be confined", Err: kernel.ErrUnsupported, hint: "the kernel sandbox needs Linux on amd64 or arm64"}
 	}
 	tried := make(chan error, 1)
 	if !o.SingleCommand { // the kernel takes as long for it as the rest here takes
@@ -122,7 +121,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 			if err == nil {
 				_ = s.Close()
 			}
-			return nil, &Error{Detail: "the kernel refuses namespaces of our own", Err: refused, hint: "holdfast doctor says why; enableWeakerNestedSandbox accepts a sandbox without them"}
+			return nil, &Error{Detail: "the kernel refuses namespaces", Err: refused, hint: "run holdfast doctor to see why; enableWeakerNestedSandbox accepts a sandbox without namespaces"}
 		}
 	}
 	if err != nil {
@@ -131,7 +130,7 @@ func Open(list []*Checker, o *OpenOptions) (*Sandbox, error) {
 	return s, nil
 }
 
-// namespaces says whether the kernel gives us namespaces.
+// namespaces reports whether the kernel allows namespaces.
 func namespaces(file string) error {
 	if file == "" {
 		return kernel.Namespaces()
@@ -156,7 +155,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		c.quarantine = quarantine.Folder(a.path)
 	}
 	if c.home = o.Home; c.home == "" {
-		c.home, _ = os.UserHomeDir() // without one, nothing of it is protected
+		c.home, _ = os.UserHomeDir() // without a home folder, nothing in it is protected
 	}
 	if home, err := realpath.Resolve(c.home); err == nil && c.home != "" && home != "/" {
 		c.home = home
@@ -175,7 +174,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 		c.folders = append(c.folders, a)
 	}
 	for _, s := range o.State {
-		a, err := own(s, "this program's state is its own")
+		a, err := own(s, "Holdfast's own state is not accessible")
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +186,7 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 			return nil, err
 		}
 		if c.temp = a.path; !isDir(c.temp) {
-			return nil, &Error{Detail: "the folder for /tmp, " + c.temp + ", is not there"}
+			return nil, &Error{Detail: "the folder for /tmp, " + c.temp + ", does not exist"}
 		}
 	}
 	if o.Caches != "" {
@@ -196,35 +195,35 @@ func newCompiler(list []*Checker, o *OpenOptions) (*compiler, error) {
 			return nil, err
 		}
 		if c.caches = a.path; !isDir(c.caches) {
-			return nil, &Error{Detail: "the folder for caches, " + c.caches + ", is not there"}
+			return nil, &Error{Detail: "the folder for caches, " + c.caches + ", does not exist"}
 		}
 	}
 	return c, nil
 }
 
-// workspace looks at one folder of the workspace.
+// workspace checks one folder of the workspace.
 func workspace(folder string) (pathTree, error) {
 	refuse := func(why, hint string) (pathTree, error) {
 		return pathTree{}, &Error{Detail: fmt.Sprintf("the workspace %q %s", folder, why), hint: hint}
 	}
 	if strings.ContainsFunc(folder, func(r rune) bool { return r < ' ' || r == 0x7f || r == ':' }) {
-		return refuse("has a control character or a colon in its name", "rename it: programs take such names apart")
+		return refuse("has a control character or a colon in its name", "rename it: programs split such names")
 	}
 	a, err := own(folder, "")
 	if err != nil {
 		return pathTree{}, err
 	}
 	if info, err := os.Stat(a.path); err != nil || !info.IsDir() {
-		return refuse("is not a folder that is there", "make it, or work elsewhere")
+		return refuse("does not exist or is not a folder", "create it, or work in another folder")
 	}
 	if strings.ContainsRune(a.path, ':') {
-		return refuse("leads to "+a.path+", which has a colon in its name", "rename it: programs take such names apart")
+		return refuse("leads to "+a.path+", which has a colon in its name", "rename it: programs split such names")
 	}
 	a.text = "the workspace"
 	return a, nil
 }
 
-// own makes an area of a folder that no setting names.
+// own returns a tree for a folder that no setting names.
 func own(folder, what string) (pathTree, error) {
 	full, err := filepath.Abs(folder)
 	if err == nil && folder == "" {
@@ -240,15 +239,15 @@ func own(folder, what string) (pathTree, error) {
 	return pathTree{path: resolved, literal: filepath.Clean(full), folder: true, planReason: planReason{text: what}}, nil
 }
 
-// Notices tell what a person should know about how the settings are held: a secret
-// with a second name, a program that has others.
+// Notices returns warnings for the user about how the settings are enforced, such as a secret with a
+// second hard link or a program with other names.
 func (s *Sandbox) Notices() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.plan.notices)
 }
 
-// The kinds of violations.
+// Kinds of violations.
 const (
 	kindPath    = "path"
 	kindHost    = "host"

@@ -111,7 +111,7 @@ func TestRefreshSees(t *testing.T) {
 	if err := os.Symlink("home", root+"/ws"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Refresh(); err == nil || !strings.Contains(err.Error(), "has become a link") {
+	if err := s.Refresh(); err == nil || !strings.Contains(err.Error(), "became a symbolic link") {
 		t.Errorf("a workspace that became a link: %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestRefreshSees(t *testing.T) {
 func TestStatusAndClose(t *testing.T) {
 	root := plant(t, "ws/", "home/")
 	s := opened(t, root)
-	if got := s.Status(); !strings.HasPrefix(got, "kernel: files (writes to "+root+"/ws), network limited to a localhost of its own, 10 protected names") {
+	if got := s.Status(); !strings.HasPrefix(got, "kernel: files (writes to "+root+"/ws), network private localhost only, 10 protected names") {
 		t.Errorf("got %q", got)
 	}
 	if !strings.HasPrefix(s.Digest(), "sha256:") || len(s.Digest()) != 71 {

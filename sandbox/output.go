@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// tailSize is how much of the end of standard error is read for what was refused.
+// tailSize is how many bytes at the end of standard error are searched for refusals.
 const tailSize = 16 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes written to it.
 type tail struct{ b []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -26,7 +26,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) bytes() []byte { return t.b[max(0, len(t.b)-tailSize):] }
 
-// tailWriter writes and keeps the end.
+// tailWriter passes writes on and keeps the last bytes.
 type tailWriter struct {
 	io.Writer
 	tail *tail
@@ -37,7 +37,7 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 	return t.Writer.Write(p)
 }
 
-// budget is how much output a command has left, on all its streams together.
+// budget is the remaining output of a command, shared by all its streams.
 type budget struct {
 	limit int64
 
@@ -65,13 +65,13 @@ func (b *budget) lost() int64 {
 	return b.dropped
 }
 
-// budgeted writes what the budget allows and drops the rest, so that a command
-// that says too much is not stopped by that.
+// budgeted writes what the budget allows and drops the rest, so that a command with too much output is
+// not blocked.
 type budgeted struct {
 	w       io.Writer
 	budget  *budget
 	dropped int64
-	midLine bool // what passed does not end a line
+	midLine bool // the passed output does not end with a newline
 }
 
 func (b *budgeted) Write(p []byte) (int, error) {
@@ -86,7 +86,7 @@ func (b *budgeted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// finish says what was dropped, on a line of its own.
+// finish reports the dropped bytes on a separate line.
 func (b *budgeted) finish() error {
 	if b.dropped == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (b *budgeted) finish() error {
 	return err
 }
 
-// byteText is a number of bytes as settings write it: "1 MiB".
+// byteText formats a number of bytes: "1 MiB".
 func byteText(n int64) string {
 	for _, u := range []struct {
 		name  string

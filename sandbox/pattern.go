@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/shellparse"
 )
 
-// parts are the components of a path, without empty ones.
+// parts returns the components of a path, without empty ones.
 func parts(p string) []string {
 	return slices.DeleteFunc(strings.Split(p, "/"), func(part string) bool { return part == "" || part == "." })
 }
 
-// patternBelow is what of a path's pattern is below its folder, or nil when the
-// pattern does not say what is touched.
+// patternBelow returns the part of a path's pattern below its folder, or nil if the pattern does not
+// determine what is touched.
 func patternBelow(p *shellparse.Path) []string {
 	if p.Pattern == "" || strings.ContainsAny(p.Pattern, "[\\()") || strings.Contains(p.Pattern, "**") {
 		return nil
@@ -26,11 +26,11 @@ func patternBelow(p *shellparse.Path) []string {
 	return all[len(root):]
 }
 
-// mayMatch reports whether something that matches a pattern is a path or lies in
-// it. Both are given part by part. A star is taken to match hidden names, too.
+// mayMatch reports whether a path that matches the pattern can equal the given path or be inside it.
+// Both are given by component. A star also matches hidden names.
 func mayMatch(pattern, denied []string) bool {
 	if len(pattern) < len(denied) {
-		return false // what matches lies above
+		return false // every match is above the path
 	}
 	for i, part := range denied {
 		if ok, err := path.Match(pattern[i], part); err == nil && !ok {

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// StdinPipe returns a pipe to the command's standard input. Whoever writes to it
-// closes it; Wait closes it as well.
+// StdinPipe returns a pipe to the command's standard input. The writer closes it; Wait closes it as
+// well.
 func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 	if c.Stdin != nil {
-		return nil, errors.New("sandbox: Stdin is set already")
+		return nil, errors.New("sandbox: Stdin is already set")
 	}
 	if c.process != nil {
 		return nil, errStarted
@@ -22,11 +22,11 @@ func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 	return callers, nil
 }
 
-// StdoutPipe returns a pipe from the command's standard output. Wait closes it, so
-// all must have been read before.
+// StdoutPipe returns a pipe from the command's standard output. Wait closes it, so the caller must
+// read everything before Wait.
 func (c *Cmd) StdoutPipe() (io.ReadCloser, error) {
 	if c.Stdout != nil {
-		return nil, errors.New("sandbox: Stdout is set already")
+		return nil, errors.New("sandbox: Stdout is already set")
 	}
 	if c.process != nil {
 		return nil, errStarted
@@ -42,7 +42,7 @@ func (c *Cmd) StdoutPipe() (io.ReadCloser, error) {
 // StderrPipe is StdoutPipe for standard error.
 func (c *Cmd) StderrPipe() (io.ReadCloser, error) {
 	if c.Stderr != nil {
-		return nil, errors.New("sandbox: Stderr is set already")
+		return nil, errors.New("sandbox: Stderr is already set")
 	}
 	if c.process != nil {
 		return nil, errStarted
@@ -55,4 +55,4 @@ func (c *Cmd) StderrPipe() (io.ReadCloser, error) {
 	return callers, nil
 }
 
-var errStarted = errors.New("sandbox: the command was started already")
+var errStarted = errors.New("sandbox: the command was already started")

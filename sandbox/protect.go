@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// protectedNames is policy's list, ready for comparing.
+// protectedNames is policy's list, prepared for comparison.
 var protectedNames = sync.OnceValue(func() *nameSet {
 	names := protectedpaths.Protected()
 	n := &nameSet{names: map[string]bool{}, pairs: map[string]bool{}}
@@ -34,8 +34,8 @@ var protectedNames = sync.OnceValue(func() *nameSet {
 	return n
 })
 
-// installed are the names of policy's list that package managers write with each package, and that decide
-// no more than the packages do. Commands write them, as they write node_modules.
+// installed are names of policy's list that package managers write with each package and that decide
+// no more than the packages do. Commands may write them, as they write node_modules.
 var installed = []string{".pnp.*"}
 
 type nameSet struct {
@@ -44,7 +44,7 @@ type nameSet struct {
 	patterns []string
 }
 
-// has reports whether a name in a folder with the name parent is protected.
+// has reports whether a name in a folder named parent is protected.
 func (n *nameSet) has(parent, name string) bool {
 	name = strings.ToLower(name)
 	if n.names[name] || n.pairs[strings.ToLower(parent)+"/"+name] {
@@ -61,16 +61,15 @@ func (n *nameSet) has(parent, name string) bool {
 	return false
 }
 
-// workspaceForbidden are the names that cannot be made directly in a tree that may be
-// written: those that agents and editors obey as soon as they are there. The list
-// is short, since each name has a placeholder while a command runs and costs time.
-// A name that ends in "/" is a folder.
+// workspaceForbidden are the names that commands cannot create directly in a writable tree: agents and
+// editors obey such a file as soon as it exists. The list is short, because each name has a
+// placeholder while a command runs, which costs time. A name that ends in "/" is a folder.
 var workspaceForbidden = []string{
 	".holdfast/", ".claude/", ".mcp.json", ".codex/", ".gemini/", ".cursor/", ".vscode/", ".idea/", ".devcontainer/", ".envrc",
 }
 
-// homeForbidden are the names that cannot be made in the home folder, where every
-// program looks for its settings: all of policy's list but those of projects.
+// homeForbidden returns the names that commands cannot create in the home folder, where every program
+// looks for its settings: all of policy's list except those of projects.
 var homeForbidden = sync.OnceValue(func() []string {
 	var out []string
 	names := protectedpaths.Protected()
@@ -86,29 +85,29 @@ var homeForbidden = sync.OnceValue(func() []string {
 	return out
 })
 
-// partly are protected folders of which programs write the rest in their daily
+// partly are folders of which only some names are protected; programs write the rest in their daily
 // work. A name that ends in "/" is a folder.
 var partly = map[string][]string{
 	".yarn":  {"releases/", "plugins/", "sdks/"},
 	".cargo": {"config", "config.toml", "env"},
 }
 
-// agentFolderForbidden are the names that matter in the folders of agents when worktrees,
-// which may be written, are there.
+// agentFolderForbidden are the protected names in the folders of agents if these contain worktrees,
+// which are writable.
 var agentFolderForbidden = map[string][]string{
 	".claude":   {"settings.json", "settings.local.json", "CLAUDE.md", "agents/", "commands/", "hooks/", "skills/", "plugins/", "rules/", "output-styles/"},
 	".holdfast": {"settings.json", "settings.local.json", "project", "agents/", "skills/"},
 }
 
-// Grounds that are built in.
+// Built-in reasons.
 var (
 	secretGround   = planReason{text: "secrets are not readable"}
 	decidingGround = planReason{text: "it decides what other programs do"}
 )
 
-// protect keeps what decides about other programs from being changed in the trees
-// that may be written, and what protectedPaths name. What commands have as /tmp is
-// open under that name, so a setting that names it opens it under its own too.
+// protect prevents changes, in writable trees, to files that decide what other programs do, and to the
+// trees that protectedPaths names. The folder that commands see as /tmp is writable under that name,
+// so a setting that names it makes it writable under its own name too.
 func (c *compiler) protect() error {
 	for _, l := range c.layers {
 		for _, p := range l.protected {
@@ -119,7 +118,7 @@ func (c *compiler) protect() error {
 	}
 	for _, w := range c.write {
 		if info, err := os.Lstat(w.path); err != nil || !info.IsDir() || w.git {
-			continue // what of a repository is protected, is found by the file .git
+			continue // protected parts of a repository are found through the file .git
 		}
 		if w.field != "" && c.temp != "" && within(w.path, c.temp) {
 			continue
@@ -131,16 +130,17 @@ func (c *compiler) protect() error {
 	return nil
 }
 
-// protectArea fixes or bars an entry of protectedPaths, wherever its name leads.
+// protectArea makes an entry of protectedPaths read-only, wherever its name resolves to, or forbids
+// its creation.
 func (c *compiler) protectArea(p pathTree) error {
 	for _, link := range linksOn(p.literal) {
 		if c.written(link) {
-			return p.wrong(link+" is a link that commands could change", "name what it leads to: "+p.path)
+			return p.wrong(link+" is a symbolic link that commands could change", "use the link's target: "+p.path)
 		}
 	}
 	full, err := realpath.Resolve(p.path)
 	if err != nil {
-		return p.wrong(fmt.Sprintf("%s: %v", p.path, err), "name it without links")
+		return p.wrong(fmt.Sprintf("%s: %v", p.path, err), "write the path without symbolic links")
 	}
 	if _, there := lookAt(full); there {
 		c.fix(full, p.planReason)
@@ -153,7 +153,7 @@ func (c *compiler) protectArea(p pathTree) error {
 func (c *compiler) protectTree(root string) error {
 	found := c.scanner.scan(root)
 	if found.cut {
-		c.notice("%s holds too much to look through: protected names and repositories deep in it may be missed", root)
+		c.notice("%s contains too many files to scan: protected names and repositories deep inside it may be missed", root)
 	}
 	for _, f := range found.names {
 		if err := c.protectName(f.path, f.mode); err != nil {
@@ -161,7 +161,7 @@ func (c *compiler) protectTree(root string) error {
 		}
 	}
 	for _, dir := range found.bare {
-		c.notice("%s is a repository without a .git folder: git in it obeys its config", dir)
+		c.notice("%s is a repository without a .git folder: git uses its config there", dir)
 		if err := c.repository(dir); err != nil {
 			return err
 		}
@@ -175,8 +175,8 @@ func (c *compiler) protectTree(root string) error {
 	return c.forbidNames(root, workspaceForbidden)
 }
 
-// forbidNames bars names in a folder that are not there. What is there was found by
-// the scan, unless it lies deeper than that looks.
+// forbidNames forbids names in a folder that do not exist. The scan has found the existing ones,
+// unless they are deeper than it looks.
 func (c *compiler) forbidNames(dir string, names []string) error {
 	for _, name := range names {
 		full := path.Join(dir, name)
@@ -193,8 +193,8 @@ func (c *compiler) forbidNames(dir string, names []string) error {
 	return nil
 }
 
-// lookAt looks at what a name is, without following it. The placeholder of a
-// running sandbox is nothing.
+// lookAt returns what a name is, without following symbolic links. The placeholder of a running
+// sandbox is treated as nothing.
 func lookAt(full string) (os.FileInfo, bool) {
 	info, err := os.Lstat(full)
 	if err != nil || kernel.IsPlaceholderFile(full, info) {
@@ -203,7 +203,7 @@ func lookAt(full string) (os.FileInfo, bool) {
 	return info, true
 }
 
-// protectName protects a file or folder with a protected name that is there.
+// protectName protects an existing file or folder with a protected name.
 func (c *compiler) protectName(full string, mode fs.FileMode) error {
 	if inAny(c.hide, full) || kernel.IsPlaceholder(full) {
 		return nil
@@ -219,13 +219,13 @@ func (c *compiler) protectName(full string, mode fs.FileMode) error {
 	case partly[name] != nil:
 		return c.inner(full, partly[name])
 	case agentFolderForbidden[name] != nil && isDir(path.Join(full, "worktrees")):
-		return c.besideWorktrees(full)
+		return c.protectAgentFolder(full)
 	}
 	c.fix(full, decidingGround)
 	return nil
 }
 
-// inner protects names in a folder that may be written otherwise.
+// inner protects names in a folder that is otherwise writable.
 func (c *compiler) inner(dir string, names []string) error {
 	c.pinned(dir)
 	for _, name := range names {
@@ -236,8 +236,8 @@ func (c *compiler) inner(dir string, names []string) error {
 	return nil
 }
 
-// agentFolderForbidden protects an agent's folder but for its worktrees.
-func (c *compiler) besideWorktrees(dir string) error {
+// protectAgentFolder protects an agent's folder except its worktrees.
+func (c *compiler) protectAgentFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (c *compiler) besideWorktrees(dir string) error {
 			}
 		case e.Type()&fs.ModeSymlink != 0:
 			return c.linked(full)
-		case kernel.IsPlaceholder(full): // of a command that runs, or has run just now
+		case kernel.IsPlaceholder(full): // from a command that is running or has just ended
 		default:
 			c.fix(full, decidingGround)
 		}
@@ -259,11 +259,11 @@ func (c *compiler) besideWorktrees(dir string) error {
 	return c.inner(dir, agentFolderForbidden[strings.ToLower(path.Base(dir))])
 }
 
-// worktrees protects in each worktree what it protects in a project: the scan does not
-// look into an agent's folder.
+// worktrees protects in each worktree what is protected in a project: the scan does not search an
+// agent's folder.
 func (c *compiler) worktrees(dir string) error {
 	c.pinned(dir)
-	c.remember(dir) // a new one is seen at once
+	c.remember(dir) // so that a new worktree is noticed at once
 	for _, e := range entriesOf(dir, scanEntries) {
 		if !e.IsDir() {
 			continue
@@ -275,7 +275,7 @@ func (c *compiler) worktrees(dir string) error {
 	return nil
 }
 
-// guard fixes what is there and bars what is not.
+// guard makes existing names read-only and forbids missing ones.
 func (c *compiler) guard(full string) error {
 	info, there := lookAt(full)
 	switch {
@@ -289,12 +289,12 @@ func (c *compiler) guard(full string) error {
 	return nil
 }
 
-// linked refuses a protected name that is a link: a link cannot be held in place.
+// linked rejects a protected name that is a symbolic link: the kernel cannot keep a link in place.
 func (c *compiler) linked(full string) error {
-	what := full + " is a link: a command could put something else in its place, and it decides what other programs do"
-	hint := "put a file or a folder there"
+	what := full + " is a symbolic link: a command could replace it, and it decides what other programs do"
+	hint := "replace it with a file or a folder"
 	if w := holding(c.write, full); w != nil {
-		hint += ", or take " + w.path + " out of what may be written"
+		hint += ", or do not let commands write to " + w.path
 	}
 	return &Error{Detail: what, hint: hint}
 }

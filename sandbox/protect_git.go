@@ -11,8 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/realpath"
 )
 
-// git protects a .git folder, or the file that stands for one in a linked worktree
-// and in a submodule.
+// git protects a .git folder, or the .git file of a linked worktree or submodule.
 func (c *compiler) git(full string, mode fs.FileMode) error {
 	if mode.IsDir() {
 		return c.repository(full)
@@ -25,7 +24,7 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 	}
 	dir, err := realpath.Normalize(strings.TrimSpace(target), path.Dir(full), c.home)
 	if err != nil || !isDir(dir) {
-		return nil //nolint:nilerr // git finds nothing there either
+		return nil //nolint:nilerr // git finds no repository there either
 	}
 	if !c.written(dir) {
 		c.notice("the repository of %s is %s, which commands cannot write: git commit will not work there", path.Dir(full), dir)
@@ -41,12 +40,11 @@ func (c *compiler) git(full string, mode fs.FileMode) error {
 	return c.repository(shared)
 }
 
-// repository protects what of a repository makes git run programs: its hooks and
-// its configuration, those of its worktrees and submodules, and the files in which
-// it is said where these are.
+// repository protects the parts of a repository that make git run programs: its hooks and
+// configuration, those of its worktrees and submodules, and the files that say where these are.
 func (c *compiler) repository(dir string) error {
 	if inAny(c.pin, dir) && c.grounds[path.Join(dir, "config")] != (planReason{}) {
-		return nil // it was found by another way
+		return nil // already protected
 	}
 	c.pinned(dir)
 	for _, name := range []string{"hooks/", "config", "config.worktree"} {
@@ -70,11 +68,11 @@ func (c *compiler) repository(dir string) error {
 	return c.modules(path.Join(dir, "modules"), scanDepth)
 }
 
-// commonDir is the file that sends git to another repository's settings.
+// commonDir is the file that points git to another repository's settings.
 const commonDir = "commondir"
 
-// redirected protects the file that sends git to another repository's settings.
-// Only linked worktrees have one; elsewhere one that came to be is an error.
+// redirected protects the file that points git to another repository's settings. Only linked worktrees
+// have one; if it appears elsewhere, that is an error.
 func (c *compiler) redirected(dir string) error {
 	full := path.Join(dir, commonDir)
 	info, there := lookAt(full)
@@ -86,8 +84,8 @@ func (c *compiler) redirected(dir string) error {
 		return c.linked(full)
 	case isDir(path.Join(dir, "objects")):
 		return &Error{
-			Detail: full + " sends git to the settings and hooks of another repository, and does not belong there",
-			hint:   "do not run git in it; look at the file, and remove it",
+			Detail: full + " points git to the settings and hooks of another repository, and does not belong there",
+			hint:   "do not run git there; check the file, then remove it",
 		}
 	}
 	c.fix(full, decidingGround)
@@ -100,7 +98,7 @@ func (c *compiler) worktree(dir string) error {
 	for _, name := range []string{commonDir, "config.worktree"} {
 		full := path.Join(dir, name)
 		if _, err := os.Lstat(full); err != nil && name == commonDir {
-			continue // git takes it for none
+			continue // git does not treat it as a worktree
 		}
 		if err := c.guard(full); err != nil {
 			return err
@@ -109,7 +107,7 @@ func (c *compiler) worktree(dir string) error {
 	return nil
 }
 
-// modules protects the repositories of submodules, whose names may hold slashes.
+// modules protects the repositories of submodules, whose names may contain slashes.
 func (c *compiler) modules(dir string, depth int) error {
 	if depth == 0 {
 		return nil
@@ -132,8 +130,8 @@ func (c *compiler) modules(dir string, depth int) error {
 	return nil
 }
 
-// configured protects what a repository's configuration names: the folder of its
-// hooks, and files that it includes.
+// configured protects the files that a repository's configuration names: the folder of its hooks, and
+// included files.
 func (c *compiler) configured(dir string) error {
 	full := path.Join(dir, "config")
 	c.remember(full)
@@ -141,7 +139,7 @@ func (c *compiler) configured(dir string) error {
 		from := dir
 		switch s.key {
 		case "core.hookspath":
-			from = path.Dir(dir) // where hooks run
+			from = path.Dir(dir) // the folder in which hooks run
 		case "include.path", "includeif.path":
 		default:
 			continue
@@ -155,7 +153,7 @@ func (c *compiler) configured(dir string) error {
 		}
 		for _, w := range c.write {
 			if w.path == named {
-				return &Error{Detail: full + ": " + s.key + " is " + named + ", all of which may be written", hint: "give the hooks a folder of their own"}
+				return &Error{Detail: full + ": " + s.key + " is " + named + ", which is writable as a whole", hint: "move the hooks to a separate folder"}
 			}
 		}
 		if _, there := lookAt(named); !there {
@@ -182,8 +180,8 @@ func (c *compiler) commonDir(dir string) string {
 
 type gitSetting struct{ key, value string }
 
-// gitSettings reads a git configuration as far as one line holds one value. Keys
-// are in lower case and without the name of the subsection.
+// gitSettings parses a git configuration in which each value is on one line. Keys are in lower case
+// and without the subsection.
 func gitSettings(text []byte) []gitSetting {
 	var out []gitSetting
 	section := ""
@@ -204,7 +202,7 @@ func gitSettings(text []byte) []gitSetting {
 	return out
 }
 
-// gitValue takes quotes and comments away.
+// gitValue removes quotes and comments.
 func gitValue(text string) string {
 	var out strings.Builder
 	quoted := false
@@ -224,7 +222,7 @@ func gitValue(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// head reads the beginning of a regular file; what cannot be read is empty.
+// head reads the start of a regular file; a file that cannot be read is treated as empty.
 func head(name string, limit int64) []byte {
 	info, err := os.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// How far a tree is looked through.
+// Limits of the scan.
 const (
 	scanDepth   = 4      // a/b/c/.git is found
-	scanEntries = 20_000 // then the rest is left out, the deepest first
+	scanEntries = 20_000 // then the rest is skipped, the deepest folders first
 )
 
-// found is what a scan found.
+// found is the result of a scan.
 type found struct {
 	names []foundName
-	bare  []string // folders that are repositories themselves
-	cut   bool     // not everything was looked at
+	bare  []string // folders that are bare repositories
+	cut   bool     // the scan is incomplete
 }
 
 type foundName struct {
@@ -25,32 +25,32 @@ type foundName struct {
 	mode fs.FileMode
 }
 
-// notScanned are folders that hold packages, caches and what was built: their
-// content is replaced often, and nobody works in it.
+// notScanned are folders with packages, caches and build results: their content is replaced often and
+// is not edited by hand.
 var notScanned = map[string]bool{
 	"node_modules": true, "bower_components": true, "vendor": true, "site-packages": true, ".venv": true, "venv": true,
 	"__pycache__": true, ".tox": true, ".nox": true, ".cache": true, ".mypy_cache": true, ".pytest_cache": true, ".ruff_cache": true,
 	".gradle": true, ".next": true, ".nuxt": true, ".svelte-kit": true, ".turbo": true, ".npm": true, ".pnpm-store": true, ".terraform": true,
 }
 
-// systemFolders are folders of a system in which no project lies.
+// systemFolders are system folders that contain no projects.
 var systemFolders = map[string]bool{"/proc": true, "/sys": true, "/dev": true, "/run": true, "/tmp": true, "/var/tmp": true}
 
-// scanner looks for protected names and repositories in trees. It remembers what
-// folders held, and reads again only those that have changed.
+// scanner finds protected names and repositories in trees. It remembers the content of folders and
+// reads only changed ones again.
 type scanner struct{ seen map[string]*folder }
 
-// folder is what one folder held.
+// folder is the content of one folder.
 type folder struct {
 	state   folderState
 	entries int
 	names   []foundName
-	next    []string // the folders to look into
-	bare    bool     // it is a repository itself
+	next    []string // the folders to scan
+	bare    bool     // it is a bare repository
 }
 
-// scan looks through a tree, level by level. It follows no links, and does not look
-// into what it found.
+// scan searches a tree, level by level. It does not follow symbolic links and does not search what it
+// found.
 func (s *scanner) scan(root string) *found {
 	out := &found{}
 	seen := make(map[string]*folder, len(s.seen))
@@ -82,7 +82,7 @@ func (s *scanner) scan(root string) *found {
 	return out
 }
 
-// folder looks into one folder, when it is not as it was.
+// folder reads one folder if it has changed.
 func (s *scanner) folder(dir string, limit int) *folder {
 	now := stateOf(dir)
 	if f := s.seen[dir]; f != nil && now.same(&f.state) && f.entries <= limit {
@@ -95,8 +95,8 @@ func (s *scanner) folder(dir string, limit int) *folder {
 	return f
 }
 
-// entriesOf returns some of what is in a folder, in no order. What cannot be listed is
-// empty: commands are not more than this process.
+// entriesOf returns some of the entries of a folder, in no order. A folder that cannot be listed is
+// treated as empty: commands have no more rights than this process.
 func entriesOf(dir string, limit int) []fs.DirEntry {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -107,7 +107,7 @@ func entriesOf(dir string, limit int) []fs.DirEntry {
 	return entries
 }
 
-// look sorts out what is in a folder.
+// look classifies the entries of a folder.
 func (f *folder) look(dir string, entries []fs.DirEntry, names *nameSet) {
 	parent := path.Base(dir)
 	repository := 0

@@ -11,33 +11,32 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/quarantine"
 )
 
-// Report says what the sandbox had to do with how a command ended. Three things are
-// kept apart: the command could not start, it was denied something, and an error of
-// its own, of which the report says nothing.
+// Report describes the sandbox's part in how a command ended. It separates two cases: the command
+// could not start, or it was refused something. It does not cover the command's own errors.
 type Report struct {
 	CouldNotStart string      `json:"could_not_start,omitempty"` // the step, and why
 	Hint          string      `json:"hint,omitempty"`            // what to do about that
 	Violations    []Violation `json:"violations,omitempty"`
 
-	// Moved are what it made under protected names, and what else came to be there while it ran:
-	// it is in quarantine now.
+	// Moved are the files that the command, or another process while it ran, created under protected
+	// names. They are now in quarantine.
 	Moved []quarantine.Item `json:"moved,omitempty"`
 
-	// Appeared are protected names that came to be while it ran and still are: somebody outside
-	// took away what held the name, or made it, or it could not be moved.
+	// Appeared are protected names that were created while the command ran and still exist: another
+	// process removed the placeholder or created the name, or the file could not be moved.
 	Appeared []string `json:"appeared,omitempty"`
 
 	OOM      bool          `json:"oom,omitempty"`       // killed for its memory
 	WallTime bool          `json:"wall_time,omitempty"` // killed because its time was up
 	Dropped  int64         `json:"dropped,omitempty"`   // bytes of output beyond the limit
 	Elapsed  time.Duration `json:"elapsed,omitempty"`   // nanoseconds
-	Failed   bool          `json:"failed,omitempty"`    // it ended with another status than 0
+	Failed   bool          `json:"failed,omitempty"`    // it exited with a status other than 0
 }
 
-// maxViolations is how many a report tells of.
+// maxViolations is the maximum number of violations in a report.
 const maxViolations = 32
 
-// newReport is made when the command has ended and its output is copied.
+// newReport builds the report after the command has ended and its output is copied.
 func (c *Cmd) newReport(err error, wall bool) *Report {
 	if err != nil {
 		return c.notStarted(err)
@@ -83,10 +82,9 @@ func (c *Cmd) newReport(err error, wall bool) *Report {
 	return r
 }
 
-// Text tells a model and a person in a few lines what was refused, under which
-// setting, and how to allow it. It is empty when the sandbox had no part in how the
-// command ended. System calls are told only of a command that failed: many programs
-// try one and do without.
+// Text describes, for the model and the user, in a few lines what was refused, by which setting, and
+// how to allow it. It is empty if the sandbox had no part in how the command ended. System calls are
+// listed only for a command that failed: many programs try a call and continue without it.
 func (r *Report) Text() string {
 	if r == nil {
 		return ""
@@ -96,10 +94,10 @@ func (r *Report) Text() string {
 		line(&b, "could not start: "+r.CouldNotStart, r.Hint)
 	}
 	for _, m := range r.Moved {
-		line(&b, m.Path+" was made while the command ran and was moved away, since its name is protected", "look at it, and put it back if you want it: holdfast sandbox quarantine --restore "+m.ID)
+		line(&b, m.Path+" was created while the command ran and was moved to quarantine, because its name is protected", "check it, and restore it if you want it: holdfast sandbox quarantine --restore "+m.ID)
 	}
 	for _, name := range r.Appeared {
-		line(&b, name+" was made while the command ran, although its name is protected", "look at it before a program obeys it")
+		line(&b, name+" was created while the command ran, although its name is protected", "check it before another program uses it")
 	}
 	var calls []string
 	for i := range r.Violations {
@@ -113,7 +111,7 @@ func (r *Report) Text() string {
 		}
 	}
 	if r.Failed && len(calls) > 0 {
-		line(&b, "refused system calls, which may or may not be why it failed: "+strings.Join(calls, ", "), "")
+		line(&b, "refused system calls, which may or may not be the cause of the failure: "+strings.Join(calls, ", "), "")
 	}
 	return b.String()
 }
@@ -126,8 +124,7 @@ func line(b *strings.Builder, text, hint string) {
 	b.WriteByte('\n')
 }
 
-// inert takes line breaks and what could steer a terminal out of names that a
-// command chose.
+// inert removes line breaks and terminal control characters from names that a command chose.
 func inert(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 {
@@ -152,7 +149,7 @@ func (v *Violation) String() string {
 	case v.Reason != "":
 		text += ": " + v.Reason
 	case v.Setting == "":
-		text += ": a rule that is built in"
+		text += ": built-in rule"
 	case v.Op == opListen:
 		text += ": " + v.Setting + " is false"
 	case v.Kind == kindSyscall:
@@ -198,13 +195,13 @@ func (v *Violation) action() string {
 
 var limitWords = map[string]string{
 	"memory":      "it was killed because it used more memory than allowed",
-	"wallTime":    "it was killed because its time was up",
-	"outputBytes": "it wrote more output than is kept",
+	"wallTime":    "it was killed because it ran longer than allowed",
+	"outputBytes": "it wrote more output than allowed",
 	"fileSize":    "a file grew larger than allowed",
-	"pids":        "no more processes may be started",
+	"pids":        "it reached the limit of processes",
 }
 
-// notStarted is the report of a command that did not run.
+// notStarted returns the report of a command that did not run.
 func (c *Cmd) notStarted(err error) *Report {
 	r := &Report{CouldNotStart: err.Error(), Hint: startHint(err), Failed: true}
 	if s, ok := errors.AsType[*kernel.StartError](err); ok && c.sandbox != nil {
@@ -213,7 +210,7 @@ func (c *Cmd) notStarted(err error) *Report {
 	return r
 }
 
-// startHint says what to do when a command could not start, or "".
+// startHint returns what to do if a command could not start, or "".
 func startHint(err error) string {
 	if h, ok := errors.AsType[interface {
 		error
@@ -223,9 +220,9 @@ func startHint(err error) string {
 	}
 	switch {
 	case errors.Is(err, kernel.ErrUnsupported):
-		return "holdfast doctor says what is missing on this machine"
+		return "run holdfast doctor to see what is missing on this machine"
 	case errors.Is(err, syscall.ENOEXEC):
-		return "the file is no program; a script needs #! and an interpreter in its first line"
+		return "the file is not an executable format; a script needs #! and an interpreter in its first line"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return "too many files are open; ulimit -n raises the limit"
 	case errors.Is(err, syscall.EAGAIN):

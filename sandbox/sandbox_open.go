@@ -24,18 +24,18 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// scanTTL is how long a look at all protected places holds. What is known to be
-// protected is looked at for each command.
+// scanTTL is how long a full scan for protected names is valid. Known protected paths are checked for
+// each command.
 const scanTTL = 2 * time.Second
 
-// When what is protected goes away meanwhile, as when a git outside removes a worktree, a
-// command is started so many times, and for so long.
+// How often, and for how long, a start is retried if protected files disappear during it, for example
+// because git outside the sandbox removes a worktree.
 const (
 	attempts = 8
 	patience = 300 * time.Millisecond
 )
 
-// retryStale says whether to try once more, and lets what is under way outside end first.
+// retryStale reports whether to retry, after waiting for the operation outside the sandbox to end.
 func retryStale(tries int, began time.Time) bool {
 	if tries >= attempts && time.Since(began) > patience {
 		return false
@@ -44,16 +44,15 @@ func retryStale(tries int, began time.Time) bool {
 	return true
 }
 
-// Sandbox runs commands that the kernel holds to settings. It is safe for
-// concurrent use.
+// Sandbox runs commands that the kernel confines according to settings. It is safe for concurrent use.
 type Sandbox struct {
 	ask func(ctx context.Context, host string, port int, address string) (bool, error)
 	log *slog.Logger
 
-	unconfined []string // variables by which package managers find the person's settings
+	unconfined []string // variables by which package managers find the user's settings
 	toolsOnce  sync.Once
 	tools      *caches.Tools
-	npm        string // the registry that the person's npm asks
+	npm        string // the registry that the user's npm uses
 
 	mu        sync.Mutex
 	compiler  *compiler
@@ -61,21 +60,21 @@ type Sandbox struct {
 	jail      *kernel.Jail
 	checkedAt time.Time
 	running   map[*kernel.Process]*kernel.Jail
-	uses      map[*kernel.Jail]int // commands that start or run in it
+	uses      map[*kernel.Jail]int // commands that are starting or running in it
 	closed    bool
-	widened   map[string]*Sandbox // that With has made, by what they open
+	widened   map[string]*Sandbox // made by Widen, keyed by what they open
 }
 
-// watchedPath is something whose change makes a plan stale.
+// watchedPath is a path whose change makes a plan stale.
 type watchedPath struct {
 	path string
 	kind fs.FileMode // its type
-	size int64       // of what is read by us
-	time time.Time   // of what is read by us; zero: the type alone counts
-	none bool        // nothing is there
+	size int64       // of files that this process reads
+	time time.Time   // of files that this process reads; zero: compare only the type
+	none bool        // the path does not exist
 }
 
-// remember marks a file that was read for the plan, or is not there yet.
+// remember marks a file that was read for the plan, or that does not exist yet.
 func (c *compiler) remember(full string) {
 	m := watchedPath{path: full}
 	if info, there := lookAt(full); there {
@@ -86,7 +85,7 @@ func (c *compiler) remember(full string) {
 	c.watched = append(c.watched, m)
 }
 
-// kind marks that there is something, or nothing, whatever is in it.
+// kind marks whether a path exists and its type, regardless of its content.
 func (c *compiler) kind(full string) {
 	m := watchedPath{path: full}
 	if info, there := lookAt(full); there {
@@ -97,8 +96,7 @@ func (c *compiler) kind(full string) {
 	c.watched = append(c.watched, m)
 }
 
-// mark marks all that the plan names in trees that may be written, and what is
-// hidden.
+// mark marks all paths in writable trees that the plan names, and all hidden paths.
 func (c *compiler) mark() {
 	p := &c.policy
 	for _, at := range slices.Concat(p.Hide, p.ReadOnly, p.Pin, p.Write) {
@@ -111,7 +109,7 @@ func (c *compiler) mark() {
 	}
 }
 
-// isCurrent reports whether nothing that is marked has changed.
+// isCurrent reports whether no marked path has changed.
 func (p *plan) isCurrent() bool {
 	for i := range p.watched {
 		m := &p.watched[i]
@@ -130,8 +128,7 @@ func (p *plan) isCurrent() bool {
 	return true
 }
 
-// Refresh looks whether what is protected is still what is there, and makes the
-// kernel's policy anew when it is not. Each command does so when it starts.
+// Refresh rebuilds the kernel policy if protected files have changed. Each command calls it on start.
 func (s *Sandbox) Refresh() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +145,7 @@ func (s *Sandbox) refresh() error {
 	return s.renew()
 }
 
-// renew makes a plan of how things are now, and a jail when it differs.
+// renew builds a plan for the current state, and a new jail if the plan differs.
 func (s *Sandbox) renew() (err error) {
 	began := time.Now()
 	for tries := 1; ; tries++ {
@@ -174,12 +171,12 @@ func (s *Sandbox) renewOnce() error {
 	}
 	if local := s.compiler.merged.LocalBinding; jail.Weaker() && local.Set && local.Origin != (policy.Origin{}) {
 		return errors.Join(&Error{
-			Field: fieldLocal, Origin: local.Origin, Detail: "without namespaces, commands have no localhost of their own", Err: kernel.ErrUnsupported, hint: "take it out",
+			Field: fieldLocal, Origin: local.Origin, Detail: "without namespaces, commands have no private localhost", Err: kernel.ErrUnsupported, hint: "remove it",
 		}, jail.Close())
 	}
 	if jail.Weaker() {
-		p.notices = append(p.notices, "the kernel refuses namespaces: names that decide about other programs are not protected in folders that may be written, "+
-			"modes and times of files elsewhere can be changed, other processes are listed, and nothing reaches the network")
+		p.notices = append(p.notices, "the kernel refuses namespaces: protected names are not protected in writable folders, "+
+			"commands can change modes and times of files elsewhere and list other processes, and they have no network")
 	}
 	old := s.jail
 	if old != nil {
@@ -193,22 +190,22 @@ func (s *Sandbox) renewOnce() error {
 }
 
 func cannotConfine(err error, weaker bool) error {
-	hint := "holdfast doctor says what is missing"
+	hint := "run holdfast doctor to see what is missing"
 	if errors.Is(err, kernel.ErrUnsupported) && !weaker {
 		hint += "; inside a container, enableWeakerNestedSandbox accepts Landlock and seccomp alone"
 	}
-	return &Error{Detail: "the kernel cannot hold commands to these settings", Err: err, hint: hint}
+	return &Error{Detail: "the kernel cannot confine commands to these settings", Err: err, hint: hint}
 }
 
-// gone reports whether err says that something went away between the look at what is
-// protected and the start. Nothing of the command has run then.
+// gone reports whether err means that a path disappeared between the check of protected paths and the
+// start. In that case nothing of the command has run.
 func gone(err error) bool {
 	e, ok := errors.AsType[*kernel.StartError](err)
 	return ok && !strings.HasPrefix(e.Step, "execute ") && errors.Is(e.Err, fs.ErrNotExist)
 }
 
-// start starts a command under the settings as they apply now. done is called with
-// the process when it has ended.
+// start starts a command under the current settings. done is called with the process after it has
+// ended.
 func (s *Sandbox) start(a *kernel.Attr) (p *kernel.Process, err error) {
 	began := time.Now()
 	for tries := 1; ; tries++ {
@@ -219,7 +216,7 @@ func (s *Sandbox) start(a *kernel.Attr) (p *kernel.Process, err error) {
 	}
 }
 
-// stale has the next command look at everything anew.
+// stale makes the next command check everything again.
 func (s *Sandbox) stale() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,7 +246,7 @@ func (s *Sandbox) startOnce(a *kernel.Attr) (*kernel.Process, error) {
 	return p, nil
 }
 
-// done says that a command has ended.
+// done records that a command has ended.
 func (s *Sandbox) done(p *kernel.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +256,7 @@ func (s *Sandbox) done(p *kernel.Process) {
 	}
 }
 
-// release gives a jail back; the last command of one that is out of use closes it.
+// release returns a jail; the last command of an unused jail closes it.
 func (s *Sandbox) release(j *kernel.Jail) {
 	if s.uses[j]--; s.uses[j] > 0 {
 		return
@@ -273,8 +270,8 @@ func (s *Sandbox) release(j *kernel.Jail) {
 	}
 }
 
-// Close ends the sandbox. Commands that still run are killed; what held them is
-// taken down when whoever started them has waited for them.
+// Close closes the sandbox. Running commands are killed; their confinement is removed after their Wait
+// returns.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,14 +289,14 @@ func (s *Sandbox) Close() error {
 	return errors.Join(err, s.jail.Close())
 }
 
-// Status says in one line what holds commands, for prompts and for people.
+// Status describes in one line how commands are confined, for prompts and for display.
 func (s *Sandbox) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.plan.policy
 	parts := []string{"files", "network " + s.networkText(), fmt.Sprintf("%d protected names", len(p.ReadOnly)+len(p.Pin)+len(p.Forbid))}
 	if len(p.Write) == 0 {
-		parts[0] += " (none may be written)"
+		parts[0] += " (none writable)"
 	} else {
 		parts[0] += " (writes to " + strings.Join(p.Write, ", ") + ")"
 	}
@@ -316,19 +313,19 @@ func (s *Sandbox) Status() string {
 func (s *Sandbox) networkText() string {
 	switch m := s.compiler.merged; {
 	case s.plan.policy.Network != kernel.ProxyNetwork && s.plan.policy.LocalBind && !s.jail.Weaker():
-		return "limited to a localhost of its own"
+		return "private localhost only"
 	case s.plan.policy.Network != kernel.ProxyNetwork:
 		return "none"
 	case len(m.asking) == 0:
-		return "asked about by host"
+		return "with an approval request for each host"
 	case len(m.Hosts) == 1 && len(m.Hosts[0].Allow) > 0 && len(m.Hosts[0].Allow) <= 3:
 		return "to " + strings.Join(m.Hosts[0].Allow, ", ") + " through a proxy"
 	}
 	return "to allowed hosts through a proxy"
 }
 
-// Digest is a digest of all that commands are held to, for the audit: the same
-// text means the same sandbox.
+// Digest returns a digest of all restrictions on commands, for the audit trail: equal digests mean the
+// same sandbox.
 func (s *Sandbox) Digest() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,41 +335,41 @@ func (s *Sandbox) Digest() string {
 		Weaker bool
 	}{s.plan.policy, s.compiler.merged.Hosts, s.jail.Weaker()})
 	if err != nil {
-		return "" // these types can always be written
+		return "" // these types can always be encoded
 	}
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// What a command needs of its sandbox.
+// Values that a command needs from its sandbox.
 
 func (s *Sandbox) merged() *merged { return s.compiler.merged }
 
-// dir is where commands start.
+// dir returns the folder in which commands start.
 func (s *Sandbox) dir() string { return s.compiler.folders[0].path }
 
-// temp is the folder for temporary files, as commands see it.
+// temp returns the folder for temporary files, as commands see it.
 func (s *Sandbox) temp() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.jail.TempDir()
 }
 
-// caches is the folder of the caches, as commands see it; "" where there is none.
+// caches returns the folder of the caches, as commands see it; "" if there is none.
 func (s *Sandbox) caches() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.jail.Caches()
 }
 
-// shows reports whether commands see caches of theirs in the place of a folder.
+// shows reports whether commands see a cache of their own in the place of a folder.
 func (s *Sandbox) shows(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.plan.policy.CacheMounts, func(c kernel.CacheMount) bool { return c.Path == name })
 }
 
-// writes reports whether commands may write a path.
+// writes reports whether commands may write to a path.
 func (s *Sandbox) writes(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -391,7 +388,7 @@ func (s *Sandbox) network() kernel.Network {
 	return s.plan.policy.Network
 }
 
-// describe says in words why a command could not start, and what to do.
+// describe returns why a command could not start, and what to do.
 func (s *Sandbox) describe(e *kernel.StartError) (what, hint string) {
 	step, name, _ := strings.Cut(e.Step, " ")
 	if step == "execute" {
@@ -400,17 +397,17 @@ func (s *Sandbox) describe(e *kernel.StartError) (what, hint string) {
 		}
 		switch {
 		case errors.Is(e.Err, fs.ErrNotExist):
-			return path.Base(name) + " is not there, or the program that it names to read it", "look at its first line"
+			return path.Base(name) + " or the interpreter in its first line does not exist", "check its first line"
 		case errors.Is(e.Err, fs.ErrPermission):
-			return name + " is not a program that may be executed", "chmod +x makes it one"
+			return name + " is not executable", "make it executable: chmod +x"
 		}
 		return e.Error(), ""
 	}
 	switch {
 	case errors.Is(e.Err, fs.ErrNotExist):
-		return "what is protected changed while the command started: " + e.Error(), "run it again"
+		return "protected files changed while the command started: " + e.Error(), "run it again"
 	case errors.Is(e.Err, syscall.EAGAIN), errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.ENOMEM):
-		return "the machine has no more room for a sandbox: " + e.Error(), "look at limits, and at /proc/sys/user/max_*_namespaces"
+		return "the machine has no resources left for a sandbox: " + e.Error(), "check limits and /proc/sys/user/max_*_namespaces"
 	}
-	return "the kernel refused a part of the sandbox: " + e.Error(), "holdfast doctor says what this machine can do"
+	return "the kernel refused a part of the sandbox: " + e.Error(), "run holdfast doctor to see what this machine supports"
 }

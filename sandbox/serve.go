@@ -11,8 +11,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// serve returns what serves the listener of a command's network, and what tells
-// afterwards which hosts were refused, and which may have missed a login, by what the command has said. Both are nil where there is no proxy.
+// serve returns a function that serves the listener of a command's network, and one that returns
+// afterwards the hosts that were refused and those that may have required a login, judged by the
+// command's output. Both are nil if there is no proxy.
 func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener), func(output string) []Violation, error) {
 	if s.network() != kernel.ProxyNetwork {
 		return nil, nil, nil
@@ -32,7 +33,7 @@ func (s *Sandbox) serve(ctx context.Context, args []string) (func(net.Listener),
 	}, nil
 }
 
-// registries are the hosts of the package registries that the person's own configuration names.
+// registries are the hosts of the package registries that the user's configuration names.
 func (s *Sandbox) registries() []string {
 	var out []string
 	for _, r := range registries.Find(&registries.Locations{Home: s.compiler.home}) {
@@ -42,7 +43,7 @@ func (s *Sandbox) registries() []string {
 	return out
 }
 
-// newProxy makes the way out of a sandbox.
+// newProxy creates the egress proxy of a sandbox.
 func newProxy(m *merged, o *egress.Options) (*egress.Proxy, error) {
 	rules, err := egress.Compile(m.Hosts...)
 	if err != nil {

@@ -7,40 +7,38 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Settings are seed 000's SandboxSettings, field by field. The zero value
-// restricts nothing.
+// Settings are the Open Agent SDK's SandboxSettings, field by field. The zero value restricts nothing.
 //
-// A path means the tree below it. It may start with "~" or "$HOME", and is
-// relative to [Options].Dir; it holds no pattern. A command is the name of a
-// program, or the path of one.
+// A path means the tree below it. It may start with "~" or "$HOME" and is relative to [Options].Dir;
+// it is not a pattern. A command is the name or the path of a program.
 type Settings struct {
-	AllowedReadPaths  []string  `json:"allowedReadPaths,omitempty"`  // empty: everything may be read
-	AllowedWritePaths []string  `json:"allowedWritePaths,omitempty"` // empty: everything may be written
-	DeniedPaths       []string  `json:"deniedPaths,omitempty"`       // beats both
+	AllowedReadPaths  []string  `json:"allowedReadPaths,omitempty"`  // empty: everything is readable
+	AllowedWritePaths []string  `json:"allowedWritePaths,omitempty"` // empty: everything is writable
+	DeniedPaths       []string  `json:"deniedPaths,omitempty"`       // overrides both
 	DeniedCommands    []string  `json:"deniedCommands,omitempty"`
-	AllowedCommands   *[]string `json:"allowedCommands,omitempty"` // set: only these, and DeniedCommands does not matter
+	AllowedCommands   *[]string `json:"allowedCommands,omitempty"` // set: only these, and DeniedCommands is ignored
 
-	// These loosen. Nil: not set, which differs from false, see [Open].
-	AllowNestedSandbox        *bool `json:"allowNestedSandbox,omitempty"`        // commands may make namespaces of their own
-	AutoAllowBashIfSandboxed  *bool `json:"autoAllowBashIfSandboxed,omitempty"`  // no question for a command that runs confined
-	AllowUnsandboxedCommands  *bool `json:"allowUnsandboxedCommands,omitempty"`  // the model may ask a person for a run outside
-	EnableWeakerNestedSandbox *bool `json:"enableWeakerNestedSandbox,omitempty"` // without namespaces, Landlock and seccomp will do
+	// These allow more. Nil: not set, which differs from false, see [Open].
+	AllowNestedSandbox        *bool `json:"allowNestedSandbox,omitempty"`        // commands may create namespaces
+	AutoAllowBashIfSandboxed  *bool `json:"autoAllowBashIfSandboxed,omitempty"`  // a confined command needs no approval
+	AllowUnsandboxedCommands  *bool `json:"allowUnsandboxedCommands,omitempty"`  // the model may request approval to run outside the sandbox
+	EnableWeakerNestedSandbox *bool `json:"enableWeakerNestedSandbox,omitempty"` // without namespaces, Landlock and seccomp are enough
 
 	IgnoreViolations map[string][]string `json:"ignoreViolations,omitzero"` // nil: not set, which differs from {}
 	Network          *Network            `json:"network,omitempty"`
 	Ripgrep          *Ripgrep            `json:"ripgrep,omitempty"`
 
-	// These are beyond seed 000.
-	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // readable, but never written, made, moved or removed: also inside AllowedWritePaths
-	StrictProtectedPaths *bool    `json:"strictProtectedPaths,omitempty"` // protected names that are not there are taken by placeholders while commands run; else what takes one is moved away
-	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // may be written besides the workspace; restricts nothing, and opens nothing that AllowedWritePaths of any layer closes
-	AdditionalReadPaths  []string `json:"additionalReadPaths,omitempty"`  // secrets of the built-in list that commands may read, each by its name ("~/.npmrc"); opens nothing that DeniedPaths or AllowedReadPaths of any layer closes
-	ExcludedCommands     []string `json:"excludedCommands,omitempty"`     // "docker", "git push": may run outside the kernel sandbox; always a question to a person
+	// These are not in the Open Agent SDK.
+	ProtectedPaths       []string `json:"protectedPaths,omitempty"`       // readable, but never written, created, moved or removed, even inside AllowedWritePaths
+	StrictProtectedPaths *bool    `json:"strictProtectedPaths,omitempty"` // placeholders block missing protected names while commands run; otherwise a file that takes such a name is moved to quarantine
+	AdditionalWritePaths []string `json:"additionalWritePaths,omitempty"` // writable in addition to the workspace; restricts nothing, and allows nothing that AllowedWritePaths of any layer excludes
+	AdditionalReadPaths  []string `json:"additionalReadPaths,omitempty"`  // secrets of the built-in list that commands may read, each by its name ("~/.npmrc"); allows nothing that DeniedPaths or AllowedReadPaths of any layer excludes
+	ExcludedCommands     []string `json:"excludedCommands,omitempty"`     // "docker", "git push": may run outside the kernel sandbox; always needs approval
 	Limits               *Limits  `json:"limits,omitempty"`
-	Enabled              *bool    `json:"enabled,omitempty"` // false: the whole block has no say; nil is true
+	Enabled              *bool    `json:"enabled,omitempty"` // false: the whole block has no effect; nil is true
 }
 
-// clone returns settings that share nothing with s that can change.
+// clone returns a deep copy of the settings.
 func (s *Settings) clone() Settings {
 	c := *s
 	for _, l := range []*[]string{
@@ -77,34 +75,34 @@ func clonePointer[T any](p *T) *T {
 	return new(*p)
 }
 
-// Network is seed 000's SandboxNetworkConfig. Its zero value reaches no host.
+// Network is the Open Agent SDK's SandboxNetworkConfig. Its zero value allows no host.
 type Network struct {
 	AllowedDomains          []string `json:"allowedDomains"` // "api.example.com", "*.example.com" (any depth below it), "*"
 	AllowManagedDomainsOnly bool     `json:"allowManagedDomainsOnly"`
-	AllowLocalBinding       *bool    `json:"allowLocalBinding,omitempty"` // listen on localhost and reach it; nil: on one of the command's own only
+	AllowLocalBinding       *bool    `json:"allowLocalBinding,omitempty"` // listen on localhost and connect to it; nil: only on the command's private localhost
 	AllowUnixSockets        bool     `json:"allowUnixSockets"`
 	AllowAllUnixSockets     bool     `json:"allowAllUnixSockets"`
 	HTTPProxyPort           *int     `json:"httpProxyPort"`
 	SOCKSProxyPort          *int     `json:"socksProxyPort"`
 
-	DeniedDomains []string `json:"deniedDomains,omitempty"` // beats AllowedDomains; beyond seed 000
-	Ask           *bool    `json:"ask,omitempty"`           // a host that is in no list is a question to a person; nil: where a sandbox can ask one; beyond seed 000
+	DeniedDomains []string `json:"deniedDomains,omitempty"` // overrides AllowedDomains; not in the Open Agent SDK
+	Ask           *bool    `json:"ask,omitempty"`           // a host on no list needs approval; nil: if an approver is available; not in the Open Agent SDK
 }
 
-// Ripgrep names the program that searches.
+// Ripgrep is the program used for searches.
 type Ripgrep struct {
 	Command string    `json:"command"`
 	Args    *[]string `json:"args,omitempty"` // nil: not set, which differs from []
 }
 
-// Error refuses settings: a field that cannot be used ([Settings.Decode], [NewChecker]), or one
-// that cannot be held in a workspace ([Open]).
+// Error rejects settings: a field that cannot be used ([Settings.Decode], [NewChecker]), or that
+// cannot be enforced in a workspace ([Open]).
 type Error struct {
-	Field  string        // "deniedPaths[1]"; "" for the whole, and when no setting is at fault
-	Offset int           // of [Settings.Decode]: in bytes
-	Origin policy.Origin // of [Open]: where the setting was written
+	Field  string        // "deniedPaths[1]"; "" for the whole block, and if no setting is at fault
+	Offset int           // set by [Settings.Decode], in bytes
+	Origin policy.Origin // set by [Open]: where the setting was written
 	Detail string
-	Err    error // of [Open]: what the kernel said
+	Err    error // set by [Open]: the kernel's error
 
 	hint string
 }
@@ -123,8 +121,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Hint says what to do.
+// Hint returns how to fix the error.
 func (e *Error) Hint() string { return e.hint }
 
-// Unwrap returns what the kernel said, or nil.
+// Unwrap returns the kernel's error, or nil.
 func (e *Error) Unwrap() error { return e.Err }

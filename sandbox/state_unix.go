@@ -4,8 +4,8 @@ package sandbox
 
 import "time"
 
-// UserTime is the processor time of the command and all it waited for.
+// UserTime returns the processor time of the command and its waited-for children.
 func (s *State) UserTime() time.Duration { return time.Duration(s.Usage.Utime.Nano()) }
 
-// SystemTime is the kernel's time for the command and all it waited for.
+// SystemTime returns the kernel's processor time for the command and its waited-for children.
 func (s *State) SystemTime() time.Duration { return time.Duration(s.Usage.Stime.Nano()) }

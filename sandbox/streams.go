@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// streams are what a command reads from and writes to.
+// streams are the standard streams of a command.
 //
 //	Stdin  (a reader) ─ copy ─► pipe ─► 0
 //	Stdout (a writer) ◄─ budget ◄─ copy ◄─ pipe ◄─ 1
 //	Stderr (a writer) ◄─ budget ◄─ tail ◄─ copy ◄─ pipe ◄─ 2
 //
-// A terminal, a pipe or a device goes to the command as it is, unless what passes
-// must be counted or read. A file of the disk never does: who has it open can change
-// its mode, times and attributes, wherever it lies.
+// A terminal, a pipe or a device is passed to the command unchanged, unless its data must be counted or
+// read. A file on disk is never passed: a process that has it open can change its mode, times and
+// attributes, wherever it is.
 type streams struct {
-	made   map[*os.File]bool // our pipes that the caller has the other end of
-	child  []io.Closer       // closed when the command has started, or could not
-	parent []io.Closer       // closed when the command has ended
+	made   map[*os.File]bool // pipes whose other end the caller has
+	child  []io.Closer       // closed after the command has started or failed to start
+	parent []io.Closer       // closed after the command has ended
 	copies []func() error
 	ended  chan error   // the result of each copy
-	begin  func() error // puts what is read for the command back to where it began; nil: nothing is
+	begin  func() error // rewinds the command's input; nil: there is no input to rewind
 
 	budget *budget // nil: no limit
-	tail   *tail   // of standard error; nil when it is not read
+	tail   *tail   // of standard error; nil if it is not read
 }
 
-// pipe makes a pipe for the caller; ours is the command's end.
+// pipe creates a pipe for the caller; ours is the command's end.
 func (s *streams) pipe(toCommand bool) (ours, callers *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -98,16 +98,16 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 	s.copies = append(s.copies, func() error {
 		_, err := io.Copy(ours, r)
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-			err = nil // the command did not want all of it
+			err = nil // the command did not read all of it
 		}
 		return errors.Join(err, closed(ours))
 	})
 	return theirs, nil
 }
 
-// beginning remembers where a reader is, and returns to there.
+// beginning remembers the position of a reader and returns a function that seeks back to it.
 func beginning(r io.Reader) func() error {
-	once := func() error { return errors.New("what it reads cannot be read again") }
+	once := func() error { return errors.New("its input cannot be read again") }
 	k, ok := r.(io.Seeker)
 	if !ok {
 		return once
@@ -122,10 +122,10 @@ func beginning(r io.Reader) func() error {
 	}
 }
 
-// rewind makes ready for a second start of a command that has read and written nothing.
+// rewind prepares a second start of a command that has read and written nothing.
 func (s *streams) rewind() error {
 	if len(s.made) > 0 {
-		return errors.New("somebody has the other end of its pipes")
+		return errors.New("the caller has the other end of its pipes")
 	}
 	if s.begin == nil {
 		return nil
@@ -165,19 +165,20 @@ func (s *streams) output(w io.Writer, t *tail) (*os.File, error) {
 	return theirs, nil
 }
 
-// kindOf returns what a file is. Through a folder the whole disk would be open.
+// kindOf returns the type of a file. A folder is rejected, because the whole disk would be reachable
+// through it.
 func kindOf(f *os.File) (fs.FileMode, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
 	}
 	if info.IsDir() {
-		return 0, fmt.Errorf("%s is a folder, and cannot be a standard stream of a command in the sandbox", f.Name())
+		return 0, fmt.Errorf("%s is a folder and cannot be a standard stream of a sandboxed command", f.Name())
 	}
 	return info.Mode(), nil
 }
 
-// direct passes a file as it is.
+// direct passes a file unchanged.
 func (s *streams) direct(f *os.File) *os.File {
 	if s.made[f] {
 		s.child = append(s.child, f)
@@ -185,7 +186,7 @@ func (s *streams) direct(f *os.File) *os.File {
 	return f
 }
 
-// carry copies one stream of output.
+// carry copies one output stream.
 func (s *streams) carry(w io.Writer, r io.Reader, t *tail) error {
 	var b *budgeted
 	if s.budget != nil {
@@ -197,7 +198,7 @@ func (s *streams) carry(w io.Writer, r io.Reader, t *tail) error {
 	}
 	_, err := io.Copy(w, r)
 	if errors.Is(err, os.ErrClosed) {
-		err = nil // it was given up
+		err = nil // the copy was abandoned
 	}
 	if b != nil && err == nil {
 		err = b.finish()
@@ -213,7 +214,7 @@ func (s *streams) null(mode int) (*os.File, error) {
 	return f, err
 }
 
-// started closes what only the command needs, and begins to copy.
+// started closes the ends that only the command needs, and starts the copies.
 func (s *streams) started() {
 	closeAll(s.child)
 	s.child = nil
@@ -223,8 +224,8 @@ func (s *streams) started() {
 	}
 }
 
-// wait waits for the copies. After delay, 0 for never, it gives them up; a reader
-// that never returns keeps its goroutine until it does.
+// wait waits for the copies. After delay (0: never) it abandons them; a reader that never returns
+// keeps its goroutine until it does.
 func (s *streams) wait(delay time.Duration) error {
 	defer func() { closeAll(s.parent) }()
 	var late <-chan time.Time
@@ -250,7 +251,7 @@ func (s *streams) wait(delay time.Duration) error {
 	return first
 }
 
-// abandon closes everything of a command that did not start.
+// abandon closes all files of a command that did not start.
 func (s *streams) abandon() {
 	closeAll(s.child)
 	closeAll(s.parent)
@@ -265,7 +266,7 @@ func closeAll(list []io.Closer) {
 	}
 }
 
-// closed closes a file that may be closed already.
+// closed closes a file that may already be closed.
 func closed(f *os.File) error {
 	if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
@@ -278,8 +279,8 @@ func isOSFile(w io.Writer) bool {
 	return ok
 }
 
-// sameFile says whether two writers are one file, pipe or terminal: what is written
-// to both then stays in order.
+// sameFile reports whether two writers are the same file, pipe or terminal: output written to both
+// then stays in order.
 func sameFile(a, b io.Writer) bool {
 	f, ok := a.(*os.File)
 	g, also := b.(*os.File)
@@ -291,7 +292,7 @@ func sameFile(a, b io.Writer) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// sameWriter compares two writers, which may be of a type that cannot be compared.
+// sameWriter compares two writers, whose types may not be comparable.
 func sameWriter(a, b io.Writer) (same bool) {
 	defer func() {
 		if recover() != nil {

@@ -2,16 +2,16 @@ package sandbox
 
 import "runtime"
 
-// hasKernelSandbox says whether this build can hold commands by the kernel.
+// hasKernelSandbox reports whether this build has a kernel sandbox.
 const hasKernelSandbox = runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
-// Check says whether this build can do what the settings ask for. A setting that
-// would have no effect is a *[Error]: a person who wrote it relies on it.
+// Check reports whether this build can enforce the settings. A setting that would have no effect is an
+// *[Error], because its author relies on it.
 func (s *Settings) Check() error {
 	if s.Ripgrep != nil {
 		return &Error{
-			Field: "ripgrep", Detail: "it would have no effect: searching is built in, and starts no program",
-			hint: "take it out",
+			Field: "ripgrep", Detail: "it would have no effect: search is built in and starts no program",
+			hint: "remove it",
 		}
 	}
 	if hasKernelSandbox {
@@ -21,7 +21,7 @@ func (s *Settings) Check() error {
 		if f.set {
 			return &Error{
 				Field: f.name, Detail: "this needs the kernel sandbox, which " + runtime.GOOS + "/" + runtime.GOARCH + " does not have",
-				hint: "take it out",
+				hint: "remove it",
 			}
 		}
 	}
@@ -33,8 +33,7 @@ type field struct {
 	set  bool
 }
 
-// kernel lists the fields that only a kernel can enforce. One that says false
-// asks for nothing.
+// kernel returns the fields that only a kernel can enforce. A field that is false needs nothing.
 func (s *Settings) kernel() []field {
 	out := []field{
 		{"allowNestedSandbox", isTrue(s.AllowNestedSandbox)},

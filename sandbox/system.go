@@ -34,7 +34,7 @@ var systemLists = sync.OnceValue(func() map[string][]string {
 	return lists
 })
 
-// existing returns the canonical paths of a list that are there.
+// existing returns the canonical paths of a list that exist.
 func existing(list []string) []string {
 	var out []string
 	for _, p := range list {
@@ -47,8 +47,8 @@ func existing(list []string) []string {
 	return out
 }
 
-// secretPaths returns the files and folders of the system and of the home folder
-// that hold secrets, whether they are there or not, and the homes of others.
+// secretPaths returns the files and folders of the system and of the home folder that contain secrets,
+// whether they exist or not, and the home folders of other users.
 func secretPaths(home string) []string {
 	lists := systemLists()
 	out := make([]string, 0, 160)
@@ -61,7 +61,7 @@ func secretPaths(home string) []string {
 		}
 	}
 	for _, p := range lists["pattern"] {
-		found, _ := filepath.Glob(p) // the patterns are ours
+		found, _ := filepath.Glob(p) // the patterns are built in
 		out = append(out, found...)
 	}
 	if home == "" {
@@ -81,8 +81,8 @@ func secretPaths(home string) []string {
 	return out
 }
 
-// homeSecrets are the names of policy's list that mean a secret in a home folder:
-// those with a dot in front. Others, and .env, are names in projects.
+// homeSecrets returns the names of policy's list that mean a secret in a home folder: those that start
+// with a dot. The others, and .env, are names in projects.
 var homeSecrets = sync.OnceValue(func() []string {
 	names := protectedpaths.Secrets()
 	return slices.DeleteFunc(append(names.Folders, names.Files...), func(name string) bool {
@@ -90,16 +90,16 @@ var homeSecrets = sync.OnceValue(func() []string {
 	})
 })
 
-// notWorkspace says why a folder cannot be a workspace by itself, or "".
+// notWorkspace returns why a folder cannot be a workspace by itself, or "".
 func notWorkspace(folder, home string) string {
 	lists := systemLists()
 	switch {
 	case home != "" && folder == home:
 		return ""
 	case slices.Contains(lists["workspace"], folder):
-		return "it is a folder of the system"
+		return "it is a system folder"
 	case home != "" && within(home, folder):
-		return "it holds the home folder"
+		return "it contains the home folder"
 	}
 	for _, p := range lists["system"] {
 		if within(folder, p) {
@@ -109,21 +109,21 @@ func notWorkspace(folder, home string) string {
 	return ""
 }
 
-// private are the folders that commands have of their own: the host's are not there.
+// private are the folders that are private to commands: the host's are not visible there.
 var private = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"}
 
-// specialFolders are the folders that reading "/" does not open.
+// specialFolders are the folders that reading "/" does not include.
 var specialFolders = []string{"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/sys"}
 
 // program is a file that deniedCommands hides.
 type program struct {
-	name string // as deniedCommands has it
+	name string // as in deniedCommands
 	path string
 }
 
-// findPrograms looks for programs by name in the folders of searchPath and in
-// those of the system. shared tells about names that are links to a program with
-// another name: hiding that would take more away than was denied.
+// findPrograms finds programs by name in the folders of searchPath and of the system. shared lists
+// names that are symbolic links to a program with another name: hiding that program would deny more
+// than was asked for.
 func findPrograms(names []string, searchPath string) (found []program, shared []string) {
 	dirs := filepath.SplitList(searchPath)
 	dirs = append(dirs, "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
@@ -142,7 +142,7 @@ func findPrograms(names []string, searchPath string) (found []program, shared []
 			switch {
 			case err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
 			case path.Base(full) != name:
-				shared = append(shared, name+" is "+full+", which has other names, too")
+				shared = append(shared, name+" is "+full+", which also has other names")
 			default:
 				found = append(found, program{name, full})
 			}
@@ -151,8 +151,8 @@ func findPrograms(names []string, searchPath string) (found []program, shared []
 	return found, shared
 }
 
-// readable reports whether this process may read a file or list a folder: what it
-// may not, commands may not either.
+// readable reports whether this process may read a file or list a folder: commands have no more
+// rights.
 func readable(name string, info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() && !info.IsDir() {
 		return true

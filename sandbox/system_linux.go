@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// folderState tells whether the content of a folder has changed. A command can set
-// a folder's time of change by content, but not the one of change by anything.
+// folderState tells whether the content of a folder has changed. A command can set a folder's
+// modification time (mtime) but not its change time (ctime).
 type folderState struct {
 	dev, ino, mode uint64
 	changed        int64 // nanoseconds
@@ -24,16 +24,16 @@ func stateOf(dir string) folderState {
 	return folderState{st.Dev, st.Ino, uint64(st.Mode), syscall.TimespecToNsec(st.Ctim), time.Now().UnixNano()}
 }
 
-// same reports whether nothing has changed since before, which was long enough
-// after the last change for a later one to have another time.
+// same reports whether nothing has changed since before, which was long enough after the last change
+// for a later change to have a different time.
 func (s *folderState) same(before *folderState) bool {
 	const tick = int64(100 * time.Millisecond)
 	return s.ino != 0 && s.dev == before.dev && s.ino == before.ino && s.mode == before.mode && s.changed == before.changed &&
 		before.looked-before.changed > tick
 }
 
-// searchable reports whether a command reaches what is in a folder: it is this process' user, without
-// any of its capabilities. What it does not reach can be neither mounted on nor used.
+// searchable reports whether a command can reach the content of a folder: it runs as this process's
+// user without any capabilities. Content out of reach can be neither mounted on nor used.
 func searchable(dir string) bool {
 	groups, err := os.Getgroups()
 	for ; err == nil; dir = path.Dir(dir) {

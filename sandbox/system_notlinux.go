@@ -2,7 +2,7 @@
 
 package sandbox
 
-// folderState knows nothing here: no command is held.
+// folderState does nothing here: commands are not confined.
 type folderState struct{}
 
 func stateOf(string) folderState { return folderState{} }

@@ -12,15 +12,15 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// finder finds what the sandbox refused a command that has ended.
+// finder finds the refusals of the sandbox that affected a command that has ended.
 type finder struct {
 	box   *Sandbox
 	dir   string   // where the command started
-	env   []string // what it knew
+	env   []string // its environment
 	hosts map[string]bool
 }
 
-// limits are the limits that were reached.
+// limits adds the limits that were reached.
 func (f *finder) limits(r *Report, s *State) []Violation {
 	var out []Violation
 	m := f.box.merged()
@@ -43,7 +43,7 @@ func (f *finder) limit(name string) Violation {
 	}
 }
 
-// addRefusedHosts takes in the hosts that the proxy refused.
+// addRefusedHosts adds the hosts that the proxy refused.
 func (f *finder) addRefusedHosts(list []Violation) []Violation {
 	for i := range list {
 		if list[i].Kind == kindHost {
@@ -54,8 +54,8 @@ func (f *finder) addRefusedHosts(list []Violation) []Violation {
 	return list
 }
 
-// addComplaints finds in what programs complained of what the policy does refuse. An error
-// that the policy has no part in is the program's own.
+// addComplaints adds the errors in the command's output that the policy explains. Other errors are the
+// program's own.
 func (f *finder) addComplaints(list []errorLine) []Violation {
 	var out []Violation
 	for _, c := range list {
@@ -84,25 +84,25 @@ func (f *finder) addComplaints(list []errorLine) []Violation {
 	return out
 }
 
-// anyHost is what was refused where no host is known.
+// anyHost is the subject if no host is known.
 const anyHost = "the network"
 
-// port tells that there is no listening, where the settings have none.
+// port reports a refused attempt to listen on a port.
 func (f *finder) port() []Violation {
 	m := f.box.merged()
 	v := Violation{Kind: kindHost, Subject: "a port of localhost", Op: opListen, Setting: fieldLocal, Origin: m.LocalBinding.Origin}
 	switch {
 	case !m.LocalBinding.Set:
-		v.Hint = "remove " + fieldLocal + ": false if commands may listen on a localhost of their own"
+		v.Hint = "to let commands listen on a private localhost, remove " + fieldLocal + ": false"
 	case f.box.weaker():
-		v.Setting, v.Hint = "", "without namespaces, commands have no localhost of their own"
+		v.Setting, v.Hint = "", "without namespaces, commands have no private localhost"
 	default:
 		return nil
 	}
 	return []Violation{v}
 }
 
-// paths are the first of the words in a complaint that the policy refuses.
+// paths returns the first words of a complaint that the policy refuses.
 func (f *finder) paths(c *errorLine) []Violation {
 	for _, name := range c.names {
 		if v := f.path(c, name); v != nil {
@@ -112,23 +112,22 @@ func (f *finder) paths(c *errorLine) []Violation {
 	return nil
 }
 
-// path asks the policy about one word. With namespaces the kernel says EROFS or
-// EBUSY where the policy refuses to write, and EACCES where it refuses to read.
-// Without them Landlock says EACCES for both: then it was the policy only if the
-// file's own mode would have allowed it.
+// path checks one word against the policy. With namespaces the kernel returns EROFS or EBUSY if the
+// policy refuses to write, and EACCES if it refuses to read. Without them Landlock returns EACCES for
+// both: then the policy is the cause only if the file's own mode would have allowed it.
 func (f *finder) path(c *errorLine, name string) *Violation {
 	p, err := realpath.Absolute(name, f.dir, variable(f.env, "HOME"))
 	if err != nil {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Dir(p)); err != nil && !os.IsPermission(err) && !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "../") {
-		return nil // words of the message, and no path
+		return nil // words of the message, not a path
 	}
 	switch c.fault {
 	case faultReadOnly, faultBusy:
 		return f.box.Explain(p, policy.OpWrite)
 	case faultMissing:
-		// Node's recursive mkdir says so where the kernel said EROFS.
+		// Node's recursive mkdir reports this for EROFS.
 		if c.makes && mayWrite(p) {
 			return f.box.Explain(p, policy.OpWrite)
 		}
@@ -146,7 +145,7 @@ func (f *finder) path(c *errorLine, name string) *Violation {
 	return nil
 }
 
-// program asks about the bare name of a program that could not be run.
+// program checks the bare name of a program that could not be run.
 func (f *finder) program(name string) *Violation {
 	if strings.ContainsAny(name, "/ ") {
 		return nil
@@ -163,7 +162,7 @@ func (f *finder) program(name string) *Violation {
 	return nil
 }
 
-// mayWrite reports whether, but for the sandbox, we could write a path or make it.
+// mayWrite reports whether this process could write or create a path without the sandbox.
 func mayWrite(p string) bool {
 	for {
 		_, err := os.Lstat(p)
@@ -178,8 +177,8 @@ func mayWrite(p string) bool {
 	}
 }
 
-// host tells of a host that the command looked for by itself. What the proxy told
-// about it is not told twice.
+// host reports a host that the command looked up itself. Hosts that the proxy reported are not
+// repeated.
 func (f *finder) host(c *errorLine) []Violation {
 	net := f.box.network()
 	if len(f.hosts) > 0 && len(c.names) == 0 {
@@ -194,16 +193,16 @@ func (f *finder) host(c *errorLine) []Violation {
 	}
 	v := Violation{Kind: kindHost, Subject: what, Op: "connect", Setting: fieldDomains, Origin: f.box.merged().Network.Origin}
 	if net == kernel.ProxyNetwork {
-		v.Setting, v.Hint = "network", "the only way out is the proxy: the program must use HTTP_PROXY or ALL_PROXY"
+		v.Setting, v.Hint = "network", "the network is reachable only through the proxy: the program must use HTTP_PROXY or ALL_PROXY"
 	} else if len(c.names) > 0 {
 		v.Hint = "to allow it: holdfast sandbox allow --host " + what
 	} else {
-		v.Hint = "add the host to " + fieldDomains + " if this is to be allowed"
+		v.Hint = "to allow this, add the host to " + fieldDomains
 	}
 	return []Violation{v}
 }
 
-// callSettings are the settings that open a system call.
+// callSettings are the settings that allow a system call.
 var callSettings = []struct{ call, setting string }{
 	{unixSocket, fieldUnixSockets},
 	{"bind", fieldLocal},
@@ -214,7 +213,7 @@ var callSettings = []struct{ call, setting string }{
 	{"mount", "allowNestedSandbox"},
 }
 
-// unixSocket is the beginning of the call that makes a unix socket.
+// unixSocket is the start of the name of the call that creates a unix socket.
 const unixSocket = "socket(AF_UNIX"
 
 func isUnixSocket(call string) bool { return strings.HasPrefix(call, unixSocket) }

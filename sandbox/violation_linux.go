@@ -8,5 +8,5 @@ import (
 
 const sigFileSize = syscall.SIGXFSZ
 
-// accessible reports whether we could write to what is there.
+// accessible reports whether this process could write to an existing path.
 func accessible(p string) bool { return unix.Access(p, unix.W_OK) == nil }

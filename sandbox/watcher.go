@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// watcher ends a command whose context ends or whose time is up.
+// watcher ends a command when its context ends or its time limit is reached.
 type watcher struct {
 	cmd  *Cmd
 	done chan struct{} // the command has ended
 	gone sync.WaitGroup
 
-	err  error // of the context
-	wall bool  // the time was up
+	err  error // the context's error
+	wall bool  // the time limit was reached
 }
 
-// newWatcher watches a command that was started. It has no goroutine when there is
-// nothing to watch.
+// newWatcher watches a started command. It uses no goroutine if there is nothing to watch.
 func newWatcher(c *Cmd, limit time.Duration) *watcher {
 	w := &watcher{cmd: c, done: make(chan struct{})}
 	if c.ctx.Done() != nil || limit > 0 {
@@ -43,7 +42,7 @@ func (w *watcher) run(limit time.Duration) {
 	}
 }
 
-// interrupt ends the command as its context wants it.
+// interrupt ends the command after its context has ended.
 func (w *watcher) interrupt(up <-chan time.Time) {
 	if w.cmd.Cancel == nil || w.cmd.Cancel() != nil {
 		_ = w.cmd.Kill()
@@ -65,7 +64,7 @@ func (w *watcher) interrupt(up <-chan time.Time) {
 	_ = w.cmd.Kill()
 }
 
-// stop is called when the command has ended. It says why it was stopped.
+// stop is called after the command has ended. It returns why the command was stopped.
 func (w *watcher) stop() (err error, wall bool) {
 	close(w.done)
 	w.gone.Wait()

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// SettingFor returns the settings with which the sandbox would not refuse this again, for a person to add; nil
-// if there are none. Only the limits of the sandbox itself can be opened: what a layer of the settings refuses,
-// what decides about other programs, and secrets stay as they are.
+// SettingFor returns the settings that the user could add so that the sandbox no longer refuses v; nil
+// if there are none. Only the sandbox's own limits can be extended: denials by a settings layer,
+// protected files and secrets stay in force.
 func (s *Sandbox) SettingFor(v *Violation) *Settings {
 	m := s.merged()
 	switch {
@@ -33,9 +33,9 @@ func (s *Sandbox) SettingFor(v *Violation) *Settings {
 	return nil
 }
 
-// Widen returns a sandbox that differs from s in what a person opens: AdditionalWritePaths, absolute, and
-// Network.AllowUnixSockets; other fields do not count. It has the same localhost if the settings let
-// commands share one. s closes it. A path that is not there is made as a folder.
+// Widen returns a sandbox that differs from s in what the user allows: AdditionalWritePaths, absolute,
+// and Network.AllowUnixSockets; other fields are ignored. It shares the localhost of s if the settings
+// let commands share one. Closing s closes it. A path that does not exist is created as a folder.
 func (s *Sandbox) Widen(open *Settings) (*Sandbox, error) {
 	trees, sockets := slices.Sorted(slices.Values(open.AdditionalWritePaths)), open.Network != nil && open.Network.AllowUnixSockets
 	if len(trees) == 0 && !sockets {
@@ -86,7 +86,7 @@ func (s *Sandbox) widen(trees []string, sockets bool) (*Sandbox, error) {
 	return wide, nil
 }
 
-// makeTrees makes the trees that are not there.
+// makeTrees creates the trees that do not exist.
 func makeTrees(trees []string) error {
 	for _, tree := range trees {
 		_, err := os.Stat(tree)
@@ -101,22 +101,22 @@ func makeTrees(trees []string) error {
 }
 
 func cannotOpen(tree string, err error) error {
-	return &Error{Detail: tree + " cannot be opened for commands", Err: err}
+	return &Error{Detail: tree + " cannot be made writable for commands", Err: err}
 }
 
-// open adds a tree that a person opens.
+// open adds a tree that the user allows.
 func (m *merged) open(tree, entry string) {
 	for _, p := range m.remaining(tree) {
 		m.AdditionalWritePaths = append(m.AdditionalWritePaths, writeTree{Path: p, Entry: entry})
 	}
 }
 
-// shared are folders that many programs have theirs in: a program's folder is below them.
+// shared are folders in which many programs have a folder.
 var shared = []string{".cache", ".config", ".local", ".local/share", ".local/state", ".local/lib", ".local/bin"}
 
-// openTree is the tree to open for a write that was refused, as narrow as it can be: the folder that
-// was to be written or made, or the folder of the file, or the file where its folder holds more than
-// that. "" is none.
+// openTree returns the tree to open for a refused write, as narrow as possible: the folder that was to
+// be written or created, or the folder of the file, or the file itself if its folder contains more
+// than that program's files. "": none.
 func (c *compiler) openTree(full string) string {
 	top, missing := full, false
 	for {
@@ -133,7 +133,7 @@ func (c *compiler) openTree(full string) string {
 		}
 		top = up
 	}
-	if missing { // top is the first that is not there
+	if missing { // top is the first path that does not exist
 		for rel, ok := strings.CutPrefix(full, top+"/"); ok && c.sharedFolder(top); rel, ok = strings.CutPrefix(full, top+"/") {
 			first, _, _ := strings.Cut(rel, "/")
 			top += "/" + first
@@ -152,14 +152,14 @@ func (c *compiler) sharedFolder(full string) bool {
 	return ok && c.home != "" && slices.Contains(shared, rel)
 }
 
-// wideFolder reports whether a folder holds more than what one program writes.
+// wideFolder reports whether a folder contains more than the files of one program.
 func (c *compiler) wideFolder(full string) bool {
 	holds := func(a pathTree) bool { return within(a.path, full) || within(full, a.path) }
 	return full == "/" || full == c.home || c.sharedFolder(full) || notWorkspace(full, c.home) != "" ||
 		slices.ContainsFunc(c.folders, func(a pathTree) bool { return within(a.path, full) }) || slices.ContainsFunc(c.state, holds)
 }
 
-// decides reports whether a path is, or lies in, what decides about other programs.
+// decides reports whether a path is, or is inside, a path that decides what other programs do.
 func (c *compiler) decides(full string) bool {
 	names := protectedNames()
 	for at := full; at != "/" && at != c.home; at = path.Dir(at) {
@@ -171,7 +171,7 @@ func (c *compiler) decides(full string) bool {
 	return false
 }
 
-// closeWide closes the sandboxes that [Sandbox.Widen] has made.
+// closeWide closes the sandboxes that [Sandbox.Widen] has created.
 func (s *Sandbox) closeWide() error {
 	var errs []error
 	for _, wide := range s.widened {

@@ -122,7 +122,7 @@ func TestWorkLogin(t *testing.T) {
 		}
 		r.token = "made-up-token"
 		d.write("../home/.npmrc", npmrc+"//"+host+"/:_authToken="+r.token+"\n")
-		d.refused(npm, []string{"it has a login for 127.0.0.1, which commands cannot read", "holdfast sandbox allow --read "}, "--allow-domain", host)
+		d.refused(npm, []string{"it contains a login for 127.0.0.1 that commands cannot read", "holdfast sandbox allow --read "}, "--allow-domain", host)
 		if e := d.exec("--", "/bin/sh", "-c", "cat $HOME/.npmrc $npm_config_userconfig"); strings.Contains(e.out, r.token) {
 			t.Errorf("a command reads the token: %s", e.out)
 		}

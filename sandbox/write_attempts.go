@@ -9,24 +9,24 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// writeAttempts are the last files that a command has tried to write outside of what it may, as its system calls
-// say: a program that was refused one may tell nobody, or name another error. Once it writes in the
-// workspace again it has gone on without them.
+// writeAttempts are the last files outside the writable trees that a command tried to write, according
+// to its system calls: a program may not report a refused write, or may report a different error. Once
+// the command writes in the workspace again, it has continued without them.
 type writeAttempts struct {
-	allowed []pathTree // the trees that may be written
+	allowed []pathTree // the writable trees
 
 	mu    sync.Mutex
 	paths []string
 }
 
-// maxTries is how many are kept: a program tries one place after the other.
+// maxTries is the number of attempts kept: a program tries several places in a row.
 const maxTries = 4
 
-// temporary are trees in which a command has files of its own. What it writes there says nothing about how
-// it goes on.
+// temporary are trees in which a command has private files. Writes there do not show whether it has
+// continued.
 var temporary = []string{"/tmp", "/var/tmp", "/dev", "/proc"}
 
-// tries are those of a command that starts now.
+// tries returns the attempts of a command that starts now.
 func (s *Sandbox) tries() *writeAttempts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,15 +47,15 @@ func (t *writeAttempts) add(path string) {
 	}
 }
 
-// refused are those that the sandbox has refused, and that could be opened. What the command could not have
-// written anyway was not refused by us.
+// refused returns the attempts that the sandbox refused and that a setting could allow. Writes that
+// would have failed without the sandbox are left out.
 func (t *writeAttempts) refused(s *Sandbox) []Violation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []Violation
 	for _, path := range t.paths {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			continue // it is there already
+			continue // it already exists
 		}
 		if _, err := os.Stat(filepath.Dir(path)); err != nil || !mayWrite(path) {
 			continue

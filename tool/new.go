@@ -59,7 +59,7 @@ func New[In any](
 		return nil, fmt.Errorf("tool name %q: want 1 to 128 of a-z, A-Z, 0-9, _ and -", spec.Name)
 	}
 	if run == nil {
-		return nil, fmt.Errorf("tool %s has nothing to run", spec.Name)
+		return nil, fmt.Errorf("tool %s has no run function", spec.Name)
 	}
 	var s *schema
 	var err error

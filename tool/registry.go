@@ -21,7 +21,7 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 	for _, t := range tools {
 		name := t.Spec().Name
 		if _, taken := r.byName[name]; taken {
-			return nil, fmt.Errorf("two tools are named %q", name)
+			return nil, fmt.Errorf("duplicate tool name %q", name)
 		}
 		r.byName[name] = t
 		r.tools = append(r.tools, t)

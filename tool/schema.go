@@ -142,7 +142,7 @@ func (r *reader) object(depth int) (any, error) {
 		}
 		key := token.(string) //nolint:forcetypeassert // the decoder gives nothing else for a key
 		if _, twice := object[key]; twice {
-			return nil, fmt.Errorf("field %q is given twice", key)
+			return nil, fmt.Errorf("duplicate field %q", key)
 		}
 		r.path = append(r.path, key)
 		if object[key], err = r.value(depth + 1); err != nil {
@@ -166,7 +166,7 @@ func (r *reader) number(s string) (any, error) {
 	case f != math.Trunc(f):
 		return f, nil
 	case math.Abs(f) >= maxInteger: // not beyond, but rounded perhaps
-		return nil, fmt.Errorf("%s: %s is beyond 2^53", at, truncate.String(s, 40))
+		return nil, fmt.Errorf("%s: %s is larger than 2^53", at, truncate.String(s, 40))
 	}
 	r.changed = true
 	return int64(f), nil

@@ -1,14 +1,16 @@
-// Package tool says what a tool is: a name, a schema, something it would touch,
-// and a function.
+// Package tool defines tools. A tool has a name, an input schema, the permission requests of a
+// call, and the function to run.
 //
 //	Registry ──Lookup──► Tool ──Requests──► policy ──► Run ──► Result
 //
-// [New] makes a tool from a Go function: the input schema is inferred from the
-// function's input type and every call is checked against it, so a bad input
-// from a model becomes an error result and never reaches the function.
+// [New] makes a tool from a Go function. It infers the input schema from the function's input type
+// and checks every call against it, so an invalid input from a model becomes an error result and
+// never reaches the function.
 //
 //	echo, err := tool.New(tool.Spec{Name: "Echo"}, run, nil)
 //	registry, err := tool.NewRegistry(echo)
+//
+// The package decides nothing about permissions (package policy) and has no tools itself.
 package tool
 
 import (
@@ -28,8 +30,8 @@ type Tool interface {
 	// Spec describes the tool. It does no I/O and always returns the same.
 	Spec() Spec
 
-	// Requests says what running the call would touch, without touching it. An
-	// error means that the input makes no sense; its text goes to the model.
+	// Requests returns what the call would touch, without touching it. An error means that the
+	// input is invalid; its text is sent to the model.
 	Requests(call *Call) ([]policy.Request, error)
 
 	// Run runs the call. A failure that the model should see (a missing file, a
@@ -38,13 +40,13 @@ type Tool interface {
 	Run(ctx context.Context, call *Call) (Result, error)
 }
 
-// Detacher is a [Tool] whose calls may go on in the background, where the agent has one.
+// Detacher is a [Tool] whose calls can continue as background tasks, if the agent allows them.
 type Detacher interface {
-	// Detach says how long a call may hold its turn up. Then it goes on in the
-	// background and the turn without it: 0 is at once, negative is never.
+	// Detach returns how long a turn waits for a call before the call continues in the background:
+	// 0 means not at all, a negative value means until it ends.
 	Detach(call *Call) time.Duration
-	// Awaited reports whether the work is not done while a call goes on in the background.
-	// One that is not awaited is left behind, as a server is that somebody has started.
+	// Awaited reports whether the agent's work is incomplete while the call runs in the
+	// background. A server, for example, is not awaited.
 	Awaited(call *Call) bool
 }
 
@@ -53,12 +55,12 @@ type Spec struct {
 	Name        string
 	Description string
 	Input       json.RawMessage // a JSON Schema object
-	ReadOnly    bool            // it changes nothing; calls may run side by side
+	ReadOnly    bool            // it changes nothing, so calls may run in parallel
 }
 
-// ErrUndecided is what Ask and Fill of a [Call] say when the no is nobody's: there was
-// nobody to ask, he did not answer in time, or the turn was ended.
-var ErrUndecided = errors.New("nobody has decided")
+// ErrUndecided is returned by Ask and Fill of a [Call] if no person decided: no one was available,
+// the request timed out, or the turn ended.
+var ErrUndecided = errors.New("no one decided")
 
 // Call is one use of a tool.
 type Call struct {
@@ -66,42 +68,42 @@ type Call struct {
 	Session string
 	Tool    string
 	Input   json.RawMessage
-	// Resumed: the call was approved, then the program was restarted, and what it
-	// would touch still is as it was shown. Where the log does not tell that the model
-	// has read it, the approval stands for that.
+	// Resumed is true if the call was approved before a restart and would still touch exactly what
+	// the approver saw. If the log does not say that the model has read a file, the approval
+	// stands for that.
 	Resumed bool
-	// OriginalInput is the input that a person was asked about who has put Input in its place; nil
-	// when nobody has. No model, hook or policy sets it.
+	// OriginalInput is the input that the approver saw before replacing it with Input; nil if the
+	// approver replaced nothing. No model, hook or policy sets it.
 	OriginalInput json.RawMessage
 
-	// Ask asks for one more effect that only shows while the call runs, such as a
-	// connection; nil is a yes, an error says why not. It waits for whoever decides,
-	// until ctx or the call ends, and may be called from any goroutine. Nil: nobody
-	// can be asked, which is a no.
+	// Ask requests permission for an effect that only shows while the call runs, such as a
+	// connection. Nil means allowed; an error says why not. It waits for the decision, until ctx
+	// or the call ends, and is safe for concurrent use. If Ask is nil, no one can be asked, so the
+	// effect is denied.
 	Ask func(ctx context.Context, r policy.Request) error
 
-	// Fill puts a form to a person: r.Input is an object that is shown, and what it returns
-	// is the one that he has put in its place, with content that fits its schema. No model,
-	// hook or policy gives it. An error is a no, and [ErrUndecided] when nobody has decided.
-	// Otherwise it is as Ask.
+	// Fill shows a form to the user: r.Input is the object to show, and Fill returns the object
+	// that the user put in its place, whose content fits the schema. No model, hook or policy
+	// answers it. An error means no: [ErrUndecided] if no person decided. Otherwise it is like
+	// Ask.
 	Fill func(ctx context.Context, r policy.Request) (json.RawMessage, error)
 
-	// Save keeps what a file is, durably, before the call changes it; nil: nobody keeps it.
-	// A call whose Save fails changes nothing. It may be called from any goroutine.
+	// Save stores the content of a file durably before the call changes it; nil if nothing stores
+	// it. If Save fails, the call must change nothing. It is safe for concurrent use.
 	Save func(ctx context.Context, before Image) error
 
-	// Output takes what the call has to show before it has ended, for whoever looks at it
-	// meanwhile; nil: nobody does. It is for one goroutine at a time.
+	// Output gets the output of the call while it runs, for readers of background tasks; nil if
+	// there is none. It is for one goroutine at a time.
 	Output io.Writer
 }
 
-// Result is what a call came to. In JSON, an event has its Content as an array of parts.
+// Result is the outcome of a call. In JSON, an event has its Content as an array of parts.
 type Result struct {
 	Content    []transcript.Part  `json:"-"` // Text, Media, File or Structured
 	IsError    bool               `json:"is_error,omitempty"`
 	ExitCode   *int               `json:"exit_code,omitempty"` // of a command
-	Notes      []string           `json:"notes,omitempty"`     // for the person who watches: what a sandbox refused. The model reads them in Content
-	Changes    []FileChange       `json:"changes,omitempty"`   // files that the tool has changed
+	Notes      []string           `json:"notes,omitempty"`     // for the user: what the sandbox refused. The model reads it in Content
+	Changes    []FileChange       `json:"changes,omitempty"`   // files that the tool changed
 	FilesShown []record.FileShown `json:"seen,omitempty"`      // files that Content shows, or a part of them, by the SHA-256 of their whole content
 	Cwd        string             `json:"cwd,omitempty"`       // the current directory from now on, when the call has changed it
 }
@@ -118,6 +120,6 @@ func Failure(s string) Result {
 	return r
 }
 
-// FileChange is what became of a file that a tool has changed. Before and After are
-// SHA-256 of its content, in hexadecimal, or "absent".
+// FileChange describes a file that a tool changed. Before and After are the SHA-256 of its content,
+// in hexadecimal, or "absent".
 type FileChange = record.FileChange

@@ -1,5 +1,5 @@
-// Package transcript holds what was said and done in a session: items, their
-// parts, and the rules that make a list of items acceptable to a model.
+// Package transcript defines the items of a transcript, their parts, and the pairing rule that
+// models require.
 //
 //	Item ── role, model, usage, finish, time
 //	 └─ Parts ── Text · Thinking · ToolUse · ToolResult · Media · File · Structured · Custom
@@ -12,8 +12,8 @@
 // without decoding: an [Encoded] item knows its id, role and tool-use ids, and
 // hands out raw slices of the rest, so that ten thousand items can be replayed
 // and sent to a model again without being unpacked. [Encoded.Decode] unpacks
-// one. What a newer version or a stranger added — unknown fields, unknown
-// parts, integers above 2^53 — survives the round trip.
+// one. Unknown fields, unknown
+// parts and integers above 2^53, as a newer version may write them, survive the round trip.
 //
 // The pairing rule: every tool use has exactly one result, it comes later, and
 // nothing but results comes between. [Transcript.Append] keeps it as items

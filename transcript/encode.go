@@ -109,7 +109,7 @@ func (w *writer) bytes(name string, v []byte) {
 func (w *writer) extra(x map[string]json.RawMessage, known ...string) {
 	for _, k := range slices.Sorted(maps.Keys(x)) {
 		if slices.Contains(known, k) {
-			w.fail(fmt.Errorf("extra has %q, which is a field of its own", k))
+			w.fail(fmt.Errorf("Extra contains %q, which is a known field", k))
 		}
 		w.b = append(w.b, ',')
 		w.b = jsonscan.AppendString(w.b, k)
@@ -133,7 +133,7 @@ func (w *writer) item(it Item) {
 		w.key(false, "time")
 		t := it.Time.UTC()
 		if y := t.Year(); y < 0 || y > 9999 {
-			w.fail(fmt.Errorf("the year %d has not four digits", y))
+			w.fail(fmt.Errorf("the year %d does not have four digits", y))
 		}
 		w.b = append(w.b, '"')
 		w.b = t.AppendFormat(w.b, time.RFC3339Nano)
@@ -263,7 +263,7 @@ func (w *writer) part(p Part) {
 		w.raw("value", p.Value)
 		w.extra(p.Extra, "type", "kind", "value")
 	default:
-		w.fail(fmt.Errorf("a part is a %T, which is none of the parts", p))
+		w.fail(fmt.Errorf("unknown part type %T", p))
 	}
 	w.b = append(w.b, '}')
 }
@@ -277,10 +277,10 @@ func (w *writer) unknown(u Unknown) {
 	}
 	p := jsonscan.Object(w.b[start:])
 	if p[0] != '{' {
-		w.fail(fmt.Errorf("an unknown part is no object"))
+		w.fail(fmt.Errorf("an Unknown part is not a JSON object"))
 	}
 	switch typ := p.Type(); typ {
 	case "text", "thinking", "tool_use", "tool_result", "media", "file", "structured", "custom":
-		w.fail(fmt.Errorf("an unknown part has the known type %q", typ))
+		w.fail(fmt.Errorf("an Unknown part has the known type %q", typ))
 	}
 }

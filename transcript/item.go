@@ -46,7 +46,7 @@ const (
 	FinishToolUse   Finish = "tool_use"   // the model waits for tool results
 	FinishMaxTokens Finish = "max_tokens" // the output limit cut the answer
 	FinishCancelled Finish = "cancelled"  // a person or the host interrupted it
-	FinishRefusal   Finish = "refusal"    // the provider refused to answer
+	FinishRefusal   Finish = "refusal"    // the provider refused the request
 	FinishError     Finish = "error"      // the stream broke after text had arrived
 )
 

@@ -1,4 +1,4 @@
-// Command holdfast runs agents that remember, ask first and stay inside.
+// Command holdfast runs agents with durable sessions, permissions and a sandbox.
 package main
 
 import (

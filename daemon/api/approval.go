@@ -7,30 +7,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/savedrule"
 )
 
-// ApprovalState is where a question stands: pending, approved, denied, expired (its time ran out), or
-// cancelled (its run ended without an answer).
+// ApprovalState is the state of an approval: pending, approved, denied, expired (not answered in time), or
+// cancelled (its run ended before an answer).
 type ApprovalState string
 
-// Approval is a question, and its answer when it has one.
+// Approval is an approval request with its state, and its answer if there is one.
 type Approval struct {
 	approval.Request
 	State       ApprovalState      `json:"state" jsonschema:"pending, approved, denied, expired or cancelled"`
 	Answer      *approval.Answer   `json:"answer,omitempty"`
-	RunID       string             `json:"run_id" jsonschema:"the session of the run that asks: that of the question, or of the run that its agent works for"`
+	RunID       string             `json:"run_id" jsonschema:"the run: the session of the approval, or of the run whose sub-agent asks"`
 	Run         string             `json:"run,omitempty" jsonschema:"status of the run"`
-	Title       string             `json:"title,omitempty" jsonschema:"of the run's session"`
-	SavePreview *savedrule.Preview `json:"always,omitempty" jsonschema:"of a pending question: what an answer with always would write into the settings; left out when no answer holds for longer than the call"`
-	Saved       *savedrule.Result  `json:"kept,omitempty" jsonschema:"of a decision with always: what was written"`
+	Title       string             `json:"title,omitempty" jsonschema:"title of the run's session"`
+	SavePreview *savedrule.Preview `json:"always,omitempty" jsonschema:"for a pending approval: the rule that an answer with always would save; omitted if the answer applies only to the call"`
+	Saved       *savedrule.Result  `json:"kept,omitempty" jsonschema:"for an answer with always: the saved rule"`
 }
 
-// Decision answers a question. The daemon records as its author whom it takes the caller for.
+// Decision answers an approval. The daemon records the authenticated caller as its author.
 type Decision struct {
 	Decision approval.Decision `json:"decision" jsonschema:"allow, deny, allow-session or deny-session"`
-	Scope    string            `json:"scope,omitempty" jsonschema:"of a decision for the session: a rule; left out: exactly the request"`
-	SaveTo   string            `json:"always,omitempty" jsonschema:"with a decision for the session: write its rule into the settings as well: local (this project, for the person), project (this project, for all) or user (every project); needs the scope admin, too"`
-	Message  string            `json:"message,omitempty" jsonschema:"told to the model"`
-	Stop     bool              `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`
-	Input    json.RawMessage   `json:"input,omitempty" jsonschema:"with a plain allow: run with this input instead; it is judged again. Of a form: {content}"`
-	Digest   string            `json:"digest,omitempty" jsonschema:"of the question as it was shown; refused when it is another question's"`
-	Continue bool              `json:"continue,omitempty" jsonschema:"continue the run when it was interrupted: an answer alone starts nothing; needs the scope run, too"`
+	Scope    string            `json:"scope,omitempty" jsonschema:"for a session decision: a rule; default: exactly the request"`
+	SaveTo   string            `json:"always,omitempty" jsonschema:"for a session decision: also save its rule in the settings: local (this project, only you), project (this project, everyone) or user (all your projects); also needs the scope admin"`
+	Message  string            `json:"message,omitempty" jsonschema:"text for the model"`
+	Stop     bool              `json:"stop,omitempty" jsonschema:"with a deny: also end the turn"`
+	Input    json.RawMessage   `json:"input,omitempty" jsonschema:"with allow: run the tool with this input instead; the policy decides again. For a form: {content}"`
+	Digest   string            `json:"digest,omitempty" jsonschema:"digest of the approval request that was shown; rejected if it does not match"`
+	Continue bool              `json:"continue,omitempty" jsonschema:"continue the run if it was interrupted; without it, an answer starts nothing; also needs the scope run"`
 }

@@ -4,16 +4,16 @@ import (
 	"time"
 )
 
-// Scope is what a caller may do. A wider scope does not contain a narrower one, but
-// [ScopeAdmin] contains all.
+// Scope is a set of operations that a caller may do. Scopes do not include each other, except
+// that [ScopeAdmin] includes all.
 type Scope string
 
 // The scopes.
 const (
-	ScopeRead    Scope = "read"    // look at sessions, runs, policy, audit
-	ScopeRun     Scope = "run"     // start, steer, stop, continue; rename, fork
-	ScopeApprove Scope = "approve" // answer questions, change policy and mode, revoke grants
-	ScopeAdmin   Scope = "admin"   // delete, tokens, login links, and all of the above
+	ScopeRead    Scope = "read"    // read sessions, runs, policy and audit entries
+	ScopeRun     Scope = "run"     // start, steer, stop and continue runs; rename and fork sessions
+	ScopeApprove Scope = "approve" // answer approvals, change policy and mode, revoke grants
+	ScopeAdmin   Scope = "admin"   // delete sessions, manage tokens and login links, and all of the above
 )
 
 // Token is a bearer token without its secret.
@@ -23,7 +23,7 @@ type Token struct {
 	Scopes  []Scope    `json:"scopes"`
 	Created time.Time  `json:"created_at"`
 	Expires *time.Time `json:"expires_at,omitempty"`
-	Used    *time.Time `json:"used_at,omitempty"` // within some minutes
+	Used    *time.Time `json:"used_at,omitempty"` // last use, accurate to some minutes
 	By      string     `json:"by,omitempty"`
 }
 
@@ -31,18 +31,18 @@ type Token struct {
 type NewToken struct {
 	Name    string  `json:"name"`
 	Scopes  []Scope `json:"scopes" jsonschema:"read, run, approve, admin"`
-	Expires int     `json:"expires_in,omitempty" jsonschema:"seconds; left out: never"`
+	Expires int     `json:"expires_in,omitempty" jsonschema:"lifetime in seconds; default: it does not expire"`
 }
 
 // CreatedToken is a token that was just created, with its secret.
 type CreatedToken struct {
 	Token
-	Secret string `json:"secret" jsonschema:"for Authorization: Bearer"`
+	Secret string `json:"secret" jsonschema:"the token, for the header Authorization: Bearer"`
 }
 
-// LoginLink logs a browser in once.
+// LoginLink is a link that logs in one browser once.
 type LoginLink struct {
-	URL     string    `json:"url" jsonschema:"empty when no TCP address is served"`
+	URL     string    `json:"url" jsonschema:"empty if the daemon has no TCP address"`
 	Code    string    `json:"code"`
 	Expires time.Time `json:"expires_at"`
 }

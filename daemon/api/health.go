@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Health is how the daemon is, in the names of seed 002's original.
+// Health is the state of the daemon, with CommaAgents' field names.
 type Health struct {
 	Status           string  `json:"status"`
 	Uptime           float64 `json:"uptime" jsonschema:"seconds"`
@@ -12,11 +12,11 @@ type Health struct {
 	ConnectedClients int     `json:"connectedClients"`
 }
 
-// Info is what a daemon is, and who it takes the caller for.
+// Info describes a daemon and the authenticated caller.
 type Info struct {
 	Version      string    `json:"version"`
 	API          string    `json:"api" jsonschema:"v1"`
-	Protocol     int       `json:"protocol" jsonschema:"of the WebSocket's messages"`
+	Protocol     int       `json:"protocol" jsonschema:"version of the WebSocket protocol"`
 	PID          int       `json:"pid"`
 	StartedAt    time.Time `json:"started_at"`
 	Store        string    `json:"store"`
@@ -24,11 +24,11 @@ type Info struct {
 	Caller       Caller    `json:"caller"`
 }
 
-// Caller is who asks, as the daemon sees it.
+// Caller is the authenticated client of a request.
 type Caller struct {
 	Name       string  `json:"name"`
 	AuthMethod string  `json:"via" jsonschema:"unix, token or cookie"`
 	Scopes     []Scope `json:"scopes"`
-	CSRF       string  `json:"csrf,omitempty" jsonschema:"told only to a caller that has it already"`
-	Agent      bool    `json:"agent,omitempty" jsonschema:"started by a run of this daemon: it may read and change nothing"`
+	CSRF       string  `json:"csrf,omitempty" jsonschema:"only returned to a caller that sent it"`
+	Agent      bool    `json:"agent,omitempty" jsonschema:"true if the caller was started by a run of this daemon; it may then only read"`
 }

@@ -7,42 +7,42 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Problem is the answer to a request that failed (RFC 9457), as application/problem+json.
-// It is the error that the daemon's handlers return, and that daemon/client returns.
+// Problem is the answer to a failed request (RFC 9457), as application/problem+json. It is
+// the error type of the daemon's handlers and of daemon/client.
 type Problem struct {
-	Type     string `json:"type" jsonschema:"urn:holdfast:problem: and the code"`
-	Title    string `json:"title" jsonschema:"what such problems have in common"`
+	Type     string `json:"type" jsonschema:"urn:holdfast:problem: followed by the code"`
+	Title    string `json:"title" jsonschema:"short description of this type of problem"`
 	Status   int    `json:"status"`
-	Detail   string `json:"detail,omitempty" jsonschema:"what is wrong here"`
-	Instance string `json:"instance,omitempty" jsonschema:"the path that was asked for"`
-	Code     string `json:"code" jsonschema:"as in docs/reference/errors.md"`
-	Advice   string `json:"hint,omitempty" jsonschema:"what to do about it"`
-	Field    string `json:"field,omitempty" jsonschema:"of the settings of a workspace: what cannot be used, such as mounts[0].at"`
+	Detail   string `json:"detail,omitempty" jsonschema:"what is wrong with this request"`
+	Instance string `json:"instance,omitempty" jsonschema:"path of the request"`
+	Code     string `json:"code" jsonschema:"error code; docs/reference/errors.md lists all"`
+	Advice   string `json:"hint,omitempty" jsonschema:"how to fix it"`
+	Field    string `json:"field,omitempty" jsonschema:"for workspace settings: the invalid field, such as mounts[0].at"`
 
-	// Winner is the answer that counts, where somebody answered a question before.
+	// Winner is the answer in effect, if the approval was already answered.
 	Winner *approval.Answer `json:"winner,omitempty"`
 
-	Cause error `json:"-"` // the error behind it, in the daemon
+	Cause error `json:"-"` // the underlying error, only in the daemon
 }
 
-// Error is the detail, or what there is instead.
+// Error returns the detail, otherwise the title or the status.
 func (p *Problem) Error() string {
 	switch {
 	case p.Detail != "":
 		return p.Detail
 	case p.Title != "":
-		return "the daemon answers: " + p.Title
+		return "the daemon reports: " + p.Title
 	}
-	return fmt.Sprintf("the daemon answers with status %d", p.Status)
+	return fmt.Sprintf("the daemon returned HTTP status %d", p.Status)
 }
 
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// Hint says what to do about it, or is "".
+// Hint returns how to fix the problem, or "".
 func (p *Problem) Hint() string { return p.Advice }
 
-// Outcome is how a program ends on it.
+// Outcome returns the outcome for the problem's code, which has the exit code of a program.
 func (p *Problem) Outcome() outcome.Outcome {
 	if o, ok := outcome.ByCode(p.Code); ok {
 		return o
@@ -50,8 +50,7 @@ func (p *Problem) Outcome() outcome.Outcome {
 	return outcome.Failed
 }
 
-// Is reports whether a problem stands for a target: [approval.ErrAnswered] where there is a
-// winner.
+// Is reports whether target is [approval.ErrAnswered] and the problem has a Winner.
 func (p *Problem) Is(target error) bool {
 	return target == approval.ErrAnswered && p.Winner != nil
 }

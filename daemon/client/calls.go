@@ -11,19 +11,19 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ListOptions filters a list. The daemon refuses a field that the list does not have.
+// ListOptions filters a list. The daemon rejects a field that the list does not support.
 type ListOptions struct {
 	Limit  int
-	Cursor string // Next of the page before
+	Cursor string // Next of the previous page
 
-	Text          string // sessions: looked for in id, title, first prompt, summary, tag, folder
+	Text          string // sessions: text in id, title, first prompt, summary, tag or folder
 	Cwd           string // sessions and runs
 	Project       string // sessions
 	Tag           string // sessions
 	Run           string // sessions: a run's status, or "*"
 	Owner         string // sessions
-	WithApprovals bool   // sessions: only those with open questions
-	Agents        bool   // sessions: also those that work for a run; with Owner or Asked they are there anyway
+	WithApprovals bool   // sessions: only those with pending approvals
+	Agents        bool   // sessions: also those of sub-agents; Owner and WithApprovals include them
 
 	Status  api.RunStatus // runs
 	State   string        // approvals: pending (the default) or all
@@ -53,7 +53,7 @@ func (c *Client) PatchSession(ctx context.Context, id string, p api.SessionPatch
 	return do[api.Session](ctx, c, request{op: "patchSession", path: []string{id}, body: p})
 }
 
-// DeleteSession deletes a session that does not run.
+// DeleteSession deletes a session that is not running.
 func (c *Client) DeleteSession(ctx context.Context, id string) error {
 	return c.call(ctx, request{op: "deleteSession", path: []string{id}}, nil)
 }
@@ -63,20 +63,20 @@ func (c *Client) ForkSession(ctx context.Context, id string, f api.Fork) (*api.S
 	return do[api.Session](ctx, c, request{op: "forkSession", path: []string{id}, body: f})
 }
 
-// RewindSession returns the plan of a rewind, or with the plan's digest applies it.
+// RewindSession returns the plan of a rewind, or applies it if the request has the plan's digest.
 func (c *Client) RewindSession(ctx context.Context, id string, r api.Rewind) (*api.RewindResult, error) {
 	return do[api.RewindResult](ctx, c, request{op: "rewindSession", path: []string{id}, body: r})
 }
 
-// Records returns records after a seq, oldest first; after -N is the last N. Kinds,
-// with commas between them, picks some; "" is all.
+// Records returns records after a seq, oldest first; after -N returns the last N. Kinds filters by kind,
+// separated by commas; "" is all.
 func (c *Client) Records(ctx context.Context, id string, after int64, limit int, kinds string) (*api.Records, error) {
 	return do[api.Records](ctx, c, request{
 		op: "listEvents", path: []string{id}, query: query("after", number(after), "limit", number(int64(limit)), "kind", kinds),
 	})
 }
 
-// Export writes a session, as `holdfast sessions export` does. The caller closes it.
+// Export exports a session like `holdfast sessions export`. The caller closes the result.
 func (c *Client) Export(ctx context.Context, id, format string) (io.ReadCloser, error) {
 	resp, err := c.send(ctx, request{op: "exportSession", path: []string{id}, query: query("format", format)})
 	if err != nil {
@@ -95,12 +95,12 @@ func (c *Client) Run(ctx context.Context, id string) (*api.RunInfo, error) {
 	return c.run(ctx, "getRun", id, nil)
 }
 
-// CreateRun creates a run, and starts it if it has input or Start says so.
+// CreateRun creates a run, and starts it if it has a prompt or Start is true.
 func (c *Client) CreateRun(ctx context.Context, n *api.NewRun) (*api.RunInfo, error) {
 	return do[api.RunInfo](ctx, c, request{op: "createRun", body: n})
 }
 
-// StartRun starts a run that is prepared.
+// StartRun starts a prepared run.
 func (c *Client) StartRun(ctx context.Context, id, input string) (*api.RunInfo, error) {
 	return c.run(ctx, "startRun", id, routes.RunInput{Input: input})
 }
@@ -110,38 +110,38 @@ func (c *Client) ContinueRun(ctx context.Context, id, input string) (*api.RunInf
 	return c.run(ctx, "continueRun", id, routes.RunInput{Input: input})
 }
 
-// StopRun cancels a run; that is on record when it returns.
+// StopRun cancels a run. It returns after the cancellation is recorded.
 func (c *Client) StopRun(ctx context.Context, id string) (*api.RunInfo, error) {
 	return c.run(ctx, "stopRun", id, nil)
 }
 
-// SteerRun gives a running run a text for its next model call.
+// SteerRun adds a text to the next model call of a running run.
 func (c *Client) SteerRun(ctx context.Context, id, text string) (*api.RunInfo, error) {
 	return c.run(ctx, "steerRun", id, routes.Steer{Text: text})
 }
 
-// SetMode changes the permission mode of a run that runs.
+// SetMode changes the permission mode of a running run.
 func (c *Client) SetMode(ctx context.Context, id string, m policy.Mode) (*api.RunInfo, error) {
 	return c.run(ctx, "setRunMode", id, routes.ModeChange{Mode: string(m)})
 }
 
-// run is a request about one run, answered with the run.
+// run sends a request about one run, which is answered with the run.
 func (c *Client) run(ctx context.Context, op, id string, body any) (*api.RunInfo, error) {
 	return do[api.RunInfo](ctx, c, request{op: op, path: []string{id}, body: body})
 }
 
-// Approvals lists questions; those that wait are the oldest first.
+// Approvals lists approvals, oldest first.
 func (c *Client) Approvals(ctx context.Context, q ListOptions) (*api.Page[api.Approval], error) {
 	return do[api.Page[api.Approval]](ctx, c, request{op: "listApprovals", query: q.params()})
 }
 
-// Approval returns one question.
+// Approval returns one approval.
 func (c *Client) Approval(ctx context.Context, id string) (*api.Approval, error) {
 	return do[api.Approval](ctx, c, request{op: "getApproval", path: []string{id}})
 }
 
-// Decide answers a question. Where somebody gave another answer before, the error is a
-// *[api.Problem] with the Winner, and is [approval.ErrAnswered].
+// Decide answers an approval. If it already has a different answer, the error is an *[api.Problem] with
+// that answer as its Winner, and is [approval.ErrAnswered].
 func (c *Client) Decide(ctx context.Context, id string, d api.Decision) (*api.Approval, error) {
 	return do[api.Approval](ctx, c, request{op: "decideApproval", path: []string{id}, body: d})
 }
@@ -151,14 +151,14 @@ func (c *Client) Policy(ctx context.Context, id string) (*api.Policy, error) {
 	return do[api.Policy](ctx, c, request{op: "getSessionPolicy", path: []string{id}})
 }
 
-// ChangePolicy changes the policy of a session if its version is still that one.
+// ChangePolicy changes the policy of a session if the policy still has the given version.
 func (c *Client) ChangePolicy(ctx context.Context, id string, version int, p api.PolicyChange) (*api.Policy, error) {
 	return do[api.Policy](ctx, c, request{
 		op: "patchSessionPolicy", path: []string{id}, header: http.Header{"If-Match": {strconv.Quote(strconv.Itoa(version))}}, body: p,
 	})
 }
 
-// Grants lists what people decided for a session.
+// Grants lists the grants of a session.
 func (c *Client) Grants(ctx context.Context, id string) ([]policy.Grant, error) {
 	page, err := do[api.Page[policy.Grant]](ctx, c, request{op: "listGrants", path: []string{id}})
 	if err != nil {

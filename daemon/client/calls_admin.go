@@ -10,22 +10,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// FolderPolicy is what settings say for a folder: as `holdfast policy show --json`.
+// FolderPolicy returns the policy of a folder's settings, as `holdfast policy show --json`.
 func (c *Client) FolderPolicy(ctx context.Context, cwd string) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "getPolicy", query: query("cwd", cwd)})
 }
 
-// TestPolicy says what would happen to a call: as `holdfast policy check --json`.
+// TestPolicy returns the decision for a call, as `holdfast policy check --json`.
 func (c *Client) TestPolicy(ctx context.Context, t api.PolicyTest) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "testPolicy", body: t})
 }
 
-// Audit lists evidence: as `holdfast audit show --json`.
+// Audit lists audit entries, as `holdfast audit show --json`.
 func (c *Client) Audit(ctx context.Context, q ListOptions) (*api.Page[json.RawMessage], error) {
 	return do[api.Page[json.RawMessage]](ctx, c, request{op: "listAudit", query: q.params()})
 }
 
-// Search finds words in transcripts: as `holdfast sessions search`. The words are in q.
+// Search finds words in transcripts, as `holdfast sessions search`. q has the words.
 func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[session.Hit], error) {
 	moment := func(t time.Time) string {
 		if t.IsZero() {
@@ -39,37 +39,37 @@ func (c *Client) Search(ctx context.Context, q session.Search) (*api.Page[sessio
 	)})
 }
 
-// VerifyAudit checks one session, or with "" all of them: as `holdfast audit verify --json`.
+// VerifyAudit verifies one session, or all if id is "", as `holdfast audit verify --json`.
 func (c *Client) VerifyAudit(ctx context.Context, id string) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "verifyAudit", body: routes.AuditCheck{Session: id}})
 }
 
-// Doctor says what the daemon's machine and setup offer: as `holdfast doctor --json`.
+// Doctor returns the report of `holdfast doctor --json` about the daemon's machine and setup.
 func (c *Client) Doctor(ctx context.Context) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "getDoctor"})
 }
 
-// Health asks how the daemon is.
+// Health returns the state of the daemon.
 func (c *Client) Health(ctx context.Context) (*api.Health, error) {
 	return do[api.Health](ctx, c, request{op: "health"})
 }
 
-// Ready is nil when the daemon serves; otherwise a *[api.Problem] with status 503.
+// Ready returns nil if the daemon is ready to serve, otherwise an *[api.Problem] with status 503.
 func (c *Client) Ready(ctx context.Context) error {
 	return c.call(ctx, request{op: "readyz"}, nil)
 }
 
-// OpenAPI is the document of the interface.
+// OpenAPI returns the OpenAPI document of the HTTP API.
 func (c *Client) OpenAPI(ctx context.Context) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "getOpenAPI"})
 }
 
-// SocketSchema is the JSON Schema of the WebSocket's messages.
+// SocketSchema returns the JSON Schema of the WebSocket's messages.
 func (c *Client) SocketSchema(ctx context.Context) (json.RawMessage, error) {
 	return requestRaw(ctx, c, request{op: "getSocketSchema"})
 }
 
-// LoginLink creates a link that logs a browser in once.
+// LoginLink creates a link that logs in one browser once.
 func (c *Client) LoginLink(ctx context.Context) (*api.LoginLink, error) {
 	return do[api.LoginLink](ctx, c, request{op: "createLoginLink"})
 }

@@ -1,16 +1,16 @@
-// Package client calls a daemon: typed calls for everything that it serves over HTTP, and its
-// event streams. The types are those of package daemon/api.
+// Package client is a Go client of the daemon's HTTP API and event streams. Its types are those of
+// package daemon/api.
 //
 //	Dial ─► finds socket and credential ─► Client ─┬─► Info, Sessions, Runs, Approvals, … (docs/reference/http.md)
 //	                                               ├─► Start, Resume, Fork, Attach ─► Run ─► Events, Send, Answer, Wait, …
-//	                                               └─► Events: records from a seq on, then live
+//	                                               └─► Events: records after a seq, then live events
 //
 //	c, err := client.Dial(ctx, nil)           // the daemon of $HOLDFAST_HOME
 //	run, err := c.Start(ctx, runspec.Spec{Cwd: dir, Prompt: "fix the test"})
 //	for e, err := range run.Events(ctx, 0) { … }
 //	result, err := run.Wait(ctx)
 //
-// It decides nothing, stores nothing, and starts no daemon.
+// The package makes no decisions, stores nothing, and does not start a daemon.
 package client
 
 import (
@@ -32,45 +32,45 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// protocol is the version of the daemon's interface that this package speaks.
+// protocol is the version of the daemon's API that this package supports.
 const protocol = 1
 
-// Client talks to one daemon. It is safe for concurrent use.
+// Client is a connection to one daemon. It is safe for concurrent use.
 type Client struct {
 	http  *http.Client
 	base  string // "http://holdfast", without a slash at the end
-	place string // for people: the socket's path, or the address
+	place string // for messages: the socket's path, or the address
 	token string
 	local bool
 	name  string
 	info  api.Info
 }
 
-// Info is what the daemon said of itself when it was dialled.
+// Info returns the daemon's description from the time of Dial.
 func (c *Client) Info() api.Info { return c.info }
 
-// Address is where the daemon is: the path of its socket, or its address.
+// Address returns the path of the daemon's socket, or its URL.
 func (c *Client) Address() string { return c.place }
 
 // Local reports whether the daemon was reached over its unix socket.
 func (c *Client) Local() bool { return c.local }
 
-// Close closes connections that nobody uses. Streams are ended by their contexts.
+// Close closes idle connections. Streams end with their contexts.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// bodyLimit bounds an answer, in bytes.
+// bodyLimit is the maximum size of an answer, in bytes.
 const bodyLimit = 64 << 20
 
-// request is a request to one of the routes of package api.
+// request is a request of one of the daemon's routes.
 type request struct {
 	op     string   // the route's ID
 	path   []string // values of the wildcards in its path
-	query  string   // as [query] makes it
+	query  string   // from [query]
 	header http.Header
 	body   any
 }
 
-// do sends a request and returns the answer.
+// do sends a request and decodes the answer.
 func do[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	out := new(T)
 	if err := c.call(ctx, r, out); err != nil {
@@ -79,7 +79,7 @@ func do[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	return out, nil
 }
 
-// call sends a request and reads the answer into out, unless that is nil.
+// call sends a request and decodes the answer into out, unless out is nil.
 func (c *Client) call(ctx context.Context, r request, out any) error {
 	resp, err := c.send(ctx, r)
 	if err != nil {
@@ -91,16 +91,16 @@ func (c *Client) call(ctx context.Context, r request, out any) error {
 		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, bodyLimit)).Decode(out); err != nil {
-		return &Error{Op: r.op, Address: c.place, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+		return &Error{Op: r.op, Address: c.place, Err: fmt.Errorf("cannot decode the answer: %w", err)}
 	}
 	return nil
 }
 
-// send sends a request. An answer that is no success is an [*api.Problem].
+// send sends a request. An unsuccessful answer is returned as an [*api.Problem].
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	route, ok := routes.Lookup(r.op)
 	if !ok {
-		return nil, fmt.Errorf("client: there is no route %q", r.op)
+		return nil, fmt.Errorf("client: unknown route %q", r.op)
 	}
 	path := route.URL(r.path...) + r.query
 	var body io.Reader
@@ -134,7 +134,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sign adds who asks.
+// sign adds the credential.
 func (c *Client) sign(h http.Header) {
 	h.Set("User-Agent", "holdfast/"+version.Current().Version)
 	if c.name != "" {
@@ -145,14 +145,14 @@ func (c *Client) sign(h http.Header) {
 	}
 }
 
-// drain lets the connection be used again.
+// drain reads the rest of a body, so that the connection can be reused.
 func drain(body io.Reader) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
 }
 
 func problemOf(resp *http.Response) error {
 	p := &api.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what could be read says what it can
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // decode as much as could be read
 	if t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && strings.HasSuffix(t, "json") {
 		if json.Unmarshal(b, p) == nil {
 			return p
@@ -163,7 +163,7 @@ func problemOf(resp *http.Response) error {
 	return p
 }
 
-// query makes the end of a path of pairs of names and values; empty values are left out.
+// query returns the query part of a URL for pairs of names and values. Empty values are omitted.
 func query(pairs ...string) string {
 	v := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

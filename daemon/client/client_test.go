@@ -207,7 +207,7 @@ func TestProblem(t *testing.T) {
 	if _, err := c.Doctor(t.Context()); err == nil || outcome.FromError(err) != outcome.Failed || err.Error() == "" {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.Tokens(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be read") || outcome.Hint(err) == "" {
+	if _, err := c.Tokens(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot decode") || outcome.Hint(err) == "" {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,27 +17,26 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// Options say which daemon is meant. With none of Socket, URL and Home it is that of
-// HOLDFAST_DAEMON_URL, with HOLDFAST_DAEMON_TOKEN; else that of HOLDFAST_HOME, or of
-// ~/.holdfast.
+// Options select the daemon. Without Socket, URL and Home, it is the daemon of HOLDFAST_DAEMON_URL with
+// HOLDFAST_DAEMON_TOKEN, otherwise that of HOLDFAST_HOME, otherwise that of ~/.holdfast.
 type Options struct {
-	Home   string // the daemon of this home, over its unix socket
-	Socket string // or of this socket
-	URL    string // or at this address: https://host:port, or http:// on this machine
+	Home   string // home folder of the daemon, which is reached over its unix socket
+	Socket string // or its unix socket
+	URL    string // or its address: https://host:port, or http:// on this machine
 	Token  string // a bearer token, for URL
 
-	// Name is what the client calls itself, for the record: "cli".
+	// Name is the client's name in the daemon's log and records, such as "cli".
 	Name string
-	// Getenv is where variables are looked up; default os.Getenv.
+	// Getenv returns environment variables; default: os.Getenv.
 	Getenv func(string) string
 }
 
 // idleTimeout is how long a daemon may take to accept a connection.
 const idleTimeout = 10 * time.Second
 
-// Dial finds the daemon and asks it what it is. [ErrNoDaemon] when no daemon is there,
-// an error with a hint when it speaks another protocol, *[api.Problem] when it lets nobody in
-// with this credential, and *[Error] when it does not answer. The caller closes the client.
+// Dial finds the daemon and reads its description. It returns [ErrNoDaemon] if no daemon is running, an
+// error with a hint if the daemon has a different protocol version, an *[api.Problem] if it rejects the
+// credential, and an *[Error] if it does not answer. The caller closes the client.
 func Dial(ctx context.Context, o *Options) (*Client, error) {
 	var opt Options
 	if o != nil {
@@ -73,8 +72,7 @@ func Dial(ctx context.Context, o *Options) (*Client, error) {
 	return c, nil
 }
 
-// dialLocal connects to a unix socket. The connection that is found is the first that
-// is used.
+// dialLocal connects to a unix socket. The connection that finds the daemon is also the first one used.
 func (c *Client) dialLocal(ctx context.Context, o *Options) error {
 	path, conn, err := find(ctx, o)
 	if err != nil {
@@ -100,8 +98,8 @@ func (c *Client) dialLocal(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// find connects to the daemon's socket: the one that is named, or that of the home.
-// Where there is none that costs two calls of the system.
+// find connects to the daemon's socket: the given one, or that of the home folder. If there is no socket,
+// this takes two system calls.
 func find(ctx context.Context, o *Options) (path string, conn net.Conn, err error) {
 	if o.Socket != "" {
 		conn, err = dialSocket(ctx, o.Socket)
@@ -123,7 +121,7 @@ func find(ctx context.Context, o *Options) (path string, conn net.Conn, err erro
 	if err == nil {
 		return path, conn, nil
 	}
-	if other := socketFromInfo(home); other != "" && other != path { // its path would have been too long
+	if other := socketFromInfo(home); other != "" && other != path { // because the usual path would have been too long
 		if conn, err2 := dialSocket(ctx, other); err2 == nil {
 			return other, conn, nil
 		}
@@ -131,7 +129,7 @@ func find(ctx context.Context, o *Options) (path string, conn net.Conn, err erro
 	return path, nil, errNoDaemon(err)
 }
 
-// socketFromInfo is the socket that the daemon's own file names, or "".
+// socketFromInfo returns the socket in the daemon's info file, or "".
 func socketFromInfo(home string) string {
 	b, err := os.ReadFile(filepath.Join(home, "run", "daemon.json"))
 	if err != nil {
@@ -151,7 +149,7 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", path)
 }
 
-// errNoDaemon makes ErrNoDaemon of what says that nobody listens.
+// errNoDaemon returns ErrNoDaemon for errors that mean that no process is listening.
 func errNoDaemon(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EINVAL) {
 		return ErrNoDaemon
@@ -159,21 +157,22 @@ func errNoDaemon(err error) error {
 	return err
 }
 
-// remote is a daemon at an address. A token is sent over TLS, or on this machine.
+// remote configures the client for a daemon at an address. A token is sent only over TLS or on this
+// machine.
 func (c *Client) remote(o *Options) error {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.User != nil {
-		return &api.Problem{Code: "usage", Detail: "the daemon's address " + o.URL + " is none", Advice: "https://HOST:PORT, or http://127.0.0.1:PORT"}
+		return &api.Problem{Code: "usage", Detail: "invalid daemon address " + o.URL, Advice: "use https://HOST:PORT, or http://127.0.0.1:PORT"}
 	}
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return &api.Problem{Code: "usage", Detail: "a token is not sent to " + u.Host + " without TLS", Advice: "use https://"}
+		return &api.Problem{Code: "usage", Detail: "refusing to send a token to " + u.Host + " without TLS", Advice: "use https://"}
 	}
 	c.token = o.Token
 	if c.token == "" {
 		c.token = o.Getenv("HOLDFAST_DAEMON_TOKEN")
 	}
 	if c.token == "" {
-		return &api.Problem{Code: "usage", Detail: "there is no token for the daemon at " + u.Host, Advice: "set HOLDFAST_DAEMON_TOKEN; holdfast daemon token create makes one"}
+		return &api.Problem{Code: "usage", Detail: "no token for the daemon at " + u.Host, Advice: "set HOLDFAST_DAEMON_TOKEN; create a token with holdfast daemon token create"}
 	}
 	c.base, c.place = strings.TrimSuffix(u.String(), "/"), u.Host
 	d := net.Dialer{Timeout: idleTimeout}
@@ -187,7 +186,7 @@ func (c *Client) remote(o *Options) error {
 	return nil
 }
 
-// refuseRedirect: a daemon sends nobody elsewhere, and a token goes nowhere else.
+// refuseRedirect rejects redirects: a daemon sends none, and the token must not be sent elsewhere.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func loopback(host string) bool {

@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/api"
 )
 
-// ErrNoDaemon says that no daemon is there.
+// ErrNoDaemon means that no daemon is running.
 var ErrNoDaemon = errors.New("no daemon is running")
 
-// Error is a request that got no answer: the daemon is gone, or the connection broke.
+// Error is a request without an answer: the daemon ended, or the connection broke.
 type Error struct {
-	Op      string // "GET /v1/info"
+	Op      string // such as "GET /v1/info"
 	Address string
 	Err     error
 }
@@ -25,23 +25,23 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint returns a command to run.
 func (e *Error) Hint() string { return "holdfast daemon status" }
 
-// versionError says that the daemon speaks another version of the interface.
+// versionError means that the daemon has a different protocol version.
 type versionError struct {
 	Address  string
 	Version  string // of the daemon's program
-	Protocol int    // that it speaks
+	Protocol int    // of the daemon
 }
 
 func (e *versionError) Error() string {
-	return fmt.Sprintf("the daemon at %s is of version %s and speaks protocol %d, this program speaks %d", e.Address, e.Version, e.Protocol, protocol)
+	return fmt.Sprintf("the daemon at %s has version %s with protocol %d, but this program needs protocol %d", e.Address, e.Version, e.Protocol, protocol)
 }
 
-// Hint says what to do about it.
+// Hint returns how to fix it.
 func (e *versionError) Hint() string {
-	return "start it again with this program (holdfast daemon stop), or go without it: --no-daemon"
+	return "restart the daemon with this program (holdfast daemon stop), or do not use it: --no-daemon"
 }
 
 // fatal reports whether the same request would fail again.

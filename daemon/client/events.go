@@ -18,36 +18,36 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wait"
 )
 
-// Event is one thing that a session says: a record, a delta of an agent (only Events), or one of
-// Gap, CaughtUp, Lost and Deleted.
+// Event is one event of a session: a record, a delta of an agent (only Events is set), or one of Gap,
+// CaughtUp, Lost and Deleted.
 type Event struct {
 	Seq    int64       // of the record; otherwise of the last record before
-	Record *api.Record // nil for everything else
+	Record *api.Record // nil for other events
 	Agent  string      // of a delta: the agent's name
-	// Events are what the run tells by a record, which may be nothing, or by a delta.
+	// Events are the run events of the record, if any, or the delta.
 	Events []event.Event
 
-	Gap      bool          // deltas were lost: what was provisional is void
-	CaughtUp bool          // all that was on record before has been told
+	Gap      bool          // deltas were lost: discard the provisional ones
+	CaughtUp bool          // all earlier records were sent
 	Status   api.RunStatus // of the run, with CaughtUp
-	Deleted  bool          // the session is gone: this is the last event
-	Lost     bool          // the connection is gone; the loop connects again when it continues
-	Err      error         // with Lost: why; of a record: why its events cannot be read
+	Deleted  bool          // the session was deleted; this is the last event
+	Lost     bool          // the connection was lost; the loop reconnects when it continues
+	Err      error         // with Lost: the reason; with a record: why its events cannot be decoded
 }
 
 // Limits of a stream.
 const (
 	frameLimit        = 64 << 20         // bytes of one event
-	heartbeatInterval = 45 * time.Second // the daemon says something each 15
+	heartbeatInterval = 45 * time.Second // the daemon sends a heartbeat every 15 seconds
 	firstWait         = 500 * time.Millisecond
 	longestWait       = 5 * time.Second
 )
 
-// Events yields a session's records after a seq, in order, and then live ones. When a
-// connection breaks it connects again and continues after the last record: each record is
-// yielded once, deltas may be lost. Those of a text are told from its beginning or not at all, and
-// when some of them are lost the item tells the rest of it as one. The loop ends with ctx, with the
-// session, and with an error that would occur again: *[api.Problem].
+// Events yields a session's records after a seq, in order, and then live events. If a connection breaks,
+// it reconnects and continues after the last record, so each record is yielded once. Deltas may be lost:
+// those of a text are yielded from the beginning of the text or not at all, and if some are lost, the
+// item's event has the whole text. The loop ends with ctx, with the session, and with an error that would
+// occur again, an *[api.Problem].
 func (c *Client) Events(ctx context.Context, id string, after int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		s := &stream{c: c, id: id, last: after, yield: yield}
@@ -87,22 +87,22 @@ type stream struct {
 	id    string
 	yield func(*Event, error) bool
 
-	last   int64 // all records up to here were told
-	part   int   // how many of the record behind it were told: a relay stands for several
+	last   int64 // all records up to this seq were yielded
+	part   int   // how many of the next record were yielded: a relay has several
 	told   int   // events
 	lost   bool  // a connection has broken
-	done   bool  // nobody listens any more, or there is nothing more to tell
+	done   bool  // the reader stopped, or there are no more events
 	reader eventReader
 }
 
-// errEnded says that the daemon ended the stream.
+// errEnded means that the daemon ended the stream.
 var errEnded = errors.New("the daemon ended the stream")
 
-// connect tells what comes over one connection, and returns why it ended.
+// connect yields the events of one connection, and returns why it ended.
 func (s *stream) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := time.AfterFunc(heartbeatInterval, func() { cancel(fmt.Errorf("nothing came for %v", heartbeatInterval)) })
+	watch := time.AfterFunc(heartbeatInterval, func() { cancel(fmt.Errorf("no data for %v", heartbeatInterval)) })
 	defer watch.Stop()
 	head := http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {strconv.FormatInt(s.last, 10)}}
 	resp, err := s.c.send(ctx, request{op: "listEvents", path: []string{s.id}, header: head})
@@ -152,7 +152,7 @@ func (s *stream) connect(ctx context.Context) error {
 	}
 }
 
-// passed notes the number of a record that was told as a whole.
+// passed notes the id of a record that was yielded completely.
 func (s *stream) passed(id string) {
 	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
 		s.last, s.part = n, 0
@@ -167,20 +167,19 @@ func (s *stream) tell(e *Event) bool {
 	return !s.done
 }
 
-// frameRecord is the event of a frame with a record.
+// frameRecord is the event type of frames with a record.
 const frameRecord = "record"
 
-// frame is one event of a stream as it came.
+// frame is one received event of a stream.
 type frame struct {
 	event, id string
 	data      []byte
 }
 
-// frames reads the events of a stream (HTML Living Standard, 9.2).
+// frames parses the events of a stream (HTML Living Standard, 9.2).
 type frames struct{ in *bufio.Reader }
 
-// watchedReader reads, and has the watch run while it waits: every byte is a sign of life,
-// and while nobody listens nothing can be heard.
+// watchedReader runs the watch only while it waits for data. Every byte restarts it.
 type watchedReader struct {
 	r     io.Reader
 	watch *time.Timer
@@ -235,7 +234,7 @@ func (r *frames) line(size *int) ([]byte, error) {
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // a stream does not end by itself
+				err = io.ErrUnexpectedEOF // a complete stream has a last event
 			}
 			return nil, err
 		}
@@ -243,11 +242,11 @@ func (r *frames) line(size *int) ([]byte, error) {
 	}
 }
 
-// decode makes an event of a frame; nil for what this version does not know.
+// decode decodes a frame; nil for a type that this version does not know.
 func decode(f frame) (*Event, error) {
 	e := &Event{}
 	if f.data == nil {
-		return nil, nil //nolint:nilnil // an id alone says only how far the daemon has read
+		return nil, nil //nolint:nilnil // an id alone only reports the daemon's position
 	}
 	var err error
 	switch f.event {
@@ -268,7 +267,7 @@ func decode(f frame) (*Event, error) {
 		e.Seq, e.Agent = d.Seq, d.Agent
 		told, err := event.Unmarshal(d.Event)
 		if err != nil {
-			return nil, nil //nolint:nilerr,nilnil // a delta of a later version is no loss
+			return nil, nil //nolint:nilerr,nilnil // ignore a delta of a later version
 		}
 		e.Events = []event.Event{told}
 	case "gap", "caught_up", "deleted":
@@ -284,7 +283,7 @@ func decode(f frame) (*Event, error) {
 		return nil, nil //nolint:nilnil // of a later version
 	}
 	if err != nil {
-		return nil, fmt.Errorf("event %q cannot be read: %w", f.event, err)
+		return nil, fmt.Errorf("cannot decode event %q: %w", f.event, err)
 	}
 	return e, nil
 }

@@ -87,7 +87,7 @@ func TestSilentStreamReconnects(t *testing.T) {
 		way := &slowTransport{text: twoRecords, pause: heartbeatInterval + time.Second}
 		cl := &Client{http: &http.Client{Transport: way}, base: "http://holdfast", place: "here"}
 		for e, err := range cl.Events(t.Context(), "s", 0) {
-			if err != nil || !e.Lost || !strings.Contains(e.Err.Error(), "nothing came for") {
+			if err != nil || !e.Lost || !strings.Contains(e.Err.Error(), "no data for") {
 				t.Fatalf("%+v %v", e, err)
 			}
 			break

@@ -10,20 +10,20 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// eventReader makes a run's events of what the daemon tells: of records, which come all, and of
+// eventReader converts the daemon's events to run events: those of records, which are complete, and
 // deltas, which may be lost.
 type eventReader struct {
 	state   recordevents.Reader
 	answers map[string]*answer // by agent
 }
 
-// answer is the text of an answer that is coming.
+// answer is the text of a model answer in progress.
 type answer struct {
-	whole bool            // it was seen from its beginning, so far
-	text  strings.Builder // what of it was told
+	whole bool            // no piece was lost so far
+	text  strings.Builder // the yielded part
 }
 
-// read fills in the events of e, and reports whether there is anything to tell.
+// read sets the run events of e, and reports whether there is anything to yield.
 func (r *eventReader) read(e *Event) bool {
 	switch {
 	case e.Record != nil:
@@ -56,7 +56,7 @@ func (r *eventReader) record(e *Event) {
 	}
 }
 
-// delta reports whether a delta is told: it is not when others before it are missing.
+// delta reports whether to yield a delta: not if earlier ones are missing.
 func (r *eventReader) delta(agent string, e event.Event) bool {
 	a := r.answers[agent]
 	if a == nil {
@@ -101,7 +101,7 @@ func (r *eventReader) answered(of *api.Record, text string) (rest string) {
 	return rest
 }
 
-// gap says that deltas were lost.
+// gap notes that deltas were lost.
 func (r *eventReader) gap() {
 	for _, a := range r.answers {
 		a.whole = false

@@ -18,29 +18,28 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ErrInterrupted is the end of a run whose daemon ended: what was done is on record, and
-// [Client.Resume] continues it.
-var ErrInterrupted = errors.New("the daemon ended while the run was under way; what was done is saved")
+// ErrInterrupted means that the run's daemon stopped. Completed work is saved, and [Client.Resume]
+// continues the run.
+var ErrInterrupted = errors.New("the daemon stopped during the run; completed work is saved")
 
-// Run is a run in the daemon. It has the methods of the runtime's Run, so a program that has
-// one need not know where it works. Its methods may be called by any goroutine.
+// Run is a run in the daemon. It has the methods of the runtime's Run, so a program can use either in the
+// same way. Its methods may be called from any goroutine.
 type Run struct {
 	c   *Client
 	id  string
 	ask func(context.Context, approval.Request) (approval.Answer, error)
 
 	mu      sync.Mutex
-	begin   func(context.Context) error // nil: it has begun
-	stopped bool                        // by us
-	over    bool                        // its end was read
+	begin   func(context.Context) error // nil: it has started
+	stopped bool                        // by this program
+	over    bool                        // its end was received
 	result  *event.Result               // of the last turn
-	err     error                       // that stopped it
+	err     error                       // the error that stopped it
 }
 
-// Prepare checks a spec and makes a run of it that begins to work when [Run.Events] or
-// [Run.Wait] has read what is on record already: so its events can be read without missing any.
-// env, "NAME=value", is its environment in place of the daemon's; nil is the daemon's. It is taken
-// over the unix socket only, and never put on record.
+// Prepare checks a spec and creates a run that starts when [Run.Events] or [Run.Wait] has read the
+// existing records, so no events are missed. env, with entries "NAME=value", replaces the daemon's
+// environment; nil keeps it. env is accepted only over the unix socket, and is never recorded.
 func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (*Run, error) {
 	if err := spec.Check(); err != nil {
 		return nil, outcome.Invalid(err.Error(), outcome.Hint(err))
@@ -49,7 +48,7 @@ func (c *Client) Prepare(ctx context.Context, spec runspec.Spec, env []string) (
 	request := &api.NewRun{Spec: spec, Environ: env, Start: &start}
 	if start {
 		switch _, err := c.Session(ctx, spec.Session.ID); {
-		case err == nil: // it is continued, by the request that creates the run
+		case err == nil: // the request that creates the run continues it
 			return c.handle(spec.Session.ID, func(ctx context.Context) error {
 				_, err := c.CreateRun(ctx, request)
 				return err
@@ -84,7 +83,7 @@ func isStatus(err error, statuses ...int) bool {
 	return false
 }
 
-// Start starts a run. It returns when the run is on record.
+// Start starts a run. It returns after the start is recorded.
 func (c *Client) Start(ctx context.Context, spec runspec.Spec) (*Run, error) {
 	r, err := c.Prepare(ctx, spec, nil)
 	if err != nil {
@@ -93,7 +92,7 @@ func (c *Client) Start(ctx context.Context, spec runspec.Spec) (*Run, error) {
 	return r, r.start(ctx)
 }
 
-// start has the run begin to work, once.
+// start starts the run, once.
 func (r *Run) start(ctx context.Context) error {
 	r.mu.Lock()
 	begin := r.begin
@@ -105,8 +104,8 @@ func (r *Run) start(ctx context.Context) error {
 	return begin(ctx)
 }
 
-// Resume continues a session, by its id, as it is described on its record. Without a prompt it
-// finishes what was under way.
+// Resume continues the session with this id, with its recorded spec. Without a prompt it finishes the
+// interrupted turn.
 func (c *Client) Resume(ctx context.Context, id, prompt string) (*Run, error) {
 	if _, err := c.ContinueRun(ctx, id, prompt); err != nil {
 		return nil, err
@@ -114,8 +113,8 @@ func (c *Client) Resume(ctx context.Context, id, prompt string) (*Run, error) {
 	return c.handle(id, nil), nil
 }
 
-// Fork continues in a fork of a session, by its id; the session stays as it is. Nil options fork
-// all of it, without the permission decisions that were made in it.
+// Fork forks the session with this id and runs the fork; the session stays unchanged. Nil options fork
+// all of it, without its grants and other permission decisions.
 func (c *Client) Fork(ctx context.Context, id, prompt string, o *session.ForkOptions) (*Run, error) {
 	var f api.Fork
 	if o != nil {
@@ -128,7 +127,7 @@ func (c *Client) Fork(ctx context.Context, id, prompt string, o *session.ForkOpt
 	return c.Resume(ctx, made.ID, prompt)
 }
 
-// Attach returns the run of a session, by its id.
+// Attach returns the run of the session with this id.
 func (c *Client) Attach(ctx context.Context, id string) (*Run, error) {
 	s, err := c.Session(ctx, id)
 	if err != nil {
@@ -137,25 +136,25 @@ func (c *Client) Attach(ctx context.Context, id string) (*Run, error) {
 	return c.handle(s.ID, nil), nil
 }
 
-// ID is the id of the run's session.
+// ID returns the id of the run's session.
 func (r *Run) ID() string { return r.id }
 
-// SetAsker has ask answer the questions of the run and of its sub-agents while [Run.Events] or [Run.Wait]
-// is read. It is called before. ask returns when its context ends: somebody else has answered, time is
-// up, or the run was interrupted. Any other error denies, but [approval.ErrSuspend] leaves the question
-// open and is the error that Events ends with; the run waits.
+// SetAsker has ask answer the approvals of the run and of its sub-agents while [Run.Events] or [Run.Wait]
+// is read. Call it before them. ask must return when its context ends, because another client has
+// answered, the time is up, or the run was interrupted. An error denies the call, except for
+// [approval.ErrSuspend]: the approval stays pending, Events ends with this error, and the run waits.
 func (r *Run) SetAsker(ask func(ctx context.Context, q approval.Request) (approval.Answer, error)) {
 	r.ask = ask
 }
 
-// Send gives the run more input, which reaches the very next model request while a turn is under way;
-// otherwise it begins the next turn. Only text can be sent.
+// Send sends more input to the run. During a turn, it is added to the next model request; otherwise it
+// starts the next turn. Only text is supported.
 func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	var lines []string
 	for _, p := range input {
 		text, ok := p.(transcript.Text)
 		if !ok {
-			return outcome.Invalid("only text can be sent to a run of a daemon", "name a file in the text instead")
+			return outcome.Invalid("only text can be sent to a run in the daemon", "name a file in the text instead")
 		}
 		lines = append(lines, text.Text)
 	}
@@ -169,7 +168,7 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	}
 	if !info.Status.Ended() {
 		_, err = r.c.SteerRun(ctx, r.id, text)
-		if !isStatus(err, http.StatusConflict) { // else it has just ended
+		if !isStatus(err, http.StatusConflict) { // on a conflict, it has just ended
 			return err
 		}
 	}
@@ -180,13 +179,13 @@ func (r *Run) Send(ctx context.Context, input ...transcript.Part) error {
 	return err
 }
 
-// Answer answers a question of the run, by the question's id, and returns the answer that counts. Where
-// somebody gave another answer before, the error is [approval.ErrAnswered], too.
+// Answer answers an approval of the run, by the approval's id, and returns the answer in effect. If the
+// approval already has a different answer, the error is also [approval.ErrAnswered].
 func (r *Run) Answer(ctx context.Context, question string, a approval.Answer) (approval.Answer, error) {
 	return r.c.answer(ctx, question, "", a)
 }
 
-// answer answers a question; a digest that is not "" must be the question's.
+// answer answers an approval; a non-empty digest must be the approval's.
 func (c *Client) answer(ctx context.Context, question, digest string, a approval.Answer) (approval.Answer, error) {
 	q, err := c.Decide(ctx, question, api.Decision{
 		Decision: a.Decision, Scope: a.Scope, Message: a.Message, Stop: a.Stop, Input: a.Input, Digest: digest,
@@ -200,8 +199,8 @@ func (c *Client) answer(ctx context.Context, question, digest string, a approval
 	return *q.Answer, nil
 }
 
-// Change changes the run's policy from the next decision on: its mode, or that a grant is revoked. It
-// returns the change as it was asked for.
+// Change changes the run's policy from the next decision: it sets the mode or revokes a grant. It returns
+// the requested change.
 func (r *Run) Change(ctx context.Context, change policy.Change) (policy.Change, error) {
 	var err error
 	switch {
@@ -210,12 +209,12 @@ func (r *Run) Change(ctx context.Context, change policy.Change) (policy.Change, 
 	case change.Revoke != "":
 		err = r.c.Revoke(ctx, r.id, change.Revoke)
 	default:
-		err = outcome.Invalid("a mode can be changed and a grant revoked; nothing else of a policy", "Client.ChangePolicy adds path rules")
+		err = outcome.Invalid("only the mode can be changed and grants revoked", "to add path rules, use Client.ChangePolicy")
 	}
 	return change, err
 }
 
-// Interrupt ends the turn that is under way, which is told as its end. The run can be continued by [Run.Send].
+// Interrupt ends the running turn, which is reported as its end. [Run.Send] continues the run.
 func (r *Run) Interrupt(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true
@@ -223,16 +222,16 @@ func (r *Run) Interrupt(ctx context.Context) error {
 	r.mu.Unlock()
 	_, err := r.c.StopRun(ctx, r.id)
 	if prepared || isStatus(err, http.StatusNotFound, http.StatusConflict) {
-		return nil // it has just ended, or never began
+		return nil // it has just ended, or was never started
 	}
 	return err
 }
 
-// Stop ends the run: its session is free for others when Stop returns.
+// Stop ends the run. When it returns, other processes can use the session.
 func (r *Run) Stop(ctx context.Context) error { return r.Interrupt(ctx) }
 
-// Wait waits until the run has ended, and returns the result of its last turn: a failed model call is
-// Result.Err. The error is what stopped the run: [ErrInterrupted], for example, or the end of ctx.
+// Wait waits until the run has ended, and returns the result of its last turn. A failed model call is in
+// Result.Err. The error is what stopped the run, such as [ErrInterrupted] or the end of ctx.
 func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	r.mu.Lock()
 	over := r.over
@@ -249,7 +248,7 @@ func (r *Run) Wait(ctx context.Context) (*event.Result, error) {
 	return r.result, r.err
 }
 
-// runEnd is how a run ended, of the record that says it.
+// runEnd is the end of a run, from its record.
 type runEnd struct {
 	Event   string            `json:"event"`
 	By      string            `json:"by"`
@@ -260,7 +259,7 @@ type runEnd struct {
 	Cost    float64           `json:"cost_usd"`
 }
 
-// The values of Event that are looked for.
+// The values of Event that end a run.
 const (
 	runSteered     = "steered"
 	runCompleted   = "completed"
@@ -269,7 +268,7 @@ const (
 	runInterrupted = "interrupted"
 )
 
-// ended notes the end of the run, with the result that its agent told, if any, and returns what is to be told of it.
+// ended notes the end of the run, with its agent's result if any, and returns the events to yield.
 func (r *Run) ended(e *runEnd, res *event.Result) (list []event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -288,7 +287,7 @@ func (r *Run) ended(e *runEnd, res *event.Result) (list []event.Event) {
 	return append(list, *r.result)
 }
 
-// who is who asked for it, and by which way.
+// who returns who requested it and how.
 func (e *runEnd) who() string {
 	who := cmp.Or(e.By, "somebody")
 	if e.Via != "" {
@@ -297,8 +296,7 @@ func (e *runEnd) who() string {
 	return who
 }
 
-// resultOf is the run's result: that of its agent, or of a run whose agent had nothing to do what the
-// record of the end says.
+// resultOf returns the run's result: that of its agent, or if it has none, that of the record of the end.
 func (e *runEnd) resultOf(id string, res *event.Result) *event.Result {
 	if res != nil {
 		return res

@@ -10,25 +10,25 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// questionQueue puts the questions of a run to whoever answers for this program, one at a time. The first
-// answer counts, from wherever it comes.
+// questionQueue passes the approvals of a run to this program's asker, one at a time. The first answer
+// from any client is final.
 type questionQueue struct {
 	run     *Run
 	asked   map[string]*question // by id
-	waiting []*question          // the first one is being asked
+	waiting []*question          // the first one is with the asker
 	answers chan localAnswer
 }
 
-// question is one that the run has asked.
+// question is an approval request of the run.
 type question struct {
 	approval.Request
 	resolved bool
-	answered bool               // here
-	cancel   context.CancelFunc // takes it back
-	done     chan struct{}      // closed when nobody is asked any more
+	answered bool               // by this program
+	cancel   context.CancelFunc // withdraws it from the asker
+	done     chan struct{}      // closed when the asker has returned
 }
 
-// localAnswer is what was answered here to a question.
+// localAnswer is this program's answer to an approval.
 type localAnswer struct {
 	q   *question
 	ans approval.Answer
@@ -39,8 +39,8 @@ func newAsking(r *Run) *questionQueue {
 	return &questionQueue{run: r, asked: map[string]*question{}, answers: make(chan localAnswer)}
 }
 
-// of puts the question of an event, also of a sub-agent's, and returns what is to be told of the
-// event, or nil. Questions on record from before are not put: some have their answers.
+// of queues the approval request of an event, also of a sub-agent's, and returns the event to yield, or
+// nil. Requests in older records are not queued, because some are answered.
 func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event.Event, error) {
 	switch e := e.(type) {
 	case event.SubagentEvent:
@@ -52,17 +52,17 @@ func (a *questionQueue) of(ctx context.Context, e event.Event, live bool) (event
 		return e, nil
 	case event.ApprovalAsked:
 		if live && a.run.ask != nil && !a.add(ctx, e.Request) {
-			return nil, nil //nolint:nilnil // it was told before
+			return nil, nil //nolint:nilnil // already yielded
 		}
 	case event.ApprovalResolved:
 		if a.isTold(ctx, e.ID) {
-			return nil, nil //nolint:nilnil // with the answer that came too late
+			return nil, nil //nolint:nilnil // yielded with the late answer
 		}
 	}
 	return e, nil
 }
 
-// add has a question asked; false when it was before.
+// add queues an approval request; false if it was queued before.
 func (a *questionQueue) add(ctx context.Context, asked approval.Request) bool {
 	if a.asked[asked.ID] != nil {
 		return false
@@ -74,7 +74,7 @@ func (a *questionQueue) add(ctx context.Context, asked approval.Request) bool {
 	return true
 }
 
-// next asks the next question, when none is being asked.
+// next passes the next request to the asker, if it is free.
 func (a *questionQueue) next(ctx context.Context) {
 	if len(a.waiting) == 0 || a.waiting[0].done != nil {
 		return
@@ -92,7 +92,7 @@ func (a *questionQueue) next(ctx context.Context) {
 	}()
 }
 
-// drop takes a question back, and asks the next one.
+// drop withdraws a request, and continues with the next one.
 func (a *questionQueue) drop(ctx context.Context, q *question) {
 	q.end()
 	if i := slices.Index(a.waiting, q); i >= 0 {
@@ -108,7 +108,7 @@ func (q *question) end() {
 	}
 }
 
-// close takes all questions back.
+// close withdraws all requests.
 func (a *questionQueue) close() {
 	for _, q := range a.waiting {
 		q.end()
@@ -116,8 +116,8 @@ func (a *questionQueue) close() {
 	a.waiting = nil
 }
 
-// answered sends an answer, and returns what is to be told of it: when somebody was faster, theirs
-// counts.
+// answered sends an answer, and returns the event to yield. If another answer came first, that one is
+// reported.
 func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []event.Event, err error) {
 	q := g.q
 	defer a.drop(ctx, q)
@@ -134,12 +134,12 @@ func (a *questionQueue) answered(ctx context.Context, g localAnswer) (list []eve
 		q.resolved = true
 		return []event.Event{event.ApprovalResolved{ID: q.ID, Answer: counts, LateAnswer: &g.ans}}, nil
 	case isStatus(err, http.StatusNotFound, http.StatusConflict, http.StatusGone):
-		return nil, nil // its time was up, or its run has ended: its record will say so
+		return nil, nil // it has expired or its run has ended, which its record will report
 	}
 	return nil, err
 }
 
-// isTold takes a question back that has its answer, and reports whether that was told.
+// isTold withdraws an answered request, and reports whether the answer was already yielded.
 func (a *questionQueue) isTold(ctx context.Context, id string) bool {
 	q := a.asked[id]
 	if q == nil {

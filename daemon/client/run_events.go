@@ -13,16 +13,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// daemonTimeout is how long a daemon that went away is waited for.
+// daemonTimeout is how long to wait for a daemon that does not answer.
 const daemonTimeout = 3 * time.Second
 
-// openTimeout is how long what was asked before waits for the session's opening to be told.
+// openTimeout is how long open approvals wait for the event of the session's opening.
 const openTimeout = 3 * time.Second
 
-// Events tells what the run's log says behind the record after (0: from the beginning), and then
-// what happens, as it happens, until the run has ended. Deltas are told as they come, and are void
-// when the run is read again. The error is that of a daemon that stays away, an *[Error]; how the
-// run ended is told by [Run.Wait].
+// Events yields the events of the run's records after a seq (0: all), and then live events until the run
+// has ended. Deltas are yielded as they arrive; they are not repeated when the run is read again. The
+// error is an *[Error] if the daemon stays unreachable; [Run.Wait] returns how the run ended.
 func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent, error] {
 	return func(yield func(event.LogEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -34,7 +33,7 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent,
 		defer func() {
 			cancel()
 			f.asking.close()
-			for range f.events { // ends when Client.Events has
+			for range f.events { // ends when Client.Events has ended
 			}
 		}()
 		for !f.over {
@@ -52,26 +51,26 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[event.LogEvent,
 	}
 }
 
-// streamEvent is an event of the daemon, or why there are no more.
+// streamEvent is an event of the daemon, or the error that ended them.
 type streamEvent struct {
 	event *Event
 	err   error
 }
 
-// runFollower is what is known of a run whose events are read.
+// runFollower is the state of reading a run's events.
 type runFollower struct {
 	run    *Run
 	seq    int64
 	events chan streamEvent
 	asking *questionQueue
 
-	starting   bool          // we begin the run: what comes before its opening is held back
-	opened     bool          // its opening was told
-	early      []event.Event // from before it
-	live       bool          // what was on record was told
+	starting   bool          // this program starts the run: events before its opening are held back
+	opened     bool          // its opening was yielded
+	early      []event.Event // events from before the opening
+	live       bool          // all earlier records were yielded
 	heldEvents <-chan time.Time
-	result     *event.Result // told with the end of the run
-	lostAt     time.Time     // when the daemon went away; zero while it is there
+	result     *event.Result // yielded with the end of the run
+	lostAt     time.Time     // when the connection was lost; zero while connected
 	over       bool
 }
 
@@ -86,7 +85,7 @@ func (f *runFollower) read(ctx context.Context, after int64) {
 	}
 }
 
-// next waits for what comes next: an event, or an answer of ours.
+// next waits for an event, or for an answer of this program.
 func (f *runFollower) next(ctx context.Context) ([]event.Event, error) {
 	select {
 	case e, ok := <-f.events:
@@ -106,7 +105,7 @@ func (f *runFollower) next(ctx context.Context) ([]event.Event, error) {
 	}
 }
 
-// convert returns what an event of the daemon tells.
+// convert returns the run events of a daemon's event.
 func (f *runFollower) convert(ctx context.Context, e *Event) ([]event.Event, error) {
 	f.seq = e.Seq
 	switch {
@@ -134,7 +133,7 @@ func (f *runFollower) convert(ctx context.Context, e *Event) ([]event.Event, err
 	return list, err
 }
 
-// caughtUp begins a run that is prepared, and ends the stream of one that does not run.
+// caughtUp starts a prepared run, and ends the stream of one that is not running.
 func (f *runFollower) caughtUp(ctx context.Context, e *Event) error {
 	f.live = true
 	f.run.mu.Lock()
@@ -144,23 +143,23 @@ func (f *runFollower) caughtUp(ctx context.Context, e *Event) error {
 	case begin != nil:
 		f.heldEvents = time.After(openTimeout)
 		return f.run.start(ctx)
-	case f.starting: // by somebody else, who has this run, too
-	case e.Status == "": // no run of the daemon
+	case f.starting: // another client started it, too
+	case e.Status == "": // not a run of the daemon
 		f.over = true
 	case e.Status.Ended():
 		info, err := f.run.c.Run(ctx, f.run.id)
 		if err != nil {
 			return err
 		}
-		f.over = info.LastSeq <= e.Seq // else its end comes
+		f.over = info.LastSeq <= e.Seq // otherwise its end follows
 	default:
 		return f.askOpen(ctx)
 	}
 	return nil
 }
 
-// inOrder holds back what comes before the opening of a run that we begin, such as what hooks say at the
-// start: an agent here tells it behind that.
+// inOrder holds back events before the opening of a run that this program starts, such as messages of
+// hooks, because an agent without a daemon emits them after its opening.
 func (f *runFollower) inOrder(list []event.Event) []event.Event {
 	if f.opened || !f.starting {
 		return list
@@ -175,7 +174,7 @@ func (f *runFollower) inOrder(list []event.Event) []event.Event {
 	return nil
 }
 
-// emit returns what is to be told of events, and puts questions.
+// emit returns the events to yield, and queues approval requests.
 func (f *runFollower) emit(ctx context.Context, list []event.Event) (told []event.Event, err error) {
 	for _, e := range list {
 		if e, err = f.asking.of(ctx, e, f.live); err != nil {
@@ -183,7 +182,7 @@ func (f *runFollower) emit(ctx context.Context, list []event.Event) (told []even
 		}
 		switch e := e.(type) {
 		case nil:
-		case event.Result: // it is told when the record of the end was read
+		case event.Result: // it is yielded with the record of the end
 			f.result = &e
 		default:
 			told = append(told, e)
@@ -195,7 +194,7 @@ func (f *runFollower) emit(ctx context.Context, list []event.Event) (told []even
 	return told, err
 }
 
-// askOpen takes up what was asked before the run was begun: those questions are not asked anew.
+// askOpen queues approvals that were pending before the run started.
 func (f *runFollower) askOpen(ctx context.Context) error {
 	f.heldEvents = nil
 	if f.run.ask == nil {
@@ -206,7 +205,7 @@ func (f *runFollower) askOpen(ctx context.Context) error {
 		return err
 	}
 	for _, a := range page.Items {
-		if a.Session != f.run.id && a.RunID != f.run.id { // of an agent of the run, too
+		if a.Session != f.run.id && a.RunID != f.run.id { // not of the run or one of its agents
 			continue
 		}
 		f.asking.add(ctx, a.Request)
@@ -218,12 +217,12 @@ func (f *runFollower) askOpen(ctx context.Context) error {
 func (f *runFollower) runEvent(list []event.Event, payload []byte) ([]event.Event, error) {
 	var e runEnd
 	if err := json.Unmarshal(payload, &e); err != nil {
-		return list, fmt.Errorf("the daemon's record cannot be read: %w", err)
+		return list, fmt.Errorf("cannot decode the daemon's record: %w", err)
 	}
 	switch e.Event {
 	case runSteered:
 		e.Via = ""
-		return append(list, event.Notice{Text: "told by " + e.who() + ": " + e.Text}), nil
+		return append(list, event.Notice{Text: "message from " + e.who() + ": " + e.Text}), nil
 	case runCompleted, runFailed, runCancelled, runInterrupted:
 		list = slices.Concat(f.early, list, f.run.ended(&e, f.result))
 		f.early, f.result = nil, nil

@@ -76,7 +76,7 @@ func TestAnswersAtTheTerminal(t *testing.T) {
 }
 
 func TestAnswersForTheRun(t *testing.T) {
-	const question, scope, rule = `no, and stop: $`, `back: $`, `rule: $`
+	const question, scope, rule = `and stop: $`, `back: $`, `rule: $`
 	for name, tt := range map[string]struct {
 		dialog []string // what the screen shows, what is typed, …
 		asked  int
@@ -144,7 +144,7 @@ steps:
 func TestTypeAheadIgnored(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	c := startTerminalAfter(t, "yyyy\r", env, dir, "run", "go")
-	c.expect(`no, and stop: `)
+	c.expect(`and stop: `)
 	c.press("n")
 	c.expect(`it ended: permission denied by the user`)
 	if c.exit() != 0 || made(dir) {
@@ -155,7 +155,7 @@ func TestTypeAheadIgnored(t *testing.T) {
 func TestAnotherProgramMayAnswer(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	c := startTerminal(t, env, dir, "run", "go")
-	c.expect(`no, and stop: `)
+	c.expect(`and stop: `)
 	var out, errs strings.Builder
 	program := func(args ...string) int {
 		out.Reset()
@@ -194,14 +194,14 @@ func TestDeleteConfirms(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	c := startTerminalAfter(t, "y\r", env, dir, "sessions", "delete", "old")
-	c.expect(`delete it for good\? \[y\]es · \[n\]o: $`)
+	c.expect(`delete it permanently\? \[y\]es · \[n\]o: $`)
 	c.press("n\r")
 	c.expect(`nothing was deleted`)
 	if code := c.exit(); code != 2 || run("sessions", "show", "old") != 0 {
 		t.Errorf("exit code %d\n%s", code, c.screen())
 	}
 	c = startTerminal(t, env, dir, "sessions", "delete", "old")
-	c.expect(`delete it for good\? \[y\]es · \[n\]o: $`)
+	c.expect(`delete it permanently\? \[y\]es · \[n\]o: $`)
 	c.press("y\r")
 	if code := c.exit(); code != 0 || run("sessions", "show", "old") != 9 {
 		t.Errorf("exit code %d\n%s", code, c.screen())

@@ -24,7 +24,7 @@ func TestOpeningTheSandboxAtTheTerminal(t *testing.T) {
 	if !ok {
 		t.Skip("no folder of this user outside of /tmp: set HOME to one")
 	}
-	const question = `no, and stop: $`
+	const question = `and stop: $`
 	for name, tt := range map[string]struct {
 		keys    []string
 		written string

@@ -19,10 +19,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// completer finds the words that complete what was typed.
+// completer returns the completions of a word.
 type completer struct{ p *command.Program }
 
-// slugs are the names of the workspaces. Completion has nobody to report an error to.
+// slugs returns the names of the workspaces. Completion cannot report errors, so they are ignored.
 func (c completer) slugs(ctx context.Context) (words []string) {
 	_ = command.WithWorkspaces(c.p, func(w *workspace.Workspaces) error {
 		list, err := w.List(ctx)
@@ -34,8 +34,8 @@ func (c completer) slugs(ctx context.Context) (words []string) {
 	return words
 }
 
-// sessions are the newest sessions, with their titles. A store that would have to be
-// created or asked over a network is left alone.
+// sessions returns the newest sessions with their titles. It does not create a store and does not
+// query one over a network.
 func (c completer) sessions(ctx context.Context, store string) (words []string) {
 	c.withStore(ctx, store, func(s *session.Sessions) {
 		page, err := s.List(ctx, session.Query{Limit: 50, Unowned: true})
@@ -49,7 +49,7 @@ func (c completer) sessions(ctx context.Context, store string) (words []string) 
 	return words
 }
 
-// approvals are the questions that wait for an answer.
+// approvals returns the pending approvals.
 func (c completer) approvals(ctx context.Context, store string) (words []string) {
 	c.withStore(ctx, store, func(s *session.Sessions) {
 		open, err := approval.Pending(ctx, s, "")
@@ -63,7 +63,7 @@ func (c completer) approvals(ctx context.Context, store string) (words []string)
 	return words
 }
 
-// withStore opens the store that the command line names, if it is there already.
+// withStore opens the store on the command line, if it exists.
 func (c completer) withStore(ctx context.Context, url string, use func(*session.Sessions)) {
 	ref, err := stores.Parse(c.p.Environment(), url)
 	if err != nil || !ref.IsLocal() {
@@ -80,10 +80,10 @@ func (c completer) withStore(ctx context.Context, url string, use func(*session.
 	use(sessions)
 }
 
-// described is a word with its meaning, as cobra's completion scripts want them.
+// described is a word with its description, in the form of cobra's completion scripts.
 func described(word, meaning string) string { return word + "\t" + term.Truncate(meaning, 60) }
 
-// providers are the names of the providers of models.
+// providers returns the names of the model providers.
 func (c completer) providers() []string {
 	rules, err := c.p.FolderSettings("")
 	if err != nil {
@@ -92,11 +92,11 @@ func (c completer) providers() []string {
 	return rules.Models.ProviderNames()
 }
 
-// listWait bounds how long a shell waits for the list of a provider.
+// listWait limits how long a shell waits for a provider's list of models.
 const listWait = 3 * time.Second
 
-// models are the providers, and the models of the one that was typed, as far as it tells them
-// within a moment; whole is false of what goes on. A command that prints a key is not run for that.
+// models returns the providers, and the models of a typed provider if it answers in time. whole is
+// false for a word that can be continued. Key commands are not run for completion.
 func (c completer) models(ctx context.Context, typed string) (words []string, whole bool) {
 	provider, _, chosen := strings.Cut(typed, "/")
 	if !chosen {

@@ -31,7 +31,7 @@ func (c *completionCmd) Run(_ context.Context, p *command.Program) error {
 	return root.GenBashCompletionV2(p.Stdout, true)
 }
 
-// candidates are the words of a kind that complete what was typed.
+// candidates returns the words of a kind that complete the given prefix.
 func (c completer) candidates(ctx context.Context, kind, typed, store string) ([]string, cobra.ShellCompDirective) {
 	var words []string
 	switch {

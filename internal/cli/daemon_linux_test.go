@@ -140,7 +140,7 @@ func TestDaemonLives(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	second := holdfast(t, home, "daemon")
-	if out, err := second.CombinedOutput(); err == nil || second.ProcessState.ExitCode() != outcome.Busy.Exit || !strings.Contains(string(out), "already (pid ") {
+	if out, err := second.CombinedOutput(); err == nil || second.ProcessState.ExitCode() != outcome.Busy.Exit || !strings.Contains(string(out), "already running on ") {
 		t.Errorf("a second daemon: %s", out)
 	}
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {

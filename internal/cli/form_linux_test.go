@@ -30,7 +30,7 @@ steps:
 }
 
 func TestAFormAtTheTerminal(t *testing.T) {
-	const keys, seat, days, send = `no, and stop: $`, `seat, Your seat: .*: $`, `days .*: $`, `send · .*: $`
+	const keys, seat, days, send = `and stop: $`, `seat, Your seat: .*: $`, `days .*: $`, `send · .*: $`
 	for name, tt := range map[string]struct {
 		tool   string
 		dialog []string // what the screen shows, what is typed, …
@@ -41,10 +41,10 @@ func TestAFormAtTheTerminal(t *testing.T) {
 			`on .*: $`, "2026-01-31\r", `quiet .*: $`, "n\r", `rows .*: $`, "\r", seat, "A1\r", seat, "1A\r", `days  mo, tu`, "", send, "y",
 		}, `it ended: the person said: accept \{"days":\["mo","tu"\],"meal":"bread","on":"2026-01-31","quiet":false,"rows":2,"seat":"1A"\}`},
 		"anew":               {"book", []string{keys, "f", `seat .*: $`, "2B\r", send, "b", `seat .*: $`, "3C\r", send, "y"}, `accept \{"seat":"3C"\}`},
-		"as it is":           {"book", []string{`y as it is`, "y"}, `accept \{"seat":"1A"\}`},
+		"as it is":           {"book", []string{`y accept the proposed values`, "y"}, `accept \{"seat":"1A"\}`},
 		"no":                 {"reserve", []string{keys, "n"}, `decline null`},
 		"no, after a look":   {"book", []string{keys, "f", `seat .*: $`, "2B\r", send, "n"}, `decline null`},
-		"y is no key there":  {"reserve", []string{keys, "y", `press one of the keys`, "", keys, "n"}, `decline null`},
+		"y is no key there":  {"reserve", []string{keys, "y", `press one of the keys above`, "", keys, "n"}, `decline null`},
 		"a secret, unlogged": {"login", []string{keys, "y", `password .*SECRET.*: $`, "sw" + "ordfish\r", `user .*: $`, "ann\r"}, `accept \{"password":"swordfish","user":"ann"\}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func printHelp(p *command.Program, cmd *cobra.Command) {
 	}
 }
 
-// expandHelp breaks a text into lines of at most the width. Indented lines stay as they are.
+// expandHelp wraps a text at the given width. Indented lines stay unchanged.
 func expandHelp(text string, width int) (lines []string) {
 	open := false // the last line can be continued
 	for source := range strings.SplitSeq(text, "\n") {
@@ -82,7 +82,7 @@ func expandHelp(text string, width int) (lines []string) {
 	return lines
 }
 
-// visibleFlags calls each for the flags that the help shows; --help is the first.
+// visibleFlags calls each for every flag in the help; --help comes first.
 func visibleFlags(cmd *cobra.Command, each func(*pflag.Flag)) {
 	if f := cmd.Flags().Lookup("help"); f != nil {
 		each(f)
@@ -94,7 +94,7 @@ func visibleFlags(cmd *cobra.Command, each func(*pflag.Flag)) {
 	})
 }
 
-// flagWords is a flag as it is typed: "-m, --model=PROVIDER/MODEL".
+// flagWords returns a flag as it is typed: "-m, --model=PROVIDER/MODEL".
 func flagWords(f *pflag.Flag) string {
 	words := "    --" + f.Name
 	if f.Shorthand != "" {
@@ -109,7 +109,7 @@ func flagWords(f *pflag.Flag) string {
 	return words
 }
 
-// helpRows prints words and what they mean in two columns.
+// helpRows prints words and their descriptions in two columns.
 func helpRows(p *command.Program, heading string, rows [][2]string, width int) {
 	if len(rows) == 0 {
 		return

@@ -34,15 +34,15 @@ func TestHooksTrustAsks(t *testing.T) {
 		{"\r", 2, "nothing was trusted"},
 		{"yes please\r", 2, "nothing was trusted"},
 		{"\x04", 2, "nothing was trusted"},
-		{"y\r", 0, "1 hook of .*: trusted as they are now"},
-		{" YES\r", 0, "1 hook of .*: trusted as they are now"},
+		{"y\r", 0, "1 hook of .*: trusted in their current form"},
+		{" YES\r", 0, "1 hook of .*: trusted in their current form"},
 	} {
 		dir, env := hookedRoom(t)
 		c := startTerminal(t, env, dir, "hooks", "trust")
 		c.expect(`PreToolUse Bash  untrusted`)
 		c.expect(`true\\x0d# \\u202eall good\r\n +exit 2`)
 		c.expect(`sandbox write`)
-		c.expect(`let them run, as they are now\? \[y\]es · \[n\]o: `)
+		c.expect(`trust these hooks in their current form\? \[y\]es · \[n\]o: `)
 		c.press(tt.keys)
 		c.expect(tt.want)
 		if code := c.exit(); code != tt.code {

@@ -9,9 +9,8 @@
 //	p := &command.Program{Args: []string{"version"}, Stdout: &out, Stderr: &errs}
 //	code := cli.Run(ctx, p)
 //
-// Data goes to Stdout, everything else to Stderr. Whatever a model, a tool or a
-// file says passes an escape filter (term.Escape) on its way to a terminal. Exit
-// codes come from package outcome alone.
+// Data goes to Stdout, everything else to Stderr. Text from a model, a tool or a file passes an
+// escape filter (term.Escape) on its way to a terminal. All exit codes come from package outcome.
 package cli
 
 import (
@@ -26,10 +25,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// Main runs the program on this process: its arguments, environment, streams
-// and signals. The first SIGINT or SIGTERM interrupts what is running and lets
-// it save; a second SIGINT ends the process at once. `sandbox exec` passes signals
-// on instead.
+// Main runs the program on this process: its arguments, environment, streams and signals. The first
+// SIGINT or SIGTERM interrupts the running turn and lets it save; a second SIGINT ends the process
+// at once. `sandbox exec` passes signals on instead.
 func Main() int {
 	p := &command.Program{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, ExitStatus: confine.End}
 	if _, exec := confine.IsInvocation(p.Args); exec {
@@ -59,8 +57,8 @@ func Main() int {
 	return Run(ctx, p)
 }
 
-// Run runs the command of p and returns the exit code. When ctx ends, a running turn
-// is interrupted and saved; [command.SignalError] as its cause says by which signal.
+// Run runs the command of p and returns the exit code. When ctx ends, a running turn is interrupted
+// and saved; the cause of ctx, a [command.SignalError], is the signal.
 func Run(ctx context.Context, p *command.Program) int {
 	p.SetDefaults()
 	err := dispatch(ctx, p)

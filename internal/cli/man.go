@@ -39,8 +39,8 @@ func manPage(root *cobra.Command) string {
 			}
 		}
 	}
-	b.WriteString(".Sh DESCRIPTION\nAn agent runs in a folder with tools. What it says and does is a record of a session's log,\n" +
-		"on disk before it counts, so a session goes on after a crash where it stopped.\n.Sh COMMANDS\n")
+	b.WriteString(".Sh DESCRIPTION\nAn agent works in a folder with tools. Everything it says and does is recorded in the session's log\n" +
+		"before it takes effect, so a session can be resumed after a crash.\n.Sh COMMANDS\n")
 	for _, c := range leaves {
 		fmt.Fprintf(&b, ".Ss holdfast %s\n%s\n", roff(commandPath(c)), roff(c.Short))
 		b.WriteString(".Bl -tag -width Ds\n")
@@ -64,9 +64,9 @@ func manPage(root *cobra.Command) string {
 	for _, v := range environment {
 		fmt.Fprintf(&b, ".It Ev %s\n%s\n", roff(strings.Join(v.names, ", ")), roff(v.meaning))
 	}
-	b.WriteString(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa ~/.holdfast/sessions.db\nthe sessions, unless told otherwise\n" +
-		".It Pa ~/.holdfast/settings.json\nyour settings\n.It Pa .holdfast/settings.json , .holdfast/settings.local.json\nthose of a project\n" +
-		".It Pa /etc/holdfast/settings.json\nthose of the administrator\n.El\n")
+	b.WriteString(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa ~/.holdfast/sessions.db\nthe default session store\n" +
+		".It Pa ~/.holdfast/settings.json\nyour settings\n.It Pa .holdfast/settings.json , .holdfast/settings.local.json\na project's settings\n" +
+		".It Pa /etc/holdfast/settings.json\nmanaged settings\n.El\n")
 	b.WriteString(".Sh EXIT STATUS\n.Bl -tag -width Ds\n")
 	for _, o := range outcome.All() {
 		fmt.Fprintf(&b, ".It %d\n%s\n", o.Exit, roff(o.Meaning))
@@ -75,7 +75,7 @@ func manPage(root *cobra.Command) string {
 	return b.String()
 }
 
-// leafCommands are the commands that do something, as the help orders them.
+// leafCommands returns the commands that are not groups, in the order of the help.
 func leafCommands(cmd *cobra.Command) (list []*cobra.Command) {
 	for _, c := range command.Subcommands(cmd) {
 		if len(command.Subcommands(c)) == 0 {
@@ -86,16 +86,16 @@ func leafCommands(cmd *cobra.Command) (list []*cobra.Command) {
 	return list
 }
 
-// argumentName is the name in "[<name> ...]".
+// argumentName returns the name in "[<name> ...]".
 func argumentName(word string) string { return strings.Trim(word, "[]<>. ") }
 
-// commandPath is a command's name with those of its parents, without the program's.
+// commandPath returns a command's name with those of its parents, without the program's name.
 func commandPath(cmd *cobra.Command) string {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 	return path
 }
 
-// roff protects text from being read as roff.
+// roff escapes text for roff.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(strings.Join(strings.Fields(s), " "))
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

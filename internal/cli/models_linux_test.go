@@ -79,15 +79,15 @@ func (d *loginEnv) wants(in string, want int, text string, args ...string) (out 
 func TestLogin(t *testing.T) {
 	s := provider(t, "made-up-key")
 	d := newLoginEnv(t, `{"model": "corp/big", "providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
-	d.wants("", 0, "no key is kept", "login")
+	d.wants("", 0, "no keys are stored", "login")
 	d.wants("", 1, "no such key", "models", "corp")
-	if out := d.wants("wrong-key-1\n", 3, "corp does not take this key (HTTP 401: no such key: Bearer ***); nothing is kept", "login", "corp"); strings.Contains(out, "wrong-key-1") {
+	if out := d.wants("wrong-key-1\n", 3, "corp rejected this key (HTTP 401: no such key: Bearer ***); it was not stored", "login", "corp"); strings.Contains(out, "wrong-key-1") {
 		t.Errorf("the key is told: %s", out)
 	}
-	d.wants("", 0, "no key is kept", "login")
-	d.wants("", 2, "there is no key on standard input", "login", "corp")
-	d.wants("a b\n", 2, "a character that no key has", "login", "corp")
-	d.wants("made-up-key\n", 0, filepath.Join(d.dir, "home", "keys.json")+", which only you can read: there is no keyring here", "login", "corp")
+	d.wants("", 0, "no keys are stored", "login")
+	d.wants("", 2, "no key on standard input", "login", "corp")
+	d.wants("a b\n", 2, "contains an invalid character", "login", "corp")
+	d.wants("made-up-key\n", 0, filepath.Join(d.dir, "home", "keys.json")+", which only you can read; there is no keyring here", "login", "corp")
 	if out := d.wants("", 0, `"provider":"corp","place":"file"`, "login", "--json"); strings.Contains(out, "made-up-key") {
 		t.Errorf("the key is told: %s", out)
 	}
@@ -97,13 +97,13 @@ func TestLogin(t *testing.T) {
 	d.wants("", 0, "hello from /v1/chat/completions", "run", "hi")
 	d.wants("", 0, "corp/small\n", "__complete", "run", "-m", "corp/")
 	d.wants("", 0, "corp/\n", "__complete", "run", "-m", "")
-	d.wants("", 0, "the key of corp is removed", "logout", "corp")
-	d.wants("", 9, "no key of corp is kept", "logout", "corp")
-	d.wants("", 2, `there is no provider "nobody"`, "login", "nobody")
-	d.wants("", 2, "ollama takes no key", "login", "ollama")
-	d.wants("k\n", 0, "the key of corp is kept", "login", "corp", "--no-check", "--file")
+	d.wants("", 0, "removed the key of corp", "logout", "corp")
+	d.wants("", 9, "no key of corp is stored", "logout", "corp")
+	d.wants("", 2, `unknown provider "nobody"`, "login", "nobody")
+	d.wants("", 2, "ollama needs no key", "login", "ollama")
+	d.wants("k\n", 0, "stored the key of corp", "login", "corp", "--no-check", "--file")
 	s.Close()
-	d.wants("k\n", 1, "the key cannot be tried: ", "login", "corp")
+	d.wants("k\n", 1, "cannot check the key: ", "login", "corp")
 }
 
 // A key that is kept goes to its provider's server alone.
@@ -115,11 +115,11 @@ func TestKeptKeyStaysWithItsServer(t *testing.T) {
 	}))
 	defer spy.Close()
 	d := newLoginEnv(t, "")
-	d.wants("made-up-key\n", 0, "is kept", "login", "openai", "--no-check")
+	d.wants("made-up-key\n", 0, "stored the key", "login", "openai", "--no-check")
 	d.wants("", 1, "", "run", "-m", "openai/x", "--base-url", spy.URL+"/v1", "hi")
 	d.env = append(d.env, "OPENAI_BASE_URL="+spy.URL+"/v1")
 	d.wants("", 1, "", "run", "-m", "openai/x", "hi")
-	d.wants("made-up-key\n", 2, "OPENAI_BASE_URL names another server than that of openai", "login", "openai")
+	d.wants("made-up-key\n", 2, "OPENAI_BASE_URL points to a different server than openai", "login", "openai")
 	if len(seen) != 2 || strings.Join(seen, "") != "" {
 		t.Errorf("%q", seen)
 	}
@@ -130,9 +130,9 @@ func TestLoginAtATerminal(t *testing.T) {
 	s := provider(t, "made-up-key")
 	d := newLoginEnv(t, `{"providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
 	c := startTerminal(t, d.env, d.dir, "login", "corp")
-	c.expect("key of corp \\(it is not shown\\): ")
+	c.expect("key of corp \\(not echoed\\): ")
 	c.press("made-uX\x7fp-key\n")
-	c.expect("the key of corp is kept in .*keys.json")
+	c.expect("stored the key of corp in .*keys.json")
 	if code := c.exit(); code != 0 {
 		t.Errorf("code %d", code)
 	}

@@ -37,7 +37,7 @@ func TestRedactAsks(t *testing.T) {
 		env := []string{"HOME=" + dir, "HOLDFAST_HOME=" + dir, "HOLDFAST_STORE=sqlite:" + filepath.Join(dir, "s.db"), "TERM=xterm"}
 		c := startTerminal(t, env, dir, "sessions", "redact", "--seq", "2", "s")
 		c.expect(` 2  item .*the word is rosebud`)
-		c.expect(`erase 1 record for good\? \[y\]es · \[n\]o: `)
+		c.expect(`permanently erase 1 record\? \[y\]es · \[n\]o: `)
 		c.press(tt.keys)
 		c.expect(tt.want)
 		if code := c.exit(); code != tt.code || strings.Contains(c.screen(), "\u202e") {

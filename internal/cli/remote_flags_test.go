@@ -264,7 +264,7 @@ func TestNoSecretIsPutOnRecord(t *testing.T) {
 	h := newThere(t)
 	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",
 		`{"mcpServers": {"hub": {"type": "http", "url": "http://127.0.0.1:9", "headers": {"Authorization": "Bearer gh`+"p_"+`0123456789abcdefghijABCDEFGHIJ012345"}}}}`, "go")
-	if code := Run(t.Context(), p); code == 0 || !strings.Contains(errs.String(), "mcp.configs holds a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
+	if code := Run(t.Context(), p); code == 0 || !strings.Contains(errs.String(), "mcp.configs contains a secret") || !strings.Contains(errs.String(), "${API_KEY}") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -15,7 +15,7 @@ func TestTerminalClosed(t *testing.T) {
 	env = append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))
 	d, _ := serve(t, dir, env)
 	c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")
-	c.expect(`no, and stop: $`)
+	c.expect(`and stop: $`)
 	if err := c.master.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	env = short(t, env)
 	d, _ := serve(t, dir, env)
 	c := startTerminal(t, env, dir, "run", "--session-id", "s", "go")
-	c.expect(`no, and stop: $`)
+	c.expect(`and stop: $`)
 	page, err := d.Approvals(t.Context(), client.ListOptions{Session: "s"})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v: %v", page, err)
@@ -95,7 +95,7 @@ func TestRemoteQuestionStaysOpen(t *testing.T) {
 	serve(t, dir, env)
 	c := startTerminal(t, env, dir, "run", "--resume", "s")
 	c.expect(`exact    touch made`)
-	c.expect(`no, and stop: $`)
+	c.expect(`and stop: $`)
 	c.press("y")
 	c.expect(`it ended`)
 	if code := c.exit(); code != 0 || !made(dir) {

@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// lockedBuffer is a buffer that may be read while it grows.
+// lockedBuffer is a buffer that can be read while it grows.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -162,7 +162,7 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 	code := Run(t.Context(), p)
 	text := out.String() + "\n--\n" + errs.String()
 	text = joined(varies.ReplaceAllString(text, "~"))
-	if strings.Contains(text, "not allowed") { // the model is told of it in other words
+	if strings.Contains(text, "denied:") { // the model is told of it in other words
 		text = regexp.MustCompile(`\d+ tokens|\$[\d.]+`).ReplaceAllString(text, "~")
 	}
 	return text + outcomeName(code)
@@ -224,8 +224,8 @@ func TestRemoteResume(t *testing.T) {
 	}{
 		{[]string{"run", "--session-id", "s", "--name", "my work", "go"}, 0, "one"},
 		{[]string{"run", "-c", "more"}, 0, "two"},
-		{[]string{"run", "-r", "my work", "more"}, 0, "going on with session s, 4 items"},
-		{[]string{"run", "-r", "s", "--fork-session", "more"}, 0, "forked s, going on in "},
+		{[]string{"run", "-r", "my work", "more"}, 0, "resuming session s, 4 items"},
+		{[]string{"run", "-r", "s", "--fork-session", "more"}, 0, "forked s, continuing in "},
 		{[]string{"run", "-r", "nowhere", "more"}, 9, "no such session"},
 		{[]string{"run", "-v", "--max-turns", "3", "--session-id", "here", "more"}, 0, "one"},
 		{[]string{"run", "--store", "sqlite:other.db", "more"}, 0, "one"},
@@ -305,7 +305,7 @@ func TestTheDaemonEnds(t *testing.T) {
 	go func() { code <- Run(t.Context(), p) }()
 	waitFor(t, func() bool { r, err := c.Run(t.Context(), "s"); return err == nil && r.Status == api.StatusRunning })
 	stop()
-	if got := <-code; got == 0 || !strings.Contains(errs.String(), "what was done is saved") || !strings.Contains(errs.String(), "--resume s") {
+	if got := <-code; got == 0 || !strings.Contains(errs.String(), " is saved") || !strings.Contains(errs.String(), "--resume s") {
 		t.Errorf("exit code %d: %s", got, errs)
 	}
 }
@@ -318,13 +318,13 @@ func TestStrangeDaemons(t *testing.T) {
 	}{
 		"another version": {func(w http.ResponseWriter, _ *http.Request) {
 			_ = json.NewEncoder(w).Encode(api.Info{Version: "9.0.0", Protocol: 2})
-		}, "is of version 9.0.0 and speaks protocol 2"},
+		}, "has version 9.0.0 with protocol 2"},
 		"no access": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = w.Write([]byte(`{"code": "denied", "detail": "not you", "hint": "ask ann"}`))
 		}, "not you"},
-		"something else": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }, "cannot be read"},
+		"something else": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }, "cannot decode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := shortDir(t)

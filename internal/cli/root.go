@@ -27,16 +27,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/workspace"
 )
 
-const description = `Run agents that remember, ask first and cannot step outside.
+const description = `Run agents with durable sessions, permissions and a sandbox.
 
   holdfast init
   holdfast demo
-  holdfast run "find out why the tests fail, and mend it"
+  holdfast run "find out why the tests fail and fix them"
   holdfast run -c "now write a changelog entry"
   holdfast sessions list`
 
-// commands makes the commands, in the order of the help. With only, it makes the one of
-// that name if there is one: a start does not pay for the others.
+// commands returns the commands in the order of the help. With only, it returns the command of that
+// name, if there is one, so that a start does not build the others.
 func commands(p *command.Program, only string) (list []*cobra.Command) {
 	for _, c := range []struct {
 		name string
@@ -84,7 +84,7 @@ func commands(p *command.Program, only string) (list []*cobra.Command) {
 	return list
 }
 
-// newRoot makes the command line for args.
+// newRoot builds the command line for args.
 func newRoot(p *command.Program, args []string) *cobra.Command {
 	only := ""
 	if len(args) > 0 {
@@ -135,8 +135,8 @@ func execute(ctx context.Context, p *command.Program) error {
 	return root.ExecuteContext(ctx)
 }
 
-// wantsJSON looks for --json before the command line is parsed, so that errors about it
-// are printed as JSON, too.
+// wantsJSON looks for --json before the command line is parsed, so that its errors are also printed
+// as JSON.
 func wantsJSON(args []string) bool {
 	for _, a := range args {
 		switch a {

@@ -46,7 +46,7 @@ func (s *observed) inText(t *testing.T) {
 				}
 			}
 			for range run.detached(e) {
-				want = append(want, "goes on in the background")
+				want = append(want, "continues in the background")
 			}
 			for _, mark := range want {
 				_, rest, ok := strings.Cut(said, strings.TrimLeft(mark, "\n"))

@@ -62,7 +62,7 @@ func shownBy() map[string]shownAs {
 		"compacting":        {noText: inProgress, stream: func(event.Event) []string { return []string{`system/status {"status":"compacting"}`} }, noSocket: "the record of what it came to says it"},
 		"mutation_finished": {text: rewrittenText, stream: rewrittenStream, noSocket: "retention, of the record of the rewrite, says it"},
 		"usage_updated":     {noText: inResult, noStream: inResult, noSocket: inRunEvents},
-		"retrying":          {text: func(e event.Event) []string { return []string{e.(event.ModelRetrying).Err.Error(), "trying again in"} }, stream: retryingStream, socket: retryingSocket},
+		"retrying":          {text: func(e event.Event) []string { return []string{e.(event.ModelRetrying).Err.Error(), "retrying in"} }, stream: retryingStream, socket: retryingSocket},
 		"model_switched": {text: func(e event.Event) []string {
 			return []string{e.(event.ModelSwitched).From, e.(event.ModelSwitched).To}
 		}, stream: switchedStream, noSocket: notInSeed},
@@ -226,7 +226,7 @@ func itemSocket(e event.Event) []string {
 
 func deniedText(e event.Event) []string {
 	if d := e.(event.DecisionMade).Decision; d.Effect == policy.Deny {
-		return []string{"not allowed:", d.Tool, d.Reason}
+		return []string{"denied:", d.Tool, d.Reason}
 	}
 	return nil
 }

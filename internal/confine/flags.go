@@ -72,7 +72,7 @@ func Parse(args []string) (*Flags, error) {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0] == "" {
-		return nil, fmt.Errorf("say which command to run")
+		return nil, fmt.Errorf("name the command to run")
 	}
 	f.Command = args
 	return f, nil

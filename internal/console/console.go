@@ -1,11 +1,11 @@
-// Package console is the daemon's web page: questions and their answers, sessions as
-// they go on, policy, audit, and the state of the machine.
+// Package console contains the daemon's web page: pending approvals, running sessions, policy,
+// audit trail, and the state of the machine.
 //
 //	browser ─► /            Files: static ES modules, no build step, no inline script
-//	        ─► /v1/…        docs/reference/http.md, and nothing else
+//	        ─► /v1/…        the HTTP interface of docs/reference/http.md, and nothing else
 //
-// It is files only. Package daemon serves them; what a browser may do is decided
-// there, as for every other client.
+// It contains only files. Package daemon serves them, and decides what a browser may do as it
+// does for every other client.
 package console
 
 import (
@@ -16,8 +16,8 @@ import (
 //go:embed web
 var web embed.FS
 
-// Files are the files of the page: index.html, which serves every path of the page
-// that is no file, and what it loads.
+// Files returns the files of the page: index.html, which is served for every path that is not a
+// file, and the files that it loads.
 func Files() fs.FS {
 	files, err := fs.Sub(web, "web")
 	if err != nil {

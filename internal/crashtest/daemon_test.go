@@ -316,7 +316,7 @@ func (s *daemonSeries) compare(t *testing.T, whole bool) {
 	}
 }
 
-// offline reads the store while no daemon runs.
+// offline reads the store while no daemon is running.
 func (s *daemonSeries) offline(t *testing.T) {
 	t.Helper()
 	s.run.open = nil

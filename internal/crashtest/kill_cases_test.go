@@ -151,7 +151,7 @@ var deeds = map[string]killCase{
 				in["file_path"] = s.dir + "/work/" + in["file_path"].(string)
 			}
 			s.play("play", steps{
-				{"when": obj{"told_matches": "puts files back"}, "text": "TOLD"},
+				{"when": obj{"told_matches": "restored files to an earlier"}, "text": "TOLD"},
 				{"when": obj{"user": "and?"}, "text": "NOT TOLD"},
 				{"when": obj{"user": "go"}, "tool_uses": append(uses("Write", made...), uses("Read", onlyPath(changed)...)...)},
 				{"when": obj{"tool": "Write"}, "tool_uses": uses("Edit", changed...)},

@@ -129,11 +129,11 @@ func TestDaemonWhoseStoreIsTakenAway(t *testing.T) {
 			if err := tt.take(home); err != nil {
 				t.Fatal(err)
 			}
-			d.notReady("it was removed, or a write failed: the daemon must be started again")
+			d.notReady("it was removed or a write failed; restart the daemon")
 			before := works.ran()
 			d.refused(503, "unavailable", decisionOf(question), map[string]string{"decision": "allow"})
 			d.refused(503, "unavailable", "/v1/runs", map[string]string{"cwd": waits.dir, "input": "x", "model": "scripted/" + waits.dir + "/play.yaml"})
-			d.notReady("it was removed, or a write failed: the daemon must be started again") // and stays so
+			d.notReady("it was removed or a write failed; restart the daemon") // and stays so
 			if ran := works.ran(); len(strings.Fields(ran)) > len(strings.Fields(before))+1 || waits.ran() != "" {
 				t.Errorf("commands ran on: %q, then %q; %q", before, ran, waits.ran())
 			}

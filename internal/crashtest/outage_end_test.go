@@ -25,7 +25,7 @@ func TestDaemonDrains(t *testing.T) {
 	}
 	within(t, 10*time.Second, "503 of /readyz", func() bool {
 		status, err := d.call(t.Context(), http.MethodGet, "/readyz", nil, nil)
-		return status == http.StatusServiceUnavailable && strings.Contains(err.Error(), "the daemon is about to end")
+		return status == http.StatusServiceUnavailable && strings.Contains(err.Error(), "the daemon is shutting down")
 	})
 	d.refused(503, "unavailable", "/v1/runs", map[string]string{"cwd": waits.dir, "input": "x", "model": "scripted/" + waits.dir + "/play.yaml"})
 	<-d.over
@@ -95,7 +95,7 @@ func TestDaemonEndsWhileItsStoreIsAway(t *testing.T) {
 			works := d.run("busy", busyPlay(10_000), "bypassPermissions")
 			works.began(5)
 			p.set(f)
-			d.notReady("it cannot be reached")
+			d.notReady("it is unreachable")
 			d.terminate()
 			p.set(none)
 			d.start()
@@ -125,8 +125,8 @@ func TestOutageLongerThanTheWait(t *testing.T) {
 			works := d.run("busy", busyPlay(60), "bypassPermissions")
 			works.began(5)
 			p.set(f)
-			d.notReady("it cannot be reached")
-			within(t, time.Minute, "run that gave up", func() bool { return strings.Contains(d.said.String(), "the end of a run is not on record") })
+			d.notReady("it is unreachable")
+			within(t, time.Minute, "run that gave up", func() bool { return strings.Contains(d.said.String(), "cannot record the end of a run") })
 			p.set(none)
 			d.isReady(time.Minute)
 			info, interrupted := works.ended(time.Minute)

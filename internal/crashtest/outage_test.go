@@ -80,7 +80,7 @@ func outage(t *testing.T, kind string, f fault, d time.Duration) {
 	toA.set(f)
 	toB.set(f)
 	if f.away() {
-		a.notReady("it cannot be reached")
+		a.notReady("it is unreachable")
 		stop := a.readiness()
 		var wg sync.WaitGroup
 		wg.Go(func() { a.refused(503, "unavailable", decisionOf(question), map[string]string{"decision": "allow"}) })

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// withReadDeadline gives a request's body a time to come. That of a refused request is read
-// before the answer, so it has to hold before anybody is let in.
+// withReadDeadline limits the time in which a request's body must arrive. The server reads the body of a
+// rejected request, too, so the limit applies before authentication.
 func withReadDeadline(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -24,8 +24,8 @@ func withReadDeadline(next http.Handler, wait time.Duration) http.Handler {
 	})
 }
 
-// deadlineBody takes the deadline away at the end of the body: what the request does may
-// take longer, and must see when the client goes.
+// deadlineBody removes the deadline at the end of the body, because the handler may take longer and must
+// still notice when the client disconnects.
 type deadlineBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -40,9 +40,8 @@ func (b *deadlineBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// connLimit bounds how many TCP clients are connected, WebSockets aside, which have bounds
-// of their own. Otherwise whoever reaches the port could use up the files that a
-// process may have open, and with them the store, the commands and the unix socket.
+// connLimit limits TCP connections. WebSockets have their own limits. Without it, a client that reaches
+// the port could use up the process's open files, and block the store, commands and the unix socket.
 type connLimit struct {
 	max int
 
@@ -50,12 +49,12 @@ type connLimit struct {
 	open map[net.Conn]struct{}
 }
 
-// newConnLimit makes one for half of the files, and ten thousand connections at most.
+// newConnLimit allows half of the process's open files, at most ten thousand connections.
 func newConnLimit(files int) *connLimit {
 	return &connLimit{max: max(1, min(files/2, 10_000)), open: map[net.Conn]struct{}{}}
 }
 
-// state is [http.Server.ConnState]. One too many is closed.
+// state is the [http.Server.ConnState] callback. It closes a connection above the limit.
 func (c *connLimit) state(conn net.Conn, s http.ConnState) {
 	if conn.LocalAddr().Network() != "tcp" {
 		return

@@ -1,13 +1,13 @@
-// Package daemon serves runs, sessions, approvals, policy and audit to many clients:
-// over a unix socket, and over TCP when asked.
+// Package daemon serves runs, sessions, approvals, policy and the audit trail to many clients: over a
+// unix socket and, if configured, over TCP.
 //
-//	unix socket ─┐                       ┌─► /v1/ws    seed 002's messages ─┐
-//	             ├─► auth ─► one handler ─┼─► /v1/…     HTTP, SSE, OpenAPI ───┼─► runs, feed, sessions
-//	TCP (TLS) ───┘                       └─► /         console              ─┘
+//	unix socket ─┐                        ┌─► /v1/ws    WebSocket messages    ─┐
+//	             ├─► auth ─► one handler ─┼─► /v1/…     HTTP, SSE, OpenAPI    ─┼─► runs, feed, sessions
+//	TCP (TLS) ───┘                        └─► /         console               ─┘
 //
-// docs/reference/websocket.md and docs/reference/http.md say what it speaks. Package daemon/client is the
-// other end. The package decides nothing about permission and runs no agent: that is
-// package internal/daemon/runs.
+// docs/reference/websocket.md and docs/reference/http.md describe its interfaces. Package daemon/client
+// is the client. The package makes no permission decisions and runs no agent; package
+// internal/daemon/runs does.
 package daemon
 
 import (
@@ -25,21 +25,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options are what [New] needs.
+// Options configure a [Server].
 type Options struct {
 	Sessions *session.Sessions
 	Hub      *feed.Hub
 	Runs     *runs.Runs
 	Auth     *auth.Auth
-	Console  fs.FS // the page; nil: there is none
+	Console  fs.FS // files of the console; nil: no console
 	Version  string
-	Env      *env.Env     // whose daemon it is: home, settings, variables
-	Store    stores.Ref   // where the sessions are
+	Env      *env.Env     // home, settings and variables of the daemon's user
+	Store    stores.Ref   // location of the sessions
 	Metrics  http.Handler // nil: no /metrics
-	Sockets  int          // WebSocket connections at once; 0 is 4096
+	Sockets  int          // maximum number of WebSocket connections; 0 is 4096
 	Clock    func() time.Time
 	Log      *slog.Logger
 
-	// Workspaces are what /v1/workspaces serves; nil: these routes answer 501.
+	// Workspaces are served under /v1/workspaces; nil: these routes answer 501.
 	Workspaces *workspace.Workspaces
 }

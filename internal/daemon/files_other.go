@@ -2,5 +2,5 @@
 
 package daemon
 
-// openFiles is how many files this process may have open: there is no such limit here.
+// openFiles returns the maximum number of open files. This system has no such limit.
 func openFiles() int { return 1 << 20 }

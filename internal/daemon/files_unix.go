@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// openFiles is how many files this process may have open.
+// openFiles returns the maximum number of open files of this process.
 func openFiles() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/runs"
 )
 
-// service is everything that is served over plain HTTP: /v1 but for the WebSocket, the
-// event streams, health, and the page.
+// service serves plain HTTP: everything except the WebSocket.
 //
 //	request ─► route ─► scope, query, body, Idempotency-Key ─► handler ─► JSON | problem
 //	              └──────────────► OpenAPI document
@@ -27,22 +26,22 @@ type service struct {
 	started   time.Time
 	connected func() int // open WebSockets
 	keys      *idempotencyCache
-	timeouts  time.Duration // with a client that does not take what a stream says
+	timeouts  time.Duration // until a stream is closed whose client does not read
 
-	document func() ([]byte, error) // OpenAPI, made once
+	document func() ([]byte, error) // OpenAPI, generated once
 
 	live      context.Context // streams end when it does
 	end       context.CancelCauseFunc
-	looking   sync.WaitGroup // who looks after the board
+	looking   sync.WaitGroup // goroutines that update the board
 	streaming atomic.Int64
 	drained   atomic.Bool
 	board     approvalBoard
 	store     storeCheck
-	building  sync.Mutex // held by the one who builds an image
+	building  sync.Mutex // held while an image is built
 }
 
-// errShutdown is why streams end when the daemon does.
-var errShutdown = errors.New("the daemon is about to end")
+// errShutdown ends streams when the daemon shuts down.
+var errShutdown = errors.New("the daemon is shutting down")
 
 func newService(o *Options) *service {
 	a := &service{o: o, log: o.Log, connected: func() int { return 0 }, timeouts: writeTimeout}
@@ -70,8 +69,8 @@ func (a *service) now() time.Time {
 	return time.Now()
 }
 
-// open lists the places that need no credential, as [auth.Auth.Handler] wants them:
-// the page, and of the routes those without a scope.
+// open lists the paths that need no credential, for [auth.Auth.Handler]: the console, and routes without
+// a scope.
 func (a *service) open() []string {
 	list := []string{"/"}
 	for i := range a.table {
@@ -85,19 +84,19 @@ func (a *service) open() []string {
 	return list
 }
 
-// drain makes /readyz fail: what is open goes on.
+// drain makes /readyz fail. Open connections continue.
 func (a *service) drain() { a.drained.Store(true) }
 
-// stop ends the event streams, telling them; the server's Shutdown waits for them, as
-// for all requests. Again is fine.
+// stop sends the event streams a shutdown event and ends them. The server's Shutdown waits for them as
+// for all requests. It may be called again.
 func (a *service) stop() {
 	a.drain()
 	a.end(errShutdown)
 	a.looking.Wait()
 }
 
-// actor is who asks, for the record. A browser comes with a cookie; the command line
-// says so itself, on the unix socket.
+// actor returns the caller as it is recorded. A browser authenticates with a cookie; the command line
+// names itself, on the unix socket.
 func (c *call) actor() runs.Actor {
 	via := "http"
 	switch {
@@ -109,16 +108,16 @@ func (c *call) actor() runs.Actor {
 	return runs.Actor{Name: c.caller.Name, Via: via}
 }
 
-// redact masks secrets in what people write for others to read.
+// redact masks secrets in text that a user wrote for others to read.
 func (a *service) redact(text string) string {
 	masked, err := a.o.Env.Mask(text)
 	if err != nil {
-		return "(left out: secrets cannot be told from it)"
+		return "(left out: it may contain secrets)"
 	}
 	return masked
 }
 
-// scopes are the scopes of a caller as the page and clients want them.
+// scopes returns the scopes of a caller for clients and the console.
 func scopes(c auth.Caller) []api.Scope {
 	list := []api.Scope{}
 	for _, s := range routes.Scopes() {

@@ -14,26 +14,26 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// lookEvery is how often the board looks for what other programs asked or answered.
+// lookEvery is the interval at which the board looks for requests and answers of other processes.
 const lookEvery = 250 * time.Millisecond
 
-// approvalBoard is the list of pending questions as its watchers see it. One goroutine looks
-// after it as long as somebody watches, for all of them.
+// approvalBoard is the list of pending approvals for its subscribers. While there are any, one goroutine
+// updates it for all of them.
 type approvalBoard struct {
 	mu       sync.Mutex
 	watchers int
 	unwatch  context.CancelFunc
-	frame    []byte        // the list as an event; nil: not looked yet
-	changed  chan struct{} // closed when there is another frame, or a failure that lasts
-	failing  time.Time     // since when looking fails; zero: it does not
-	err      error         // why
-	patience time.Duration // how long looking may fail before who watches is told
+	frame    []byte        // the list as an event; nil: not read yet
+	changed  chan struct{} // closed when there is a new frame or a lasting failure
+	failing  time.Time     // time since when updates fail; zero: they do not
+	err      error         // the failure
+	patience time.Duration // how long updates may fail before subscribers are notified
 }
 
-// boardTimeout is the patience of a board.
+// boardTimeout is the default for a board's patience.
 const boardTimeout = 10 * time.Second
 
-// failed notes that the questions could not be looked at; nil that they could.
+// failed notes whether the last update failed; nil is success.
 func (b *approvalBoard) failed(ctx context.Context, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,14 +49,14 @@ func (b *approvalBoard) failed(ctx context.Context, err error) {
 	}
 }
 
-// staleReason is why what the board shows may be old; lasting: it has been for a while.
+// staleReason returns why the list may be outdated; lasting reports whether that has been so for a while.
 func (b *approvalBoard) staleReason() (err error, lasting bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err, b.err != nil && time.Since(b.failing) >= b.patience
 }
 
-// join begins to watch; done ends it.
+// join adds a subscriber; done removes it.
 func (a *service) join() (done func()) {
 	b := &a.board
 	b.mu.Lock()
@@ -75,7 +75,7 @@ func (a *service) join() (done func()) {
 	}
 }
 
-// put shows another frame; one of a watch that is over is dropped.
+// put publishes a new frame. A frame of an ended watch is dropped.
 func (b *approvalBoard) put(ctx context.Context, frame []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,8 +93,8 @@ func (b *approvalBoard) reload() (frame []byte, changed <-chan struct{}) {
 	return b.frame, b.changed
 }
 
-// watchApprovals puts the list on the board whenever it is another one. It reads the
-// questions only when a session with open ones has changed, or one has run out of time.
+// watchApprovals updates the board when the list changes. It reads the approvals only if a session with
+// pending ones has changed, or if one has expired.
 func (a *service) watchApprovals(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -114,7 +114,7 @@ func (a *service) watchApprovals(ctx context.Context) {
 		}
 		a.board.failed(ctx, err)
 		if err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "the pending questions cannot be listed", "error", err)
+			a.log.WarnContext(ctx, "cannot list the pending approvals", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -124,7 +124,7 @@ func (a *service) watchApprovals(ctx context.Context) {
 	}
 }
 
-// mark changes when the list of pending questions may have.
+// mark returns a value that changes when the list of pending approvals may have changed.
 func (a *service) mark(ctx context.Context) (string, error) {
 	page, err := a.o.Sessions.List(ctx, session.Query{WithApprovals: true, Worktrees: true})
 	if err != nil {
@@ -147,8 +147,8 @@ func firstExpiry(list []api.Approval) time.Time {
 	return first
 }
 
-// streamApprovals tells the pending questions, whole, whenever they change. When they
-// cannot be read for a while the stream ends.
+// streamApprovals sends the complete list of pending approvals whenever it changes. If it cannot be read
+// for a while, the stream ends.
 func (a *service) streamApprovals(c *call) error {
 	if _, err := a.mark(c.ctx()); err != nil {
 		return err

@@ -26,10 +26,10 @@ func (a *service) approvalHandlers() map[string]func(*call) error {
 	}
 }
 
-// runSessionCache remembers the runs of sessions while a list is made.
+// runSessionCache caches the runs of sessions while a list is built.
 type runSessionCache map[string]session.Meta
 
-// show adds to a question where it stands and whose it is.
+// show adds the state and the run to an approval.
 func (a *service) show(ctx context.Context, q approval.Request, ans *approval.Answer, known runSessionCache) (api.Approval, error) {
 	out := api.Approval{Request: q, Answer: ans, State: a.stateOf(q, ans), RunID: q.Session}
 	m, err := known.get(ctx, a.o.Sessions, q.Session)
@@ -84,7 +84,7 @@ func (a *service) listApprovals(c *call) error {
 	state := c.query["state"]
 	if c.accepts(routes.EventStream) {
 		if len(c.query) > 0 && (len(c.query) > 1 || state != string(routes.StatePending)) {
-			return refuse(outcome.Usage, "the stream tells the pending questions of all sessions", "leave the query out")
+			return refuse(outcome.Usage, "the stream always sends the pending approvals of all sessions", "omit the query")
 		}
 		return a.streamApprovals(c)
 	}
@@ -94,7 +94,7 @@ func (a *service) listApprovals(c *call) error {
 	case state == "" || state == string(routes.StatePending):
 		list, err = a.pending(c.ctx(), of)
 	case of == "":
-		return refuse(outcome.Usage, "state "+state+" is for one session", "session=ID")
+		return refuse(outcome.Usage, "state "+state+" needs a session", "add session=ID")
 	default:
 		list, err = a.asked(c.ctx(), of)
 		list = slices.DeleteFunc(list, func(q api.Approval) bool { return state != "all" && string(q.State) != state })
@@ -105,7 +105,7 @@ func (a *service) listApprovals(c *call) error {
 	return pageOf(c, list)
 }
 
-// pageOf cuts a page out of the whole list of questions.
+// pageOf returns a page of the complete list of approvals.
 func pageOf(c *call, list []api.Approval) error {
 	place := func(q *api.Approval) string {
 		return q.AskedAt.UTC().Format("2006-01-02T15:04:05.000000000Z") + " " + q.Session + " " + q.ID
@@ -124,15 +124,15 @@ func pageOf(c *call, list []api.Approval) error {
 	return c.json(out)
 }
 
-// pending lists the questions that can be answered. Those of a log that is damaged
-// are left out: `sessions verify` names it.
+// pending lists the approvals that can be answered. Those of a damaged log are omitted; `sessions verify`
+// names the log.
 func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error) {
 	open, err := runlog.Pending(ctx, a.o.Sessions, of)
 	if err != nil && len(open) == 0 && !errors.Is(err, session.ErrCorrupt) {
 		return nil, err
 	}
 	if err != nil {
-		a.log.WarnContext(ctx, "not all questions can be read", "error", err)
+		a.log.WarnContext(ctx, "cannot read all approvals", "error", err)
 	}
 	list, known := []api.Approval{}, runSessionCache{}
 	for _, q := range open {
@@ -148,7 +148,7 @@ func (a *service) pending(ctx context.Context, of string) ([]api.Approval, error
 	return list, nil
 }
 
-// asked lists all questions of a session, from its own records.
+// asked lists all approvals of a session, from its own records.
 func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) {
 	m, err := a.o.Sessions.Get(ctx, of)
 	if err != nil {
@@ -188,10 +188,10 @@ func (a *service) asked(ctx context.Context, of string) ([]api.Approval, error) 
 	return list, nil
 }
 
-// find is the question of the path, and its answer.
+// find returns the approval in the path, and its answer.
 func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
 	id := c.path("id")
-	none := refuse(outcome.NotFound, "there is no question "+id, "GET /v1/approvals lists those that wait")
+	none := refuse(outcome.NotFound, "no approval "+id, "GET /v1/approvals lists the pending ones")
 	if of := c.query["session"]; of != "" {
 		list, err := a.asked(c.ctx(), of)
 		if err != nil {
@@ -204,7 +204,7 @@ func (a *service) find(c *call) (approval.Request, *approval.Answer, error) {
 		return list[i].Request, list[i].Answer, nil
 	}
 	q, ans, err := approval.Find(c.ctx(), a.o.Sessions, id)
-	if errors.Is(err, approval.ErrNoRequest) || err == nil && q.ID != id { // only a person types beginnings
+	if errors.Is(err, approval.ErrNoRequest) || err == nil && q.ID != id { // the API takes complete ids only
 		return q, nil, none
 	}
 	return q, ans, err
@@ -231,14 +231,14 @@ func (a *service) decide(c *call) error {
 		return err
 	}
 	if d.Continue && !c.caller.HasScope(api.ScopeRun) {
-		return refuse(outcome.Forbidden, "the scope run is needed to continue a run", "leave continue out, or: holdfast daemon token create --scope approve,run")
+		return refuse(outcome.Forbidden, "continuing a run needs the scope run", "omit continue, or run:  holdfast daemon token create --scope approve,run")
 	}
 	q, _, err := a.find(c)
 	if err != nil {
 		return err
 	}
 	if d.Digest != "" && d.Digest != q.Digest {
-		return refuse(outcome.Approval, "the digest is not that of question "+q.ID+": something else was shown", "GET /v1/approvals/"+q.ID+" and look again")
+		return refuse(outcome.Approval, "the digest does not match approval "+q.ID, "GET /v1/approvals/"+q.ID+" and show it again")
 	}
 	by := c.actor()
 	ans := approval.Answer{
@@ -271,14 +271,14 @@ func (a *service) decide(c *call) error {
 	return c.json(out)
 }
 
-// continueAfterAnswer continues a run that was interrupted, whose question has its answer.
+// continueAfterAnswer continues an interrupted run whose approval was answered.
 func (a *service) continueAfterAnswer(c *call, run string) error {
 	info, err := a.o.Runs.Get(c.ctx(), run)
 	if err == nil && info.Status == api.StatusInterrupted {
 		err = a.o.Runs.Continue(c.ctx(), run, "", "", c.actor())
 	}
 	if err != nil {
-		return fmt.Errorf("the answer is on record, but the run does not go on: %w", err)
+		return fmt.Errorf("the answer was recorded, but the run could not continue: %w", err)
 	}
 	return nil
 }

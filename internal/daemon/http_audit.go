@@ -26,8 +26,8 @@ func (a *service) recordHandlers() map[string]func(*call) error {
 	}
 }
 
-// audit lists entries of one session or of all, the oldest session first. A page
-// ends at "SESSION@N": N entries of it were told.
+// audit lists entries of one session or of all, the oldest session first. The cursor after a page is
+// "SESSION@N": N entries of that session were sent.
 func (a *service) audit(c *call) error {
 	after, err := c.after()
 	if err != nil {
@@ -35,12 +35,12 @@ func (a *service) audit(c *call) error {
 	}
 	one, kind := c.query["session"], c.query["kind"]
 	if kind == audit.KindAccess && !c.caller.HasScope(api.ScopeAdmin) {
-		return refuse(outcome.Denied, "who came in, and from where, is for those with the scope admin", "holdfast daemon token create --scope admin NAME")
+		return refuse(outcome.Denied, "the log of logins and tokens needs the scope admin", "holdfast daemon token create --scope admin NAME")
 	}
 	p := evidencePage{in: a.o.Sessions, o: &audit.ReadOptions{}, limit: c.limit(), items: []json.RawMessage{}}
 	if kind != "" {
 		if !slices.Contains(audit.Kinds(), kind) {
-			return outcome.Invalid(strconv.Quote(kind)+" is no kind of evidence", "use "+strings.Join(audit.Kinds(), ", "))
+			return outcome.Invalid(strconv.Quote(kind)+" is not a kind of audit entry", "use "+strings.Join(audit.Kinds(), ", "))
 		}
 		p.o.Kinds = []string{kind}
 	}
@@ -66,18 +66,18 @@ func (a *service) audit(c *call) error {
 	return c.json(api.Page[json.RawMessage]{Items: p.items, Next: c.cursor(p.next)})
 }
 
-// evidencePage is a page of evidence that is made.
+// evidencePage is a page of audit entries while it is built.
 type evidencePage struct {
 	in    *session.Sessions
 	o     *audit.ReadOptions
-	limit int // 0: none
+	limit int // 0: no limit
 
 	items []json.RawMessage
-	next  string // where the next page begins; "": there is none
+	next  string // cursor of the next page; "": none
 }
 
-// from are the sessions whose evidence is still to be told, and how much of the first
-// of them was told.
+// from returns the sessions whose entries remain to be sent, and how many entries of the first were
+// already sent.
 func (p *evidencePage) from(ctx context.Context, one, after string) (list []session.Meta, told int, err error) {
 	if one != "" {
 		m, err := p.in.Get(ctx, one)
@@ -94,18 +94,18 @@ func (p *evidencePage) from(ctx context.Context, one, after string) (list []sess
 	id, count, ok := strings.Cut(after, "@")
 	told, err = strconv.Atoi(count)
 	if !ok || err != nil || told < 0 {
-		return nil, 0, outcome.Invalid("the cursor is none of a list of evidence", "begin anew without it")
+		return nil, 0, outcome.Invalid("invalid cursor", "restart the list without a cursor")
 	}
 	for i, m := range list {
 		if m.ID == id {
 			return list[i:], told, nil
 		}
 	}
-	return nil, 0, &outcome.Failure{Message: "the session that the cursor stands in is gone", Advice: "begin anew without it", Result: outcome.NotFound, Cause: session.ErrNotFound}
+	return nil, 0, &outcome.Failure{Message: "the session of the cursor no longer exists", Advice: "restart the list without a cursor", Result: outcome.NotFound, Cause: session.ErrNotFound}
 }
 
-// add adds the entries of a session but for those that were told, until the page is full. What is
-// damaged is left out: verifying says what it is.
+// add adds the entries of a session, without those that were already sent, until the page is full.
+// Damaged records are omitted; verification reports them.
 func (p *evidencePage) add(ctx context.Context, id string, told int) error {
 	n := 0
 	for e, err := range audit.Read(ctx, p.in, id, p.o) {

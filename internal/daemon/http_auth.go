@@ -36,7 +36,7 @@ func (a *service) listTokens(c *call) error {
 	return c.json(api.Page[api.Token]{Items: append([]api.Token{}, list...)})
 }
 
-const maxExpiry = 100 * 365 * 24 * 3600 // seconds; more does not fit a duration
+const maxExpiry = 100 * 365 * 24 * 3600 // seconds; a larger value would overflow a duration
 
 func (a *service) createToken(c *call) error {
 	var q api.NewToken
@@ -45,15 +45,15 @@ func (a *service) createToken(c *call) error {
 	}
 	for _, s := range q.Scopes {
 		if !slices.Contains(routes.Scopes(), s) {
-			return refuse(outcome.Usage, "there is no scope "+string(s), "read, run, approve, admin")
+			return refuse(outcome.Usage, "unknown scope "+string(s), "use read, run, approve or admin")
 		}
 	}
 	t := api.Token{Name: q.Name, Scopes: q.Scopes}
 	switch {
 	case q.Name == "" || len(q.Scopes) == 0:
-		return refuse(outcome.Usage, "a name and scopes are needed", "")
+		return refuse(outcome.Usage, "name and scopes are required", "")
 	case q.Expires < 0 || q.Expires > maxExpiry:
-		return refuse(outcome.Usage, "expires_in is in seconds, from 1 to a hundred years", "")
+		return refuse(outcome.Usage, "expires_in must be a number of seconds from 1 to 100 years", "")
 	case q.Expires > 0:
 		at := a.now().Add(time.Duration(q.Expires) * time.Second).UTC()
 		t.Expires = &at

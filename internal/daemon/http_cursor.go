@@ -11,9 +11,8 @@ import (
 
 const cursorSum = 12 // bytes
 
-// cursor makes the token for the next page of a list: where it begins, bound to the
-// route and to the filters. It is good as long as the list is there, also after a
-// restart; it protects from mistakes, and keeps nothing secret.
+// cursor returns the token for the next page of a list. It has the position and is bound to the route and
+// its filters. It stays valid after a restart. It protects against mistakes; its content is not secret.
 func (c *call) cursor(after string) string {
 	if after == "" {
 		return ""
@@ -21,8 +20,7 @@ func (c *call) cursor(after string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.bound(after), after...))
 }
 
-// after is where a list goes on: what [call.cursor] was given for the cursor of the
-// query.
+// after returns the position in the query's cursor, as given to [call.cursor].
 func (c *call) after() (string, error) {
 	token := c.query["cursor"]
 	if token == "" {
@@ -30,7 +28,7 @@ func (c *call) after() (string, error) {
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(b) <= cursorSum || !bytes.Equal(b[:cursorSum], c.bound(string(b[cursorSum:]))) {
-		return "", refuse(outcome.Usage, "the cursor is not one of this list with these filters", "begin without a cursor")
+		return "", refuse(outcome.Usage, "the cursor does not belong to this list with these filters", "restart the list without a cursor")
 	}
 	return string(b[cursorSum:]), nil
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// readBody reads a body of JSON; none is an empty one.
+// readBody reads a JSON body. A missing body is an empty one.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, routes.MaxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, refuse(outcome.TooLarge, fmt.Sprintf("the body is larger than %d bytes", routes.MaxBody), "")
 	}
 	if err != nil {
-		return nil, caused(outcome.Usage, "", fmt.Errorf("the body could not be read: %w", err))
+		return nil, caused(outcome.Usage, "", fmt.Errorf("cannot read the body: %w", err))
 	}
 	if len(b) == 0 {
 		return nil, nil
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		return nil, refuse(outcome.MediaType, fmt.Sprintf("the body's type is %q", r.Header.Get("Content-Type")),
+		return nil, refuse(outcome.MediaType, fmt.Sprintf("the body has the content type %q", r.Header.Get("Content-Type")),
 			"Content-Type: application/json")
 	}
 	return b, nil

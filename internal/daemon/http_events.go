@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// maxScanned bounds how many records one request for events of some kinds looks at.
+// maxScanned is how many records one request filtered by kind reads at most.
 const maxScanned = 10_000
 
 func (a *service) events(c *call) error {
@@ -36,7 +36,7 @@ func (a *service) events(c *call) error {
 	}
 	after := c.number("after", 0)
 	if after > m.Head {
-		return refuse(outcome.Usage, "after is "+strconv.FormatInt(after, 10)+", behind the last record, "+strconv.FormatInt(m.Head, 10), "")
+		return refuse(outcome.Usage, "after is "+strconv.FormatInt(after, 10)+", but the last record is "+strconv.FormatInt(m.Head, 10), "")
 	}
 	limit := c.limit()
 	if after < 0 {
@@ -54,7 +54,7 @@ func (a *service) events(c *call) error {
 	return c.json(page)
 }
 
-// kindsOf reads the list of kinds; nil is all.
+// kindsOf parses a list of record kinds; nil is all.
 func kindsOf(s string) ([]session.Kind, error) {
 	if s == "" {
 		return nil, nil
@@ -63,14 +63,14 @@ func kindsOf(s string) ([]session.Kind, error) {
 	for part := range strings.SplitSeq(s, ",") {
 		k := strings.TrimSpace(part)
 		if !slices.Contains(record.Kinds(), k) {
-			return nil, refuse(outcome.Usage, "there is no kind "+strconv.Quote(part), "one of "+strings.Join(record.Kinds(), ", "))
+			return nil, refuse(outcome.Usage, "unknown record kind "+strconv.Quote(part), "one of "+strings.Join(record.Kinds(), ", "))
 		}
 		list = append(list, session.Kind(k))
 	}
 	return list, nil
 }
 
-// tail is the seq that the last n records of some kinds come behind.
+// tail returns the seq before the last n records of some kinds.
 func (a *service) tail(ctx context.Context, m session.Meta, n int64, kinds []session.Kind) (int64, error) {
 	if kinds == nil || slices.Contains(kinds, record.KindRunEvent) {
 		return max(0, m.Head-n), nil
@@ -98,7 +98,7 @@ func (a *service) eventPage(ctx context.Context, m session.Meta, after int64, li
 	n := 0
 	for r, err := range a.o.Sessions.Records(ctx, m.ID, session.Range{After: after, Until: m.Head}) {
 		if errors.Is(err, session.ErrCorrupt) {
-			continue // `sessions verify` names it; the rest is worth having
+			continue // damaged: `sessions verify` names it; return the rest
 		}
 		if err != nil {
 			return nil, err
@@ -116,7 +116,7 @@ func (a *service) eventPage(ctx context.Context, m session.Meta, after int64, li
 	return page, nil
 }
 
-// eventsOf shows the records of an event of a feed: those of the kinds, or all.
+// eventsOf returns the records of a feed event, filtered by kind; nil kinds is all.
 func eventsOf(e *feed.Event, kinds []session.Kind) []api.Record {
 	var list []api.Record
 	for i := range e.Records {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// export passes a session on as it is written. When something fails in the middle the
-// connection is cut, so that nobody takes half for the whole.
+// export streams an export as it is written. If it fails in the middle, the connection is cut, so that a
+// client does not take a part for the whole.
 func (a *service) export(c *call) error {
 	m, err := a.meta(c)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *service) export(c *call) error {
 	case err != nil && !began:
 		return err
 	case err != nil:
-		a.log.WarnContext(c.ctx(), "an export was cut", "session", m.ID, "error", err)
+		a.log.WarnContext(c.ctx(), "an export was cut off", "session", m.ID, "error", err)
 		panic(http.ErrAbortHandler)
 	case !began:
 		begin()
@@ -55,12 +55,12 @@ func (a *service) export(c *call) error {
 	return nil
 }
 
-// writer is a function that writes.
+// writer is a function as an [io.Writer].
 type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// fileName is an id as every file system takes it.
+// fileName returns an id in characters that every file system accepts.
 func fileName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
@@ -82,7 +82,7 @@ func (a *service) search(c *call) error {
 	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if text := c.query[name]; text != "" {
 			if *to, err = time.Parse(time.RFC3339, text); err != nil {
-				return refuse(outcome.Usage, name+" is no time", "write 2026-11-20T15:04:05Z")
+				return refuse(outcome.Usage, name+" is not a time", "write it as 2026-11-20T15:04:05Z")
 			}
 		}
 	}

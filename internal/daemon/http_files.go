@@ -19,9 +19,9 @@ import (
 
 const (
 	octets = "application/octet-stream"
-	// fileTime is how long a file may take to come or to be taken.
+	// fileTime is how long the transfer of a file may take.
 	fileTime = 10 * time.Minute
-	// maxFile bounds a file that is read or written, in bytes.
+	// maxFile is the maximum size of a transferred file, in bytes.
 	maxFile = workspace.MaxUpload
 )
 
@@ -36,7 +36,7 @@ func apiFile(f *workspace.File) routes.WorkspaceFile {
 	return out
 }
 
-// files opens the files that a request means. The caller closes them.
+// files opens the folder of the request. The caller closes it.
 func (a *service) files(c *call) (*workspace.Files, error) {
 	w, err := a.spaces()
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *service) listFiles(c *call) error {
 	}
 	out := api.Page[routes.WorkspaceFile]{Items: apiList(page.Files, apiFile)}
 	if page.Next != "" {
-		b, err := json.Marshal([]byte(page.Next)) // a name need not be text
+		b, err := json.Marshal([]byte(page.Next)) // a name may not be valid UTF-8
 		if err != nil {
 			return err
 		}
@@ -78,14 +78,14 @@ func (a *service) listFiles(c *call) error {
 	return c.json(out)
 }
 
-// nameOf is the name that a cursor holds.
+// nameOf returns the file name in a cursor.
 func nameOf(after string) (string, error) {
 	if after == "" {
 		return "", nil
 	}
 	var name []byte
 	if err := json.Unmarshal([]byte(after), &name); err != nil {
-		return "", refuse(outcome.Usage, "the cursor is of another list", "begin without one")
+		return "", refuse(outcome.Usage, "the cursor does not belong to this list", "restart the list without a cursor")
 	}
 	return string(name), nil
 }
@@ -110,7 +110,7 @@ func (a *service) readFile(c *call) error {
 		return nil
 	}
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(fileTime))
-	if _, err := io.CopyN(c.w, r, r.Size); err != nil { // it has become shorter, or the client is gone
+	if _, err := io.CopyN(c.w, r, r.Size); err != nil { // the file shrank, or the client disconnected
 		panic(http.ErrAbortHandler)
 	}
 	return nil

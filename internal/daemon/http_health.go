@@ -30,18 +30,18 @@ func (a *service) healthHandlers() map[string]func(*call) error {
 	}
 }
 
-// readyz is public: what fails is named, why stands in the log.
+// readyz needs no credential, so it names the failed checks only; the reasons are logged.
 func (a *service) readyz(c *call) error {
 	doc, status := routes.Readiness{Status: "ready", Checks: map[string]string{"store": "ok", "draining": "ok"}}, http.StatusOK
 	err := a.store.check(c.ctx(), a.o.Sessions.Store())
 	if err != nil {
 		doc.Checks["store"] = notReady(err)
 	}
-	if a.store.changed(doc.Checks["store"]) && err != nil { // it is asked every few seconds
+	if a.store.changed(doc.Checks["store"]) && err != nil { // log changes only: probes come every few seconds
 		a.log.WarnContext(c.ctx(), "the store is not ready", "error", err)
 	}
 	if a.drained.Load() {
-		doc.Checks["draining"] = "the daemon is about to end"
+		doc.Checks["draining"] = "the daemon is shutting down"
 	}
 	for _, v := range doc.Checks {
 		if v != "ok" {
@@ -52,34 +52,34 @@ func (a *service) readyz(c *call) error {
 	return c.jsonAs(status, doc)
 }
 
-// notReady names what is wrong with the store, without what an error tells of where it is.
+// notReady describes the problem of the store without details such as its location.
 func notReady(err error) string {
 	switch {
 	case errors.Is(err, session.ErrFull):
 		return "its disk is full"
 	case errors.Is(err, session.ErrReadOnly):
-		return "it takes no writes"
+		return "it is read-only"
 	case errors.Is(err, session.ErrPoisoned):
-		return "it was removed, or a write failed: the daemon must be started again"
+		return "it was removed or a write failed; restart the daemon"
 	}
-	return "it cannot be reached"
+	return "it is unreachable"
 }
 
 const (
-	checkTime = 1500 * time.Millisecond // that a look at the store may take: an answer is due within 2 s
-	checkTTL  = 500 * time.Millisecond  // that what was seen is told again: everybody may ask
+	checkTime = 1500 * time.Millisecond // time for a check of the store; the answer is due within 2 s
+	checkTTL  = 500 * time.Millisecond  // how long a result is reused, because anyone may ask
 )
 
-// storeCheck is what was seen when the store was looked at last.
+// storeCheck has the result of the last check of the store.
 type storeCheck struct {
 	mu   sync.Mutex
 	at   time.Time
 	err  error
-	done chan struct{} // closed when the look that is under way ends; nil: none is
-	told string        // what the last answer said
+	done chan struct{} // closed when the running check ends; nil: none is running
+	told string        // the last answer
 }
 
-// changed notes what is answered, and reports whether that is something else than before.
+// changed notes the answer and reports whether it differs from the last one.
 func (s *storeCheck) changed(told string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +88,8 @@ func (s *storeCheck) changed(told string) bool {
 	return was != told
 }
 
-// check looks at the store, one look at a time for all who ask. A look that takes too long
-// goes on without them.
+// check checks the store, with one check at a time for all requests. If it takes too long, the request
+// stops waiting and the check continues.
 func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 	s.mu.Lock()
 	if !s.at.IsZero() && time.Since(s.at) < checkTTL {
@@ -110,7 +110,7 @@ func (s *storeCheck) check(ctx context.Context, store session.Store) error {
 		defer s.mu.Unlock()
 		return s.err
 	case <-late.C:
-		return &session.Error{Op: "check store", Err: session.ErrUnavailable, Detail: "it does not answer"}
+		return &session.Error{Op: "check store", Err: session.ErrUnavailable, Detail: "the store does not answer"}
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -164,7 +164,7 @@ func (a *service) doctor(c *call) error {
 	return c.document(doctor.Examine(c.ctx(), a.o.Env, &doctor.Options{Store: a.o.Store.ReopenURL()}), nil)
 }
 
-// document answers with a document as the command line prints it with --json.
+// document answers with a document that the command line prints with --json.
 func (c *call) document(v any, err error) error {
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c *call) document(v any, err error) error {
 	return c.created(json.Marshal(v))
 }
 
-// created answers with a document that is there already.
+// created answers with an existing document.
 func (c *call) created(doc []byte, err error) error {
 	if err != nil {
 		return err

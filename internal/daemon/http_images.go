@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/image"
 )
 
-// buildTime bounds the building of an image: a Debian and agents are a lot to get.
+// buildTime limits the build of an image. Downloading Debian and vendor agents takes time.
 const buildTime = time.Hour
 
 func apiImage(i *image.Image) routes.Image {
@@ -37,7 +37,7 @@ func (a *service) buildImage(c *call) error {
 		return err
 	}
 	if !a.building.TryLock() {
-		return refuse(outcome.Busy, "an image is being built", "wait until that one is done")
+		return refuse(outcome.Busy, "another image build is running", "wait until it has finished")
 	}
 	defer a.building.Unlock()
 	spec := image.Spec{Variant: q.Variant, Agents: q.Agents, Base: q.Base, Tag: q.Tag, NoCache: q.NoCache}
@@ -62,7 +62,7 @@ func built(ctx context.Context, w *workspace.Workspaces, s image.Spec, progress 
 	return w.Image(ctx, id)
 }
 
-// streamBuild tells how a build goes on. A client that takes nothing any more ends it.
+// streamBuild streams the progress of a build. The build ends if its client stops reading.
 func streamBuild(ctx context.Context, s *sse, w *workspace.Workspaces, spec image.Spec) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -30,7 +30,7 @@ func (a *service) policyHandlers() map[string]func(*call) error {
 	}
 }
 
-// policyOf is the policy as it is in force, or on record.
+// policyOf returns the policy in force, or the recorded one.
 func (a *service) policyOf(ctx context.Context, m session.Meta) (*api.Policy, error) {
 	chains, grants, err := a.o.Runs.Chains(runOf(m))
 	if notLive(err) || err == nil && len(chains) == 0 {
@@ -60,7 +60,7 @@ func (a *service) recordedPolicy(ctx context.Context, m session.Meta) (*api.Poli
 	}, nil
 }
 
-// unique lists grants once: each agent of a run has them.
+// unique removes duplicate grants, because each agent of a run has the same ones.
 func unique(list []policy.Grant) []policy.Grant {
 	out := []policy.Grant{}
 	for _, g := range list {
@@ -71,7 +71,7 @@ func unique(list []policy.Grant) []policy.Grant {
 	return out
 }
 
-// runOf is the run that a session belongs to.
+// runOf returns the run that a session belongs to.
 func runOf(m session.Meta) string { return cmp.Or(m.Owner, m.ID) }
 
 func notLive(err error) bool {
@@ -96,17 +96,17 @@ func (a *service) writePolicy(c *call, m session.Meta) error {
 	return c.json(p)
 }
 
-// changeOf is the change of policy that a request describes.
+// changeOf returns the change of policy in a request.
 func changeOf(p *api.PolicyChange) (policy.Change, error) {
 	if (p.Patch == nil) == (p.Mode == "") {
-		return policy.Change{}, refuse(outcome.Usage, "one of patch and mode is needed", "")
+		return policy.Change{}, refuse(outcome.Usage, "one of patch and mode is required", "")
 	}
 	if p.Mode != "" {
 		mode, err := parseMode(string(p.Mode))
 		return policy.Change{Mode: mode}, err
 	}
 	if p.Patch.Dir != "" {
-		return policy.Change{}, refuse(outcome.Usage, "patch.dir cannot be given: globs are relative to the session's folder", "give absolute globs")
+		return policy.Change{}, refuse(outcome.Usage, "patch.dir is not supported: globs are relative to the session's folder", "use absolute globs")
 	}
 	return policy.Change{Patch: p.Patch}, nil
 }
@@ -125,7 +125,7 @@ func (a *service) patchPolicy(c *call) error {
 		return err
 	}
 	if c.r.Header.Get("If-Match") == "" {
-		return refuse(outcome.NeedsIfMatch, "If-Match is needed: the version that the change is meant for", "GET the policy and send its ETag")
+		return refuse(outcome.NeedsIfMatch, "the header If-Match is required: the version that the change applies to", "GET the policy and send its ETag")
 	}
 	version, only, err := c.matches()
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *service) patchPolicy(c *call) error {
 	return a.writePolicy(c, m)
 }
 
-// change changes the policy of a run that runs, or of a session that nobody runs here.
+// change changes the policy of a running run, or of a session that is not running here.
 func (a *service) change(c *call, m session.Meta, change policy.Change) error {
 	by := c.actor()
 	change.By = by.Name
@@ -152,8 +152,8 @@ func (a *service) change(c *call, m session.Meta, change policy.Change) error {
 		return err
 	}
 	if change.Mode == policy.ModeBypass {
-		return refuse(outcome.Conflict, "the session does not run here, and bypassPermissions is not taken over by a run that goes on",
-			"ask for the mode when it goes on")
+		return refuse(outcome.Conflict, "the session is not running here, and a resumed run does not keep bypassPermissions",
+			"set the mode when you resume it")
 	}
 	m, err := sessionpolicy.PolicySession(c.ctx(), a.o.Sessions, m)
 	if err != nil {
@@ -199,7 +199,7 @@ func (a *service) folderPolicy(c *call) error {
 	return c.document(d, err)
 }
 
-// testPolicy judges a call: by a folder's settings, or with what was decided in a session.
+// testPolicy tests a call against a folder's settings, or with a session's grants.
 func (a *service) testPolicy(c *call) error {
 	var q api.PolicyTest
 	if err := c.into(&q); err != nil {
@@ -208,9 +208,9 @@ func (a *service) testPolicy(c *call) error {
 	const example = `send {"cwd": "/w", "tool": "Bash", "input": {"command": "ls"}}`
 	switch {
 	case q.Tool == "" || len(q.Input) == 0 || !filepath.IsAbs(q.Cwd):
-		return refuse(outcome.Usage, "an absolute cwd, a tool and its input are needed", "")
+		return refuse(outcome.Usage, "an absolute cwd, tool and input are required", "")
 	case q.Input[0] != '{':
-		return refuse(outcome.Usage, "tool and input are needed; input is an object", example)
+		return refuse(outcome.Usage, "tool and input are required; input must be an object", example)
 	}
 	mode := policy.Mode(q.Mode)
 	if mode != "" {
@@ -247,13 +247,13 @@ func (a *service) testPolicy(c *call) error {
 	}
 	d, requests, err := j.Decide(c.ctx(), g, policycheck.Call{Tool: q.Tool, Input: q.Input})
 	if err != nil {
-		return refuse(outcome.Usage, q.Tool+": "+err.Error(), "give the tool's whole input")
+		return refuse(outcome.Usage, q.Tool+": "+err.Error(), "send the complete input of the tool")
 	}
 	return c.document(policycheck.Explain(&d, requests, g.Cwd), nil)
 }
 
 func notImplemented() error {
-	return refuse(outcome.NotOffered, "this daemon does not offer it", "GET /v1/info lists its capabilities")
+	return refuse(outcome.NotOffered, "this daemon does not offer this operation", "GET /v1/info lists its capabilities")
 }
 
 func parseMode(s string) (policy.Mode, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/rewind"
 )
 
-// rewindSession takes a session back as `sessions rewind` does: it says what would be done, and
-// does it when it is told the digest of just that.
+// rewindSession rewinds a session like `sessions rewind`: it returns a plan, and applies it if the
+// request has the plan's digest.
 func (a *service) rewindSession(c *call) error {
 	r := rewind.Request{Actor: c.caller.Name}
 	if err := c.into(&r.Rewind); err != nil {
@@ -43,7 +43,7 @@ func (a *service) rewindSession(c *call) error {
 	return c.document(doc, err)
 }
 
-// applyRewind does what was shown, or says why it is not done.
+// applyRewind applies the plan that was shown, or returns why it cannot.
 func applyRewind(ctx context.Context, plan *rewind.Plan, shown string) (done *rewind.Result, err error) {
 	err = rewind.ErrChanged
 	if shown == plan.Digest() {
@@ -52,12 +52,12 @@ func applyRewind(ctx context.Context, plan *rewind.Plan, shown string) (done *re
 	switch {
 	case errors.Is(err, rewind.ErrChanged):
 		err = &outcome.Failure{
-			Message: fmt.Sprintf("session %s: %v", plan.Session, rewind.ErrChanged), Advice: "look at what would be done now: leave the digest out",
+			Message: fmt.Sprintf("session %s: %v", plan.Session, rewind.ErrChanged), Advice: "omit the digest to get the new plan",
 			Result: outcome.Conflict, Cause: err,
 		}
 	case errors.Is(err, rewind.ErrBlocked):
 		err = &outcome.Failure{
-			Message: err.Error(), Advice: "except leaves a file as it is, force puts back those in conflict", Result: outcome.Conflict, Cause: err,
+			Message: err.Error(), Advice: "except leaves a file unchanged, force also restores files in conflict", Result: outcome.Conflict, Cause: err,
 		}
 	}
 	return done, err

@@ -84,15 +84,15 @@ func (a *service) createRun(c *call) error {
 	return a.writeRun(c, status, p.Run)
 }
 
-// unprepared says whether what kept a run from being prepared is the run itself.
+// unprepared reports a conflict if the run is running, which is why it could not be prepared.
 func (a *service) unprepared(c *call, id string, err error) error {
 	if r, e := a.o.Runs.Get(c.ctx(), id); e == nil && !r.Status.Ended() {
-		return caused(outcome.Conflict, "wait until it ends, or steer it: GET /v1/runs/"+id+", holdfast sessions show "+id, err)
+		return caused(outcome.Conflict, "wait until it ends, or steer it; see GET /v1/runs/"+id+", holdfast sessions show "+id, err)
 	}
 	return err
 }
 
-// startOrDrop starts a run that was just prepared, or leaves nothing of it.
+// startOrDrop starts a run that was just prepared. If that fails, it discards the run.
 func (a *service) startOrDrop(c *call, p *runs.Prepared, input string, by runs.Actor) error {
 	start := a.o.Runs.Start
 	if p.Exists {
@@ -104,19 +104,19 @@ func (a *service) startOrDrop(c *call, p *runs.Prepared, input string, by runs.A
 	}
 	if r, e := a.o.Runs.Get(c.ctx(), p.Run); e == nil && r.Status == api.StatusPending {
 		if e := a.o.Runs.Stop(c.ctx(), p.Run, "", by); e != nil {
-			a.log.WarnContext(c.ctx(), "a run that did not start stays prepared", "run", p.Run, "error", e)
+			a.log.WarnContext(c.ctx(), "a run that did not start could not be discarded", "run", p.Run, "error", e)
 		}
 	}
 	return err
 }
 
-// runOptions checks a request for a run, and makes the options of package runs from it.
+// runOptions validates a request for a run and converts it to options of package runs.
 func (a *service) runOptions(c *call, q *api.NewRun, spec runspec.Spec) (*runs.PrepareOptions, error) {
 	switch s := &spec.Session; {
 	case spec.Cwd == "" && spec.Workspace == "" && s.ID == "" && s.Resume == "":
-		return nil, refuse(outcome.Usage, "cwd is needed for a new run", "an absolute folder on the daemon's machine")
+		return nil, refuse(outcome.Usage, "a new run needs cwd", "set cwd to an absolute folder on the daemon's machine")
 	case q.Environ != nil && c.caller.Method != "unix":
-		return nil, refuse(outcome.Forbidden, "environ is for clients on the unix socket", "leave environ out: the daemon's own is used")
+		return nil, refuse(outcome.Forbidden, "environ is only allowed on the unix socket", "omit environ to use the daemon's environment")
 	}
 	for _, line := range q.Environ {
 		if name, _, ok := strings.Cut(line, "="); !ok || name == "" || strings.ContainsRune(line, 0) {
@@ -132,15 +132,15 @@ func (a *service) runOptions(c *call, q *api.NewRun, spec runspec.Spec) (*runs.P
 	return o, nil
 }
 
-// prepareOptions makes the options of package runs from a spec that a caller may have run.
+// prepareOptions converts a spec that the caller may run to options of package runs.
 func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec runspec.Spec) (*runs.PrepareOptions, error) {
 	var err error
 	if spec.Cwd, err = o.folder(ctx, spec.Workspace, spec.Cwd); err != nil {
 		return nil, err
 	}
-	if spec.StrategyPath != "" && !filepath.IsAbs(spec.StrategyPath) { // it may be relative to the run's folder
+	if spec.StrategyPath != "" && !filepath.IsAbs(spec.StrategyPath) { // it may be relative to the run's working folder
 		if spec.Cwd == "" {
-			return nil, refuse(outcome.Usage, "strategy_path is "+strconv.Quote(spec.StrategyPath)+", and must be absolute where there is no cwd", "")
+			return nil, refuse(outcome.Usage, "strategy_path must be absolute without cwd, not "+strconv.Quote(spec.StrategyPath), "")
 		}
 		spec.StrategyPath = filepath.Join(spec.Cwd, spec.StrategyPath)
 	}
@@ -158,8 +158,7 @@ func (o *Options) prepareOptions(ctx context.Context, caller auth.Caller, spec r
 	return &runs.PrepareOptions{Strategy: s, Spec: spec}, nil
 }
 
-// namedStrategy is the strategy that a spec names; nil is that of the run on record, or a
-// single agent.
+// namedStrategy returns the strategy in a spec; nil for that of the recorded run, or for a single agent.
 func namedStrategy(s *runspec.Spec) (*strategy.Strategy, error) {
 	switch {
 	case len(s.Strategy) > 0:
@@ -170,8 +169,7 @@ func namedStrategy(s *runspec.Spec) (*strategy.Strategy, error) {
 	return nil, nil
 }
 
-// act serves a request that does something with the run of the path, and answers with the run
-// as it is then.
+// act returns the handler of an action on the run in the path. It answers with the run after the action.
 func (a *service) act(do func(c *call, id string) error) func(*call) error {
 	return func(c *call) error {
 		id := c.path("id")
@@ -193,7 +191,7 @@ func (a *service) begin(c *call, id string, start func(ctx context.Context, id, 
 	if err := c.into(&q); err != nil {
 		return err
 	}
-	if _, err := a.o.Runs.Get(c.ctx(), id); err != nil { // what is not there is 404, whatever a start says to it
+	if _, err := a.o.Runs.Get(c.ctx(), id); err != nil { // a missing run is 404, whatever error the start would return
 		return err
 	}
 	return start(c.ctx(), id, q.Input, "", c.actor())
@@ -205,7 +203,7 @@ func (a *service) steer(c *call, id string) error {
 		return err
 	}
 	if q.Text == "" {
-		return refuse(outcome.Usage, "text is needed", "")
+		return refuse(outcome.Usage, "text is required", "")
 	}
 	return a.o.Runs.Steer(c.ctx(), id, q.Text, "", c.actor())
 }
@@ -216,7 +214,7 @@ func (a *service) input(c *call, id string) error {
 		return err
 	}
 	if q.Agent == "" && q.InputID == "" {
-		return refuse(outcome.Usage, "agent is needed", "inputs of the run names it")
+		return refuse(outcome.Usage, "agent is required", "the run's field inputs names it")
 	}
 	return a.o.Runs.Input(c.ctx(), id, q.Agent, q.InputID, q.Text, c.actor())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// searched bounds how many sessions one request with q looks at, chunk of them at once.
+// maxSearched is how many sessions one request with q reads at most, chunk of them at a time.
 const (
 	maxSearched = 2000
 	chunk       = 200
@@ -30,10 +30,10 @@ func (a *service) sessionHandlers() map[string]func(*call) error {
 	}
 }
 
-// apiSession is a session as it is shown; asking is [session.Sessions.OpenApprovals].
+// apiSession returns a session in the form of the API; asking is from [session.Sessions.OpenApprovals].
 func (a *service) apiSession(ctx context.Context, m session.Meta, asking map[string]int) (api.Session, error) {
 	stand, err := a.o.Runs.StatusOf(ctx, m, asking)
-	if err != nil && !errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
+	if err != nil && !errors.Is(err, session.ErrNotFound) { // ErrNotFound: it was deleted meanwhile
 		return api.Session{}, err
 	}
 	s := api.Session{Meta: m, Status: stand.Status}
@@ -80,7 +80,7 @@ func (a *service) listSessions(c *call) error {
 			}
 			out.Items = append(out.Items, s)
 		}
-		if n < len(page.Sessions) { // the store says where a page of so many ends
+		if n < len(page.Sessions) { // ask the store for the cursor after n sessions
 			q.Limit = n
 			if page, err = a.o.Sessions.List(c.ctx(), q); err != nil {
 				return err
@@ -94,7 +94,7 @@ func (a *service) listSessions(c *call) error {
 	}
 }
 
-// has reports whether a session has words, in small letters, where people look.
+// has reports whether one of a session's searched fields contains words, which are in lower case.
 func has(m session.Meta, words string) bool {
 	for _, s := range []string{m.ID, m.Title, m.FirstPrompt, m.Summary, m.Tag, m.CWD} {
 		if strings.Contains(strings.ToLower(s), words) {
@@ -112,7 +112,7 @@ func (a *service) getSession(c *call) error {
 	return a.writeSession(c, c.route.Success(), m)
 }
 
-// meta is the session of the path.
+// meta returns the session in the path.
 func (a *service) meta(c *call) (session.Meta, error) {
 	id := c.path("id")
 	if err := session.CheckID(id); err != nil {
@@ -129,7 +129,7 @@ func (a *service) writeSession(c *call, status int, m session.Meta) error {
 	return a.writeFork(c, status, m, session.NotInherited{})
 }
 
-// writeFork tells of a session, and of what it begins without.
+// writeFork answers with a session and what it did not inherit.
 func (a *service) writeFork(c *call, status int, m session.Meta, left session.NotInherited) error {
 	asking, err := a.o.Sessions.OpenApprovals(c.ctx())
 	if err != nil {
@@ -148,8 +148,7 @@ func (a *service) writeFork(c *call, status int, m session.Meta, left session.No
 
 func etag(n int64) string { return `"` + strconv.FormatInt(n, 10) + `"` }
 
-// matches reads If-Match: the number that the change is meant for; ok is false when
-// it is left out, or is "*".
+// matches parses If-Match: the version that the change applies to. ok is false if it is missing or "*".
 func (c *call) matches() (n int64, ok bool, err error) {
 	v := c.r.Header.Get("If-Match")
 	if v == "" || v == "*" {
@@ -157,7 +156,7 @@ func (c *call) matches() (n int64, ok bool, err error) {
 	}
 	n, err = strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(v, `"`), `"`), 10, 64)
 	if err != nil || etag(n) != v {
-		return 0, false, refuse(outcome.Usage, "If-Match is "+v+", which is no ETag of this", `it is one ETag as it was told: "12"`)
+		return 0, false, refuse(outcome.Usage, "If-Match is "+v+", which is not an ETag", `send the ETag of the earlier answer, such as "12"`)
 	}
 	return n, true, nil
 }
@@ -174,12 +173,12 @@ func (a *service) patchSession(c *call) error {
 			continue
 		}
 		if len(*s) > maxText {
-			return refuse(outcome.Usage, "title, tag and summary are at most "+strconv.Itoa(maxText)+" bytes", "")
+			return refuse(outcome.Usage, "title, tag and summary may have at most "+strconv.Itoa(maxText)+" bytes", "")
 		}
 		*s = a.redact(*s)
 	}
 	if p == (api.SessionPatch{}) {
-		return refuse(outcome.Usage, "there is nothing to change", "title, tag or summary")
+		return refuse(outcome.Usage, "nothing to change", "set title, tag or summary")
 	}
 	m, err := a.meta(c)
 	if err != nil {
@@ -195,7 +194,7 @@ func (a *service) patchSession(c *call) error {
 	return a.writeSession(c, c.route.Success(), m)
 }
 
-// patch changes what a list shows; with If-Match only when nothing came between.
+// patch changes title, tag and summary; with If-Match only if the session has not changed.
 func (a *service) patch(c *call, id string, p session.MetaPatch) error {
 	head, only, err := c.matches()
 	if err != nil {
@@ -219,7 +218,7 @@ func (a *service) preconditionFailed(c *call, id string) error {
 	if m, err := a.o.Sessions.Get(c.ctx(), id); err == nil {
 		detail += ": its ETag is " + etag(m.Head)
 	}
-	return refuse(outcome.Stale, detail, "GET it again")
+	return refuse(outcome.Stale, detail, "GET the session again")
 }
 
 func (a *service) deleteSession(c *call) error {
@@ -243,17 +242,17 @@ func (a *service) deleteSession(c *call) error {
 	return c.none()
 }
 
-// idle refuses what must not happen to a session while the run that it works for runs.
+// idle returns an error while the run of a session is running.
 func (a *service) idle(m session.Meta) error {
 	run := runOf(m)
 	if !a.o.Runs.Busy(run) {
 		return nil
 	}
-	what := "session " + m.ID + " runs"
+	what := "session " + m.ID + " is running"
 	if run != m.ID {
-		what = "session " + m.ID + " works for run " + run + ", which runs"
+		what = "session " + m.ID + " belongs to run " + run + ", which is running"
 	}
-	return refuse(outcome.Busy, what, "stop it first: POST /v1/runs/"+run+"/stop")
+	return refuse(outcome.Busy, what, "stop the run first: POST /v1/runs/"+run+"/stop")
 }
 
 func (a *service) forkSession(c *call) error {
@@ -282,7 +281,7 @@ func (a *service) forkSession(c *call) error {
 	return a.tellForked(c, id)
 }
 
-// tellForked answers with the fork that a request has made.
+// tellForked answers with the fork that an earlier request created.
 func (a *service) tellForked(c *call, id string) error {
 	var f api.Fork
 	if err := c.into(&f); err != nil {
@@ -302,17 +301,17 @@ func (a *service) tellForked(c *call, id string) error {
 	return a.writeFork(c, c.route.Success(), m, left)
 }
 
-// itemAt is the last item of the transcript as it was at a record.
+// itemAt returns the last item of the transcript as of a record.
 func (a *service) itemAt(ctx context.Context, m session.Meta, seq int64) (string, error) {
 	if seq < 1 || seq > m.Head {
-		return "", refuse(outcome.Usage, "there is no record "+strconv.FormatInt(seq, 10), "they go from 1 to "+strconv.FormatInt(m.Head, 10))
+		return "", refuse(outcome.Usage, "no record "+strconv.FormatInt(seq, 10), "records have the numbers 1 to "+strconv.FormatInt(m.Head, 10))
 	}
 	state, err := a.o.Sessions.StateAt(ctx, m.ID, seq)
 	if err != nil {
 		return "", err
 	}
 	if len(state.Items) == 0 {
-		return "", refuse(outcome.Usage, "the transcript was still empty at record "+strconv.FormatInt(seq, 10), "start a new run instead")
+		return "", refuse(outcome.Usage, "the transcript is empty at record "+strconv.FormatInt(seq, 10), "start a new run instead")
 	}
 	return state.Items[len(state.Items)-1].ID(), nil
 }

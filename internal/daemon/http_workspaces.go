@@ -28,7 +28,7 @@ func (a *service) workspaceHandlers() map[string]func(*call) error {
 	}
 }
 
-// applyPatch changes settings to what a patch says.
+// applyPatch applies a patch to settings.
 func applyPatch(p *routes.WorkspacePatch, s *workspace.Settings) error {
 	for _, f := range []struct{ to, given *string }{{&s.Project, p.Project}, {&s.Image, p.Image}, {&s.Model, p.Model}} {
 		if f.given != nil {
@@ -37,13 +37,13 @@ func applyPatch(p *routes.WorkspacePatch, s *workspace.Settings) error {
 	}
 	if p.Agent != nil {
 		if p.Agent.Kind == "" {
-			return notUsable("agent.kind", "is needed", "the kinds are holdfast, claude, codex, acp")
+			return notUsable("agent.kind", "is required", "use holdfast, claude, codex or acp")
 		}
 		s.Agent = workspace.AgentSpec{Kind: p.Agent.Kind, Command: p.Agent.Command}
 	}
 	if p.Network != nil {
 		if p.Network.Mode == "" {
-			return notUsable("network.mode", "is needed", "the modes are none and proxy")
+			return notUsable("network.mode", "is required", "use none or proxy")
 		}
 		s.Network = workspace.Network{Mode: p.Network.Mode, Domains: p.Network.Domains}
 	}
@@ -73,26 +73,26 @@ func applyLimits(l *routes.LimitsPatch, to *workspace.Limits) error {
 		}
 		n, err := workspace.ParseBytes(*f.given)
 		if err != nil || n == 0 {
-			return notUsable(f.name, "is no number of bytes", `write "512m" or "2g"`)
+			return notUsable(f.name, "must be a number of bytes", `write "512m" or "2g"`)
 		}
 		*f.to = n
 	}
 	if l.CPUs != nil {
-		if *l.CPUs == 0 { // it would be the default
-			return notUsable("limits.cpus", "is no number of processors", "write a number such as 2 or 0.5")
+		if *l.CPUs == 0 { // 0 would select the default
+			return notUsable("limits.cpus", "must be a number of processors", "write a number such as 2 or 0.5")
 		}
 		to.CPUs = *l.CPUs
 	}
 	if l.PIDs != nil {
 		if *l.PIDs == 0 {
-			return notUsable("limits.pids", "is too few for anything to run", "512 is good for an agent")
+			return notUsable("limits.pids", "is too low to run anything", "use 512 for an agent")
 		}
 		to.PIDs = *l.PIDs
 	}
 	return nil
 }
 
-// notUsable says what is wrong with a field of settings.
+// notUsable returns the problem of an invalid settings field.
 func notUsable(field, what, hint string) error {
 	p := routes.NewProblem(outcome.Usage, field+" "+what, hint)
 	p.Field = field
@@ -127,7 +127,7 @@ func apiContainer(c *workspace.State) *routes.Container {
 	}
 }
 
-// spaces are the workspaces of the daemon.
+// spaces returns the workspaces of the daemon.
 func (a *service) spaces() (*workspace.Workspaces, error) {
 	if a.o.Workspaces == nil {
 		return nil, notImplemented()
@@ -135,7 +135,7 @@ func (a *service) spaces() (*workspace.Workspaces, error) {
 	return a.o.Workspaces, nil
 }
 
-// spacesAsked are the workspaces of the daemon, when a request's body can be read into q.
+// spacesAsked returns the workspaces of the daemon after decoding the request's body into q.
 func (a *service) spacesAsked(c *call, q any) (*workspace.Workspaces, error) {
 	w, err := a.spaces()
 	if err == nil {
@@ -144,13 +144,13 @@ func (a *service) spacesAsked(c *call, q any) (*workspace.Workspaces, error) {
 	return w, err
 }
 
-// folder is where a run works: in the project of its workspace, or in cwd.
+// folder returns the working folder of a run: the project of its workspace, or cwd.
 func (o *Options) folder(ctx context.Context, slug, cwd string) (string, error) {
 	switch {
 	case slug == "":
 		return cwd, nil
 	case cwd != "":
-		return "", refuse(outcome.Usage, "workspace and cwd exclude each other", "leave cwd out: the workspace has its project")
+		return "", refuse(outcome.Usage, "workspace and cwd exclude each other", "omit cwd: the run works in the workspace's project")
 	case o.Workspaces == nil:
 		return "", notImplemented()
 	}
@@ -165,7 +165,7 @@ func (a *service) listWorkspaces(c *call) error {
 	return listAll(a, c, (*workspace.Workspaces).Overviews, apiWorkspace)
 }
 
-// listAll answers with a list of the workspaces' that has one page.
+// listAll answers with a list from the workspaces, as one page.
 func listAll[S, T any](a *service, c *call, list func(*workspace.Workspaces, context.Context) ([]S, error), show func(*S) T) error {
 	w, err := a.spaces()
 	if err != nil {
@@ -178,7 +178,7 @@ func listAll[S, T any](a *service, c *call, list func(*workspace.Workspaces, con
 	return c.json(api.Page[T]{Items: apiList(all, show)})
 }
 
-// onWorkspace calls do with the name of the path, and tells how the workspace is then.
+// onWorkspace calls do with the workspace in the path, and answers with its new state.
 func (a *service) onWorkspace(c *call, do func(ctx context.Context, w *workspace.Workspaces, slug string) error) error {
 	w, err := a.spaces()
 	if err != nil {

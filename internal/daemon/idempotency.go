@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Bounds of what is kept of answers.
+// Limits of the stored answers.
 const (
 	keyTTL   = 24 * time.Hour
 	maxKeys  = 4096
@@ -21,18 +21,18 @@ const (
 	maxKey   = 255 // bytes of an Idempotency-Key
 )
 
-// idempotencyCache remembers the answers to requests with an Idempotency-Key, in memory: a
-// restart forgets them. It is safe for concurrent use.
+// idempotencyCache stores the answers to requests with an Idempotency-Key, in memory: a restart forgets
+// them. It is safe for concurrent use.
 type idempotencyCache struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	kept  map[string]*storedResponse
-	order []string // of those that have an answer, oldest first
+	order []string // keys of requests with an answer, oldest first
 	bytes int
 }
 
-// storedResponse is a request with a key, and its answer once there is one.
+// storedResponse is a request with a key, and its answer when there is one.
 type storedResponse struct {
 	request [sha256.Size]byte
 	done    bool
@@ -46,18 +46,18 @@ func newKeys(now func() time.Time) *idempotencyCache {
 	return &idempotencyCache{now: now, kept: map[string]*storedResponse{}}
 }
 
-// once serves a POST, or tells again what was answered to the same one before.
+// once serves a POST, or repeats the answer to an identical earlier request.
 func (a *service) once(c *call) error {
 	key := c.r.Header.Get("Idempotency-Key")
 	switch {
 	case key == "":
 		return c.route.serve(c)
 	case c.route.Secret:
-		return refuse(outcome.Usage, "the answer has a secret, which is kept nowhere: it cannot be told again", "leave Idempotency-Key out")
+		return refuse(outcome.Usage, "the answer has a secret, which is not stored and cannot be repeated", "omit Idempotency-Key")
 	case c.route.Streams:
-		return refuse(outcome.Usage, "the answer may be a stream, which is kept nowhere: it cannot be told again", "leave Idempotency-Key out")
+		return refuse(outcome.Usage, "the answer may be a stream, which is not stored and cannot be repeated", "omit Idempotency-Key")
 	case len(key) > maxKey || !printable(key):
-		return refuse(outcome.Usage, "an Idempotency-Key is 1 to "+strconv.Itoa(maxKey)+" printable ASCII characters", "")
+		return refuse(outcome.Usage, "an Idempotency-Key must have 1 to "+strconv.Itoa(maxKey)+" printable ASCII characters", "")
 	}
 	id := c.caller.Method + "\x00" + c.caller.Name + "\x00" + strconv.Itoa(c.caller.UID) + "\x00" + c.caller.Token + "\x00" + key
 	sum := sha256.Sum256([]byte(c.r.Method + " " + c.r.URL.RequestURI() + "\n" + string(c.body)))
@@ -78,12 +78,12 @@ func (a *service) once(c *call) error {
 	}
 	rec := &recorder{ResponseWriter: c.w}
 	c.w = rec
-	defer func() { // also after a panic: then there is nothing to keep
+	defer func() { // also after a panic; then nothing is stored
 		switch {
 		case c.route.again == nil:
 		case rec.status < http.StatusMultipleChoices:
 			rec.body.Reset()
-		case rec.status == http.StatusConflict: // it may quote the answer that won
+		case rec.status == http.StatusConflict: // it may quote the first answer
 			rec.status = 0
 		}
 		a.keys.finish(id, rec)
@@ -103,9 +103,9 @@ func printable(s string) bool {
 	return true
 }
 
-// repeats answer a request with an Idempotency-Key that has succeeded before, by the ID of its
-// route. For other routes the first answer is kept and sent again. An answer that has text of a
-// session is not kept, since it would outlive an erasure: it is read from the session again.
+// repeats has, by route ID, the handlers of repeated requests whose first answer is not stored. For other
+// routes the first answer is stored and sent again. An answer with text of a session is not stored,
+// because it would outlive an erasure; the handler reads the session again.
 func (a *service) repeats() map[string]func(c *call, first *storedResponse) error {
 	run := func(c *call, _ *storedResponse) error { return a.writeRun(c, http.StatusOK, c.path("id")) }
 	return map[string]func(c *call, first *storedResponse) error{
@@ -114,7 +114,7 @@ func (a *service) repeats() map[string]func(c *call, first *storedResponse) erro
 			return a.tellForked(c, strings.TrimPrefix(first.location(), "/v1/sessions/"))
 		},
 		"rewindSession": func(c *call, _ *storedResponse) error {
-			return refuse(outcome.Conflict, "this request was served, and its answer is not kept", "GET /v1/sessions/"+c.path("id")+" shows where the session is now")
+			return refuse(outcome.Conflict, "this request was already served, and its answer was not stored", "GET /v1/sessions/"+c.path("id")+" returns the session's present state")
 		},
 		"createRun": func(c *call, first *storedResponse) error {
 			return a.writeRun(c, first.status, strings.TrimPrefix(first.location(), "/v1/runs/"))
@@ -123,8 +123,8 @@ func (a *service) repeats() map[string]func(c *call, first *storedResponse) erro
 	}
 }
 
-// begin returns the answer of the same request, or nil when it is for the caller to
-// serve, and to finish.
+// begin returns the stored answer to an identical request, or nil if the caller must serve the request
+// and then call finish.
 func (k *idempotencyCache) begin(id string, request [sha256.Size]byte) (*storedResponse, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -135,14 +135,14 @@ func (k *idempotencyCache) begin(id string, request [sha256.Size]byte) (*storedR
 		k.kept[id] = &storedResponse{request: request}
 		return nil, nil
 	case old.request != request:
-		return nil, refuse(outcome.KeyReused, "this Idempotency-Key came with another request", "use a new key for each request")
+		return nil, refuse(outcome.KeyReused, "this Idempotency-Key was used with a different request", "use a new key for each request")
 	case !old.done:
-		return nil, refuse(outcome.Conflict, "the request with this Idempotency-Key is still under way", "ask again in a moment")
+		return nil, refuse(outcome.Conflict, "the request with this Idempotency-Key is still running", "repeat it in a few seconds")
 	}
 	return old, nil
 }
 
-// finish keeps an answer, unless asking again may end otherwise.
+// finish stores an answer, unless repeating the request may give a different one.
 func (k *idempotencyCache) finish(id string, r *recorder) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,7 +157,7 @@ func (k *idempotencyCache) finish(id string, r *recorder) {
 	k.forget()
 }
 
-// forget drops answers that are too old or too many.
+// forget removes old answers and those above the limit.
 func (k *idempotencyCache) forget() {
 	for len(k.order) > 0 {
 		e := k.kept[k.order[0]]
@@ -170,10 +170,10 @@ func (k *idempotencyCache) forget() {
 	}
 }
 
-// location is where the answer says that what it made is.
+// location returns the answer's Location header.
 func (e *storedResponse) location() string { return e.header.Get("Location") }
 
-// replay writes a kept answer once more.
+// replay writes a stored answer again.
 func (e *storedResponse) replay(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range e.header {
@@ -183,7 +183,7 @@ func (e *storedResponse) replay(w http.ResponseWriter) {
 	_, _ = w.Write(e.body)
 }
 
-// recorder keeps what it passes on.
+// recorder records the answer it passes on.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -205,5 +205,5 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Unwrap lets [http.ResponseController] through.
+// Unwrap gives [http.ResponseController] access to the wrapped writer.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// bucket is a token bucket: it fills at rate tokens in a second up to burst, and a
-// message takes some out. It is for one goroutine. The zero bucket is full.
+// bucket is a token bucket: it fills at rate tokens per second up to burst, and each message takes some.
+// It is not safe for concurrent use. The zero bucket is full.
 type bucket struct {
 	rate, burst float64
-	spent       float64 // tokens that are missing from burst
+	spent       float64 // tokens missing from burst
 	at          time.Time
 }
 
-// take takes n tokens out, or says that there are not as many. A full bucket gives
-// whatever is asked for, so that no message is too great for it.
+// take takes n tokens and reports whether there were enough. A full bucket gives any number, so that no
+// message is too large for it.
 func (b *bucket) take(n float64, now time.Time) bool {
 	if !b.at.IsZero() && now.After(b.at) {
 		b.spent = max(0, b.spent-now.Sub(b.at).Seconds()*b.rate)
@@ -27,14 +27,14 @@ func (b *bucket) take(n float64, now time.Time) bool {
 	return true
 }
 
-// rateLimitedConn is a connection from which no more is read than a client may send: frames
-// that are no messages, and parts of frames, cost something too.
+// rateLimitedConn limits how fast bytes are read from a client, so that incomplete frames and frames that
+// are not messages are limited, too.
 type rateLimitedConn struct {
 	net.Conn
 	bytes bucket
 }
 
-// Bytes that are read from a client: in a second, and at once.
+// Bytes read from a client: per second, and at once.
 const (
 	connRate   = 4 << 20
 	pacedBurst = 8 << 20
@@ -44,11 +44,11 @@ func newPaced(conn net.Conn) *rateLimitedConn {
 	return &rateLimitedConn{conn, bucket{rate: connRate, burst: pacedBurst}}
 }
 
-// Read reads, and rests after it when that was too much.
+// Read reads, and sleeps afterwards if the client is above its rate.
 func (p *rateLimitedConn) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
 	if n > 0 && !p.bytes.take(float64(n), time.Now()) {
-		time.Sleep(time.Duration(float64(n) / connRate * float64(time.Second))) // the pause is the pace
+		time.Sleep(time.Duration(float64(n) / connRate * float64(time.Second))) // sleeping limits the rate
 	}
 	return n, err
 }

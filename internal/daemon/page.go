@@ -9,11 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// page serves the console: its files, and its first page for every place that it
-// shows itself: see place. What it is allowed to load is
-// said by package auth.
+// page serves the console: its files, and index.html for the paths that it handles itself (see place).
+// Package auth sets its Content-Security-Policy.
 func (a *service) page(w http.ResponseWriter, r *http.Request) {
-	nothing := refuse(outcome.NotFound, "there is nothing at "+r.URL.Path, "GET /v1/openapi.json lists what there is")
+	nothing := refuse(outcome.NotFound, "not found: "+r.URL.Path, "GET /v1/openapi.json lists all routes")
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	if a.o.Console == nil || name == "v1" || strings.HasPrefix(name, "v1/") || name == "metrics" {
 		a.fail(w, r, nothing)
@@ -21,7 +20,7 @@ func (a *service) page(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		a.fail(w, r, refuse(outcome.NoMethod, "there is no "+r.Method+" here", "Allow: GET, HEAD"))
+		a.fail(w, r, refuse(outcome.NoMethod, "the method "+r.Method+" is not allowed here", "Allow: GET, HEAD"))
 		return
 	}
 	if place(a.o.Console, name) {
@@ -34,8 +33,8 @@ func (a *service) page(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, withPath(r, "/"+name), a.o.Console, name)
 }
 
-// place reports whether a path is one that the page shows itself: it has no dot, or it
-// is in a folder that the files do not have, as the sessions are, whose ids may have one.
+// place reports whether the console itself handles a path: it has no dot, or it is in a folder without
+// files, such as sessions, because session ids may contain a dot.
 func place(files fs.FS, name string) bool {
 	folder, _, deep := strings.Cut(name, "/")
 	if name == "" || !strings.Contains(path.Base(name), ".") {
@@ -45,8 +44,8 @@ func place(files fs.FS, name string) bool {
 	return deep && err != nil
 }
 
-// withPath is a request for another path: the one that asks for index.html by its
-// name would be sent on to the folder.
+// withPath returns the request with another path. A request for index.html by name would be redirected to
+// its folder.
 func withPath(r *http.Request, p string) *http.Request {
 	if strings.HasSuffix(p, "/index.html") {
 		p = strings.TrimSuffix(p, "index.html")

@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Refuse writes a problem for a request that is not let in: it is what
-// [github.com/holdfast-dev/holdfast/internal/daemon/auth.Options] wants as Refuse.
+// Refuse writes a problem for a request that is not authenticated. It is for the field Refuse of
+// [github.com/holdfast-dev/holdfast/internal/daemon/auth.Options].
 func Refuse(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string) {
 	title := http.StatusText(status)
 	if o, ok := outcome.ByCode(code); ok {
@@ -35,7 +35,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, code, detail, hi
 func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
 	p.Instance = r.URL.EscapedPath()
 	b, err := jsonscan.Marshal(p)
-	if err != nil { // a winner's input that is no JSON cannot have been read
+	if err != nil { // cannot fail: a winner's input was decoded from JSON
 		http.Error(w, p.Detail, p.Status)
 		return
 	}
@@ -52,7 +52,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
 	}
 }
 
-// refuse is an error that a request is answered with.
+// refuse returns an error that becomes the answer to the request.
 func refuse(out outcome.Outcome, detail, hint string) error {
 	return routes.NewProblem(out, detail, hint)
 }
@@ -64,7 +64,7 @@ func caused(out outcome.Outcome, hint string, err error) error {
 	return p
 }
 
-// problemOf is what a client is told about an error.
+// problemOf returns the problem for an error.
 func problemOf(err error) *api.Problem {
 	p := routes.NewProblem(statusOf(err), err.Error(), outcome.Hint(err))
 	if e, ok := errors.AsType[*workspace.Error](err); ok {
@@ -82,7 +82,7 @@ func problemOf(err error) *api.Problem {
 	return p
 }
 
-// ofRuns says what the codes of runs are here. What is not in it goes by its cause.
+// ofRuns maps codes of runs to outcomes. For other codes, the outcome depends on the cause.
 var ofRuns = map[wire.Code]outcome.Outcome{
 	wire.CodeRunNotFound:         outcome.NotFound,
 	wire.CodeNoPendingInput:      outcome.Conflict,
@@ -98,7 +98,7 @@ var ofRuns = map[wire.Code]outcome.Outcome{
 	wire.CodeInternal:        outcome.Failed,
 }
 
-// onFailure says what the codes without a cause of their own are.
+// onFailure maps codes to outcomes for errors whose cause has none.
 var onFailure = map[wire.Code]outcome.Outcome{
 	wire.CodePrepareFailed:  outcome.Usage,
 	wire.CodeStartFailed:    outcome.Conflict,
@@ -126,7 +126,7 @@ func statusOf(err error) outcome.Outcome {
 	return httpOutcome(err)
 }
 
-// httpOutcome is outcome.FromError where a command and a request differ.
+// httpOutcome is outcome.FromError, with the differences between a command and a request.
 func httpOutcome(err error) outcome.Outcome {
 	switch {
 	case errors.Is(err, session.ErrFull):
@@ -145,8 +145,8 @@ func httpOutcome(err error) outcome.Outcome {
 	return outcome.FromError(err)
 }
 
-// isUnavailable reports whether an error says that nothing can be done now, whatever was asked for:
-// the store is away, full, or has to be opened anew, or the daemon ends.
+// isUnavailable reports whether an error means that the daemon cannot serve anything now: the store is
+// unreachable, full, or must be reopened, or the daemon is shutting down.
 func isUnavailable(err error) bool {
 	return retry.IsUnavailable(err) || errors.Is(err, session.ErrPoisoned) || errors.Is(err, runs.ErrDraining)
 }

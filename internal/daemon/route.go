@@ -18,15 +18,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
-// route is an operation and what serves it. The mux and the OpenAPI document are made from
-// the same list.
+// route is a route with its handler. The mux and the OpenAPI document are made from the same list.
 type route struct {
 	routes.Route
-	serve func(c *call) error // nil: the WebSocket's
+	serve func(c *call) error // nil for the WebSocket
 	again func(c *call, first *storedResponse) error
 }
 
-// call is one request on its way through a route.
+// call is one request to a route.
 type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
@@ -44,7 +43,7 @@ func (c *call) accepts(typ string) bool { return accepts(c.r.Header.Values("Acce
 func (c *call) json(v any) error        { return c.jsonAs(c.route.Success(), v) }
 func (c *call) limit() int              { return int(c.number("limit", routes.DefaultLimit)) }
 
-// number is an integer of the query, or a default.
+// number returns an integer query parameter, or a default.
 func (c *call) number(name string, otherwise int64) int64 {
 	n, err := strconv.ParseInt(c.query[name], 10, 64)
 	if err != nil {
@@ -65,7 +64,7 @@ func accepts(list []string, t string) bool {
 	return false
 }
 
-// jsonAs answers with a document.
+// jsonAs answers with a JSON document.
 func (c *call) jsonAs(status int, v any) error {
 	b, err := jsonscan.Marshal(v)
 	if err != nil {
@@ -86,12 +85,12 @@ func (c *call) none() error {
 	return nil
 }
 
-// routes registers everything that is no WebSocket.
+// routes registers all routes except the WebSocket.
 func (a *service) routes(mux *http.ServeMux) {
 	methods := map[string][]string{}
 	for i := range a.table {
 		rt := &a.table[i]
-		if rt.serve == nil { // the socket's own
+		if rt.serve == nil { // registered with the WebSocket
 			continue
 		}
 		methods[rt.Path] = append(methods[rt.Path], rt.Method)
@@ -104,16 +103,16 @@ func (a *service) routes(mux *http.ServeMux) {
 		slices.Sort(allow)
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allow, ", "))
-			a.fail(w, r, refuse(outcome.NoMethod, "there is no "+r.Method+" here", "Allow: "+strings.Join(allow, ", ")))
+			a.fail(w, r, refuse(outcome.NoMethod, "the method "+r.Method+" is not allowed here", "Allow: "+strings.Join(allow, ", ")))
 		})
 	}
 	mux.HandleFunc("/", a.page)
 }
 
-// serve lets a request through to its route.
+// serve serves a request of a route.
 //
-// A body that does not come and an answer that is not taken end with their time, so
-// that a client that does nothing costs nothing; streams and exports set their own.
+// The body must arrive and the answer must be read within time limits, so that an idle client does not
+// use resources. Streams and exports set their own limits.
 func (a *service) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
@@ -122,13 +121,13 @@ func (a *service) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 	}
 	_ = control.Flush()
-	_ = control.SetWriteDeadline(time.Time{}) // the next request of the connection has its own
+	_ = control.SetWriteDeadline(time.Time{}) // the next request on the connection sets its own
 }
 
 const (
-	storeTime  = 3 * time.Second // that a request waits for a store that is away
+	storeTime  = 3 * time.Second // how long a request waits for an unreachable store
 	bodyTime   = 30 * time.Second
-	answerTime = 5 * time.Minute // a test of all trails takes a while
+	answerTime = 5 * time.Minute // verifying all sessions takes a while
 )
 
 func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error {
@@ -141,7 +140,7 @@ func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error
 	if c.query, err = rt.ParseQuery(r.URL.RawQuery); err != nil {
 		return err
 	}
-	if rt.Scope == "" && rt.Method == http.MethodPost { // the login reads its body itself
+	if rt.Scope == "" && rt.Method == http.MethodPost { // the login handler reads its body itself
 		return rt.serve(c)
 	}
 	if rt.RawBody != "" {
@@ -160,15 +159,15 @@ func (a *service) admit(rt *route, w http.ResponseWriter, r *http.Request) error
 	return rt.serve(c)
 }
 
-// serveRaw serves a route that reads its body itself.
+// serveRaw serves a route whose handler reads the body.
 func (c *call) serveRaw() error {
 	if t, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || t != c.route.RawBody {
-		return refuse(outcome.MediaType, fmt.Sprintf("the body's type is %q", c.r.Header.Get("Content-Type")), "Content-Type: "+c.route.RawBody)
+		return refuse(outcome.MediaType, fmt.Sprintf("the body has the content type %q", c.r.Header.Get("Content-Type")), "Content-Type: "+c.route.RawBody)
 	}
 	return c.route.serve(c)
 }
 
-// allowed asks who sent a request whether the route is for them.
+// allowed reports, as an error, why the caller may not use the route.
 func allowed(rt *route, r *http.Request) error {
 	if rt.Scope == "" {
 		return nil
@@ -176,17 +175,17 @@ func allowed(rt *route, r *http.Request) error {
 	caller, ok := auth.CallerFrom(r.Context())
 	switch {
 	case !ok:
-		return refuse(outcome.Unauthenticated, "there is no credential", "holdfast daemon token create makes one")
+		return refuse(outcome.Unauthenticated, "missing credential", "create a token: holdfast daemon token create")
 	case caller.Agent && rt.Scope != api.ScopeRead:
-		return refuse(outcome.Forbidden, "this process was started by a run of this daemon: it may look, and change nothing", "")
+		return refuse(outcome.Forbidden, "a process that was started by a run of this daemon may only read", "")
 	case !caller.HasScope(rt.Scope):
-		return refuse(outcome.Forbidden, "the scope "+string(rt.Scope)+" is needed",
+		return refuse(outcome.Forbidden, "this request needs the scope "+string(rt.Scope),
 			"holdfast daemon token create --scope "+string(rt.Scope))
 	}
 	return nil
 }
 
-// fail answers with a problem, and notes what is this side's fault.
+// fail answers with a problem, and logs errors of the server.
 func (a *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// apiList are the items of a list as a client sees them; of none, an empty list.
+// apiList converts the items of a list to the API's form. The result is never nil.
 func apiList[S, T any](list []S, show func(*S) T) []T {
 	out := make([]T, len(list))
 	for i := range list {
@@ -15,7 +15,7 @@ func apiList[S, T any](list []S, show func(*S) T) []T {
 	return out
 }
 
-// routeTable has all routes of package api with what serves them.
+// routeTable returns all routes of package routes with their handlers.
 func (a *service) routeTable() []route {
 	serve := map[string]func(*call) error{}
 	for _, part := range []map[string]func(*call) error{

@@ -8,21 +8,21 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// checkRunPermission asks whether a caller may make a run of a spec. Whoever may not answer questions may
-// not answer them in advance either: they choose a mode that asks at least as much as the default
-// one, and nothing that allows more, starts programs outside the sandbox, or sends the daemon's
-// keys to another address.
+// checkRunPermission reports whether a caller may create a run with a spec. A caller who may not answer
+// approvals may not answer them in advance, either: without the scope approve, the mode must be at least
+// as strict as the default one, and the spec may not add permissions, start programs outside the sandbox,
+// or send the daemon's keys to a different address.
 func checkRunPermission(c auth.Caller, s *runspec.Spec) error {
 	if c.HasScope(api.ScopeApprove) {
 		return nil
 	}
-	const hint = "use a token with the scope approve, or leave it out"
+	const hint = "use a token with the scope approve, or omit the field"
 	p := &s.Permissions
 	switch m := policy.Mode(p.Mode); {
 	case p.Mode != "" && m.Stricter(policy.ModeDefault) != m:
-		return refuse(outcome.Forbidden, "the mode "+p.Mode+" needs the scope approve: it asks less than the default one", hint)
+		return refuse(outcome.Forbidden, "the mode "+p.Mode+" needs the scope approve, because it allows more than the default mode", hint)
 	case len(p.Settings) > 0:
-		return refuse(outcome.Forbidden, "settings for a run need the scope approve: they say what is not asked", hint)
+		return refuse(outcome.Forbidden, "setting a run's settings needs the scope approve, because they can allow calls", hint)
 	}
 	for _, f := range []struct {
 		given bool

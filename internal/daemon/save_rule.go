@@ -12,11 +12,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/savedrule"
 )
 
-// placeOf is where the settings of a session's run are.
+// placeOf returns the folder of the settings of a session's run.
 func (o *Options) placeOf(ctx context.Context, session string) (saverule.Target, error) {
 	return saverule.TargetOf(ctx, o.Sessions, session, func(ctx context.Context, slug string) (string, error) {
 		if o.Workspaces == nil {
-			return "", refuse(outcome.NotOffered, "this daemon serves no workspaces", "")
+			return "", refuse(outcome.NotOffered, "this daemon does not serve workspaces", "")
 		}
 		s, err := o.Workspaces.Get(ctx, slug)
 		if err != nil {
@@ -26,15 +26,15 @@ func (o *Options) placeOf(ctx context.Context, session string) (saverule.Target,
 	})
 }
 
-// keeping looks whether a caller may have an answer kept for good, and what it would write; nil for an
-// answer that is not. A rule outlasts the credential of whoever had it written, so it takes all that a
-// credential can give. A process of a run never has it: see [auth.Caller].
+// keeping checks whether a caller may have an answer's rule saved, and returns the plan of the save, or
+// nil if the answer saves nothing. A saved rule outlasts the caller's credential, so it needs the scope
+// admin. A process of a run never has that scope: see [auth.Caller].
 func (o *Options) keeping(ctx context.Context, caller auth.Caller, q *approval.Request, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
-		return nil, nil //nolint:nilnil // nothing is kept
+		return nil, nil //nolint:nilnil // nothing is saved
 	}
 	if caller.Agent || !caller.HasScope(api.ScopeAdmin) {
-		return nil, refuse(outcome.Forbidden, "the scope admin is needed to write into the settings", "answer for the session: leave always out")
+		return nil, refuse(outcome.Forbidden, "saving a rule in the settings needs the scope admin", "omit always to answer for the session")
 	}
 	place, err := o.placeOf(ctx, q.Session)
 	if err != nil {
@@ -43,19 +43,19 @@ func (o *Options) keeping(ctx context.Context, caller auth.Caller, q *approval.R
 	return saverule.NewPlan(o.Env, place, q, a)
 }
 
-// write writes what an answer that is on record says for good.
+// write saves the rule of an answer that was recorded.
 func write(plan *saverule.Plan) (*savedrule.Result, error) {
 	if plan == nil {
-		return nil, nil //nolint:nilnil // nothing is kept
+		return nil, nil //nolint:nilnil // nothing is saved
 	}
 	k, err := plan.Write()
 	if err != nil {
-		return nil, fmt.Errorf("the answer holds for the session, but was not written into the settings: %w", err)
+		return nil, fmt.Errorf("the answer applies to the session, but its rule was not saved in the settings: %w", err)
 	}
 	return k, nil
 }
 
-// savePreview is what answers to a question could write; nil where that is not known.
+// savePreview returns the rules that answers to an approval could save; nil if they are unknown.
 func (a *service) savePreview(ctx context.Context, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil
@@ -67,13 +67,13 @@ func (a *service) savePreview(ctx context.Context, q *approval.Request) *savedru
 	return saverule.Preview(a.o.Env, place, q)
 }
 
-// keepingOf is [Options.keeping] for a client of the WebSocket, which names a question.
+// keepingOf is [Options.keeping] for a WebSocket client, which names an approval.
 func (c *socket) keepingOf(ctx context.Context, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
-		return nil, nil //nolint:nilnil // nothing is kept
+		return nil, nil //nolint:nilnil // nothing is saved
 	}
 	q, _, err := approval.Find(ctx, c.s.o.Sessions, a.RequestID)
-	if err == nil && q.ID != a.RequestID { // only a person types beginnings
+	if err == nil && q.ID != a.RequestID { // the API takes complete ids only
 		err = approval.ErrNoRequest
 	}
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Limits of the HTTP server. Bodies and answers have limits of their own, because an
-// event stream has none.
+// Limits of the HTTP server. Bodies and answers have other limits, because an event stream may not have
+// one.
 const (
-	headerTime  = 10 * time.Second // until a request's headers are there
+	headerTime  = 10 * time.Second // until a request's headers must have arrived
 	idleTime    = 2 * time.Minute  // between the requests of a connection
 	headerBytes = 64 << 10
 )
 
-// Server serves. New makes it, Serve takes listeners, Shutdown ends it. It is safe for
-// concurrent use.
+// Server is the daemon's server. New creates it, Serve serves on listeners, and Shutdown ends it. It is
+// safe for concurrent use.
 type Server struct {
 	o       Options
 	api     *service
@@ -28,7 +28,7 @@ type Server struct {
 
 	ending sync.Once
 	ended  chan struct{} // closed when Shutdown is done
-	failed error         // what it returns; set before ended is closed
+	failed error         // its result; set before ended is closed
 }
 
 // New returns a server. Sessions, Hub, Runs, Auth and Env must be set.
@@ -65,11 +65,11 @@ func New(o *Options) (*Server, error) {
 	return s, nil
 }
 
-// Handler is what the server serves, behind [auth.Auth.Handler].
+// Handler returns the server's handler, behind [auth.Auth.Handler].
 func (s *Server) Handler() http.Handler { return s.http.Handler }
 
-// Serve serves on a listener, which it closes, until Shutdown; nil then. It may be
-// called for several listeners at once.
+// Serve serves on a listener, and closes it, until Shutdown; then it returns nil. It may be called for
+// several listeners at once.
 func (s *Server) Serve(l net.Listener) error {
 	s.o.Auth.Listening(l.Addr())
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -78,17 +78,16 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain makes /readyz fail from now on, and refuses to start runs over the WebSocket;
-// what is open goes on, and so do other requests.
+// Drain makes /readyz fail from now on, and rejects starting runs over the WebSocket. Open connections
+// and other requests continue.
 func (s *Server) Drain() {
 	s.api.drain()
 	s.sockets.draining.Store(true)
 }
 
-// Shutdown stops taking connections, tells those that are open (close code 1001, SSE
-// event "shutdown"), and returns when requests have ended or ctx has: then what is
-// still open is cut off, and the error is that of ctx. Again is fine: it waits for the
-// first and returns the same.
+// Shutdown stops accepting connections, notifies open ones (close code 1001, SSE event "shutdown"), and
+// waits until requests have ended. If ctx ends first, it cuts off the rest and returns the error of ctx.
+// Another call waits for the first and returns the same error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ending.Do(func() {
 		defer close(s.ended)

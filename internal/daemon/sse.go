@@ -22,29 +22,29 @@ import (
 
 const (
 	heartbeat    = 15 * time.Second
-	writeTimeout = 10 * time.Second // a client that takes nothing for so long is gone
+	writeTimeout = 10 * time.Second // a client that reads nothing for this long is disconnected
 	maxStreams   = 4096
 	burst        = 64 // events of a replay between two flushes
 )
 
-// sse writes one event stream. A write that takes too long fails, and the stream ends:
-// the client comes back with Last-Event-ID.
+// sse writes one event stream. If a write takes too long, it fails and the stream ends; the client
+// reconnects with Last-Event-ID.
 type sse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	within  time.Duration // a write must be done
-	held    int           // events that were not flushed
+	within  time.Duration // time limit of a write
+	held    int           // number of events that were not flushed
 }
 
-// startStream answers with the head of a stream and calls run; ctx ends when the
-// client goes, its credential is taken back, or the daemon ends, and then says why.
+// startStream sends the header of a stream and calls run. ctx ends when the client disconnects, when its
+// credential is revoked, or when the daemon shuts down; its cause is the reason.
 func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) error) error {
 	if a.live.Err() != nil {
 		return refuse(outcome.Unavailable, errShutdown.Error(), "")
 	}
 	defer a.streaming.Add(-1)
 	if a.streaming.Add(1) > maxStreams {
-		return refuse(outcome.Unavailable, fmt.Sprintf("%d event streams are open, and there are no more", maxStreams), "")
+		return refuse(outcome.Unavailable, fmt.Sprintf("too many event streams (limit %d)", maxStreams), "close a stream, or try again later")
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx())
 	defer cancel(nil)
@@ -77,7 +77,7 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 		_ = s.write(message("shutdown", "", []byte("{}")), true)
 	case err != nil && ctx.Err() == nil:
 		p := problemOf(err)
-		a.log.WarnContext(ctx, "an event stream ends", "path", c.r.URL.Path, "error", err)
+		a.log.WarnContext(ctx, "an event stream ended", "path", c.r.URL.Path, "error", err)
 		if data, merr := jsonscan.Marshal(map[string]string{"code": p.Code, "detail": p.Detail}); merr == nil {
 			_ = s.write(message("failed", "", data), true)
 		}
@@ -85,9 +85,9 @@ func (a *service) startStream(c *call, run func(ctx context.Context, s *sse) err
 	return nil
 }
 
-var errGone = errors.New("the credential was taken back")
+var errGone = errors.New("the credential was revoked")
 
-// write sends bytes; what is not flushed now goes with what follows.
+// write sends bytes. Without flush, they are sent with the next ones.
 func (s *sse) write(b []byte, flush bool) error {
 	err := s.control.SetWriteDeadline(time.Now().Add(s.within))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -103,8 +103,8 @@ func (s *sse) write(b []byte, flush bool) error {
 	return s.control.Flush()
 }
 
-// message is one event of a stream. JSON has no line breaks outside of its texts, so
-// data is one line; an id without data moves the client's Last-Event-ID alone.
+// message encodes one event of a stream. JSON has line breaks only in strings, where they are escaped, so
+// data is one line. An id without data only updates the client's Last-Event-ID.
 func message(event, id string, data []byte) []byte {
 	var b bytes.Buffer
 	if id != "" {
@@ -119,14 +119,14 @@ func message(event, id string, data []byte) []byte {
 	return b.Bytes()
 }
 
-// stream tells a session's records from a seq on, and then what happens.
+// stream sends a session's records from a seq, and then new events.
 func (a *service) stream(c *call, m session.Meta, kinds []session.Kind) error {
 	after, err := c.streamFrom(m)
 	if err != nil {
 		return err
 	}
 	if _, given := c.query["limit"]; given {
-		return refuse(outcome.Usage, "a stream has no limit", "leave limit out")
+		return refuse(outcome.Usage, "limit is not allowed for a stream", "omit limit")
 	}
 	var sub *feed.Subscription
 	if m.Head == 0 {
@@ -141,14 +141,14 @@ func (a *service) stream(c *call, m session.Meta, kinds []session.Kind) error {
 	return a.startStream(c, func(ctx context.Context, s *sse) error { return a.follow(ctx, s, sub, m, kinds) })
 }
 
-// streamFrom is where a stream begins: Last-Event-ID, as a browser sends it when it
-// comes back, else after, else the beginning.
+// streamFrom returns where a stream begins: Last-Event-ID, which a browser sends when it reconnects,
+// otherwise after, otherwise the beginning.
 func (c *call) streamFrom(m session.Meta) (int64, error) {
 	after := c.number("after", 0)
 	if v := c.r.Header.Get("Last-Event-ID"); v != "" {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || n < 0 {
-			return 0, refuse(outcome.Usage, "Last-Event-ID is "+strconv.Quote(v)+", and must be the seq of a record", "")
+			return 0, refuse(outcome.Usage, "Last-Event-ID must be the seq of a record, not "+strconv.Quote(v)+"", "")
 		}
 		after = n
 	}
@@ -156,12 +156,12 @@ func (c *call) streamFrom(m session.Meta) (int64, error) {
 		after = max(0, m.Head+after)
 	}
 	if after > m.Head {
-		return 0, refuse(outcome.Usage, "the stream would begin behind the last record, "+strconv.FormatInt(m.Head, 10), "leave after out")
+		return 0, refuse(outcome.Usage, "the stream would begin after the last record, "+strconv.FormatInt(m.Head, 10), "omit after")
 	}
 	return after, nil
 }
 
-// follow writes what a subscription says until it ends.
+// follow writes the events of a subscription until it ends.
 func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m session.Meta, kinds []session.Kind) error {
 	encoding := &plainEvents
 	if kinds != nil {
@@ -197,19 +197,18 @@ func (a *service) follow(ctx context.Context, s *sse, sub *feed.Subscription, m 
 			}
 		}
 		if e.Kind == feed.Gap {
-			live = false // what follows is read from the log
+			live = false // the following events are read from the log
 		}
 	}
 }
 
-// prepared reports whether a run is there that has not started: it has no session yet.
+// prepared reports whether a run exists that has not started. It has no session yet.
 func (a *service) prepared(ctx context.Context, id string) bool {
 	info, err := a.o.Runs.Get(ctx, id)
 	return err == nil && info.Status == api.StatusPending
 }
 
-// next waits for an event, with a sign of life from time to time as long as there is
-// something to wait for.
+// next waits for an event. While it waits, it sends heartbeats.
 func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() error) (*feed.Event, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, heartbeat)
@@ -218,7 +217,7 @@ func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() erro
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return e, err
 		}
-		if err := sub.Stale(); err != nil { // a sign of life would say that nothing was missed
+		if err := sub.Stale(); err != nil { // a heartbeat would mean that nothing was missed
 			return nil, err
 		}
 		if err := alive(); err != nil {
@@ -230,11 +229,11 @@ func next(ctx context.Context, s *sse, sub *feed.Subscription, alive func() erro
 	}
 }
 
-// plainEvents are the frames of a stream without a filter, made once for all.
+// plainEvents caches the frames of streams without a filter for all clients.
 var plainEvents = feed.Encoding{Encode: func(e *feed.Event) [][]byte { return frames(e, nil) }}
 
-// frames is what a stream says for an event. All but the last frame of a record have
-// no id, so that a client that comes back gets all of them again.
+// frames returns the stream's frames for an event. Only the last frame of a record has an id, so that a
+// client that reconnects gets all of them again.
 func frames(e *feed.Event, kinds []session.Kind) [][]byte {
 	id := strconv.FormatInt(e.Seq, 10)
 	switch e.Kind {
@@ -255,7 +254,7 @@ func frames(e *feed.Event, kinds []session.Kind) [][]byte {
 	out := make([][]byte, len(list))
 	for i := range list {
 		data, err := jsonscan.Marshal(&list[i])
-		if err != nil { // a payload that is no JSON was refused when it was read
+		if err != nil { // cannot fail: the payload was checked when it was read
 			data = []byte("null")
 		}
 		last := ""
@@ -267,9 +266,9 @@ func frames(e *feed.Event, kinds []session.Kind) [][]byte {
 	return out
 }
 
-// deltaEvent is what an agent says that is on no record.
+// deltaEvent is a delta of an agent.
 type deltaEvent struct {
-	Seq   int64           `json:"seq" jsonschema:"of the last record told"`
+	Seq   int64           `json:"seq" jsonschema:"seq of the last record sent"`
 	Agent string          `json:"agent,omitempty"`
 	Type  string          `json:"type"`
 	Event json.RawMessage `json:"event"`
@@ -287,13 +286,13 @@ func deltaFrame(e *feed.Event) []byte {
 	return message("delta", "", data)
 }
 
-// caughtUp says where the log stands, and the run.
+// caughtUp reports the position in the log, and the status of the run.
 func (a *service) caughtUp(ctx context.Context, e *feed.Event) []byte {
 	doc := struct {
 		Seq    int64         `json:"seq"`
 		Status api.RunStatus `json:"status,omitempty"`
 	}{Seq: e.Seq}
-	if info, err := a.o.Runs.Get(ctx, e.Session); err == nil { // otherwise it is no run
+	if info, err := a.o.Runs.Get(ctx, e.Session); err == nil { // an error means that it is not a run
 		doc.Status = info.Status
 	}
 	data, err := jsonscan.Marshal(doc)

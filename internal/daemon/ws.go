@@ -16,24 +16,24 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/auth"
 )
 
-// limits bound what the clients of the WebSocket can cost.
+// limits limit the resources of WebSocket clients.
 type limits struct {
 	connections int           // at once
-	strangers   int           // of them, those that have not said hello yet
+	strangers   int           // of them, those without a hello yet
 	subs        int           // subscriptions of one connection
-	pending     int           // requests of one connection that are not answered yet
-	message     int64         // bytes of one
-	rate, burst float64       // messages of one connection: in a second, and at once
-	excess      float64       // messages beyond that until the connection is closed
-	hello       time.Duration // until a client without a credential has said hello
+	pending     int           // unanswered requests of one connection
+	message     int64         // maximum size of a message, in bytes
+	rate, burst float64       // messages of one connection: per second, and at once
+	excess      float64       // messages above the rate until the connection is closed
+	hello       time.Duration // within which a client without a credential must send hello
 	ping        time.Duration // between pings
-	pong        time.Duration // until a peer that does not answer one counts as dead
-	slow        time.Duration // a frame that took longer is a connection's last
-	stuck       time.Duration // a frame that takes longer is cut off
-	request     time.Duration // that a request may take
+	pong        time.Duration // until a client that does not answer a ping is disconnected
+	slow        time.Duration // a connection ends after a frame that took longer
+	stuck       time.Duration // a connection is cut off in a frame that takes longer
+	request     time.Duration // time limit of a request
 }
 
-// defaultLimits are those of docs/reference/websocket.md.
+// defaultLimits returns the limits in docs/reference/websocket.md.
 func defaultLimits() limits {
 	return limits{
 		connections: 4096, strangers: 64, subs: 256, pending: 256, message: 1 << 20,
@@ -43,10 +43,10 @@ func defaultLimits() limits {
 	}
 }
 
-// unauthenticatedMessageSize bounds a message of a client that has not said hello, in bytes.
+// unauthenticatedMessageSize is the maximum size of a message before a hello, in bytes.
 const unauthenticatedMessageSize = 8 << 10
 
-// sockets serves the WebSocket and has all that are open.
+// sockets serves the WebSocket and tracks its connections.
 type sockets struct {
 	o      *Options
 	limits limits
@@ -57,10 +57,10 @@ type sockets struct {
 
 	mu      sync.Mutex
 	open    map[*socket]struct{}
-	unknown int                             // of open, those without a caller
-	gone    map[<-chan struct{}]*credential // that connections came with
+	unknown int                             // number of open connections without a caller
+	gone    map[<-chan struct{}]*credential // credentials of connections, by their end
 	closing bool
-	running sync.WaitGroup // a socket's reader each, and who watches credentials
+	running sync.WaitGroup // readers of sockets, and watchers of credentials
 }
 
 func newSockets(o *Options) *sockets {
@@ -74,22 +74,22 @@ func newSockets(o *Options) *sockets {
 	return s
 }
 
-// count says how many connections are open.
+// count returns the number of open connections.
 func (s *sockets) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
 }
 
-// ServeHTTP takes a client in: one that has a credential, or one that is to say hello.
+// ServeHTTP accepts a client that is authenticated, or that must authenticate by a hello.
 func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		Refuse(w, r, http.StatusBadRequest, "usage", "this route is a WebSocket", "ask for an upgrade: docs/reference/websocket.md")
+		Refuse(w, r, http.StatusBadRequest, "usage", "this route is a WebSocket", "send an upgrade request: docs/reference/websocket.md")
 		return
 	}
 	caller, known := auth.CallerFrom(r.Context())
 	if known && !caller.HasScope(api.ScopeRead) {
-		Refuse(w, r, http.StatusForbidden, "denied", "the credential may not read", "make a token with the scope read")
+		Refuse(w, r, http.StatusForbidden, "denied", "the credential lacks the scope read", "create a token with the scope read")
 		return
 	}
 	c := newSocket(s, caller, known)
@@ -101,7 +101,7 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		c.request = r
 	}
-	// Host and Origin were looked at by auth, which knows what is allowed.
+	// Package auth, which knows what is allowed, has checked Host and Origin.
 	ws, err := websocket.Accept(&hijacked{w, c}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
 		OnPingReceived: func(context.Context, []byte) bool { return c.control() },
@@ -112,20 +112,20 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.begin(ws)
-	go c.serve() // and not here: the request and its buffers can go
+	go c.serve() // in a goroutine, so that the request and its buffers can be freed
 }
 
-// admit counts a connection, or says why there can be none.
+// admit counts a connection, or returns why it is not accepted.
 func (s *sockets) admit(c *socket) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closing:
-		return "the daemon is about to end"
+		return "the daemon is shutting down"
 	case len(s.open) >= s.limits.connections:
-		return "too many connections are open"
+		return "too many open connections"
 	case !c.known && s.unknown >= s.limits.strangers:
-		return "too many connections have not said who they are"
+		return "too many unauthenticated connections"
 	}
 	s.open[c] = struct{}{}
 	s.running.Add(1)
@@ -137,7 +137,7 @@ func (s *sockets) admit(c *socket) string {
 	return ""
 }
 
-// introduce says who a connection is that was admitted without.
+// introduce sets the caller of a connection that was accepted without one.
 func (s *sockets) introduce(c *socket, caller auth.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,7 @@ func (s *sockets) introduce(c *socket, caller auth.Caller) {
 	s.watch(c)
 }
 
-// remove forgets a connection that has ended.
+// remove removes a connection that has ended.
 func (s *sockets) remove(c *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,13 +163,12 @@ func (s *sockets) remove(c *socket) {
 	s.running.Done()
 }
 
-// shutdown closes all connections with 1001 and returns when they have ended. What
-// has not when ctx has is cut off.
+// shutdown closes all connections with code 1001 and waits for them. When ctx ends, it cuts off the rest.
 func (s *sockets) shutdown(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
 	for c := range s.open {
-		c.end(websocket.StatusGoingAway, "the daemon is about to end")
+		c.end(websocket.StatusGoingAway, "the daemon is shutting down")
 	}
 	s.mu.Unlock()
 	all := make(chan struct{})
@@ -190,14 +189,14 @@ func (s *sockets) shutdown(ctx context.Context) {
 	<-all
 }
 
-// credential is what connections came with, as long as one does.
+// credential is a credential of connections, while at least one uses it.
 type credential struct {
 	gone   <-chan struct{}
 	used   int
 	unused chan struct{}
 }
 
-// watch closes a connection when its credential is not good any more. It needs the lock.
+// watch closes a connection when its credential ends. s.mu must be held.
 func (s *sockets) watch(c *socket) {
 	gone := s.o.Auth.Revoked(c.caller)
 	if gone == nil {

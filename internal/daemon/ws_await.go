@@ -11,25 +11,25 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// awaitPoll is how often who waits for a run's start looks for one that did not come
-// over a WebSocket.
+// awaitPoll is how often a subscriber of a prepared run looks for a start that did not come over a
+// WebSocket.
 const awaitPoll = 250 * time.Millisecond
 
-// errDismissed is why nothing more is told of a run that was prepared.
-var errDismissed = errors.New("the run was given up before it started")
+// errDismissed ends the subscriptions of a prepared run that was discarded.
+var errDismissed = errors.New("the run was discarded before it started")
 
-// startNotifier wakes those who wait for runs that are prepared.
+// startNotifier wakes subscribers of prepared runs.
 type startNotifier struct {
 	mu   sync.Mutex
 	runs map[string]*start
 }
 
 type start struct {
-	pending chan struct{} // closed when there may be news
+	pending chan struct{} // closed when the run may have changed
 	users   int
 }
 
-// wait returns what is closed when there is news of a run. Whoever waits calls done.
+// wait returns a channel that is closed when a run may have changed. The caller calls done.
 func (w *startNotifier) wait(run string) (news <-chan struct{}, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +51,7 @@ func (w *startNotifier) wait(run string) (news <-chan struct{}, done func()) {
 	}
 }
 
-// notify wakes who waits for a run.
+// notify wakes the subscribers of a run.
 func (w *startNotifier) notify(run string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +61,8 @@ func (w *startNotifier) notify(run string) {
 	}
 }
 
-// await waits until a run that is prepared has started. The feed that it returns is open from
-// the beginning, so that nothing is missed: the caller closes it.
+// await waits until a prepared run has started. It returns the feed from the beginning, so that nothing
+// is missed. The caller closes it.
 func (sub *subscription) await() (*feed.Subscription, error) {
 	s := sub.c.s
 	events, err := s.o.Hub.Await(sub.ctx, sub.run)
@@ -74,7 +74,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 		sub.send(&wire.Subscribed{Envelope: answer, RunID: sub.run})
 		sub.send(&wire.CaughtUp{Envelope: answer, RunID: sub.run, Status: api.StatusPending})
 	}
-	sub.quiet, sub.requestID = true, "" // it has caught up already
+	sub.quiet, sub.requestID = true, "" // it was already reported as caught up
 	poll := time.NewTicker(awaitPoll)
 	defer poll.Stop()
 	for missed := 0; ; {
@@ -85,7 +85,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 			err = s.runExists(sub.ctx, sub.run)
 		}
 		if errors.Is(err, errNoRun) {
-			if missed++; missed > 1 { // the first time who has stopped it may be about to tell
+			if missed++; missed > 1 { // the first time, the client that stopped it may be about to send a message
 				sub.send(cancelled(sub.run, ""))
 				done()
 				return events, errDismissed
@@ -110,8 +110,7 @@ func (sub *subscription) await() (*feed.Subscription, error) {
 	}
 }
 
-// dismiss tells who follows a run that was prepared that it will not start. It is on
-// nobody's record.
+// dismiss tells the subscribers of a prepared run that it will not start. This is not recorded.
 func (s *sockets) dismiss(run, requestID string) {
 	for _, sub := range s.followers(run) {
 		sub.send(cancelled(run, requestID))
@@ -128,7 +127,7 @@ func cancelled(run, requestID string) *wire.StrategyError {
 	return m
 }
 
-// followers are the subscriptions of a run.
+// followers returns the subscriptions of a run.
 func (s *sockets) followers(run string) []*subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,11 +7,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// freeBytes is how much of a message costs no more than a message does; every
-// further one of that length costs as much as a message.
+// freeBytes is the size up to which a message takes one token. Every further freeBytes take one more.
 const freeBytes = 16 << 10
 
-// receive takes a message in and reports whether the connection goes on.
+// receive handles a message and reports whether the connection continues.
 func (c *socket) receive(b []byte) bool {
 	now := c.s.o.Clock()
 	if !c.rate.take(1+float64(len(b)/freeBytes), now) {
@@ -29,7 +28,7 @@ func (c *socket) receive(b []byte) bool {
 		return c.sendGreeting(hello)
 	}
 	if scope := scopeOf(req); !c.caller.HasScope(scope) {
-		c.reply(denial(req, wire.CodeForbidden, req.Type()+" needs the scope "+string(scope), "use a token that has it"))
+		c.reply(denial(req, wire.CodeForbidden, req.Type()+" needs the scope "+string(scope), "use a token with this scope"))
 		return true
 	}
 	if _, ok := req.(*wire.Ping); ok {
@@ -37,18 +36,18 @@ func (c *socket) receive(b []byte) bool {
 		return true
 	}
 	if !c.enqueue(queueOf(req), func() { c.serveRequest(req) }) {
-		c.reply(denial(req, wire.CodeRateLimited, "too many requests of this connection are not answered yet", ""))
+		c.reply(denial(req, wire.CodeRateLimited, "too many unanswered requests on this connection", ""))
 	}
 	return true
 }
 
-// rateExceeded answers a message that is one too many, and closes when it goes on.
+// rateExceeded answers a message above the rate, and closes the connection if it continues.
 func (c *socket) rateExceeded(b []byte, once bool) bool {
 	if !once {
 		c.close(websocket.StatusPolicyViolation, "too many messages")
 		return false
 	}
-	e := &wire.Error{Code: wire.CodeRateLimited, Message: "too many messages: at most 50 in a second, and 200 at once", Hint: "slow down"}
+	e := &wire.Error{Code: wire.CodeRateLimited, Message: "too many messages: at most 50 per second and 200 at once are allowed", Hint: "send fewer messages"}
 	if len(b) <= freeBytes && c.known {
 		if req, bad := wire.Decode(b); bad != nil {
 			e.RequestID = bad.RequestID
@@ -60,8 +59,8 @@ func (c *socket) rateExceeded(b []byte, once bool) bool {
 	return true
 }
 
-// introduced takes the first message of a client without a credential: a hello with
-// a good token, or the connection ends.
+// introduced handles the first message of an unauthenticated client: a hello with a valid token.
+// Otherwise the connection ends.
 func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
 	hello, ok := req.(*wire.Hello)
 	if !ok {
@@ -75,7 +74,7 @@ func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
 	}
 	caller, ok := c.s.o.Auth.Hello(c.request, hello.Token)
 	if !ok || !caller.HasScope(api.ScopeRead) {
-		return c.reject(denial(hello, wire.CodeUnauthorized, "the token is not good", "holdfast daemon token create"))
+		return c.reject(denial(hello, wire.CodeUnauthorized, "the token is invalid", "holdfast daemon token create"))
 	}
 	c.hello.Stop()
 	c.request = nil
@@ -86,23 +85,23 @@ func (c *socket) introduced(req wire.Request, bad *wire.Error) bool {
 
 func (c *socket) reject(e *wire.Error) bool {
 	c.reply(e)
-	c.close(websocket.StatusPolicyViolation, "no credential")
+	c.close(websocket.StatusPolicyViolation, "missing credential")
 	return false
 }
 
-// sendGreeting answers a hello on a connection whose caller is known already. A token in it
-// changes nothing, but must be good.
+// sendGreeting answers a hello on an authenticated connection. A token in it changes nothing, but must be
+// valid.
 func (c *socket) sendGreeting(hello *wire.Hello) bool {
 	if hello.Token != "" {
 		if _, ok := c.s.o.Auth.Check(hello.Token); !ok {
-			return c.reject(denial(hello, wire.CodeUnauthorized, "the token is not good", "holdfast daemon token create"))
+			return c.reject(denial(hello, wire.CodeUnauthorized, "the token is invalid", "holdfast daemon token create"))
 		}
 	}
 	c.greet(hello)
 	return true
 }
 
-// scopeOf is what a caller must be allowed to send a request.
+// scopeOf returns the scope that a request needs.
 func scopeOf(req wire.Request) api.Scope {
 	if d, ok := req.(*wire.PermissionDecision); ok && d.Always != "" {
 		return api.ScopeAdmin // see [Options.keeping]
@@ -115,11 +114,11 @@ func scopeOf(req wire.Request) api.Scope {
 	case *wire.Ping, *wire.Subscribe, *wire.Unsubscribe, *wire.ListRuns, *wire.ListStrategies:
 		return api.ScopeRead
 	}
-	return api.ScopeAdmin // what is not listed here is for nobody less
+	return api.ScopeAdmin // default for requests that are not listed
 }
 
-// queueOf names what a request must wait for: those about one run are served one after
-// the other, and a decision waits for nothing but decisions about the same question.
+// queueOf returns the queue of a request. Requests about one run are served one after the other; a
+// decision waits only for decisions about the same approval.
 func queueOf(req wire.Request) string {
 	if d, ok := req.(*wire.PermissionDecision); ok {
 		return "question " + d.PermissionRequestID
@@ -127,7 +126,7 @@ func queueOf(req wire.Request) string {
 	return "run " + runNamed(req)
 }
 
-// runNamed is the run that a request is about, or "".
+// runNamed returns the run of a request, or "".
 func runNamed(req wire.Request) string {
 	switch r := req.(type) {
 	case *wire.PrepareRun:
@@ -156,12 +155,12 @@ func runNamed(req wire.Request) string {
 	return ""
 }
 
-// enqueue serves a request as soon as those of its lane before it are served.
+// enqueue serves a request after the earlier ones of its lane.
 func (c *socket) enqueue(lane string, job func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended || c.busy >= c.s.limits.pending {
-		return c.ended // nobody reads the answer
+		return c.ended // no one reads the answer
 	}
 	c.busy++
 	if c.queues == nil {
@@ -175,7 +174,7 @@ func (c *socket) enqueue(lane string, job func()) bool {
 	return c.spawnLocked(func() { c.drive(lane, job) })
 }
 
-// drive serves the requests of a lane until there are none.
+// drive serves the requests of a lane until it is empty.
 func (c *socket) drive(lane string, job func()) {
 	for job != nil {
 		job()

@@ -8,16 +8,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/wire"
 )
 
-// frameCache makes a feed's events into frames, once for all connections. What an agent
-// is called is no part of its own session's records, so there is one encoding for
-// each name.
+// frameCache encodes a feed's events once for all connections. The agent's name is not in its session's
+// records, so there is one encoding for each name.
 type frameCache struct {
 	mu     sync.Mutex
 	frames map[string]*feed.Encoding
 }
 
-// maxFramings bounds the names that are remembered: a strategy may call its agent
-// what it likes.
+// maxFramings limits the number of cached names, because a strategy may choose any name.
 const maxFramings = 1000
 
 func (f *frameCache) of(agentName string) *feed.Encoding {

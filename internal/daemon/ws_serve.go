@@ -17,18 +17,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// via is how what WebSocket clients do is on record.
+// via is recorded as the way in which WebSocket clients act.
 const via = "websocket"
 
 func (c *socket) actor() runs.Actor { return runs.Actor{Name: c.caller.Name, Via: via} }
 
-// serveRequest serves one request. What it changes is not undone when the client goes
-// away meanwhile.
+// serveRequest serves one request. Its changes stay if the client disconnects meanwhile.
 func (c *socket) serveRequest(req wire.Request) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(c.ctx), c.s.limits.request)
 	defer stop()
 	if c.s.draining.Load() && starting(req) {
-		c.reply(denial(req, wire.CodeDraining, "the daemon is about to end: it starts nothing more", "try again when it is back"))
+		c.reply(denial(req, wire.CodeDraining, "the daemon is shutting down and starts no runs", "try again when it runs again"))
 		return
 	}
 	engine := c.s.o.Runs
@@ -64,11 +63,11 @@ func (c *socket) serveRequest(req wire.Request) {
 		list, err := engine.ListActive(ctx)
 		c.answerOr(req, &wire.StrategyList{Runs: list}, err)
 	default:
-		c.reply(denial(req, wire.CodeInvalidMessage, "this daemon does not serve "+req.Type(), ""))
+		c.reply(denial(req, wire.CodeInvalidMessage, "this daemon does not support "+req.Type(), ""))
 	}
 }
 
-// starting reports whether a request is for something that goes on after it.
+// starting reports whether a request starts work that continues after it.
 func starting(req wire.Request) bool {
 	switch req.(type) {
 	case *wire.PrepareRun, *wire.StartRun, *wire.ContinueRun:
@@ -80,7 +79,7 @@ func starting(req wire.Request) bool {
 // greet answers a hello.
 func (c *socket) greet(hello *wire.Hello) {
 	l := &c.s.limits
-	c.s.o.Log.Info("a client said hello", "name", c.caller.Name, "via", c.caller.Method, "client", hello.Client)
+	c.s.o.Log.Info("client connected", "name", c.caller.Name, "via", c.caller.Method, "client", hello.Client)
 	c.reply(replyTo(hello, &wire.Greeting{
 		Protocol: wire.Protocol, DaemonVersion: c.s.o.Version,
 		Caller: wire.Caller{Name: c.caller.Name, Via: c.caller.Method, Scopes: scopeNames(c.caller)},
@@ -96,7 +95,7 @@ func scopeNames(caller auth.Caller) []string {
 	return names
 }
 
-// prepare makes a run ready and subscribes the caller.
+// prepare prepares a run and subscribes the caller.
 func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	var o *runs.PrepareOptions
 	spec, err := specOf(r)
@@ -126,7 +125,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	}
 	if p.Exists {
 		meta, err := c.s.o.Sessions.Get(ctx, p.Run)
-		if err != nil && (p.Status != api.StatusRunning || !errors.Is(err, session.ErrNotFound)) { // it may begin only now
+		if err != nil && (p.Status != api.StatusRunning || !errors.Is(err, session.ErrNotFound)) { // ErrNotFound: its log may not exist yet
 			c.fail(r, err)
 			return
 		}
@@ -135,7 +134,7 @@ func (c *socket) prepare(ctx context.Context, r *wire.PrepareRun) {
 	c.attend(r, m)
 }
 
-// replyStarted answers a request that was to start a run, and wakes who waits for that.
+// replyStarted answers a request to start a run, and wakes its subscribers.
 func (c *socket) replyStarted(req wire.Request, err error) {
 	if err == nil {
 		c.s.starts.notify(runNamed(req))
@@ -143,7 +142,7 @@ func (c *socket) replyStarted(req wire.Request, err error) {
 	c.fail(req, err)
 }
 
-// stopRun stops a run. What was only prepared is forgotten, and leaves no record of it.
+// stopRun stops a run. A run that was only prepared is discarded and leaves no record.
 func (c *socket) stopRun(ctx context.Context, r *wire.StopRun) {
 	info, err := c.s.o.Runs.Get(ctx, r.RunID)
 	prepared := err == nil && info.Status == api.StatusPending
@@ -156,7 +155,7 @@ func (c *socket) stopRun(ctx context.Context, r *wire.StopRun) {
 	}
 }
 
-// specOf is the run that a request describes: in its spec, and in the seed's fields.
+// specOf returns the run spec of a request, from its spec and from CommaAgents' fields.
 func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 	s := runspec.Spec{
 		Model: r.ModelOverride, Cwd: r.Cwd, Workspace: r.Workspace, Strategy: r.Strategy, StrategyPath: r.StrategyPath,
@@ -166,7 +165,7 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 		s.Permissions.Settings = []string{r.ManifestPath}
 	}
 	if p := r.StrategyPath; p != "" && !filepath.IsAbs(p) && !filepath.IsAbs(r.Cwd) && r.Workspace == "" {
-		return s, errors.New("a strategyPath that is not absolute needs a cwd")
+		return s, errors.New("a relative strategyPath needs cwd")
 	}
 	if len(r.Spec) == 0 {
 		return s, nil
@@ -178,7 +177,7 @@ func specOf(r *wire.PrepareRun) (runspec.Spec, error) {
 	return s.Merge(whole), nil
 }
 
-// decide gives a question its answer.
+// decide answers an approval.
 func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 	ans := approval.Answer{
 		RequestID: r.PermissionRequestID, Decision: approval.Decision(r.Decision), Scope: r.Scope, SaveTo: r.Always, Message: r.Message,
@@ -201,7 +200,7 @@ func (c *socket) decide(ctx context.Context, r *wire.PermissionDecision) {
 	case errors.Is(err, approval.ErrNoRequest), errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired):
 		e := wire.NoPendingPermission(r.RunID, r.PermissionRequestID)
 		if w, ok := errors.AsType[*approval.AnsweredError](err); ok {
-			e.Hint = "it was answered: " + string(w.First.Decision) + " by " + w.First.Actor
+			e.Hint = "the first answer was " + string(w.First.Decision) + " by " + w.First.Actor
 		}
 		c.reply(replyTo(r, e))
 	default:
@@ -220,7 +219,7 @@ func (c *socket) change(ctx context.Context, req wire.Request, change policy.Cha
 		tool = change.Patch.Tool
 	}
 	chain, err := c.s.o.Runs.PreparedChain(ctx, run, tool)
-	if err != nil { // it runs: what has changed is on its record
+	if err != nil { // it is running and records the change
 		return
 	}
 	for _, sub := range c.s.followers(run) {
@@ -232,7 +231,7 @@ func (c *socket) change(ctx context.Context, req wire.Request, change policy.Cha
 	}
 }
 
-// answerOr answers with m, or with what is wrong.
+// answerOr replies with m, or with the error.
 func (c *socket) answerOr(req wire.Request, m wire.Message, err error) {
 	if err != nil {
 		c.fail(req, err)
@@ -241,7 +240,7 @@ func (c *socket) answerOr(req wire.Request, m wire.Message, err error) {
 	c.reply(replyTo(req, m))
 }
 
-// fail answers a request that failed; nil is no answer.
+// fail replies with the error of a failed request; nil sends nothing.
 func (c *socket) fail(req wire.Request, err error) {
 	if err == nil {
 		return
@@ -262,12 +261,12 @@ func (c *socket) fail(req wire.Request, err error) {
 	case outcome.FromError(err) == outcome.Usage:
 		code = wire.CodeValidation
 	default:
-		c.s.o.Log.Error("a request of a client failed", "type", req.Type(), "error", err)
+		c.s.o.Log.Error("a client's request failed", "type", req.Type(), "error", err)
 	}
 	c.reply(denial(req, code, err.Error(), outcome.Hint(err)))
 }
 
-// replyTo makes m the answer to a request.
+// replyTo makes m the reply to a request.
 func replyTo(req wire.Request, m wire.Message) wire.Message {
 	m.Common().RequestID = req.Correlation()
 	return m

@@ -17,33 +17,33 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/session/retry"
 )
 
-// socket is one client. One goroutine reads; requests and subscriptions run beside it
-// and write whole frames, one at a time.
+// socket is one client. One goroutine reads. Requests and subscriptions run in others and write whole
+// frames, one at a time.
 type socket struct {
 	s          *sockets
 	ws         *websocket.Conn
-	conn       net.Conn      // below it
-	request    *http.Request // of the upgrade, until the caller is known
+	conn       net.Conn      // the connection below ws
+	request    *http.Request // upgrade request, until the caller is known
 	caller     auth.Caller   // set before the first request is served
 	known      bool
 	credential *credential
-	rate       bucket // what the client sends
-	excess     bucket // what it sends beyond
+	rate       bucket // limits what the client sends
+	excess     bucket // limits what it sends above the rate
 
 	ctx    context.Context // until the connection ends
 	cancel context.CancelFunc
 	pinger *time.Timer
 	hello  *time.Timer
 
-	low       sync.Mutex // taken first by subscriptions: a reply waits for one frame, not for their backlog
+	low       sync.Mutex // taken first by subscriptions, so that a reply waits for one frame and not for their backlog
 	writing   sync.Mutex
-	slowSince *time.Timer // cuts the connection off when a frame takes too long
+	slowSince *time.Timer // cuts off the connection if a frame takes too long
 
 	mu     sync.Mutex
 	ended  bool
 	jobs   sync.WaitGroup
-	busy   int                 // requests that are not answered yet
-	queues map[string][]func() // those that wait for one about the same thing
+	busy   int                 // number of unanswered requests
+	queues map[string][]func() // requests that wait for another in the same lane
 	subs   map[string]*subscription
 }
 
@@ -57,9 +57,9 @@ func newSocket(s *sockets, caller auth.Caller, known bool) *socket {
 	return c
 }
 
-// begin takes the connection over.
+// begin starts to use the WebSocket.
 func (c *socket) begin(ws *websocket.Conn) {
-	ws.SetReadLimit(-1) // serve looks, and answers before it closes
+	ws.SetReadLimit(-1) // serve checks the size, and replies before it closes
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ws = ws
@@ -68,15 +68,15 @@ func (c *socket) begin(ws *websocket.Conn) {
 	c.pinger = time.AfterFunc(c.s.limits.ping, func() { c.spawn(c.ping) })
 	if !c.known {
 		c.hello = time.AfterFunc(c.s.limits.hello, func() {
-			c.end(websocket.StatusPolicyViolation, "no hello came in time")
+			c.end(websocket.StatusPolicyViolation, "no hello arrived in time")
 		})
 	}
 	if c.ended { // meanwhile
-		c.spawnLocked(func() { c.close(websocket.StatusGoingAway, "the daemon is about to end") })
+		c.spawnLocked(func() { c.close(websocket.StatusGoingAway, "the daemon is shutting down") })
 	}
 }
 
-// serve reads until the connection ends, and then ends all that runs for it.
+// serve reads until the connection ends, and then ends everything that runs for it.
 func (c *socket) serve() {
 	defer c.s.remove(c)
 	defer c.finish()
@@ -95,11 +95,11 @@ func (c *socket) serve() {
 		case err != nil:
 			return
 		case int64(len(b)) > limit:
-			c.reply(&wire.Error{Code: wire.CodeTooLarge, Message: fmt.Sprintf("a message has at most %d bytes here", limit)})
+			c.reply(&wire.Error{Code: wire.CodeTooLarge, Message: fmt.Sprintf("a message may have at most %d bytes", limit)})
 			c.close(websocket.StatusMessageTooBig, "the message is too long")
 			return
 		case kind != websocket.MessageText:
-			c.reply(&wire.Error{Code: wire.CodeParse, Message: "a message is a text frame with one JSON object"})
+			c.reply(&wire.Error{Code: wire.CodeParse, Message: "a message must be a text frame with one JSON object"})
 			c.close(websocket.StatusUnsupportedData, "text frames only")
 			return
 		}
@@ -109,7 +109,7 @@ func (c *socket) serve() {
 	}
 }
 
-// finish ends what runs for the connection and waits for it.
+// finish ends the work for the connection and waits for it.
 func (c *socket) finish() {
 	c.mu.Lock()
 	c.ended = true
@@ -124,16 +124,15 @@ func (c *socket) finish() {
 	c.slowSince.Stop()
 }
 
-// recover ends a connection whose goroutine panicked: the runs, and the other
-// clients, must not end with it.
+// recover ends a connection after a panic in one of its goroutines. Runs and other clients continue.
 func (c *socket) recover(end func(websocket.StatusCode, string)) {
 	if v := recover(); v != nil {
-		c.s.o.Log.Error("a request of a client panicked", "panic", v, "stack", string(debug.Stack()))
+		c.s.o.Log.Error("a client's request panicked", "panic", v, "stack", string(debug.Stack()))
 		end(websocket.StatusInternalError, "internal error")
 	}
 }
 
-// spawn runs a job of this connection beside the reader; not when it has ended.
+// spawn runs a job of this connection in a goroutine, unless the connection has ended.
 func (c *socket) spawn(job func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +147,7 @@ func (c *socket) spawnLocked(job func()) bool {
 	return true
 }
 
-// end closes the connection from another goroutine than the reader's, once.
+// end closes the connection once, from a goroutine other than the reader.
 func (c *socket) end(code websocket.StatusCode, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,28 +155,28 @@ func (c *socket) end(code websocket.StatusCode, reason string) {
 		return
 	}
 	c.ended = true
-	if c.ws != nil { // otherwise begin does it
+	if c.ws != nil { // nil: begin closes it
 		c.spawnLocked(func() { c.close(code, reason) })
 	}
 }
 
-// close says why and waits a few seconds for the peer to answer.
+// close sends a close frame and waits a few seconds for the client's.
 func (c *socket) close(code websocket.StatusCode, reason string) {
 	c.cancel()
-	_ = c.ws.Close(code, reason) // it is closed after that in any case
+	_ = c.ws.Close(code, reason) // the connection is closed even after an error
 }
 
-// cut closes the connection without a word.
+// cut closes the connection without a close frame.
 func (c *socket) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn != nil {
-		_ = c.conn.Close() // the reader sees it
+		_ = c.conn.Close() // the reader gets an error
 	}
 }
 
-// control counts a ping or pong of the client like a message. It reports whether to
-// answer a ping; a flood of them ends the connection.
+// control counts a client's ping or pong like a message. It reports whether to answer a ping. Too many of
+// them end the connection.
 func (c *socket) control() bool {
 	now := c.s.o.Clock()
 	if c.rate.take(1, now) {
@@ -189,12 +188,12 @@ func (c *socket) control() bool {
 	return false
 }
 
-// ping looks whether the peer is there.
+// ping checks whether the client is still there.
 func (c *socket) ping() {
 	ctx, stop := context.WithTimeout(c.ctx, c.s.limits.pong)
 	defer stop()
 	err := c.ws.Ping(ctx)
-	if err != nil && c.writing.TryLock() { // otherwise a frame is under way, which has a time limit
+	if err != nil && c.writing.TryLock() { // otherwise a frame is being written, which has its own time limit
 		c.writing.Unlock()
 		c.cut()
 		return
@@ -202,7 +201,7 @@ func (c *socket) ping() {
 	c.pinger.Reset(c.s.limits.ping)
 }
 
-// reply writes a message before those of subscriptions that wait.
+// reply writes a message before those of waiting subscriptions.
 func (c *socket) reply(m wire.Message) {
 	frame := c.frame(m)
 	c.writing.Lock()
@@ -210,13 +209,13 @@ func (c *socket) reply(m wire.Message) {
 	c.send(frame)
 }
 
-// frame is a message that is sent now.
+// frame encodes a message with the present time.
 func (c *socket) frame(m wire.Message) []byte {
 	m.Common().TS = wire.Time{Time: c.s.o.Clock()}
 	return wire.Encode(m)
 }
 
-// writeFor writes a frame of a subscription, unless that has ended.
+// writeFor writes a frame of a subscription, unless the subscription has ended.
 func (c *socket) writeFor(sub *subscription, frame []byte) bool {
 	c.low.Lock()
 	defer c.low.Unlock()
@@ -225,8 +224,8 @@ func (c *socket) writeFor(sub *subscription, frame []byte) bool {
 	return !sub.ended.Load() && c.send(frame)
 }
 
-// send needs the lock. A client that takes a frame too slowly is told so after it,
-// and goes on from the seq it has; one that takes none at all is cut off.
+// send writes a frame. c.writing must be held. A client that reads a frame too slowly is disconnected
+// after it and can continue from its last seq; a client that reads nothing is cut off.
 func (c *socket) send(frame []byte) bool {
 	began := time.Now()
 	c.slowSince.Reset(c.s.limits.stuck)
@@ -236,7 +235,7 @@ func (c *socket) send(frame []byte) bool {
 		return false
 	}
 	if time.Since(began) > c.s.limits.slow {
-		c.end(websocket.StatusTryAgainLater, "too slow: subscribe again behind the last seq")
+		c.end(websocket.StatusTryAgainLater, "too slow: subscribe again after the last seq")
 		return false
 	}
 	return true

@@ -16,21 +16,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// subscription is what one client hears of one run. It has no queue: it is at its
-// place in the log, and goes on as fast as the client reads.
+// subscription sends the messages of one run to one client. It has no queue: it reads the log at the
+// client's speed.
 type subscription struct {
 	c         *socket
 	run       string
-	requestID string // of the subscribe
-	quiet     bool   // it came with prepare_run: the client has not asked to be told that it caught up
+	requestID string // of the subscribe message
+	quiet     bool   // created by prepare_run: the client does not expect caught_up as an answer
 
 	ctx   context.Context
 	stop  context.CancelFunc
-	noLog atomic.Bool // the run is prepared and has no log yet
-	ended atomic.Bool // nothing more is written
+	noLog atomic.Bool // the run is only prepared and has no log yet
+	ended atomic.Bool // nothing more is sent
 }
 
-// subscribe begins a subscription in place of the one that was there.
+// subscribe starts a subscription and replaces an existing one.
 func (c *socket) subscribe(r *wire.Subscribe) {
 	after := feed.FromEnd
 	if r.AfterSeq != nil {
@@ -41,8 +41,8 @@ func (c *socket) subscribe(r *wire.Subscribe) {
 	}
 }
 
-// attend answers who has prepared a run, and subscribes it from now on, unless it
-// follows the run already. It is subscribed before it can start the run.
+// attend answers prepare_run and subscribes the client to new messages, unless it already follows the
+// run. The subscription starts before the client can start the run.
 func (c *socket) attend(r *wire.PrepareRun, m *wire.RunPrepared) {
 	c.mu.Lock()
 	_, there := c.subs[m.RunID]
@@ -58,7 +58,7 @@ func (c *socket) attend(r *wire.PrepareRun, m *wire.RunPrepared) {
 	}
 }
 
-// follow starts a subscription behind a seq; first is called before it tells anything.
+// follow starts a subscription after a seq; first is called before it sends anything.
 func (c *socket) follow(sub *subscription, after int64, first func()) error {
 	sub.ctx, sub.stop = context.WithCancel(c.ctx)
 	events, err := c.s.listen(sub.ctx, sub.run, after)
@@ -69,7 +69,7 @@ func (c *socket) follow(sub *subscription, after int64, first func()) error {
 			return nil
 		}
 	} else if err == nil {
-		err = fmt.Errorf("this connection has %d subscriptions, and no more are allowed", c.s.limits.subs)
+		err = fmt.Errorf("too many subscriptions on this connection (limit %d)", c.s.limits.subs)
 	}
 	sub.stop()
 	if events != nil {
@@ -78,7 +78,7 @@ func (c *socket) follow(sub *subscription, after int64, first func()) error {
 	return err
 }
 
-// listen opens the feed of a run; nil when the run is prepared and has no log yet.
+// listen opens the feed of a run; nil if the run is only prepared and has no log yet.
 func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Subscription, error) {
 	if err := s.runExists(ctx, run); err != nil {
 		return nil, err
@@ -90,15 +90,15 @@ func (s *sockets) listen(ctx context.Context, run string, after int64) (*feed.Su
 	return events, err
 }
 
-// errNoRun is why a run cannot be followed.
+// errNoRun is the error for a run that does not exist.
 var errNoRun = errors.New("not found")
 
-// runExists looks whether there is a run, on record or only prepared. One that is about
-// to start is neither for a moment, and busy.
+// runExists checks whether a run exists, recorded or prepared. While a run starts it is briefly neither,
+// but busy.
 func (s *sockets) runExists(ctx context.Context, run string) error {
 	for range 2 {
 		_, err := s.o.Runs.Get(ctx, run)
-		if errors.Is(err, session.ErrCorrupt) { // the rest of it can be followed
+		if errors.Is(err, session.ErrCorrupt) { // the rest of the log can be followed
 			return nil
 		}
 		if e, ok := errors.AsType[*runs.Error](err); !ok || e.Code != wire.CodeRunNotFound {
@@ -111,7 +111,7 @@ func (s *sockets) runExists(ctx context.Context, run string) error {
 	return fmt.Errorf("Run %s %w", run, errNoRun)
 }
 
-// enter makes room for a subscription, which takes the place of an older one.
+// enter adds a subscription and replaces an older one.
 func (c *socket) enter(sub *subscription) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +129,7 @@ func (c *socket) enter(sub *subscription) bool {
 	return true
 }
 
-// unsubscribe ends a subscription. What is answered after it comes after all that it
-// has told.
+// unsubscribe ends a subscription. Later replies come after all of its messages.
 func (c *socket) unsubscribe(run string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +144,7 @@ func (sub *subscription) end() {
 	sub.stop()
 }
 
-// remove forgets a subscription that has ended by itself.
+// remove removes a subscription that has ended by itself.
 func (sub *subscription) remove() {
 	sub.stop()
 	c := sub.c
@@ -160,7 +159,7 @@ func (sub *subscription) send(m wire.Message) bool {
 	return sub.c.writeFor(sub, sub.c.frame(m))
 }
 
-// serve tells what there is and what comes, until the subscription ends.
+// serve sends recorded messages and then new ones until the subscription ends.
 func (sub *subscription) serve(events *feed.Subscription, after int64) {
 	defer sub.remove()
 	var first *feed.Event
@@ -168,7 +167,7 @@ func (sub *subscription) serve(events *feed.Subscription, after int64) {
 	switch {
 	case events == nil:
 		events, err = sub.await()
-	case after == feed.FromEnd: // its first event says what that is
+	case after == feed.FromEnd: // its first event has the seq
 		if first, err = events.Next(sub.ctx); err == nil {
 			sub.begin(first.Seq)
 		}
@@ -193,21 +192,21 @@ func (sub *subscription) serve(events *feed.Subscription, after int64) {
 	}
 }
 
-// begin tells where the subscription begins, and what waits there for an answer.
+// begin sends the start of the subscription and the pending approvals and inputs.
 func (sub *subscription) begin(after int64) {
 	if !sub.quiet {
 		sub.send(&wire.Subscribed{Envelope: wire.Envelope{RequestID: sub.requestID}, RunID: sub.run, AfterSeq: after})
 	}
 	waiting, err := sub.c.s.waiting(sub.ctx, sub.run, after)
 	if err != nil {
-		sub.failed(err) // what can be told is told all the same
+		sub.failed(err) // continue with what can be read
 	}
 	for _, m := range waiting {
 		sub.send(m)
 	}
 }
 
-// forward tells an event; false when the subscription has ended.
+// forward sends the messages of an event; false if the subscription has ended.
 func (sub *subscription) forward(e *feed.Event, frames *feed.Encoding) bool {
 	switch e.Kind {
 	case feed.Durable, feed.Delta:
@@ -225,7 +224,7 @@ func (sub *subscription) forward(e *feed.Event, frames *feed.Encoding) bool {
 	return true
 }
 
-// caughtUp tells that what follows happens now. The first time it answers the subscribe.
+// caughtUp reports that only new messages follow. The first time, it is the answer to subscribe.
 func (sub *subscription) caughtUp(seq int64) bool {
 	if sub.quiet {
 		sub.quiet = false
@@ -233,13 +232,13 @@ func (sub *subscription) caughtUp(seq int64) bool {
 	}
 	m := &wire.CaughtUp{Envelope: wire.Envelope{RequestID: sub.requestID}, RunID: sub.run, Seq: seq}
 	sub.requestID = ""
-	if info, err := sub.c.s.o.Runs.Get(sub.ctx, sub.run); err == nil { // otherwise it was deleted meanwhile
+	if info, err := sub.c.s.o.Runs.Get(sub.ctx, sub.run); err == nil { // an error means that it was deleted meanwhile
 		m.Status, m.Mode = info.Status, info.Mode
 	}
 	return sub.send(m)
 }
 
-// failed tells why the feed gave no event, and reports whether it goes on.
+// failed reports an error of the feed to the client, and returns whether the subscription continues.
 func (sub *subscription) failed(err error) bool {
 	switch {
 	case sub.ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, errDismissed):
@@ -247,8 +246,8 @@ func (sub *subscription) failed(err error) bool {
 	case errors.Is(err, session.ErrCorrupt), errors.Is(err, session.ErrNewer):
 		return sub.send(&wire.Error{Code: wire.CodeInternal, RunID: sub.run, Message: err.Error(), Hint: outcome.Hint(err)})
 	case isUnavailable(err):
-		sub.send(&wire.Error{Code: wire.CodeUnavailable, RunID: sub.run, Message: err.Error(), Hint: "subscribe again behind the last seq"})
-		sub.c.end(websocket.StatusTryAgainLater, "the store is away: come back and subscribe behind the last seq")
+		sub.send(&wire.Error{Code: wire.CodeUnavailable, RunID: sub.run, Message: err.Error(), Hint: "subscribe again after the last seq"})
+		sub.c.end(websocket.StatusTryAgainLater, "the store is unreachable: reconnect and subscribe after the last seq")
 		return false
 	case errors.Is(err, session.ErrNotFound):
 		err = fmt.Errorf("Run %s was deleted", sub.run)

@@ -13,18 +13,18 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// open is a question or an input of a run that waits, and where it is on record.
+// open is a pending approval or input of a run, and where it is recorded.
 type open struct {
 	id       string
-	question *approval.Request // nil: it is an input
+	question *approval.Request // nil for an input
 	input    api.WaitingInput
 	at       int64 // the record's seq in its own log
-	seq      int64 // in the run's log; 0 while that is not known
+	seq      int64 // seq in the run's log; 0 while unknown
 	agent    string
 }
 
-// waiting makes the messages about what waits in a run and was asked at or before a
-// seq: a subscription behind it would not tell of them.
+// waiting returns the messages about pending approvals and inputs of a run that were requested at or
+// before a seq. A subscription after that seq would not send them.
 func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.Message, error) {
 	if until <= 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (s *sockets) waiting(ctx context.Context, run string, until int64) ([]wire.
 	return list, nil
 }
 
-// pending finds what waits in a run, oldest questions first.
+// pending returns the pending approvals and inputs of a run, oldest first.
 func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 	info, err := s.o.Runs.Get(ctx, run)
 	if err != nil || info.Approvals+len(info.Inputs) == 0 {
@@ -82,8 +82,7 @@ func (s *sockets) pending(ctx context.Context, run string) ([]*open, error) {
 	return found, nil
 }
 
-// locate finds where in the run's log each was told. What is not relayed yet stays
-// without a place.
+// locate finds the seq of each in the run's log. Those that are not relayed yet get none.
 func (s *sockets) locate(ctx context.Context, run string, found []*open) error {
 	for _, w := range found {
 		if w.question == nil || w.question.Session == run {
@@ -99,8 +98,7 @@ func (s *sockets) locate(ctx context.Context, run string, found []*open) error {
 	return s.scan(ctx, run, found, func(r *session.Record) bool { return settle(run, found, r) })
 }
 
-// scan reads a log backwards until done says that all is found, or until what is
-// wanted was not asked yet.
+// scan reads a log backwards until done reports that all were found, or to before the oldest request.
 func (s *sockets) scan(ctx context.Context, id string, found []*open, done func(*session.Record) bool) error {
 	oldest := asked(found[0])
 	for _, w := range found {
@@ -108,7 +106,7 @@ func (s *sockets) scan(ctx context.Context, id string, found []*open, done func(
 			oldest = at
 		}
 	}
-	oldest = oldest.Add(-time.Minute) // clocks may be set back
+	oldest = oldest.Add(-time.Minute) // the clock may have been set back
 	for r, err := range s.o.Sessions.Records(ctx, id, session.Range{Reverse: true}) {
 		if err != nil {
 			return err
@@ -127,8 +125,7 @@ func asked(w *open) time.Time {
 	return w.input.AskedAt
 }
 
-// settle notes which of found a record of the run's log tells of, and reports whether
-// all are told of.
+// settle notes which entries of found a record of the run's log has, and reports whether all are found.
 func settle(run string, found []*open, r *session.Record) bool {
 	switch r.Kind {
 	case record.KindApprovalAsked:
@@ -141,7 +138,7 @@ func settle(run string, found []*open, r *session.Record) bool {
 	case record.KindRunEvent:
 		var e wire.RunEvent
 		if json.Unmarshal(r.Payload, &e) != nil {
-			return false // who reads the log is told
+			return false // readers of the log receive it
 		}
 		for _, w := range found {
 			switch {
@@ -166,6 +163,6 @@ func idOf(r *session.Record) string {
 	var head struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(r.Payload, &head) // "" is nobody's id
+	_ = json.Unmarshal(r.Payload, &head) // "" is not an id
 	return head.ID
 }

@@ -27,7 +27,7 @@ type ScratchDir struct {
 
 var (
 	// errRemoved: somebody who sweeps had the folder before it was locked.
-	errRemoved = errors.New("the new folder was taken for one that nobody uses")
+	errRemoved = errors.New("the new folder was removed as unused")
 	// errNoLock: this disk or system does not lock folders.
 	errNoLock = errors.New("no locks for folders")
 )

@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// lowSpace is when the doctor worries.
+// lowSpace is the free space below which the doctor warns.
 const lowSpace = 256 << 20
 
-// syncTime writes a small file in dir, syncs it, and says how long that took.
+// syncTime writes a small file in dir, syncs it, and returns how long that took.
 func syncTime(dir string, now func() time.Time) (time.Duration, error) {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
@@ -29,27 +29,27 @@ func syncTime(dir string, now func() time.Time) (time.Duration, error) {
 	return took, errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// writable tells why nothing can be made in a folder.
+// writable returns why no file can be created in a folder.
 func writable(dir string) error {
 	made, err := os.MkdirTemp(dir, ".doctor-*")
 	if err == nil {
 		return os.Remove(made)
 	}
 	if path, ok := errors.AsType[*os.PathError](err); ok {
-		err = path.Err // the folder's name is said
+		err = path.Err // the message names the folder already
 	}
 	return err
 }
 
-// storeFailed is the finding about a store that does not open. One that only lies where
-// nothing can be written is not read-only itself.
+// storeFailed returns the check of a store that cannot be opened. A store in a folder that is not
+// writable is reported as such, not as read-only.
 func storeFailed(ref stores.Ref, err error) Check {
 	out := failed("store", err)
 	if !errors.Is(err, session.ErrReadOnly) || !ref.IsLocal() {
 		return out
 	}
 	if why := writable(ref.Folder()); why != nil {
-		out.Detail = fmt.Sprintf("%s cannot be written, and the store lies there: %v", ref.Folder(), why)
+		out.Detail = fmt.Sprintf("the store's folder %s is not writable: %v", ref.Folder(), why)
 	}
 	return out
 }
@@ -58,9 +58,9 @@ func spaceCheck(dir string) Check {
 	free, ok := freeSpace(dir)
 	switch {
 	case !ok:
-		return Check{"space", "ok", "how much is free cannot be told here", ""}
+		return Check{"space", "ok", "free space cannot be determined on this system", ""}
 	case free < lowSpace:
-		return Check{"space", "warn", fmt.Sprintf("%s free on the disk of %s", term.Size(free), dir), "make room, or choose another disk: --store"}
+		return Check{"space", "warn", fmt.Sprintf("%s free on the disk of %s", term.Size(free), dir), "free some space, or choose another disk with --store"}
 	}
 	return Check{"space", "ok", term.Size(free) + " free", ""}
 }

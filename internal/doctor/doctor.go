@@ -1,10 +1,11 @@
-// Package doctor examines what this machine and the setup of an environment offer: the home
-// folder, the store and its disk, the project, programs, models, the sandbox and the container engine.
+// Package doctor checks this machine and the setup of an environment: the home folder, the store
+// and its disk, the project, programs, models, the sandbox and the container engine.
 //
 //	report := doctor.Examine(ctx, e, nil)
 //	for _, c := range report.Checks { fmt.Println(c.State, c.Name, c.Detail) }
 //
-// It prints nothing. It leaves behind what opening the store and naming the project create, and nothing else.
+// It prints nothing, and repairs nothing. It creates only what opening the store and identifying the
+// project create.
 package doctor
 
 import (
@@ -32,28 +33,27 @@ type Check struct {
 	Hint   string `json:"hint,omitempty"`
 }
 
-// Report is what was found.
+// Report is the result of all checks.
 type Report struct {
 	OK      bool        `json:"ok"`
 	Version version.Doc `json:"version"`
 	Checks  []Check     `json:"checks"`
 }
 
-// Options say what is examined.
+// Options select what is checked.
 type Options struct {
 	Store string // the store's URL; "" is the one of the environment
-	Cwd   string // the folder of the project; "" is the current one
-	Net   bool   // ask also whether the models' servers answer
+	Cwd   string // the project's folder; "" is the current one
+	Net   bool   // also check whether the models' servers answer
 }
 
-// examination is one examination.
+// examination is one run of the checks.
 type examination struct {
 	env *env.Env
 	o   Options
 }
 
-// Examine examines what this machine and the setup of an environment offer. Nil options are the
-// zero ones.
+// Examine checks this machine and the setup of an environment. Nil options are the zero options.
 func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
 	x := &examination{env: e}
 	if o != nil {
@@ -68,8 +68,8 @@ func Examine(ctx context.Context, e *env.Env, o *Options) *Report {
 	return r
 }
 
-// Outcome says how a command ends on the report: that the sandbox does not work counts only when
-// nothing else has failed.
+// Outcome returns the outcome of a command that prints the report. A sandbox that does not work has
+// its own outcome only if nothing else failed.
 func (r *Report) Outcome() outcome.Outcome {
 	out := outcome.OK
 	for _, k := range r.Checks {
@@ -84,7 +84,7 @@ func (r *Report) Outcome() outcome.Outcome {
 	return out
 }
 
-// failed is the finding for an error.
+// failed returns the check for an error.
 func failed(name string, err error) Check {
 	return Check{name, "fail", err.Error(), outcome.Hint(err)}
 }
@@ -98,34 +98,34 @@ func (x *examination) home() []Check {
 	switch {
 	case os.IsNotExist(err):
 		if parent, perr := os.Stat(filepath.Dir(dir)); perr != nil || !parent.IsDir() {
-			return []Check{{"home", "fail", dir + " cannot be made: its parent is missing", "mkdir -p " + term.Quote(filepath.Dir(dir))}}
+			return []Check{{"home", "fail", dir + " cannot be created: its parent folder is missing", "mkdir -p " + term.Quote(filepath.Dir(dir))}}
 		}
 		if err := writable(filepath.Dir(dir)); err != nil {
-			return []Check{{"home", "fail", fmt.Sprintf("%s cannot be made: %v", dir, err), "set HOLDFAST_HOME to a folder that you can make"}}
+			return []Check{{"home", "fail", fmt.Sprintf("%s cannot be created: %v", dir, err), "set HOLDFAST_HOME to a folder that you can create"}}
 		}
-		return []Check{{"home", "ok", dir + " will be made when it is needed", ""}}
+		return []Check{{"home", "ok", dir + " will be created when it is needed", ""}}
 	case err != nil:
 		return []Check{failed("home", err)}
 	case !info.IsDir():
-		return []Check{{"home", "fail", dir + " is not a folder", "set HOLDFAST_HOME to another one"}}
+		return []Check{{"home", "fail", dir + " is not a folder", "set HOLDFAST_HOME to another folder"}}
 	}
 	if err := writable(dir); err != nil {
-		return []Check{{"home", "fail", fmt.Sprintf("%s cannot be written: %v", dir, err), "make it writable for this user, or set HOLDFAST_HOME to a folder that is"}}
+		return []Check{{"home", "fail", fmt.Sprintf("%s is not writable: %v", dir, err), "make it writable for this user, or set HOLDFAST_HOME to a writable folder"}}
 	}
 	if m := info.Mode().Perm(); m&0o077 != 0 {
-		return []Check{{"home", "warn", fmt.Sprintf("%s can be entered by others (mode %04o)", dir, m), "chmod 700 " + term.Quote(dir)}}
+		return []Check{{"home", "warn", fmt.Sprintf("%s is accessible to other users (mode %04o)", dir, m), "chmod 700 " + term.Quote(dir)}}
 	}
 	out := []Check{{"home", "ok", dir + " (mode 0700)", ""}}
 	for _, name := range []string{"sessions.db", "settings.json"} {
 		f := filepath.Join(dir, name)
 		if info, err := os.Stat(f); err == nil && info.Mode().Perm()&0o077 != 0 {
-			out = append(out, Check{"home", "warn", fmt.Sprintf("%s can be read by others (mode %04o)", f, info.Mode().Perm()), "chmod 600 " + term.Quote(f)})
+			out = append(out, Check{"home", "warn", fmt.Sprintf("%s is readable by other users (mode %04o)", f, info.Mode().Perm()), "chmod 600 " + term.Quote(f)})
 		}
 	}
 	return out
 }
 
-// store opens the store, syncs a file beside it and looks at what room is left.
+// store opens the store, syncs a file next to it and checks the free space.
 func (x *examination) store(ctx context.Context) []Check {
 	ref, err := stores.Parse(x.env, x.o.Store)
 	if err != nil {
@@ -142,14 +142,14 @@ func (x *examination) store(ctx context.Context) []Check {
 	}
 	out := []Check{{"store", "ok", fmt.Sprintf("%s, %s", ref.Name, term.Count(len(page.Sessions), "session")), ""}}
 	if ref.Scheme == "memory" {
-		return append(out, Check{"store", "warn", "nothing is kept when the program ends", "use sqlite:PATH or file:FOLDER"})
+		return append(out, Check{"store", "warn", "sessions are lost when the program ends", "use sqlite:PATH or file:FOLDER"})
 	}
 	if !ref.IsLocal() {
 		return out
 	}
 	dir := ref.Folder()
 	if took, err := syncTime(dir, x.env.Now); err != nil {
-		out = append(out, Check{"fsync", "fail", err.Error(), "choose a store on a local disk: --store"})
+		out = append(out, Check{"fsync", "fail", err.Error(), "choose a store on a local disk with --store"})
 	} else {
 		out = append(out, Check{"fsync", "ok", fmt.Sprintf("%.2f ms for one write and fsync", float64(took.Microseconds())/1000), ""})
 	}
@@ -174,15 +174,15 @@ func (x *examination) project() Check {
 func (x *examination) programs() []Check {
 	var out []Check
 	if _, err := os.Stat("/bin/sh"); err != nil {
-		out = append(out, Check{"shell", "fail", "there is no /bin/sh", "the Bash tool needs a shell"})
+		out = append(out, Check{"shell", "fail", "/bin/sh is missing", "install a shell for the Bash tool"})
 	} else if _, err := os.Stat("/bin/bash"); err != nil {
-		out = append(out, Check{"shell", "ok", "/bin/sh (there is no /bin/bash)", ""})
+		out = append(out, Check{"shell", "ok", "/bin/sh (/bin/bash is missing)", ""})
 	} else {
 		out = append(out, Check{"shell", "ok", "/bin/bash", ""})
 	}
 	for _, tool := range [][2]string{
-		{"rg", "searches work without it; with it large trees are faster"},
-		{"git", "not needed; projects are told apart without it"},
+		{"rg", "optional; searches in large trees are faster with it"},
+		{"git", "optional; projects are identified without it"},
 	} {
 		if path := x.env.LookPath(tool[0]); path != "" {
 			out = append(out, Check{tool[0], "ok", path, ""})
@@ -191,7 +191,7 @@ func (x *examination) programs() []Check {
 		}
 	}
 	if runtime.GOOS != "linux" {
-		out = append(out, Check{"platform", "warn", runtime.GOOS + ": whether a session's holder still lives cannot be told here", ""})
+		out = append(out, Check{"platform", "warn", runtime.GOOS + ": cannot check whether the process that has a session open is still running", ""})
 	}
 	return out
 }

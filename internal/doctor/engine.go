@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// engine is what workspaces have to run in. Who has no workspace needs none.
+// engine checks the container engine, which only workspaces need.
 func (x *examination) engine(ctx context.Context) []Check {
 	home, err := x.env.Home()
 	if err != nil {
@@ -31,7 +31,7 @@ func (x *examination) engine(ctx context.Context) []Check {
 	e, err := w.Engine(ctx)
 	switch {
 	case err != nil && len(list) == 0:
-		return []Check{{"engine", "ok", "none: " + err.Error() + "; workspaces need one", ""}}
+		return []Check{{"engine", "ok", "none: " + err.Error() + "; only workspaces need a container engine", ""}}
 	case err != nil:
 		return []Check{{"engine", "warn", fmt.Sprintf("%v; %s cannot run", err, term.Count(len(list), "workspace")), outcome.Hint(err)}}
 	}
@@ -39,7 +39,7 @@ func (x *examination) engine(ctx context.Context) []Check {
 	img, err := w.Image(ctx, "")
 	switch {
 	case errors.Is(err, workspace.ErrNoImage):
-		return append(out, Check{"image", "ok", "there is no " + workspace.DefaultImage, "holdfast workspace image build"})
+		return append(out, Check{"image", "ok", "missing image " + workspace.DefaultImage, "build it with holdfast workspace image build"})
 	case err != nil:
 		return append(out, failed("image", err))
 	}

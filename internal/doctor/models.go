@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// models looks for keys, and at the model that is used when nobody names one.
+// models checks which keys are set, and the default model.
 func (x *examination) models(ctx context.Context) []Check {
 	rules, err := x.env.SettingsFor(x.o.Cwd)
 	if err != nil {
@@ -21,14 +21,14 @@ func (x *examination) models(ctx context.Context) []Check {
 	case name != "":
 		return append(keys, x.model(ctx, name, rules))
 	case len(keys) == 1 && keys[0].Detail == noKeys:
-		return append(keys, Check{"model", "warn", "no key and no model", "set them up: holdfast init; holdfast demo needs neither"})
+		return append(keys, Check{"model", "warn", "no key and no model", "run holdfast init to set them up; holdfast demo needs neither"})
 	}
-	return append(keys, Check{"model", "ok", "named for each run with --model", ""})
+	return append(keys, Check{"model", "ok", "no default model; name one for each run with --model", ""})
 }
 
-const noKeys = "no variable with the key of a provider is set"
+const noKeys = "no environment variable with a provider's key is set"
 
-// keys are those that the environment has.
+// keys checks the keys in the environment.
 func (x *examination) keys(rules *settings.Settings) (list []Check) {
 	for _, name := range rules.Models.ProviderNames() {
 		if variable := models.KeyVariable(name, rules); variable != "" && x.env.Lookup(variable) != "" {
@@ -41,7 +41,7 @@ func (x *examination) keys(rules *settings.Settings) (list []Check) {
 	return list
 }
 
-// model looks at one model: whether its provider is known, and has the key that it wants.
+// model checks one model: whether its provider is known and has the key that it needs.
 func (x *examination) model(ctx context.Context, name string, rules *settings.Settings) Check {
 	said := "HOLDFAST_MODEL"
 	if x.env.Lookup(said) == "" {
@@ -53,7 +53,7 @@ func (x *examination) model(ctx context.Context, name string, rules *settings.Se
 	return Check{"model", "ok", name + " (" + said + ")", ""}
 }
 
-// servers are the base URLs of the providers that are set up.
+// servers returns the base URLs of the providers that are set up.
 func (x *examination) servers() (list []string) {
 	rules, err := x.env.SettingsFor(x.o.Cwd)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// reach asks the server of each provider that is set up whether it answers. No
-// key is sent and no model is called.
+// reach checks whether the server of each configured provider answers. It sends no key and calls no
+// model.
 func (x *examination) reach(ctx context.Context) []Check {
 	urls := x.servers()
 	if len(urls) == 0 {
-		return []Check{{"net", "warn", "no provider is set up", "name a model in the settings, or set the key of a provider, such as ANTHROPIC_API_KEY"}}
+		return []Check{{"net", "warn", "no provider is set up", "name a model in the settings, or set a provider's key, such as ANTHROPIC_API_KEY"}}
 	}
 	var out []Check
 	for _, u := range urls {
@@ -32,14 +32,14 @@ func answers(ctx context.Context, url string, now func() time.Time) Check {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(url, "/")+"/models", nil)
 	if err != nil {
-		return Check{"net", "fail", fmt.Sprintf("the base URL is no address: %v", errors.Unwrap(err)), "http://127.0.0.1:11434/v1 would be one"}
+		return Check{"net", "fail", fmt.Sprintf("invalid base URL: %v", errors.Unwrap(err)), "use a URL such as http://127.0.0.1:11434/v1"}
 	}
-	name := req.URL.Scheme + "://" + req.URL.Host // without what may stand before an @
+	name := req.URL.Scheme + "://" + req.URL.Host // without a user name and password before @
 	start := now()
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		return Check{"net", "fail", fmt.Sprintf("%s does not answer: %v", name, errors.Unwrap(err)), cmp.Or(outcome.Hint(err), "check the address and the proxy settings")}
+		return Check{"net", "fail", fmt.Sprintf("%s does not answer: %v", name, errors.Unwrap(err)), cmp.Or(outcome.Hint(err), "check the URL and the proxy settings")}
 	}
 	_ = resp.Body.Close()
 	return Check{"net", "ok", fmt.Sprintf("%s answers (HTTP %d, %s)", name, resp.StatusCode, term.Elapsed(now().Sub(start))), ""}

@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// sandboxCheck is the name of the finding that says whether the sandbox works.
+// sandboxCheck is the name of the check that the sandbox works.
 const sandboxCheck = "sandbox"
 
-// sandboxChecks are what this machine can hold commands with, and whether it does.
+// sandboxChecks checks the sandbox mechanisms of this machine, and whether they work.
 func (x *examination) sandboxChecks(ctx context.Context) []Check {
 	var out []Check
 	for _, m := range kernel.Probe() {
@@ -31,16 +31,16 @@ func (x *examination) sandboxChecks(ctx context.Context) []Check {
 	return append(out, x.selfTest(ctx))
 }
 
-// selfTest runs a command in the sandbox, and one that writes where none may.
+// selfTest runs a command in the sandbox, and one that writes where it may not.
 func (x *examination) selfTest(ctx context.Context) Check {
 	began := x.env.Now()
 	elapsed, err := x.tryConfined(ctx)
 	if err != nil {
 		hint := outcome.Hint(err)
 		if hint == "" {
-			hint = "commands cannot be confined here; what is absent above says why"
+			hint = "commands cannot be sandboxed on this machine; see the missing mechanisms above"
 		}
-		return Check{sandboxCheck, "fail", "a command in the sandbox: " + err.Error(), hint}
+		return Check{sandboxCheck, "fail", "cannot run a command in the sandbox: " + err.Error(), hint}
 	}
 	return Check{sandboxCheck, "ok", fmt.Sprintf(
 		"/bin/true runs confined in %.1f ms; a write outside was refused (both in %s)",
@@ -69,8 +69,7 @@ func (x *examination) tryConfined(ctx context.Context) (elapsed time.Duration, e
 	return first.State().Elapsed, refusesWrite(ctx, box)
 }
 
-// refusesWrite checks on the outside that a write did not happen, and that it was
-// the sandbox that refused it.
+// refusesWrite checks from outside that a write did not happen, and that the sandbox refused it.
 func refusesWrite(ctx context.Context, box *sandbox.Sandbox) error {
 	target := "/holdfast-doctor-" + strconv.Itoa(os.Getpid())
 	c := box.Command(ctx, "/bin/sh", "-c", `echo x > "$0"`, target)
@@ -80,7 +79,7 @@ func refusesWrite(ctx context.Context, box *sandbox.Sandbox) error {
 		return fmt.Errorf("a write to %s was not refused", target)
 	}
 	if !slices.ContainsFunc(c.Report().Violations, func(v sandbox.Violation) bool { return v.Subject == target }) {
-		return fmt.Errorf("a write to %s failed, but not for the sandbox: %w", target, err)
+		return fmt.Errorf("a write to %s failed, but not because of the sandbox: %w", target, err)
 	}
 	return nil
 }

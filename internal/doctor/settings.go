@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// settings names the settings files that count, and what those of other programs say that has no effect.
+// settings lists the settings files in use, and settings of other programs that have no effect.
 func (x *examination) settings() []Check {
 	s, err := x.env.SettingsFor(x.o.Cwd)
 	if err != nil {
@@ -20,7 +20,7 @@ func (x *examination) settings() []Check {
 		l := &s.Layers[i]
 		c := Check{Name: "settings", State: "ok", Detail: fmt.Sprintf("%s (%s): %s", l.File, settings.LayerName(l), term.Count(l.Rules, "rule"))}
 		if l.Untrusted {
-			c.Detail, c.Hint = c.Detail+", not trusted: it may forbid and ask, not allow", "read it, then: holdfast trust "+term.Quote(s.Project)
+			c.Detail, c.Hint = c.Detail+", not trusted: its allow rules are ignored", "read it, then run holdfast trust "+term.Quote(s.Project)
 		}
 		var names []string
 		for _, f := range s.Foreign {
@@ -40,7 +40,7 @@ func (x *examination) settings() []Check {
 		}
 		out = append(out, c)
 	}
-	for _, f := range s.Foreign { // of files that are not read
+	for _, f := range s.Foreign { // from files that are not read
 		if !slices.ContainsFunc(s.Layers, func(l settings.Layer) bool { return l.File == f.Origin.File }) {
 			out = append(out, Check{"settings", "warn", f.Origin.File + ": " + f.Reason, ""})
 		}

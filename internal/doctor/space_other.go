@@ -2,5 +2,5 @@
 
 package doctor
 
-// freeSpace is told on Linux only.
+// freeSpace is implemented only on Linux.
 func freeSpace(string) (int64, bool) { return 0, false }

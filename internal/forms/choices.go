@@ -9,38 +9,38 @@ import (
 	"unicode/utf8"
 )
 
-// AskTool is the tool whose calls are questions of the model to the user: the yes to one
-// brings the answers, as [AnswersInput] writes them.
+// AskTool is the tool with which the model asks the user questions. Allowing its call supplies the
+// answers, as [AnswersInput] writes them.
 const AskTool = "AskUserQuestion"
 
-// Choice is one question of the model, with the answers that it offers. The person may
-// give another one in his own words. The jsonschema tags are what a model is told.
+// Choice is one question of the model with its options. The user can also give their own answer. A
+// model reads the jsonschema tags.
 type Choice struct {
 	Question string   `json:"question" jsonschema:"The whole question"`
-	Header   string   `json:"header" jsonschema:"What it is about, in a word or two"`
+	Header   string   `json:"header" jsonschema:"The topic, in one or two words"`
 	Options  []Option `json:"options" jsonschema:"2 to 4 answers to choose from"`
 	Multi    bool     `json:"multiSelect,omitempty" jsonschema:"Whether several answers can be chosen"`
 }
 
-// Option is one answer that is offered.
+// Option is one of the offered answers.
 type Option struct {
 	Label       string `json:"label" jsonschema:"The answer in one to five words"`
-	Description string `json:"description" jsonschema:"What it means, or leads to"`
-	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like: code, a sketch in text"`
+	Description string `json:"description" jsonschema:"What the answer means or leads to"`
+	Preview     string `json:"preview,omitempty" jsonschema:"What the result would look like: code, or a sketch in text"`
 }
 
-// Bounds of questions, and of an answer in the person's own words.
+// Limits of questions and of answers in the user's own words.
 const (
 	maxChoices    = 4
 	minOptions    = 2
 	maxOptions    = 4
-	maxHeader     = 40 // letters
+	maxHeader     = 40 // characters
 	maxLabel      = 200
 	maxChoiceText = 4 << 10  // bytes of a question, a description, an answer
 	maxPreview    = 16 << 10 // bytes
 )
 
-// CheckChoices says what is wrong with questions, and "" of those that can be asked.
+// CheckChoices returns what is wrong with questions, or "" if they are valid.
 func CheckChoices(list []Choice) string {
 	if n := len(list); n == 0 || n > maxChoices {
 		return fmt.Sprintf("questions: want 1 to %d, got %d", maxChoices, n)
@@ -55,9 +55,9 @@ func CheckChoices(list []Choice) string {
 		}
 		switch n := len(c.Options); {
 		case utf8.RuneCountInString(c.Header) > maxHeader:
-			return fmt.Sprintf("%s.header: at most %d letters", at, maxHeader)
+			return fmt.Sprintf("%s.header: at most %d characters", at, maxHeader)
 		case slices.ContainsFunc(list[:i], func(d Choice) bool { return d.Question == c.Question }):
-			return at + ": this question is there twice"
+			return at + ": duplicate question"
 		case n < minOptions || n > maxOptions:
 			return fmt.Sprintf("%s.options: want %d to %d, got %d", at, minOptions, maxOptions, n)
 		}
@@ -76,7 +76,7 @@ func checkOptions(at string, list []Option) string {
 		}
 		switch {
 		case slices.ContainsFunc(list[:i], func(p Option) bool { return p.Label == o.Label }):
-			return at + ": this label is there twice"
+			return at + ": duplicate label"
 		case len(o.Description) > maxChoiceText:
 			return fmt.Sprintf("%s.description: at most %d bytes", at, maxChoiceText)
 		case len(o.Preview) > maxPreview:
@@ -96,8 +96,7 @@ func checkText(at, text string, most int) string {
 	return ""
 }
 
-// Choices are the questions to the user in the input of a call of [AskTool]; nil when it has
-// none.
+// Choices returns the questions in the input of a call of [AskTool]; nil if it has none.
 func Choices(input json.RawMessage) []Choice {
 	var in struct {
 		Questions []Choice `json:"questions"`
@@ -108,8 +107,8 @@ func Choices(input json.RawMessage) []Choice {
 	return in.Questions
 }
 
-// AnswersInput is the input of a yes to questions of the model: the person's answers, by
-// question, which are the labels of options or other words.
+// AnswersInput returns the input that answers questions of the model: the user's answers by
+// question, as labels of options or own text.
 func AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	said := map[string]any{}
 	for question, list := range answers {
@@ -122,8 +121,8 @@ func AnswersInput(answers map[string][]string) (json.RawMessage, error) {
 	}{said})
 }
 
-// ReadAnswers reads the answers to questions out of the input that a person has given: a
-// text, or a list of texts, for each question. The error says what does not fit.
+// ReadAnswers reads the user's answers from an input: a string, or a list of strings, for each
+// question. The error describes an invalid answer.
 func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, error) {
 	var in struct {
 		Questions []Choice `json:"questions"`
@@ -140,13 +139,13 @@ func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, e
 	}
 	var said map[string]any
 	if raw == nil || json.Unmarshal(raw, &said) != nil || said == nil {
-		return nil, nil, errors.New(`the answers are missing: {"answers": {"the question": "the label of an option, or other words"}}`)
+		return nil, nil, errors.New(`the answers are missing; want {"answers": {"the question": "the label of an option, or other text"}}`)
 	}
 	answers := map[string][]string{}
 	for _, c := range in.Questions {
 		v, there := said[c.Question]
 		if !there {
-			return nil, nil, fmt.Errorf("there is no answer to %q", c.Question)
+			return nil, nil, fmt.Errorf("no answer to %q", c.Question)
 		}
 		list, err := c.read(v)
 		if err != nil {
@@ -156,7 +155,7 @@ func ReadAnswers(asked, given json.RawMessage) ([]Choice, map[string][]string, e
 	}
 	for question := range said {
 		if answers[question] == nil {
-			return nil, nil, fmt.Errorf("%q was not asked", question)
+			return nil, nil, fmt.Errorf("the model did not ask %q", question)
 		}
 	}
 	return in.Questions, answers, nil
@@ -171,20 +170,20 @@ func (c *Choice) read(v any) (list []string, err error) {
 		for _, one := range v {
 			text, ok := one.(string)
 			if !ok {
-				return nil, errors.New("want texts")
+				return nil, errors.New("want strings")
 			}
 			list = append(list, text)
 		}
 	default:
-		return nil, errors.New("want a text or a list of texts")
+		return nil, errors.New("want a string or a list of strings")
 	}
 	switch {
 	case len(list) == 0:
-		return nil, errors.New("nothing is chosen")
+		return nil, errors.New("choose an answer")
 	case len(list) > 1 && !c.Multi:
-		return nil, errors.New("only one can be chosen")
+		return nil, errors.New("only one answer can be chosen")
 	case len(list) > maxOptions+1:
-		return nil, fmt.Errorf("at most %d can be chosen", maxOptions+1)
+		return nil, fmt.Errorf("at most %d answers can be chosen", maxOptions+1)
 	}
 	for i, text := range list {
 		if wrong := checkText("a text", text, maxChoiceText); wrong != "" {

@@ -24,6 +24,6 @@ func ExampleForm_ProposeDefaults() {
 	content, err := forms.ReadForm(asked, json.RawMessage(`{"content": {"seat": "1A", "rows": 3}}`))
 	fmt.Println(string(content), err)
 	// Output:
-	// [seat] "seat" is needed
+	// [seat] field "seat" is required
 	// {"rows":3,"seat":"1A"} <nil>
 }

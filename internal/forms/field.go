@@ -15,7 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Field is one thing that a form asks for.
+// Field is one field of a form.
 type Field struct {
 	Name, Title, Description string
 	Type                     string // string, number, integer, boolean; choice: one of Options; choices: several of them
@@ -23,14 +23,14 @@ type Field struct {
 	Options                  []FieldOption
 	Default                  json.RawMessage
 	Required                 bool
-	// Secret: it looks like a password or a key, which nobody is to ask for in a form. What
-	// is answered must not be written down.
+	// Secret: the field looks like a password or a key, which a form must not ask for. Its value
+	// must not be stored.
 	Secret bool
 
 	schema json.RawMessage
 }
 
-// FieldOption is one of the values that a field may have.
+// FieldOption is one of the values of a field.
 type FieldOption struct{ Value, Title string }
 
 // property is a field in a schema.
@@ -54,22 +54,22 @@ type constant struct {
 	Title string `json:"title"`
 }
 
-// Fields are what the schema of the form asks for, by name. The error says why it cannot be
-// asked for.
+// Fields returns the fields of the form's schema, by name. The error says why the form cannot be
+// used.
 func (f *Form) Fields() ([]Field, error) {
 	schema := f.Schema
 	if len(schema) > maxFormSchema {
-		return nil, errors.New("the schema is too large")
+		return nil, errors.New("the form's schema is too large")
 	}
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
 	}
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, errors.New("the schema cannot be read")
+		return nil, errors.New("the form's schema is not valid JSON")
 	}
 	if len(s.Properties) > maxFormFields {
-		return nil, fmt.Errorf("the schema has more than %d fields", maxFormFields)
+		return nil, fmt.Errorf("the form's schema has more than %d fields", maxFormFields)
 	}
 	if _, err := resolve(schema); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (f *Form) Fields() ([]Field, error) {
 	}
 	for _, name := range s.Required {
 		if s.Properties[name] == nil {
-			return nil, fmt.Errorf("the schema needs %.80q, which it does not describe", name)
+			return nil, fmt.Errorf("the form's schema requires %.80q, which it does not define", name)
 		}
 	}
 	return list, nil
@@ -102,7 +102,7 @@ func newField(name string, schema json.RawMessage) (Field, error) {
 		f.Type, f.Options = "choice", fieldOptions(p.Enum, p.EnumNames, p.OneOf)
 	}
 	if err != nil || !slices.Contains([]string{"string", "number", "integer", "boolean", "choice", "choices"}, f.Type) {
-		return f, fmt.Errorf("the schema's field %.80q is of a kind that cannot be asked for", name)
+		return f, fmt.Errorf("the form's field %.80q has an unsupported type", name)
 	}
 	f.Secret = f.Type == "string" && looksSecret(name, p.Title, p.Format)
 	_, err = resolve(schema)
@@ -123,7 +123,7 @@ func fieldOptions(values, names []string, constants []constant) (list []FieldOpt
 	return list
 }
 
-// looksSecret says whether a field seems to be for something that nobody else may know.
+// looksSecret reports whether a field seems to be for a secret.
 func looksSecret(texts ...string) bool {
 	for _, t := range texts {
 		t = strings.Map(func(r rune) rune {
@@ -141,18 +141,18 @@ func looksSecret(texts ...string) bool {
 	return false
 }
 
-// Check says what is wrong with a value, in words for the person who has given it.
+// Check returns what is wrong with a value, in words for the user who entered it.
 func (f *Field) Check(value json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
-		return errors.New("it is no JSON")
+		return errors.New("want valid JSON")
 	}
 	text, isText := v.(string)
 	number, isNumber := v.(float64)
 	switch f.Type {
 	case "string":
 		if !isText {
-			return errors.New("want a text")
+			return errors.New("want a string")
 		}
 		if err := f.checkFormat(text); err != nil {
 			return err
@@ -201,7 +201,7 @@ func (f *Field) checkFormat(text string) error {
 		}
 	case "uri":
 		if u, err := url.Parse(text); err != nil || u.Scheme == "" {
-			return errors.New("want an address such as https://example.com/")
+			return errors.New("want a URL such as https://example.com/")
 		}
 	case "date":
 		if _, err := time.Parse(time.DateOnly, text); err != nil {
@@ -215,20 +215,20 @@ func (f *Field) checkFormat(text string) error {
 	return nil
 }
 
-// resolve prepares a schema; the error says why nothing can be checked by it.
+// resolve prepares a schema; the error says why it cannot be used.
 func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	s := new(jsonschema.Schema)
 	if err := json.Unmarshal(schema, s); err != nil {
-		return nil, fmt.Errorf("the schema cannot be read: %w", err)
+		return nil, fmt.Errorf("the form's schema cannot be read: %w", err)
 	}
 	r, err := s.Resolve(nil)
 	if err != nil {
-		return nil, fmt.Errorf("the schema cannot be used: %w", err)
+		return nil, fmt.Errorf("the form's schema cannot be used: %w", err)
 	}
 	return r, nil
 }
 
-// fits says where a value is not as its schema wants it.
+// fits returns where a value does not match its schema.
 func fits(schema, value json.RawMessage) error {
 	r, err := resolve(schema)
 	if err != nil {

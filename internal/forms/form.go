@@ -11,25 +11,24 @@ import (
 	"strings"
 )
 
-// Form is what a program wants to know of a person while it works on a call: the input of
-// a request that has policy.Request.Form. The yes brings the same object, with Content
-// as the person has filled it in.
+// Form is an MCP server's request for information during a call: the input of a request with
+// policy.Request.Form set. The answer is the same object, with Content as the user filled it in.
 type Form struct {
-	Server  string          `json:"server"` // who asks
+	Server  string          `json:"server"` // the name of the MCP server
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"requestedSchema"` // of the content, as MCP has it: an object of values without parts
-	Content json.RawMessage `json:"content"`         // by field; in a question what is proposed
+	Schema  json.RawMessage `json:"requestedSchema"` // of Content, in MCP's form: an object of simple values
+	Content json.RawMessage `json:"content"`         // by field; in a request, the proposed values
 }
 
-// Bounds of a form, in bytes.
+// Limits of a form, in bytes.
 const (
-	maxFormFields  = 64 // how many
+	maxFormFields  = 64 // number of fields
 	maxFormSchema  = 64 << 10
 	maxFormContent = 64 << 10
 )
 
-// ProposeDefaults makes the defaults of the fields the content. The error says what is
-// wrong with the schema.
+// ProposeDefaults sets the content to the defaults of the fields. The error describes an invalid
+// schema.
 func (f *Form) ProposeDefaults() error {
 	fields, err := f.Fields()
 	if err != nil {
@@ -45,9 +44,9 @@ func (f *Form) ProposeDefaults() error {
 	return err
 }
 
-// Open are the fields that are needed and for which nothing is proposed.
+// Open returns the required fields without a proposed value.
 func (f *Form) Open() (names []string) {
-	fields, _ := f.Fields() // of one that cannot be read nothing is known
+	fields, _ := f.Fields() // for an invalid schema the fields are unknown
 	var proposed map[string]json.RawMessage
 	_ = json.Unmarshal(f.Content, &proposed)
 	for _, field := range fields {
@@ -58,7 +57,7 @@ func (f *Form) Open() (names []string) {
 	return names
 }
 
-// FormOf is the form in the input of a request; nil when it is none.
+// FormOf returns the form in the input of a request; nil if there is none.
 func FormOf(input json.RawMessage) *Form {
 	var f Form
 	if json.Unmarshal(input, &f) != nil {
@@ -67,16 +66,15 @@ func FormOf(input json.RawMessage) *Form {
 	return &f
 }
 
-// Input is the input of a yes to the form: what its fields are to be.
+// Input returns the input that answers the form with the given values.
 func (*Form) Input(content map[string]json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(struct {
 		Content map[string]json.RawMessage `json:"content"`
 	}{content})
 }
 
-// ReadForm reads what a person has filled in out of the input that was asked about and the
-// one that he has given; without one it is what was proposed. The error says which fields
-// do not fit.
+// ReadForm reads the user's values from the requested input and the answer's input; without an
+// answer they are the proposed values. The error names invalid fields.
 func ReadForm(asked, given json.RawMessage) (content json.RawMessage, err error) {
 	var f Form
 	if err := json.Unmarshal(asked, &f); err != nil {
@@ -89,16 +87,16 @@ func ReadForm(asked, given json.RawMessage) (content json.RawMessage, err error)
 			return nil, err
 		}
 		if content = said; said == nil {
-			return nil, errors.New(`the content is missing: {"content": {"name of a field": "its value"}}`)
+			return nil, errors.New(`the content is missing; want {"content": {"field name": "value"}}`)
 		}
 	}
 	if len(content) > maxFormContent {
-		return nil, fmt.Errorf("a content of %d bytes, at most %d fit", len(content), maxFormContent)
+		return nil, fmt.Errorf("the content has %d bytes, more than the limit of %d", len(content), maxFormContent)
 	}
 	return f.read(content)
 }
 
-// read is content without what is left out; the error says what does not fit.
+// read returns the content without empty fields; the error describes an invalid value.
 func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 	fields, err := f.Fields()
 	if err != nil {
@@ -106,12 +104,12 @@ func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 	}
 	var said map[string]json.RawMessage
 	if err := json.Unmarshal(content, &said); err != nil || said == nil {
-		return nil, errors.New("the content is not an object of fields and their values")
+		return nil, errors.New("the content must be an object of fields and values")
 	}
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(said)) {
 		if !slices.ContainsFunc(fields, func(field Field) bool { return field.Name == name }) {
-			wrong = append(wrong, fmt.Sprintf("%q was not asked", name))
+			wrong = append(wrong, fmt.Sprintf("the form has no field %q", name))
 		}
 		if bytes.Equal(said[name], []byte("null")) {
 			delete(said, name)
@@ -125,7 +123,7 @@ func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 				wrong = append(wrong, fmt.Sprintf("%q: %v", field.Name, err))
 			}
 		case field.Required:
-			wrong = append(wrong, fmt.Sprintf("%q is needed", field.Name))
+			wrong = append(wrong, fmt.Sprintf("field %q is required", field.Name))
 		}
 	}
 	if len(wrong) > 0 {
@@ -138,8 +136,8 @@ func (f *Form) read(content json.RawMessage) (json.RawMessage, error) {
 	return content, fits(f.Schema, content)
 }
 
-// personInput is the member of an input, by name, that a person has put there or changed; nil:
-// there is none. All else must be what was asked, or left out.
+// personInput returns the member of an input that the user added or changed; nil if there is none.
+// All other members must be unchanged, or missing.
 func personInput(asked, given json.RawMessage, name string) (json.RawMessage, error) {
 	var was, now map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(asked, &was), json.Unmarshal(given, &now)); err != nil {
@@ -149,13 +147,13 @@ func personInput(asked, given json.RawMessage, name string) (json.RawMessage, er
 	delete(now, name)
 	for other, v := range now {
 		if !equalJSON(was[other], v) {
-			return nil, fmt.Errorf("beside %q the input must be what was asked", name)
+			return nil, fmt.Errorf("only %q may differ from the requested input", name)
 		}
 	}
 	return said, nil
 }
 
-// equalJSON compares what two texts say.
+// equalJSON compares the values of two JSON texts.
 func equalJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

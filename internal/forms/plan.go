@@ -9,40 +9,39 @@ import (
 	"strings"
 )
 
-// PlanTool is the tool whose calls put a plan to a person. A yes says in which mode to go
-// on, as [PlanInput] writes it; a no, with a message, is for the model to plan on.
+// PlanTool is the tool with which the model presents a plan. Allowing its call sets the mode for
+// carrying out the plan, as [PlanInput] writes it. A denial's message tells the model to keep
+// planning.
 const PlanTool = "ExitPlanMode"
 
-// maxPlan bounds a plan, in bytes. It is what a question shows at most: nobody agrees to what
-// he has not seen.
+// maxPlan is the maximum size of a plan in bytes. It is what an approval request can show: no one
+// should approve what they have not seen.
 const maxPlan = 64 << 10
 
-// planModes are the modes (policy.Mode) in which a plan can be carried out, the usual one first.
+// planModes are the modes (policy.Mode) in which a plan can be carried out, the default first.
 func planModes() []string { return []string{"default", "acceptEdits"} }
 
-// Plan is the plan in the input of a call of [PlanTool]; "" when it has none.
+// Plan returns the plan in the input of a call of [PlanTool]; "" if it has none.
 func Plan(input json.RawMessage) string {
 	var in struct {
 		Plan string `json:"plan"`
 	}
-	_ = json.Unmarshal(input, &in) // what cannot be read is no plan
+	_ = json.Unmarshal(input, &in) // an invalid input has no plan
 	return in.Plan
 }
 
-// CheckPlan says what is wrong with a plan, or "".
+// CheckPlan returns what is wrong with a plan, or "".
 func CheckPlan(plan string) string { return checkText("plan", plan, maxPlan) }
 
-// PlanInput is the input of a yes to a plan, with the mode in which the person wants it
-// carried out.
+// PlanInput returns the input that approves a plan, with the mode for carrying it out.
 func PlanInput(mode string) (json.RawMessage, error) {
 	return json.Marshal(struct {
 		Mode string `json:"mode"`
 	}{mode})
 }
 
-// ReadPlan reads the plan, which the person may have put another in place of, and the
-// mode to go on in out of the input that was asked about and the one that he has given.
-// The error says what does not fit.
+// ReadPlan reads the plan, which the user may have replaced, and the mode for carrying it out from
+// the requested input and the answer's input. The error describes an invalid answer.
 func ReadPlan(asked, given json.RawMessage) (plan, mode string, err error) {
 	var in struct {
 		Plan *string `json:"plan"`
@@ -52,7 +51,7 @@ func ReadPlan(asked, given json.RawMessage) (plan, mode string, err error) {
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&in); err != nil {
-			return "", "", fmt.Errorf(`%w; want {"mode": "default" or "acceptEdits"}, with another "plan" if it is to be changed`, err)
+			return "", "", fmt.Errorf(`%w; want {"mode": "default" or "acceptEdits"}, and another "plan" to replace it`, err)
 		}
 	}
 	if in.Plan == nil {
@@ -65,7 +64,7 @@ func ReadPlan(asked, given json.RawMessage) (plan, mode string, err error) {
 		in.Mode = planModes()[0]
 	}
 	if !slices.Contains(planModes(), in.Mode) {
-		return "", "", errors.New("a plan is carried out in the mode " + strings.Join(planModes(), " or ") + "; to plan on, say no and why")
+		return "", "", errors.New("the mode for a plan must be " + strings.Join(planModes(), " or ") + "; to keep planning, deny the call with a message")
 	}
 	return *in.Plan, in.Mode, nil
 }

@@ -1,4 +1,8 @@
-// Package history repairs and renders the items of a session: the items that answer calls
-// which have no result, a list whose tool uses and results pair again, and a history as text
-// for a model that cannot be given the items.
+// Package history repairs transcripts and renders them as text.
+//
+//	broken items ─► Repair ─► items that keep the pairing rule, and notes about the changes
+//	items ────────► Render ─► text for a model that cannot get the items themselves
+//
+// [UnknownOutcome], [NotStarted] and similar functions make the items that answer tool uses
+// without a result. The package does no I/O.
 package history

@@ -10,17 +10,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RenderOptions bounds what [Render] writes.
+// RenderOptions limits the output of [Render].
 type RenderOptions struct {
 	MaxBytes     int // of the whole text; 0 means 64 KiB
 	MaxPartBytes int // of one part; 0 means 4 KiB
 }
 
-// Render writes a history as text for a model that cannot be given the items
-// themselves: each item in an element named after its role, oldest first. What
-// does not fit is left out from the old end and counted. Angle brackets and
-// ampersands of the content are escaped, control characters made visible, so
-// that content cannot close an element or pose as another speaker.
+// Render writes a history as text for a model that cannot get the items themselves: each item in
+// an element named after its role, oldest first. If the text is too long, Render drops the oldest
+// items and writes their number. It escapes angle brackets and ampersands and makes control
+// characters visible, so that content cannot close an element or imitate another speaker.
 func Render(items []transcript.Encoded, o RenderOptions) string {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 64 << 10
@@ -37,7 +36,7 @@ func Render(items []transcript.Encoded, o RenderOptions) string {
 		}
 		if size+len(b) > o.MaxBytes {
 			left = i + 1
-			if len(blocks) == 0 { // something of the newest is always there
+			if len(blocks) == 0 { // the text always has a part of the newest item
 				blocks, left = []string{shorten(b, o.MaxBytes-size)}, i
 			}
 			break

@@ -9,19 +9,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// OutcomeUnknown is what a model is told about a tool call whose result never
-// reached the log.
+// OutcomeUnknown is the text for the model about a tool call whose result was never recorded.
 const OutcomeUnknown = "interrupted, outcome unknown: the call had started when the session stopped. " +
 	"It may or may not have taken effect and was not run again. Check before you repeat it."
 
-// OutcomeUnknownInFork is what a model is told about a tool call that may have run where this
-// transcript does not go: in the session that it was forked from, in what was cut off, in
-// another program.
-const OutcomeUnknownInFork = "outcome unknown: the call may have run, and its result is not part of this session, which was " +
+// OutcomeUnknownInFork is the text for the model about a tool call that may have run outside this
+// transcript: in the parent session, in a part that was cut off, or in another program.
+const OutcomeUnknownInFork = "outcome unknown: the call may have run, but its result is not part of this session, which was " +
 	"forked, cut or imported without it. It was not run here. Check before you repeat it."
 
-// NotRun is what a model is told about a tool call that was never started.
-const NotRun = "interrupted before it ran: the session stopped first, and the call was not run."
+// NotRun is the text for the model about a tool call that never started.
+const NotRun = "interrupted before it ran: the session stopped first, so the call was not run."
 
 // The faults of a [Note].
 const (
@@ -31,7 +29,7 @@ const (
 	unanswered      = "tool_use without matching tool_result"
 )
 
-// Note says one thing that [Repair] did.
+// Note is one change that [Repair] made.
 type Note struct {
 	Fault string
 	UseID string
@@ -43,16 +41,15 @@ func (n Note) String() string {
 	case unanswered:
 		return fmt.Sprintf("tool use %s had no result: answered with %q", n.UseID, "interrupted, outcome unknown")
 	case duplicateUse:
-		return fmt.Sprintf("tool use %s appeared twice: the second was set aside", n.UseID)
+		return fmt.Sprintf("duplicate tool use %s: the second was removed", n.UseID)
 	}
-	return fmt.Sprintf("%s %s: set aside", n.Fault, n.UseID)
+	return fmt.Sprintf("%s %s: removed", n.Fault, n.UseID)
 }
 
-// Repair returns a list that [transcript.Validate] accepts, and what it changed; no notes
-// means that the list was sound and is returned as it was. A use without a
-// result is answered with [OutcomeUnknown]; a result without a use, a second
-// result and a second use of one id are set aside, each with a notification
-// item that carries their text. newID names the items it adds.
+// Repair returns a list that [transcript.Validate] accepts, and notes about its changes. Without
+// notes the list was valid and is returned unchanged. Repair answers a use without a result with
+// [OutcomeUnknown]. It removes a result without a use, a second result, and a second use of the
+// same id, and adds a notification item with the removed text. newID makes the ids of new items.
 func Repair(items []transcript.Encoded, newID func() string) ([]transcript.Encoded, []Note, error) {
 	r := repair{newID: newID}
 	for i, e := range items {
@@ -72,7 +69,7 @@ func Repair(items []transcript.Encoded, newID func() string) ([]transcript.Encod
 	return r.t.Items(), r.notes, nil
 }
 
-// repair builds the mended list.
+// repair builds the repaired list.
 type repair struct {
 	t       transcript.Transcript
 	notes   []Note
@@ -110,7 +107,7 @@ func (r *repair) take(i int, e transcript.Encoded) error {
 	return r.flush()
 }
 
-// close answers open uses whose result never came.
+// close answers the open uses that have no result.
 func (r *repair) close(ids []string) error {
 	for _, id := range ids {
 		r.notes = append(r.notes, Note{unanswered, id, r.usedAt})
@@ -121,7 +118,7 @@ func (r *repair) close(ids []string) error {
 	return nil
 }
 
-// flush adds the notices: they may not stand between a use and its result.
+// flush adds the notices, which must not be between a use and its result.
 func (r *repair) flush() error {
 	if len(r.t.Open()) > 0 {
 		return nil
@@ -144,12 +141,12 @@ func (r *repair) add(it transcript.Item) error {
 	return r.t.Append(e)
 }
 
-// UnknownOutcome is the tool item that answers an interrupted call. Its
-// metadata marks it, so that hosts can show it as what it is.
+// UnknownOutcome returns the tool item that answers an interrupted call. Its metadata marks it, so
+// that hosts can show it differently.
 func UnknownOutcome(useID string) transcript.Item { return unknown(useID, OutcomeUnknown) }
 
-// UnknownInFork is the tool item that answers a call that may have run where this transcript
-// does not go. It is marked as that of [UnknownOutcome] is.
+// UnknownInFork returns the tool item that answers a call that may have run outside this transcript.
+// It has the same mark as the item of [UnknownOutcome].
 func UnknownInFork(useID string) transcript.Item { return unknown(useID, OutcomeUnknownInFork) }
 
 func unknown(useID, text string) transcript.Item {
@@ -158,26 +155,25 @@ func unknown(useID, text string) transcript.Item {
 	return it
 }
 
-// NotStarted is the tool item that answers a call that had not started.
+// NotStarted returns the tool item that answers a call that had not started.
 func NotStarted(useID string) transcript.Item {
 	return transcript.ToolResult{UseID: useID, IsError: true, Content: []transcript.Part{transcript.Text{Text: NotRun}}}.Item()
 }
 
-// LostTask is the notification that tells of a call that ran in the background when the
-// program stopped.
+// LostTask returns the notification about a background task that was running when the program
+// stopped.
 func LostTask(useID, tool string) transcript.Item {
 	return transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: fmt.Sprintf(
 		"The task %s (%s) ran in the background when the program stopped: its outcome is unknown, and it was not run again.", useID, tool)}}}
 }
 
-// TaskInParent is the notification that tells a fork of a call that runs in the background
-// of the session that it was forked from.
+// TaskInParent returns the notification for a fork about a background task of its parent session.
 func TaskInParent(useID, tool string) transcript.Item {
 	return transcript.Item{Role: transcript.RoleNotification, Parts: []transcript.Part{transcript.Text{Text: fmt.Sprintf(
-		"The task %s (%s) goes on in the session that this one was forked from: here it does not run, and its end is not told.", useID, tool)}}}
+		"The task %s (%s) continues in the session that this one was forked from. It does not run here, and you will not be notified when it ends.", useID, tool)}}}
 }
 
-// removedPart is a part that was taken out, and its text.
+// removedPart is a part that was removed, and its text.
 type removedPart struct {
 	note Note
 	text string
@@ -185,7 +181,7 @@ type removedPart struct {
 
 func (s removedPart) notice() string {
 	const most = 400 // bytes
-	return fmt.Sprintf("%s %s was set aside when the transcript was repaired. It said: %q", s.note.Fault, s.note.UseID, truncate.String(s.text, most))
+	return fmt.Sprintf("%s %s was removed when the transcript was repaired. Its content: %q", s.note.Fault, s.note.UseID, truncate.String(s.text, most))
 }
 
 // dropUnpaired takes out of e the results and uses that cannot be admitted. The result

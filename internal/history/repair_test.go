@@ -169,7 +169,7 @@ func TestRepairNotices(t *testing.T) {
 	if err != nil || len(notes) != 5 {
 		t.Fatalf("%v %v", notes, err)
 	}
-	for i, want := range []string{strings.Repeat("ü", 200) + "…", `\"v\":1`, `said: ""`, "", "", `Second {\"p\":1}`} {
+	for i, want := range []string{strings.Repeat("ü", 200) + "…", `\"v\":1`, `content: ""`, "", "", `Second {\"p\":1}`} {
 		if want != "" && !strings.Contains(out[i].Text(), want) {
 			t.Errorf("item %d says %s, want %s", i, out[i].Text(), want)
 		}

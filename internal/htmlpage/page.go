@@ -1,6 +1,5 @@
-// Package htmlpage has what the HTML pages that are written to files share: text that
-// cannot become anything else, and the colours. They work without a network, and their
-// content security policy lets nothing run or load but what it names by its digest.
+// Package htmlpage has what HTML files share: escaping of text, and colors. The pages work without
+// a network, and their content security policy allows only styles and scripts with listed digests.
 package htmlpage
 
 import (
@@ -14,19 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// Style has the colours, for light and dark, and what goes for any page.
+// Style is the style of all pages, with colors for light and dark.
 //
 //go:embed page.css
 var Style string
 
-// Source is a style or a script as a content security policy names it.
+// Source returns the digest of a style or script for a content security policy.
 func Source(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Text escapes a text for HTML and shows what would be invisible, or would turn the
-// direction of writing.
+// Text escapes a text for HTML and shows invisible characters and characters that change the
+// writing direction.
 func Text(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -31,7 +31,7 @@ func Members(object []byte, each func(key string, value []byte) error) error {
 			return err
 		}
 		if slices.Contains(seen, key) {
-			return fmt.Errorf("%q stands there twice", key)
+			return fmt.Errorf("duplicate key %q", key)
 		}
 		seen = append(seen, key)
 		rest = skipSpace(skipSpace(rest[n:])[1:]) // the colon

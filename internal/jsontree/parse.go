@@ -141,7 +141,7 @@ func (r *reader) object(n *Node, depth int) error {
 		}
 		key, _ := t.(string)
 		if seen[key] {
-			return &Error{Offset: at, What: fmt.Sprintf("%q stands here twice", key), Hint: "keep one of them"}
+			return &Error{Offset: at, What: fmt.Sprintf("duplicate key %q", key), Hint: "keep one of them"}
 		}
 		seen[key] = true
 		v, err := r.value(depth + 1)

@@ -108,9 +108,9 @@ func TestParseErrors(t *testing.T) {
 		{`["\ud800 \ufffd"]`, 1, "the text holds half a character (U+FFFD)", "write the character itself"},
 		{`["\\ufffd\ud800"]`, 1, "the text holds half a character (U+FFFD)", "write the character itself"},
 		{`["\ud800"]`, 1, "the text holds half a character (U+FFFD)", "write the character itself"},
-		{`{"a": 1, "a": 2}`, 9, `"a" stands here twice`, "keep one of them"},
-		{`{"a": 1, "\u0061": 2}`, 9, `"a" stands here twice`, "keep one of them"},
-		{`{"x": {"a": 1, "a": 1}}`, 15, `"a" stands here twice`, "keep one of them"},
+		{`{"a": 1, "a": 2}`, 9, `duplicate key "a"`, "keep one of them"},
+		{`{"a": 1, "\u0061": 2}`, 9, `duplicate key "a"`, "keep one of them"},
+		{`{"x": {"a": 1, "a": 1}}`, 15, `duplicate key "a"`, "keep one of them"},
 		{deep + "[]" + strings.Repeat("}", maxDepth), len(deep), "nested deeper than 64", ""},
 	} {
 		_, err := Parse([]byte(tt.text))

@@ -146,7 +146,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("%+v, %t, %v", i, running, err)
 	}
 	var e *RunningError
-	if _, err := Acquire(home); !errors.As(err, &e) || e.PID != os.Getpid() || !strings.Contains(err.Error(), "already (pid ") {
+	if _, err := Acquire(home); !errors.As(err, &e) || e.PID != os.Getpid() || !strings.Contains(err.Error(), "already running on "+home+" (pid ") {
 		t.Errorf("a second daemon: %v", err)
 	}
 	l.Release()

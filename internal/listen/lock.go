@@ -29,9 +29,9 @@ type RunningError struct {
 
 func (e *RunningError) Error() string {
 	if e.PID == 0 {
-		return "a daemon runs on " + e.Home + " already"
+		return "a daemon is already running on " + e.Home
 	}
-	return fmt.Sprintf("a daemon runs on %s already (pid %d)", e.Home, e.PID)
+	return fmt.Sprintf("a daemon is already running on %s (pid %d)", e.Home, e.PID)
 }
 
 // Hint says what to do.

@@ -16,31 +16,31 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ErrClosed says that a desk takes no calls any more.
+// ErrClosed means that the session accepts no more calls.
 var ErrClosed = errors.New("the server is closing")
 
 var errInterrupted = errors.New("interrupted")
 
-// Agent is what a desk needs of an [agent.Agent].
+// Agent is the part of [agent.Agent] that a session uses.
 type Agent interface {
 	Run(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error]
 	Interrupt()
 	Close() error
 }
 
-// ClientSession takes the calls of one client to its agent. It is the agent's model.
+// ClientSession passes the calls of one client to its agent. It takes the place of the agent's model.
 type ClientSession struct {
-	client string // who calls, for people
+	client string // name of the client
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	done   chan struct{} // closed when the agent has been closed
-	wake   chan struct{} // rung when a call arrives
+	wake   chan struct{} // signaled when a call arrives
 
 	mu      sync.Mutex
 	waiting []*call          // in the order of their arrival
-	running map[string]*call // of the round that runs, by use
-	failed  error            // nothing runs any more
-	rounds  int              // on the goroutine of work alone
+	running map[string]*call // calls of the running round, by tool use
+	failed  error            // why the session has ended
+	rounds  int              // used only by the goroutine of work
 	session string
 	agent   Agent
 }
@@ -48,13 +48,13 @@ type ClientSession struct {
 // call is a tools/call that waits for its result.
 type call struct {
 	use    transcript.ToolUse
-	tell   func(string) // says what it waits for; may be nil
+	tell   func(string) // reports what it waits for; may be nil
 	result chan transcript.ToolResult
-	gone   bool // nobody waits any more
+	gone   bool // the client no longer waits
 }
 
-// NewClientSession returns a desk for a client, named for people. open makes the agent, whose model
-// the desk is; it is called with the first call. The caller closes the desk.
+// NewClientSession returns the session of a named client. open creates the agent with the session as its
+// model; it is called for the first call. The caller closes the session.
 func NewClientSession(client string, open func(ctx context.Context, m model.Model) (Agent, error)) *ClientSession {
 	ctx, stop := context.WithCancelCause(context.Background())
 	d := &ClientSession{
@@ -64,21 +64,21 @@ func NewClientSession(client string, open func(ctx context.Context, m model.Mode
 	return d
 }
 
-// Close ends what runs, and the agent.
+// Close ends running calls, and the agent.
 func (d *ClientSession) Close() {
 	d.stop(ErrClosed)
 	<-d.done
 }
 
-// Session is the id of the agent's session, "" before there is one.
+// Session returns the id of the agent's session, or "" if there is none yet.
 func (d *ClientSession) Session() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.session
 }
 
-// Call has a tool called and waits for its result. When ctx ends before, the call is not
-// run any more, or interrupted. tell is told what the call waits for, on another goroutine.
+// Call runs a tool call and waits for its result. If ctx ends, a waiting call is dropped and a running
+// one is interrupted. tell is called on another goroutine with what the call waits for.
 func (d *ClientSession) Call(ctx context.Context, name string, input json.RawMessage, tell func(string)) (transcript.ToolResult, error) {
 	c := &call{
 		use:  transcript.ToolUse{ID: "mcp_" + ulid.Make().String(), Name: name, Input: input},
@@ -120,8 +120,7 @@ func (d *ClientSession) endReason() error {
 	return ErrClosed
 }
 
-// abandon takes a call back that nobody waits for. A round whose calls have all been taken
-// back is interrupted.
+// abandon drops a call whose client no longer waits. A round without waiting clients is interrupted.
 func (d *ClientSession) abandon(c *call) {
 	d.mu.Lock()
 	c.gone = true
@@ -169,12 +168,13 @@ func (d *ClientSession) work(open func(context.Context, model.Model) (Agent, err
 	}
 }
 
-// turn is one turn of the agent: as long as the client is there, unless it is interrupted.
+// turn runs one turn of the agent, which lasts as long as the client is connected, unless it is
+// interrupted.
 func (d *ClientSession) turn(a Agent) error {
 	before := d.rounds
 	for e, err := range a.Run(d.ctx, transcript.Text{Text: d.client + " calls tools over MCP."}) {
 		if err != nil {
-			return fmt.Errorf("the session cannot go on: %w", err)
+			return fmt.Errorf("the session cannot continue: %w", err)
 		}
 		switch e := e.(type) {
 		case event.SessionOpened:
@@ -182,7 +182,7 @@ func (d *ClientSession) turn(a Agent) error {
 			d.session = e.ID
 			d.mu.Unlock()
 		case event.ApprovalAsked:
-			d.emit(e.Request.Use, "waits for a person: holdfast approvals show "+e.Request.ID)
+			d.emit(e.Request.Use, "waiting for approval: holdfast approvals show "+e.Request.ID)
 		case event.Result:
 			if d.ctx.Err() == nil && e.Err != nil && (e.Reason == event.ReasonFailed || d.rounds == before) {
 				return e.Err
@@ -190,7 +190,7 @@ func (d *ClientSession) turn(a Agent) error {
 		}
 	}
 	if d.ctx.Err() == nil && d.rounds == before {
-		return errors.New("the session takes no calls")
+		return errors.New("the session accepts no calls")
 	}
 	return context.Cause(d.ctx)
 }
@@ -204,8 +204,7 @@ func (d *ClientSession) emit(use, what string) {
 	}
 }
 
-// drop ends the calls of a round that was broken off. With the desk's end those that wait
-// end as well.
+// drop ends the calls of an interrupted round. If the session has ended, waiting calls end, too.
 func (d *ClientSession) drop(why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -222,7 +221,7 @@ func (d *ClientSession) drop(why error) {
 	d.waiting = nil
 }
 
-// await returns when a call waits.
+// await returns when a call is waiting.
 func (d *ClientSession) await(ctx context.Context) error {
 	for {
 		d.mu.Lock()
@@ -239,7 +238,7 @@ func (d *ClientSession) await(ctx context.Context) error {
 	}
 }
 
-// wireForm names the wire form of what a desk is sent: the items themselves.
+// wireForm is the encoding of items for a session: the items themselves.
 const wireForm = "mcp"
 
 // Info implements [model.Model].
@@ -252,8 +251,8 @@ func (d *ClientSession) Encode(item transcript.Encoded) (model.EncodedItem, erro
 	return model.EncodedItem{Role: string(item.Role()), JSON: item.JSON}, nil
 }
 
-// Stream implements [model.Model]: it hands results to whoever waits for them, and answers
-// with the calls that have arrived meanwhile, or arrive next.
+// Stream implements [model.Model]: it delivers results to their callers, and answers with the calls that
+// have arrived meanwhile, or with the next one.
 func (d *ClientSession) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		err := d.deliver(req.Messages)
@@ -270,7 +269,7 @@ func (d *ClientSession) Stream(ctx context.Context, req *model.Request) iter.Seq
 	}
 }
 
-// deliver gives results to those who wait for them. They stand behind the last answer.
+// deliver passes results, which follow the last answer, to their callers.
 func (d *ClientSession) deliver(messages []model.EncodedItem) error {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == string(transcript.RoleAssistant) {
@@ -302,7 +301,7 @@ func (d *ClientSession) answer(r transcript.ToolResult) {
 	}
 }
 
-// nextRound makes a round of the calls that wait.
+// nextRound returns the waiting calls as a round.
 func (d *ClientSession) nextRound() []transcript.Part {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// graceTransport is a transport whose input may end while calls are under way: its end is told only
-// when they have been answered, since with it the SDK takes back what was not.
+// graceTransport is a transport whose input may end while calls are running. It reports the end only
+// after they are answered, because the SDK then cancels unanswered calls.
 type graceTransport struct {
 	mcp.Transport
 	grace time.Duration
@@ -30,13 +30,13 @@ type pipeConn struct {
 	grace    time.Duration
 	close    sync.Once
 	gone     chan struct{} // closed with the connection
-	answered chan struct{} // rung after each answer
+	answered chan struct{} // signaled after each answer
 
 	mu   sync.Mutex
-	open map[jsonrpc.ID]bool // what was asked and has no answer yet
+	open map[jsonrpc.ID]bool // unanswered requests
 }
 
-// listening is a request whose answer comes when nobody wants to hear more.
+// listening is a request that stays unanswered until the client unsubscribes.
 const listening = "subscriptions/listen"
 
 // Read implements [mcp.Connection].
@@ -63,7 +63,7 @@ func (c *pipeConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		c.mu.Unlock()
 		c.ring()
 	}
-	if err != nil { // nobody reads answers any more
+	if err != nil { // the client no longer reads answers
 		c.mu.Lock()
 		clear(c.open)
 		c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *pipeConn) Close() error {
 	return c.Connection.Close()
 }
 
-// settle waits until everything is answered, but not for long.
+// settle waits until every request is answered, up to a limit.
 func (c *pipeConn) settle(ctx context.Context) {
 	late := time.NewTimer(c.grace)
 	defer late.Stop()

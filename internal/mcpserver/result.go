@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// result is a tool's result in the form of MCP.
+// result converts a tool's result to MCP.
 func result(r *transcript.ToolResult) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{IsError: r.IsError, Content: []mcp.Content{}}
 	for _, p := range r.Content {

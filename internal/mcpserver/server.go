@@ -22,15 +22,15 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// Path is where a server answers over HTTP.
+// Path is the URL path of a server over HTTP.
 const Path = "/mcp"
 
-// Options are what a [Server] is made of.
+// Options configure a [Server].
 type Options struct {
 	Version string
-	Tools   []tool.Spec // what is offered
-	// Open makes the agent of a client, whose model is given: it is to have Tools, and
-	// nobody who answers questions but people.
+	Tools   []tool.Spec // the offered tools
+	// Open creates a client's agent with the given model. The agent must have Tools, and only users may
+	// answer its approvals.
 	Open func(ctx context.Context, client string, m model.Model) (Agent, error)
 	Log  *slog.Logger // may be nil
 }
@@ -47,13 +47,13 @@ type Server struct {
 	closed   bool
 }
 
-const instructions = "Tools of Holdfast over the files of one folder. Each call is judged by the rules of whoever started this server, " +
-	"confined by a sandbox, and recorded. A call may have to wait until a person allows it; what is denied says why."
+const instructions = "Holdfast's tools for the files of one folder. The permission rules of the user who started this server decide about each call; " +
+	"it runs in a sandbox and is recorded. A call may wait until the user approves it. The result of a denied call has the reason."
 
 // New returns a server. The caller closes it.
 func New(o *Options) (*Server, error) {
 	if o == nil || o.Open == nil {
-		return nil, errors.New("mcpserver: nothing opens an agent")
+		return nil, errors.New("mcpserver: Options.Open must be set")
 	}
 	s := &Server{o: *o, grace: grace, sessions: map[string]*ClientSession{}}
 	if s.o.Log == nil {
@@ -69,7 +69,7 @@ func New(o *Options) (*Server, error) {
 	return s, nil
 }
 
-// describe is a tool as clients are told of it.
+// describe converts a tool's spec to MCP.
 func describe(spec tool.Spec) *mcp.Tool {
 	no := false
 	a := &mcp.ToolAnnotations{ReadOnlyHint: spec.ReadOnly}
@@ -91,31 +91,31 @@ func (s *Server) Close() {
 	}
 }
 
-// grace is how long calls may go on when the client has closed its end: it may still read
+// grace is how long calls may continue after the client has closed its input, because it may still read
 // their results.
 const grace = 30 * time.Second
 
-// Serve speaks with one client over a pair of streams, until the client closes its end and
-// has its answers or ctx ends, and closes the server.
+// Serve serves one client over a pair of streams until the client has closed its input and received its
+// answers, or ctx ends. Then it closes the server.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	defer s.Close()
-	defer context.AfterFunc(ctx, s.Close)() // the SDK would wait for the calls' own ends
+	defer context.AfterFunc(ctx, s.Close)() // without it, the SDK would wait for the calls
 	err := s.mcp.Run(ctx, &graceTransport{Transport: &mcp.IOTransport{Reader: in, Writer: out}, grace: s.grace})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		err = nil // that is how it ends
+		err = nil // the normal end
 	}
 	return err
 }
 
-// sessionTimeout is how long a client of the older protocol may be silent.
+// sessionTimeout is how long a client of an older protocol version may be idle.
 const sessionTimeout = time.Hour
 
-// Handler serves HTTP at [Path], to callers with a token that may run something. What is
-// left of a connection ends with it; the agent of a token lasts until the server closes.
+// Handler serves HTTP at [Path] for callers with a token that has the scope run. The calls of a
+// connection end with it; the agent of a token stays until the server closes.
 func (s *Server) Handler(a *auth.Auth) http.Handler { return guarded(a, s.mcp, s.o.Log) }
 
-// guarded is how a server is reached over HTTP: Host and Origin are looked at, the
-// caller needs a token, and a session of MCP is its own.
+// guarded adds authentication to the HTTP handler: it checks Host and Origin, requires a token, and binds
+// an MCP session to its caller.
 func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 	get := func(*http.Request) *mcp.Server { return server }
 	stateful := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
@@ -123,7 +123,7 @@ func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 	})
 	stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, Stateless: true, PropagateRequestCancellation: true})
 	both := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Since 2026-07-28 there are no sessions, and each request says what it is.
+		// Since protocol version 2026-07-28, MCP has no sessions; every request is self-contained.
 		if r.Header.Get("Mcp-Protocol-Version") >= "2026-07-28" {
 			stateless.ServeHTTP(w, r)
 			return
@@ -135,7 +135,7 @@ func guarded(a *auth.Auth, server *mcp.Server, log *slog.Logger) http.Handler {
 	return a.Handler(mux)
 }
 
-// who is the caller that auth has let in, for the SDK, which keeps sessions apart by it.
+// who returns the authenticated caller for the SDK, which separates sessions by it.
 func who(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
 	c, ok := auth.CallerFrom(ctx)
 	if !ok || !c.HasScope(api.ScopeRun) {
@@ -144,7 +144,7 @@ func who(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, er
 	return &sdkauth.TokenInfo{UserID: c.Token, Extra: map[string]any{"name": c.Name}}, nil
 }
 
-var errScope = errors.New("the token may not run anything: it needs the scope run")
+var errScope = errors.New("the token needs the scope run")
 
 // call is a tools/call.
 func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -159,7 +159,7 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	r, err := d.Call(ctx, req.Params.Name, input, progress(ctx, req))
 	if err != nil {
 		if ctx.Err() == nil {
-			s.o.Log.Error("a call could not be run", "tool", req.Params.Name, "error", err)
+			s.o.Log.Error("cannot run a call", "tool", req.Params.Name, "error", err)
 			s.remove(d)
 		}
 		return nil, err
@@ -167,7 +167,7 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	return result(&r), nil
 }
 
-// progress tells the client what a call waits for, when it wants to know.
+// progress reports to the client what a call waits for, if the client asked for it.
 func progress(ctx context.Context, req *mcp.CallToolRequest) func(string) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -178,7 +178,7 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) func(string) {
 	}
 }
 
-// sessionOf is that of whoever calls.
+// sessionOf returns the caller's session.
 func (s *Server) sessionOf(req *mcp.CallToolRequest) (*ClientSession, error) {
 	key, name := "", clientName(req.Session)
 	if req.Extra != nil && req.Extra.TokenInfo != nil {
@@ -200,7 +200,7 @@ func (s *Server) sessionOf(req *mcp.CallToolRequest) (*ClientSession, error) {
 	return d, nil
 }
 
-// remove leaves a desk behind that has failed: the next call opens another one.
+// remove removes a failed session. The next call opens a new one.
 func (s *Server) remove(d *ClientSession) {
 	s.mu.Lock()
 	for key, e := range s.sessions {
@@ -212,7 +212,7 @@ func (s *Server) remove(d *ClientSession) {
 	d.Close()
 }
 
-// clientName is who the client says that it is.
+// clientName returns the name that the client gave.
 func clientName(ss *mcp.ServerSession) string {
 	if p := ss.InitializeParams(); p != nil {
 		return named(p.ClientInfo)
@@ -220,7 +220,7 @@ func clientName(ss *mcp.ServerSession) string {
 	return named(nil)
 }
 
-// named is a client's name as people read it: one line that can be printed.
+// named returns a client's name as one printable line.
 func named(i *mcp.Implementation) string {
 	const most = 100
 	if i == nil {

@@ -145,7 +145,7 @@ func TestCallsAreTurnsOfASession(t *testing.T) {
 	}{
 		{"Echo", "hello", "hello", false},
 		{"Echo", "fail", "it failed", true},
-		{"Change", "x", "nobody is there to ask", true},
+		{"Change", "x", "no one is available to approve", true},
 		{"Echo", "again", "again", false},
 	} {
 		text, failed, err := callTool(t.Context(), s, tt.tool, tt.text)

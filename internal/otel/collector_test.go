@@ -197,13 +197,13 @@ func TestCollectorThatFails(t *testing.T) {
 		{"refuses", serve(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, strings.Repeat("no ", 1e5), http.StatusForbidden)
 		}), later, "403"},
-		{"is never ready", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), soon, "did not answer in time"},
+		{"is never ready", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), soon, "no answer in time"},
 		{"says nothing", serve(func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-stop:
 			case <-r.Context().Done():
 			}
-		}), soon, "did not answer in time"},
+		}), soon, "no answer in time"},
 		{"sends elsewhere", serve(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other, http.StatusTemporaryRedirect)
 		}), later, "307"},

@@ -14,25 +14,25 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// DeliveryError says that a collector did not get everything.
+// DeliveryError means that some telemetry was not delivered.
 type DeliveryError struct {
 	URL    string
-	Failed int   // requests
-	Err    error // of the first that says why
+	Failed int   // number of requests
+	Err    error // the most informative error
 }
 
 func (e *DeliveryError) Error() string {
 	return fmt.Sprintf("telemetry was not delivered to %s (%d failed): %s", e.URL, e.Failed, brief(e.Err))
 }
 
-// Hint says what to do about it.
+// Hint returns how to fix it.
 func (e *DeliveryError) Hint() string {
-	return "see whether a collector listens there, or set OTEL_SDK_DISABLED=true to send nothing"
+	return "check that a collector is listening there, or set OTEL_SDK_DISABLED=true to send nothing"
 }
 
 func (e *DeliveryError) Unwrap() error { return e.Err }
 
-// brief is an error on one line of bounded length: collectors answer with pages.
+// brief returns an error as one line of limited length, because collectors may answer with web pages.
 func brief(err error) string {
 	const most = 300
 	s := []rune(strings.Join(strings.Fields(err.Error()), " "))
@@ -42,22 +42,22 @@ func brief(err error) string {
 	return string(s)
 }
 
-// delivery sends, and keeps what failed: the SDK would print it in the middle of a run.
+// delivery sends requests and keeps failures, which the SDK would print during a run.
 type delivery struct {
-	ended  context.Context //nolint:containedctx // ends every request when time is up
+	ended  context.Context //nolint:containedctx // ends every request at the deadline
 	giveUp context.CancelFunc
 	mu     sync.Mutex
 	failed *DeliveryError
 }
 
-var errGrace = errors.New("it did not answer in time")
+var errGrace = errors.New("no answer in time")
 
 func newDelivery() *delivery {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &delivery{ended: ctx, giveUp: func() { cancel(errGrace) }}
 }
 
-// send runs one request, which ends when time is up.
+// send runs one request, until the deadline at most.
 func (d *delivery) send(ctx context.Context, url string, request func(context.Context) error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

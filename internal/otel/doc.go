@@ -1,9 +1,12 @@
-// Package otel tells OpenTelemetry what an agent does: spans and metrics by the
-// conventions for generative AI, and a span of its own for waiting on a person.
+// Package otel exports spans and metrics of agents to OpenTelemetry, by the conventions for generative
+// AI. Waiting for an approval has a span, too.
 //
 //	agent ── events ─► Observer ─┬─► spans: invoke_agent > chat, execute_tool, wait_for_person
 //	                             └─► metrics: tokens, durations, decisions ─► OTLP, or a /metrics page
 //
-// It is off unless the environment says OTEL_*. Only who imports this package pays
-// for its libraries.
+//	t, err := otel.New(ctx, &otel.Options{Env: os.Getenv})
+//	defer t.Shutdown(ctx)
+//
+// It sends nothing unless the environment sets OTEL_* variables. Only programs that import this package
+// include its libraries.
 package otel

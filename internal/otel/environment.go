@@ -14,11 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// Error says which variable of the environment has a value that cannot be used.
+// Error reports an environment variable with an invalid value.
 type Error struct {
-	Variable, Value string // Value is empty where it may hold a secret
+	Variable, Value string // Value is empty if it may contain a secret
 	Detail          string
-	Advice          string // what to do about it
+	Advice          string // how to fix it
 }
 
 func (e *Error) Error() string {
@@ -28,10 +28,10 @@ func (e *Error) Error() string {
 	return e.Variable + "=" + e.Value + ": " + e.Detail
 }
 
-// Hint says what to do about it.
+// Hint returns how to fix it.
 func (e *Error) Hint() string { return e.Advice }
 
-// environment is what OTEL_* says.
+// environment is the configuration from OTEL_* variables.
 type environment struct {
 	resource        []attribute.KeyValue
 	sampler         sdktrace.Sampler
@@ -41,7 +41,7 @@ type environment struct {
 	delay, interval time.Duration
 }
 
-// target is where one signal goes.
+// target is the destination of one signal.
 type target struct {
 	otelwire.Target
 	temporality sdkmetric.TemporalitySelector // of metrics
@@ -55,8 +55,8 @@ const (
 	defaultURL  = "http://localhost:4318"
 )
 
-// Enabled reports whether the environment says that spans or metrics are to be sent
-// somewhere, or says it in a way that [New] will refuse. It costs next to nothing.
+// Enabled reports whether the environment configures the export of spans or metrics, or has a value that
+// [New] will reject. It is cheap to call.
 func Enabled(env func(name string) string) bool {
 	if strings.EqualFold(strings.TrimSpace(env("OTEL_SDK_DISABLED")), "true") {
 		return false
@@ -74,7 +74,7 @@ func Enabled(env func(name string) string) bool {
 	return false
 }
 
-// readEnvironment reads what OTEL_* says; errors are *[Error].
+// readEnvironment reads the OTEL_* variables; errors are *[Error].
 func readEnvironment(get func(string) string) (environment, error) {
 	r := &reader{get: get}
 	off := r.boolean("OTEL_SDK_DISABLED")
@@ -98,7 +98,7 @@ func readEnvironment(get func(string) string) (environment, error) {
 	return e, nil
 }
 
-// sends reports whether a signal is to be sent.
+// sends reports whether a signal is exported.
 func (r *reader) sends(signal string) bool {
 	name := "OTEL_" + signal + "_EXPORTER"
 	switch v := r.text(name); v {
@@ -109,14 +109,14 @@ func (r *reader) sends(signal string) bool {
 	case "":
 		return r.text(endpointVar) != "" || r.text("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 	case "prometheus":
-		r.refuse(name, v, "a run has no page that could be read", "the daemon serves /metrics; for a run set it to otlp or none")
+		r.refuse(name, v, "a run does not serve metrics", "use the daemon's /metrics; for a run set it to otlp or none")
 	default:
-		r.refuse(name, v, "there is no such exporter here", "set it to otlp or none")
+		r.refuse(name, v, "unsupported exporter", "set it to otlp or none")
 	}
 	return false
 }
 
-// signal reads a variable of OTLP that one signal may have its own value of.
+// signal reads an OTLP variable, which may be set for one signal only.
 func (r *reader) signal(signal, name string) (variable, value string) {
 	variable = "OTEL_EXPORTER_OTLP_" + signal + "_" + name
 	if v := r.text(variable); v != "" {
@@ -128,7 +128,7 @@ func (r *reader) signal(signal, name string) (variable, value string) {
 
 func (r *reader) target(signal, path string) *target {
 	if name, v := r.signal(signal, "PROTOCOL"); v != "" && v != "http/protobuf" {
-		r.refuse(name, v, "this protocol is not spoken here", "set it to http/protobuf; collectors listen for it at port 4318")
+		r.refuse(name, v, "unsupported protocol", "set it to http/protobuf; collectors usually accept it at port 4318")
 	}
 	t := &target{Target: otelwire.Target{URL: r.endpoint(signal, path)}}
 	name, v := r.signal(signal, "HEADERS")
@@ -142,7 +142,7 @@ func (r *reader) target(signal, path string) *target {
 	case "gzip":
 		t.Gzip = true
 	default:
-		r.refuse(name, v, "there is no such compression here", "set it to gzip or none")
+		r.refuse(name, v, "unsupported compression", "set it to gzip or none")
 	}
 	t.Client = &http.Client{
 		Timeout:       timeout,
@@ -152,8 +152,8 @@ func (r *reader) target(signal, path string) *target {
 	return t
 }
 
-// endpoint is the URL that a signal is posted to. The general one is a base that the
-// signal's path is added to; that of a signal is taken as it is.
+// endpoint returns the URL of a signal. The general variable is a base to which the signal's path is
+// added; the variable of a signal is the complete URL.
 func (r *reader) endpoint(signal, path string) string {
 	name, v := r.signal(signal, "ENDPOINT")
 	if v == "" {
@@ -163,14 +163,14 @@ func (r *reader) endpoint(signal, path string) string {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil:
-		r.refuse(name, "", "this is not a URL", hint)
+		r.refuse(name, "", "not a URL", hint)
 		return ""
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		r.refuse(name, u.Redacted(), "this is not an address of a web server", hint)
+		r.refuse(name, u.Redacted(), "not an http or https address", hint)
 	case u.User != nil:
-		r.refuse(name, u.Redacted(), "names and passwords in it would be left out", "send them with OTEL_EXPORTER_OTLP_HEADERS=authorization=…")
+		r.refuse(name, u.Redacted(), "user names and passwords in the URL are not sent", "send them with OTEL_EXPORTER_OTLP_HEADERS=authorization=…")
 	case u.RawQuery != "" || u.Fragment != "":
-		r.refuse(name, u.Redacted(), "a query would be left out", hint)
+		r.refuse(name, u.Redacted(), "a query in the URL is not supported", hint)
 	}
 	switch {
 	case name == endpointVar:
@@ -181,7 +181,7 @@ func (r *reader) endpoint(signal, path string) string {
 	return u.String()
 }
 
-// certificates are what a collector is known by and what we are known by, or nil.
+// certificates returns the TLS configuration for the collector's and the client's certificates, or nil.
 func (r *reader) certificates(signal string) *tls.Config {
 	var c tls.Config
 	if name, v := r.signal(signal, "CERTIFICATE"); v != "" {
@@ -193,11 +193,11 @@ func (r *reader) certificates(signal string) *tls.Config {
 	case cert != "" && key != "":
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			r.refuse(certVar, cert, err.Error(), "name a PEM file, and that of its key in "+keyVar)
+			r.refuse(certVar, cert, err.Error(), "set it to a PEM file, and set its key in "+keyVar)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	case cert != "" || key != "":
-		r.refuse(certVar, cert, "a certificate and its key go together", "set "+keyVar+" as well")
+		r.refuse(certVar, cert, "a certificate needs its key, and the key its certificate", "also set "+keyVar)
 	}
 	if c.RootCAs == nil && c.Certificates == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
-// temporality reads whether counters and histograms are told since the start or since
-// the last time. Levels are always told as they are.
+// temporality reads whether counters and histograms are exported as totals or as differences since the
+// last export. Gauges always have their present value.
 func (r *reader) temporality() sdkmetric.TemporalitySelector {
 	const name = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
 	switch v := r.text(name); strings.ToLower(v) {
@@ -18,12 +18,12 @@ func (r *reader) temporality() sdkmetric.TemporalitySelector {
 	case "lowmemory":
 		return sdkmetric.LowMemoryTemporalitySelector
 	default:
-		r.refuse(name, v, "there is no such preference", "set it to cumulative, delta or lowmemory")
+		r.refuse(name, v, "unknown preference", "set it to cumulative, delta or lowmemory")
 		return nil
 	}
 }
 
-// aggregation reads the kind of buckets of histograms.
+// aggregation reads the type of histogram buckets.
 func (r *reader) aggregation() sdkmetric.AggregationSelector {
 	const name = "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION"
 	switch v := r.text(name); strings.ToLower(v) {
@@ -31,12 +31,12 @@ func (r *reader) aggregation() sdkmetric.AggregationSelector {
 	case "base2_exponential_bucket_histogram":
 		return exponential
 	default:
-		r.refuse(name, v, "there is no such histogram here", "set it to explicit_bucket_histogram or base2_exponential_bucket_histogram")
+		r.refuse(name, v, "unsupported histogram", "set it to explicit_bucket_histogram or base2_exponential_bucket_histogram")
 	}
 	return sdkmetric.DefaultAggregationSelector
 }
 
-// exponential has the size and the scale of the specification.
+// exponential has the size and the scale of the OpenTelemetry specification.
 func exponential(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	if k == sdkmetric.InstrumentKindHistogram {
 		return sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}

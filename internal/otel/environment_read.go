@@ -32,12 +32,12 @@ func (r *reader) text(name string) string { return strings.TrimSpace(r.get(name)
 func (r *reader) boolean(name string) bool {
 	v := r.text(name)
 	if v != "" && !strings.EqualFold(v, "true") && !strings.EqualFold(v, "false") {
-		r.refuse(name, v, "this is neither yes nor no", "set it to true or false")
+		r.refuse(name, v, "neither true nor false", "set it to true or false")
 	}
 	return strings.EqualFold(v, "true")
 }
 
-// count reads a number of things; "" is otherwise.
+// count reads a number; "" is otherwise.
 func (r *reader) count(name string, otherwise int) int {
 	v := r.text(name)
 	if v == "" {
@@ -45,13 +45,13 @@ func (r *reader) count(name string, otherwise int) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1<<20 {
-		r.refuse(name, v, "this is not a number from 1 to 1048576", "leave it out for "+strconv.Itoa(otherwise))
+		r.refuse(name, v, "not a number from 1 to 1048576", "unset it to use "+strconv.Itoa(otherwise))
 		return otherwise
 	}
 	return n
 }
 
-// millis reads a time in milliseconds; "" is otherwise.
+// millis reads a duration in milliseconds; "" is otherwise.
 func (r *reader) millis(name string, otherwise time.Duration) time.Duration {
 	v := r.text(name)
 	if v == "" {
@@ -59,14 +59,13 @@ func (r *reader) millis(name string, otherwise time.Duration) time.Duration {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 24*60*60*1000 {
-		r.refuse(name, v, "this is not a number of milliseconds", "leave it out for "+strconv.FormatInt(otherwise.Milliseconds(), 10))
+		r.refuse(name, v, "not a number of milliseconds", "unset it to use "+strconv.FormatInt(otherwise.Milliseconds(), 10))
 		return otherwise
 	}
 	return time.Duration(n) * time.Millisecond
 }
 
-// pairs reads "key=value,key=value", percent-encoded. Of secret ones no value is in
-// an error.
+// pairs parses "key=value,key=value", percent-encoded. Errors contain no values of secret pairs.
 func (r *reader) pairs(name, text string, secret bool) map[string]string {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -82,10 +81,10 @@ func (r *reader) pairs(name, text string, secret bool) map[string]string {
 		v, err := url.PathUnescape(strings.TrimSpace(v))
 		switch {
 		case !ok || k == "" || err != nil:
-			r.refuse(name, said, "this is not a list of key=value", "write key=value,key=value with %2C for a comma")
+			r.refuse(name, said, "not a list of key=value", "write key=value,key=value with %2C for a comma")
 			continue
 		case secret && !validHeader(k, v):
-			r.refuse(name, "", "there is no header "+strconv.Quote(k)+", or its value has characters that headers cannot have", "write name=value,name=value")
+			r.refuse(name, "", "invalid header name "+strconv.Quote(k)+", or its value has characters that headers cannot have", "write name=value,name=value")
 			continue
 		}
 		out[k] = v
@@ -104,7 +103,7 @@ func validHeader(name, value string) bool {
 	return !taken && !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
-// resource says whose spans these are.
+// resource reads the attributes of the resource that sends the spans.
 func (r *reader) resource() []attribute.KeyValue {
 	const name = "OTEL_RESOURCE_ATTRIBUTES"
 	pairs := r.pairs(name, r.text(name), false)
@@ -118,7 +117,7 @@ func (r *reader) resource() []attribute.KeyValue {
 	return out
 }
 
-// sampler reads which turns are told; one that is not is left out with all in it.
+// sampler reads which turns are exported. A turn that is not is left out with all its spans.
 func (r *reader) sampler() sdktrace.Sampler {
 	const name, arg = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	ratio := func() sdktrace.Sampler {
@@ -128,7 +127,7 @@ func (r *reader) sampler() sdktrace.Sampler {
 			f, err = 1, nil
 		}
 		if err != nil || f < 0 || f > 1 {
-			r.refuse(arg, v, "this is not a share", "set it to a number from 0 to 1")
+			r.refuse(arg, v, "not a ratio", "set it to a number from 0 to 1")
 		}
 		return sdktrace.TraceIDRatioBased(f)
 	}
@@ -146,21 +145,21 @@ func (r *reader) sampler() sdktrace.Sampler {
 	case "traceidratio":
 		return ratio()
 	default:
-		r.refuse(name, v, "there is no such sampler here", "set it to always_on, always_off, traceidratio, or one of these with parentbased_ before it")
+		r.refuse(name, v, "unsupported sampler", "set it to always_on, always_off, traceidratio, or one of these with the prefix parentbased_")
 		return nil
 	}
 }
 
-// pool reads the certificates that a collector's is signed by.
+// pool reads the certificates of the authorities that signed the collector's.
 func (r *reader) pool(name, file string) *x509.CertPool {
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		r.refuse(name, file, "it cannot be read: "+err.Error(), "name a PEM file")
+		r.refuse(name, file, "cannot read it: "+err.Error(), "set it to a PEM file")
 		return nil
 	}
 	p := x509.NewCertPool()
 	if !p.AppendCertsFromPEM(pem) {
-		r.refuse(name, file, "there is no certificate in it", "name a PEM file")
+		r.refuse(name, file, "it contains no certificate", "set it to a PEM file")
 	}
 	return p
 }

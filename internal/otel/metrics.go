@@ -6,8 +6,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// The bounds of histograms: those that the conventions give, and for waiting on a
-// person ones that reach to a day.
+// Bucket limits of histograms: those of the conventions, and up to a day for waiting for an approval.
 var (
 	tokenBounds  = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 	callBounds   = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
@@ -16,7 +15,7 @@ var (
 	personBounds = []float64{1, 5, 15, 30, 60, 120, 300, 900, 3600, 14400, 86400}
 )
 
-// instruments are the instruments.
+// instruments are the metrics' instruments.
 type instruments struct {
 	tokens                                             metric.Int64Histogram
 	operation, firstChunk, agent, tool, wait, hookTime metric.Float64Histogram
@@ -45,20 +44,20 @@ func newMeters(m metric.Meter) (*instruments, error) {
 	tokens, err := m.Int64Histogram(metricTokens, metric.WithUnit("{token}"),
 		metric.WithDescription("Number of input and output tokens used."), metric.WithExplicitBucketBoundaries(tokenBounds...))
 	all = append(all, err)
-	cost, err := m.Float64Counter(metricCost, metric.WithUnit("{USD}"), metric.WithDescription("What model calls cost, by list prices."))
+	cost, err := m.Float64Counter(metricCost, metric.WithUnit("{USD}"), metric.WithDescription("Cost of model calls, by list prices."))
 	all = append(all, err)
 	return &instruments{
 		tokens: tokens, cost: cost,
 		operation:  seconds(metricOperation, "GenAI operation duration.", callBounds),
 		firstChunk: seconds(metricFirstChunk, "Time to receive the first chunk.", firstBounds),
 		agent:      seconds(metricAgent, "Duration of a turn, from its input to its end.", turnBounds),
-		tool:       seconds(metricTool, "Duration of a tool call, without the wait for a person.", callBounds),
-		wait:       seconds(metricWait, "How long a question waited for its answer.", personBounds),
+		tool:       seconds(metricTool, "Duration of a tool call, without the wait for approval.", callBounds),
+		wait:       seconds(metricWait, "How long an approval waited for its answer.", personBounds),
 		hookTime:   seconds(metricHookTime, "Duration of a hook.", callBounds),
 		turns:      count(metricTurns, "{turn}", "Turns that ended."),
 		decisions:  count(metricDecisions, "{decision}", "Decisions about tool calls."),
 		hooks:      count(metricHooks, "{hook}", "Hooks that ran."),
 		active:     level(metricActive, "{session}", "Sessions whose turn is running."),
-		pending:    level(metricPending, "{question}", "Questions that wait for a person."),
+		pending:    level(metricPending, "{question}", "Pending approvals."),
 	}, errors.Join(all...)
 }

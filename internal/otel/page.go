@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// Handler serves the metrics as a page for Prometheus (text format 0.0.4) with the names
-// of OpenTelemetry's translation. It needs no OTEL_* variable and works until Shutdown.
+// Handler serves the metrics in Prometheus' text format 0.0.4, with the names of OpenTelemetry's
+// translation. It needs no OTEL_* variable and works until Shutdown.
 func (t *Telemetry) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -19,7 +19,7 @@ func (t *Telemetry) Handler() http.Handler {
 		}
 		var data metricdata.ResourceMetrics
 		if err := t.page.Collect(r.Context(), &data); err != nil {
-			http.Error(w, "the numbers cannot be read: "+err.Error(), http.StatusServiceUnavailable)
+			http.Error(w, "cannot collect the metrics: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

@@ -18,23 +18,22 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// Options adjusts [New]. The zero value works: numbers for [Telemetry.Handler] only.
+// Options configure [New]. With the zero value, only [Telemetry.Handler] has metrics.
 type Options struct {
-	// Env reads a variable of the environment, "" when it is not set. Nil reads none:
-	// nothing is sent.
+	// Env returns an environment variable, "" if it is not set. If nil, nothing is sent.
 	Env func(name string) string
 	// Version is the service's version.
 	Version string
-	// Spans and Metrics get what is sent, too. They are shut down with the telemetry.
+	// Spans and Metrics also receive what is sent. They are shut down with the telemetry.
 	Spans   []sdktrace.SpanProcessor
 	Metrics []sdkmetric.Reader
-	// Grace is how long Shutdown waits for a collector; default 2 s.
+	// Grace is how long Shutdown waits for a collector; default: 2 s.
 	Grace time.Duration
 	Clock func() time.Time // default time.Now
 }
 
-// Telemetry makes spans and metrics of what agents do. It observes any number of
-// agents, each on its own goroutine; nothing in it waits for a collector.
+// Telemetry records spans and metrics of agents. It observes any number of agents, each on a separate
+// goroutine, and never waits for a collector while it observes.
 type Telemetry struct {
 	grace  time.Duration
 	clock  func() time.Time
@@ -54,9 +53,9 @@ type Telemetry struct {
 
 var _ agent.LoopObserver = (*Telemetry)(nil)
 
-// New returns telemetry that sends what the environment says; a value that cannot be
-// used is an *[Error]. Nothing is dialled yet. Spans lie in the span that ctx or the
-// variable TRACEPARENT carries. The caller shuts it down.
+// New returns telemetry that exports as the environment configures; an invalid value is an *[Error]. It
+// opens no connection yet. The parent of its spans is the span in ctx or in the variable TRACEPARENT. The
+// caller shuts it down.
 func New(ctx context.Context, o *Options) (*Telemetry, error) {
 	var opt Options
 	if o != nil {
@@ -94,7 +93,7 @@ func parentOf(ctx context.Context, env environment) context.Context {
 	return out
 }
 
-// provide makes what spans and metrics go through.
+// provide creates the providers of spans and metrics.
 func (t *Telemetry) provide(opt *Options, env environment) error {
 	res, err := describe(opt.Version, env.resource)
 	if err != nil {
@@ -121,7 +120,7 @@ func (t *Telemetry) provide(opt *Options, env environment) error {
 	return nil
 }
 
-// describe is the resource: what the environment says goes before our own words.
+// describe returns the resource. The environment's attributes take precedence over the defaults.
 func describe(version string, said []attribute.KeyValue) (*resource.Resource, error) {
 	own := []attribute.KeyValue{
 		attribute.String("service.name", serviceName),
@@ -134,9 +133,8 @@ func describe(version string, said []attribute.KeyValue) (*resource.Resource, er
 	return resource.Merge(resource.NewSchemaless(own...), resource.NewSchemaless(said...))
 }
 
-// Observe takes part in a run as an [agent.LoopObserver]. Agents are told apart by
-// their sessions; for those without a store use [Telemetry.Agent]. The turns of a sub-agent
-// lie in the tool use that it works for.
+// Observe observes a run as an [agent.LoopObserver]. It distinguishes agents by their sessions; for
+// agents without a store use [Telemetry.Agent]. The turns of a sub-agent are children of its tool use.
 func (t *Telemetry) Observe(session string, e event.Event) {
 	if o, ok := e.(event.SessionOpened); ok && o.Caller != "" {
 		t.calledBy(session, o)
@@ -157,17 +155,16 @@ func (t *Telemetry) Observe(session string, e event.Event) {
 	}
 }
 
-// parentContext is what a sub-agent's turns lie in, and what it is called.
+// parentContext has the parent span and the name of a sub-agent.
 type parentContext struct {
 	ctx  context.Context //nolint:containedctx // it only carries the span of the tool use
 	name string
 }
 
-// maxCallers bounds how many sub-agents are known. A turn of one that was forgotten lies in no
-// other's.
+// maxCallers is the maximum number of known sub-agents. A turn of a forgotten one gets no parent.
 const maxCallers = 4096
 
-// calledBy notes whose tool use works through a session.
+// calledBy notes the tool use of a sub-agent's session.
 func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 	t.mu.Lock()
 	by := t.watches[o.Caller]
@@ -187,8 +184,7 @@ func (t *Telemetry) calledBy(session string, o event.SessionOpened) {
 	t.callers[session] = c
 }
 
-// Agent returns an observer for one agent alone. The name is that of a sub-agent;
-// main agents have none.
+// Agent returns an observer for one agent. The name is that of a sub-agent; main agents have none.
 func (t *Telemetry) Agent(name string) agent.LoopObserver {
 	w := &agentObserver{t: t, name: name}
 	t.mu.Lock()
@@ -197,9 +193,9 @@ func (t *Telemetry) Agent(name string) agent.LoopObserver {
 	return w
 }
 
-// Shutdown ends what is open, sends what is left and stops. It takes no longer than
-// Options.Grace, or until ctx ends. The error is a *[DeliveryError] when something
-// could not be sent, now or before; it matters to nobody but the operator.
+// Shutdown ends open spans, sends what is left and stops. It takes at most Options.Grace, or until ctx
+// ends. The error is a *[DeliveryError] if anything could not be sent at any time; it is for the operator
+// only.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
 	open := t.named

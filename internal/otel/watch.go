@@ -15,24 +15,24 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// agentObserver follows one agent.
+// agentObserver observes one agent.
 type agentObserver struct {
 	t      *Telemetry
 	name   string
 	caller parentContext
 
-	mu      sync.Mutex // Shutdown comes from elsewhere
+	mu      sync.Mutex // Shutdown runs on a different goroutine
 	session string
 	turn    *span
 	chat    *span
-	first   bool             // a piece of the answer has come
+	first   bool             // a piece of the answer has arrived
 	tools   map[string]*span // by use
-	waits   map[string]*span // by question
+	waits   map[string]*span // by approval
 	decided map[string]policy.Decision
 	turnNow running
 }
 
-// running is what a turn adds up to.
+// running has the totals of a turn.
 type running struct {
 	id       string
 	provider string
@@ -41,7 +41,7 @@ type running struct {
 	cost     float64
 }
 
-// span is an open span with what its metric will be labelled.
+// span is an open span with the labels of its metric.
 type span struct {
 	trace.Span
 	ctx    context.Context //nolint:containedctx // the parent of spans that lie in this one
@@ -94,7 +94,7 @@ func (w *agentObserver) Observe(session string, e event.Event) {
 	}
 }
 
-// within is what a tool use has its spans in; nil when nothing is open.
+// within returns the context for spans of a tool use; nil if none is open.
 func (w *agentObserver) within(use string) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +107,7 @@ func (w *agentObserver) within(use string) context.Context {
 	return w.caller.ctx
 }
 
-// start begins a span in the turn, or in what all lies in.
+// start starts a span in the turn, or in the parent of all turns.
 func (w *agentObserver) start(name string, kind trace.SpanKind, at time.Time, labels, more []attribute.KeyValue) *span {
 	parent := w.t.parent
 	switch {
@@ -127,8 +127,8 @@ func (w *agentObserver) start(name string, kind trace.SpanKind, at time.Time, la
 	return &span{Span: s, ctx: ctx, began: at, labels: labels}                                                                  //nolint:spancheck // who starts it ends it
 }
 
-// fail marks a span, and its metric, as ended by an error of a kind. What the error
-// says stays out of it: it may quote a prompt or a file.
+// fail marks a span and its metric as failed with a type of error. The error's text is left out, because
+// it may quote a prompt or a file.
 func (s *span) fail(kind string) {
 	if kind == "" {
 		return
@@ -138,7 +138,7 @@ func (s *span) fail(kind string) {
 	s.labels = append(s.labels, attribute.String(attrError, kind))
 }
 
-// end ends the span and notes how long it took.
+// end ends the span and records its duration.
 func (s *span) end(at time.Time, h metric.Float64Histogram) {
 	if at.Before(s.began) {
 		at = s.began
@@ -147,7 +147,7 @@ func (s *span) end(at time.Time, h metric.Float64Histogram) {
 	h.Record(context.Background(), at.Sub(s.began).Seconds(), metric.WithAttributes(s.labels...))
 }
 
-// open opens a turn's span unless there is one: a resumed turn was started long ago.
+// open opens a turn's span unless it is open. A resumed turn was started earlier.
 func (w *agentObserver) open(now time.Time, turn string) {
 	if w.turn != nil {
 		return
@@ -162,7 +162,7 @@ func (w *agentObserver) open(now time.Time, turn string) {
 	w.t.meters.active.Add(context.Background(), 1)
 }
 
-// close ends the turn's span and all that is open in it.
+// close ends the turn's span and all open spans in it.
 func (w *agentObserver) close(now time.Time, reason string, err error) {
 	if w.turn == nil {
 		return
@@ -191,7 +191,7 @@ func (w *agentObserver) close(now time.Time, reason string, err error) {
 	w.turn, w.chat, w.tools, w.waits, w.decided = nil, nil, nil, nil, nil
 }
 
-// totals are what is known of a turn at its end only.
+// totals returns the attributes that are known only at the end of a turn.
 func (w *agentObserver) totals(reason string) []attribute.KeyValue {
 	r := &w.turnNow
 	attrs := append(usage(r.usage), attribute.String(attrReason, reason))
@@ -207,7 +207,7 @@ func (w *agentObserver) totals(reason string) []attribute.KeyValue {
 	return attrs
 }
 
-// abandon ends what is open when nobody will tell how it ended.
+// abandon ends open spans whose end will not be reported.
 func (w *agentObserver) abandon() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -32,7 +32,7 @@ func (w *agentObserver) modelStarted(now time.Time, e event.ModelStarted) {
 	w.first = false
 }
 
-// firstChunk notes when an answer begins to come.
+// firstChunk notes when an answer begins to arrive.
 func (w *agentObserver) firstChunk(now time.Time) {
 	if w.chat == nil || w.first {
 		return
@@ -69,8 +69,8 @@ func (w *agentObserver) tokens(labels []attribute.KeyValue, kind string, n int64
 	w.t.meters.tokens.Record(context.Background(), n, metric.WithAttributes(set...))
 }
 
-// used notes what a call of this agent has cost; what sub-agents pay is told of their own.
-// A transcript is also compacted when no turn is open.
+// used records the cost of a call of this agent. Sub-agents report their own. Compaction can also run
+// outside of a turn.
 func (w *agentObserver) used(now time.Time, e event.UsageUpdated) {
 	if e.Purpose != "" {
 		w.sideCall(now, e)
@@ -82,8 +82,8 @@ func (w *agentObserver) used(now time.Time, e event.UsageUpdated) {
 	w.t.meters.cost.Add(context.Background(), e.CallUSD, metric.WithAttributes(attribute.String(attrModel, e.Model)))
 }
 
-// sideCall makes a span of a model call that is no answer of the agent: a summary, or what a
-// tool has asked.
+// sideCall adds a span for a model call that is not an answer of the agent: a summary, or a call made by
+// a tool.
 func (w *agentObserver) sideCall(now time.Time, e event.UsageUpdated) {
 	labels := []attribute.KeyValue{
 		attribute.String(attrOperation, spanChat), attribute.String(attrProvider, e.Provider), attribute.String(attrModel, e.Model),
@@ -95,7 +95,7 @@ func (w *agentObserver) sideCall(now time.Time, e event.UsageUpdated) {
 	s.end(now, w.t.meters.operation)
 }
 
-// input counts what the conventions call input: cached tokens as well.
+// input returns the input tokens as the conventions define them, including cached ones.
 func input(u transcript.Usage) int64 { return u.Input + u.CacheRead + u.CacheWrite }
 
 func usage(u transcript.Usage) []attribute.KeyValue {
@@ -111,8 +111,8 @@ func usage(u transcript.Usage) []attribute.KeyValue {
 	return attrs
 }
 
-// errorType is the class of an error: a model's kind, cancelled, timeout, or what the
-// conventions say for any other one.
+// errorType returns the class of an error: a model's kind, cancelled, timeout, or the conventions' value
+// for other errors.
 func errorType(err error) string {
 	var me *model.Error
 	switch {

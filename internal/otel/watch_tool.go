@@ -30,7 +30,7 @@ func (w *agentObserver) decision(d policy.Decision) {
 	}
 }
 
-// decider is the kind of who decided: one of few words, which the documentation lists.
+// decider returns the kind of decider, from a short list in the documentation.
 func decider(d *policy.Decision) string {
 	kind, _, _ := strings.Cut(d.By, " ")
 	switch {
@@ -64,8 +64,8 @@ func (w *agentObserver) toolStarted(now time.Time, e event.ToolStarted) {
 	}, more)
 }
 
-// toolFinished ends the span when the tool had ended; that its result was on disk,
-// and the other calls of the round, came later.
+// toolFinished ends the span at the time the tool ended, which is before its result was stored and before
+// the other calls of the round ended.
 func (w *agentObserver) toolFinished(now time.Time, e event.ToolFinished) {
 	s := w.tools[e.Use]
 	if s == nil {
@@ -109,7 +109,7 @@ func (w *agentObserver) answered(now time.Time, e event.ApprovalResolved) {
 	w.stopWaiting(now, s, string(e.Answer.Decision))
 }
 
-// whoAnswered is a person, whatever the name, or why there was none.
+// whoAnswered returns "person" whatever the name, or why there was no person.
 func whoAnswered(a approval.Answer) string {
 	return decider(&policy.Decision{By: a.Actor, PersonAsked: true})
 }
@@ -122,8 +122,8 @@ func (w *agentObserver) stopWaiting(now time.Time, s *span, answer string) {
 	w.t.meters.pending.Add(context.Background(), -1)
 }
 
-// hooks makes a span of each hook that ran. Those of an event that rewrites have run
-// one after another, the others side by side.
+// hooks adds a span for each hook that ran. Hooks of an event that rewrites run one after another, others
+// concurrently.
 func (w *agentObserver) hooks(now time.Time, ran record.HookRan) {
 	event := attribute.String(attrEvent, ran.Event)
 	ended := now

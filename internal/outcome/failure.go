@@ -1,7 +1,7 @@
 package outcome
 
-// Failure is an error for a person: what is wrong, what to do about it, and the outcome
-// that it stands for.
+// Failure is an error for users: what is wrong, what to do about it, and the outcome of the
+// command.
 type Failure struct {
 	Message string
 	Advice  string // what to do; may be ""
@@ -9,19 +9,19 @@ type Failure struct {
 	Cause   error // may be nil
 }
 
-// Error is Message.
+// Error returns Message.
 func (f *Failure) Error() string { return f.Message }
 
-// Hint is Advice.
+// Hint returns Advice.
 func (f *Failure) Hint() string { return f.Advice }
 
-// Outcome is Result.
+// Outcome returns Result.
 func (f *Failure) Outcome() Outcome { return f.Result }
 
-// Unwrap is Cause.
+// Unwrap returns Cause.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Invalid is the failure of a command line or a request that makes no sense.
+// Invalid returns the failure for an invalid command line or request.
 func Invalid(message, hint string) error {
 	return &Failure{Message: message, Advice: hint, Result: Usage}
 }

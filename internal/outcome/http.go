@@ -19,10 +19,10 @@ var (
 	}
 )
 
-// Requests lists the outcomes that only a request over HTTP has, by status.
+// Requests returns the outcomes that only HTTP requests have, by status.
 func Requests() []Outcome { return append([]Outcome(nil), requestsOnly...) }
 
-// ByCode finds an outcome by its name in JSON: a client's way back from a problem.
+// ByCode finds an outcome by its JSON code, so that a client can read a problem document.
 func ByCode(code string) (Outcome, bool) {
 	for _, o := range append(All(), requestsOnly...) {
 		if o.Code == code {

@@ -23,8 +23,9 @@ type Outcomer interface {
 	Outcome() Outcome
 }
 
-// sentinels maps the sentinels of packages below. The first match wins. Errors of packages that few programs
-// link have a method OutcomeCode instead, so that a client of the daemon does not link an agent.
+// sentinels maps the sentinel errors of other packages. The first match wins. Errors of packages
+// that few programs link have a method OutcomeCode instead, so that a client of the daemon does not
+// link an agent.
 var sentinels = []struct {
 	err error
 	out Outcome
@@ -81,7 +82,7 @@ func FromError(err error) Outcome {
 	return Failed
 }
 
-// withCode is the outcome with a code; Failed for one of a later version.
+// withCode returns the outcome with a code; Failed for a code of a later version.
 func withCode(code string) Outcome {
 	for _, o := range All() {
 		if o.Code == code {
@@ -91,8 +92,7 @@ func withCode(code string) Outcome {
 	return Failed
 }
 
-// Explain adds to the error that an event has what to do about it and its outcome, so that
-// they are in its JSON.
+// Explain adds the hint and the outcome to the error of an event, so that its JSON contains them.
 func Explain(e event.Event) event.Event {
 	err := event.Err(e)
 	if err == nil {
@@ -122,8 +122,8 @@ func FromResult(r *event.Result) Outcome {
 	return Failed
 }
 
-// Hint says what to do about an error, or "". It knows what the errors
-// themselves do not: which variable holds a provider's key, for example.
+// Hint returns what to do about an error, or "". It adds what the errors themselves do not know,
+// such as the environment variable for a provider's key.
 func Hint(err error) string {
 	if h := session.Hint(err); h != "" {
 		return h
@@ -139,13 +139,13 @@ func Hint(err error) string {
 	}
 	switch {
 	case errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrFenced):
-		return "holdfast sessions list"
+		return "see who has it open: holdfast sessions list"
 	case errors.Is(err, session.ErrCorrupt):
-		return "holdfast sessions verify --all"
+		return "find the damaged records: holdfast sessions verify --all"
 	case errors.Is(err, session.ErrNewer):
-		return "install a newer holdfast; holdfast version says which this is"
+		return "install a newer holdfast; holdfast version prints the current one"
 	case errors.Is(err, approval.ErrSuspend):
-		return "holdfast approvals list"
+		return "list pending approvals: holdfast approvals list"
 	case errors.Is(err, session.ErrFull), errors.Is(err, session.ErrReadOnly), errors.Is(err, session.ErrLeaseLost):
 		return "holdfast doctor"
 	}
@@ -155,7 +155,7 @@ func Hint(err error) string {
 	return diskHint(err)
 }
 
-// diskHint says what to do about a file that cannot be written, by the cause.
+// diskHint returns what to do about a file that cannot be written, by the cause.
 func diskHint(err error) string {
 	at := "it"
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -163,15 +163,15 @@ func diskHint(err error) string {
 	}
 	switch {
 	case errors.Is(err, syscall.EROFS):
-		return "the disk that holds " + at + " is read-only: mount it so that it can be written, or, where that is your home, set HOLDFAST_HOME to a folder that can"
+		return "the disk of " + at + " is read-only: mount it writable or, if it is your home, set HOLDFAST_HOME to a writable folder"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "free space on the disk that holds " + at
+		return "free space on the disk of " + at
 	}
 	return ""
 }
 
 func modelHint(e *model.Error) string {
-	if strings.Contains(e.Message, "; hint: ") { // it knows better
+	if strings.Contains(e.Message, "; hint: ") { // the error has its own hint
 		return ""
 	}
 	switch e.Kind {
@@ -183,20 +183,20 @@ func modelHint(e *model.Error) string {
 		}
 		switch {
 		case e.Status == http.StatusPaymentRequired, e.Status == http.StatusTooManyRequests, e.Status == http.StatusBadRequest:
-			return "the account has no credit left, which waiting does not change: see the provider's page for billing"
+			return "the account has no credit left: check the billing page of the provider"
 		case e.Status == http.StatusForbidden:
-			return "the key is known, and may not do this: see what it may use on the provider's page"
+			return "the key is valid but not permitted to do this; check its permissions at the provider"
 		case e.Status == http.StatusUnauthorized && e.Provider != "":
-			return "the provider does not take the key: is it whole, and of this provider? " + login
+			return "check that the key is complete and belongs to this provider: " + login
 		case e.Status == 0 && known.KeyEnv != "":
 			return login
 		}
 	case model.ErrorNotFound:
-		return "check the name after --model and the address in --base-url"
+		return "check the model name in --model and the URL in --base-url"
 	case model.ErrorNetwork:
-		return "holdfast doctor --net"
+		return "check the connection: holdfast doctor --net"
 	case model.ErrorRateLimit, model.ErrorOverloaded:
-		return `go on later with: holdfast run -c "go on"`
+		return `resume later with: holdfast run -c "continue"`
 	}
 	return ""
 }

@@ -1,9 +1,9 @@
 // Package outcome lists the ways in which a command or a request ends, each with its
 // exit code and its HTTP status. No other package writes these numbers.
 //
-//	error, event.Result ──Of, FromResult──► Outcome ──► exit code, HTTP status, JSON "code"
+//	error, event.Result ──FromError, FromResult──► Outcome ──► exit code, HTTP status, JSON "code"
 //
-//	os.Exit(outcome.Of(err).Exit)
+//	os.Exit(outcome.FromError(err).Exit)
 //
 // The numbers are stable. docs/reference/exit-codes.md and errors.md are generated from them.
 package outcome
@@ -11,9 +11,9 @@ package outcome
 // Outcome is one way to end.
 type Outcome struct {
 	Code    string // the name in JSON
-	Exit    int    // of the process
-	Status  int    // of an HTTP response
-	Meaning string // for people
+	Exit    int    // exit code of the process
+	Status  int    // status of the HTTP response
+	Meaning string // description for users
 }
 
 // The outcomes.

@@ -34,7 +34,7 @@ func TestToolCallRequests(t *testing.T) {
 		{"Read", `{"file_path": ""}`, "", "", false, "file_path is empty"},
 		{"Read", `{"FILE_PATH": "x"}`, "", "", false, "it is written file_path"},
 		{"Read", `{"file_path": "a\u0000b"}`, "", "", false, "NUL"},
-		{"Bash", `{"command": "ls", "command": "rm x"}`, "", "", false, "stands there twice"},
+		{"Bash", `{"command": "ls", "command": "rm x"}`, "", "", false, "duplicate key"},
 		{"Bash", `{"comm`, "", "", false, "not JSON"},
 		{"WebFetch", `{"url": "example.org"}`, "", "", false, "want https://"},
 		{"WebFetch", `{"url": "http://%zz/"}`, "", "", false, "it cannot be read"},

@@ -16,24 +16,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// MaxSaved is the largest content of a file that a record keeps, in bytes, and the most
-// bytes that it takes in the record.
+// MaxSaved is the maximum size of a stored file content, in bytes, both before compression and in
+// the record.
 const MaxSaved = 10 << 20
 
-// FileAbsent is the digest of a file that is not there.
+// FileAbsent is the digest of a file that does not exist.
 const FileAbsent = "absent"
 
-// Why a [FileSaved] has no content.
+// The values of [FileSaved].Omitted: the reasons for missing content.
 const (
 	omittedLarge  = "too large"
 	OmittedMasked = "it has a secret"
 	OmittedErased = "erased"
 )
 
-// FileSaved is the payload of a record of [KindFileSaved]: what a file was right before it was
-// changed, durable before the change. Its content is in Data, or in the record that
-// SameAs names, or, for the reason in Omitted, nowhere; a file that was not there has
-// none of the three.
+// FileSaved is the payload of a [KindFileSaved] record: the state of a file right before a change.
+// It is durable before the change. The content is in Data or in the record SameAs; if it is in
+// neither, Omitted has the reason. A file that did not exist has none of the three.
 type FileSaved struct {
 	Use     string `json:"use_id,omitempty"` // the tool use that changes it, or "" for a rewind
 	Path    string `json:"path"`             // absolute, without links
@@ -41,18 +40,18 @@ type FileSaved struct {
 	Mode    string `json:"mode,omitempty"` // permission bits, octal
 	Size    int64  `json:"size,omitempty"`
 	Digest  string `json:"digest"`            // SHA-256 of the content in hexadecimal, or [FileAbsent]
-	After   string `json:"after,omitempty"`   // of what it was to become
-	Folders int    `json:"folders,omitempty"` // that were to be made above it
+	After   string `json:"after,omitempty"`   // digest of the content after the change
+	Folders int    `json:"folders,omitempty"` // number of parent folders to create
 	// ParentHeads are the heads of the logs of the sessions that this one works for, nearest
 	// first, when it was saved.
 	ParentHeads []LogHead `json:"above,omitempty"`
-	Rewind      *Rewind   `json:"rewind,omitempty"` // what changes it is a rewind
+	Rewind      *Rewind   `json:"rewind,omitempty"` // set if a rewind changes the file
 	SameAs      int64     `json:"same_as,omitempty"`
 	Omitted     string    `json:"omitted,omitempty"`
-	Data        SavedData `json:"data,omitempty"` // last, so that the rest is read without it
+	Data        SavedData `json:"data,omitempty"` // last, so that the other fields can be read without it
 }
 
-// LogHead is where a log ended.
+// LogHead is the last record of a log.
 type LogHead struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"seq"`
@@ -64,7 +63,7 @@ type Rewind struct {
 	By  string `json:"by,omitempty"`
 }
 
-// SavedData is a file's content, compressed with gzip and written as base64.
+// SavedData is the content of a file, compressed with gzip and encoded as base64.
 type SavedData string
 
 // PackContent compresses a content. ok is false when it is larger than [MaxSaved], or
@@ -85,7 +84,7 @@ func PackContent(content []byte) (_ SavedData, ok bool) {
 	return SavedData(out.String()), true
 }
 
-// Content returns what was saved; want is its digest. It fails when it is something else.
+// Content returns the stored content. It fails if its digest is not want.
 func (d SavedData) Content(want string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(string(d))
 	if err != nil {

@@ -1,24 +1,24 @@
 package record
 
-// HookRan is the payload of a record of [KindHookRan]: which hooks ran at one moment and what
-// came of it. Functions that said nothing are counted only.
+// HookRan is the payload of a [KindHookRan] record: the hooks that ran at one hook event, and their
+// outcome. Functions without an outcome are only counted.
 type HookRan struct {
 	Event  string    `json:"event"`
 	Use    string    `json:"use_id,omitempty"`
 	Tool   string    `json:"tool,omitempty"`
 	Hooks  []HookRun `json:"hooks,omitempty"`
-	Silent int       `json:"quiet,omitempty"` // functions that said nothing
-	// Messages is what the hooks say to the person.
+	Silent int       `json:"quiet,omitempty"` // number of functions without an outcome
+	// Messages are the texts of the hooks for the user.
 	Messages []HookNotice `json:"said,omitempty"`
 }
 
-// HookNotice is what a hook says to the person.
+// HookNotice is a text of a hook for the user.
 type HookNotice struct {
 	Hook string `json:"by"`
 	Text string `json:"text"`
 }
 
-// HookRun is one hook's part in a [HookRan].
+// HookRun is the part of one hook in a [HookRan].
 type HookRun struct {
 	Name   string `json:"name"`
 	Digest string `json:"digest,omitempty"`

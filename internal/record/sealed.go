@@ -66,7 +66,7 @@ func cutSealed(payload json.RawMessage) (s *Sealed, box []byte, err error) {
 	rest, ok := bytes.CutPrefix(payload, []byte(sealedPrefix))
 	box, tail, found := bytes.Cut(rest, []byte(`",`))
 	if !ok || !found {
-		return nil, nil, errors.New("it is no sealed payload")
+		return nil, nil, errors.New("not a sealed payload")
 	}
 	s = &Sealed{}
 	return s, box, json.Unmarshal(append([]byte("{"), tail...), s)

@@ -1,9 +1,11 @@
-// Package recordevents tells the events of the records of a log, as package event has them.
+// Package recordevents converts records to events (package event).
 //
 //	var r recordevents.Reader
 //	for record, err := range sessions.Records(ctx, id, session.Range{}) {
 //		events, err := r.Events(record)
 //	}
+//
+// It makes only durable events; package agent emits the provisional ones.
 package recordevents
 
 import (
@@ -18,9 +20,9 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Reader reads the events of a log, record by record. It remembers what tools are called with, and
-// which calls run. Its zero value is for a log from its first record on. A Reader is for one
-// session and one goroutine.
+// Reader converts the records of one log in order. It remembers the inputs of tools and the
+// running calls. The zero value starts at the first record of a log. A Reader is for one session
+// and one goroutine.
 type Reader struct {
 	inputs   map[string]json.RawMessage // of tool uses without a result
 	running  map[string]bool            // uses of calls that neither ended nor got a result

@@ -18,11 +18,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Apply does what the plan says: all of it, or, when a file is blocked or in conflict,
-// nothing ([*BlockedError]). It opens the session, which takes the lease (ErrBusy while it
-// runs) and mends what its last run left. ErrChanged when the plan would be another by
-// now. What a file is until then is kept in the log before it is put back; a crash in the
-// middle leaves each file either way, and a second rewind restores the rest.
+// Apply applies the plan: all of it, or nothing if a file is blocked or in conflict
+// ([*BlockedError]). It opens the session, which takes the lease (ErrBusy while the session runs)
+// and repairs what its last run left. It returns ErrChanged if the plan would now be different.
+// The current content of a file is stored in the log before the file is restored. After a crash in
+// the middle, each file has either content, and another rewind restores the rest.
 func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	if err := p.Ready(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (p *Plan) Apply(ctx context.Context) (_ *Result, err error) {
 	return a.r, a.transcript(ctx)
 }
 
-// print is what a person was shown.
+// print identifies what the user was shown.
 func (p *Plan) print() string {
 	var b strings.Builder
 	for _, f := range p.Files {
@@ -59,7 +59,7 @@ func (p *Plan) print() string {
 	return b.String()
 }
 
-// applyRun carries a plan out.
+// applyRun applies a plan.
 type applyRun struct {
 	p   *Plan
 	log *session.Log
@@ -70,7 +70,7 @@ type applyRun struct {
 func (a *applyRun) files(ctx context.Context) error {
 	list := a.p.changing()
 	if len(list) > 0 && (!a.p.o.Transcript || a.p.o.Fork) { // the session's transcript stays
-		// Before the first one: a crash after the last would leave the model untold.
+		// Notify before the first file: after the last one, a crash could prevent it.
 		if err := a.notify(ctx, list); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (p *Plan) changing() []*File {
 	return list
 }
 
-// file puts one file back, once what it is is kept.
+// file restores one file after storing its current content.
 func (a *applyRun) file(ctx context.Context, f *File) error {
 	if err := a.saveCurrent(ctx, f); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (a *applyRun) file(ctx context.Context, f *File) error {
 	return err
 }
 
-// saveCurrent records what a file is until now.
+// saveCurrent records the current content of a file.
 func (a *applyRun) saveCurrent(ctx context.Context, f *File) error {
 	was := record.FileSaved{
 		Path: f.Path, Digest: f.now, After: f.save.Digest,
@@ -192,14 +192,14 @@ func (f *File) read() ([]byte, error) {
 	return content, err
 }
 
-// maxListed is how many files the model is told of by name.
+// maxListed is the maximum number of files to name to the model.
 const maxListed = 50
 
-// notify queues what the model is to know: its transcript says that the files are what it
-// has made of them.
+// notify queues a notification for the model, whose transcript still describes the files as it
+// left them.
 func (a *applyRun) notify(ctx context.Context, list []*File) error {
 	var text strings.Builder
-	text.WriteString("A person puts files back to an earlier state, so they are not what you left: read them again before you change them.")
+	text.WriteString("The user restored files to an earlier state, so they no longer have the content you wrote. Read them again before you change them.")
 	for i, f := range list {
 		if i == maxListed {
 			fmt.Fprintf(&text, "\n… and %d more", len(list)-i)

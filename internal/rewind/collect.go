@@ -83,10 +83,10 @@ func read(ctx context.Context, s *session.Sessions, id string, r session.Range) 
 		f := savedFile{session: id, seq: rec.Seq, time: rec.Time}
 		if rec.Payload == nil || json.Unmarshal(rec.Payload, &f.FileSaved) != nil {
 			f.Path = fmt.Sprintf("(record %d of session %s)", rec.Seq, id)
-			f.missing = "it was erased, and nothing says which file it was of"
+			f.missing = "the record was erased, so the file is unknown"
 		}
 		if f.Omitted == record.OmittedMasked && !f.Existed {
-			f.missing = "its path has a secret and is not kept"
+			f.missing = "the path contains a secret and was not stored"
 		}
 		f.held, f.Data = f.Data != "", ""
 		list = append(list, f)

@@ -38,7 +38,7 @@ func isProtected(path string) string {
 	if !(policy.Request{Tool: "Write", Operation: policy.OpWrite, Resource: path}).WritesProtected() {
 		return ""
 	}
-	return path + " decides what other programs do: editing it is always asked about"
+	return path + " controls other programs, so editing it always needs approval"
 }
 
 // find finds the record with the content that a file is to get, and reads it once to
@@ -47,14 +47,14 @@ func (f *File) find(ctx context.Context, s *session.Sessions, checked map[string
 	at := f.save
 	switch {
 	case at.Omitted != "":
-		return "its content is not in the log: " + at.Omitted, nil
+		return "the content is not in the log: " + at.Omitted, nil
 	case at.SameAs != 0:
 		at.seq = at.SameAs
 	case !at.held:
-		return "its content is not in the log", nil
+		return "the content is not in the log", nil
 	}
 	if _, err := at.Permissions(); err != nil {
-		return "what is kept of it is damaged: " + damaged(err).Error(), nil //nolint:nilerr // it is why the file is blocked
+		return "the stored content is damaged: " + damaged(err).Error(), nil //nolint:nilerr // it is why the file is blocked
 	}
 	f.content = &at
 	wrong, ok := checked[at.Digest]
@@ -79,7 +79,7 @@ func (f *savedFile) content(ctx context.Context, s *session.Sessions) ([]byte, e
 		}
 		var of record.FileSaved
 		if r.Kind != record.KindFileSaved || r.Payload == nil || json.Unmarshal(r.Payload, &of) != nil || of.Data == "" {
-			why := "its content is not in the log any more"
+			why := "the content is no longer in the log"
 			if of.Omitted != "" {
 				why += ": " + of.Omitted
 			}
@@ -91,7 +91,7 @@ func (f *savedFile) content(ctx context.Context, s *session.Sessions) ([]byte, e
 		}
 		return content, nil
 	}
-	return nil, fmt.Errorf("record %d, which has its content, is not there", f.seq)
+	return nil, fmt.Errorf("record %d with the content is missing", f.seq)
 }
 
 func damaged(err error) error {

@@ -60,10 +60,10 @@ func TestAllOrNothing(t *testing.T) {
 			data, _ := record.PackContent([]byte("x"))
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "4755", Digest: session.Digest(sha256.Sum256([]byte("x"))).String(), Data: data})
 		}, Options{Force: true}},
-		{"the same as one that is none", "not in the log", func(d *rewindEnv, h *editor) {
+		{"the same as one that is none", "no longer in the log", func(d *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1})
 		}, Options{Force: true}},
-		{"the same as one that will be", "not there", func(d *rewindEnv, h *editor) {
+		{"the same as one that will be", "is missing", func(d *rewindEnv, h *editor) {
 			h.saved(&record.FileSaved{Path: d.path("a"), Existed: true, Mode: "644", Digest: strings.Repeat("0", 64), SameAs: 1000})
 		}, Options{Force: true}},
 	} {

@@ -11,13 +11,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Find finds the record that a person means, right after which all is to be as it was:
+// Find finds the record to go back to. what is one of:
 //
 //	12        record number 12
 //	turn:3    the end of the third turn; turn:0 is before the first
-//	ID        of an item of the transcript, or of a turn: its end
+//	ID        an item of the transcript, or the end of the turn with this id
 //
-// ErrInvalid when there is none.
+// It returns ErrInvalid if there is none.
 func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -31,14 +31,14 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 	}
 	if seq, err := strconv.ParseInt(what, 10, 64); err == nil {
 		if seq < 1 || seq > m.Head {
-			return 0, bad("there is no record %d: they go from 1 to %d", seq, m.Head)
+			return 0, bad("no record %d; the records are 1 to %d", seq, m.Head)
 		}
 		return seq, nil
 	}
 	turn := int64(-1)
 	if n, ok := strings.CutPrefix(what, "turn:"); ok {
 		if turn, err = strconv.ParseInt(n, 10, 32); err != nil || turn < 0 {
-			return 0, bad("%q is the number of no turn", n)
+			return 0, bad("%q is not a turn number", n)
 		}
 	}
 	w := target{what: what, turn: turn}
@@ -56,7 +56,7 @@ func Find(ctx context.Context, s *session.Sessions, id, what string) (int64, err
 	case turn >= 0 && w.turns >= turn && turn > 0: // it is open still
 		return m.Head, nil
 	case turn >= 0:
-		return 0, bad("there is no turn %d: there are %d", turn, w.turns)
+		return 0, bad("no turn %d; the last turn is %d", turn, w.turns)
 	}
 	return 0, bad("no item and no turn has the id %.100q", what)
 }

@@ -21,23 +21,23 @@ import (
 // Request says how far a session is taken back, and what of it.
 type Request struct {
 	api.Rewind
-	AddDirs []string // more folders in which files are put back
-	Actor   string   // who wants it, for the record
+	AddDirs []string // more folders in which files may be restored
+	Actor   string   // who requested it, for the record
 }
 
-// Check completes a request about a session, or says what is wrong with it.
+// Check completes a request about a session, or returns an error if it is invalid.
 func (r *Request) Check(session string) error {
 	if (r.Target == "") == (r.ToRewrite == "") {
-		return outcome.Invalid("say how far: one of --to and --to-rewrite", "holdfast sessions show "+term.Quote(session)+" has the ids, --records and --rewrites the numbers")
+		return outcome.Invalid("missing target: give one of --to and --to-rewrite", "holdfast sessions show "+term.Quote(session)+" lists the ids; add --records or --rewrites for the numbers")
 	}
 	if !r.Files && !r.Transcript {
 		r.Transcript, r.Files = true, r.Target != ""
 	}
 	if r.WithGrants && !r.Fork {
-		return outcome.Invalid("--with-grants is about the fork", "add --fork")
+		return outcome.Invalid("--with-grants needs --fork", "add --fork")
 	}
 	if r.Fork && !r.Transcript {
-		return outcome.Invalid("--fork is about the transcript", "leave --files out, or add --transcript")
+		return outcome.Invalid("--fork forks the transcript and cannot be combined with --files alone", "leave --files out, or add --transcript")
 	}
 	return nil
 }
@@ -71,11 +71,12 @@ func (r *Request) Plan(ctx context.Context, e *env.Env, s *session.Sessions, m s
 	return plan, done, nil
 }
 
-// CheckExcept refuses an exception that is none of a plan's files: what was misspelt would be put back.
+// CheckExcept rejects an exception that is not a file of the plan. A misspelled exception would
+// otherwise not protect the file.
 func (r *Request) CheckExcept(plan *Plan, m session.Meta) error {
 	for i, path := range r.except(m) {
 		if !slices.ContainsFunc(plan.Files, func(f File) bool { return f.Path == path }) {
-			return outcome.Invalid(fmt.Sprintf("--except %s is none of the files that would be put back", term.Quote(r.Except[i])), "--dry-run without it lists them")
+			return outcome.Invalid(fmt.Sprintf("--except %s is not among the files to restore", term.Quote(r.Except[i])), "list the files with --dry-run and no --except")
 		}
 	}
 	return nil
@@ -92,7 +93,7 @@ func (r *Request) except(m session.Meta) (list []string) {
 	return list
 }
 
-// folders opens the folders in which files are put back.
+// folders opens the folders in which files may be restored.
 func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, m session.Meta) (*workdir.Folders, error) {
 	if err := checkLocal(ctx, s, m); err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, 
 		dirs = append(dirs, dir)
 	}
 	if len(dirs) == 0 {
-		return nil, outcome.Invalid("the session names no folder", "say where its files are: --add-dir FOLDER")
+		return nil, outcome.Invalid("the session has no folder", "name the folder with its files: --add-dir FOLDER")
 	}
 	folders, err := workdir.Open(dirs[0], dirs[1:]...)
 	if err != nil {
@@ -120,8 +121,8 @@ func (r *Request) folders(ctx context.Context, e *env.Env, s *session.Sessions, 
 	return folders, nil
 }
 
-// checkLocal refuses to write files of a session whose agent works in a container:
-// its log comes from there.
+// checkLocal rejects the files of a session whose agent works in a workspace, because its log comes
+// from the container.
 func checkLocal(ctx context.Context, s *session.Sessions, m session.Meta) error {
 	for _, id := range []string{m.ID, m.Owner} {
 		if id == "" {
@@ -135,13 +136,13 @@ func checkLocal(ctx context.Context, s *session.Sessions, m session.Meta) error 
 			return err
 		}
 		if slug, _, ok := workspace.OfProject(of.Project); ok {
-			return outcome.Invalid(fmt.Sprintf("the files of this session are those of workspace %s: they are not put back from outside", slug), "take back the transcript alone: --transcript")
+			return outcome.Invalid(fmt.Sprintf("the files of this session are in workspace %s and cannot be restored from outside", slug), "rewind only the transcript: --transcript")
 		}
 	}
 	return nil
 }
 
-// point is the record that is meant.
+// point returns the record to go back to.
 func (r *Request) point(ctx context.Context, s *session.Sessions, m session.Meta) (int64, error) {
 	if r.Target != "" {
 		return Find(ctx, s, m.ID, r.Target)
@@ -163,5 +164,5 @@ func (r *Request) point(ctx context.Context, s *session.Sessions, m session.Meta
 	if len(all) > 0 {
 		hint = "holdfast sessions show --rewrites " + m.ID
 	}
-	return 0, outcome.Invalid(fmt.Sprintf("--to-rewrite %q is the number of no rewrite", r.ToRewrite), hint)
+	return 0, outcome.Invalid(fmt.Sprintf("--to-rewrite %q is not the number of a rewrite", r.ToRewrite), hint)
 }

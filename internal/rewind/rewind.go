@@ -1,22 +1,22 @@
-// Package rewind takes a session back: the files that its tools have changed, its
-// transcript, or both, to what they were right after a record of its log.
+// Package rewind plans and applies a rewind: it restores the files and the transcript of a session
+// to their state right after an earlier record.
 //
-//	Request ──► Plan: what is to be done with each file ──► Apply
-//	 which        restore · recreate · delete · same          │ keeps what is there,
-//	 record,      conflict: others have changed it since      │ so that the rewind
-//	 which files  blocked: it cannot be put back              ▼ can be undone
+//	Request ──► Plan: what to do with each file ────► Apply
+//	 which        restore · recreate · delete · same    │ stores the current
+//	 record,      conflict: changed by something else   │ content, so that the
+//	 which files  blocked: it cannot be restored        ▼ rewind can be undone
 //
 //	plan, done, err := request.Plan(ctx, env, sessions, meta)
 //	defer done()
 //	for _, f := range plan.Files { fmt.Println(f.Action, f.Path, f.Reason) }
 //	result, err := plan.Apply(ctx)
 //
-// The plan comes from the file.saved records of the session and of its sub-agents. A file is
-// put back as it was right before the first change after the record, through
-// [workdir.Folders]. What a command did is not in the log: if a file contains neither what a
-// tool left nor what it found, that is a conflict, and it is not overwritten unless
-// [Options].Force is set. Apply restores all files or none. The package does not ask the user
-// and prints nothing.
+// The plan comes from the file.saved records of the session and its sub-agents. A file is restored
+// to its state right before the first change after the record, through [workdir.Folders]. The log
+// does not contain the changes that commands made. If the content of a file is neither what a tool
+// found nor what it left, that is a conflict, and the file is not overwritten unless
+// [Options].Force is set. Apply restores all files or none. The package does not ask the user and
+// prints nothing.
 package rewind
 
 import (
@@ -35,51 +35,51 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options say how far a session is taken back, and what of it.
+// Options select the target of a rewind and what it restores.
 type Options struct {
-	// Seq is the record right after which all is as it was; [Find] finds it.
+	// Seq is the number of the record to go back to; [Find] finds it.
 	Seq int64
-	// Folders are where files may be put back; nil leaves files alone.
+	// Folders are the folders in which files may be restored; nil restores no files.
 	Folders *workdir.Folders
-	// Transcript takes the transcript back, too: by a rewrite, so that what it was until
-	// now stays readable; with Fork in a new session, and this one's stays as it is.
+	// Transcript also rewinds the transcript with a rewrite; the earlier transcript stays
+	// readable. With Fork it is rewound in a new session, and this one does not change.
 	Transcript bool
 	Fork       bool
 	Grants     bool // with Fork: see [session.ForkOptions].Grants
-	// Force puts back files that others have changed since, and those that decide what
-	// other programs do.
+	// Force also restores files that something other than a tool changed, and files that configure
+	// other programs.
 	Force bool
-	// Except are files to be left as they are, absolute.
+	// Except are files to leave unchanged, as absolute paths.
 	Except []string
-	// Actor is who wants it, for the record.
+	// Actor is who requested the rewind, for the record.
 	Actor string
-	// Mask returns a payload without its secrets, and the same bytes when it finds none:
-	// a content with a secret is not kept. Nil keeps all.
+	// Mask returns a payload without its secrets, and the same bytes if there are none. Content
+	// with a secret is not stored. Nil stores everything.
 	Mask func(json.RawMessage) json.RawMessage
 
 	afterFile func(n int) error // a test's crash
 }
 
-// Action is what is to be done with a file.
+// Action says what to do with a file.
 type Action string
 
 // The actions. Only the first three change a file.
 const (
-	Restore   Action = "restore"  // it gets the content that it had
-	Recreate  Action = "recreate" // it is gone, and comes back
-	Delete    Action = "delete"   // it was not there
-	Unchanged Action = "same"     // it is as it was
-	Skip      Action = "left"     // Options.Except names it
-	Conflict  Action = "conflict" // Options.Force is needed; Why says what for
-	Blocked   Action = "blocked"  // it cannot be put back; Why says why
+	Restore   Action = "restore"  // write the earlier content
+	Recreate  Action = "recreate" // the file was deleted; create it again
+	Delete    Action = "delete"   // the file did not exist; delete it
+	Unchanged Action = "same"     // already has the earlier content
+	Skip      Action = "left"     // listed in Options.Except
+	Conflict  Action = "conflict" // needs Options.Force; see Reason
+	Blocked   Action = "blocked"  // cannot be restored; see Reason
 )
 
-// File is what is to be done with one file.
+// File is one file of a plan.
 type File struct {
 	Path   string `json:"path"`
 	Action Action `json:"action"`
 	Reason string `json:"why,omitempty"`
-	// Note says what else there is to know.
+	// Note is additional information.
 	Note string `json:"note,omitempty"`
 	Size int64  `json:"size"` // that it will have
 
@@ -94,14 +94,15 @@ func (f *File) changes() bool {
 	return f.Action == Restore || f.Action == Recreate || f.Action == Delete
 }
 
-// Plan is what going back would do. It changes nothing by itself.
+// Plan describes the changes of a rewind. By itself it changes nothing.
 type Plan struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"to"`
 	Files   []File `json:"files"` // by path
-	// Items are how many items the transcript has, and will have; both 0 when it stays.
+	// Items are the numbers of items in the transcript now and after the rewind; both are 0 if the
+	// transcript stays.
 	Items [2]int `json:"items"`
-	// Undone are the rewrites of the transcript that are taken back with it.
+	// Undone are the rewrites of the transcript that the rewind undoes.
 	Undone []Rewrite `json:"undone,omitempty"`
 
 	s    *session.Sessions
@@ -109,33 +110,33 @@ type Plan struct {
 	head int64 // of the log that was looked at
 }
 
-// Report is a plan and what was done, in JSON.
+// Report is the JSON form of a plan and its result.
 type Report struct {
 	*Plan
-	Digest string  `json:"digest"` // of what was shown
-	Head   int64   `json:"head"`   // going back to it takes this back
+	Digest string  `json:"digest"` // digest of the plan
+	Head   int64   `json:"head"`   // rewind to it to undo this rewind
 	Done   *Result `json:"done,omitempty"`
 }
 
 // Document is the document of a plan that was not carried out.
 func (p *Plan) Document() *Report { return &Report{Plan: p, Digest: p.Digest(), Head: p.head} }
 
-// Result is what [Plan.Apply] has done.
+// Result is the result of [Plan.Apply].
 type Result struct {
-	Files       []File   `json:"files"`             // that were changed
-	Transcript  bool     `json:"transcript"`        // it was taken back
-	Forked      string   `json:"forked,omitempty"`  // the session that goes on from there
-	NotRestored []File   `json:"unkept,omitempty"`  // of Files: what they were until now is not in the log
-	Notices     []string `json:"notices,omitempty"` // of what was mended when the session was opened, and what a fork begins without
+	Files       []File   `json:"files"`             // changed files
+	Transcript  bool     `json:"transcript"`        // the transcript was rewound
+	Forked      string   `json:"forked,omitempty"`  // the session to continue in
+	NotRestored []File   `json:"unkept,omitempty"`  // the files whose content before the rewind is not in the log
+	Notices     []string `json:"notices,omitempty"` // about repairs when the session was opened, and what the fork does not inherit
 }
 
-// ErrChanged says that something is not any more what the plan was made from.
-var ErrChanged = errors.New("something has changed since this was looked at")
+// ErrChanged is returned if the session or a file changed after the plan was made.
+var ErrChanged = errors.New("the session or its files changed since the plan was made; hint: make a new plan")
 
-// ErrBlocked is the sentinel of a [*BlockedError].
-var ErrBlocked = errors.New("not all files can be put back")
+// ErrBlocked is wrapped by [*BlockedError].
+var ErrBlocked = errors.New("cannot restore all files")
 
-// BlockedError lists the files because of which nothing was done.
+// BlockedError lists the files that prevent the rewind.
 type BlockedError struct{ Files []File }
 
 func (e *BlockedError) Error() string {
@@ -153,8 +154,8 @@ func (e *BlockedError) Error() string {
 // Unwrap returns [ErrBlocked].
 func (e *BlockedError) Unwrap() error { return ErrBlocked }
 
-// New finds out what going back would do. It takes no lease. ErrInvalid when the session
-// has no such record.
+// New makes the plan of a rewind. It takes no lease. It returns ErrInvalid if the session has no
+// such record.
 func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan, error) {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -186,22 +187,21 @@ func New(ctx context.Context, s *session.Sessions, id string, o Options) (*Plan,
 	return p, nil
 }
 
-// Changes reports whether there is anything to do.
+// Changes reports whether the rewind changes anything.
 func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.changes() }) || p.o.Transcript
 }
 
-// Head is the last record of the log that was looked at: going back to it takes all of this
-// back.
+// Head is the last record of the log when the plan was made. To undo the rewind, rewind to it.
 func (p *Plan) Head() int64 { return p.head }
 
-// Digest identifies exactly what a person was shown: the point, each file with what is to
-// be done and what it is now, and how far the session had gone.
+// Digest identifies the plan exactly: the target, each file with its action and current content,
+// and the head of the log.
 func (p *Plan) Digest() string {
 	return session.Digest(sha256.Sum256(fmt.Appendf(nil, "%s %d %d %v %v %v %v\n%s", p.Session, p.Seq, p.head, p.o.Transcript, p.o.Fork, p.o.Grants, p.o.Force, p.print()))).String()
 }
 
-// Ready says with a [*BlockedError] why the plan cannot be carried out.
+// Ready returns a [*BlockedError] if the plan cannot be applied.
 func (p *Plan) Ready() error {
 	var e BlockedError
 	for _, f := range p.Files {
@@ -215,7 +215,7 @@ func (p *Plan) Ready() error {
 	return nil
 }
 
-// files decides about each file that was changed since.
+// files decides about each file that changed after the target.
 func (p *Plan) files(ctx context.Context, all []savedFile) error {
 	at := map[string]int{}
 	checked := map[string]error{} // contents, by digest
@@ -226,7 +226,7 @@ func (p *Plan) files(ctx context.Context, all []savedFile) error {
 			at[s.Path] = i
 			p.Files = append(p.Files, File{Path: s.Path, save: s, newest: s})
 		} else if f := &p.Files[i]; s.Digest != f.newest.After && s.Digest != f.newest.Digest {
-			f.Note = fmt.Sprintf("others have changed it before record %d, too", s.seq)
+			f.Note = fmt.Sprintf("something other than a tool also changed it before record %d", s.seq)
 		}
 		p.Files[i].newest = s
 	}
@@ -242,7 +242,7 @@ func (p *Plan) files(ctx context.Context, all []savedFile) error {
 
 func (f *File) be(a Action, why string) { f.Action, f.Reason = a, why }
 
-// decide looks at a file as it is, and at what is kept of it.
+// decide compares the current file with its stored content.
 func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) error {
 	if slices.Contains(p.o.Except, f.Path) {
 		f.be(Skip, "")
@@ -282,18 +282,18 @@ func (p *Plan) decide(ctx context.Context, f *File, checked map[string]error) er
 	if why := isProtected(f.Path); why != "" && !p.o.Force {
 		f.be(Conflict, why)
 	} else if !known && !p.o.Force {
-		f.be(Conflict, "others have changed it since a tool did")
+		f.be(Conflict, "something other than a tool changed it since")
 	} else if !known {
-		f.Note = "others have changed it since a tool did"
+		f.Note = "something other than a tool changed it since"
 	}
 	return nil
 }
 
-// look finds out what a file is now.
+// look reads the current state of a file.
 func (f *File) look(folders *workdir.Folders) (why string) {
 	var err error
 	if !filepath.IsAbs(f.Path) {
-		return "its path is not absolute"
+		return "the path is not absolute"
 	}
 	if f.target, err = folders.Locate(f.Path); err != nil {
 		return reason(err)

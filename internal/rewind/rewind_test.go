@@ -151,7 +151,7 @@ func TestForeignChanges(t *testing.T) {
 	d.put("a", "theirs")
 	h.edits("a", "a3")
 	p := d.plan(h.ends(), Options{Seq: start})
-	if p.Files[0].Action != Restore || !strings.Contains(p.Files[0].Note, "others") {
+	if p.Files[0].Action != Restore || !strings.Contains(p.Files[0].Note, "other than a tool") {
 		t.Errorf("%+v", p.Files[0])
 	}
 }

@@ -1,9 +1,8 @@
-// Package runlog writes and reads what the log of a run says of the run itself: how it is
-// described, and where it stands.
+// Package runlog reads and writes the records about a run itself: its spec and its status.
 //
 //	wire.RunEvent ─► Append ─► record run.event ─► Spec
 //
-// Package holdfast and the daemon's runs use it. What the records mean to clients is package wire's.
+// Package holdfast and the daemon's runs use it. Package wire defines the records for clients.
 package runlog
 
 import (
@@ -21,12 +20,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ErrChanged says that a run is not where a change of it expected it to be.
-var ErrChanged = errors.New("the run has changed meanwhile")
+// ErrChanged is returned if the status of a run is not the expected one.
+var ErrChanged = errors.New("the run changed in the meantime")
 
-// Append puts an event on a run's record, if the run's status is one of from (none:
-// whatever it is), and returns its seq. That is the compare-and-set behind every status: the
-// look and the append are one step of the log.
+// Append records an event of a run if the status of the run is one of from (any status if from is
+// empty), and returns its seq. The check and the append are one atomic step of the log, so Append
+// is the compare-and-set for run statuses.
 func Append(ctx context.Context, s *session.Sessions, id string, e wire.RunEvent, from ...api.RunStatus) (int64, error) {
 	d, err := session.NewDraft(record.KindRunEvent, e)
 	if err != nil {
@@ -51,7 +50,7 @@ func Append(ctx context.Context, s *session.Sessions, id string, e wire.RunEvent
 	}
 }
 
-// Describe puts the spec of a run that no daemon runs on record, unless the record says the same.
+// Describe records the spec of a run without a daemon, unless the log already has the same spec.
 // by is the account that runs it.
 func Describe(ctx context.Context, s *session.Sessions, id string, spec *runspec.Spec, by string) error {
 	was, err := Spec(ctx, s, id)
@@ -78,7 +77,7 @@ func described(spec *runspec.Spec, by string) wire.RunEvent {
 	return wire.RunEvent{Event: wire.RunDescribed, Spec: spec, By: by}
 }
 
-// Spec is what the record says that a run of one agent is: nil when it says nothing.
+// Spec returns the recorded spec of a run with one agent, or nil if there is none.
 func Spec(ctx context.Context, s *session.Sessions, id string) (spec *runspec.Spec, err error) {
 	for rec, err := range s.Effective(ctx, id, session.Range{}) {
 		if err != nil {
@@ -97,7 +96,7 @@ func Spec(ctx context.Context, s *session.Sessions, id string) (spec *runspec.Sp
 			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
 		if e.Strategy != nil && e.Strategy.Sole == "" {
-			return nil, outcome.Invalid("session "+id+" is a run of several agents, which the daemon continues", "holdfast daemon; POST /v1/runs/"+id+"/continue")
+			return nil, outcome.Invalid("session "+id+" is a run of several agents; only the daemon can continue it", "holdfast daemon; POST /v1/runs/"+id+"/continue")
 		}
 		if e.Spec != nil {
 			spec = e.Spec

@@ -68,11 +68,11 @@ func (c *commandModel) answer(req *model.Request) (transcript.Item, error) {
 	for _, m := range req.Messages {
 		var e transcript.Encoded
 		if err := e.Parse(m.JSON); err != nil {
-			return failed("what was said cannot be read", err)
+			return failed("cannot read the messages", err)
 		}
 		item, err := e.Decode()
 		if err != nil {
-			return failed("what was said cannot be read", err)
+			return failed("cannot read the messages", err)
 		}
 		if item.Role == transcript.RoleAssistant {
 			last, calls = nil, calls+1
@@ -90,7 +90,7 @@ func (c *commandModel) answer(req *model.Request) (transcript.Item, error) {
 	}
 	input, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
-		return failed("the command cannot be written", err)
+		return failed("cannot write the command", err)
 	}
 	it.Finish = transcript.FinishToolUse
 	it.Parts = []transcript.Part{transcript.ToolUse{ID: fmt.Sprintf("command-%d", calls+1), Name: "Bash", Input: input}}
@@ -135,7 +135,7 @@ func (c *commandModel) command(input string) (string, error) {
 	case len(input) > stdinLimit:
 		return "", fmt.Errorf("the input is %d bytes long; a command takes at most %d", len(input), stdinLimit)
 	case strings.ContainsRune(input, 0):
-		return "", fmt.Errorf("the input has a zero byte, which a command line cannot have")
+		return "", fmt.Errorf("the input has a zero byte, which a command line cannot contain")
 	}
 	end := "INPUT"
 	for hasLine(input, end) {

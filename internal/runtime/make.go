@@ -47,13 +47,13 @@ func (rt *Runtime) Make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPa
 	}
 	name := cmp.Or(spec.Model, models.Default(e, rules))
 	if name == "" {
-		return nil, models.ErrNoModel("agent " + n.Agent.Name + ": no model is named")
+		return nil, models.ErrNoModel("agent " + n.Agent.Name + ": no model is set")
 	}
 	for _, name := range []string{name, spec.ModelOptions.Fallback} {
 		if key := models.KeyVariable(models.Provider(name), rules); slices.Contains(missing, key) && !models.HasStoredKey(e, models.Provider(name), rules) {
 			return nil, &outcome.Failure{
-				Message: "the run was started with " + key + " in its caller's environment, and the daemon, which keeps no values, does not have it any more",
-				Advice:  "continue it from there: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
+				Message: "the run was started with " + key + " from its caller's environment; the daemon stores no values and has lost it",
+				Advice:  "resume it in that environment: holdfast run --resume " + n.Run + "; or set " + key + " for the daemon, or start runs with --env-from " + key + "=keyring:SERVICE/USER",
 				Result:  outcome.Usage,
 			}
 		}
@@ -63,7 +63,7 @@ func (rt *Runtime) Make(ctx context.Context, n runs.AgentRequest) (*runs.AgentPa
 		attach := made.Attach
 		made.Attach = func(a *agent.Agent) {
 			attach(a)
-			a.Notice("variables that the run was started with are missing since the daemon restarted: " + strings.Join(missing, ", "))
+			a.Notice("variables of the run are missing because the daemon restarted: " + strings.Join(missing, ", "))
 		}
 	}
 	return made, err

@@ -1,15 +1,15 @@
-// Package runtime opens what runs need, once, and makes their agents: the store of sessions with its
-// hub, the workspaces, and telemetry.
+// Package runtime opens the resources that runs share and creates their agents: the session store
+// with its hub, the workspaces, and telemetry.
 //
 //	Config ─┬─ New, which opens the store last ─┬─► Runtime ─┬─ Agent: an agent with its session
 //	        └─ Open ────────────────────────────┘            └─ Make, Mask: the parts of an agent, for the daemon's runs
 //
-// Package holdfast and the daemon open it, `holdfast run` makes it for its one agent:
+// Package holdfast and the daemon open one for all runs; `holdfast run` makes one for its agent:
 //
 //	rt, err := runtime.Open(ctx, &runtime.Config{Env: e})
 //	defer rt.Close()
 //
-// What an agent is made of is package compose's.
+// Package compose assembles the parts of an agent.
 package runtime
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Config says what is opened. Env is required.
+// Config configures a [Runtime]. Env is required.
 type Config struct {
 	Env          *env.Env       // whose runtime it is; it must not change afterwards
 	Store        string         // URL of the store; "" is the one of the environment
@@ -40,7 +40,7 @@ type Config struct {
 	Log          *slog.Logger   // what happens in runs and workspaces; nil: nothing is logged
 }
 
-// Runtime is what runs need. It is safe for concurrent use.
+// Runtime holds the resources of runs. It is safe for concurrent use.
 type Runtime struct {
 	Env        *env.Env
 	Store      *stores.Store // nil until it is opened

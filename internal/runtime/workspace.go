@@ -23,17 +23,17 @@ func (rt *Runtime) inWorkspace(ctx context.Context, r *compose.Request, n *runs.
 
 func (rt *Runtime) partsInWorkspace(ctx context.Context, r *compose.Request, n *runs.AgentRequest) (*compose.WorkspaceParts, error) {
 	if n.Agent.Type == strategy.Command {
-		return nil, outcome.Invalid("agent "+n.Agent.Name+" is a command, which a workspace does not run", "holdfast workspace exec runs one")
+		return nil, outcome.Invalid("agent "+n.Agent.Name+" is a command; workspaces do not run commands as agents", "run it with holdfast workspace exec")
 	}
 	in, err := compose.OpenWorkspace(ctx, rt.Workspaces, n.Spec.Workspace, n.Spec.Container.Agent)
 	if err != nil {
 		return nil, err
 	}
 	if n.Project != "" && n.Project != in.Settings.SessionProject() {
-		return nil, outcome.Invalid("session "+n.Session+" is of an earlier workspace "+n.Spec.Workspace+", which was deleted", "start a new session in this one")
+		return nil, outcome.Invalid("session "+n.Session+" belongs to a deleted workspace that was also named "+n.Spec.Workspace, "start a new session in this one")
 	}
 	if !in.IsBuiltin() && (r.Spec.Instructions.System != "" || r.Spec.Tools != nil) {
-		return nil, outcome.Invalid("agent "+n.Agent.Name+": "+in.Kind+" takes neither a system prompt nor a list of tools", "leave them out of the strategy")
+		return nil, outcome.Invalid("agent "+n.Agent.Name+": "+in.Kind+" accepts no system prompt and no list of tools", "leave them out of the strategy")
 	}
 	return compose.MakeInWorkspace(ctx, r, in)
 }

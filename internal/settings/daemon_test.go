@@ -48,7 +48,7 @@ func TestLoadDaemon(t *testing.T) {
 		`{"daemon": {"logFormat": "xml"}}`:           `daemon.logFormat: there is no "xml"`,
 		`{"daemon": {"tlsCert": "~other/c.pem"}}`:    "the home of another user is not known",
 		`{"daemon": []}`:                             "daemon is a list, want an object",
-		`{"daemon": {"drain": "1s", "drain": "2s"}}`: "twice",
+		`{"daemon": {"drain": "1s", "drain": "2s"}}`: "duplicate key",
 		`{"demon": {}}`:                              `unknown key "demon"`,
 	} {
 		write(home, text)

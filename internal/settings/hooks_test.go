@@ -270,7 +270,7 @@ func TestBadHookKeys(t *testing.T) {
 		managedOK bool
 	}{
 		{`{"hooks": []}`, 11, "hooks is a list, want an object", false},
-		{`{"hooks": {"PreTolUse": []}}`, 12, `hooks.PreTolUse: there is no event "PreTolUse"`, false},
+		{`{"hooks": {"PreTolUse": []}}`, 12, `hooks.PreTolUse: unknown event "PreTolUse"`, false},
 		{`{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}}`, 47, "hooks.PreToolUse[0].hooks[0].type: ", false},
 		{`{"strictHooks": "yes"}`, 17, "strictHooks is a text, want true or false", false},
 		{`{"hooksSandbox": "all"}`, 18, `hooksSandbox: "all" is no access to the project`, false},

@@ -41,7 +41,7 @@ func keyHint[T any](path, key string, known map[string]T) string {
 	if path == "" && slices.Contains(sandboxKeys, key) {
 		return "move it into sandbox"
 	}
-	return spelling.Hint(key, slices.Sorted(maps.Keys(known)), "known here:")
+	return spelling.Hint(key, slices.Sorted(maps.Keys(known)), "the settings are")
 }
 
 var permissionKeys = []string{"allow", "ask", "deny", "defaultMode", "additionalDirectories", "forbidden", "onAsk", "askTimeout", "askToOverride"}

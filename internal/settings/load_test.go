@@ -98,9 +98,9 @@ func TestBadFiles(t *testing.T) {
 		{"deep", `{"permissions": ` + deep + "}", 1, 80, "nested deeper than 64", ""},
 		{"a list", "[]", 1, 1, "the file is a list, want an object", ""},
 		{"null", "null", 1, 1, "the file is null, want an object", ""},
-		{"key twice", "{\n \"permissions\": {},\n \"permissions\": {}\n}", 3, 2, `"permissions" stands here twice`, "keep one"},
-		{"inner key twice", "{\"permissions\": {\"deny\": [], \"ask\": [],\n\"deny\": []}}", 2, 1, `"deny" stands here twice`, "keep one"},
-		{"escaped key twice", `{"permissions": {"deny": [], "d\u0065ny": []}}`, 1, 30, `"deny" stands here twice`, "keep one"},
+		{"key twice", "{\n \"permissions\": {},\n \"permissions\": {}\n}", 3, 2, `duplicate key "permissions"`, "keep one"},
+		{"inner key twice", "{\"permissions\": {\"deny\": [], \"ask\": [],\n\"deny\": []}}", 2, 1, `duplicate key "deny"`, "keep one"},
+		{"escaped key twice", `{"permissions": {"deny": [], "d\u0065ny": []}}`, 1, 30, `duplicate key "deny"`, "keep one"},
 
 		{"unknown key", "{\n  \"permission\": {}\n}", 2, 3, `unknown key "permission"`, "did you mean permissions?"},
 		{"case of a key", `{"Permissions": {}}`, 1, 2, `unknown key "Permissions"`, "write it as permissions"},
@@ -114,7 +114,7 @@ func TestBadFiles(t *testing.T) {
 		{"style", `{"outputStyle": "../x"}`, 1, 17, `"../x" is not the name of a style`, ""},
 		{"key helper", `{"apiKeyHelper": "x"}`, 1, 2, `unknown key "apiKeyHelper"`, "command:PROGRAM"},
 		{"misplaced", `{"deny": ["Bash"]}`, 1, 2, `unknown key "deny"`, "move it into permissions"},
-		{"unknown permission", `{"permissions": {"denied": []}}`, 1, 18, `unknown key "permissions.denied"`, "known here:"},
+		{"unknown permission", `{"permissions": {"denied": []}}`, 1, 18, `unknown key "permissions.denied"`, "the settings are"},
 		{"claude's", `{"permissions": {"disableAutoMode": "disable"}}`, 1, 18, `unknown key "permissions.disableAutoMode"`, "take it out"},
 
 		{"permissions as list", `{"permissions": []}`, 1, 17, "permissions is a list, want an object", ""},
@@ -140,9 +140,9 @@ func TestBadFiles(t *testing.T) {
 		{"sandbox typo", "{\"sandbox\": {\n \"deniedPath\": []}}", 2, 2, "sandbox.deniedPath: ", ""},
 		{"sandbox type", `{"sandbox": {"deniedPaths": "x"}}`, 1, 29, "sandbox.deniedPaths: ", "["},
 		{"sandbox entry", `{"sandbox": {"deniedPaths": ["/a", ""]}}`, 1, 36, "sandbox.deniedPaths[1]: ", ""},
-		{"sandbox null", `{"sandbox": {"deniedCommands": null}}`, 1, 32, "null stands where a list is needed", ""},
-		{"sandbox of the kernel", "{\"sandbox\": {\n\"network\": {\"allowedDomains\": [],\n\"allowUnixSockets\": [\"/x\"]}}}", 3, 22, "a list of sockets works on macOS only", "write true"},
-		{"searching", `{"sandbox": {"ripgrep": {"command": "rg"}}}`, 1, 25, "searching is built in", "take it out"},
+		{"sandbox null", `{"sandbox": {"deniedCommands": null}}`, 1, 32, "want a list, not null", ""},
+		{"sandbox of the kernel", "{\"sandbox\": {\n\"network\": {\"allowedDomains\": [],\n\"allowUnixSockets\": [\"/x\"]}}}", 3, 22, "a list of sockets works only on macOS", "write true"},
+		{"searching", `{"sandbox": {"ripgrep": {"command": "rg"}}}`, 1, 25, "search is built in", "remove it"},
 		{"malformed rule", "{\"permissions\": {\"deny\": [\n\"Bash(\"]}}", 2, 1, `deny rule "Bash("`, ""},
 		{"malformed allow rule", `{"permissions": {"allow": ["Read(a", "Bash"]}}`, 1, 28, `allow rule "Read(a"`, ""},
 		{"empty parentheses", `{"permissions": {"ask": ["Bash()"]}}`, 1, 26, `ask rule "Bash()"`, ""},
@@ -150,7 +150,7 @@ func TestBadFiles(t *testing.T) {
 		{"restricted without rules", `{"permissions": {"defaultMode": "restricted"}}`, 1, 33, "the list of what is allowed is empty", "--allowed-tools"},
 		{"restricted with a rule that never matches", `{"permissions": {"defaultMode": "restricted", "allow": ["*"]}}`, 1, 33, "the list of what is allowed is empty", "--allowed-tools"},
 		{"somebody's home", `{"permissions": {"additionalDirectories": ["~root/x"]}}`, 1, 44, "the home of another user is not known", "whole path"},
-		{"invisible letter", "{\"permissions\": {\"deny\": [\"Bash(rm\u200b:*)\"]}}", 1, 27, "cannot be seen", "without that letter"},
+		{"invisible letter", "{\"permissions\": {\"deny\": [\"Bash(rm\u200b:*)\"]}}", 1, 27, "invisible character", "without that character"},
 		{"bypass disabled", `{"permissions": {"disableBypassPermissionsMode": "disable", "defaultMode": "bypassPermissions"}}`, 1, 76, "mode bypassPermissions is disabled", "another mode"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

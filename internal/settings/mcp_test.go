@@ -300,7 +300,7 @@ func TestInvalidMCPFile(t *testing.T) {
 		`{}`:                                 "it names no mcpServers",
 		`[]`:                                 "a list, want an object",
 		`{"mcpServers": {}, "inputs": []}`:   `unknown key "inputs"`,
-		`{"mcpServers": {"a":{},"a":{}}}`:    "stands here twice",
+		`{"mcpServers": {"a":{},"a":{}}}`:    "duplicate key",
 		"\ufeff" + `{"mcpServers": {}}`:      "byte order mark",
 		`{"filesystem": {"command": "npx"}}`: `unknown key "filesystem"`,
 	} {

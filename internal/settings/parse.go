@@ -26,7 +26,7 @@ func parse(source []byte) (jsontree.Node, error) {
 func advise(e *jsontree.Error, source []byte) {
 	switch rest := source[e.Offset:]; {
 	case len(bytes.TrimSpace(source)) == 0:
-		e.Offset, e.What, e.Hint = 0, "the file is empty", "write {} when nothing is to be set"
+		e.Offset, e.What, e.Hint = 0, "the file is empty", "write {} to set nothing"
 	case bytes.HasPrefix(rest, []byte("/")) || bytes.HasPrefix(rest, []byte("#")):
 		e.What, e.Hint = "not JSON: a comment", "take it out; comments are not allowed"
 	case bytes.HasPrefix(rest, []byte("}")) || bytes.HasPrefix(rest, []byte("]")):

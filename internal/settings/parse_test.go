@@ -41,7 +41,7 @@ func TestKeyHint(t *testing.T) {
 		{"", "statusLine", "take it out: there is no status line"},
 		{"permissions", "alow", "did you mean allow?"},
 		{"", "forbidden", "move it into permissions"},
-		{"permissions", "x", "known here: allow, defaultMode"},
+		{"permissions", "x", "the settings are allow, defaultMode"},
 	} {
 		if got := keyHint(tt.path, tt.key, known); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s.%s: %q, want %q", tt.path, tt.key, got, tt.want)

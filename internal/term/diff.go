@@ -7,7 +7,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Diff is the unified diff of two texts, without its headers.
+// Diff returns the unified diff of two texts, without its headers.
 func Diff(old, fresh string) []string {
 	for _, s := range []*string{&old, &fresh} {
 		if *s != "" && !strings.HasSuffix(*s, "\n") {

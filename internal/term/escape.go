@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Escape makes text from outside safe for a terminal: control characters, invisible
-// characters and those that change direction are written as \x1b or \u202e. Newline, tab
-// and the joiners that some scripts and emoji need are kept.
+// Escape makes foreign text safe for a terminal: control characters, invisible characters and
+// characters that change the writing direction are written as \x1b or \u202e. Newlines, tabs and
+// the joiners of some scripts and emoji are kept.
 func Escape(s string) string { return filter(s, false) }
 
-// EscapeStrict is [Escape] for text that a person is asked to judge: nothing invisible is kept.
+// EscapeStrict is [Escape] for text that a user must judge: it keeps no invisible character.
 func EscapeStrict(s string) string { return filter(s, true) }
 
 func filter(s string, strict bool) string {
@@ -41,7 +41,7 @@ func filter(s string, strict bool) string {
 	return b.String()
 }
 
-// isControl reports whether r controls a terminal, or shows as nothing.
+// isControl reports whether r controls a terminal or is invisible.
 func isControl(r rune, strict bool) bool {
 	switch r {
 	case '\n', '\t':
@@ -62,8 +62,8 @@ func isControl(r rune, strict bool) bool {
 	return unicode.Is(unicode.Cf, r) || strict && unicode.Is(unicode.Zs, r)
 }
 
-// EscapeJSON writes characters that could control a terminal as JSON escapes. They stand for
-// the same characters, and JSON has them only in strings.
+// EscapeJSON writes characters that could control a terminal as JSON escapes. They mean the same,
+// and in JSON such characters occur only in strings.
 func EscapeJSON(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for _, r := range s {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Keyboard reads what a person types, a key or a line at a time. What was typed
-// before a question was on the screen is discarded: it answered nothing.
+// Keyboard reads what the user types, one key or one line at a time. Input typed before a question
+// was on the screen is discarded, because it cannot be an answer.
 type Keyboard struct {
 	in    io.Reader
-	tty   *os.File  // nil when single keys cannot be had: then every key needs Enter
+	tty   *os.File  // nil if single keys are not available: then every key needs Enter
 	typed chan byte // nil until the first read; closed at the end of input
 	taken chan struct{}
-	again func() // shows what is asked once more, or nil
+	again func() // shows the question again, or nil
 }
 
 // NewKeyboard returns a keyboard that reads in.
@@ -28,7 +28,7 @@ func NewKeyboard(in io.Reader) *Keyboard {
 	return k
 }
 
-// turn waits until nobody else reads: one person answers everybody who asks. The caller
+// turn waits until no other question is open, because the same user answers all of them. The caller
 // calls done after the answer.
 func (k *Keyboard) turn(ctx context.Context) (done func(), err error) {
 	select {
@@ -56,13 +56,12 @@ func (k *Keyboard) flush() {
 	}
 }
 
-// escapeDelay is how long no other byte may follow a key. Bytes that come together are not a
-// key that a person pressed for an answer, but an arrow key or pasted text.
+// escapeDelay is how long no other byte may follow a key. Bytes that arrive together are not a
+// single key press, but an arrow key or pasted text.
 const escapeDelay = 25 * time.Millisecond
 
-// key waits for one key, or for a line of one character where single keys are not
-// available. It is 0 for anything else. ok is false at the end of input; the error is the
-// end of ctx.
+// key waits for one key, or for a line of one character if single keys are not available. It
+// returns 0 for anything else. ok is false at the end of input; the error is the cause of ctx.
 func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 	if k.tty == nil {
 		line, ok, err := k.line(ctx)
@@ -81,7 +80,7 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 	defer done()
 	for {
 		key, ok, err = k.next(ctx, resumed)
-		if errors.Is(err, errResumed) { // the shell has had the terminal meanwhile
+		if errors.Is(err, errResumed) { // the shell has used the terminal meanwhile
 			if _, err := rawKeys(k.tty); err != nil {
 				return 0, false, err
 			}
@@ -113,12 +112,12 @@ func (k *Keyboard) key(ctx context.Context) (key byte, ok bool, err error) {
 	}
 }
 
-// line waits for a line and returns it without its end.
+// line waits for a line and returns it without its newline.
 func (k *Keyboard) line(ctx context.Context) (string, bool, error) {
 	var b strings.Builder
 	for {
 		c, ok, err := k.next(ctx, nil)
-		if !ok || err != nil { // a line without its end is no answer
+		if !ok || err != nil { // a line without a newline is no answer
 			return "", false, err
 		}
 		if c == '\n' {
@@ -128,8 +127,8 @@ func (k *Keyboard) line(ctx context.Context) (string, bool, error) {
 	}
 }
 
-// errResumed says that the program was stopped and goes on.
-var errResumed = errors.New("the program goes on")
+// errResumed means that the program was stopped and continues.
+var errResumed = errors.New("the program continues")
 
 func (k *Keyboard) next(ctx context.Context, resumed <-chan os.Signal) (byte, bool, error) {
 	if k.typed == nil {

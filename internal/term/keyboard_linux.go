@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// singleKeys reports whether a Style can give keys without Enter here.
+// singleKeys reports whether a terminal can deliver keys without Enter on this system.
 const singleKeys = true
 
-// rawKeys makes a Style give every key at once and echo none. Signals from
-// the keyboard and the translation of output stay.
+// rawKeys makes a terminal deliver every key at once, without echo. Keyboard signals and the
+// translation of output stay on.
 func rawKeys(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
 	old, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -27,13 +27,13 @@ func rawKeys(f *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, old) }, nil
 }
 
-// continued tells when the program goes on after it was stopped, by Ctrl-Z and fg for example,
-// until done is called.
+// continued reports when the program continues after a stop, for example by Ctrl-Z and fg, until
+// done is called.
 func continued() (resumed <-chan os.Signal, done func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGCONT)
 	return c, func() { signal.Stop(c) }
 }
 
-// flushInput throws away what the Style holds unread.
+// flushInput discards the terminal's unread input.
 func flushInput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

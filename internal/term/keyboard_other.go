@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// singleKeys reports whether a Style can give keys without Enter here.
+// singleKeys reports whether a terminal can deliver keys without Enter on this system.
 const singleKeys = false
 
 func rawKeys(*os.File) (restore func(), err error) { return nil, errors.ErrUnsupported }

@@ -7,39 +7,39 @@ import (
 	"unicode/utf8"
 )
 
-// Prompter is who sits at the terminal. Out prints to the screen at once, even while other
-// output waits for an answer.
+// Prompter asks the user at the terminal. Out prints to the screen at once, even while other output
+// waits for an answer.
 type Prompter struct {
 	Out *Printer
 
 	keys  *Keyboard
-	tty   *os.File // opened for this person; nil when there is none
-	asked func()   // shows what is asked, or nil
+	tty   *os.File // opened for this prompter; nil if it was not
+	asked func()   // shows the question, or nil
 	offer string   // the keys that were offered last
 }
 
-// NewPerson returns a person who types on keys and reads the screen of out.
+// NewPerson returns a prompter that reads keys and prints to the screen of out.
 func NewPerson(keys *Keyboard, out *Printer) *Prompter {
 	front := *out
 	front.front = true
 	return &Prompter{Out: &front, keys: keys}
 }
 
-// Close closes the screen if it was opened for this person.
+// Close closes the screen if it was opened for this prompter.
 func (p *Prompter) Close() {
 	if p.tty != nil {
 		_ = p.tty.Close()
 	}
 }
 
-// ShowQuestion shows what is asked, and again when the program was stopped and goes on: the shell has
-// had the screen meanwhile.
+// ShowQuestion shows a question, and shows it again if the program was stopped and continues,
+// because the shell has used the screen meanwhile.
 func (p *Prompter) ShowQuestion(show func()) {
 	p.asked = show
 	show()
 }
 
-// Lock waits until nobody else asks, and makes other output wait until done is called.
+// Lock waits until no other question is open, and makes other output wait until done is called.
 func (p *Prompter) Lock(ctx context.Context) (done func(), err error) {
 	next, err := p.keys.turn(ctx)
 	if err != nil {
@@ -56,8 +56,8 @@ func (p *Prompter) Lock(ctx context.Context) (done func(), err error) {
 // Flush discards what was typed so far.
 func (p *Prompter) Flush() { p.keys.flush() }
 
-// Key waits for one key. It is 0 for anything but a single key. ok is false at the end
-// of input; the error is the end of ctx.
+// Key waits for one key. It returns 0 for anything but a single key. ok is false at the end of
+// input; the error is the cause of ctx.
 func (p *Prompter) Key(ctx context.Context) (key byte, ok bool, err error) {
 	p.keys.again = func() {
 		p.Out.EndLine()
@@ -69,10 +69,10 @@ func (p *Prompter) Key(ctx context.Context) (key byte, ok bool, err error) {
 	return p.keys.key(ctx)
 }
 
-// Key is a key and what it means: {"y", "yes"}.
+// Key is a key and its meaning: {"y", "yes"}.
 type Key [2]string
 
-// ShowKeys shows keys on one line, or on several where the screen is narrow.
+// ShowKeys shows keys on one line, or on several lines if the screen is narrow.
 func (p *Prompter) ShowKeys(list ...Key) {
 	col := 0
 	var b strings.Builder
@@ -95,7 +95,7 @@ func (p *Prompter) ShowKeys(list ...Key) {
 	p.Out.Text(p.offer)
 }
 
-// Echo ends the line on which a key was awaited with what the key meant.
+// Echo ends the line of the prompt with the meaning of the pressed key.
 func (p *Prompter) Echo(words string) {
 	if p.keys.tty == nil {
 		p.Out.setMidLine(false) // Enter did
@@ -113,11 +113,11 @@ func (p *Prompter) Prompt(ctx context.Context, text string) (line string, ok boo
 func (p *Prompter) prompt(ctx context.Context, text string) (line string, ok bool, err error) {
 	p.Out.Text(text)
 	line, ok, err = p.keys.line(ctx)
-	p.Out.setMidLine(false) // the newline that was typed moved the cursor
+	p.Out.setMidLine(false) // the typed newline moved the cursor
 	return line, ok, err
 }
 
-// Yes asks a question; any answer but yes means no.
+// Yes asks a yes-or-no question; any answer but yes means no.
 func (p *Prompter) Yes(ctx context.Context, question string) (bool, error) {
 	p.Flush()
 	line, _, err := p.prompt(ctx, question+" [y]es · [n]o: ")
@@ -125,8 +125,8 @@ func (p *Prompter) Yes(ctx context.Context, question string) (bool, error) {
 	return yes && err == nil, err
 }
 
-// YesNoOrDefer asks a question that may be left open: answered is false for any answer but
-// yes and no.
+// YesNoOrDefer asks a question that may be left open: answered is false for any answer but yes and
+// no.
 func (p *Prompter) YesNoOrDefer(ctx context.Context, question string) (yes, answered bool, err error) {
 	p.Flush()
 	line, _, err := p.prompt(ctx, question+" [y]es · [n]o · Enter: not now: ")

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// Printer writes to one stream. Printers of the same screen share a lock and the position
-// of the cursor. Errors of the stream are not reported, except by Bytes and JSON.
+// Printer writes to one stream. Printers of the same screen share a lock and the cursor position.
+// Errors of the stream are not reported, except by Bytes and JSON.
 type Printer struct {
 	Style
 
 	w        io.Writer
 	screen   *screen
 	progress *Progress
-	front    bool // asks a person: what it prints does not wait for the answer
+	front    bool // for a question: its output does not wait for the answer
 }
 
 // screen is the state that printers of the same screen share.
@@ -26,10 +26,11 @@ type screen struct {
 
 	asking  bool           // a question is open: other output waits
 	held    []func() error // the output that waits
-	dropped int            // lines that were dropped because too many waited
+	dropped int            // the number of dropped writes, because too many were waiting
 }
 
-// MaxBuffered is how many writes wait while a person is asked; more are dropped and counted.
+// MaxBuffered is the number of writes that wait while a question is open; more are dropped and
+// counted.
 const MaxBuffered = 4096
 
 // NewPrinter returns a printer that writes to w.
@@ -57,7 +58,7 @@ func (p *Printer) Text(s string) {
 	})
 }
 
-// put writes now, or when the open question is answered.
+// put writes now, or after the open question is answered.
 func (p *Printer) put(write func() error) error {
 	p.screen.mu.Lock()
 	defer p.screen.mu.Unlock()
@@ -91,7 +92,7 @@ func (p *Printer) release() {
 	}
 	if p.screen.dropped > 0 {
 		p.ensureNewline()
-		_, _ = fmt.Fprintf(p.w, "%s\n", p.Dim(fmt.Sprintf("· %d more was not shown while you were asked; holdfast sessions show has it", p.screen.dropped)))
+		_, _ = fmt.Fprintf(p.w, "%s\n", p.Dim(fmt.Sprintf("· %d more lines are not shown; holdfast sessions show prints them", p.screen.dropped)))
 	}
 	p.screen.asking, p.screen.held, p.screen.dropped = false, nil, 0
 }
@@ -107,8 +108,7 @@ func (p *Printer) Bytes(b []byte) error {
 	})
 }
 
-// Line writes a line. It ends an unfinished line first. Without args, format is
-// written as it is.
+// Line writes a line. It ends an unfinished line first. Without args, format is written unchanged.
 func (p *Printer) Line(format string, args ...any) {
 	s := format
 	if len(args) > 0 {
@@ -136,29 +136,29 @@ func (p *Printer) ensureNewline() {
 	}
 }
 
-// Error writes an error for a person, and a hint if there is one.
+// Error writes an error, and its hint if there is one.
 func (p *Printer) Error(msg, hint string) {
-	if hint == "" { // some errors carry theirs in their text
+	if hint == "" { // some errors have a hint in their text
 		msg, hint, _ = strings.Cut(msg, "; hint: ")
 	}
 	p.Line("%s %s", p.Red("holdfast:"), Escape(OneLine(msg)))
 	p.Hint(hint)
 }
 
-// Hint writes what to do about an error; "" writes nothing.
+// Hint writes a hint; "" writes nothing.
 func (p *Printer) Hint(hint string) {
 	if hint != "" {
 		p.Line("%s %s", p.Bold("hint:"), Escape(OneLine(hint)))
 	}
 }
 
-// Warn writes a message about something that does not end the command.
+// Warn writes a message about a problem that does not end the command.
 func (p *Printer) Warn(format string, args ...any) {
 	p.Line("%s %s", p.Yellow("holdfast:"), Escape(OneLine(fmt.Sprintf(format, args...))))
 }
 
-// JSON writes one value on one line, or indented. Characters that could control a terminal
-// are written as \u escapes, which mean the same.
+// JSON writes one value on one line, or indented. Characters that could control a terminal are
+// written as \u escapes, which mean the same.
 func (p *Printer) JSON(v any, indent bool) error {
 	b, err := MarshalJSON(v, indent)
 	if err != nil {
@@ -181,14 +181,14 @@ func MarshalJSON(v any, indent bool) ([]byte, error) {
 	return EscapeJSON(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// Stop ends the progress line for good and writes the output that has waited.
+// Stop removes the progress line permanently and writes the output that has waited.
 func (p *Printer) Stop() {
 	p.progress.stop()
 	p.release()
 }
 
-// Progress returns the stream's progress line. It is nil, which does nothing, when the
-// stream is not a terminal that can erase it.
+// Progress returns the stream's progress line. It is nil, which does nothing, if the stream is not
+// a terminal that can erase it.
 func (p *Printer) Progress() *Progress {
 	if p.progress == nil && p.TTY && !p.Dumb {
 		p.progress = &Progress{w: p.w, style: p.Style, screen: p.screen, after: " · ctrl-c interrupts"}
@@ -196,8 +196,8 @@ func (p *Printer) Progress() *Progress {
 	return p.progress
 }
 
-// Interrupting makes the progress line say what a second interrupt does. Like Leave, it
-// does not wait for a printer that is writing: the terminal may be stopped.
+// Interrupting makes the progress line describe the effect of a second interrupt. Like Reset, it
+// does not wait for a printer that is writing, because the terminal may be stopped.
 func (p *Printer) Interrupting() {
 	if !p.screen.mu.TryLock() {
 		return
@@ -222,8 +222,8 @@ func (p *Printer) Reset() {
 	_, _ = io.WriteString(p.w, end+"holdfast: ended at once\n")
 }
 
-// Echoed says that the terminal has echoed something, such as ^C: the cursor is not at the
-// start of a line.
+// Echoed reports that the terminal has echoed something, such as ^C, so that the cursor is not at
+// the start of a line.
 func (p *Printer) Echoed() { p.setMidLine(true) }
 
 func (p *Printer) setMidLine(on bool) {

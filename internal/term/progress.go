@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Progress is the progress line of a terminal. It appears when nothing was printed for a
-// while and is erased before anything else is printed. A nil Progress does nothing.
-// [Printer.Stop] ends its goroutine.
+// Progress is the progress line of a terminal. It appears if nothing was printed for a while and is
+// erased before anything else is printed. A nil Progress does nothing. [Printer.Stop] ends its
+// goroutine.
 type Progress struct {
 	w      io.Writer
 	style  Style
@@ -22,9 +22,9 @@ type Progress struct {
 	// Guarded by screen.mu.
 	what   string
 	detail func() string // text after what, read each time the line is drawn
-	after  string        // says what an interrupt does
+	after  string        // describes the effect of an interrupt
 	since  time.Time
-	quiet  time.Time // nothing is drawn before
+	quiet  time.Time // nothing is drawn before this time
 	drawn  bool
 }
 
@@ -33,7 +33,7 @@ const (
 	progressPeriod = 120 * time.Millisecond
 )
 
-// Show says what the program waits for; "" means nothing.
+// Show sets what the program is waiting for; "" means nothing.
 func (p *Progress) Show(what string) {
 	if p == nil {
 		return
@@ -49,8 +49,8 @@ func (p *Progress) Show(what string) {
 	}
 }
 
-// Detail sets the text after what Show said. detail is called often, and by another
-// goroutine; nil removes it.
+// Detail sets the text after that of Show. detail is called often, and by another goroutine; nil
+// removes it.
 func (p *Progress) Detail(detail func() string) {
 	if p == nil {
 		return

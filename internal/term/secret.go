@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ErrEchoes says that what is typed would be seen: the terminal cannot be told not to show it.
+// ErrEchoes means that typed text would be visible, because the terminal cannot turn off echo.
 var ErrEchoes = errors.New("this terminal cannot hide what is typed")
 
-// Secret asks for a line that is not shown while it is typed. ok is false at the end of input.
+// Secret asks for a line that is not echoed. ok is false at the end of input.
 func (p *Prompter) Secret(ctx context.Context, text string) (line string, ok bool, err error) {
 	line, ok, err = p.keys.secret(ctx, func() {
 		p.Flush()
@@ -19,8 +19,8 @@ func (p *Prompter) Secret(ctx context.Context, text string) (line string, ok boo
 	return line, ok, err
 }
 
-// secret reads a line without showing it, and calls ask when nothing is shown any more. Backspace
-// and Ctrl-U work as in a shell.
+// secret reads a line without echo, and calls ask when echo is off. Backspace and Ctrl-U work as in
+// a shell.
 func (k *Keyboard) secret(ctx context.Context, ask func()) (string, bool, error) {
 	if k.tty == nil {
 		return "", false, ErrEchoes
@@ -37,7 +37,7 @@ func (k *Keyboard) secret(ctx context.Context, ask func()) (string, bool, error)
 	for {
 		c, ok, err := k.next(ctx, resumed)
 		switch {
-		case errors.Is(err, errResumed): // the shell has had the terminal meanwhile
+		case errors.Is(err, errResumed): // the shell has used the terminal meanwhile
 			if _, err := rawKeys(k.tty); err != nil {
 				return "", false, err
 			}

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/term"
 )
 
-// Style says what a stream can show.
+// Style describes what a stream can display.
 type Style struct {
 	TTY   bool
 	Dumb  bool // cannot move the cursor
 	Color bool
 	Width int // columns of a stream that is not a terminal
 
-	file *os.File // the terminal; nil when there is none
+	file *os.File // the terminal; nil if there is none
 }
 
-// StyleOf returns the style of a stream. NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM are
-// looked up in env.
+// StyleOf returns the style of a stream. env looks up NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and
+// TERM.
 func StyleOf(w io.Writer, env func(string) string) Style {
 	s := Style{Width: 80}
 	if IsTerminal(w) {
@@ -35,7 +35,7 @@ func StyleOf(w io.Writer, env func(string) string) Style {
 	return s
 }
 
-// Columns is the current width.
+// Columns returns the current width.
 func (s Style) Columns() int {
 	if s.file != nil {
 		if cols, _, err := term.GetSize(int(s.file.Fd())); err == nil && cols > 0 {

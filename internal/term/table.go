@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table prints rows in columns; the first row is the heading. Elastic columns are cut, the
-// widest one first, until the rows fit the terminal. In a pipe, cells are cut at 60
-// characters only.
+// Table prints rows in columns; the first row is the heading. Elastic columns are cut, the widest
+// first, until the rows fit the terminal. In a pipe, cells are cut only at 60 characters.
 func (p *Printer) Table(rows [][]string, elastic ...int) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -49,8 +48,7 @@ func (p *Printer) Table(rows [][]string, elastic ...int) {
 }
 
 // PrintIndented prints text after a head of the given width. On a terminal it is wrapped between
-// words with a hanging indent; it starts below the head where the head leaves too little
-// room.
+// words with a hanging indent; it starts below the head if the head leaves too little space.
 func (p *Printer) PrintIndented(head string, width int, text string, style func(string) string) {
 	const indent = 7
 	if !p.TTY {
@@ -64,8 +62,8 @@ func (p *Printer) PrintIndented(head string, width int, text string, style func(
 	}
 }
 
-// wrap breaks text between words into lines of at most the given widths: the first line,
-// and the others. It returns at least one line.
+// wrap breaks text between words into lines of at most the given widths: for the first line, and
+// for the others. It returns at least one line.
 func wrap(text string, first, other int) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(text, "\n") {

@@ -1,4 +1,4 @@
-// Package term is the only place that prints, asks and draws in a terminal.
+// Package term is the only package that prints, asks and draws in a terminal.
 //
 //	        ┌── Out, a [Printer]: data ───────────────► stdout
 //	Terminal┤── Err, a [Printer]: everything else ────► stderr
@@ -30,11 +30,11 @@ type Terminal struct {
 
 	in   io.Reader
 	env  func(string) string
-	keys *Keyboard // nil until somebody is asked
+	keys *Keyboard // nil until a question is asked
 }
 
-// New returns the terminal of a program. env looks up NO_COLOR, FORCE_COLOR,
-// CLICOLOR_FORCE and TERM.
+// New returns the terminal of a program. env looks up NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and
+// TERM.
 func New(in io.Reader, out, errs io.Writer, env func(string) string) *Terminal {
 	t := &Terminal{
 		in: in, env: env,
@@ -52,13 +52,13 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Ask returns the person at the input, or nil when nobody is there to answer. Questions go
-// to stderr, or to the controlling terminal when stderr is redirected. The caller closes it.
+// Ask returns a prompter for the user, or nil if there is no terminal. Questions go to stderr, or
+// to the controlling terminal if stderr is redirected. The caller closes the prompter.
 func (t *Terminal) Ask() *Prompter {
 	if !IsTerminal(t.in) {
 		return nil
 	}
-	if t.keys == nil { // one reader: a second one would miss what the first has taken
+	if t.keys == nil { // one reader: a second one would miss the input that the first has read
 		t.keys = NewKeyboard(t.in)
 	}
 	if t.Err.TTY {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Count writes "1 item" or "3 items".
+// Count formats a number and a noun: "1 item" or "3 items".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -15,7 +15,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Dollars writes an amount, with four decimals below one cent.
+// Dollars formats an amount, with four decimals below one cent.
 func Dollars(usd float64) string {
 	if usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)
@@ -23,7 +23,7 @@ func Dollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// Size writes a number of bytes.
+// Size formats a number of bytes.
 func Size(n int64) string {
 	switch {
 	case n >= 1<<30:
@@ -36,7 +36,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Age writes how long ago something was.
+// Age formats how long ago something was.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -49,13 +49,13 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// Truncate makes text one line of at most n characters, safe for a terminal.
+// Truncate returns text as one line of at most n characters, safe for a terminal.
 func Truncate(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return Clip(Escape(s), max(n, 10))
 }
 
-// Quote quotes a word for a POSIX shell when it needs it.
+// Quote quotes a word for a POSIX shell if it needs quotes.
 func Quote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=+@%", r)
@@ -86,7 +86,7 @@ func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// Elapsed writes a duration as people say it: "0.3 s", "2 min 5 s".
+// Elapsed formats a duration: "0.3 s", "2 min 5 s".
 func Elapsed(d time.Duration) string {
 	switch {
 	case d < 100*time.Millisecond:

@@ -39,7 +39,7 @@ func Parse(text string) (Pattern, error) {
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	if host == "" || strings.ContainsAny(host, "@ \t\\%") || strings.ContainsAny(port, "@ \t\\%") {
-		return Pattern{}, fmt.Errorf("%q has no host that could be compared", text)
+		return Pattern{}, fmt.Errorf("%q has no host to compare", text)
 	}
 	return Pattern{scheme: scheme, host: host, port: portOf(scheme, port), rest: rest}, nil
 }

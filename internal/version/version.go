@@ -1,11 +1,11 @@
-// Package version says which build this is.
+// Package version identifies the running build.
 //
-//	linker, file names ──Of──► Doc ──► "holdfast 0.9.0 (5f3c…) go1.26.1 linux/amd64", or JSON
+//	linker, file names ──Current──► Doc ──► "holdfast 0.9.0 (5f3c…) go1.26.1 linux/amd64", or JSON
 //
 //	text, ok := version.PrintEarly(os.Args[1:])
 //
-// It imports little, so that package early can answer before the libraries of
-// the program have started.
+// It imports few packages, so that package early can answer before the program's libraries have
+// started. It does not compare versions.
 package version
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// next is the version that the next release will have. Builds of a checkout say it with "-dev".
+// next is the version of the next release. Builds of a checkout add "-dev" to it.
 const next = "0.1.0"
 
 // Set by the linker, in releases and by make build:
@@ -24,11 +24,11 @@ var (
 	revision string // the commit
 )
 
-// SessionFormat is the newest record format that this build reads and writes. A
-// test of package cli holds it to session.FormatVersion.
+// SessionFormat is the newest record format that this build reads and writes. A test of package cli
+// compares it with session.FormatVersion.
 const SessionFormat = 1
 
-// Doc is what `holdfast version --json` prints.
+// Doc is the output of `holdfast version --json`.
 type Doc struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
@@ -52,14 +52,14 @@ func Current() Doc {
 	return d
 }
 
-// fromFile is the version of the module in whose sources the compiler found file, with the commit if the
-// version was made from one. The go command compiles modules in folders whose names
-// end with their version, and keeps that part with -trimpath:
+// fromFile returns the version of the module whose source file the compiler read, with the commit if
+// the version was made from one. The go command compiles modules in folders whose names end with
+// their version, and keeps that part with -trimpath:
 //
 //	/go/pkg/mod/github.com/holdfast-dev/holdfast@v0.9.0/internal/version/version.go
 //
-// The build information has the version, too, but to read it takes package runtime/debug, and to wait for 150
-// packages that are initialized before it is. Package strings would take 70.
+// The build information contains the version, too, but reading it needs package runtime/debug and
+// 150 packages that are initialized first. Package strings would need 70.
 func fromFile(file string) (number, commit string) {
 	at := len(file) - len("/internal/version/version.go")
 	if at < 0 {
@@ -89,7 +89,7 @@ func cut(s string, sep byte) (before, after string) {
 	return s, s
 }
 
-// digits says whether there is nothing else in s.
+// digits reports whether s contains only digits.
 func digits(s string, hex bool) bool {
 	for _, c := range []byte(s) {
 		if (c < '0' || c > '9') && (!hex || c < 'a' || c > 'f') {
@@ -99,7 +99,7 @@ func digits(s string, hex bool) bool {
 	return true
 }
 
-// String is the one line that `holdfast version` prints, without its newline.
+// String returns the line that `holdfast version` prints, without its newline.
 func (d Doc) String() string {
 	s := "holdfast " + d.Version
 	if d.Revision != "" {
@@ -108,7 +108,7 @@ func (d Doc) String() string {
 	return s + " " + d.Go + " " + d.OS + "/" + d.Arch
 }
 
-// JSON writes the document by hand, for the sake of what encoding/json imports.
+// JSON encodes the document by hand, to avoid the packages that encoding/json imports.
 func (d Doc) JSON() string {
 	b := []byte("{")
 	add := func(name, value string) {
@@ -130,8 +130,8 @@ func (d Doc) JSON() string {
 	return string(append(b, '}'))
 }
 
-// PrintEarly is what a command line gets that asks for the version and for nothing
-// else: version, version --json, --version.
+// PrintEarly returns the answer to a command line that asks only for the version: version, version
+// --json or --version.
 func PrintEarly(args []string) (text string, ok bool) {
 	switch {
 	case len(args) == 1 && (args[0] == "version" || args[0] == "--version"):

@@ -1,4 +1,4 @@
-// Package wait waits for a time that a context can cut short.
+// Package wait waits for a duration that a context can cut short.
 //
 //	if err := wait.For(ctx, time.Second); err != nil {
 //		return err // the context ended first

@@ -114,7 +114,7 @@ func (w *Watcher) Watch(list string, paths []string) error {
 	clean := make([]string, 0, len(paths))
 	for _, p := range paths {
 		if !filepath.IsAbs(p) || strings.ContainsRune(p, 0) {
-			return fmt.Errorf("watch %.200q: it is no absolute path", p)
+			return fmt.Errorf("watch %.200q: it is not an absolute path", p)
 		}
 		clean = append(clean, filepath.Clean(p))
 	}

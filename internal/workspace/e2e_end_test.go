@@ -42,9 +42,9 @@ func TestVisitDelete(t *testing.T) {
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write kept")
 	v.okay(os.WriteFile(filepath.Join(v.home, "workspaces/blog/home/of-the-agent"), nil, 0o600))
 	if out, code := v.run("workspace", "delete", "blog"); code != 2 || !strings.Contains(out, "--yes") {
-		t.Errorf("nobody was there to confirm it: %d: %s", code, out)
+		t.Errorf("deleted without a confirmation: %d: %s", code, out)
 	}
-	if out := v.must("workspace", "delete", "blog", "--yes"); !strings.Contains(out, "1 session told") {
+	if out := v.must("workspace", "delete", "blog", "--yes"); !strings.Contains(out, "recorded in 1 session") {
 		t.Errorf("delete says %s", out)
 	}
 	v.nothingLeft()

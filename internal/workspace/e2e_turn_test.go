@@ -55,7 +55,7 @@ func TestVisitStoppedInATurn(t *testing.T) {
 	c := v.begin("run", "--workspace", "blog", "wait")
 	v.waits()
 	v.must("workspace", "stop", "blog")
-	c.wants(1, "the container was stopped", "go on")
+	c.wants(1, "the container was stopped", "resume the session")
 	v.turn("on", "-c", "say on")
 	v.idle()
 	v.must("sessions", "verify", "--all")
@@ -89,13 +89,13 @@ func TestVisitSettingsChange(t *testing.T) {
 	v.waits()
 	first := v.container()
 	v.must("workspace", "set", "blog", "--memory", "300m")
-	if out := v.must("workspace", "start", "blog"); !strings.Contains(out, "made anew when nobody works in it") {
+	if out := v.must("workspace", "start", "blog"); !strings.Contains(out, "it will be recreated when idle") {
 		t.Errorf("start says %s", out)
 	}
 	if now := v.container(); !now.Outdated || now.ID != first.ID {
 		t.Errorf("%+v", now)
 	}
-	if out := v.must("workspace", "show", "blog"); !strings.Contains(out, "settings have changed") {
+	if out := v.must("workspace", "show", "blog"); !strings.Contains(out, "settings changed; the container is recreated at the next use") {
 		t.Errorf("show says %s", out)
 	}
 	v.told <- struct{}{}

@@ -248,7 +248,7 @@ func (y *yamlReader) mapping(out *jsontree.Node, values []*ast.MappingValueNode,
 			return err
 		}
 		if seen[key] {
-			return y.wrong(v.Key, "keep one of them", "%q stands here twice", key)
+			return y.wrong(v.Key, "keep one of them", "duplicate key %q", key)
 		}
 		seen[key] = true
 		out.Members = append(out.Members, jsontree.Member{Key: key, At: y.at(v.Key.GetToken()), Value: *value})

@@ -29,7 +29,7 @@ func (m *adapter) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	if item.Role() == transcript.RoleAssistant {
 		if native := item.Native(apiName); len(native) > 0 {
 			if native[0] != '[' || native[len(native)-1] != ']' {
-				return model.EncodedItem{}, fmt.Errorf("anthropic: item %q: its native form is no array", item.ID())
+				return model.EncodedItem{}, fmt.Errorf("anthropic: item %q: its native form is not an array", item.ID())
 			}
 			return wire(roleAssistant, native[1:len(native)-1:len(native)-1]), nil
 		}

@@ -63,7 +63,7 @@ func New(name string, o *Options) (model.Model, error) {
 		o = &Options{}
 	}
 	if name == "" {
-		return nil, errors.New("anthropic: no model is named")
+		return nil, errors.New("anthropic: the model name is missing")
 	}
 	base, err := baseURL(o.BaseURL)
 	if err != nil {

@@ -95,13 +95,13 @@ func TestCauses(t *testing.T) {
 		kind           model.ErrorKind
 		hint           string
 	}{
-		{"wrong key", "groq", plain(says(401, "application/json", `{"error":{"message":"no"}}`)), model.ErrorAuth, "the provider does not take the key: is it whole, and of this provider? holdfast login groq, or set GROQ_API_KEY"},
+		{"wrong key", "groq", plain(says(401, "application/json", `{"error":{"message":"no"}}`)), model.ErrorAuth, "check that the key is complete and belongs to this provider: holdfast login groq, or set GROQ_API_KEY"},
 		{"wrong key of one's own provider", "corp", plain(says(401, "application/json", `{"error":{"message":"no"}}`)), model.ErrorAuth, "holdfast login corp"},
-		{"no right", "groq", plain(says(403, "application/json", `{"error":{"message":"no"}}`)), model.ErrorAuth, "the key is known, and may not do this"},
+		{"no right", "groq", plain(says(403, "application/json", `{"error":{"message":"no"}}`)), model.ErrorAuth, "the key is valid but not permitted to do this"},
 		{"no credit", "openrouter", plain(says(402, "application/json", `{"error":{"message":"Insufficient credits","code":402}}`)), model.ErrorAuth, "no credit left"},
 		{"quota", "openai", plain(says(429, "application/json", `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`)), model.ErrorAuth, "no credit left"},
 		{"rate limit", "openai", plain(says(429, "application/json", `{"error":{"message":"slow down","type":"rate_limit"}}`)), model.ErrorRateLimit, "holdfast run -c"},
-		{"proxy page", "openai", plain(says(200, "text/html; charset=utf-8", `<html><title>Guest Wi-Fi</title></html>`)), model.ErrorMalformed, "a network may want a login in a browser first"},
+		{"proxy page", "openai", plain(says(200, "text/html; charset=utf-8", `<html><title>Guest Wi-Fi</title></html>`)), model.ErrorMalformed, "the network may require a login in a browser first"},
 		{"not yet valid", "openai", secure("127.0.0.1", now.AddDate(1, 0, 0), now.AddDate(2, 0, 0), true), model.ErrorNetwork, "check the clock of this machine"},
 		{"expired", "openai", secure("127.0.0.1", now.AddDate(-2, 0, 0), now.AddDate(-1, 0, 0), true), model.ErrorNetwork, "check the clock of this machine"},
 		{"unknown authority", "openai", secure("127.0.0.1", now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0), false), model.ErrorNetwork, "SSL_CERT_FILE"},
@@ -110,9 +110,9 @@ func TestCauses(t *testing.T) {
 			address, _ := plain(says(200, "", ""))(t)
 			return strings.Replace(address, "http:", "https:", 1), nil
 		}, model.ErrorNetwork, "write http:// in the base URL"},
-		{"Ollama does not run", "ollama", func(t *testing.T) (string, *http.Client) { return closed(t), nil }, model.ErrorNetwork, "ollama does not run: ollama serve"},
-		{"LM Studio does not run", "lmstudio", func(t *testing.T) (string, *http.Client) { return closed(t), nil }, model.ErrorNetwork, "lmstudio does not run: lms server start"},
-		{"nothing listens", "corp", func(t *testing.T) (string, *http.Client) { return closed(t), nil }, model.ErrorNetwork, "nothing listens there"},
+		{"Ollama does not run", "ollama", func(t *testing.T) (string, *http.Client) { return closed(t), nil }, model.ErrorNetwork, "ollama is not running: ollama serve"},
+		{"LM Studio does not run", "lmstudio", func(t *testing.T) (string, *http.Client) { return closed(t), nil }, model.ErrorNetwork, "lmstudio is not running: lms server start"},
+		{"nothing listens", "corp", func(t *testing.T) (string, *http.Client) { return closed(t), nil }, model.ErrorNetwork, "no server is listening there"},
 		{"the proxy is gone", "openai", func(t *testing.T) (string, *http.Client) {
 			proxy, err := url.Parse(closed(t))
 			if err != nil {

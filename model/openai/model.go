@@ -61,7 +61,7 @@ func New(name string, o *Options) (model.Model, error) {
 		o = &Options{}
 	}
 	if name == "" {
-		return nil, errors.New("openai: no model is named")
+		return nil, errors.New("openai: the model name is missing")
 	}
 	provider, address := o.Provider, o.BaseURL
 	if provider == "" {

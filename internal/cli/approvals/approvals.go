@@ -24,12 +24,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// questionDoc is a question in JSON, with its answer when it has one.
+// questionDoc is an approval request in JSON, with its answer if it has one.
 type questionDoc struct {
 	approval.Request
 	Answer      *approval.Answer   `json:"answer,omitempty"`
-	SavePreview *savedrule.Preview `json:"always,omitempty"` // what --always would write
-	Saved       *savedrule.Result  `json:"kept,omitempty"`   // what it has written
+	SavePreview *savedrule.Preview `json:"always,omitempty"` // the files and rules that --always would save
+	Saved       *savedrule.Result  `json:"kept,omitempty"`   // what --always saved
 }
 
 func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
@@ -57,7 +57,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 		}{append([]approval.Request{}, open...)}, p.Out.TTY)
 	}
 	if len(open) == 0 {
-		p.Err.Line("no question waits for an answer")
+		p.Err.Line("no pending approvals")
 		return nil
 	}
 	rows := [][]string{{"ID", "TOOL", "WHAT", "AGE", "UNTIL", "SESSION"}}
@@ -72,7 +72,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// with opens the store, finds the question and calls do.
+// with opens the store, finds the approval request and calls do.
 func (a approvalArg) with(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, questionDoc) error) error {
 	sessions, closeStore, err := p.OpenStore(ctx, url)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a approvalArg) with(ctx context.Context, p *command.Program, url string, d
 	q, ans, err := approval.Find(ctx, sessions, a.ID)
 	if errors.Is(err, approval.ErrNoRequest) {
 		return &outcome.Failure{
-			Message: fmt.Sprintf("there is no question %q", a.ID), Result: outcome.NotFound, Cause: err,
+			Message: fmt.Sprintf("no approval with id %q", a.ID), Result: outcome.NotFound, Cause: err,
 			Advice: "holdfast approvals list",
 		}
 	}
@@ -115,12 +115,12 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 			p.Out.Line("  %s  %s", t.Dim("answer "), term.EscapeStrict(question.AnswerText(*a)))
 			return nil
 		}
-		p.Err.Line("%s %s, or deny", p.Err.Bold("hint:"), allowLine(d.Request))
+		p.Err.Line("%s %s, or holdfast approvals deny", p.Err.Bold("hint:"), allowLine(d.Request))
 		return nil
 	})
 }
 
-// allowLine is the command that says yes.
+// allowLine returns the command that allows the call.
 func allowLine(q approval.Request) string {
 	var line strings.Builder
 	line.WriteString("holdfast approvals allow " + q.ID)
@@ -145,7 +145,7 @@ func (f *answerFlags) answer(p *command.Program, id string, once, always approva
 	if f.ForSession || f.SaveTo != "" {
 		a.Decision = always
 	} else if f.Scope != "" {
-		return a, outcome.Invalid("--scope says what a decision for the session covers", "add --for-session, or --always LAYER")
+		return a, outcome.Invalid("--scope needs --for-session or --always", "add --for-session, or --always LAYER")
 	}
 	return a, nil
 }
@@ -163,17 +163,17 @@ func (c *allowCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// input is what the call is to run with: the mode of a plan, the answers to questions, the
-// fields of a form.
+// input returns the changed input for the call: the mode for a plan, the answers to questions or
+// the fields of a form.
 func (c *allowCmd) input(q approval.Request) (json.RawMessage, error) {
 	list, plan, form := question.Choices(&q), q.Plan(), question.Form(&q)
 	switch {
 	case len(c.Field) > 0 && form == nil:
-		return nil, outcome.Invalid("--field is for what an MCP server asks, and question "+q.ID+" is about "+q.Tool, "leave it out")
+		return nil, outcome.Invalid("--field applies only to MCP forms, and approval "+q.ID+" is for "+q.Tool, "omit the flag")
 	case c.Mode != "" && plan == "":
-		return nil, outcome.Invalid("--mode is for a plan, and question "+q.ID+" is about "+q.Tool, "leave it out")
+		return nil, outcome.Invalid("--mode applies only to plans, and approval "+q.ID+" is for "+q.Tool, "omit the flag")
 	case len(c.Answer) > 0 && list == nil:
-		return nil, outcome.Invalid("--answer is for questions to you, and question "+q.ID+" is about "+q.Tool, "leave it out")
+		return nil, outcome.Invalid("--answer applies only to questions, and approval "+q.ID+" is for "+q.Tool, "omit the flag")
 	case c.Mode != "":
 		return q.PlanInput(policy.Mode(c.Mode))
 	case form != nil:
@@ -190,7 +190,7 @@ func (c *allowCmd) input(q approval.Request) (json.RawMessage, error) {
 		number, said, _ := strings.Cut(text, "=")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > len(list) {
-			return nil, outcome.Invalid(fmt.Sprintf("--answer %s: want N=TEXT, N from 1 to %d", text, len(list)), "holdfast approvals show "+q.ID)
+			return nil, outcome.Invalid(fmt.Sprintf("--answer %s: want N=TEXT with N from 1 to %d", text, len(list)), "holdfast approvals show "+q.ID)
 		}
 		answers[list[n-1].Question] = append(answers[list[n-1].Question], said)
 	}
@@ -215,12 +215,11 @@ func (c *denyCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// resolve records an answer: through the daemon, when one serves the store, so that a
-// run that waits there hears of it at once. The daemon writes down whom it takes the
-// caller for, so an answer in somebody else's name goes to the store, where the run
-// looks a little later.
+// resolve records an answer. If a daemon serves the store, the answer goes through the daemon, so
+// that a waiting run gets it at once. The daemon records the caller's own name, so an answer under
+// another name is written to the store instead, where the run finds it a little later.
 func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string) (approval.Answer, *savedrule.Result, error) {
-	if err := dial.RefuseInsideRun(p, "answer its questions"); err != nil {
+	if err := dial.RefuseInsideRun(p, "answer its own approvals"); err != nil {
 		return a, nil, err
 	}
 	c, _ := dial.IsDaemonRunning(ctx, p, store)
@@ -229,7 +228,7 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 	}
 	defer c.Close()
 	if c.Info().Caller.Agent {
-		return a, nil, &outcome.Failure{Message: "an agent of this daemon cannot answer its questions", Result: outcome.Denied, Advice: "answer it from a terminal of your own"}
+		return a, nil, &outcome.Failure{Message: "an agent of this daemon cannot answer its own approvals", Result: outcome.Denied, Advice: "answer it in a terminal outside the agent"}
 	}
 	if a.Actor != p.ActorName("") {
 		return resolveLocal(ctx, p, s, d, a)
@@ -246,8 +245,8 @@ func resolve(ctx context.Context, p *command.Program, s *session.Sessions, d que
 	return *done.Answer, done.Saved, nil
 }
 
-// resolveLocal writes an answer down as it is. So what a person fills in may hold no key: only
-// the process that runs the call can use it and mask it on record.
+// resolveLocal writes the answer to the store. Form values may contain no key: only the process
+// that runs the call can use a key and mask it in the record.
 func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer) (approval.Answer, *savedrule.Result, error) {
 	if question.Form(&d.Request) != nil {
 		masked, err := p.Environment().Mask(string(a.Input))
@@ -256,8 +255,8 @@ func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, 
 		}
 		if masked != string(a.Input) {
 			return a, nil, &outcome.Failure{
-				Message: "what is filled in holds something that looks like a key, and would be written down", Result: outcome.Denied,
-				Advice: "answer where the run is: at its terminal, or through the daemon that it runs in",
+				Message: "the form contains something that looks like a key, which would be stored", Result: outcome.Denied,
+				Advice: "answer in the terminal of the run, or through the daemon that runs it",
 			}
 		}
 	}
@@ -271,17 +270,17 @@ func resolveLocal(ctx context.Context, p *command.Program, s *session.Sessions, 
 	}
 	kept, err := plan.Write()
 	if err != nil {
-		err = fmt.Errorf("the answer holds for the session, but was not written into the settings: %w", err)
+		err = fmt.Errorf("the answer applies to the session, but could not be saved in the settings: %w", err)
 	}
 	return won, kept, err
 }
 
-// decide records an answer and says who goes on.
+// decide records an answer and prints how to resume the session if it is not running.
 func decide(ctx context.Context, p *command.Program, s *session.Sessions, d questionDoc, a approval.Answer, store string, asJSON bool) error {
 	won, kept, err := resolve(ctx, p, s, d, a, store)
 	if lost, ok := errors.AsType[*approval.AnsweredError](err); ok {
 		return &outcome.Failure{
-			Message: fmt.Sprintf("question %s was answered already: %s", d.ID, question.AnswerText(lost.First)), Result: outcome.Approval, Cause: err,
+			Message: fmt.Sprintf("approval %s was already answered: %s", d.ID, question.AnswerText(lost.First)), Result: outcome.Approval, Cause: err,
 		}
 	}
 	if err != nil {
@@ -296,7 +295,7 @@ func decide(ctx context.Context, p *command.Program, s *session.Sessions, d ques
 		question.PrintSaved(p.Err, kept)
 	}
 	if held, err := s.Lease(ctx, d.Session); err == nil && held == nil {
-		p.Err.Line("%s nobody runs session %s; go on: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, command.StoreArg(store), d.Session)
+		p.Err.Line("%s session %s is not running; resume it: holdfast run %s--resume %s", p.Err.Bold("hint:"), d.Session, command.StoreArg(store), d.Session)
 	}
 	return nil
 }

@@ -1,16 +1,15 @@
-// Package approvals is `holdfast approvals`: list the questions of runs that wait for an
-// answer, and answer them.
+// Package approvals is `holdfast approvals`: list and answer pending approvals.
 package approvals
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// Command makes `holdfast approvals`.
+// Command returns `holdfast approvals`.
 func Command(p *command.Program) *command.Command {
-	return p.Group("approvals", "List and answer the questions that wait.",
-		p.Command(&listCmd{}, "list", "List the questions that wait for an answer, oldest first.", "ls"),
-		p.Command(&showCmd{}, "show", "Show a question with everything it would do."),
-		p.Command(&allowCmd{}, "allow", "Answer yes; the run goes on, or can be resumed."),
-		p.Command(&denyCmd{}, "deny", "Answer no."),
+	return p.Group("approvals", "List and answer pending approvals.",
+		p.Command(&listCmd{}, "list", "List pending approvals, oldest first.", "ls"),
+		p.Command(&showCmd{}, "show", "Show an approval and everything the call would do."),
+		p.Command(&allowCmd{}, "allow", "Allow the call. The run continues, or can be resumed."),
+		p.Command(&denyCmd{}, "deny", "Deny the call."),
 	)
 }
 
@@ -22,18 +21,18 @@ type listCmd struct {
 }
 
 func (c *listCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Session, "session", "", "SESSION", "Only of this session and its sub-agents.")
+	b.Flag(&c.Session, "session", "", "SESSION", "Only approvals of this session and its sub-agents.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
-// approvalArg names one question.
+// approvalArg is the id of one approval.
 type approvalArg struct {
 	ID string
 }
 
 func (c *approvalArg) Declare(b *command.Builder) {
-	b.Arg(&c.ID, "id", "The question's id, or the beginning of it.")
+	b.Arg(&c.ID, "id", "The approval's id, or a unique prefix of it.")
 }
 
 // showCmd is `holdfast approvals show`.
@@ -60,11 +59,11 @@ type answerFlags struct {
 
 func (c *answerFlags) Declare(b *command.Builder) {
 	b.Heading = "Answer"
-	b.Flag(&c.ForSession, "for-session", "", "", "For the session, not only once.")
-	b.Flag(&c.Scope, "scope", "", "RULE", "With --for-session or --always: what it covers, as a rule; default exactly this request.")
-	b.Flag(&c.SaveTo, "always", "", "LAYER", "For the session, and for good: write the rule into your settings of the project (local), the project's (project) or your own (user).", "local", "project", "user")
-	b.Flag(&c.Message, "message", "m", "TEXT", "Why; a no tells the model.")
-	b.Flag(&c.By, "by", "", "NAME", "Who answers; default $USER.")
+	b.Flag(&c.ForSession, "for-session", "", "", "Decide for the rest of the session, not only for this call.")
+	b.Flag(&c.Scope, "scope", "", "RULE", "With --for-session or --always: the rule to grant. Default: this exact request.")
+	b.Flag(&c.SaveTo, "always", "", "LAYER", "Decide for the session and save the rule in a settings file: local (yours, this project), project (shared) or user (yours, all projects).", "local", "project", "user")
+	b.Flag(&c.Message, "message", "m", "TEXT", "A message. If you deny the call, the model reads it.")
+	b.Flag(&c.By, "by", "", "NAME", "The name recorded with the answer. Default: $USER.")
 }
 
 // allowCmd is `holdfast approvals allow`.
@@ -82,9 +81,9 @@ func (c *allowCmd) Declare(b *command.Builder) {
 	b.Include(&c.approvalArg)
 	b.Include(&c.answerFlags)
 	b.Heading = "Answer"
-	b.Flag(&c.Mode, "mode", "", "MODE", "Of a plan: the mode in which it is carried out, default or acceptEdits.", "default", "acceptEdits")
-	b.Flag(&c.Answer, "answer", "", "N=TEXT", "Of questions to you: the answer to the Nth, the label of an option or other words; may be repeated.")
-	b.Flag(&c.Field, "field", "", "NAME=VALUE", "Of what an MCP server asks: a field and its value; may be repeated. What is not named is what is proposed.")
+	b.Flag(&c.Mode, "mode", "", "MODE", "For a plan: the mode for carrying it out, default or acceptEdits.", "default", "acceptEdits")
+	b.Flag(&c.Answer, "answer", "", "N=TEXT", "For questions of the model: the answer to question N, an option's label or your own text. Repeatable.")
+	b.Flag(&c.Field, "field", "", "NAME=VALUE", "For an MCP form: a field and its value. Repeatable. Fields you do not set keep the proposed value.")
 	b.Heading = ""
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
@@ -103,7 +102,7 @@ func (c *denyCmd) Declare(b *command.Builder) {
 	b.Include(&c.approvalArg)
 	b.Include(&c.answerFlags)
 	b.Heading = "Answer"
-	b.Flag(&c.Stop, "stop", "", "", "End the turn as well.")
+	b.Flag(&c.Stop, "stop", "", "", "Also end the turn.")
 	b.Heading = ""
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)

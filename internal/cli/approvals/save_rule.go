@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// settingsOf is where the settings of a question's run are.
+// settingsOf returns the location of the settings for the request's run.
 func settingsOf(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Request) (saverule.Target, error) {
 	return saverule.TargetOf(ctx, s, q.Session, func(ctx context.Context, slug string) (string, error) {
 		all, err := command.OpenWorkspaces(p, s)
@@ -29,10 +29,10 @@ func settingsOf(ctx context.Context, p *command.Program, s *session.Sessions, q 
 	})
 }
 
-// saveRule is what an answer with --always writes; nil for one without.
+// saveRule returns what an answer with --always saves, or nil without --always.
 func saveRule(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Request, a *approval.Answer) (*saverule.Plan, error) {
 	if a.SaveTo == "" {
-		return nil, nil //nolint:nilnil // nothing is kept
+		return nil, nil //nolint:nilnil // nothing is saved
 	}
 	place, err := settingsOf(ctx, p, s, q)
 	if err != nil {
@@ -41,7 +41,7 @@ func saveRule(ctx context.Context, p *command.Program, s *session.Sessions, q *a
 	return saverule.NewPlan(p.Environment(), place, q, a)
 }
 
-// savePreview is what --always would write, as far as that is known.
+// savePreview returns what --always would save, as far as it is known before the answer.
 func savePreview(ctx context.Context, p *command.Program, s *session.Sessions, q *approval.Request) *savedrule.Preview {
 	if q.OnceOnly() {
 		return nil
@@ -53,7 +53,7 @@ func savePreview(ctx context.Context, p *command.Program, s *session.Sessions, q
 	return saverule.Preview(p.Environment(), place, q)
 }
 
-// printSavePreview says which rules --always would write, and into which files.
+// printSavePreview prints the rules that --always would save and their files.
 func printSavePreview(p *term.Printer, a *savedrule.Preview) {
 	if a == nil || len(a.Files) == 0 || len(a.Rules)+len(a.Hosts) == 0 && a.Path == "" {
 		return

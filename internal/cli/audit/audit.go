@@ -17,7 +17,7 @@ func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {
 	o := &audit.ReadOptions{Kinds: f.Kind, Tool: f.Tool, Actor: f.Actor}
 	for _, k := range f.Kind {
 		if !slices.Contains(audit.Kinds(), k) {
-			return nil, outcome.Invalid(strconv.Quote(k)+" is no kind of evidence", "use "+strings.Join(audit.Kinds(), ", "))
+			return nil, outcome.Invalid(strconv.Quote(k)+" is not a kind of audit entry", "use "+strings.Join(audit.Kinds(), ", "))
 		}
 	}
 	var err error
@@ -28,16 +28,16 @@ func (f *auditFilter) options(now time.Time) (*audit.ReadOptions, error) {
 	return o, err
 }
 
-// accesses reports whether the log of logins and tokens is meant: nothing else has entries of
-// that kind.
+// accesses reports whether to read the access log: with --access, or if only the kind access is
+// selected.
 func (f *auditFilter) accesses(flag bool, named string) (bool, error) {
 	if flag && named != "" {
-		return false, outcome.Invalid("name a session or say --access, not both", "")
+		return false, outcome.Invalid("a session and --access cannot be used together", "")
 	}
 	return flag || named == "" && len(f.Kind) > 0 && !slices.ContainsFunc(f.Kind, func(k string) bool { return k != audit.KindAccess }), nil
 }
 
-// evidenceOf finds the session that is meant: the newest when none is named.
+// evidenceOf finds the named session, or the newest one if named is empty.
 func evidenceOf(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
 	if name != "" {
 		return s.Find(ctx, name)

@@ -27,7 +27,7 @@ func (c *checkpointCmd) Run(_ context.Context, p *command.Program) error {
 	return t.Close()
 }
 
-// dir is the folder of the trail that is meant.
+// dir is the folder of the selected audit trail.
 func (c *checkpointCmd) dir(p *command.Program) (string, error) {
 	if !c.Access {
 		return stores.Recorded(p.Environment(), c.Store, true)

@@ -3,17 +3,17 @@ package audit
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// Command makes `holdfast audit`.
+// Command returns `holdfast audit`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("audit", "Show, verify and export the audit trail.",
-		p.Command(&showCmd{}, "show", "Show who let what happen in a session, and what came of it."),
-		p.Command(&verifyCmd{}, "verify", "Prove that nothing was changed, or say where the first bad record is."),
-		p.Command(&exportCmd{}, "export", "Write evidence as jsonl, csv, ocsf, cloudevents or html."),
-		p.Command(&checkpointCmd{}, "checkpoint", "Sign what the trail holds and print it, to be kept elsewhere."),
+		p.Command(&showCmd{}, "show", "Show the audit trail of a session: every decision, who made it, and its outcome."),
+		p.Command(&verifyCmd{}, "verify", "Verify the audit trail, or print the first record that fails."),
+		p.Command(&exportCmd{}, "export", "Export audit entries as jsonl, csv, ocsf, cloudevents or html."),
+		p.Command(&checkpointCmd{}, "checkpoint", "Print a signed checkpoint of the trail. Store it on another machine."),
 	)
 }
 
-// auditFilter picks entries.
+// auditFilter selects entries.
 type auditFilter struct {
 	Kind  []string
 	Tool  string
@@ -23,20 +23,20 @@ type auditFilter struct {
 }
 
 func (c *auditFilter) Declare(b *command.Builder) {
-	b.Words(&c.Kind, "kind", "", "KIND", "Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access; may be repeated.")
+	b.Words(&c.Kind, "kind", "", "KIND", "Only entries of this kind: session, run, decision, effect, approval, policy, hook, redaction or access. Repeatable.")
 	b.Flag(&c.Tool, "tool", "", "TOOL", "Only entries about this tool.")
-	b.Flag(&c.Actor, "actor", "", "NAME", "Only what this one decided or did: a name, or person, rule, mode, hook, nobody …")
-	b.Flag(&c.Since, "since", "", "TIME", "Only entries from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 3d ago.")
-	b.Flag(&c.Until, "until", "", "TIME", "Only entries before then.")
+	b.Flag(&c.Actor, "actor", "", "NAME", "Only entries by this actor: a name, or person, rule, mode, hook, nobody …")
+	b.Flag(&c.Since, "since", "", "TIME", "Only entries since this time: 2026-11-20, 2026-11-20T15:04:05Z, or an age such as 2h or 3d.")
+	b.Flag(&c.Until, "until", "", "TIME", "Only entries before this time.")
 }
 
-// accessFlag says which log is meant.
+// accessFlag selects the access log.
 type accessFlag struct {
 	Access bool
 }
 
 func (c *accessFlag) Declare(b *command.Builder) {
-	b.Flag(&c.Access, "access", "", "", "The log of this home's daemon instead of a session: logins, tokens that were made and revoked, refused credentials.")
+	b.Flag(&c.Access, "access", "", "", "Use the daemon's access log instead of a session: logins, created and revoked tokens, and refused credentials.")
 }
 
 // showCmd is `holdfast audit show`.
@@ -49,7 +49,7 @@ type showCmd struct {
 }
 
 func (c *showCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
+	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title. Default: the newest session.")
 	b.Include(&c.auditFilter)
 	b.Include(&c.accessFlag)
 	b.Include(&c.StoreFlags)
@@ -57,10 +57,10 @@ func (c *showCmd) Declare(b *command.Builder) {
 }
 
 func (c *showCmd) Help() string {
-	return `Each line is a piece of evidence: a decision with who made it, a call with what came of
-it, a question and its answer, a change of the policy, hooks that ran. A person, a rule, a
-mode, a hook or nobody is who decided; with --json it stands there with file and line, the
-digests of what was asked, the files that changed, and the chain of the evidence.
+	return `Each line is one entry: a decision and who made it, a tool call and its outcome, an approval
+and its answer, a policy change, or the hooks that ran. A decision is made by a person, a rule,
+a mode, a hook, or by nobody. With --json, each entry also has the file and line of the rule,
+digests of the request, the changed files, and the chain of digests.
 
   holdfast audit show
   holdfast audit show --kind decision --actor person --since 1d
@@ -78,21 +78,21 @@ type verifyCmd struct {
 }
 
 func (c *verifyCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Session, "session", "", "SESSION", "This one only; default every session of the store.")
-	b.Flag(&c.Checkpoint, "checkpoint", "", "FILE", "A checkpoint that was kept elsewhere; the trail must go on from it. - is standard input.")
-	b.Flag(&c.Key, "key", "", "KEY", "The verifier key that checkpoints must be signed with, or a file with it; default the trail's own.")
+	b.Flag(&c.Session, "session", "", "SESSION", "Verify only this session. Default: every session of the store.")
+	b.Flag(&c.Checkpoint, "checkpoint", "", "FILE", "Check that the trail continues from this checkpoint, saved earlier with audit checkpoint. Use - for standard input.")
+	b.Flag(&c.Key, "key", "", "KEY", "The verifier key of the checkpoints, or a file with it. Default: the trail's own key.")
 	b.Include(&c.accessFlag)
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *verifyCmd) Help() string {
-	return `Every record is compared with its digest and the one before it, every log with the audit
-trail, and that with its signed checkpoints; so is the log of logins and tokens. So a changed, removed, added or swapped record
-is found, also when the digests were made anew, and an end that was cut off. The first bad
-record of each session is printed, and the exit code is 8; --json has them all.
+	return `Compares every record with its digest and with the record before it, every log with the audit
+trail, and the trail with its signed checkpoints. The daemon's access log is checked too. This
+finds changed, removed, added and reordered records, recomputed digests, and a truncated log.
+Prints the first bad record of each session and exits with code 8; --json prints all of them.
 
-A checkpoint that was kept elsewhere finds also what somebody did who holds the trail's key:
+A checkpoint stored elsewhere also detects changes by someone who has the trail's signing key:
 
   holdfast audit checkpoint >checkpoint-$(date +%F)
   holdfast audit verify --checkpoint checkpoint-2026-11-20`
@@ -111,11 +111,11 @@ type exportCmd struct {
 }
 
 func (c *exportCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id; default the newest session.")
-	b.Flag(&c.All, "all", "a", "", "Every session of the store, the oldest first, and the log of logins and tokens.")
+	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title. Default: the newest session.")
+	b.Flag(&c.All, "all", "a", "", "Export every session of the store, oldest first, and the access log.")
 	c.Format = "jsonl"
-	b.Flag(&c.Format, "format", "", "FORMAT", "jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")
-	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, which appears when it is whole; default standard output.")
+	b.Flag(&c.Format, "format", "", "FORMAT", "Output format. jsonl: canonical JSON, one entry per line; csv; ocsf: Open Cybersecurity Schema Framework 1.3; cloudevents: CloudEvents 1.0; html: one page.", "jsonl", "csv", "ocsf", "cloudevents", "html")
+	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file. It is created only when the export is complete. Default: standard output.")
 	b.Include(&c.auditFilter)
 	b.Include(&c.accessFlag)
 	b.Include(&c.StoreFlags)
@@ -123,9 +123,8 @@ func (c *exportCmd) Declare(b *command.Builder) {
 }
 
 func (c *exportCmd) Help() string {
-	return `Every entry has the digest of the one before it, so an export of a whole session can be
-checked by itself. A record that was changed ends the export: nothing is exported that is
-no evidence.
+	return `Every entry has the digest of the one before it, so an export of a whole session can be checked
+by itself. The export stops at the first changed record, so it never contains unverified entries.
 
   holdfast audit export --format html -o audit.html
   holdfast audit export --all --format ocsf | gzip >events.gz`
@@ -143,7 +142,7 @@ func (c *checkpointCmd) Declare(b *command.Builder) {
 }
 
 func (c *checkpointCmd) Help() string {
-	return `The checkpoint is a signed note: how many leaves the trail has, and the hash that stands
-for all of them. Whoever keeps it where the account that runs agents cannot write can prove
-later that nothing from before was changed: holdfast audit verify --checkpoint FILE.`
+	return `The checkpoint is a signed note with the number of entries in the trail and the hash of all of
+them. Store it where the account that runs agents cannot write. Later,
+holdfast audit verify --checkpoint FILE proves that nothing before it was changed.`
 }

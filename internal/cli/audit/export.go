@@ -18,7 +18,7 @@ import (
 
 func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.All && (c.Session != "" || c.Access) {
-		return outcome.Invalid("name a session, or say --all or --access", "")
+		return outcome.Invalid("name a session, or use --all or --access", "")
 	}
 	o, err := c.options(p.Clock())
 	if err != nil {
@@ -56,14 +56,14 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// evidenceLog is a log that is exported.
+// evidenceLog is one log to export.
 type evidenceLog struct {
 	in   *session.Sessions
 	id   string
-	meta *session.Meta // nil: it is the log of logins and tokens
+	meta *session.Meta // nil for the access log
 }
 
-// logs finds what is exported.
+// logs returns the logs to export.
 func (c *exportCmd) logs(ctx context.Context, p *command.Program) (list []evidenceLog, done func(), err error) {
 	access, err := c.accesses(c.Access, c.Session)
 	if err != nil {
@@ -124,8 +124,8 @@ func entryCount(n int) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// write writes a file, and notes which sessions are in it. The log of logins and tokens has no
-// text of sessions.
+// write writes a file and records which sessions it contains. The access log contains no session
+// text.
 func (c *exportCmd) write(ctx context.Context, p *command.Program, logs []evidenceLog, entries iter.Seq2[audit.Entry, error]) (string, error) {
 	return command.WriteFile(p, c.Output, "", func(w io.Writer) (damaged, err error) {
 		return nil, audit.Export(w, c.Format, entries)
@@ -143,7 +143,7 @@ func (c *exportCmd) write(ctx context.Context, p *command.Program, logs []eviden
 	})
 }
 
-// printsPlain is where an export goes. A terminal gets nothing that would steer it.
+// printsPlain returns the output stream. A terminal gets no control characters.
 func printsPlain(p *command.Program, format string) io.Writer {
 	if !p.Out.TTY {
 		return p.Stdout
@@ -151,7 +151,7 @@ func printsPlain(p *command.Program, format string) io.Writer {
 	return &escapingWriter{p: p.Out, json: format != audit.FormatCSV && format != audit.FormatHTML}
 }
 
-// escapingWriter writes whole lines to a terminal.
+// escapingWriter escapes control characters in whole lines for a terminal.
 type escapingWriter struct {
 	p    *term.Printer
 	json bool

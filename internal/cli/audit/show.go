@@ -59,7 +59,7 @@ func (c *showCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// log finds the log that is meant: a session, or the one of logins and tokens.
+// log opens the selected log: a session's, or the access log.
 func (c *showCmd) log(ctx context.Context, p *command.Program) (s *session.Sessions, m session.Meta, done func(), err error) {
 	named := c.Session
 	switch access, wrong := c.accesses(c.Access, c.Session); {
@@ -83,7 +83,7 @@ func (c *showCmd) log(ctx context.Context, p *command.Program) (s *session.Sessi
 // printEvidence prints entries as a table.
 func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
 	if len(list) == 0 {
-		p.Err.Line("nothing of session %s is evidence of that", term.Escape(m.ID))
+		p.Err.Line("session %s has no matching audit entries", term.Escape(m.ID))
 		return
 	}
 	t := p.Out.Style
@@ -109,7 +109,7 @@ func printEvidence(p *command.Program, m session.Meta, list []audit.Entry) {
 	p.Out.Table(rows, 4, 3)
 }
 
-// actorText is who it was; of a hook without the words that all of them begin with.
+// actorText returns the actor's name, without the project folder that prefixes hooks.
 func actorText(a audit.Actor) string {
 	if a.Kind == "hook" {
 		a.Name = view.HookName(a.Name)
@@ -117,7 +117,7 @@ func actorText(a audit.Actor) string {
 	return a.String()
 }
 
-// describe says what an entry is about, and why. Paths in the session's folder are
+// describe returns the subject of an entry and its reason. Paths in the session's folder are
 // relative to it.
 func describe(e *audit.Entry, cwd string) string {
 	var words []string
@@ -145,7 +145,7 @@ func describe(e *audit.Entry, cwd string) string {
 	return cmp.Or(term.OneLine(s), "-")
 }
 
-// source says what came of it.
+// source returns the outcome text of an entry.
 func source(e *audit.Entry) string {
 	switch {
 	case e.Erased:

@@ -54,10 +54,10 @@ func (c *verifyCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.tell(p, r)
 }
 
-// access verifies the log of logins and tokens alone.
+// access verifies only the access log.
 func (c *verifyCmd) access(ctx context.Context, p *command.Program, o *audit.VerifyOptions) error {
 	if c.Session != "" {
-		return outcome.Invalid("name a session or say --access, not both", "")
+		return outcome.Invalid("a session and --access cannot be used together", "")
 	}
 	r, err := stores.VerifyAccess(ctx, p.Environment(), o)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *verifyCmd) options(ctx context.Context, p *command.Program) (*audit.Ver
 			return nil, err
 		}
 		if o.Checkpoint = b; len(b) == 0 {
-			return nil, outcome.Invalid("the checkpoint is empty", "holdfast audit checkpoint prints one")
+			return nil, outcome.Invalid("the checkpoint file is empty", "create one with holdfast audit checkpoint")
 		}
 	}
 	if b, err := readSignedNote(ctx, p, c.Key); err == nil && c.Key != "" && c.Key != "-" {
@@ -144,14 +144,14 @@ func printVerified(p *command.Program, d *audit.Report) {
 		sum += ", no checkpoint"
 	}
 	if a := d.Access; a != nil {
-		sum += fmt.Sprintf("; logins and tokens: %s, %s", term.Count(a.Records, "record"), leafCount(a.Leaves))
+		sum += fmt.Sprintf("; access log: %s, %s", term.Count(a.Records, "record"), leafCount(a.Leaves))
 	}
 	if len(d.Findings) == 0 {
 		p.Out.Line("%s: %s", t.Green("nothing was changed"), term.Escape(sum))
 		return
 	}
 	p.Err.Line("%s in %s", term.Count(len(d.Findings), "finding"), term.Escape(sum))
-	p.Err.Line("%s keep a copy of the store and of the trail before anything else is run", p.Err.Bold("hint:"))
+	p.Err.Line("%s copy the store and the audit trail before you run anything else", p.Err.Bold("hint:"))
 }
 
 func leafCount(n int) string {

@@ -16,18 +16,18 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Action is what a command does. A command with flags or arguments has a method
+// Action is what a command does. A command with flags or arguments also has a method
 // Declare(*Builder); one with a longer help text has a method Help() string.
 type Action interface {
 	Run(ctx context.Context, p *Program) error
 }
 
-// Command is a command in the tree of commands.
+// Command is a command in the command tree.
 type Command = cobra.Command
 
 type declarer interface{ Declare(b *Builder) }
 
-// Command makes the cobra command that runs c.
+// Command returns the cobra command that runs c.
 func (p *Program) Command(c Action, name, short string, aliases ...string) *Command {
 	cmd := newCommand(name, short, aliases)
 	b := &Builder{p: p, cmd: cmd, set: cmd.Flags()}
@@ -54,7 +54,7 @@ func (p *Program) Command(c Action, name, short string, aliases ...string) *Comm
 	return cmd
 }
 
-// Group makes a command that only has commands of its own.
+// Group returns a command that only has subcommands.
 func (p *Program) Group(name, short string, commands ...*Command) *Command {
 	cmd := newCommand(name, short, nil)
 	AddCommands(cmd, commands...)
@@ -71,13 +71,13 @@ func (p *Program) Group(name, short string, commands ...*Command) *Command {
 	return cmd
 }
 
-// Hide leaves a command out of help, completion and the man page: another one does the same.
+// Hide hides a command from help, completion and the man page, because another command does the same.
 func Hide(cmd *Command) *Command {
 	cmd.Hidden = true
 	return cmd
 }
 
-// AddCommands adds commands and keeps their order: cobra sorts them by name.
+// AddCommands adds commands and keeps their order: cobra would sort them by name.
 func AddCommands(cmd *Command, commands ...*Command) {
 	cmd.AddCommand(commands...)
 	var names []string
@@ -90,7 +90,7 @@ func AddCommands(cmd *Command, commands ...*Command) {
 	cmd.Annotations["commands"] = strings.Join(names, " ")
 }
 
-// Subcommands returns the commands of a command in the order of the help.
+// Subcommands returns the subcommands in the order of the help.
 func Subcommands(cmd *Command) (list []*Command) {
 	for name := range strings.FieldsSeq(cmd.Annotations["commands"]) {
 		for _, c := range cmd.Commands() {
@@ -119,9 +119,9 @@ type Builder struct {
 	set *pflag.FlagSet
 
 	Heading  string // heading of the next flags in the help
-	Verbatim bool   // the words after the named arguments are not flags of this command
+	Verbatim bool   // words after the named arguments are not flags of this command
 
-	Refused func(error) error // turns an error about the command line into another; nil does not
+	Refused func(error) error // replaces an error about the command line; nil keeps it
 
 	args       []argument
 	exclusives [][]string
@@ -135,15 +135,15 @@ type argument struct {
 	choices  []string
 }
 
-// Include declares the flags and arguments of a part.
+// Include declares the flags and arguments of a part of a command.
 func (b *Builder) Include(part declarer) {
 	group := b.Heading
 	part.Declare(b)
 	b.Heading = group
 }
 
-// Flag declares a flag. What to points at decides how it is read; its value is the default.
-// A []string takes one value each time the flag is given.
+// Flag declares a flag. The type of to decides how the value is parsed; its current value is the
+// default. A []string collects one value per use of the flag.
 func (b *Builder) Flag(to any, name, short, placeholder, help string, choices ...string) {
 	v := &Value{Target: to, Placeholder: placeholder, Group: b.Heading, Choices: choices}
 	f := b.set.VarPF(v, name, short, help)
@@ -157,35 +157,35 @@ func (b *Builder) Flag(to any, name, short, placeholder, help string, choices ..
 	}
 }
 
-// optionalValue is a flag whose value may be left out.
+// optionalValue is a flag whose value can be omitted.
 type optionalValue interface {
 	SetText(value string) error
-	WithoutValue() string // what SetText is given then
+	WithoutValue() string // the value that SetText gets if none is given
 }
 
-// Words declares a flag that takes values separated by commas, and may be repeated.
+// Words declares a repeatable flag with comma-separated values.
 func (b *Builder) Words(to *[]string, name, short, placeholder, help string, choices ...string) {
 	b.Flag(to, name, short, placeholder, help, choices...)
 	b.value(name).commas = true
 }
 
-// Path declares a flag that names a file; it is made absolute.
+// Path declares a flag for a file path; the value becomes absolute.
 func (b *Builder) Path(to *string, name, short, placeholder, help string) {
 	b.Flag(to, name, short, placeholder, help)
 	b.value(name).path = true
 }
 
-// Alias declares another name of a flag, which the help does not show.
+// Alias declares another name of a flag, which is not in the help.
 func (b *Builder) Alias(name, other string) {
 	b.set.AddFlag(&pflag.Flag{Name: other, Usage: b.set.Lookup(name).Usage, Value: b.value(name), Hidden: true})
 }
 
-// HideAll leaves all flags out of the help: another command shows them.
+// HideAll hides all flags from the help, because another command shows them.
 func (b *Builder) HideAll() {
 	b.set.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "help" })
 }
 
-// Hide leaves flags out of the help: another one does the same.
+// Hide hides flags from the help, because another flag does the same.
 func (b *Builder) Hide(names ...string) {
 	for _, name := range names {
 		b.set.Lookup(name).Hidden = true
@@ -194,13 +194,13 @@ func (b *Builder) Hide(names ...string) {
 
 func (b *Builder) value(name string) *Value { return b.set.Lookup(name).Value.(*Value) }
 
-// Exclusive declares flags of which at most one may be given.
+// Exclusive declares flags that cannot be used together.
 func (b *Builder) Exclusive(names ...string) {
 	b.exclusives = append(b.exclusives, names)
 	b.annotate("exclusive", strings.Join(names, " "))
 }
 
-// Require declares a flag that must be given.
+// Require declares a required flag.
 func (b *Builder) Require(name string) {
 	b.required = append(b.required, name)
 	b.annotate("required", name)
@@ -214,7 +214,7 @@ func (b *Builder) annotate(key, line string) {
 	b.cmd.Annotations[key] = strings.TrimPrefix(b.cmd.Annotations[key]+"\n"+line, "\n")
 }
 
-// Exclusives returns the groups of flags of which at most one may be given.
+// Exclusives returns the groups of flags that cannot be used together.
 func Exclusives(cmd *Command) (groups [][]string) {
 	for line := range strings.Lines(cmd.Annotations["exclusive"]) {
 		groups = append(groups, strings.Fields(line))
@@ -222,17 +222,17 @@ func Exclusives(cmd *Command) (groups [][]string) {
 	return groups
 }
 
-// Required reports whether a flag must be given.
+// Required reports whether a flag is required.
 func Required(cmd *Command, flag string) bool {
 	return slices.Contains(strings.Fields(cmd.Annotations["required"]), flag)
 }
 
-// Arg declares an argument that must be given: a *string, or a *[]string for all that follow.
+// Arg declares a required argument: a *string, or a *[]string for all remaining words.
 func (b *Builder) Arg(to any, name, help string, choices ...string) {
 	b.argument(argument{name, to, true, choices}, help)
 }
 
-// Optional declares an argument that may be left out.
+// Optional declares an optional argument.
 func (b *Builder) Optional(to any, name, help string, choices ...string) {
 	b.argument(argument{name, to, false, choices}, help)
 }
@@ -250,7 +250,7 @@ func (b *Builder) argument(a argument, help string) {
 	b.annotate(word, help)
 }
 
-// Arguments are the words of a command's arguments in its usage line, with their help.
+// Arguments returns the arguments of a command's usage line with their help.
 func Arguments(cmd *Command) (list [][2]string) {
 	rest := strings.TrimPrefix(cmd.Use, cmd.Name())
 	for word := range strings.SplitSeq(rest, " ") {
@@ -266,7 +266,7 @@ func Arguments(cmd *Command) (list [][2]string) {
 	return list
 }
 
-// bind checks the flags that were given and reads the arguments.
+// bind checks the given flags and reads the arguments.
 func (b *Builder) bind(args []string) error {
 	if b.Verbatim {
 		var err error
@@ -300,9 +300,9 @@ func (b *Builder) bind(args []string) error {
 	return nil
 }
 
-// parseVerbatim reads the flags of a command whose last argument takes the rest of the line
-// as it is. The rest begins with the first word after the other arguments that is not a flag
-// of this command, or after "--".
+// parseVerbatim parses the flags of a command whose last argument takes the rest of the line
+// unchanged. The rest begins with the first word after the other arguments that is not a flag of
+// this command, or after "--".
 func (b *Builder) parseVerbatim(args []string) (words []string, err error) {
 	for len(args) > 0 {
 		last := len(words) == len(b.args)-1
@@ -324,7 +324,7 @@ func (b *Builder) parseVerbatim(args []string) (words []string, err error) {
 	return words, b.helpWanted()
 }
 
-// helpWanted is the error that makes cobra print the help, if --help was given.
+// helpWanted returns the error that makes cobra print the help if args contain --help.
 func (b *Builder) helpWanted() error {
 	if help, _ := b.set.GetBool("help"); help {
 		return pflag.ErrHelp
@@ -332,7 +332,7 @@ func (b *Builder) helpWanted() error {
 	return nil
 }
 
-// flagLength is the number of words of the flag at the start of args, 0 if there is none.
+// flagLength returns the number of words of the flag at the start of args, or 0 if there is none.
 func (b *Builder) flagLength(args []string) (n int, known bool) {
 	word := args[0]
 	if len(word) < 2 || word[0] != '-' || word == "--" {
@@ -353,7 +353,7 @@ func (b *Builder) checkFlags() error {
 	for _, names := range b.exclusives {
 		given := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !b.set.Changed(n) })
 		if len(given) > 1 {
-			return usageError(b.cmd, fmt.Sprintf("--%s and --%s can't be used together", given[0], given[1]))
+			return usageError(b.cmd, fmt.Sprintf("--%s and --%s cannot be used together", given[0], given[1]))
 		}
 	}
 	var missing []string
@@ -363,12 +363,12 @@ func (b *Builder) checkFlags() error {
 		}
 	}
 	if len(missing) > 0 {
-		return usageError(b.cmd, "missing flags: "+strings.Join(missing, ", "))
+		return usageError(b.cmd, "missing required flags: "+strings.Join(missing, ", "))
 	}
 	var err error
 	b.set.Visit(func(f *pflag.Flag) {
 		if v, ok := f.Value.(*Value); ok && v.isName() && v.text == "" && err == nil {
-			err = outcome.Invalid("--"+f.Name+" must not be empty", "give it a value, or leave the flag out")
+			err = outcome.Invalid("--"+f.Name+" must not be empty", "give it a value, or omit the flag")
 		}
 	})
 	return err
@@ -379,7 +379,7 @@ func usageError(cmd *Command, msg string) error {
 	return outcome.Invalid(msg, cmd.CommandPath()+" --help")
 }
 
-// Unexpected is the error about an argument that a command does not take.
+// Unexpected returns the error for an argument that a command does not take.
 func Unexpected(cmd *Command, arg string) error {
 	msg := "unexpected argument " + arg
 	if cmd.Name() == "run" && cmd.Parent() == cmd.Root() {
@@ -392,7 +392,7 @@ func Unexpected(cmd *Command, arg string) error {
 	return usageError(cmd, msg+didYouMean(arg, "", names))
 }
 
-// FlagError says what is wrong with a flag.
+// FlagError describes what is wrong with a flag.
 func FlagError(cmd *Command, err error) error {
 	msg := err.Error()
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -415,7 +415,7 @@ func FlagError(cmd *Command, err error) error {
 	return usageError(cmd, msg)
 }
 
-// didYouMean names the word that is closest to what was typed, if there is one.
+// didYouMean suggests the known word closest to the given one, or returns "".
 func didYouMean(typed, prefix string, words []string) string {
 	near := spelling.Nearest(typed, words)
 	if near == "" {

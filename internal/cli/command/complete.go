@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// complete says how the values of a command's flags and its arguments are completed.
+// complete registers the completion of a command's flag values and arguments.
 func (b *Builder) complete() {
 	b.set.VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(*Value); ok && !v.IsSwitch() {
@@ -33,7 +33,7 @@ func (b *Builder) complete() {
 	}
 }
 
-// candidates are the words that complete what was typed, by the kind of value.
+// candidates returns the completions of a word, by the kind of value.
 func (b *Builder) candidates(ctx context.Context, kind string, choices []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(choices) > 0 {
 		return choices, cobra.ShellCompDirectiveNoFileComp

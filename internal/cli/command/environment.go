@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Environment is the environment of the command line: what runs are composed from.
+// Environment returns the environment of the command line, from which runs are composed.
 func (p *Program) Environment() *env.Env {
 	return &env.Env{Vars: p.Env, Getwd: p.Getwd, Managed: p.Managed, Clock: p.Clock, Commands: p.CommandEnv, Notify: p.printNotice}
 }
@@ -22,13 +22,12 @@ func (p *Program) printNotice(n env.Notice) {
 	}
 }
 
-// OpenStore opens the store that a URL names and returns its sessions. The function it
-// returns closes the store.
+// OpenStore opens the store at a URL and returns its sessions and a function that closes the store.
 func (p *Program) OpenStore(ctx context.Context, url string) (*session.Sessions, func(), error) {
 	return p.OpenStoreOptions(ctx, url, nil)
 }
 
-// OpenStoreOptions is openStore with something around it.
+// OpenStoreOptions is [Program.OpenStore] with options.
 func (p *Program) OpenStoreOptions(ctx context.Context, url string, with *stores.Options) (*session.Sessions, func(), error) {
 	s, err := stores.Open(ctx, p.Environment(), url, with)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// CauseOf replaces what an ended context caused by why it ended.
+// CauseOf replaces a context error by the cause that ended the context.
 func CauseOf(ctx context.Context, err error) error {
 	if s, ok := errors.AsType[SignalError](context.Cause(ctx)); ok && outcome.FromError(err) == outcome.Interrupted {
 		return End(s.By)
@@ -20,8 +20,8 @@ func CauseOf(ctx context.Context, err error) error {
 	return err
 }
 
-// ExitWith is a result's outcome: a refusal that nobody was asked about, or that
-// stopped the turn, counts unless something worse happened.
+// ExitWith returns the outcome of a result. A denial that no one was asked about, or one that
+// stopped the turn, decides the exit code unless something worse happened.
 func ExitWith(ctx context.Context, r *event.Result) outcome.Outcome {
 	out := outcome.FromResult(r)
 	if out == outcome.Failed && r.Err != nil {
@@ -44,15 +44,15 @@ func ExitWith(ctx context.Context, r *event.Result) outcome.Outcome {
 	return out
 }
 
-// StartupGCPercent is the garbage collector's percentage until the second answer. A
-// session's transcript is allocated once and stays; to look for garbage in it
-// again and again while the heap grows is a good part of a long resume, and to look once
-// in what the start allocates is a part of a short run.
+// StartupGCPercent is the garbage collector's percentage until the second answer. A session's
+// transcript is allocated once and kept. Collecting repeatedly while the heap grows would take a
+// large part of a long resume, and even one collection is a noticeable part of a short run.
 const StartupGCPercent = 400
 
-// MakeRoom prepares the heap for a session whose payloads have so many bytes: with its index,
-// what is left over and the request they become up to three times as many. While they are read there is
-// nothing to collect, so the collector waits for twice as much.
+// MakeRoom prepares the heap for a session with payloads of the given size in bytes. With the
+// index, the rest of the records and the request built from them, the heap gets up to three times
+// as large. While the payloads are read there is no garbage, so the collector waits until the heap
+// has grown twice as much.
 func MakeRoom(bytes int64) {
 	const small, large = 4 << 20, 64 << 20
 	if bytes < small {
@@ -62,10 +62,10 @@ func MakeRoom(bytes int64) {
 	debug.SetGCPercent(StartupGCPercent + int(2*min(bytes, large)*100/small))
 }
 
-// DecidedByPerson reports whether a person decided, or was about to.
+// DecidedByPerson reports whether a person made the decision, or would have made it.
 func DecidedByPerson(d policy.Decision) bool {
 	switch d.By {
-	case "nobody", "timeout", "approval": // and "approval": what was approved had changed
+	case "nobody", "timeout", "approval": // also "approval": the approved call had changed
 		return false
 	}
 	return d.By == "interrupt" || d.Grant != "" || d.PersonAsked

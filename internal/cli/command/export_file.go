@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// WriteFile writes an export to a file that appears when it is whole, and that is the user's alone.
-// output is a path, or a folder in which the file gets the name inFolder. write may return an
-// error for what is damaged in an export that is whole all the same; export returns it. note
-// gets the path and the SHA-256 before the file appears.
+// WriteFile writes an export to a file with mode 0600, which is created only when the export is
+// complete. output is a path, or a folder in which the file is called inFolder. write may return an
+// error about damaged content of an otherwise complete export; WriteFile returns it. note gets the
+// path and the SHA-256 before the file is created.
 func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damaged, err error), note func(path, sum string) error) (path string, err error) {
 	if path, err = p.Path(output); err != nil {
 		return "", err
@@ -26,11 +26,11 @@ func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damag
 		info, err = os.Stat(path)
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		return "", outcome.Invalid(path+" is there and is no regular file", "leave -o out and redirect standard output")
+		return "", outcome.Invalid(path+" exists and is not a regular file", "omit -o and redirect standard output")
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".holdfast-export-*") // mode 0600
 	if err != nil {
-		return "", outcome.Invalid(fmt.Sprintf("%s cannot be written: %v", path, errors.Unwrap(err)), "")
+		return "", outcome.Invalid(fmt.Sprintf("cannot write %s: %v", path, errors.Unwrap(err)), "")
 	}
 	defer os.Remove(tmp.Name())
 	sum := sha256.New()

@@ -21,7 +21,7 @@ func (p *Program) Fail(err error) int {
 	return out.Exit
 }
 
-// Warn prints a message about something that does not end the command.
+// Warn prints a message about a problem that does not end the command.
 func (p *Program) Warn(format string, args ...any) {
 	p.Err.Warn(format, args...)
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// Value is the variable of a flag.
+// Value is the variable behind a flag.
 type Value struct {
 	Target      any
-	text        string // as it was given last
+	text        string // the last value as given
 	Placeholder string
 	Group       string // heading in the help
 	Choices     []string
-	commas      bool // a list in one value
+	commas      bool // comma-separated list
 	path        bool // made absolute
 }
 
 // String implements pflag.Value.
 func (v *Value) String() string { return v.text }
 
-// Type is the placeholder in the help; "" for a switch.
+// Type returns the placeholder in the help; "" for a switch.
 func (v *Value) Type() string { return v.Placeholder }
 
 // IsSwitch reports whether the flag takes no value.
@@ -36,8 +36,8 @@ func (v *Value) IsSwitch() bool {
 	return ok
 }
 
-// isName reports whether the flag names a session, an item or a workspace. An empty name,
-// such as a shell variable that is not set, must not select another one.
+// isName reports whether the flag names a session, an item or a workspace. For such a flag an empty
+// value, as from an unset shell variable, must not select another one.
 func (v *Value) isName() bool {
 	switch v.Placeholder {
 	case "ID", "ID|NAME", "ITEM", "SESSION", "SLUG":
@@ -136,31 +136,31 @@ func unknownChoice(choices []string, got string) string {
 	return "must be one of " + strings.Join(list, ", ") + " but got " + strconv.Quote(got)
 }
 
-// StoreFlags are shared by the commands that open a store.
+// StoreFlags are the flags of commands that open a store.
 type StoreFlags struct {
 	Store string
 }
 
 func (c *StoreFlags) Declare(b *Builder) {
-	b.Flag(&c.Store, "store", "", "URL", "Where sessions are kept: sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:; encrypted+URL seals them. Default $HOLDFAST_STORE, else sqlite:$HOLDFAST_HOME/sessions.db.")
+	b.Flag(&c.Store, "store", "", "URL", "The session store: sqlite:PATH, file:FOLDER, postgres://…, mysql://…, redis://…, s3://BUCKET/PREFIX or memory:. encrypted+URL encrypts it. Default: $HOLDFAST_STORE, else sqlite:$HOLDFAST_HOME/sessions.db.")
 }
 
-// StoreArg is --store as a later command needs it, followed by a space, or "".
+// StoreArg returns the --store flag that a suggested command needs, followed by a space, or "".
 func StoreArg(url string) string {
 	if url == "" {
 		return ""
 	}
 	if strings.Contains(url, "@") {
-		url = "URL" // it may hold a password
+		url = "URL" // the URL may contain a password
 	}
 	return "--store " + term.Quote(url) + " "
 }
 
-// JSONFlag is shared by the commands that print data.
+// JSONFlag is the --json flag of commands that print data.
 type JSONFlag struct {
 	JSON bool
 }
 
 func (c *JSONFlag) Declare(b *Builder) {
-	b.Flag(&c.JSON, "json", "", "", "Print JSON; errors too.")
+	b.Flag(&c.JSON, "json", "", "", "Print JSON, also for errors.")
 }

@@ -2,8 +2,8 @@ package command
 
 import "github.com/holdfast-dev/holdfast/internal/shellparse"
 
-// Line makes one line of what follows "--": one word is a line as a shell
-// would get it, several are the words of one command.
+// Line returns the command line in the words after "--": one word is a shell command line, several
+// words are one command.
 func Line(words []string) string {
 	if len(words) == 1 {
 		return words[0]

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Path makes a path that was given on the command line absolute. It is relative to where
-// the program was started, not to --cwd, and need not exist.
+// Path makes a path from the command line absolute. It is relative to the folder in which the
+// program was started, not to --cwd, and need not exist.
 func (p *Program) Path(name string) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil
@@ -19,7 +19,7 @@ func (p *Program) Path(name string) (string, error) {
 	return filepath.Join(wd, name), nil
 }
 
-// FolderArg is Path for a folder, without what is not needed in it.
+// FolderArg is [Program.Path] for a folder, cleaned.
 func (p *Program) FolderArg(dir string) (string, error) {
 	dir, err := p.Path(dir)
 	if err != nil {
@@ -28,7 +28,7 @@ func (p *Program) FolderArg(dir string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// SettingsFiles makes the files that --settings names absolute; JSON stays as it is.
+// SettingsFiles makes the files in --settings absolute and leaves JSON unchanged.
 func (p *Program) SettingsFiles(given []string) ([]string, error) {
 	var files []string
 	for _, f := range given {

@@ -1,15 +1,16 @@
-// Package command makes commands: a [Program] is one call of the command line, and a
-// [Builder] declares the flags and arguments of one command.
+// Package command builds the commands of the command line: a [Program] is one run of the
+// program, and a [Builder] declares the flags and arguments of one command.
 //
 //	func (c *listCmd) Declare(b *command.Builder) { b.Flag(&c.All, "all", "a", "", "List all.") }
 //	func (c *listCmd) Run(ctx context.Context, p *command.Program) error { … }
 //
 //	p.Group("things", "List things.", p.Command(&listCmd{}, "list", "List things."))
 //
-// A group has its commands with Declare and Help in command.go. Run is in another file: no file
-// that knows flags imports what does the work.
+// The package of a command group declares its commands and help texts in command.go. The code
+// that runs them is in other files, so that no file that declares flags imports the packages
+// that do the work.
 //
-// It knows no command: those are in the packages of the command groups.
+// It contains no commands itself: they are in the packages of the command groups.
 package command
 
 import (
@@ -27,8 +28,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// Program is one call of the command line. Args is required; everything else
-// has a working default: an empty environment, no input, output thrown away.
+// Program is one run of the program. Args is required. The other fields have defaults: an empty
+// environment, no input, and discarded output.
 type Program struct {
 	Args   []string // without the program's name
 	Env    []string // "KEY=value", later ones win
@@ -38,27 +39,27 @@ type Program struct {
 	Getwd  func() (string, error) // default os.Getwd
 	Clock  func() time.Time       // default time.Now
 
-	// Managed is the administrator's settings file; default settings.DefaultManaged.
-	// There is no variable for it: who may set one could do without those settings.
+	// Managed is the managed settings file; default settings.DefaultManaged. No environment
+	// variable sets it: whoever can set a variable could otherwise bypass the managed settings.
 	Managed string
 
-	// Executable is what the demo runs as its child; default os.Executable.
+	// Executable returns the program that the demo starts as its child; default os.Executable.
 	Executable func() (string, error)
 
-	CommandEnv []string // what commands of a run get as their environment; nil: that of this process
+	CommandEnv []string // the environment of a run's commands; nil: this process's environment
 
 	Terminal *term.Terminal
 	Out, Err *term.Printer // of Terminal
-	JSON     bool          // errors are printed as JSON
+	JSON     bool          // print errors as JSON
 
-	// Candidates returns the words that complete what was typed, by the kind of value. It is
-	// set when a shell asks for them; store is the one that the command line names.
+	// Candidates returns the completions of a word, by the kind of value. It is set when a shell
+	// asks for completions; store is the store on the command line.
 	Candidates func(ctx context.Context, kind, typed, store string) ([]string, cobra.ShellCompDirective)
 
-	ExitStatus func(syscall.WaitStatus) // ends the process as a command of it ended
+	ExitStatus func(syscall.WaitStatus) // ends the process the way its command ended
 }
 
-// SetDefaults sets what was left out.
+// SetDefaults sets the unset fields to their defaults.
 func (p *Program) SetDefaults() {
 	if p.Err != nil {
 		return
@@ -88,24 +89,24 @@ func (p *Program) SetDefaults() {
 // Getenv returns a variable of the environment, or "".
 func (p *Program) Getenv(name string) string { return p.Environment().Lookup(name) }
 
-// Home is HOLDFAST_HOME, or ~/.holdfast. It is made when it is first used.
+// Home returns HOLDFAST_HOME, or ~/.holdfast. The folder is created on first use.
 func (p *Program) Home() (string, error) { return p.Environment().Home() }
 
-// Folder makes a path that was given on the command line absolute.
+// Folder makes a folder path from the command line absolute.
 func (p *Program) Folder(dir string) (string, error) { return p.Environment().Folder(dir) }
 
-// ActorName is the name of who decides: the one given, or the account.
+// ActorName returns the name recorded with a decision: the given one, or the account's.
 func (p *Program) ActorName(given string) string {
 	return cmp.Or(given, p.Getenv("USER"), p.Getenv("LOGNAME"), "person")
 }
 
-// ReportedError is an outcome that has been told already, or that needs no words.
+// ReportedError is an outcome that has already been reported, or that needs no message.
 type ReportedError struct{ out outcome.Outcome }
 
 func (e ReportedError) Error() string            { return e.out.Meaning }
 func (e ReportedError) Outcome() outcome.Outcome { return e.out }
 
-// End returns nil for OK and an [ReportedError] for any other outcome.
+// End returns nil for OK and a [ReportedError] for any other outcome.
 func End(o outcome.Outcome) error {
 	if o == outcome.OK {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// SettingsOptions say where this program's settings are for a session that works in cwd.
+// SettingsOptions returns the options that load the settings of a session in cwd.
 func (p *Program) SettingsOptions(cwd string, files []string) (*settings.Options, error) {
 	return p.Environment().SettingsOptions(cwd, files)
 }
 
-// LoadSettings loads the settings of a session that works in cwd, and those that --settings names.
+// LoadSettings loads the settings of a session in cwd, and the given settings files.
 func (p *Program) LoadSettings(cwd string, given []string) (*settings.Settings, error) {
 	files, err := p.SettingsFiles(given)
 	if err != nil {
@@ -21,8 +21,7 @@ func (p *Program) LoadSettings(cwd string, given []string) (*settings.Settings, 
 	return p.Environment().Settings(cwd, files)
 }
 
-// FolderSettings loads the settings of a folder that the command line names, or else of
-// the current one.
+// FolderSettings loads the settings of the folder on the command line, or of the current folder.
 func (p *Program) FolderSettings(folder string) (*settings.Settings, error) {
 	return p.Environment().SettingsFor(folder)
 }
@@ -32,14 +31,14 @@ func (p *Program) SettingsAfter(folder string, before *settings.Settings, file s
 	return saverule.Reload(p.Environment(), folder, before, file)
 }
 
-// Written says what became of a text that a person wrote into a list of a settings file.
+// Written describes the result of adding a text to a list in a settings file.
 type Written = saverule.Result
 
-// NotTrusted is why something that was written does not count.
+// NotTrusted is the reason why a saved setting is not applied.
 const NotTrusted = saverule.NotTrusted
 
-// WriteSetting puts a text into a list of the settings of a layer (layernames.Local, Project or User)
-// for runs in folder; "" is the current one.
+// WriteSetting adds a text to a list in the settings of a layer (layernames.Local, Project or User)
+// for runs in folder; "" is the current folder.
 func (p *Program) WriteSetting(folder, layer string, list []string, text string) (Written, error) {
 	return saverule.Text(p.Environment(), saverule.Target{Folder: folder}, layer, list, text)
 }
@@ -49,19 +48,19 @@ func (p *Program) PathEntry(path string) string {
 	return saverule.PathEntry(p.Environment(), saverule.Target{}, path)
 }
 
-// Trust is the list of what is trusted, in the program's own folder.
+// Trust opens the list of trusted folders in the program's home folder.
 func (p *Program) Trust() (*settings.Trust, error) { return p.Environment().Trust() }
 
-// UserHome is the person's home folder, or "".
+// UserHome returns the user's home folder, or "".
 func (p *Program) UserHome() string { return p.Environment().UserHome() }
 
 // Notices prints notices.
 func (p *Program) Notices(list []env.Notice) { p.Environment().SendNotice(list...) }
 
-// ServerNotices tells which MCP servers are left out.
+// ServerNotices prints which MCP servers are not started.
 func (p *Program) ServerNotices(folder string, list []settings.MCPServer) {
 	p.Notices(compose.ServerNotices(folder, list))
 }
 
-// SettingsNotices tells once what an untrusted folder asks for and does not get.
+// SettingsNotices prints once which settings of an untrusted folder are ignored.
 func (p *Program) SettingsNotices(s *settings.Settings) { p.Notices(compose.SettingsNotices(s)) }

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// Input is standard input whose reads end with ctx: a signal ends also who waits for a line
-// that does not come. One at a time reads it.
+// Input returns standard input whose reads end with ctx, so that a signal also ends a read that
+// waits for a line. It must have one reader at a time.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	return &boundReader{ctx: ctx, in: p.Stdin, pieces: make(chan chunk)}
 }
 
-// boundReader reads in a goroutine, which ends with its input, with ctx, or with the process.
+// boundReader reads in a goroutine, which ends with the input, with ctx, or with the process.
 type boundReader struct {
 	ctx     context.Context
 	in      io.Reader
@@ -20,7 +20,7 @@ type boundReader struct {
 	rest    chunk
 }
 
-// chunk is what one read has brought.
+// chunk is the result of one read.
 type chunk struct {
 	data []byte
 	err  error
@@ -61,5 +61,5 @@ func (r *boundReader) pump() {
 	}
 }
 
-// InputLimit bounds what is read from standard input.
+// InputLimit is the maximum size of standard input.
 const InputLimit = 10 << 20

@@ -8,8 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// ReadTime reads a time as people write it: a date, a date with a time, or how long ago.
-// Without a zone it is the local one.
+// ReadTime parses a date, a date with a time, or an age such as 3d. A time without a zone is local.
 func ReadTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -27,5 +26,5 @@ func ReadTime(flag, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, outcome.Invalid(flag+" "+strconv.Quote(text)+" is no time", "write 2026-11-20, 2026-11-20T15:04:05Z, 90m or 3d")
+	return time.Time{}, outcome.Invalid(flag+" "+strconv.Quote(text)+" is not a valid time", "use 2026-11-20, 2026-11-20T15:04:05Z, or an age such as 90m or 3d")
 }

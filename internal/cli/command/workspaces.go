@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// OpenWorkspace opens a workspace for an agent of a kind; "" is the one of its settings. The
-// caller closes it.
+// OpenWorkspace opens a workspace for an agent kind; "" uses the one in its settings. The caller
+// closes it.
 func OpenWorkspace(ctx context.Context, p *Program, slug, kind string) (*compose.Workspace, error) {
 	if err := workspace.CheckSlug(slug); err != nil {
 		return nil, err
@@ -25,8 +25,8 @@ func OpenWorkspace(ctx context.Context, p *Program, slug, kind string) (*compose
 	return in, err
 }
 
-// OpenWorkspaces opens the workspaces of this home. With a store their sessions can be told
-// what becomes of them.
+// OpenWorkspaces opens the workspaces of this home. With a store, changes to workspaces are
+// recorded in their sessions.
 func OpenWorkspaces(p *Program, sessions *session.Sessions) (*workspace.Workspaces, error) {
 	home, err := p.Home()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package containeragent is `holdfast inside`, which the supervisor in a container starts: one turn of
-// an agent whose log, models and people are on the host.
+// Package containeragent is `holdfast inside`, which the supervisor in a workspace container
+// starts: one turn of an agent whose log, models and approvers are on the host.
 package containeragent
 
 import (
@@ -21,13 +21,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Run is `holdfast inside`: one turn of an agent in a container, whose log, models
-// and people are the host's. What to do comes on standard input, the host is behind
-// descriptor 3. No person calls it.
+// Run is `holdfast inside`: one turn of an agent in a container. The log, the models and the
+// approvers are on the host. The request comes on standard input, and file descriptor 3 connects to
+// the host. Users do not call it.
 func Run(ctx context.Context, p *command.Program) error {
 	stream, err := hostStream()
 	if err != nil {
-		return outcome.Invalid("holdfast inside is for a workspace's container: "+err.Error(), "holdfast run --workspace SLUG PROMPT")
+		return outcome.Invalid("holdfast inside runs only in a workspace's container: "+err.Error(), "use holdfast run --workspace NAME PROMPT")
 	}
 	steer := &Steering{Ready: make(chan struct{})}
 	host := hostpipe.Dial(stream, steer)
@@ -42,23 +42,23 @@ func Run(ctx context.Context, p *command.Program) error {
 	out, err := RunTurn(ctx, p, host, steer)
 	if err != nil {
 		err = permissionHint(err)
-		_ = host.Fail(err) // a host that is gone knows by itself
+		_ = host.Fail(err) // a host that is gone needs no message
 		return command.CauseOf(ctx, err)
 	}
 	return command.End(out)
 }
 
-// permissionHint says what to do about a file of the project that the user in here may not read:
-// what root wrote there on the machine.
+// permissionHint returns the hint for a project file that the container's user cannot read, such as
+// one that root wrote on the host.
 func permissionHint(err error) error {
 	if !errors.Is(err, fs.ErrPermission) || outcome.Hint(err) != "" {
 		return err
 	}
-	hint := fmt.Sprintf("in the container the agent is user %d; make the project theirs, as root and on the machine: chown -R %[1]d:%d FOLDER", os.Getuid(), os.Getgid())
+	hint := fmt.Sprintf("the agent runs as user %d in the container; as root on the host, run: chown -R %[1]d:%d FOLDER", os.Getuid(), os.Getgid())
 	return &outcome.Failure{Message: err.Error(), Advice: hint, Result: outcome.FromError(err), Cause: err}
 }
 
-// RunTurn makes the agent and has it do what it is told.
+// RunTurn creates the agent and runs the request.
 func RunTurn(ctx context.Context, p *command.Program, host *hostpipe.Client, steer *Steering) (outcome.Outcome, error) {
 	spec, err := hostpipe.ReadSpec(p.Stdin)
 	if err != nil {
@@ -96,8 +96,8 @@ func RunTurn(ctx context.Context, p *command.Program, host *hostpipe.Client, ste
 	return runTurn(ctx, host, a, input)
 }
 
-// runTurn runs one turn, and what follows of it in the background. Its result is told when the session is closed again: then nothing
-// follows it.
+// runTurn runs one turn and the turns that its background tasks start. It reports the result only
+// after the session is closed, because then nothing follows.
 func runTurn(ctx context.Context, host *hostpipe.Client, a *agent.Agent, input []transcript.Part) (outcome.Outcome, error) {
 	var res *event.Result
 	err := func() error {
@@ -138,7 +138,7 @@ func insideRequest(p *command.Program, host *hostpipe.Client, spec *hostpipe.Spe
 	return r
 }
 
-// hasShell reports whether the image has what Bash needs.
+// hasShell reports whether the image has the shell that the Bash tool needs.
 func hasShell() bool {
 	for _, name := range []string{"/bin/bash", "/bin/sh"} {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
@@ -148,8 +148,8 @@ func hasShell() bool {
 	return false
 }
 
-// askHost puts questions to the person at the host. The answer is read from the log,
-// where the host has written it.
+// askHost sends approval requests to the host. It reads the answer from the log, where the host
+// writes it.
 func askHost(host *hostpipe.Client, sessions *session.Sessions, id string) func(context.Context, approval.Request) (approval.Answer, error) {
 	return func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 		if err := host.Ask(ctx, q.ID); err != nil {
@@ -159,11 +159,11 @@ func askHost(host *hostpipe.Client, sessions *session.Sessions, id string) func(
 	}
 }
 
-// Steering passes on what the host wants of an agent, once there is one.
+// Steering forwards the host's requests to an agent once it exists.
 type Steering struct {
 	once  sync.Once
 	Ready chan struct{}
-	agent *agent.Agent // nil: there will be none
+	agent *agent.Agent // nil if there will be no agent
 }
 
 func (s *Steering) set(a *agent.Agent) {
@@ -192,17 +192,17 @@ func (s *Steering) Submit(b []byte) error {
 	return s.agent.Submit(context.Background(), input...)
 }
 
-// hostFD is where the host is.
+// hostFD is the file descriptor that connects to the host.
 const hostFD = 3
 
-// openStream opens a descriptor that this process was given.
+// openStream opens an inherited file descriptor.
 func openStream(fd uintptr) (*os.File, error) {
 	f := os.NewFile(fd, "host")
 	if f == nil {
-		return nil, errors.New("there is no host")
+		return nil, errors.New("no connection to the host")
 	}
 	if _, err := f.Stat(); err != nil {
-		return nil, errors.New("there is no host")
+		return nil, errors.New("no connection to the host")
 	}
 	return f, nil
 }

@@ -7,5 +7,5 @@ import (
 	"io"
 )
 
-// hostStream: containers with agents are Linux.
-func hostStream() (io.ReadWriteCloser, error) { return nil, errors.New("this is no container") }
+// hostStream fails: agent containers run Linux.
+func hostStream() (io.ReadWriteCloser, error) { return nil, errors.New("not running in a container") }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// hostStream is the way to the host. What this process starts does not get it.
+// hostStream returns the connection to the host. Child processes do not inherit it.
 func hostStream() (io.ReadWriteCloser, error) {
 	syscall.CloseOnExec(hostFD)
 	f, err := openStream(hostFD)
@@ -20,7 +20,7 @@ func hostStream() (io.ReadWriteCloser, error) {
 	if err == nil {
 		return c, f.Close()
 	}
-	if err := syscall.SetNonblock(hostFD, true); err != nil { // so that Close ends a Read
+	if err := syscall.SetNonblock(hostFD, true); err != nil { // so that Close ends a blocked Read
 		return nil, err
 	}
 	return os.NewFile(hostFD, "host"), nil

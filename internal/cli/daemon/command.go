@@ -1,5 +1,5 @@
-// Package daemon is `holdfast daemon`: serve runs to many clients, and manage the daemon's
-// tokens, its page and its systemd units.
+// Package daemon is `holdfast daemon`: serve runs to many clients, and manage the daemon's tokens,
+// console and systemd units.
 package daemon
 
 import (
@@ -8,31 +8,31 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// Command makes `holdfast daemon`.
+// Command returns `holdfast daemon`.
 func Command(p *command.Program) *command.Command {
-	cmd := p.Command(&runCmd{}, "daemon", "Serve runs, questions and sessions to many clients, and a console.")
+	cmd := p.Command(&runCmd{}, "daemon", "Serve runs, approvals, sessions and the web console to many clients.")
 	command.AddCommands(cmd,
-		p.Command(&statusCmd{}, "status", "Say whether a daemon runs, and where."),
-		p.Command(&stopCmd{}, "stop", "Let the daemon end: what runs may finish, questions stay open."),
-		p.Command(&openCmd{}, "open", "Print a link that logs a browser in once."),
+		p.Command(&statusCmd{}, "status", "Show whether a daemon is running, and where."),
+		p.Command(&stopCmd{}, "stop", "Stop the daemon. Running turns may finish; approvals stay pending."),
+		p.Command(&openCmd{}, "open", "Print a one-time login link for a browser."),
 		newDaemonTokenCmd(p),
-		command.Hide(p.Command(&runCmd{}, "run", "Serve runs, questions, sessions and the console: holdfast daemon.")),
-		p.Command(&unitCmd{}, "unit", "Print units for systemd with this program's path."),
+		command.Hide(p.Command(&runCmd{}, "run", "The older name of holdfast daemon.")),
+		p.Command(&unitCmd{}, "unit", "Print systemd units with the path of this program."),
 	)
 	return cmd
 }
 
 func newDaemonTokenCmd(p *command.Program) *command.Command {
-	return p.Group("token", "Make, list and revoke the tokens of programs.",
-		p.Command(&tokenCreateCmd{}, "create", "Make a token; its secret is printed this once."),
-		p.Command(&tokenListCmd{}, "list", "List the tokens, newest first.", "ls"),
-		p.Command(&tokenRevokeCmd{}, "revoke", "Take a token back; its connections end.", "rm"),
+	return p.Group("token", "Create, list and revoke API tokens.",
+		p.Command(&tokenCreateCmd{}, "create", "Create a token. Its secret is printed only once."),
+		p.Command(&tokenListCmd{}, "list", "List tokens, newest first.", "ls"),
+		p.Command(&tokenRevokeCmd{}, "revoke", "Revoke a token and close its connections.", "rm"),
 	)
 }
 
-// listenFlags say where the daemon is and who reaches it. What a flag does not say, a
-// variable HOLDFAST_DAEMON_… does, and then the block "daemon" of the user's settings
-// and the administrator's; an empty variable says nothing.
+// listenFlags configure the daemon's address and access. A flag that is not given takes its value
+// from a variable HOLDFAST_DAEMON_…, then from the block "daemon" of the user's and the managed
+// settings. Empty variables are ignored.
 type listenFlags struct {
 	Listen      []string
 	TLSCert     string
@@ -46,14 +46,14 @@ type listenFlags struct {
 
 func (c *listenFlags) Declare(b *command.Builder) {
 	b.Heading = "Reach"
-	b.Flag(&c.Listen, "listen", "", "HOST:PORT", "Serve TCP as well, to clients with a token or a login; more than once for more. Beyond this machine it needs TLS. Default $HOLDFAST_DAEMON_LISTEN.")
-	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS on TCP with this certificate and its chain (PEM). Default $HOLDFAST_DAEMON_TLS_CERT.")
-	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM). Default $HOLDFAST_DAEMON_TLS_KEY.")
-	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which TCP clients call the daemon, beside its addresses. Default $HOLDFAST_DAEMON_ALLOW_HOST.")
-	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the daemon: https://console.example.org. Default $HOLDFAST_DAEMON_ALLOW_ORIGIN.")
-	b.Flag(&c.Drain, "drain", "", "TIME", "How long what runs may take to end when the daemon ends; default $HOLDFAST_DAEMON_DRAIN, else 30s.")
-	b.Flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for a store that is away or full before they are interrupted; default $HOLDFAST_STORE_WAIT, else 5m.")
-	b.Flag(&c.LogFormat, "log-format", "", "FORMAT", "text or json; default $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
+	b.Flag(&c.Listen, "listen", "", "HOST:PORT", "Also listen on this TCP address, for clients with a token or a login. Repeatable. Addresses that other machines can reach need TLS. Default: $HOLDFAST_DAEMON_LISTEN.")
+	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Use TLS on TCP with this certificate chain (PEM). Default: $HOLDFAST_DAEMON_TLS_CERT.")
+	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's private key (PEM). Default: $HOLDFAST_DAEMON_TLS_KEY.")
+	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "An additional host name that TCP clients may use for the daemon. Default: $HOLDFAST_DAEMON_ALLOW_HOST.")
+	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "An additional web origin that may call the daemon, such as https://console.example.org. Default: $HOLDFAST_DAEMON_ALLOW_ORIGIN.")
+	b.Flag(&c.Drain, "drain", "", "TIME", "How long running turns may take to finish at shutdown. Default: $HOLDFAST_DAEMON_DRAIN, else 30s.")
+	b.Flag(&c.StoreWait, "store-wait", "", "TIME", "How long runs wait for an unreachable or full store before they are interrupted. Default: $HOLDFAST_STORE_WAIT, else 5m.")
+	b.Flag(&c.LogFormat, "log-format", "", "FORMAT", "Log format: text or json. Default: $HOLDFAST_DAEMON_LOG_FORMAT, else text on a terminal and json elsewhere.", "text", "json")
 }
 
 // runCmd is `holdfast daemon run`, and `holdfast daemon`.
@@ -66,8 +66,8 @@ type runCmd struct {
 
 func (c *runCmd) Declare(b *command.Builder) {
 	b.Include(&c.listenFlags)
-	b.Flag(&c.Resume, "resume", "", "", "Go on by itself with runs that an earlier daemon left in the middle.")
-	b.Flag(&c.StopWorkspaces, "stop-workspaces", "", "", "Stop the containers of workspaces when the daemon ends; otherwise they run on.")
+	b.Flag(&c.Resume, "resume", "", "", "Resume runs that the previous daemon left unfinished.")
+	b.Flag(&c.StopWorkspaces, "stop-workspaces", "", "", "Stop the workspace containers when the daemon ends. Without this flag they keep running.")
 	b.Include(&c.StoreFlags)
 }
 
@@ -85,9 +85,9 @@ type stopCmd struct {
 }
 
 func (c *stopCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Now, "now", "", "", "At once: what runs is interrupted as by a crash, and can be continued.")
+	b.Flag(&c.Now, "now", "", "", "Stop immediately. Running turns are interrupted and can be resumed.")
 	c.Timeout = 90 * time.Second
-	b.Flag(&c.Timeout, "timeout", "", "TIME", "How long to wait for its end.")
+	b.Flag(&c.Timeout, "timeout", "", "TIME", "How long to wait for the daemon to stop.")
 }
 
 // openCmd is `holdfast daemon open`.
@@ -97,13 +97,13 @@ type openCmd struct {
 }
 
 func (c *openCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Browser, "browser", "", "", "Open it in the browser as well.")
+	b.Flag(&c.Browser, "browser", "", "", "Also open the link in the browser.")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *openCmd) Help() string {
-	return `The link works once, within three minutes, and logs in whoever opens it with all rights
-over this daemon. The code stands behind the # and is sent to nobody but the daemon.`
+	return `The link works once, for three minutes. Anyone who opens it gets full rights to this daemon.
+The code after # is sent only to the daemon.`
 }
 
 // tokenCreateCmd is `holdfast daemon token create`.
@@ -115,9 +115,9 @@ type tokenCreateCmd struct {
 }
 
 func (c *tokenCreateCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "Who or what it is for; answers are on record with it.")
-	b.Words(&c.Scope, "scope", "s", "SCOPE", "What it may: read, run, approve, admin; commas, or more than once.")
-	b.Flag(&c.Expires, "expires", "", "TIME", "When it ends: 12h, 30d; default never.")
+	b.Arg(&c.Name, "name", "The name of the token. Answers given with the token are recorded under it.")
+	b.Words(&c.Scope, "scope", "s", "SCOPE", "Scopes of the token: read, run, approve, admin. Comma-separated or repeated.")
+	b.Flag(&c.Expires, "expires", "", "TIME", "When the token expires, such as 12h or 30d. Default: never.")
 	b.Include(&c.JSONFlag)
 	b.Require("scope")
 }
@@ -135,7 +135,7 @@ type tokenRevokeCmd struct {
 }
 
 func (c *tokenRevokeCmd) Declare(b *command.Builder) {
-	b.Arg(&c.ID, "id", "The token's id, from the list.")
+	b.Arg(&c.ID, "id", "The token's id, as holdfast daemon token list prints it.")
 }
 
 // unitCmd is `holdfast daemon unit`.
@@ -145,9 +145,9 @@ type unitCmd struct {
 }
 
 func (c *unitCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Socket, "socket", "", "", "The socket's unit, which starts the daemon for the first client.")
+	b.Flag(&c.Socket, "socket", "", "", "Print the socket unit, which starts the daemon when the first client connects.")
 	c.Resume = true
-	b.Flag(&c.Resume, "resume", "", "", "The daemon goes on by itself with runs that an earlier one left in the middle; --resume=false leaves them interrupted.")
+	b.Flag(&c.Resume, "resume", "", "", "Resume runs that the previous daemon left unfinished. Use --resume=false to leave them interrupted.")
 }
 
 func (c *unitCmd) Help() string {

@@ -45,7 +45,8 @@ func (c *runCmd) Run(ctx context.Context, p *command.Program) error {
 
 const defaultDrain = 30 * time.Second
 
-// complete fills in what flags do not say, and checks all of it. The certificate is nil without TLS.
+// complete sets options that no flag gives, and checks all of them. The certificate is nil without
+// TLS.
 func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certificate, error) {
 	s, err := settings.LoadDaemon(&settings.Options{Home: home, User: p.UserHome(), Managed: p.Managed})
 	if err != nil {
@@ -61,7 +62,7 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 	word(&c.TLSKey, "TLS_KEY", s.TLSKey)
 	word(&c.LogFormat, "LOG_FORMAT", s.LogFormat)
 	if !slices.Contains([]string{"", "text", "json"}, c.LogFormat) {
-		return nil, outcome.Invalid(fmt.Sprintf("%q is no format of a log", c.LogFormat), "text or json")
+		return nil, outcome.Invalid(fmt.Sprintf("unknown log format %q", c.LogFormat), "use text or json")
 	}
 	if err := c.completeDrain(p, s); err != nil {
 		return nil, err
@@ -73,12 +74,12 @@ func (c *listenFlags) complete(p *command.Program, home string) (*listen.Certifi
 		}
 		c.StoreWait = &d
 	} else if *c.StoreWait < 0 {
-		return nil, outcome.Invalid("the time to wait for the store must not be negative", "0 does not wait")
+		return nil, outcome.Invalid("--store-wait must not be negative", "use 0 not to wait")
 	}
 	return listen.Check(c.Listen, c.TLSCert, c.TLSKey)
 }
 
-// joinWords are a list: what flags say, else a variable with commas, else settings.
+// joinWords returns a list from the flags, else from a variable with commas, else from settings.
 func joinWords(flags []string, variable string, setting []string) []string {
 	if len(flags) > 0 {
 		return flags
@@ -104,18 +105,18 @@ func (c *listenFlags) completeDrain(p *command.Program, s *settings.Daemon) erro
 		if v := p.Getenv("HOLDFAST_DAEMON_DRAIN"); v != "" {
 			var err error
 			if d, err = time.ParseDuration(v); err != nil {
-				return outcome.Invalid(fmt.Sprintf("HOLDFAST_DAEMON_DRAIN: %q is no time", v), "write 30s or 2m")
+				return outcome.Invalid(fmt.Sprintf("HOLDFAST_DAEMON_DRAIN: invalid duration %q", v), "use a duration such as 30s or 2m")
 			}
 		}
 		c.Drain = &d
 	}
 	if *c.Drain < 0 {
-		return outcome.Invalid("the time to drain must not be negative", "0 interrupts what runs at once")
+		return outcome.Invalid("--drain must not be negative", "use 0 to interrupt running turns at once")
 	}
 	return nil
 }
 
-// logger logs to standard error: for people on a terminal, for machines elsewhere.
+// logger logs to standard error: text on a terminal, JSON elsewhere by default.
 func (c *listenFlags) logger(p *command.Program) *slog.Logger {
 	if c.LogFormat == "text" || c.LogFormat == "" && p.Err.TTY {
 		return slog.New(slog.NewTextHandler(p.Stderr, nil))

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// startDaemon is how to start a daemon that browsers reach.
+// startDaemon is the command that starts a daemon for browsers.
 const startDaemon = "holdfast daemon --listen 127.0.0.1:7423"
 
 type openDoc struct {
@@ -34,8 +34,8 @@ func (c *openCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	if link.URL == "" {
 		return &outcome.Failure{
-			Message: "the daemon serves no TCP address, which browsers need", Result: outcome.Usage,
-			Advice: "start it with: " + startDaemon,
+			Message: "the daemon does not listen on TCP, which browsers need", Result: outcome.Usage,
+			Advice: "restart it with: " + startDaemon,
 		}
 	}
 	if c.JSON {

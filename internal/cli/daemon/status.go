@@ -53,7 +53,7 @@ func (c *statusCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// ask asks the daemon itself how it is.
+// ask requests the daemon's state from the daemon.
 func (d *statusDoc) ask(ctx context.Context, p *command.Program) {
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
@@ -94,7 +94,7 @@ func (d *statusDoc) print(p *command.Program) {
 	p.Out.Line("  clients  %d", d.Clients)
 }
 
-// stopPause is how often the daemon's lock is looked at.
+// stopPause is the interval between checks of the daemon's lock.
 const stopPause = 50 * time.Millisecond
 
 func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
@@ -107,11 +107,11 @@ func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	if !running {
-		p.Err.Line("no daemon runs")
+		p.Err.Line("no daemon is running")
 		return nil
 	}
 	if info.PID <= 0 {
-		return &outcome.Failure{Message: "the daemon does not say its pid", Advice: "try again in a moment", Result: outcome.Failed}
+		return &outcome.Failure{Message: "the daemon's process id is unknown", Advice: "try again in a few seconds", Result: outcome.Failed}
 	}
 	proc, err := os.FindProcess(info.PID)
 	if err != nil {
@@ -141,10 +141,10 @@ func (c *stopCmd) wait(ctx context.Context, p *command.Program, home string, pro
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-late.C:
-			return &outcome.Failure{Message: "the daemon has not ended yet", Advice: "holdfast daemon stop --now", Result: outcome.Failed}
+			return &outcome.Failure{Message: "the daemon is still stopping", Advice: "holdfast daemon stop --now", Result: outcome.Failed}
 		case <-tick.C:
 			if c.Now {
-				_ = proc.Signal(syscall.SIGTERM) // the second one ends it at once
+				_ = proc.Signal(syscall.SIGTERM) // the second signal ends it at once
 			}
 		}
 	}

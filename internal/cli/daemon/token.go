@@ -42,7 +42,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	defer done()
-	if err := dial.RefuseInsideRun(p, "make tokens"); err != nil {
+	if err := dial.RefuseInsideRun(p, "create tokens"); err != nil {
 		return err
 	}
 	secret, made, err := a.Make(ctx, callerText(), t)
@@ -53,7 +53,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
 		return p.Out.JSON(createdToken{made, secret}, p.Out.TTY)
 	}
 	p.Out.Line("%s", secret)
-	p.Err.Line("%s may %s%s; it is shown this once", made.ID, scopeWords(made.Scopes), until(made.Expires))
+	p.Err.Line("%s has the scopes %s%s; the secret is shown only once", made.ID, scopeWords(made.Scopes), until(made.Expires))
 	return nil
 }
 
@@ -69,7 +69,7 @@ func lifetime(text string) (time.Duration, error) {
 		}
 	}
 	if err != nil || d <= 0 {
-		return 0, outcome.Invalid(fmt.Sprintf("%q is no time that a token can last", text), "write 12h or 30d")
+		return 0, outcome.Invalid(fmt.Sprintf("invalid token lifetime %q", text), "use a duration such as 12h or 30d")
 	}
 	return d, nil
 }
@@ -105,7 +105,7 @@ func (c *tokenListCmd) Run(_ context.Context, p *command.Program) error {
 		}{append([]api.Token{}, list...)}, p.Out.TTY)
 	}
 	if len(list) == 0 {
-		p.Err.Line("no tokens; make one: holdfast daemon token create NAME --scope read")
+		p.Err.Line("no tokens; create one: holdfast daemon token create NAME --scope read")
 		return nil
 	}
 	rows := [][]string{{"ID", "NAME", "MAY", "USED"}}
@@ -145,8 +145,8 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// authOfHome reads the tokens of the home, whether a daemon runs or not. What is done with
-// them is on record.
+// authOfHome opens the tokens of this home, whether a daemon is running or not. Changes are
+// recorded in the access log.
 func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
 	home, err := p.Home()
 	if err != nil {
@@ -158,14 +158,14 @@ func authOfHome(p *command.Program) (*auth.Auth, func(), error) {
 		return nil, nil, err
 	}
 	return a, func() {
-		_ = a.Close() // it has refused nobody
+		_ = a.Close() // the store of tokens has refused no credential
 		if err := log.Close(); err != nil {
-			p.Warn("the audit log of tokens: %v", err)
+			p.Warn("cannot write the access log: %v", err)
 		}
 	}, nil
 }
 
-// callerText is who runs this program, for what it does to tokens.
+// callerText names the process that changes tokens.
 func callerText() auth.Caller {
 	return auth.Caller{Name: env.Account(), Method: "cli", From: fmt.Sprintf("uid %d pid %d", os.Getuid(), os.Getpid())}
 }

@@ -32,8 +32,8 @@ func (c *unitCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// quoteUnit is a path as ExecStart takes it: specifiers and variables are doubled, and
-// what is not plain stands in quotes.
+// quoteUnit quotes a path for ExecStart: specifiers and variables are doubled, and a path with
+// special characters is put in quotes.
 func quoteUnit(path string) string {
 	path = strings.NewReplacer("%", "%%", "$", "$$").Replace(path)
 	if !strings.ContainsAny(path, " \t\"'\\;") {

@@ -22,8 +22,7 @@ const (
 	killDelay = 300 * time.Millisecond
 )
 
-// child is this program, running the agent in a process of its own. It shows
-// itself on Stdout.
+// child is a second process of this program that runs the agent and prints its run to Stdout.
 func (s *demoRun) child(ctx context.Context, args ...string) *exec.Cmd {
 	args = append([]string{
 		"run", "--model", "scripted/" + s.play, "--cwd", s.project, "--store", "sqlite:" + s.db,
@@ -35,8 +34,8 @@ func (s *demoRun) child(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runUntilKilled runs the agent and kills it, without warning, while the tool call
-// demo.KillAtUse is under way. It reads the store to know when that is.
+// runUntilKilled runs the agent and kills it without warning while the tool call demo.KillAtUse is
+// running. It reads the store to find that moment.
 func (s *demoRun) runUntilKilled(ctx context.Context) (pid int, err error) {
 	cmd := s.child(ctx, "--session-id", demoSession, demo.Prompt)
 	if err := cmd.Start(); err != nil {
@@ -51,7 +50,7 @@ func (s *demoRun) runUntilKilled(ctx context.Context) (pid int, err error) {
 	select {
 	case err := <-exited:
 		stop()
-		<-seen //nolint:errcheck // that it was stopped
+		<-seen //nolint:errcheck // the result of a stopped process
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
@@ -61,17 +60,17 @@ func (s *demoRun) runUntilKilled(ctx context.Context) (pid int, err error) {
 			err = wait.For(ctx, killDelay)
 		}
 		kerr := cmd.Process.Kill()
-		<-exited //nolint:errcheck // that it was killed
+		<-exited //nolint:errcheck // the result of a killed process
 		return cmd.Process.Pid, errors.Join(err, kerr)
 	}
 }
 
-// waitForStart returns when the log says that demo.KillAtUse has started.
+// waitForStart returns when the log contains the start of demo.KillAtUse.
 func (s *demoRun) waitForStart(ctx context.Context, sessions *session.Sessions) error {
 	for after := int64(0); ; {
 		for r, err := range sessions.Records(ctx, demoSession, session.Range{After: after}) {
 			if errors.Is(err, session.ErrNotFound) {
-				break // the child has not come that far
+				break // the child has not started that call yet
 			}
 			if err != nil {
 				return err
@@ -87,7 +86,7 @@ func (s *demoRun) waitForStart(ctx context.Context, sessions *session.Sessions) 
 	}
 }
 
-// startOf returns the tool use that a record says has started.
+// startOf returns the tool use whose start a record contains.
 func startOf(r session.Record) (use string, ok bool) {
 	if r.Kind != record.KindToolStarted {
 		return "", false
@@ -97,17 +96,17 @@ func startOf(r session.Record) (use string, ok bool) {
 	return st.Use, err == nil
 }
 
-// resume lets another process go on with the session to its end.
+// resume runs the session to its end in another process.
 func (s *demoRun) resume(ctx context.Context) error {
 	args := []string{"--resume", demoSession}
 	if runtime.GOOS != "linux" {
-		args = append(args, "--takeover") // elsewhere nothing tells that the holder is dead
+		args = append(args, "--takeover") // on other systems the lease is not released when its holder dies
 	}
 	if err := s.child(ctx, args...).Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("the agent that went on failed: %w", err)
+		return fmt.Errorf("the agent that resumed the session failed: %w", err)
 	}
 	return nil
 }

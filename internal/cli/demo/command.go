@@ -1,11 +1,11 @@
-// Package demo is `holdfast demo`: an agent repairs a small project and survives a kill -9.
+// Package demo is `holdfast demo`: an agent fixes a small project and survives a kill -9.
 package demo
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// Command makes `holdfast demo`.
+// Command returns `holdfast demo`.
 func Command(p *command.Program) *command.Command {
-	return p.Command(&demoCmd{}, "demo", "Watch an agent repair a small project and survive a kill -9; needs no key.")
+	return p.Command(&demoCmd{}, "demo", "Watch an agent fix a small project and survive kill -9. Needs no API key.")
 }
 
 // demoCmd is `holdfast demo`.

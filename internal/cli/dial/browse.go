@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// Browse has the desktop open a page.
+// Browse opens a page in the desktop's browser.
 func Browse(ctx context.Context, url string) error {
 	name, args := "xdg-open", []string{url}
 	switch runtime.GOOS {
@@ -20,7 +20,7 @@ func Browse(ctx context.Context, url string) error {
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
 	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return &outcome.Failure{Message: name + ": " + term.OneLine(cmp.Or(string(out), err.Error())), Advice: "open the link by hand", Result: outcome.Failed, Cause: err}
+		return &outcome.Failure{Message: name + ": " + term.OneLine(cmp.Or(string(out), err.Error())), Advice: "open the link yourself", Result: outcome.Failed, Cause: err}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package dial finds the daemon of this home for commands.
+// Package dial connects commands to the daemon of this home.
 package dial
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// Daemon reaches the daemon of this home.
+// Daemon connects to the daemon of this home.
 func Daemon(ctx context.Context, p *command.Program) (*client.Client, error) {
 	home, err := p.Home()
 	if err != nil {
@@ -23,9 +23,9 @@ func Daemon(ctx context.Context, p *command.Program) (*client.Client, error) {
 	return client.Dial(ctx, &client.Options{Home: home, Name: "cli", Getenv: p.Getenv})
 }
 
-// RefuseInsideRun refuses what a run of this home's daemon would do to its own guards past
-// the daemon, in the files. It keeps honest agents honest: what runs outside of the
-// sandbox as the same account could write the files itself.
+// RefuseInsideRun rejects a command with which an agent of this home's daemon would change its own
+// permissions through the files, bypassing the daemon. It stops only well-behaved agents: a process
+// outside the sandbox with the same account could write the files itself.
 func RefuseInsideRun(p *command.Program, what string) error {
 	home, err := p.Home()
 	if err != nil {
@@ -35,12 +35,12 @@ func RefuseInsideRun(p *command.Program, what string) error {
 	if err != nil || !running || !auth.IsDescendant(info.PID) {
 		return err
 	}
-	return &outcome.Failure{Message: "an agent of this daemon cannot " + what, Result: outcome.Denied, Advice: "do it from a terminal of your own"}
+	return &outcome.Failure{Message: "an agent of this daemon cannot " + what, Result: outcome.Denied, Advice: "do it in a terminal outside the agent"}
 }
 
-// IsDaemonRunning finds the daemon of this home, when it serves this store and nothing says to do
-// without; nil otherwise. Where none runs that takes two calls of the system. The
-// caller closes it. other names the store that a daemon serves instead.
+// IsDaemonRunning connects to the daemon of this home if it serves this store and neither a flag
+// nor a variable turns it off; otherwise it returns nil. If no daemon is running, the check takes
+// two system calls. The caller closes the client. other is the store that a daemon serves instead.
 func IsDaemonRunning(ctx context.Context, p *command.Program, store string) (c *client.Client, other string) {
 	if v := p.Getenv("HOLDFAST_NO_DAEMON"); v != "" && v != "0" {
 		return nil, ""
@@ -54,7 +54,7 @@ func IsDaemonRunning(ctx context.Context, p *command.Program, store string) (c *
 		return nil, ""
 	}
 	if err != nil {
-		p.Warn("going on without the daemon: %v", err)
+		p.Warn("running without the daemon: %v", err)
 		if hint := outcome.Hint(err); hint != "" {
 			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(hint))
 		}

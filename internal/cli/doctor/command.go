@@ -1,11 +1,11 @@
-// Package doctor is `holdfast doctor`: show what this machine and this setup offer.
+// Package doctor is `holdfast doctor`: check what this machine and this setup support.
 package doctor
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// Command makes `holdfast doctor`.
+// Command returns `holdfast doctor`.
 func Command(p *command.Program) *command.Command {
-	return p.Command(&doctorCmd{}, "doctor", "Show what this machine and this setup offer.")
+	return p.Command(&doctorCmd{}, "doctor", "Check this machine and your setup: store, sandbox, model, settings and tools.")
 }
 
 // doctorCmd is `holdfast doctor`.
@@ -17,8 +17,8 @@ type doctorCmd struct {
 }
 
 func (c *doctorCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Net, "net", "", "", "Also ask the model's server whether it answers.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder to look at; default the current one.")
+	b.Flag(&c.Net, "net", "", "", "Also check that the model's server answers.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder to check. Default: the current folder.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// AgentSpec is what the flags say about a run in cwd, as data.
+// AgentSpec returns the part of the run spec that the flags describe, for a run in cwd.
 func (c *AgentFlags) AgentSpec(p *command.Program, cwd string) (*runspec.Spec, error) {
 	if c.spec == nil {
 		spec, err := c.readSpec(p)
@@ -42,7 +42,7 @@ func (c *AgentFlags) readSpec(p *command.Program) (*runspec.Spec, error) {
 		Compaction:   runspec.Compaction{Disabled: c.NoCompact, Items: c.CompactItems},
 	}
 	if c.CompactItems < 0 || c.CompactItems > 0 && c.CompactItems < 4 {
-		return nil, outcome.Invalid("--compact-items: less than 4 items cannot be compacted", "leave it out: the model's context is the bound")
+		return nil, outcome.Invalid("--compact-items must be at least 4", "omit it to use the model's context size")
 	}
 	if c.Agents != "" {
 		s.Agents = json.RawMessage(c.Agents)
@@ -80,7 +80,7 @@ func (c *AgentFlags) readSpec(p *command.Program) (*runspec.Spec, error) {
 			return nil, err
 		}
 		if strings.TrimSpace(*f.into) == "" {
-			return nil, outcome.Invalid(fmt.Sprintf("%s: %s is empty", f.flag, f.file), "write the prompt into it, or leave out the flag")
+			return nil, outcome.Invalid(fmt.Sprintf("%s: file %s is empty", f.flag, f.file), "write the prompt into it, or omit the flag")
 		}
 	}
 	return s, s.ReadPipes()
@@ -98,7 +98,7 @@ func readFlagFile(p *command.Program, flag, name string) (string, error) {
 	return string(b), nil
 }
 
-// setup is the trigger of the Setup event.
+// setup returns the trigger of the Setup event.
 func (c *AgentFlags) setup() string {
 	switch {
 	case c.Init:
@@ -109,13 +109,13 @@ func (c *AgentFlags) setup() string {
 	return ""
 }
 
-// EnvReferences are those of --env-from, by variable.
+// EnvReferences returns the references of --env-from, by variable.
 func (c *AgentFlags) EnvReferences() (map[string]string, error) {
 	var from map[string]string
 	for _, pair := range c.EnvFrom {
 		name, ref, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, outcome.Invalid("--env-from: "+pair+" is not NAME=REFERENCE", "--env-from ANTHROPIC_API_KEY=keyring:SERVICE/USER")
+			return nil, outcome.Invalid("--env-from: "+pair+" is not NAME=REFERENCE", "use a form such as --env-from ANTHROPIC_API_KEY=keyring:SERVICE/USER")
 		}
 		if from == nil {
 			from = map[string]string{}
@@ -142,7 +142,7 @@ func (c *AgentFlags) ResolveEnv(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// ComposeOptions is what an agent of the flags is composed from.
+// ComposeOptions returns the options from which the agent is composed.
 func (c *AgentFlags) ComposeOptions(p *command.Program, cwd string) (*compose.Request, error) {
 	spec, err := c.AgentSpec(p, cwd)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *AgentFlags) ComposeOptions(p *command.Program, cwd string) (*compose.Re
 	return &compose.Request{Env: p.Environment(), Spec: spec, Cwd: cwd}, nil
 }
 
-// LoadSettings reads what applies in a run, flags included.
+// LoadSettings loads the settings of a run, including those of the flags.
 func (c *AgentFlags) LoadSettings(p *command.Program, cwd string) (*settings.Settings, error) {
 	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {

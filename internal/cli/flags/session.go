@@ -14,7 +14,7 @@ func (a SessionArg) WithSession(ctx context.Context, p *command.Program, url str
 	return a.WithSessionOptions(ctx, p, url, nil, do)
 }
 
-// WithSessionOptions is With for a store that is opened in a certain way.
+// WithSessionOptions is WithSession with options for the store.
 func (a SessionArg) WithSessionOptions(ctx context.Context, p *command.Program, url string, o *stores.Options, do func(*session.Sessions, session.Meta) error) error {
 	sessions, closeStore, err := p.OpenStoreOptions(ctx, url, o)
 	if err != nil {
@@ -28,7 +28,8 @@ func (a SessionArg) WithSessionOptions(ctx context.Context, p *command.Program, 
 	return do(sessions, m)
 }
 
-// WithRunSession is With for the session whose log has the policy: of a sub-agent, that of its run.
+// WithRunSession is WithSession for the session whose log has the policy: for a sub-agent, the
+// session of its run.
 func (a SessionArg) WithRunSession(ctx context.Context, p *command.Program, url string, do func(*session.Sessions, session.Meta) error) error {
 	return a.WithSession(ctx, p, url, func(s *session.Sessions, m session.Meta) error {
 		m, err := sessionpolicy.PolicySession(ctx, s, m)

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Load reads the settings of the folder, and those named by the flags; alone, only those.
+// Load loads the settings of the folder and the files of --settings; with alone, only those files.
 func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings, error) {
 	if err := checkMode(f.PermissionMode); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (f *SettingsFlags) Load(p *command.Program, alone bool) (*settings.Settings
 	return settings.Load(o)
 }
 
-// Check refuses what makes no sense.
+// Check rejects invalid flag values.
 func (f *PermissionFlags) Check() error {
 	if f.AskTimeout < 0 {
 		return outcome.Invalid("--ask-timeout must not be negative", "")
@@ -49,7 +49,7 @@ func checkMode(mode string) error {
 	return nil
 }
 
-// Layer is the name of the file that is written.
+// Layer returns the settings layer that the flags select.
 func (f *SettingsLayerFlags) Layer() string {
 	switch {
 	case f.User:

@@ -1,5 +1,5 @@
-// Package hooks is `holdfast hooks` and `holdfast trust`: list, test and replay hooks, and
-// trust what a folder brings along.
+// Package hooks is `holdfast hooks` and `holdfast trust`: list, test and replay hooks, and trust a
+// folder's hooks and settings.
 package hooks
 
 import (
@@ -7,27 +7,27 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 )
 
-// Command makes `holdfast hooks`.
+// Command returns `holdfast hooks`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("hooks", "List, test and replay hooks.",
-		p.Command(&listCmd{}, "list", "List the hooks that settings name, and which of them run.", "ls"),
-		p.Command(&testCmd{}, "test", "Fire one event and say what its hooks answer."),
-		p.Command(&replayCmd{}, "replay", "Ask today's hooks about the prompts and calls of a past session."),
-		command.Hide(p.Command(&trustHooksCmd{}, "trust", "Trust the hooks that a folder brings along: holdfast trust --hooks-only.")),
+		p.Command(&listCmd{}, "list", "List the hooks in the settings, and which of them run.", "ls"),
+		p.Command(&testCmd{}, "test", "Run the hooks of one event and print their output."),
+		p.Command(&replayCmd{}, "replay", "Run the current hooks against the prompts and tool calls of a past session."),
+		command.Hide(p.Command(&trustHooksCmd{}, "trust", "The older name of holdfast trust --hooks-only.")),
 	)
 }
 
-// TrustCommand makes `holdfast trust`.
+// TrustCommand returns `holdfast trust`.
 func TrustCommand(p *command.Program) *command.Command {
-	return p.Command(&trustCmd{}, "trust", "Trust the settings that a folder brings along.")
+	return p.Command(&trustCmd{}, "trust", "Trust a folder's settings.")
 }
 
-// hooksFlags say which settings name the hooks.
+// hooksFlags select the settings that define the hooks.
 type hooksFlags struct{ flags.SettingsFlags }
 
 func (c *hooksFlags) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder the session would work in; default the current one.")
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the folder and the user; may be repeated.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The session's folder. Default: the current folder.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Additional settings, as a file or JSON. They override project and user settings. Repeatable.")
 }
 
 // listCmd is `holdfast hooks list`.
@@ -42,9 +42,9 @@ func (c *listCmd) Declare(b *command.Builder) {
 }
 
 func (c *listCmd) Help() string {
-	return `In the order in which they run. Hooks of a folder run when they are trusted as they are
-now: "untrusted" was never trusted here, "modified" has changed since, or a file that it
-names has.`
+	return `Lists hooks in the order in which they run. A folder's hooks run only if you trusted their current
+form. "untrusted": never trusted. "modified": the hook, or a file that it names, changed since
+you trusted it.`
 }
 
 // trustHooksCmd is `holdfast trust --hooks-only`, and the older `holdfast hooks trust`.
@@ -55,8 +55,8 @@ type trustHooksCmd struct {
 }
 
 func (c *trustHooksCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Optional(&c.Dir, "dir", "The folder, or a folder inside it. Default: the current folder.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation.")
 	b.Include(&c.JSONFlag)
 }
 
@@ -74,17 +74,16 @@ type testCmd struct {
 }
 
 func (c *testCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Event, "event", "PreToolUse, or any other event; the names of either dialect.")
-	b.Flag(&c.Input, "input", "", "FILE", "What the hooks are told, as JSON in the form of either dialect; - is standard input. Default nothing but the event.")
-	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
+	b.Arg(&c.Event, "event", "The hook event, such as PreToolUse, in either dialect.")
+	b.Flag(&c.Input, "input", "", "FILE", "The hooks' input as JSON, in either dialect. Use - for standard input. Default: only the event name.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run hook commands without the kernel sandbox.")
 	b.Include(&c.hooksFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *testCmd) Help() string {
-	return `The hooks that match really run, as they would in a session, and nothing is done about
-what they answer. Hooks that are not trusted do not run here either. The exit code is 0,
-or 3 when they block.
+	return `Matching hooks really run, as in a session, but their output has no effect. Untrusted hooks do not
+run. The exit code is 0, or 3 if a hook blocks.
 
   echo '{"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}}' |
     holdfast hooks test PreToolUse --input -`
@@ -103,19 +102,19 @@ type replayCmd struct {
 
 func (c *replayCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.All, "all", "a", "", "Everything, not only that about which hooks said something.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run commands of hooks without the kernel sandbox.")
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.Flag(&c.All, "all", "a", "", "Show all events, not only those for which a hook produced output.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation.")
+	b.Flag(&c.NoSandbox, "no-sandbox", "", "", "Run hook commands without the kernel sandbox.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Additional settings, as a file or JSON. They override the session's project and user settings. Repeatable.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *replayCmd) Help() string {
-	return `The hooks of the session's folder as they are now are told of every prompt
-(UserPromptSubmit) and every tool call (PreToolUse) of its log. No tool and no model is
-run, and nothing is done about what hooks answer; but the hooks themselves really run,
-in their sandbox, so you are asked first, and where nobody can be asked --yes is needed.`
+	return `Sends every prompt (UserPromptSubmit) and tool call (PreToolUse) in the session's log to the
+folder's current hooks. No tool and no model runs, and the hooks' output has no effect. The hooks
+themselves really run, in their sandbox, so the command asks for confirmation first. Without a
+terminal, --yes is required.`
 }
 
 // trustCmd is `holdfast trust`.
@@ -129,19 +128,19 @@ type trustCmd struct {
 }
 
 func (c *trustCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Dir, "dir", "The folder, or one inside it; default the current one.")
-	b.Flag(&c.HooksOnly, "hooks-only", "", "", "Show the folder's hooks, ask, and trust only them.")
-	b.Flag(&c.Yes, "yes", "y", "", "With --hooks-only: do not ask.")
-	b.Flag(&c.List, "list", "", "", "List the folders that are trusted.")
-	b.Flag(&c.Revoke, "revoke", "", "", "Trust the folder no longer.")
+	b.Optional(&c.Dir, "dir", "The folder, or a folder inside it. Default: the current folder.")
+	b.Flag(&c.HooksOnly, "hooks-only", "", "", "Show the folder's hooks, ask for confirmation, and trust only the hooks.")
+	b.Flag(&c.Yes, "yes", "y", "", "With --hooks-only: do not ask for confirmation.")
+	b.Flag(&c.List, "list", "", "", "List the trusted folders.")
+	b.Flag(&c.Revoke, "revoke", "", "", "Stop trusting the folder.")
 	b.Include(&c.JSONFlag)
 	b.Exclusive("list", "revoke", "hooks-only")
 }
 
 func (c *trustCmd) Help() string {
-	return `What a folder's .holdfast/settings.json and settings.local.json forbid and ask holds at
-once. What they allow applies after you trust the folder, as long as they do not change.
-Its hooks run from then on. A hook is trusted with its whole text and with the files of the
-folder that its command names: if one of them changes, that hook needs trust again, and the
-others do not. --hooks-only does not trust what else the settings say.`
+	return `Deny and ask rules in a folder's .holdfast/settings.json and settings.local.json always apply.
+Allow rules apply only after you trust the folder. If the files change, you must trust the folder
+again. Trusting a folder also trusts its hooks. Trust covers the whole text of a hook and the files
+of the folder that its command names. If one of them changes, you must trust that hook again; other
+hooks stay trusted. --hooks-only does not trust the folder's other settings.`
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// hookPrinter looks on while hooks run, to tell what each of them said.
+// hookPrinter records the output of each hook while the hooks run.
 type hookPrinter struct {
 	hook.Runner
 	mu   sync.Mutex
@@ -40,7 +40,7 @@ func (w *hookPrinter) Run(ctx context.Context, d *hook.Definition, in *hook.Inpu
 	return a, err
 }
 
-// Close closes what is watched.
+// Close closes the wrapped runner.
 func (w *hookPrinter) Close() error {
 	if c, ok := w.Runner.(io.Closer); ok {
 		return c.Close()
@@ -48,7 +48,7 @@ func (w *hookPrinter) Close() error {
 	return nil
 }
 
-// eventDoc is what the hooks of one event said, in JSON.
+// eventDoc is the output of all hooks of one event, in JSON.
 type eventDoc struct {
 	Event   hook.Event   `json:"event"`
 	Hooks   []hookRunDoc `json:"hooks"`
@@ -61,7 +61,7 @@ type hookRunDoc struct {
 	Notice string         `json:"notice,omitempty"`
 }
 
-// outcomeDoc is an outcome in JSON: only what was said.
+// outcomeDoc is a hook outcome in JSON, without empty fields.
 type outcomeDoc struct {
 	Blocked    bool                    `json:"blocked"`
 	By         string                  `json:"by,omitempty"`
@@ -81,7 +81,7 @@ type textDoc struct {
 	Text string `json:"text"`
 }
 
-// fire fires an event and tells what came of it.
+// fire runs the hooks of an event and prints their output.
 func (w *hookPrinter) fire(ctx context.Context, r *hook.Registry, in hook.Input) eventDoc {
 	out := r.Fire(ctx, in)
 	d := eventDoc{Event: in.Event, Hooks: []hookRunDoc{}, Outcome: newOutcomeDoc(&out)}
@@ -126,7 +126,7 @@ func updateText(u hook.PermissionUpdate) string {
 	return u.Behavior + " " + strings.Join(u.Rules, ", ")
 }
 
-// compact is what a hook answered, without what it did not say.
+// compact returns a hook's output without empty fields.
 func compact(o *hook.Output) map[string]any {
 	if o == nil {
 		return nil
@@ -142,7 +142,7 @@ func compact(o *hook.Output) map[string]any {
 	return said
 }
 
-// printFired prints what each hook said, and what that means together.
+// printFired prints the output of each hook and the merged outcome.
 func printFired(p *command.Program, d *eventDoc) {
 	t := p.Out.Style
 	for _, r := range d.Hooks {
@@ -171,7 +171,7 @@ func printFired(p *command.Program, d *eventDoc) {
 	printOutcome(p, d.Hooks, &d.Outcome)
 }
 
-// printOutcome prints an outcome; failures have been told.
+// printOutcome prints an outcome; failures were printed before.
 func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 	t := p.Out.Style
 	tell := func(what, text string) {
@@ -179,7 +179,7 @@ func printOutcome(p *command.Program, ran []hookRunDoc, o *outcomeDoc) {
 			p.Out.Line("%s %s", t.Dim(term.Column(what, 8)), term.Escape(term.OneLine(text)))
 		}
 	}
-	verdict := "nothing stands in the way"
+	verdict := "no hook blocks this"
 	switch {
 	case o.Blocked:
 		verdict = "blocked by " + view.HookLabel(o.By)

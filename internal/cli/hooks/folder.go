@@ -21,7 +21,7 @@ type trustDoc struct {
 	Hooks []settings.TrustedHook `json:"hooks,omitempty"`
 	Texts bool                   `json:"texts,omitempty"`
 
-	foreign bool // settings of other programs in it are trusted
+	foreign bool // whether settings of other programs in the folder are trusted
 }
 
 func (c *trustCmd) Run(ctx context.Context, p *command.Program) error {
@@ -57,7 +57,7 @@ func (c *trustCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	if !ok && texts == nil {
-		return outcome.Invalid(s.Project+" brings no settings along that could be trusted", "its settings would be in "+s.Project+"/.holdfast/settings.json, or .claude/settings.json")
+		return outcome.Invalid(s.Project+" has no settings to trust", "create "+s.Project+"/.holdfast/settings.json or .claude/settings.json first")
 	}
 	hooks := folderHooks(s)
 	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
@@ -69,7 +69,7 @@ func (c *trustCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.JSON {
 		return p.Out.JSON(d, p.Out.TTY)
 	}
-	p.Err.Line("%s is trusted with what its settings say now", term.Escape(s.Project))
+	p.Err.Line("%s is trusted with its current settings", term.Escape(s.Project))
 	for _, g := range d.Gains {
 		p.Err.Line("  %s", term.Escape(g))
 	}
@@ -94,9 +94,9 @@ func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
 		more := ""
 		switch {
 		case d.Digest == "" && d.foreign:
-			more = "  (its settings of other agents)"
+			more = "  (settings of other agents)"
 		case d.Digest == "" && d.Texts:
-			more = "  (what it has for agents to read)"
+			more = "  (instruction files)"
 		case d.Digest == "":
 			more = "  (" + term.Count(len(d.Hooks), "hook") + " only)"
 		case len(d.Hooks) > 0:
@@ -110,7 +110,7 @@ func (c *trustCmd) list(p *command.Program, list *settings.Trust) error {
 	return nil
 }
 
-// revoke takes a folder off the list; the folder need not be there any more.
+// revoke removes a folder from the list of trusted folders; the folder need not exist any more.
 func (c *trustCmd) revoke(p *command.Program, list *settings.Trust) error {
 	home, err := p.Home()
 	if err != nil {
@@ -131,11 +131,11 @@ func (c *trustCmd) revoke(p *command.Program, list *settings.Trust) error {
 		return err
 	}
 	if !ok {
-		return &outcome.Failure{Message: dir + " is not trusted", Advice: "holdfast trust --list", Result: outcome.NotFound}
+		return &outcome.Failure{Message: dir + " is not trusted", Advice: "list trusted folders with holdfast trust --list", Result: outcome.NotFound}
 	}
 	if c.JSON {
 		return p.Out.JSON(trustDoc{Folder: dir}, p.Out.TTY)
 	}
-	p.Err.Line("%s is trusted no longer", term.Escape(dir))
+	p.Err.Line("%s is no longer trusted", term.Escape(dir))
 	return nil
 }

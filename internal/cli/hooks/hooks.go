@@ -48,7 +48,7 @@ func newHookDoc(s *settings.Settings, h *settings.Hook) hookDoc {
 	return d
 }
 
-// onFailure is what a failure of a hook means.
+// onFailure describes what happens if the hook fails.
 func onFailure(d *hook.Definition, strict bool) string {
 	if d.CanBlock(strict) {
 		return "block"
@@ -80,7 +80,7 @@ func (c *listCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// hook prints a hook on two lines, and a third one when it does not run.
+// hook prints a hook on two lines, and on a third one why it does not run.
 func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 	t, d := p.Style, newHookDoc(s, h)
 	style := map[settings.HookStatus]func(string) string{
@@ -112,7 +112,7 @@ func printHook(p *term.Printer, s *settings.Settings, h *settings.Hook) {
 	}
 }
 
-// dialectName writes a time to wait: "5 s", "1.5 s", "10 min".
+// dialectName formats a timeout: "5 s", "1.5 s", "10 min".
 func dialectName(d time.Duration) string {
 	switch {
 	case d >= time.Minute && d%time.Minute == 0:

@@ -20,12 +20,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// replayResult is one moment then and now, in JSON.
+// replayResult compares one event then and now, in JSON.
 type replayResult struct {
 	Seq      int64         `json:"seq"`
 	Tool     string        `json:"tool,omitempty"`
 	Use      string        `json:"use_id,omitempty"`
-	Recorded policy.Effect `json:"then,omitempty"` // what was decided about a call
+	Recorded policy.Effect `json:"then,omitempty"` // the decision about the call
 	eventDoc
 
 	text string
@@ -46,17 +46,17 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// recordedEvent is what hooks are told of again.
+// recordedEvent is an event from the log that the hooks get again.
 type recordedEvent struct {
 	doc replayResult
 	in  hook.Input
 }
 
-// moments reads the prompts and calls of a log.
+// moments returns the prompts and calls of a log.
 func (c *replayCmd) moments(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, today *settings.Settings) ([]recordedEvent, error) {
 	var list []recordedEvent
 	uses := map[string]transcript.ToolUse{}
-	kept := false // the item that follows is what a hook keeps the agent going with
+	kept := false // the next item is the text with which a hook kept the agent working
 	for rec, err := range s.Records(ctx, m.ID, session.Range{}) {
 		if err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ func readItem(rec session.Record) (transcript.Encoded, error) {
 	return it.Item, nil
 }
 
-// replay tells the hooks of every moment.
+// replay runs the hooks for each event.
 func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *settings.Settings, moments []recordedEvent, id string) error {
 	watch := &hookPrinter{}
 	h, err := hooks.Open(&hooks.Options{Env: p.Environment(), Settings: today, Folders: hookFolders(today), NoSandbox: c.NoSandbox, Watch: watch.finish})
@@ -160,12 +160,12 @@ func (c *replayCmd) replay(ctx context.Context, p *command.Program, today *setti
 		}
 	}
 	if !c.JSON {
-		p.Err.Line("%d prompts and calls, hooks say something about %d and block %d", len(moments), said, blocked)
+		p.Err.Line("%d prompts and calls: hooks have output for %d and block %d", len(moments), said, blocked)
 	}
 	return nil
 }
 
-// hasOutput reports whether a hook said anything, or failed.
+// hasOutput reports whether a hook had output or failed.
 func (d *eventDoc) hasOutput() bool {
 	for _, r := range d.Hooks {
 		if r.Effect != "" || r.Error != "" || len(r.Output) > 0 {

@@ -25,7 +25,7 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 	brought := folderHooks(s)
 	for _, h := range brought {
 		if h.Digest == "" {
-			return &outcome.Failure{Message: settings.OriginText(h.Origin) + ": " + h.Reason, Advice: "mend it, or take the hook out", Result: outcome.Usage}
+			return &outcome.Failure{Message: settings.OriginText(h.Origin) + ": " + h.Reason, Advice: "fix the hook or remove it", Result: outcome.Usage}
 		}
 	}
 	if !c.JSON {
@@ -39,16 +39,16 @@ func (c *trustHooksCmd) Run(ctx context.Context, p *command.Program) error {
 		return err
 	}
 	if !ok {
-		return outcome.Invalid(s.Project+" brings no hooks along that could be trusted", "its hooks would be in "+s.Project+"/.holdfast/settings.json")
+		return outcome.Invalid(s.Project+" has no hooks to trust", "define hooks in "+s.Project+"/.holdfast/settings.json")
 	}
 	if c.JSON {
 		return p.Out.JSON(trustDoc{Folder: s.Project, Hooks: trustedHooks(brought)}, p.Out.TTY)
 	}
-	p.Err.Line("%s of %s: trusted as they are now", term.Count(len(brought), "hook"), term.Escape(s.Project))
+	p.Err.Line("%s of %s: trusted in their current form", term.Count(len(brought), "hook"), term.Escape(s.Project))
 	return nil
 }
 
-// folderHooks are the hooks that the folder brings along.
+// folderHooks returns the hooks that the folder's settings define.
 func folderHooks(s *settings.Settings) []*settings.Hook {
 	var list []*settings.Hook
 	for i := range s.Hooks {
@@ -69,8 +69,8 @@ func trustedHooks(list []*settings.Hook) []settings.TrustedHook {
 	return docs
 }
 
-// showHooks shows the whole of what would run: nothing is left out of a command, and
-// nothing in it stays invisible.
+// showHooks prints everything that would run: commands are not shortened, and invisible characters
+// are shown.
 func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) {
 	t := p.Err.Style
 	for _, h := range list {
@@ -100,7 +100,7 @@ func showHooks(p *command.Program, s *settings.Settings, list []*settings.Hook) 
 	}
 }
 
-// commandText is the command line of a hook, or its program with the arguments.
+// commandText returns a hook's command line, or its program with the arguments.
 func commandText(d *hook.Definition) string {
 	if d.Args == nil {
 		return d.Command
@@ -112,12 +112,12 @@ func commandText(d *hook.Definition) string {
 	return strings.Join(words, " ")
 }
 
-// confirm asks the person at the terminal. Without one, --yes is required.
+// confirm asks at the terminal. Without a terminal, --yes is required.
 func (c *trustHooksCmd) confirm(ctx context.Context, p *command.Program, s *settings.Settings, n int) error {
 	if c.Yes || n == 0 {
 		return nil
 	}
-	ok, err := question.Confirm(ctx, p, "let them run, as they are now?", "holdfast trust --hooks-only --yes "+term.Quote(s.Project))
+	ok, err := question.Confirm(ctx, p, "trust these hooks in their current form?", "holdfast trust --hooks-only --yes "+term.Quote(s.Project))
 	if err != nil || ok {
 		return err
 	}

@@ -55,7 +55,7 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// input reads what the hooks are told, and completes it.
+// input reads the hooks' input and completes it.
 func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Event, s *settings.Settings) (hook.Input, error) {
 	raw := []byte("{}")
 	var err error
@@ -70,17 +70,17 @@ func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Even
 		return hook.Input{}, ctx.Err()
 	}
 	if err != nil {
-		return hook.Input{}, outcome.Invalid("--input: "+err.Error(), "name a file of JSON, or - for standard input")
+		return hook.Input{}, outcome.Invalid("--input: "+err.Error(), "name a JSON file, or - for standard input")
 	}
 	in := hook.Input{Event: event}
 	if err := in.UnmarshalJSON(raw); err != nil {
-		return in, outcome.Invalid("--input: "+err.Error(), cmp.Or(outcome.Hint(err), `write {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
+		return in, outcome.Invalid("--input: "+err.Error(), cmp.Or(outcome.Hint(err), `use a form such as {"tool_name": "Bash", "tool_input": {"command": "ls"}}`))
 	}
 	if in.CWD == "" {
 		in.CWD = s.Cwd()
 	}
 	if !filepath.IsAbs(in.CWD) {
-		return in, outcome.Invalid(fmt.Sprintf("--input: the cwd %q is not absolute", in.CWD), "")
+		return in, outcome.Invalid(fmt.Sprintf("--input: cwd %q is not absolute", in.CWD), "")
 	}
 	if in.SessionID == "" {
 		in.SessionID = "test"
@@ -91,8 +91,8 @@ func (c *testCmd) input(ctx context.Context, p *command.Program, event hook.Even
 	return addRequests(p, in), nil
 }
 
-// addRequests adds what the call would touch, for the "if" of hooks. What cannot be
-// told is left out, and such hooks then run.
+// addRequests adds the files and hosts that the call would touch, for the "if" conditions of hooks.
+// If they cannot be determined, such hooks run.
 func addRequests(p *command.Program, in hook.Input) hook.Input {
 	if in.Tool.Name == "" {
 		return in
@@ -104,7 +104,7 @@ func addRequests(p *command.Program, in hook.Input) hook.Input {
 	return in
 }
 
-// hookFolders are the folders of a session, as far as they are there.
+// hookFolders returns the folders of a session that exist.
 func hookFolders(s *settings.Settings) []string {
 	list := []string{s.Cwd()}
 	for _, f := range s.Folders {

@@ -1,18 +1,18 @@
-// Package instructions is `holdfast context` and `holdfast skills`: list what agents are told
-// in a folder.
+// Package instructions is `holdfast context` and `holdfast skills`: list the instruction files and
+// skills of a folder.
 package instructions
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// ContextCommand makes `holdfast context`.
+// ContextCommand returns `holdfast context`.
 func ContextCommand(p *command.Program) *command.Command {
-	return p.Command(&contextCmd{}, "context", "List the instruction files that agents are given here.")
+	return p.Command(&contextCmd{}, "context", "List the instruction files that an agent in this folder reads.")
 }
 
-// SkillsCommand makes `holdfast skills`.
+// SkillsCommand returns `holdfast skills`.
 func SkillsCommand(p *command.Program) *command.Command {
 	return p.Group("skills", "List skills and commands.",
-		p.Command(&skillsListCmd{}, "list", "List skills and commands, and what is wrong with those that are not offered.", "ls"),
+		p.Command(&skillsListCmd{}, "list", "List skills and commands, and why some are not available.", "ls"),
 	)
 }
 
@@ -25,16 +25,16 @@ type contextCmd struct {
 }
 
 func (c *contextCmd) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
-	b.Flag(&c.NoContextFiles, "no-context-files", "", "", "As run has it: only what the administrator wants read.")
-	b.Flag(&c.Text, "text", "", "", "Print what the model would be told, as it is.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The session's folder. Default: the current folder.")
+	b.Flag(&c.NoContextFiles, "no-context-files", "", "", "As for holdfast run: read only the administrator's files.")
+	b.Flag(&c.Text, "text", "", "", "Print the exact text that the model gets.")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *contextCmd) Help() string {
-	return `AGENTS.md, CLAUDE.md and their kin, from the general to the particular: of the administrator,
-of yours, and of the folders from the repository's down to the current one, with what they
-include. What is left out is told with the reason.`
+	return `Lists AGENTS.md, CLAUDE.md and similar files in reading order: the administrator's, yours, then
+each folder from the repository root down to the current one, with included files. Files that are
+not read are listed with the reason.`
 }
 
 type skillsListCmd struct {
@@ -43,6 +43,6 @@ type skillsListCmd struct {
 }
 
 func (c *skillsListCmd) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Of a session in this folder; default the current one.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The session's folder. Default: the current folder.")
 	b.Include(&c.JSONFlag)
 }

@@ -47,7 +47,7 @@ func (c *contextCmd) Run(_ context.Context, p *command.Program) error {
 	default:
 		view.ShowInstructions(p, p.Out, d.Files)
 		if len(d.Files) == 0 {
-			p.Err.Line("there are no instruction files")
+			p.Err.Line("no instruction files")
 		}
 	}
 	for _, n := range d.Notices {

@@ -15,7 +15,8 @@ type skillsDoc struct {
 	Skills   []*skills.Skill  `json:"skills"`
 	Shadowed []*skills.Skill  `json:"shadowed"`
 	Problems []skills.Problem `json:"problems"`
-	// Untrusted: those of the project do not count, as they are not trusted as they are now.
+	// Untrusted: the project's skills and commands are not used, because their current form is not
+	// trusted.
 	Untrusted bool `json:"untrusted"`
 }
 
@@ -45,7 +46,7 @@ func (c *skillsListCmd) Run(_ context.Context, p *command.Program) error {
 		}
 	}
 	for _, sk := range d.Shadowed {
-		p.Err.Line("%s: %s counts in its place", term.Escape(sk.File), term.Escape(sk.Shadowed))
+		p.Err.Line("%s: %s takes precedence", term.Escape(sk.File), term.Escape(sk.Shadowed))
 	}
 	for _, pr := range d.Problems {
 		p.Warn("%v", pr)
@@ -54,16 +55,16 @@ func (c *skillsListCmd) Run(_ context.Context, p *command.Program) error {
 		}
 	}
 	if len(d.Skills)+len(d.Problems) == 0 {
-		p.Err.Line("there are no skills")
+		p.Err.Line("no skills")
 	}
 	if d.Untrusted {
 		p.Warn("%s", f.Notice())
-		p.Err.Line("%s %s", p.Err.Bold("hint:"), "holdfast trust")
+		p.Err.Line("%s %s", p.Err.Bold("hint:"), "trust them with holdfast trust")
 	}
 	return nil
 }
 
-// skillName is how a person calls it.
+// skillName returns the name by which a user calls the skill.
 func skillName(sk *skills.Skill) string {
 	name := sk.Name
 	if sk.UserInvocable {
@@ -81,7 +82,7 @@ func skillFacts(sk *skills.Skill, untrusted bool) string {
 		list[0] += ", not trusted"
 	}
 	if !sk.ModelInvocable {
-		list = append(list, "for people only")
+		list = append(list, "for users only")
 	}
 	if sk.Allow != nil {
 		list = append(list, "allows "+strings.Join(sk.Allow, ", "))

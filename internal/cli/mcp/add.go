@@ -31,7 +31,7 @@ func (c *addCmd) Run(_ context.Context, p *command.Program) error {
 	return c.write(p, c.Name, def, c.Replace)
 }
 
-// definition is what the flags say, in the order in which people write it.
+// definition returns the server definition of the flags, with its keys in the usual order.
 func (c *addCmd) definition() (json.RawMessage, error) {
 	address := strings.HasPrefix(c.Target, "http://") || strings.HasPrefix(c.Target, "https://")
 	kind := c.Type
@@ -39,7 +39,7 @@ func (c *addCmd) definition() (json.RawMessage, error) {
 		kind = "http"
 	}
 	if kind == "stdio" && address {
-		return nil, outcome.Invalid(fmt.Sprintf("%.100q is an address, and --transport stdio is for programs", c.Target), "--transport http, or sse")
+		return nil, outcome.Invalid(fmt.Sprintf("%.100q is a URL, but --transport stdio needs a program", c.Target), "use --transport http or sse")
 	}
 	doc := struct {
 		Type    string            `json:"type,omitempty"`
@@ -51,10 +51,10 @@ func (c *addCmd) definition() (json.RawMessage, error) {
 		OAuth   map[string]any    `json:"oauth,omitempty"`
 	}{Type: kind}
 	var err error
-	if doc.Env, err = pairsOf(c.Env, "=", "--env NAME=VALUE"); err != nil {
+	if doc.Env, err = pairsOf(c.Env, "=", "use --env NAME=VALUE"); err != nil {
 		return nil, err
 	}
-	if doc.Headers, err = pairsOf(c.Header, ":", "--header 'NAME: VALUE'"); err != nil {
+	if doc.Headers, err = pairsOf(c.Header, ":", "use --header 'NAME: VALUE'"); err != nil {
 		return nil, err
 	}
 	if c.Client != "" || c.Port != 0 {
@@ -74,16 +74,16 @@ func (c *addCmd) definition() (json.RawMessage, error) {
 	return jsonscan.Marshal(doc)
 }
 
-// pairsOf takes NAME=VALUE apart.
+// pairsOf splits NAME=VALUE pairs.
 func pairsOf(list []string, between, form string) (map[string]string, error) {
 	if len(list) == 0 {
-		return nil, nil //nolint:nilnil // none are none
+		return nil, nil //nolint:nilnil // no pairs
 	}
 	pairs := map[string]string{}
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, between)
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, outcome.Invalid(fmt.Sprintf("%.60q is no pair", text), form)
+			return nil, outcome.Invalid(fmt.Sprintf("%.60q is not a name and a value", text), form)
 		}
 		if between == ":" {
 			value = strings.TrimSpace(value)
@@ -93,7 +93,7 @@ func pairsOf(list []string, between, form string) (map[string]string, error) {
 	return pairs, nil
 }
 
-// edit is the file of the scope, and the settings of its project.
+// edit opens the settings file of the scope, and the settings of its project.
 func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MCPScope, s *settings.Settings, err error) {
 	if err := dial.RefuseInsideRun(p, "change MCP servers"); err != nil {
 		return "", "", nil, err
@@ -109,15 +109,15 @@ func (c *mcpScopeFlags) edit(p *command.Program) (file string, scope settings.MC
 	return settings.MCPScopeFile(scope, s.Project, home), scope, s, nil
 }
 
-// write adds a server. Who writes one down approves of it; a folder that was trusted
-// before stays so.
+// write adds a server. The user who adds a server approves it by that. A folder that was trusted
+// stays trusted.
 func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessage, replace bool) error {
 	file, scope, before, err := c.edit(p)
 	if err != nil {
 		return err
 	}
 	if old := before.FindMCP(name); old != nil && old.Origin.File == file && !replace {
-		return outcome.Invalid(fmt.Sprintf("there is an MCP server %q in %s", name, file), "--replace, or holdfast mcp remove "+name)
+		return outcome.Invalid(fmt.Sprintf("MCP server %q already exists in %s", name, file), "replace it with --replace, or remove it with holdfast mcp remove "+name)
 	}
 	home, err := p.Home()
 	if err != nil {
@@ -150,9 +150,9 @@ func (c *mcpScopeFlags) write(p *command.Program, name string, def json.RawMessa
 	if c.JSON {
 		return p.Out.JSON(newServerDoc(srv), p.Out.TTY)
 	}
-	p.Err.Line("%s is written into %s", term.Escape(name), term.Escape(file))
+	p.Err.Line("added %s to %s", term.Escape(name), term.Escape(file))
 	if srv.Origin.File != file {
-		p.Warn("another one of that name is stronger: %s", settings.OriginText(srv.Origin))
+		p.Warn("a server with the same name takes precedence: %s", settings.OriginText(srv.Origin))
 	} else if srv.Reason != "" {
 		p.Warn("it is not started: %s", srv.Reason)
 	} else if one := tools.Server(s, srv); one.Check() != nil {
@@ -184,10 +184,10 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	switch len(in) {
 	case 0:
-		return &outcome.Failure{Message: fmt.Sprintf("there is no MCP server %q to take out", c.Name), Advice: "holdfast mcp list", Result: outcome.NotFound}
+		return &outcome.Failure{Message: fmt.Sprintf("no MCP server %q to remove", c.Name), Advice: "list the servers with holdfast mcp list", Result: outcome.NotFound}
 	case 1:
 	default:
-		return outcome.Invalid(fmt.Sprintf("there are servers %q in the scopes %s", c.Name, strings.Join(in, ", ")), "say which: --scope "+in[0])
+		return outcome.Invalid(fmt.Sprintf("server %q is in several scopes: %s", c.Name, strings.Join(in, ", ")), "choose one with --scope "+in[0])
 	}
 	c.Scope = in[0]
 	_, scope, before, err := c.edit(p)
@@ -209,7 +209,7 @@ func (c *removeCmd) Run(_ context.Context, p *command.Program) error {
 	if c.JSON {
 		return p.Out.JSON(map[string]string{"removed": c.Name, "file": files[0]}, p.Out.TTY)
 	}
-	p.Err.Line("%s is taken out of %s", term.Escape(c.Name), term.Escape(files[0]))
+	p.Err.Line("removed %s from %s", term.Escape(c.Name), term.Escape(files[0]))
 	return nil
 }
 

@@ -21,7 +21,7 @@ func (c *rejectCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.decide(ctx, p, false, true)
 }
 
-// servers are those that the names mean, and that a folder brings along.
+// servers returns the named servers, which must come from a folder.
 func (c *mcpNames) servers(p *command.Program, s *settings.Settings) ([]*settings.MCPServer, error) {
 	var list []*settings.MCPServer
 	for _, name := range c.Names {
@@ -30,18 +30,18 @@ func (c *mcpNames) servers(p *command.Program, s *settings.Settings) ([]*setting
 		case err != nil:
 			return nil, err
 		case !srv.FromFolder():
-			return nil, outcome.Invalid(fmt.Sprintf("the server %s is of %s, not of a folder: it needs no approval", name, settings.OriginText(srv.Origin)), "")
+			return nil, outcome.Invalid(fmt.Sprintf("server %s comes from %s, not from a folder, and needs no approval", name, settings.OriginText(srv.Origin)), "")
 		case srv.Status == settings.MCPInvalid:
-			return nil, outcome.Invalid(fmt.Sprintf("the server %s: %s", name, srv.Reason), "mend its definition")
+			return nil, outcome.Invalid(fmt.Sprintf("server %s: %s", name, srv.Reason), "fix its definition")
 		}
 		list = append(list, srv)
 	}
 	return list, nil
 }
 
-// decide keeps a yes or a no to servers.
+// decide stores the approval or rejection of servers.
 func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sure bool) error {
-	if err := dial.RefuseInsideRun(p, "decide about MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "approve MCP servers"); err != nil {
 		return err
 	}
 	s, err := p.FolderSettings(c.CWD)
@@ -58,12 +58,12 @@ func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sur
 		}
 	}
 	if !sure {
-		ok, err := question.Confirm(ctx, p, "let runs in "+term.Escape(s.Project)+" start them, as they are now?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
+		ok, err := question.Confirm(ctx, p, "let runs in "+term.Escape(s.Project)+" start these servers in their current form?", "holdfast mcp approve --yes "+strings.Join(c.Names, " "))
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return outcome.Invalid("nothing was approved", "holdfast mcp reject keeps runs from asking again")
+			return outcome.Invalid("nothing was approved", "use holdfast mcp reject to make runs stop asking")
 		}
 	}
 	docs := []serverDoc{}
@@ -86,7 +86,7 @@ func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sur
 		}
 		p.Err.Line("%s: %s", term.Escape(name), srv.Status)
 		if approved && srv.Status != settings.MCPApproved {
-			p.Warn("it is not started all the same: %s", srv.Reason)
+			p.Warn("it is still not started: %s", srv.Reason)
 		}
 		if approved && !sure && srv.Status == settings.MCPApproved {
 			if err := question.OfferFetch(ctx, p, s, srv); err != nil {
@@ -101,7 +101,7 @@ func (c *mcpNames) decide(ctx context.Context, p *command.Program, approved, sur
 }
 
 func (c *revokeCmd) Run(_ context.Context, p *command.Program) error {
-	if err := dial.RefuseInsideRun(p, "decide about MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "change approvals of MCP servers"); err != nil {
 		return err
 	}
 	home, err := p.Home()
@@ -125,10 +125,10 @@ func (c *revokeCmd) Run(_ context.Context, p *command.Program) error {
 			return err
 		}
 		if !ok {
-			return &outcome.Failure{Message: fmt.Sprintf("nothing was decided about the server %q in %s", name, dir), Advice: "holdfast mcp list", Result: outcome.NotFound}
+			return &outcome.Failure{Message: fmt.Sprintf("server %q in %s is neither approved nor rejected", name, dir), Advice: "list the servers with holdfast mcp list", Result: outcome.NotFound}
 		}
 		if !c.JSON {
-			p.Err.Line("%s: approved and rejected no longer", term.Escape(name))
+			p.Err.Line("%s: decision cleared", term.Escape(name))
 		}
 	}
 	if c.JSON {

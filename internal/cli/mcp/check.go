@@ -17,13 +17,13 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// checkDoc is what came of connecting to a server.
+// checkDoc is the result of connecting to a server.
 type checkDoc struct {
-	State    mcp.State        `json:"state"` // connected, failed, needs-auth
+	State    mcp.State        `json:"state"` // connected, failed or needs-auth
 	Server   string           `json:"server,omitempty"`
 	Protocol string           `json:"protocol,omitempty"`
 	Tools    []mcp.ToolStatus `json:"tools,omitempty"`
-	Skipped  []string         `json:"left_out,omitempty"` // and why
+	Skipped  []string         `json:"left_out,omitempty"` // the reason for Status
 	Error    string           `json:"error,omitempty"`
 	Hint     string           `json:"hint,omitempty"`
 	Stderr   string           `json:"stderr,omitempty"`
@@ -36,7 +36,7 @@ func (d *checkDoc) status() string {
 	return string(d.State)
 }
 
-// checked prints what came of connecting.
+// checked prints the result of connecting.
 func printChecked(p *term.Printer, d *checkDoc) {
 	t := p.Style
 	fact := func(name, text string) {
@@ -57,8 +57,7 @@ func printChecked(p *term.Printer, d *checkDoc) {
 	}
 }
 
-// checkServers connects to the approved servers of a list and says in their docs what came
-// of it.
+// checkServers connects to the approved servers of a list and adds the results to their docs.
 func checkServers(ctx context.Context, p *command.Program, s *settings.Settings, list []settings.MCPServer, docs []serverDoc) error {
 	kinds := map[string][]*settings.MCPServer{}
 	for _, srv := range tools.Startable(list) {
@@ -78,7 +77,7 @@ func checkServers(ctx context.Context, p *command.Program, s *settings.Settings,
 	return ctx.Err()
 }
 
-// checkAll connects to approved servers, of which no two have one name.
+// checkAll connects to approved servers with different names.
 func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, list []*settings.MCPServer) (map[string]*checkDoc, error) {
 	opened, err := tools.Check(p.Environment(), s, list)
 	if err != nil {
@@ -107,8 +106,8 @@ func checkAll(ctx context.Context, p *command.Program, s *settings.Settings, lis
 	return checks, nil
 }
 
-// one is a client of one server, which needs to be approved and reached by an address, and
-// what it calls the server.
+// one returns a client of one server, which must be approved and have a URL, and its name in the
+// client.
 func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name string, done func(), err error) {
 	if err := dial.RefuseInsideRun(p, "log in to MCP servers"); err != nil {
 		return nil, "", nil, err
@@ -122,9 +121,9 @@ func (f *mcpFlags) one(p *command.Program, key string) (c *mcp.Client, name stri
 	case err != nil:
 		return nil, "", nil, err
 	case srv.Type == settings.MCPStdio:
-		return nil, "", nil, outcome.Invalid(fmt.Sprintf("the server %s is a program: one does not log in to it", key), "")
+		return nil, "", nil, outcome.Invalid(fmt.Sprintf("server %s is a program and needs no login", key), "")
 	case srv.Status != settings.MCPApproved:
-		return nil, "", nil, &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", key, srv.Status, srv.Reason), Advice: "holdfast mcp approve " + term.Quote(key), Result: outcome.Denied}
+		return nil, "", nil, &outcome.Failure{Message: fmt.Sprintf("server %s is %s: %s", key, srv.Status, srv.Reason), Advice: "holdfast mcp approve " + term.Quote(key), Result: outcome.Denied}
 	}
 	opened, err := tools.Check(p.Environment(), s, []*settings.MCPServer{srv})
 	if err != nil {

@@ -6,22 +6,22 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 )
 
-// Command makes `holdfast mcp`.
+// Command returns `holdfast mcp`.
 func Command(p *command.Program) *command.Command {
 	cmd := p.Command(&mcpCmd{}, "mcp", "Manage MCP servers, or serve as one.")
 	command.AddCommands(cmd,
-		p.Command(&serveCmd{}, "serve", "Offer guarded tools to an MCP client, over standard input and output or HTTP."),
-		p.Command(&listCmd{}, "list", "List the MCP servers that runs use, and which of them nobody has approved.", "ls"),
+		p.Command(&serveCmd{}, "serve", "Serve Holdfast's tools to an MCP client over stdio or HTTP. Every call passes the permission policy."),
+		p.Command(&listCmd{}, "list", "List the MCP servers of runs and their approval status.", "ls"),
 		p.Command(&getCmd{}, "get", "Show one server, and with --check its tools."),
-		p.Command(&addCmd{}, "add", "Write a server down: a program, or an address."),
-		p.Command(&addJSONCmd{}, "add-json", "Write a server down, as its definition in JSON."),
-		p.Command(&removeCmd{}, "remove", "Take a server out again.", "rm"),
-		p.Command(&approveCmd{}, "approve", "Let servers that a folder brings along be started, each as it is now."),
-		p.Command(&rejectCmd{}, "reject", "Say no to servers that a folder brings along; runs do not ask about them any more."),
-		p.Command(&revokeCmd{}, "revoke", "Take back what was decided about servers."),
-		p.Command(&fetchCmd{}, "fetch", "Fetch a server that npx, uvx or another launcher starts, so that it starts without a network."),
-		p.Command(&loginCmd{}, "login", "Log in to a server by OAuth."),
-		p.Command(&logoutCmd{}, "logout", "Forget the login to a server."),
+		p.Command(&addCmd{}, "add", "Add a server: a program or a URL."),
+		p.Command(&addJSONCmd{}, "add-json", "Add a server from a JSON definition."),
+		p.Command(&removeCmd{}, "remove", "Remove a server.", "rm"),
+		p.Command(&approveCmd{}, "approve", "Approve a folder's servers in their current form."),
+		p.Command(&rejectCmd{}, "reject", "Reject a folder's servers. Runs stop asking about them."),
+		p.Command(&revokeCmd{}, "revoke", "Clear the approval or rejection of servers."),
+		p.Command(&fetchCmd{}, "fetch", "Download a server that is started with npx, uvx or another launcher, so that it can start offline."),
+		p.Command(&loginCmd{}, "login", "Log in to a server with OAuth."),
+		p.Command(&logoutCmd{}, "logout", "Log out of a server."),
 	)
 	return cmd
 }
@@ -53,45 +53,45 @@ type serveCmd struct {
 
 func (c *serveCmd) Declare(b *command.Builder) {
 	b.Heading = "Folders"
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Work in this folder; default the current one.")
-	b.Flag(&c.AddDir, "add-dir", "", "FOLDER", "Another folder that the tools may touch; may be repeated.")
-	b.Flag(&c.AllProjects, "all-projects", "", "", "Let the session tools find sessions of all projects, not only this one's.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The working folder. Default: the current folder.")
+	b.Flag(&c.AddDir, "add-dir", "", "FOLDER", "An additional folder that tools may use. Repeatable.")
+	b.Flag(&c.AllProjects, "all-projects", "", "", "Let the session tools read sessions of all projects, not only of this one.")
 	b.Heading = ""
 	b.Include(&c.PermissionFlags)
 	b.Heading = "Reach"
-	b.Flag(&c.HTTP, "http", "", "HOST:PORT", "Serve streamable HTTP at /mcp, to clients with a token (holdfast daemon token create --scope run NAME). Beyond this machine it needs TLS.")
-	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Speak TLS with this certificate and its chain (PEM).")
-	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's key (PEM).")
-	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "A name under which clients call the server, beside its address.")
-	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "Another origin whose pages may reach the server.")
+	b.Flag(&c.HTTP, "http", "", "HOST:PORT", "Serve streamable HTTP at /mcp on this address, to clients with a token (holdfast daemon token create --scope run NAME). Addresses that other machines can reach need TLS.")
+	b.Path(&c.TLSCert, "tls-cert", "", "FILE", "Use TLS with this certificate chain (PEM).")
+	b.Path(&c.TLSKey, "tls-key", "", "FILE", "The certificate's private key (PEM).")
+	b.Flag(&c.AllowHost, "allow-host", "", "HOST[:PORT]", "An additional host name that clients may use for the server.")
+	b.Flag(&c.AllowOrigin, "allow-origin", "", "ORIGIN", "An additional web origin that may call the server.")
 	b.Heading = ""
 	b.Include(&c.StoreFlags)
 }
 
 func (c *serveCmd) Help() string {
-	return `Offers Read, Write, Edit, Bash, Glob and Grep, and SessionList, SessionSearch and SessionShow
-to read what earlier sessions said. Each call is judged, confined and recorded as a
-model's: settings, hooks and sandbox are those of holdfast run. What would be asked is
-denied, unless settings or --on-ask wait let it wait for holdfast approvals or the
-console; with --http the person at this terminal is asked. No client can approve.
+	return `Serves Read, Write, Edit, Bash, Glob and Grep, and SessionList, SessionSearch and SessionShow to
+read earlier sessions. Each call is decided, confined and recorded like a model's call, with the
+settings, hooks and sandbox of holdfast run. Calls that need approval are denied, unless
+--on-ask wait (or the onAsk setting) makes them wait for holdfast approvals or the console. With
+--http, this terminal asks. MCP clients cannot approve calls.
 
   claude mcp add holdfast -- holdfast mcp serve --cwd ~/project
   holdfast mcp serve --http 127.0.0.1:7424`
 }
 
-// agentFlags are those of the agents of clients.
+// agentFlags are the flags for the agents of clients.
 func (c *serveCmd) agentFlags() *flags.AgentFlags {
 	return &flags.AgentFlags{AddDir: c.AddDir, PermissionFlags: c.PermissionFlags, NoContextFiles: true}
 }
 
-// mcpFlags say whose servers are meant.
+// mcpFlags select the folder whose servers are used.
 type mcpFlags struct {
 	CWD string
 	flags.MCPConfigFlags
 }
 
 func (c *mcpFlags) Declare(b *command.Builder) {
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that a run would work in; default the current one.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The working folder of a run. Default: the current folder.")
 	b.Include(&c.MCPConfigFlags)
 }
 
@@ -104,16 +104,15 @@ type listCmd struct {
 
 func (c *listCmd) Declare(b *command.Builder) {
 	b.Include(&c.mcpFlags)
-	b.Flag(&c.Check, "check", "", "", "Start those that are approved, and say whether they answer and with which tools.")
+	b.Flag(&c.Check, "check", "", "", "Start the approved servers and show whether they answer and which tools they have.")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *listCmd) Help() string {
-	return `Where two servers have one name, the stronger place counts: --mcp-config, then the
-project's .holdfast/settings.local.json, settings.json and .mcp.json, then your own
-settings. The administrator's servers are above all. What a folder brings along is
-"pending" until you approve it, and "changed" when it is something else since. KIND/NAME
-is a server of the sub-agents of that kind.`
+	return `If two servers have the same name, the stronger source wins: --mcp-config, then the project's
+.holdfast/settings.local.json, settings.json and .mcp.json, then your own settings. Managed
+servers are above all. A folder's server is "pending" until you approve it, and "changed" if its
+definition changed after that. KIND/NAME is a server of the sub-agents of that kind.`
 }
 
 // getCmd is `holdfast mcp get`.
@@ -125,13 +124,13 @@ type getCmd struct {
 }
 
 func (c *getCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
+	b.Arg(&c.Name, "name", "The server's name.")
 	b.Include(&c.mcpFlags)
-	b.Flag(&c.Check, "check", "", "", "Start it, and say whether it answers and with which tools.")
+	b.Flag(&c.Check, "check", "", "", "Start the server and show whether it answers and which tools it has.")
 	b.Include(&c.JSONFlag)
 }
 
-// mcpScopeFlags say where a server is written down.
+// mcpScopeFlags select the settings file of a server.
 type mcpScopeFlags struct {
 	Scope string
 	CWD   string
@@ -139,8 +138,8 @@ type mcpScopeFlags struct {
 }
 
 func (c *mcpScopeFlags) Declare(b *command.Builder) {
-	b.Flag(&c.Scope, "scope", "s", "SCOPE", "local (yours, in this project; the default), project (.mcp.json, for all who work on it) or user (yours, everywhere).", "local", "project", "user")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project is that of this folder; default the current one.")
+	b.Flag(&c.Scope, "scope", "s", "SCOPE", "Where to save the server: local (yours, this project; the default), project (.mcp.json, shared) or user (yours, all projects).", "local", "project", "user")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project's folder. Default: the current folder.")
 	b.Include(&c.JSONFlag)
 }
 
@@ -159,27 +158,28 @@ type addCmd struct {
 }
 
 func (c *addCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "What it is called: its tools are mcp__NAME__TOOL.")
-	b.Arg(&c.Target, "command-or-url", "The program, or the address.")
+	b.Arg(&c.Name, "name", "The server's name. Its tools are called mcp__NAME__TOOL.")
+	b.Arg(&c.Target, "command-or-url", "The program, or the URL.")
 	b.Verbatim = true
-	b.Optional(&c.Args, "args", "Arguments of the program; -- in front of all of it keeps their flags from being ours.")
-	b.Flag(&c.Type, "transport", "t", "TYPE", "stdio, http or sse; default stdio for a program and http for an address.", "stdio", "http", "sse")
-	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable of the program's environment; may be repeated. ${NAME} is read from yours when it starts.")
-	b.Flag(&c.Header, "header", "H", "'NAME: VALUE'", "A header of every request; may be repeated.")
-	b.Flag(&c.Client, "client-id", "", "ID", "OAuth: what the server knows us by; default we register.")
-	b.Flag(&c.Port, "callback-port", "", "PORT", "OAuth: where the browser comes back to; default any.")
-	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.Optional(&c.Args, "args", "The program's arguments. Put -- before the program so that its flags are not read as holdfast flags.")
+	b.Flag(&c.Type, "transport", "t", "TYPE", "The transport: stdio, http or sse. Default: stdio for a program and http for a URL.", "stdio", "http", "sse")
+	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "An environment variable for the program. Repeatable. ${NAME} is replaced from your environment at start.")
+	b.Flag(&c.Header, "header", "H", "'NAME: VALUE'", "A header of every request. Repeatable.")
+	b.Flag(&c.Client, "client-id", "", "ID", "OAuth client id. Default: register a client dynamically.")
+	b.Flag(&c.Port, "callback-port", "", "PORT", "OAuth callback port. Default: any free port.")
+	b.Flag(&c.Replace, "replace", "", "", "Replace a server of the same name.")
 	b.Include(&c.mcpScopeFlags)
 }
 
 func (c *addCmd) Help() string {
-	return `What you write down yourself in this way you have approved by it.
+	return `Servers that you add with this command are approved.
 
   holdfast mcp add files -- mcp-server-filesystem .
   holdfast mcp add -t http -H 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp
 
-Programs run in the sandbox. What fetches itself when it starts, as with npx -y, needs
-its host in sandbox.network.allowedDomains and a cache that it may write.`
+Programs run in the sandbox. A program that downloads itself at start, such as npx -y, needs its
+registry in sandbox.network.allowedDomains and a writable cache; or download it once with
+holdfast mcp fetch.`
 }
 
 // addJSONCmd is `holdfast mcp add-json`.
@@ -191,9 +191,9 @@ type addJSONCmd struct {
 }
 
 func (c *addJSONCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "What it is called.")
-	b.Arg(&c.Def, "json", "Its definition, as in .mcp.json.")
-	b.Flag(&c.Replace, "replace", "", "", "Replace one of that name.")
+	b.Arg(&c.Name, "name", "The server's name.")
+	b.Arg(&c.Def, "json", "The definition, as in .mcp.json.")
+	b.Flag(&c.Replace, "replace", "", "", "Replace a server of the same name.")
 	b.Include(&c.mcpScopeFlags)
 }
 
@@ -204,15 +204,15 @@ type removeCmd struct {
 }
 
 func (c *removeCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
+	b.Arg(&c.Name, "name", "The server's name.")
 	b.Include(&c.mcpScopeFlags)
 }
 
 func (c *removeCmd) Help() string {
-	return `Without --scope it is taken out of where it is written down.`
+	return `Without --scope, the server is removed from the only scope that defines it.`
 }
 
-// mcpNames are servers that are decided about.
+// mcpNames are the servers to approve, reject or revoke.
 type mcpNames struct {
 	Names []string
 	CWD   string
@@ -220,8 +220,8 @@ type mcpNames struct {
 }
 
 func (c *mcpNames) Declare(b *command.Builder) {
-	b.Arg(&c.Names, "name", "The servers.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that brings them along; default the current one.")
+	b.Arg(&c.Names, "name", "The servers' names.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder that defines them. Default: the current folder.")
 	b.Include(&c.JSONFlag)
 }
 
@@ -233,13 +233,13 @@ type approveCmd struct {
 
 func (c *approveCmd) Declare(b *command.Builder) {
 	b.Include(&c.mcpNames)
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation.")
 }
 
 func (c *approveCmd) Help() string {
-	return `Shows what would be started or reached, and asks. A server is approved with its whole
-definition, as it is written: command line or address, environment, headers. When that
-changes it needs approval again. Servers of your own settings need none.`
+	return `Shows the command or URL of each server and asks for confirmation. Approval covers the whole
+definition: command line or URL, environment, headers. If the definition changes, the server needs
+approval again. Servers in your own settings need no approval.`
 }
 
 // fetchCmd is `holdfast mcp fetch`.
@@ -252,16 +252,16 @@ type fetchCmd struct {
 
 func (c *fetchCmd) Declare(b *command.Builder) {
 	b.Include(&c.mcpFlags)
-	b.Arg(&c.Name, "name", "The server; KIND/NAME for one of a kind of sub-agents.")
-	b.Flag(&c.Host, "host", "", "HOST", "A host that may be reached as well: a registry of yours, @npm, @github. May be repeated.")
+	b.Arg(&c.Name, "name", "The server's name; KIND/NAME for a server of sub-agents.")
+	b.Flag(&c.Host, "host", "", "HOST", "An additional host to reach, such as a private registry, @npm or @github. Repeatable.")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *fetchCmd) Help() string {
-	return `Starts the server once in the sandbox with the registry of its launcher reachable (@npm for npx,
+	return `Starts the server once in the sandbox with access to the registry of its launcher (@npm for npx,
 npm exec, pnpm dlx, yarn dlx and bunx; @pypi for uvx, uv tool run and pipx run), waits until it
-answers, and ends it. What was fetched is in the caches of the project, from where runs start it
-without a network.
+answers, and stops it. The downloads stay in the project's caches, from which runs start the server
+offline.
 
   holdfast mcp fetch everything
   holdfast mcp fetch --host registry.example.com tools`
@@ -289,15 +289,15 @@ type loginCmd struct {
 }
 
 func (c *loginCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
-	b.Flag(&c.Browser, "browser", "", "", "Open the page in the browser as well.")
+	b.Arg(&c.Name, "name", "The server's name.")
+	b.Flag(&c.Browser, "browser", "", "", "Also open the page in the browser.")
 	b.Include(&c.mcpFlags)
 }
 
 func (c *loginCmd) Help() string {
-	return `Prints a page to open: there the server asks whether we may act for you, and the browser
-brings the answer back to this machine. What it grants is kept in $HOLDFAST_HOME/mcp, for you
-alone, and renewed without you as long as the server allows.`
+	return `Prints a URL. Open it in a browser and allow access; the browser then returns to this machine. The
+token is stored in $HOLDFAST_HOME/mcp, readable only by you, and renewed automatically as long as
+the server allows.`
 }
 
 // logoutCmd is `holdfast mcp logout`.
@@ -307,6 +307,6 @@ type logoutCmd struct {
 }
 
 func (c *logoutCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Name, "name", "The server.")
+	b.Arg(&c.Name, "name", "The server's name.")
 	b.Include(&c.mcpFlags)
 }

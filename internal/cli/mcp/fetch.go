@@ -14,7 +14,7 @@ import (
 )
 
 func (c *fetchCmd) Run(ctx context.Context, p *command.Program) error {
-	if err := dial.RefuseInsideRun(p, "fetch MCP servers"); err != nil {
+	if err := dial.RefuseInsideRun(p, "download MCP servers"); err != nil {
 		return err
 	}
 	s, err := c.load(p)
@@ -31,11 +31,11 @@ func (c *fetchCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	switch {
 	case srv.Type != settings.MCPStdio:
-		return outcome.Invalid(fmt.Sprintf("the server %s is an address: there is nothing to fetch", c.Name), "")
+		return outcome.Invalid(fmt.Sprintf("server %s is a URL: there is nothing to download", c.Name), "")
 	case srv.Status != settings.MCPApproved:
-		return &outcome.Failure{Message: fmt.Sprintf("the server %s is %s: %s", c.Name, srv.Status, srv.Reason), Advice: "holdfast mcp approve " + term.Quote(c.Name), Result: outcome.Denied}
+		return &outcome.Failure{Message: fmt.Sprintf("server %s is %s: %s", c.Name, srv.Status, srv.Reason), Advice: "holdfast mcp approve " + term.Quote(c.Name), Result: outcome.Denied}
 	case len(hosts) == 0:
-		return outcome.Invalid(fmt.Sprintf("the server %s is not known to fetch anything", c.Name), "--host HOST names where from, as --host @npm does")
+		return outcome.Invalid(fmt.Sprintf("server %s does not use a known package launcher", c.Name), "name the host to download from, such as --host @npm")
 	}
 	st, err := question.FetchServer(ctx, p, s, srv, hosts)
 	if err != nil {

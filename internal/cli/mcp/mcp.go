@@ -31,7 +31,8 @@ func (f *mcpFlags) load(p *command.Program) (*settings.Settings, error) {
 	return settings.Load(o)
 }
 
-// findMCP is the server of KIND/NAME, or of a name: the run's, or the only one of sub-agents.
+// findMCP finds the server KIND/NAME, or the run's server of that name, or the only one of
+// sub-agents.
 func findMCP(p *command.Program, s *settings.Settings, name string) (*settings.MCPServer, error) {
 	list, err := tools.Servers(p.Environment(), s)
 	if err != nil {
@@ -49,15 +50,15 @@ func findMCP(p *command.Program, s *settings.Settings, name string) (*settings.M
 	if len(named) == 1 {
 		return named[0], nil
 	}
-	hint := "holdfast mcp list"
+	hint := "list the servers with holdfast mcp list"
 	if len(list) == 0 {
-		hint = "there are none here; holdfast mcp add writes one down"
+		hint = "there are no MCP servers here; add one with holdfast mcp add"
 	}
-	return nil, &outcome.Failure{Message: fmt.Sprintf("there is no MCP server %q", name), Advice: hint, Result: outcome.NotFound}
+	return nil, &outcome.Failure{Message: fmt.Sprintf("no MCP server %q", name), Advice: hint, Result: outcome.NotFound}
 }
 
-// serverDoc is a server in JSON. Values of its environment and headers may be secrets
-// and are not in it.
+// serverDoc is a server in JSON. It omits the values of environment variables and headers, which
+// can be secrets.
 type serverDoc struct {
 	Name    string             `json:"name"`
 	Type    settings.MCPType   `json:"type"`
@@ -70,7 +71,7 @@ type serverDoc struct {
 	Env     []string           `json:"env,omitempty"` // names
 	URL     string             `json:"url,omitempty"`
 	Headers []string           `json:"headers,omitempty"` // names
-	Reads   []string           `json:"reads,omitempty"`   // variables of the environment that it gets to know
+	Reads   []string           `json:"reads,omitempty"`   // environment variables that the server can read
 	Origin  policy.Origin      `json:"origin"`
 	Digest  string             `json:"digest"`
 	Check   *checkDoc          `json:"check,omitempty"`

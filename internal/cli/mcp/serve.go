@@ -27,7 +27,7 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// servedTools are those of a run that clients get.
+// servedTools are the tools of a run that clients get.
 var servedTools = []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
 
 func (c *serveCmd) Run(ctx context.Context, p *command.Program) error {
@@ -64,7 +64,7 @@ func (c *serveCmd) Run(ctx context.Context, p *command.Program) error {
 	return server.Serve(ctx, io.NopCloser(p.Stdin), nopCloser{p.Stdout})
 }
 
-// nopCloser keeps the standard output open.
+// nopCloser keeps standard output open.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
@@ -77,15 +77,15 @@ func (c *serveCmd) check(p *command.Program) error {
 		return nil
 	}
 	if c.TLSCert != "" || c.TLSKey != "" || len(c.AllowHost) > 0 || len(c.AllowOrigin) > 0 {
-		return outcome.Invalid("--tls-cert, --tls-key, --allow-host and --allow-origin are about --http", "")
+		return outcome.Invalid("--tls-cert, --tls-key, --allow-host and --allow-origin need --http", "")
 	}
 	if term.IsTerminal(p.Stdin) {
-		return outcome.Invalid("an MCP client speaks to this over a pipe, and a person cannot", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
+		return outcome.Invalid("mcp serve expects an MCP client on standard input, not a terminal", "claude mcp add holdfast -- holdfast mcp serve; or see holdfast mcp --help")
 	}
 	return nil
 }
 
-// agentServer makes the agents of clients.
+// agentServer creates the agents of clients.
 type agentServer struct {
 	c       *serveCmd
 	p       *command.Program
@@ -94,7 +94,7 @@ type agentServer struct {
 	look    []tool.Tool
 }
 
-// agent makes the agent of a client: its model is the client.
+// agent creates the agent of a client, whose model is the client.
 func (d *agentServer) agent(ctx context.Context, as model.Model, title string, who compose.Askers) (*compose.Agent, error) {
 	r, err := d.c.agentFlags().ComposeOptions(d.p, d.cwd)
 	if err != nil {
@@ -108,8 +108,8 @@ func (d *agentServer) agent(ctx context.Context, as model.Model, title string, w
 	return d.runtime.Agent(ctx, r, nil, who)
 }
 
-// specs are the tools that are offered. With them everything has been made once, so
-// that what is wrong with settings is told before a client is there.
+// specs returns the served tools. It composes an agent once, so that errors in the settings are
+// reported before a client connects.
 func (d *agentServer) specs(ctx context.Context) ([]tool.Spec, error) {
 	a, err := d.agent(ctx, &mcpserver.ClientSession{}, "", compose.Askers{})
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *agentServer) specs(ctx context.Context) ([]tool.Spec, error) {
 	return a.Parts.Tools.Registry.Specs(), a.Close()
 }
 
-// agentSession is an agent with the person who answers its questions; nil: nobody.
+// agentSession is an agent with the asker that answers its approvals, or nil.
 type agentSession struct {
 	*compose.Agent
 	asker *question.Asker
@@ -171,12 +171,12 @@ func (c *serveCmd) serveHTTP(ctx context.Context, p *command.Program, server *mc
 	}
 	defer func() {
 		if err := errors.Join(a.Close(), accesses.Close()); err != nil {
-			log.Warn("the audit log of logins", "error", err)
+			log.Warn("cannot close the access log", "error", err)
 		}
 	}()
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.HTTP)
 	if err != nil {
-		return &outcome.Failure{Message: err.Error(), Advice: "another port: --http 127.0.0.1:0", Result: outcome.Failed, Cause: err}
+		return &outcome.Failure{Message: err.Error(), Advice: "use another port: --http 127.0.0.1:0", Result: outcome.Failed, Cause: err}
 	}
 	url := "http://" + l.Addr().String() + mcpserver.Path
 	if cert != nil {

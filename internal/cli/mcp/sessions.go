@@ -17,13 +17,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// sessionTools are tools that read what earlier sessions said. They change nothing, and
-// answer about one project alone unless the person said otherwise.
+// sessionTools are tools that read earlier sessions. They change nothing, and they read only one
+// project unless --all-sessions is set.
 type sessionTools struct {
 	p        *command.Program
 	store    string
 	sessions *session.Sessions
-	project  string // "": any
+	project  string // "": any project
 }
 
 func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *session.Sessions) ([]tool.Tool, error) {
@@ -39,10 +39,10 @@ func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *sessio
 	}, l.list, noRequests[listInput])
 	find, err2 := tool.New(tool.Spec{
 		Name: "SessionSearch", ReadOnly: true,
-		Description: "Finds words in what was said in sessions, newest first. All words must be in one item; \"a phrase\" stands together, dep* is the beginning of a word.",
+		Description: "Searches session transcripts, newest first. All words must occur in one item. Use \"a phrase\" for adjacent words and dep* for a prefix.",
 	}, l.search, noRequests[searchInput])
 	show, err3 := tool.New(tool.Spec{
-		Name: "SessionShow", ReadOnly: true, Description: "Shows what was said and done in one session, in pages of items.",
+		Name: "SessionShow", ReadOnly: true, Description: "Shows the transcript of one session, in pages of items.",
 	}, l.show, noRequests[showInput])
 	for _, err := range []error{err1, err2, err3} {
 		if err != nil {
@@ -52,31 +52,31 @@ func (c *serveCmd) sessionTools(p *command.Program, cwd string, sessions *sessio
 	return []tool.Tool{list, find, show}, nil
 }
 
-// noRequests says that a call touches no file and no host.
+// noRequests is for calls that touch no file and no host.
 func noRequests[In any](c *tool.Call, _ In) ([]policy.Request, error) {
 	return []policy.Request{{Resource: c.Tool, ReadOnly: true}}, nil
 }
 
 type listInput struct {
-	Limit  int    `json:"limit,omitempty" jsonschema:"At most this many, 1 to 100; 20 if not given"`
-	Cursor string `json:"cursor,omitempty" jsonschema:"Goes on where a list ended"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"Maximum number of sessions, 1 to 100; default 20"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"Cursor from a previous page"`
 }
 
 type searchInput struct {
-	Words  string `json:"words" jsonschema:"What to look for"`
-	Tool   string `json:"tool,omitempty" jsonschema:"Only in uses and results of this tool"`
-	Role   string `json:"role,omitempty" jsonschema:"Only in items of user, assistant or tool"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"At most this many, 1 to 100; 20 if not given"`
-	Cursor string `json:"cursor,omitempty" jsonschema:"Goes on where a search ended"`
+	Words  string `json:"words" jsonschema:"The words to search for"`
+	Tool   string `json:"tool,omitempty" jsonschema:"Search only uses and results of this tool"`
+	Role   string `json:"role,omitempty" jsonschema:"Search only items with this role: user, assistant or tool"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"Maximum number of hits, 1 to 100; default 20"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"Cursor from a previous page"`
 }
 
 type showInput struct {
-	Session string `json:"session" jsonschema:"The session's id, the beginning of it, or its title"`
-	From    int    `json:"from,omitempty" jsonschema:"The item to begin with, from 1"`
-	Limit   int    `json:"limit,omitempty" jsonschema:"At most this many items, 1 to 200; 50 if not given"`
+	Session string `json:"session" jsonschema:"A session: an id, a unique prefix of it, or a title"`
+	From    int    `json:"from,omitempty" jsonschema:"The first item to show, counted from 1"`
+	Limit   int    `json:"limit,omitempty" jsonschema:"Maximum number of items, 1 to 200; default 50"`
 }
 
-// truncate is a bound that the model may choose.
+// truncate returns the limit that the model chose, or the default.
 func truncate(given, usual, most int) (int, error) {
 	switch {
 	case given == 0:
@@ -139,7 +139,7 @@ func (l *sessionTools) show(ctx context.Context, _ *tool.Call, in showInput) (to
 	}
 	m, err := l.sessions.Find(ctx, in.Session)
 	if err == nil && l.project != "" && m.Project != l.project {
-		err = fmt.Errorf("session %s is of another project", in.Session)
+		err = fmt.Errorf("session %s belongs to another project", in.Session)
 	}
 	if err != nil {
 		return tool.Failure(err.Error()), nil
@@ -166,7 +166,7 @@ func (l *sessionTools) show(ctx context.Context, _ *tool.Call, in showInput) (to
 	return tool.Text(b.String()), nil
 }
 
-// writeParts writes what an item says, and not how a model came to it.
+// writeParts writes the parts of an item, without thinking.
 func writeParts(b *strings.Builder, parts []transcript.Part) {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -33,22 +33,22 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	if b.bad > 0 {
 		return &outcome.Failure{
-			Message: fmt.Sprintf("%s of %d made no sense and were denied; the first is line %d", term.Count(b.bad, "line"), b.lines, b.firstError),
-			Result:  outcome.Usage, Advice: `a line is {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": "/w", "mode": "default"}`,
+			Message: fmt.Sprintf("%s of %d are invalid and were denied; first: line %d", term.Count(b.bad, "line"), b.lines, b.firstError),
+			Result:  outcome.Usage, Advice: `use lines such as {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": "/w", "mode": "default"}`,
 		}
 	}
 	return nil
 }
 
-// checkBatch judges lines.
+// checkBatch decides the calls in lines of JSON.
 type checkBatch struct {
 	judge *policycheck.Judge
 
 	lines, bad, firstError int
 }
 
-// run answers the lines of a file, or of standard input for "-": each at once when
-// no other waits, so that a program at the other end of a pipe can wait for it.
+// run answers the lines of a file, or of standard input for "-". It flushes an answer when no
+// further line is waiting, so that a program at the other end of a pipe can wait for it.
 func (b *checkBatch) run(ctx context.Context, p *command.Program, name string) error {
 	in := p.Input(ctx)
 	if name != "-" {
@@ -59,7 +59,7 @@ func (b *checkBatch) run(ctx context.Context, p *command.Program, name string) e
 		defer f.Close()
 		in = f
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(command.StartupGCPercent)) // nothing is kept: garbage is all there is
+	defer debug.SetGCPercent(debug.SetGCPercent(command.StartupGCPercent)) // the batch keeps no data, so everything else is garbage
 	lines := jsonlines.New(in)
 	var out []byte
 	for {
@@ -106,7 +106,7 @@ func (b *checkBatch) line(ctx context.Context, out []byte, n int, line []byte, b
 
 // checkCall is one line.
 type checkCall struct {
-	id   []byte // as it was written
+	id   []byte // as written in the input
 	cwd  string
 	mode policy.Mode
 	policycheck.Call
@@ -121,11 +121,10 @@ func (b *checkBatch) decide(ctx context.Context, c *checkCall) (policy.Decision,
 	return d, err
 }
 
-// read reads a line. When it makes no sense the id is kept all the same, if it
-// can be told.
+// read parses a line. An invalid line keeps its id if it can be read.
 func (c *checkCall) read(line []byte) error {
 	if err := jsontree.Members(line, c.set); err != nil {
-		_ = jsontree.Members(line, func(key string, value []byte) error { // err says what is wrong
+		_ = jsontree.Members(line, func(key string, value []byte) error { // err describes what is wrong with the line
 			if key != "id" {
 				return nil
 			}
@@ -134,7 +133,7 @@ func (c *checkCall) read(line []byte) error {
 		return err
 	}
 	if c.Tool == "" {
-		return errors.New("it names no tool")
+		return errors.New("tool is missing")
 	}
 	return nil
 }
@@ -143,27 +142,27 @@ func (c *checkCall) set(key string, value []byte) error {
 	switch key {
 	case "id":
 		if value[0] == '{' || value[0] == '[' {
-			return errors.New("it is neither a text nor a number")
+			return errors.New("must be a string or a number")
 		}
 		c.id = value
 		return nil
 	case "input":
 		if value[0] != '{' {
-			return errors.New("it is not an object")
+			return errors.New("must be an object")
 		}
 		c.Input = value
 		return nil
 	}
 	into := map[string]*string{"tool": &c.Tool, "cwd": &c.cwd, "mode": (*string)(&c.mode)}[key]
 	if into == nil {
-		return errors.New("there is no such field; there are id, tool, input, cwd and mode")
+		return errors.New("unknown field; want id, tool, input, cwd or mode")
 	}
 	text, err := jsontree.Unquote(value)
 	switch {
 	case err != nil:
 		return err
 	case text == "":
-		return errors.New("it is empty")
+		return errors.New("must not be empty")
 	}
 	if *into = text; key == "mode" {
 		err = policy.Mode(text).Check()
@@ -194,7 +193,7 @@ func appendVerdict(b, id []byte, d *policy.Decision) []byte {
 	return append(b, "]}\n"...)
 }
 
-// appendContribution appends what encoding/json makes of one link's contribution.
+// appendContribution appends one link's contribution, as encoding/json encodes it.
 func appendContribution(b []byte, s *policy.Contribution) []byte {
 	b = append(b, `{"policy":`...)
 	b = appendText(b, s.Policy)
@@ -225,7 +224,7 @@ func appendField(b []byte, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// inert is an id as it was written, without what could steer a terminal.
+// inert returns an id as written, with terminal control characters escaped.
 func inert(id []byte) []byte {
 	for _, c := range id {
 		if c < ' ' || c > '~' {
@@ -235,8 +234,7 @@ func inert(id []byte) []byte {
 	return id
 }
 
-// appendText appends a JSON text. Characters that could steer a terminal come out
-// as escapes.
+// appendText appends a JSON string, with terminal control characters escaped.
 func appendText(b []byte, s string) []byte {
 	start := len(b)
 	b = append(b, '"')
@@ -244,7 +242,7 @@ func appendText(b []byte, s string) []byte {
 		switch c := s[i]; {
 		case c < ' ' || c > '~':
 			text, err := term.MarshalJSON(s, false)
-			if err != nil { // a text can always be written
+			if err != nil { // encoding a string cannot fail
 				return strconv.AppendQuoteToASCII(b[:start], s)
 			}
 			return append(b[:start], text...)

@@ -6,21 +6,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 )
 
-// Command makes `holdfast policy`.
+// Command returns `holdfast policy`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("policy", "Show, explain, test and check the permission policy.",
-		p.Command(&showCmd{}, "show", "Show the mode, the rules with where they were written, the limits, and each tool's chain."),
-		p.Command(&explainCmd{}, "explain", "Say what would become of one tool call, and why."),
-		p.Command(&testCmd{}, "test", "Run tables of calls and what is to become of them."),
-		p.Command(&lintCmd{}, "lint", "Find rules and settings that cannot work."),
-		p.Command(&checkCmd{}, "check", "Judge many calls, one JSON object per line."),
-		p.Command(&replayCmd{}, "replay", "Judge a past session by today's policy and say what would differ."),
-		p.Command(&addCmd{effect: "allow"}, "allow", "Write a rule that allows calls into your settings."),
-		p.Command(&addCmd{effect: "ask"}, "ask", "Write a rule that has calls asked about into your settings."),
-		p.Command(&addCmd{effect: "deny"}, "deny", "Write a rule that denies calls into your settings."),
-		p.Command(&forgetCmd{}, "forget", "Take a rule out of your settings."),
-		p.Command(&modeCmd{}, "mode", "Change the permission mode of a session, also while it runs."),
-		p.Command(&grantsCmd{}, "grants", "List or revoke what people decided for a session."),
+		p.Command(&showCmd{}, "show", "Show the permission mode, all rules with their source, limits, and the decision chain of each tool."),
+		p.Command(&explainCmd{}, "explain", "Explain the decision for one tool call."),
+		p.Command(&testCmd{}, "test", "Run policy tests: tables of calls and expected decisions."),
+		p.Command(&lintCmd{}, "lint", "Find invalid and ineffective rules and settings."),
+		p.Command(&checkCmd{}, "check", "Decide many calls, one JSON object per line."),
+		p.Command(&replayCmd{}, "replay", "Re-evaluate a past session under the current policy and list differences."),
+		p.Command(&addCmd{effect: "allow"}, "allow", "Add an allow rule to your settings."),
+		p.Command(&addCmd{effect: "ask"}, "ask", "Add an ask rule to your settings."),
+		p.Command(&addCmd{effect: "deny"}, "deny", "Add a deny rule to your settings."),
+		p.Command(&forgetCmd{}, "forget", "Remove a rule from your settings."),
+		p.Command(&modeCmd{}, "mode", "Change the permission mode of a session, even while it is running."),
+		p.Command(&grantsCmd{}, "grants", "List or revoke a session's grants."),
 	)
 }
 
@@ -32,7 +32,7 @@ type showCmd struct {
 }
 
 func (c *showCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Tool, "tool", "Only the chains of these tools.")
+	b.Optional(&c.Tool, "tool", "Show only the chains of these tools.")
 	b.Include(&c.SettingsFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -45,14 +45,14 @@ type explainCmd struct {
 }
 
 func (c *explainCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Call, "call", "A tool and its input, as JSON or its main field alone; or, behind --, a command.")
+	b.Optional(&c.Call, "call", "A tool and its input, as JSON or as the main field only; or a command after --.")
 	b.Include(&c.SettingsFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *explainCmd) Help() string {
-	return `The answer is printed with what each link of the chain said, in order, and the exit
-code is 0 for allow, 3 for deny and 4 for ask. Nothing is run, and no file is opened.
+	return `Prints the decision and the contribution of each link of the chain, in order. The exit code is 0
+for allow, 3 for deny and 4 for ask. Nothing is run, and no file is opened.
 
   holdfast policy explain -- git push --force
   holdfast policy explain Read ~/.ssh/id_ed25519
@@ -67,22 +67,22 @@ type testCmd struct {
 }
 
 func (c *testCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Files, "files", "Tables of calls, in YAML or JSON.")
+	b.Arg(&c.Files, "files", "Test files, in YAML or JSON.")
 	b.Include(&c.SettingsFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *testCmd) Help() string {
-	return `A table is a list of calls with what is to become of them:
+	return `A test file is a list of calls and expected decisions:
 
   - {command: git status, expect: allow}
   - {command: git push --force, expect: deny, by: rules}
   - {tool: Edit, path: src/a.go, mode: acceptEdits, expect: allow}
   - {tool: WebFetch, input: {url: "https://example.org"}, mode: silent, expect: deny}
 
-name, cwd and mode may be added. by is a link of the chain, or the rule that decided.
-The exit code is 1 when a call is judged otherwise. With --settings, those files alone
-judge; without, the settings of the folder do.`
+Each case can also have name, cwd and mode. by is a link of the chain, or the rule that decided.
+The exit code is 1 if a decision differs. With --settings, only those files are used; without it,
+the settings of the folder.`
 }
 
 // lintCmd is `holdfast policy lint`.
@@ -93,15 +93,15 @@ type lintCmd struct {
 }
 
 func (c *lintCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Files, "files", "Settings files, each for itself; default all that apply in this folder.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder whose settings are looked at; default the current one.")
+	b.Optional(&c.Files, "files", "Settings files to check one by one. Default: all settings that apply in this folder.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder whose settings are checked. Default: the current folder.")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *lintCmd) Help() string {
-	return `Each problem is printed with file, line and column. The exit code is 1 when one of
-them keeps the settings from being used, and 0 when there are only warnings: rules
-that can never match, shadow each other or name a tool that there is not.
+	return `Prints each problem with file, line and column. The exit code is 1 if an error makes the settings
+unusable, and 0 if there are only warnings: rules that never match, shadow each other, or name an
+unknown tool.
 
   holdfast policy lint
   holdfast policy lint .holdfast/settings.json`
@@ -115,18 +115,18 @@ type checkCmd struct {
 }
 
 func (c *checkCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}; - is standard input.")
+	b.Flag(&c.Batch, "batch", "", "FILE", "The calls, one JSON object per line: {id, tool, input, cwd, mode}. Use - for standard input.")
 	b.Include(&c.SettingsFlags)
 	b.Include(&c.JSONFlag)
 	b.Require("batch")
 }
 
 func (c *checkCmd) Help() string {
-	return `For each line one is printed: {id, verdict, reason, by, trace}. cwd and mode may be
-left out. A line that makes no sense is denied, and the exit code is then 2.
+	return `Prints one line for each input line: {id, verdict, reason, by, trace}. cwd and mode are optional.
+An invalid line is denied, and the exit code is 2.
 
-With --settings, those files alone judge: no other layer, and no trust. Without, the
-settings of the current folder do.
+With --settings, only those files are used: no other settings layer, and no trust. Without it, the
+settings of the current folder are used.
 
   holdfast policy check --settings policy.json --batch calls.jsonl`
 }
@@ -143,20 +143,20 @@ type replayCmd struct {
 
 func (c *replayCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.All, "all", "a", "", "Every call, not only those that would be judged otherwise.")
-	b.Flag(&c.PermissionMode, "permission-mode", "", "MODE", "Judge in this mode; default the one that was in force at each call.")
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings, stronger than those of the session's folder and the user; may be repeated.")
+	b.Flag(&c.All, "all", "a", "", "Show all calls, not only those with a different decision.")
+	b.Flag(&c.PermissionMode, "permission-mode", "", "MODE", "Use this permission mode. Default: the mode that was in force at each call.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Additional settings, as a file or JSON. They override the session's project and user settings. Repeatable.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *replayCmd) Help() string {
-	return `Every tool call of the session is judged again by the settings of its folder as they
-are now, with what people granted during its run; nothing is run. A call that a person
-was asked about counts as asked, whatever the answer was.`
+	return `Decides every tool call of the session again with the current settings of its folder and the grants
+that were in force during its run. Nothing is run. A call that needed approval is compared as ask,
+whatever the answer was.`
 }
 
-// ruleFlags name a rule and where it is written down.
+// ruleFlags are a rule and the settings file for it.
 type ruleFlags struct {
 	Rule string
 	flags.SettingsLayerFlags
@@ -176,9 +176,9 @@ type addCmd struct {
 }
 
 func (c *addCmd) Help() string {
-	return `The rule holds from the next run on, and docs/reference/permissions.md says how rules are written.
-Of rules for one call, deny wins over ask, and ask over allow. The file and the line are
-printed; everything else in the file stays as it is.
+	return `The rule applies from the next run. See docs/reference/permissions.md for the rule syntax.
+If several rules match a call, deny wins over ask, and ask over allow. Prints the file and the
+line; the rest of the file does not change.
 
   holdfast policy ` + c.effect + ` 'Bash(go test:*)'
   holdfast policy ` + c.effect + ` --user 'WebFetch(domain:go.dev)'`
@@ -190,9 +190,9 @@ type forgetCmd struct {
 }
 
 func (c *forgetCmd) Help() string {
-	return `The rule is taken out of the file wherever it stands there: among those that allow, ask
-or deny. Without --local, --project or --user it is taken out of the one file of the three
-that has it. What was decided for a session is another thing: holdfast policy grants.
+	return `Removes the rule from the allow, ask and deny lists of a settings file. Without --local, --project
+or --user, it must be in only one of the three files. To remove a session's grants, use
+holdfast policy grants.
 
   holdfast policy forget 'Bash(go test:*)'`
 }
@@ -208,16 +208,15 @@ type modeCmd struct {
 
 func (c *modeCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Arg(&c.Mode, "mode", "The mode; holdfast run --help lists them.")
-	b.Flag(&c.By, "by", "", "NAME", "Who changes it; default $USER.")
+	b.Arg(&c.Mode, "mode", "The mode. holdfast run --help lists the modes.")
+	b.Flag(&c.By, "by", "", "NAME", "The name recorded with the change. Default: $USER.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *modeCmd) Help() string {
-	return `The change is a record of the session's log. A run that is under way follows from its
-next decision on; a session that is resumed later goes on in the mode, unless that is
-plan or bypassPermissions.`
+	return `The change is recorded in the session's log. A running session uses the mode from its next
+decision. A session resumed later keeps the mode, except plan and bypassPermissions.`
 }
 
 // grantsCmd is `holdfast policy grants`.
@@ -231,8 +230,8 @@ type grantsCmd struct {
 
 func (c *grantsCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Revoke, "revoke", "", "GRANT", "Take this grant back, by its id or the beginning of it.")
-	b.Flag(&c.By, "by", "", "NAME", "Who revokes; default $USER.")
+	b.Flag(&c.Revoke, "revoke", "", "GRANT", "Revoke this grant, by its id or a unique prefix of it.")
+	b.Flag(&c.By, "by", "", "NAME", "The name recorded with the revocation. Default: $USER.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }

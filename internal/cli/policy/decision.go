@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// verdictOutcome is the exit code of a command that says what would become of a call.
+// verdictOutcome returns the exit code of a command that explains a decision.
 func verdictOutcome(e policy.Effect) outcome.Outcome {
 	switch e {
 	case policy.Allow:
@@ -23,7 +23,7 @@ func verdictOutcome(e policy.Effect) outcome.Outcome {
 	return outcome.Denied
 }
 
-// decision prints a decision: the verdict, why, and what each link said in order.
+// decision prints a decision: the verdict, the reason, and the contribution of each link in order.
 func printDecision(p *term.Printer, v *policycheck.Explanation) {
 	t := p.Style
 	row := func(name, value string) {
@@ -46,7 +46,7 @@ func printDecision(p *term.Printer, v *policycheck.Explanation) {
 	printTrace(p, v, "")
 }
 
-// trace prints what each link said; the one that decided is marked.
+// trace prints the contribution of each link and marks the one that decided.
 func printTrace(p *term.Printer, v *policycheck.Explanation, indent string) {
 	for i := range v.Trace {
 		said := &v.Trace[i]

@@ -44,25 +44,25 @@ func (c *explainCmd) Run(ctx context.Context, p *command.Program) error {
 	return command.End(verdictOutcome(d.Effect))
 }
 
-// call reads the words: TOOL INPUT, or -- COMMAND…
+// call parses the words: TOOL INPUT, or -- COMMAND…
 func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 	words := c.Call
 	bad := func(msg string) (policycheck.Call, error) {
-		return policycheck.Call{}, outcome.Invalid(msg, "holdfast policy explain -- git push, or: holdfast policy explain Read README.md")
+		return policycheck.Call{}, outcome.Invalid(msg, "use holdfast policy explain -- git push, or holdfast policy explain Read README.md")
 	}
 	if at := slices.Index(args, "--"); at >= 0 {
 		if behind := len(args) - at - 1; behind != len(words) || behind == 0 {
-			return bad("-- stands before the command, and nothing before it")
+			return bad("-- must come first, before the command")
 		}
 		words = []string{"Bash", command.Line(words)}
 	}
 	if len(words) != 2 {
-		return bad("give a tool and its input, or a command behind --")
+		return bad("give a tool and its input, or a command after --")
 	}
 	call := policycheck.Call{Tool: words[0]}
 	if input := strings.TrimSpace(words[1]); strings.HasPrefix(input, "{") {
 		if !json.Valid([]byte(input)) {
-			return bad("the input is not JSON")
+			return bad("the input is not valid JSON")
 		}
 		call.Input = json.RawMessage(input)
 		return call, nil
@@ -74,7 +74,7 @@ func (c *explainCmd) call(args []string) (policycheck.Call, error) {
 	return call, nil
 }
 
-// newJudge judges tool calls by settings in this program's environment.
+// newJudge decides tool calls with settings in this program's environment.
 func newJudge(p *command.Program, s *settings.Settings) *policycheck.Judge {
 	return policycheck.New(s, p.UserHome(), p.Getenv(tools.EnvSearchURL))
 }

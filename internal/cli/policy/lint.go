@@ -54,7 +54,7 @@ func printProblem(p *command.Program, f settings.Problem) {
 	}
 }
 
-// problems looks at each file for itself, or at all layers together.
+// problems checks each given file alone, or all layers together.
 func (c *lintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, error) {
 	if len(c.Files) == 0 {
 		o, err := p.SettingsOptions(cwd, nil)
@@ -78,7 +78,7 @@ func (c *lintCmd) problems(p *command.Program, cwd string) ([]settings.Problem, 
 	return all, nil
 }
 
-// loadWithProblems returns all problems, also those of files that cannot be read.
+// loadWithProblems returns all problems, including those of files that cannot be read.
 func loadWithProblems(o *settings.Options) ([]settings.Problem, error) {
 	o.Tools = tools.KnownTools()
 	_, problems, err := settings.Examine(o)

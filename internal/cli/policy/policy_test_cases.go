@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// tableCase is one line of a table.
+// tableCase is one case of a test file.
 type tableCase struct {
 	Name    string         `yaml:"name"`
 	Tool    string         `yaml:"tool"`
@@ -37,7 +37,7 @@ type tableCase struct {
 	call policycheck.Call
 }
 
-// tableResult is what became of a case, in JSON.
+// tableResult is the result of a case, in JSON.
 type tableResult struct {
 	File       string        `json:"file"`
 	Line       int           `json:"line"`
@@ -94,7 +94,7 @@ func (c *testCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// judge says what becomes of a case.
+// judge runs a case.
 func (c *tableCase) judge(ctx context.Context, j *policycheck.Judge) (tableResult, error) {
 	g, err := j.Guards(c.CWD, policy.Mode(c.Mode))
 	if err != nil {
@@ -123,7 +123,7 @@ func printTableFailure(p *command.Program, r *tableResult) {
 	printTrace(p.Out, &r.Explanation, "     ")
 }
 
-// readTable reads the cases of a file; told is how the person named it.
+// readTable reads the cases of a file; told is the file's name on the command line.
 func readTable(file, told string) ([]tableCase, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -131,7 +131,7 @@ func readTable(file, told string) ([]tableCase, error) {
 	}
 	f, err := parser.ParseBytes(b, 0)
 	if err != nil {
-		return nil, outcome.Invalid(told+": "+yamlError(err), "a table is a list: holdfast policy test --help")
+		return nil, outcome.Invalid(told+": "+yamlError(err), "a test file is a list of cases: see holdfast policy test --help")
 	}
 	var list []ast.Node
 	for _, doc := range f.Docs {
@@ -140,12 +140,12 @@ func readTable(file, told string) ([]tableCase, error) {
 		}
 		seq, ok := doc.Body.(*ast.SequenceNode)
 		if !ok {
-			return nil, outcome.Invalid(fmt.Sprintf("%s:%d: not a list of cases", told, doc.Body.GetToken().Position.Line), "holdfast policy test --help")
+			return nil, outcome.Invalid(fmt.Sprintf("%s:%d: not a list of cases", told, doc.Body.GetToken().Position.Line), "see holdfast policy test --help")
 		}
 		list = append(list, seq.Values...)
 	}
 	if len(list) == 0 {
-		return nil, outcome.Invalid(told+" holds no case", "a table is a list: holdfast policy test --help")
+		return nil, outcome.Invalid(told+" contains no test cases", "a test file is a list of cases: see holdfast policy test --help")
 	}
 	cases := make([]tableCase, len(list))
 	for i, n := range list {
@@ -161,7 +161,7 @@ func readTable(file, told string) ([]tableCase, error) {
 	return cases, nil
 }
 
-// firstLine is where a node begins; a mapping's own token is its first colon.
+// firstLine returns the line where a node begins; a mapping's own token is its first colon.
 func firstLine(n ast.Node) int {
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 && !m.IsFlowStyle {
 		return m.Values[0].Key.GetToken().Position.Line
@@ -175,10 +175,10 @@ func yamlError(err error) string {
 }
 
 func (c *tableCase) wrong(format string, args ...any) error {
-	return outcome.Invalid(fmt.Sprintf("%s:%d: %s", c.file, c.line, fmt.Sprintf(format, args...)), "holdfast policy test --help")
+	return outcome.Invalid(fmt.Sprintf("%s:%d: %s", c.file, c.line, fmt.Sprintf(format, args...)), "see holdfast policy test --help")
 }
 
-// check refuses what makes no sense, and makes the call.
+// check validates a case and builds its call.
 func (c *tableCase) check() error {
 	given := 0
 	for _, on := range []bool{c.Input != nil, c.Command != nil, c.Path != nil} {
@@ -192,19 +192,19 @@ func (c *tableCase) check() error {
 	switch c.Expect {
 	case policy.Allow, policy.Deny, policy.Ask:
 	default:
-		return c.wrong("expect is %q, want allow, deny or ask", string(c.Expect))
+		return c.wrong("expect is %q; want allow, deny or ask", string(c.Expect))
 	}
 	switch {
 	case c.Tool == "":
-		return c.wrong("it names no tool")
+		return c.wrong("tool is missing")
 	case given > 1:
-		return c.wrong("input, command and path exclude each other")
+		return c.wrong("input, command and path cannot be used together")
 	case given == 0 && policycheck.NeedsInput(c.Tool):
-		return c.wrong("it has no input, command or path")
+		return c.wrong("input, command or path is missing")
 	case c.Command != nil && c.Tool != "Bash":
-		return c.wrong("a command belongs to the tool Bash")
+		return c.wrong("command can be used only with the tool Bash")
 	case c.CWD != "" && strings.HasPrefix(c.CWD, "~"):
-		return c.wrong("cwd %q: write the whole path, or one relative to the folder", c.CWD)
+		return c.wrong("cwd %q must be absolute, or relative to the folder", c.CWD)
 	}
 	if c.Mode != "" {
 		if err := policy.Mode(c.Mode).Check(); err != nil {

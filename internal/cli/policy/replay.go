@@ -21,13 +21,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// replayDoc is one call then and now, in JSON.
+// replayDoc compares one call then and now, in JSON.
 type replayDoc struct {
 	Use        string        `json:"use_id"`
 	Differs    bool          `json:"differs"`
 	Recorded   policy.Effect `json:"then"`
 	RecordedBy string        `json:"then_by"`
-	Answer     string        `json:"answer,omitempty"` // what became of a question
+	Answer     string        `json:"answer,omitempty"` // the answer to an approval request
 	policycheck.Explanation
 }
 
@@ -72,7 +72,7 @@ func (c *replayCmd) Run(ctx context.Context, p *command.Program) error {
 			}
 		}
 		if !c.JSON {
-			p.Err.Line("%s, %d would be judged otherwise", term.Count(calls, "call"), differ)
+			p.Err.Line("%s, %d would be decided differently", term.Count(calls, "call"), differ)
 		}
 		return nil
 	})
@@ -93,13 +93,13 @@ func (c *replayCmd) tell(p *command.Program, d *replayDoc) error {
 	return nil
 }
 
-// replay judges the calls of a log again, record by record.
+// replay decides the calls of a log again, record by record.
 type replay struct {
 	guards        *policy.Guards
 	cwd           string
 	home          string
 	search        string
-	mode          policy.Mode // "": the one of each call
+	mode          policy.Mode // "": the mode in force at each call
 	currentGuards *settings.Settings
 
 	uses  map[string]transcript.ToolUse
@@ -111,7 +111,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	if err != nil {
 		return nil, err
 	}
-	config.Now, config.NewID = p.Clock, func() string { return "" } // grants of the log have their ids
+	config.Now, config.NewID = p.Clock, func() string { return "" } // the grants in the log have ids
 	if mode != "" {
 		config.Mode = mode
 		if err := today.CheckMode(mode); err != nil {
@@ -125,8 +125,7 @@ func newReplay(p *command.Program, today *settings.Settings, mode policy.Mode) (
 	}, err
 }
 
-// record takes a record in. With a decision's it returns what would become of the
-// call now.
+// record reads a record. For a decision it returns what the decision would be now.
 func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bool, error) {
 	if rec.Payload == nil { // erased
 		return nil, false, nil
@@ -173,7 +172,7 @@ func (r *replay) record(ctx context.Context, rec session.Record) (*replayDoc, bo
 	return nil, false, nil
 }
 
-// rejudge judges a call that was decided then; nil when its input is not known.
+// rejudge decides a past call again; nil if its input is not known.
 func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc, error) {
 	use, ok := r.uses[then.Use]
 	if !ok || then.By == "input" {
@@ -182,7 +181,7 @@ func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc
 	if err := r.setMode(then.Mode); err != nil {
 		return nil, err
 	}
-	requests := r.asked[then.Use].Requests // they know in which folder a command would have started
+	requests := r.asked[then.Use].Requests // commands are decided in the folder where they started
 	if requests == nil {
 		call := policycheck.Call{Tool: use.Name, Input: use.Input, Cwd: r.cwd, Home: r.home, Search: r.search}
 		if then.Input != nil {
@@ -190,7 +189,7 @@ func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc
 		}
 		var err error
 		if requests, err = call.Requests(); err != nil {
-			return nil, nil //nolint:nilerr // the tool refused the input then and would now
+			return nil, nil //nolint:nilerr // the tool rejected the input then, and would reject it now
 		}
 	}
 	now := r.guards.Guard(use.Name).Judge(ctx, requests, nil)
@@ -202,7 +201,7 @@ func (r *replay) rejudge(ctx context.Context, then *policy.Decision) (*replayDoc
 	return d, nil
 }
 
-// askingLink is the link of the chain that asked.
+// askingLink returns the link of the chain that asked.
 func askingLink(then *policy.Decision) string {
 	for _, s := range then.Contributions {
 		if s.Effect == policy.Ask {
@@ -217,7 +216,7 @@ func (r *replay) setMode(mode policy.Mode) error {
 		return nil
 	}
 	if err := r.currentGuards.CheckMode(mode); err != nil {
-		mode = policy.ModeDefault // what a run would have to fall back to
+		mode = policy.ModeDefault // a run would fall back to this mode
 	}
 	return r.guards.Apply(policy.Change{Mode: mode})
 }

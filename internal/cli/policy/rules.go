@@ -38,7 +38,7 @@ func (c *addCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// open loads the settings as they are.
+// open loads the settings for a change.
 func (f *ruleFlags) open(p *command.Program) (before *settings.Settings, home string, err error) {
 	if err := dial.RefuseInsideRun(p, "change rules"); err != nil {
 		return nil, "", err
@@ -50,7 +50,8 @@ func (f *ruleFlags) open(p *command.Program) (before *settings.Settings, home st
 	return before, home, err
 }
 
-// checkRule refuses a rule that would make the file wrong, and tells what is odd about it.
+// checkRule rejects a rule that would make the file invalid, and warns about a rule that has no
+// effect.
 func (c *addCmd) checkRule(p *command.Program, s *settings.Settings) error {
 	text := fmt.Sprintf(`{"permissions": {%q: [%s]}}`, c.effect, settings.Quote(c.Rule))
 	problems, err := loadWithProblems(&settings.Options{Cwd: s.Project, User: p.UserHome(), Files: []string{text}, FlagsOnly: true})
@@ -80,10 +81,10 @@ func (c *forgetCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	switch len(layers) {
 	case 0:
-		return &outcome.Failure{Message: fmt.Sprintf("no settings file of yours has the rule %q", c.Rule), Result: outcome.NotFound, Advice: "holdfast policy show lists all rules with their places"}
+		return &outcome.Failure{Message: fmt.Sprintf("no settings file of yours has the rule %q", c.Rule), Result: outcome.NotFound, Advice: "list all rules with their files: holdfast policy show"}
 	case 1:
 	default:
-		return outcome.Invalid(fmt.Sprintf("the rule %q stands in several files: %s", c.Rule, strings.Join(layers, ", ")), "say which: --"+strings.Join(layers, " or --"))
+		return outcome.Invalid(fmt.Sprintf("rule %q is in several files: %s", c.Rule, strings.Join(layers, ", ")), "choose one with --"+strings.Join(layers, " or --"))
 	}
 	k := saverule.Rule{Rule: c.Rule, Result: command.Written{
 		Layer: layers[0], Changed: true, Counts: true, File: settings.LayerFile(layers[0], before.Project, home),

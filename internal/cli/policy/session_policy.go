@@ -32,16 +32,16 @@ func (c *modeCmd) Run(ctx context.Context, p *command.Program) error {
 		if c.JSON {
 			return p.Out.JSON(done, false)
 		}
-		when := "it counts when somebody goes on with the session"
+		when := "it applies when the session is resumed"
 		if held, err := s.Lease(ctx, m.ID); err == nil && held != nil {
-			when = "it counts from the next decision on"
+			when = "it applies from the next decision"
 		}
 		p.Err.Line("session %s is in mode %s; %s", m.ID, mode, when)
 		return nil
 	})
 }
 
-// allowMode refuses a mode that the settings of the session's folder disable.
+// allowMode rejects a mode that the settings of the session's folder disable.
 func allowMode(p *command.Program, m session.Meta, mode policy.Mode) error {
 	if mode != policy.ModeBypass {
 		return nil
@@ -75,13 +75,13 @@ func (c *grantsCmd) Run(ctx context.Context, p *command.Program) error {
 			printGrant(p, g)
 		}
 		if len(list) == 0 {
-			p.Err.Line("nothing is granted in the run of session %s", m.ID)
+			p.Err.Line("session %s has no grants", m.ID)
 		}
 		return nil
 	})
 }
 
-// printGrant prints what a person decided, and what it covers.
+// printGrant prints a grant and its scope.
 func printGrant(p *command.Program, g policy.Grant) {
 	t := p.Out.Style
 	covers := g.Scope
@@ -108,11 +108,11 @@ func (c *grantsCmd) revoke(ctx context.Context, p *command.Program, s *session.S
 	if c.JSON {
 		return p.Out.JSON(done, false)
 	}
-	p.Err.Line("grant %s is revoked", term.Escape(done.Revoke))
+	p.Err.Line("revoked grant %s", term.Escape(done.Revoke))
 	return nil
 }
 
-// findGrant finds a grant by its id or the beginning of it.
+// findGrant finds a grant by its id or a unique prefix of it.
 func findGrant(list []policy.Grant, id, in string) (policy.Grant, error) {
 	var found []policy.Grant
 	for _, g := range list {
@@ -128,8 +128,8 @@ func findGrant(list []policy.Grant, id, in string) (policy.Grant, error) {
 		return found[0], nil
 	case 0:
 		return policy.Grant{}, &outcome.Failure{
-			Message: fmt.Sprintf("there is no grant %q", id), Advice: "holdfast policy grants " + in, Result: outcome.NotFound, Cause: policy.ErrUnknownGrant,
+			Message: fmt.Sprintf("no grant %q", id), Advice: "list the grants: holdfast policy grants " + in, Result: outcome.NotFound, Cause: policy.ErrUnknownGrant,
 		}
 	}
-	return policy.Grant{}, outcome.Invalid(fmt.Sprintf("%q is the beginning of %d grants", id, len(found)), "holdfast policy grants "+in)
+	return policy.Grant{}, outcome.Invalid(fmt.Sprintf("%q matches %d grants", id, len(found)), "list the grants: holdfast policy grants "+in)
 }

@@ -52,7 +52,7 @@ func printPolicy(p *command.Program, d *policycheck.Document) {
 	if d.NoBypass != nil {
 		p.Out.Line("%s bypassPermissions  %s", t.Dim(term.Column("disabled", 9)), t.Dim(term.Escape(settings.OriginText(*d.NoBypass))))
 	}
-	printHeading(p, "settings, the strongest first", len(d.Layers))
+	printHeading(p, "settings, highest precedence first", len(d.Layers))
 	width := 8
 	for i := range d.Layers {
 		width = max(width, len(settings.LayerName(&d.Layers[i])))
@@ -60,7 +60,7 @@ func printPolicy(p *command.Program, d *policycheck.Document) {
 	for _, l := range d.Layers {
 		more := ""
 		if l.Untrusted {
-			more = t.Yellow("  not trusted: it may forbid and ask, not allow")
+			more = t.Yellow("  not trusted: its allow rules are ignored")
 		}
 		p.Out.Line("  %s %s  %s%s", term.Column(settings.LayerName(&l), width), term.Escape(l.File), t.Dim(term.Count(l.Rules, "rule")), more)
 	}
@@ -79,16 +79,16 @@ func printPolicy(p *command.Program, d *policycheck.Document) {
 			}
 		}
 	}
-	printHeading(p, "what does not count, since the folder is not trusted", len(d.Ignored))
+	printHeading(p, "ignored because the folder is not trusted", len(d.Ignored))
 	for _, i := range d.Ignored {
 		p.Out.Line("  %s  %s", term.Escape(i.Setting), t.Dim(term.Escape(settings.OriginText(i.Origin))))
 	}
 	printChains(p, d.Chains)
 }
 
-// printChains prints each chain once, with the tools that have it.
+// printChains prints each chain once, with its tools.
 func printChains(p *command.Program, list []policy.Chain) {
-	printHeading(p, "chains: who is asked, in order", len(list))
+	printHeading(p, "chains: the links that decide, in order", len(list))
 	tools := map[string][]string{}
 	var order []string
 	for _, c := range list {

@@ -18,23 +18,23 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Asker puts questions to the person at the terminal, one at a time, whoever asks. It
-// shows exactly what would happen and takes nothing but a clear answer: keys that were
-// pressed before the question was on the screen count for nothing, and Enter is no answer.
+// Asker asks the user at the terminal, one approval or question at a time. It shows exactly what
+// would happen and accepts only a clear answer: keys pressed before the request was on the screen
+// are discarded, and Enter is no answer.
 type Asker struct {
 	*term.Prompter
 	now   func() time.Time
 	by    string
-	saver func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) // nil: nothing can be kept for good
+	saver func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) // nil: rules cannot be saved
 }
 
-// ViaTerminal is how an answer from here is marked.
+// ViaTerminal is the via of an answer from this terminal.
 const ViaTerminal = "terminal"
 
-// TerminalClosed has denied what was asked at a terminal that went away.
+// TerminalClosed is the actor of a denial because the terminal went away.
 const TerminalClosed = "nobody"
 
-// NewAsker returns nil when nobody is there to ask. The caller closes it.
+// NewAsker returns nil if there is no terminal. The caller closes it.
 func NewAsker(p *command.Program) *Asker {
 	person := p.Terminal.Ask()
 	if person == nil {
@@ -43,8 +43,8 @@ func NewAsker(p *command.Program) *Asker {
 	return &Asker{Prompter: person, now: p.Clock, by: cmp.Or(p.Getenv("USER"), "person")}
 }
 
-// Ask shows a question and waits for the answer. The error is the end of ctx:
-// an interrupt, or somebody else's answer.
+// Ask shows an approval request and waits for the answer. The error is the cause of ctx: an
+// interrupt, or another client's answer.
 func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	done, err := a.Lock(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, e
 		}
 		if !ok {
 			pr.EndLine()
-			ans.Decision, ans.Actor, ans.Message = approval.Deny, TerminalClosed, "input ended before there was an answer"
+			ans.Decision, ans.Actor, ans.Message = approval.Deny, TerminalClosed, "the input ended before there was an answer"
 			return ans, nil
 		}
 		done, err := a.parseKey(ctx, key, q, &ans)
@@ -103,25 +103,25 @@ func (a *Asker) Ask(ctx context.Context, q approval.Request) (approval.Answer, e
 	}
 }
 
-// choices are the keys of a question.
+// choices returns the keys of an approval request.
 func (a *Asker) choices(q approval.Request) []term.Key {
-	yes, no := []term.Key{{"y", "yes, once"}}, []term.Key{{"n", "no"}}
+	yes, no := []term.Key{{"y", "allow once"}}, []term.Key{{"n", "deny"}}
 	if scopeText(q) {
-		yes, no = append(yes, term.Key{"a", "yes, this session"}), append(no, term.Key{"d", "no, this session"})
+		yes, no = append(yes, term.Key{"a", "allow this session"}), append(no, term.Key{"d", "deny this session"})
 		if a.canSave(&q) {
-			yes = append(yes, term.Key{"p", "yes, always in this project"}, term.Key{"u", "yes, always for me"})
+			yes = append(yes, term.Key{"p", "always allow in this project"}, term.Key{"u", "always allow for me"})
 		}
 	}
-	return append(append(yes, no...), term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
+	return append(append(yes, no...), term.Key{"m", "deny and say why"}, term.Key{"s", "deny and stop"})
 }
 
-// canSave reports whether the settings can say it for good.
+// canSave reports whether the answer can be saved in the settings.
 func (a *Asker) canSave(q *approval.Request) bool {
 	r := q.SandboxOpens()
 	return a.saver != nil && (r == nil || r.Operation == policy.OpWrite)
 }
 
-// EnableSaving lets the person keep an answer for good, in the settings of a place.
+// EnableSaving lets the user save an answer in the settings.
 func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
 	a.saver = func(q *approval.Request, ans *approval.Answer) (*savedrule.Result, error) {
 		plan, err := saverule.NewPlan(e, place, q, ans)
@@ -132,10 +132,10 @@ func (a *Asker) EnableSaving(e *env.Env, place saverule.Target) {
 	}
 }
 
-// scopeText reports whether an answer may hold for the session.
+// scopeText reports whether an answer may apply to the session.
 func scopeText(q approval.Request) bool { return !q.OnceOnly() }
 
-// parseKey makes an answer of a key, and reports whether it did.
+// parseKey turns a key into an answer, and reports whether the answer is complete.
 func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans *approval.Answer) (bool, error) {
 	said := func(d approval.Decision, words string) (bool, error) {
 		ans.Decision = d
@@ -144,14 +144,14 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans 
 	}
 	switch key {
 	case 'y':
-		return said(approval.Allow, "yes, once")
+		return said(approval.Allow, "allow once")
 	case 'n':
-		return said(approval.Deny, "no")
+		return said(approval.Deny, "deny")
 	case 's':
 		ans.Stop = true
-		return said(approval.Deny, "no, and stop")
+		return said(approval.Deny, "deny and stop")
 	case 'm':
-		a.Echo("no")
+		a.Echo("deny")
 		line, ok, err := a.Prompt(ctx, "tell the model why: ")
 		if err != nil || !ok {
 			return false, err
@@ -163,9 +163,9 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans 
 			break
 		}
 		ans.Decision = approval.AllowSession
-		words := "yes, for this session"
+		words := "allow this session"
 		if key == 'd' {
-			ans.Decision, words = approval.DenySession, "no, for this session"
+			ans.Decision, words = approval.DenySession, "deny this session"
 		}
 		a.Echo(words)
 		return a.scope(ctx, q, q.Scopes, ans)
@@ -173,20 +173,20 @@ func (a *Asker) parseKey(ctx context.Context, key byte, q approval.Request, ans 
 		if !scopeText(q) || !a.canSave(&q) {
 			break
 		}
-		layer, words := layernames.Local, "yes, always in this project"
+		layer, words := layernames.Local, "always allow in this project"
 		if key == 'u' {
-			layer, words = layernames.User, "yes, always for me"
+			layer, words = layernames.User, "always allow for me"
 		}
 		a.Echo(words)
 		return a.always(ctx, q, layer, ans)
 	}
 	a.Echo("")
-	a.Out.Line("%s", a.Out.Dim("press one of the keys; y and n are for this call alone"))
+	a.Out.Line("%s", a.Out.Dim("press one of the keys above; y and n apply to this call only"))
 	return false, nil
 }
 
-// always writes a rule, or what is opened in the sandbox, into the settings, and allows the call and what is
-// like it for the session: the settings count from the next run on.
+// always saves a rule, or a sandbox permission, in the settings, and allows the call and similar
+// calls for the session, because new settings apply only from the next run.
 func (a *Asker) always(ctx context.Context, q approval.Request, layer string, ans *approval.Answer) (bool, error) {
 	ans.Decision = approval.AllowSession
 	if q.SandboxOpens() == nil && saverule.Hosts(&q) == nil {
@@ -197,7 +197,7 @@ func (a *Asker) always(ctx context.Context, q approval.Request, layer string, an
 	ans.SaveTo = layer
 	kept, err := a.saver(&q, ans)
 	if err != nil {
-		a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("it was not kept: "+err.Error()))))
+		a.Out.Line("%s", a.Out.Red(term.EscapeStrict(term.OneLine("not saved: "+err.Error()))))
 		ans.Scope, ans.SaveTo = "", ""
 		return false, nil
 	}
@@ -205,7 +205,7 @@ func (a *Asker) always(ctx context.Context, q approval.Request, layer string, an
 	return true, nil
 }
 
-// PrintSaved tells what an answer for good has written, and where.
+// PrintSaved prints what an answer saved, and where.
 func PrintSaved(p *term.Printer, kept *savedrule.Result) {
 	text, _ := strings.CutSuffix(kept.Text, "; "+saverule.NotTrusted)
 	p.Line("%s", p.Dim(term.EscapeStrict(text)))
@@ -214,7 +214,7 @@ func PrintSaved(p *term.Printer, kept *savedrule.Result) {
 	}
 }
 
-// scope asks what a decision for longer than one call covers.
+// scope asks for the scope of a decision that lasts longer than one call.
 func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approval.Scope, ans *approval.Answer) (bool, error) {
 	t := a.Out.Style
 	if (q.SandboxOpens() != nil || saverule.Hosts(&q) != nil) && len(offered) == 1 {
@@ -228,7 +228,7 @@ func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approva
 	for {
 		keys := []term.Key{{"e", "write a rule"}, {"b", "back"}}
 		if n := len(offered); n > 0 {
-			keys = append([]term.Key{{"1" + joinMax(n), "what it covers"}}, keys...)
+			keys = append([]term.Key{{"1" + joinMax(n), "choose the scope"}}, keys...)
 		}
 		a.ShowKeys(keys...)
 		key, ok, err := a.Key(ctx)
@@ -254,7 +254,7 @@ func (a *Asker) scope(ctx context.Context, q approval.Request, offered []approva
 	}
 }
 
-// edit takes a rule that the person writes.
+// edit reads a rule from the user.
 func (a *Asker) edit(ctx context.Context, q approval.Request, ans *approval.Answer) (bool, error) {
 	for _, s := range q.Scopes {
 		if s.Rule != "" {
@@ -283,12 +283,11 @@ func joinMax(n int) string {
 	return fmt.Sprintf("-%d", n)
 }
 
-// Confirm puts a question that is answered with yes or no. Where nobody is there to
-// answer, the error's hint is what to do instead.
+// Confirm asks a yes-or-no question. Without a terminal it returns an error with the given hint.
 func Confirm(ctx context.Context, p *command.Program, question, otherwise string) (bool, error) {
 	a := NewAsker(p)
 	if a == nil {
-		return false, outcome.Invalid("nobody is there to confirm it", otherwise)
+		return false, outcome.Invalid("cannot ask for confirmation without a terminal", otherwise)
 	}
 	defer a.Close()
 	return a.Yes(ctx, question)

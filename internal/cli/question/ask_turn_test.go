@@ -115,16 +115,16 @@ func TestOutputHeldDuringQuestion(t *testing.T) {
 		for i := range term.MaxBuffered {
 			others.Line("line %d", i)
 		}
-		if seen := screen.String(); !strings.HasSuffix(seen, "no, and stop: ") {
+		if seen := screen.String(); !strings.HasSuffix(seen, "deny and stop: ") {
 			t.Errorf("the question is not what stands last:\n%s", seen)
 		}
 		types("y\n")
 		<-done
-		_, after, _ := strings.Cut(screen.String(), "no, and stop: ")
+		_, after, _ := strings.Cut(screen.String(), "deny and stop: ")
 		if !strings.HasPrefix(after, "another works\nand speaks\nline 0\n") {
 			t.Errorf("after the answer:\n%.200s", after)
 		}
-		if !strings.Contains(after, "· 4 more was not shown while you were asked") {
+		if !strings.Contains(after, "· 4 more lines are not shown; holdfast sessions show prints them") {
 			t.Errorf("it does not say what was left out:\n%s", after[len(after)-200:])
 		}
 		others.Line("later")

@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// plan prints all of a plan. Its lines are no diff, whatever they begin with.
+// plan prints a whole plan. Its lines are never colored as a diff.
 func printPlan(p *term.Printer, text string) {
 	for l := range strings.Lines(text) {
 		p.Line("  %s", term.EscapeStrict(strings.TrimRight(l, "\r\n")))
 	}
 }
 
-// choice prints a question of the model with the answers that it offers.
+// choice prints a question of the model with its options.
 func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 	t := p.Style
 	of, letters := "", 0
@@ -40,19 +40,19 @@ func printChoice(p *term.Printer, i, n int, c forms.Choice) {
 	}
 }
 
-// confirmAll asks about a plan. What it returns is whether the person has decided.
+// confirmAll asks about a plan and stores the decision in ans.
 func (a *Asker) confirmAll(ctx context.Context, q approval.Request, ans *approval.Answer) error {
 	for {
-		a.ShowKeys(term.Key{"y", "yes, ask before each change"}, term.Key{"e", "yes, and edit files without asking"},
-			term.Key{"n", "no, plan on"}, term.Key{"m", "no, and why"}, term.Key{"s", "no, and stop"})
+		a.ShowKeys(term.Key{"y", "allow, ask before each change"}, term.Key{"e", "allow, and edit files without asking"},
+			term.Key{"n", "deny, keep planning"}, term.Key{"m", "deny and say why"}, term.Key{"s", "deny and stop"})
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
 			return a.ended(ok, err, ans)
 		}
-		mode, words := policy.ModeDefault, "yes, ask before each change"
+		mode, words := policy.ModeDefault, "allow, ask before each change"
 		switch key {
 		case 'e':
-			mode, words = policy.ModeAcceptEdits, "yes, and edit files without asking"
+			mode, words = policy.ModeAcceptEdits, "allow, and edit files without asking"
 			fallthrough
 		case 'y':
 			a.Echo(words)
@@ -60,22 +60,22 @@ func (a *Asker) confirmAll(ctx context.Context, q approval.Request, ans *approva
 			ans.Input, err = q.PlanInput(mode)
 			return err
 		}
-		if done, err := a.refuse(ctx, key, "no, plan on", "what is to be different: ", ans); done || err != nil {
+		if done, err := a.refuse(ctx, key, "deny, keep planning", "what should change: ", ans); done || err != nil {
 			return err
 		}
 	}
 }
 
-// refuse makes a no of a key, and reports whether it did.
+// refuse turns a key into a denial, and reports whether it did.
 func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *approval.Answer) (bool, error) {
 	switch key {
 	case 'n':
 		a.Echo(no)
 	case 's':
-		a.Echo("no, and stop")
+		a.Echo("deny and stop")
 		ans.Stop = true
 	case 'm':
-		a.Echo("no")
+		a.Echo("deny")
 		line, ok, err := a.Prompt(ctx, why)
 		if err != nil || !ok {
 			return false, err
@@ -83,18 +83,18 @@ func (a *Asker) refuse(ctx context.Context, key byte, no, why string, ans *appro
 		ans.Message = strings.TrimSpace(line)
 	default:
 		a.Echo("")
-		a.Out.Line("%s", a.Out.Dim("press one of the keys"))
+		a.Out.Line("%s", a.Out.Dim("press one of the keys above"))
 		return false, nil
 	}
 	ans.Decision = approval.Deny
 	return true, nil
 }
 
-// ended is what becomes of a question when the terminal goes away.
+// ended returns the answer when the terminal goes away.
 func (a *Asker) ended(ok bool, err error, ans *approval.Answer) error {
 	a.Out.EndLine()
 	if err == nil && !ok {
-		ans.Decision, ans.Actor, ans.Message = approval.Deny, TerminalClosed, "input ended before there was an answer"
+		ans.Decision, ans.Actor, ans.Message = approval.Deny, TerminalClosed, "the input ended before there was an answer"
 	}
 	return err
 }
@@ -134,10 +134,10 @@ func (a *Asker) choose(ctx context.Context, q approval.Request, list []forms.Cho
 	}
 }
 
-// pick asks one question. Nothing is picked when the person has said no to all.
+// pick asks one question. It returns nothing if the user declines to answer all of them.
 func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) ([]string, error) {
 	t := a.Out.Style
-	keys := []term.Key{{"1" + joinMax(len(c.Options)), "choose"}, {"o", "other words"}, {"n", "no answer"}, {"s", "no, and stop"}}
+	keys := []term.Key{{"1" + joinMax(len(c.Options)), "choose"}, {"o", "your own answer"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
 	if c.Multi {
 		keys = append([]term.Key{{"c", "choose several"}}, keys...)
 	}
@@ -157,7 +157,7 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 				return said, err
 			}
 		case key == 'o':
-			a.Echo("other words")
+			a.Echo("your own answer")
 			text, ok, err := a.Prompt(ctx, "your answer: ")
 			if err != nil {
 				return nil, err
@@ -170,12 +170,12 @@ func (a *Asker) pick(ctx context.Context, c forms.Choice, ans *approval.Answer) 
 			return nil, err
 		default:
 			a.Echo("")
-			a.Out.Line("%s", t.Dim("press one of the keys"))
+			a.Out.Line("%s", t.Dim("press one of the keys above"))
 		}
 	}
 }
 
-// several takes numbers in a line.
+// several reads several numbers from one line.
 func (a *Asker) several(ctx context.Context, c forms.Choice) ([]string, error) {
 	line, ok, err := a.Prompt(ctx, "numbers, such as 1 3: ")
 	if !ok || err != nil {
@@ -185,8 +185,8 @@ func (a *Asker) several(ctx context.Context, c forms.Choice) ([]string, error) {
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(c.Options) {
-			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is none of 1%s", word, joinMax(len(c.Options))))))
-			return nil, nil //nolint:nilerr // he is asked again
+			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(fmt.Sprintf("%q is not one of 1%s", word, joinMax(len(c.Options))))))
+			return nil, nil //nolint:nilerr // the question is asked again
 		}
 		if label := c.Options[n-1].Label; !slices.Contains(said, label) {
 			said = append(said, label)
@@ -195,15 +195,15 @@ func (a *Asker) several(ctx context.Context, c forms.Choice) ([]string, error) {
 	return said, nil
 }
 
-// send shows all answers, each behind what was asked, before they are given. done: the
-// person has said no instead.
+// send shows all answers with their questions before they are sent. done: the user declined
+// instead.
 func (a *Asker) send(ctx context.Context, said [][2]string, ans *approval.Answer) (again, done bool, err error) {
 	t := a.Out.Style
 	for _, one := range said {
 		a.Out.Line("  %s  %s", t.Dim(term.EscapeStrict(one[0])), term.EscapeStrict(one[1]))
 	}
 	for {
-		a.ShowKeys(term.Key{"y", "send"}, term.Key{"b", "answer anew"}, term.Key{"n", "no answer"}, term.Key{"s", "no, and stop"})
+		a.ShowKeys(term.Key{"y", "send"}, term.Key{"b", "change answers"}, term.Key{"n", "no answer"}, term.Key{"s", "no answer, and stop"})
 		key, ok, err := a.Key(ctx)
 		if !ok || err != nil {
 			return false, true, a.ended(ok, err, ans)

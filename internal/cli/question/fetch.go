@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// FetchServer starts an approved server once with its registry reachable, so that its package is in the
-// caches of the project, and returns how it is then. It tells what it waits for.
+// FetchServer starts an approved server once with its registry reachable, so that its package is in
+// the project's caches. It returns the server's state and shows its progress.
 func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, hosts []string) (mcp.Status, error) {
-	p.Err.Line("fetching %s (%s)", term.EscapeStrict(srv.Name), term.Escape(ServerLine(srv)))
+	p.Err.Line("downloading %s (%s)", term.EscapeStrict(srv.Name), term.Escape(ServerLine(srv)))
 	opened, err := tools.OpenForDownload(p.Environment(), s, srv, hosts)
 	if err != nil {
 		return mcp.Status{}, err
@@ -26,22 +26,22 @@ func FetchServer(ctx context.Context, p *command.Program, s *settings.Settings, 
 	if err := opened.Client.Connect(ctx, srv.Name); err != nil {
 		return mcp.Status{}, &outcome.Failure{
 			Message: err.Error(), Result: outcome.Failed,
-			Advice: "holdfast mcp fetch --host HOST " + term.Quote(srv.Key()) + " opens another host than " + hosts[0] + "; settings that name allowedDomains must have it, too",
+			Advice: "holdfast mcp fetch --host HOST " + term.Quote(srv.Key()) + " allows another host than " + hosts[0] + "; if settings define allowedDomains, they must also contain it",
 		}
 	}
 	st := opened.Client.Status()[0]
-	p.Err.Line("%s has %s and starts without a network from now on", term.EscapeStrict(srv.Name), term.Count(len(st.Tools), "tool"))
+	p.Err.Line("%s downloaded %s and can now start offline", term.EscapeStrict(srv.Name), term.Count(len(st.Tools), "tool"))
 	return st, nil
 }
 
-// offerFetch asks whether to fetch a server that was approved just now, when it is one that is
-// fetched. That it could not be fetched is told, and no error.
+// offerFetch asks whether to download a server that was just approved, if its launcher downloads
+// it. A failed download is reported, but is no error.
 func offerFetch(ctx context.Context, p *command.Program, s *settings.Settings, srv *settings.MCPServer, ask func(ctx context.Context, question string) (bool, error)) error {
 	registry := tools.RegistryOf(srv)
 	if registry == "" {
 		return nil
 	}
-	yes, err := ask(ctx, "it is fetched when it starts, and commands have no network: fetch it now, with "+registry+" reachable for this once?")
+	yes, err := ask(ctx, "this server is downloaded when it starts, but commands have no network. Download it now, with access to "+registry+" for this one time?")
 	if err != nil || !yes {
 		return err
 	}

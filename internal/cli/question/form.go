@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/mcp"
 )
 
-// form prints what a server asks.
+// form prints an MCP form.
 func printForm(p *term.Printer, q approval.Request, f *forms.Form) {
 	t := p.Style
 	p.Line("%s%s", t.Yellow("the MCP server "+term.EscapeStrict(f.Server)+" asks"), t.Dim(agentOf(q)))
@@ -45,12 +45,12 @@ func optionText(o forms.FieldOption) string {
 	return o.Title + " (" + o.Value + ")"
 }
 
-// askForm asks about a form. What it returns is whether the person has decided.
+// askForm asks the user to fill in a form and stores the answer in ans.
 func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, ans *approval.Answer) error {
 	t := a.Out.Style
-	keys := []term.Key{{"f", "fill in"}, {"n", "no answer"}, {"s", "no, and stop"}}
+	keys := []term.Key{{"f", "fill in the form"}, {"n", "no answer"}, {"s", "no answer, and stop"}}
 	if len(f.Open()) == 0 {
-		keys = append([]term.Key{{"y", "as it is"}}, keys...)
+		keys = append([]term.Key{{"y", "accept the proposed values"}}, keys...)
 	}
 	fields, err := f.Fields()
 	if err != nil {
@@ -64,11 +64,11 @@ func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, 
 		}
 		switch {
 		case key == 'y' && len(f.Open()) == 0:
-			a.Echo("as it is")
+			a.Echo("accept the proposed values")
 			ans.Decision = approval.Allow
 			return nil
 		case key == 'f':
-			a.Echo("fill in")
+			a.Echo("fill in the form")
 			if done, err := a.fillFields(ctx, q, fields, ans); done || err != nil {
 				return err
 			}
@@ -77,13 +77,13 @@ func (a *Asker) askForm(ctx context.Context, q approval.Request, f *forms.Form, 
 			return err
 		default:
 			a.Echo("")
-			a.Out.Line("%s", t.Dim("press one of the keys"))
+			a.Out.Line("%s", t.Dim("press one of the keys above"))
 		}
 	}
 }
 
-// fillFields has the person fill in the fields, and look at all of it before it is given.
-// done: he has decided.
+// fillFields asks for the fields and shows all values before they are sent. done: the user has
+// decided.
 func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []forms.Field, ans *approval.Answer) (done bool, err error) {
 	for {
 		content, ok, err := a.fields(ctx, fields)
@@ -98,7 +98,7 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []for
 		if with.Input, err = Form(&q).Input(content); err != nil {
 			return false, err
 		}
-		if err := q.Check(with); err != nil { // fields that do not go together
+		if err := q.Check(with); err != nil { // values that are invalid together
 			a.Out.Line("%s", a.Out.Dim(term.EscapeStrict(term.OneLine(err.Error()))))
 			return false, nil
 		}
@@ -119,8 +119,8 @@ func (a *Asker) fillFields(ctx context.Context, q approval.Request, fields []for
 	}
 }
 
-// fields asks for one field after the other. An empty line takes the default, or leaves
-// out what is not needed. False: the input has ended.
+// fields asks for one field after the other. An empty line takes the default, or omits an optional
+// field. It returns false if the input ended.
 func (a *Asker) fields(ctx context.Context, fields []forms.Field) (map[string]json.RawMessage, bool, error) {
 	content := map[string]json.RawMessage{}
 	for i := range fields {
@@ -145,7 +145,7 @@ func (a *Asker) fields(ctx context.Context, fields []forms.Field) (map[string]js
 	return content, true, nil
 }
 
-// Form has the person fill in what a server asks, without a record of it.
+// Form asks the user to fill in an MCP form that is not recorded.
 func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error) {
 	done, err := a.Lock(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *Asker) Form(ctx context.Context, e *mcp.Elicitation) (mcp.Answer, error
 	return mcp.Answer{Action: mcp.Accept, Content: raw}, err
 }
 
-// fieldValue reads what a person wrote; why says what is wrong with it.
+// fieldValue parses a value; why describes what is wrong with it.
 func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string) {
 	write := func(v any) (json.RawMessage, string) {
 		raw, err := json.Marshal(v)
@@ -186,7 +186,7 @@ func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string)
 	}
 	if line == "" {
 		if f.Required && f.Default == nil {
-			return nil, "this is needed"
+			return nil, "this field is required"
 		}
 		return f.Default, ""
 	}
@@ -208,7 +208,7 @@ func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string)
 		if v, ok := option(line); ok {
 			return write(v)
 		}
-		return nil, "choose one by its number"
+		return nil, "choose one option by its number"
 	case "choices":
 		list := []string{}
 		for part := range strings.SplitSeq(line, ",") {
@@ -219,7 +219,7 @@ func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string)
 			for _, word := range words {
 				v, ok := option(word)
 				if !ok {
-					return nil, "choose some by their numbers: 1, 3"
+					return nil, "choose options by their numbers, such as 1, 3"
 				}
 				if !slices.Contains(list, v) {
 					list = append(list, v)
@@ -231,8 +231,8 @@ func fieldValue(f *forms.Field, line string) (value json.RawMessage, why string)
 	return write(line)
 }
 
-// ReadFields makes the content of a form out of NAME=VALUE; what is not named is what is
-// proposed.
+// ReadFields builds the content of a form from NAME=VALUE pairs. Fields that are not given keep the
+// proposed value.
 func ReadFields(q approval.Request, f *forms.Form, given []string) (json.RawMessage, error) {
 	fields, err := f.Fields()
 	if err != nil {
@@ -258,7 +258,7 @@ func ReadFields(q approval.Request, f *forms.Form, given []string) (json.RawMess
 		case !there:
 			continue
 		case len(list) > 1 && field.Type != "choices":
-			return nil, fmt.Errorf("--field %s is given twice", field.Name)
+			return nil, fmt.Errorf("--field %s can be given only once", field.Name)
 		}
 		value, why := fieldValue(field, strings.Join(list, ","))
 		if why != "" {
@@ -269,7 +269,7 @@ func ReadFields(q approval.Request, f *forms.Form, given []string) (json.RawMess
 		}
 	}
 	for name := range said {
-		return nil, fmt.Errorf("--field %s: there is no such field", name)
+		return nil, fmt.Errorf("--field %s: the form has no such field", name)
 	}
 	in, err := f.Input(content)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package question shows questions of runs and of MCP servers, and asks the person at the
-// terminal. What it shows is all that would happen; nothing but a clear answer counts.
+// Package question prints approval requests, questions and MCP forms, and asks for answers at the
+// terminal. It shows everything that would happen and accepts only a clear answer.
 package question
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Choices are the questions of the model to the user that a question is about; nil when it is
-// about something else.
+// Choices returns the questions of the model in a request; nil for other requests.
 func Choices(q *approval.Request) []forms.Choice {
 	if q.Tool != forms.AskTool || !q.Person() {
 		return nil
@@ -27,7 +26,7 @@ func Choices(q *approval.Request) []forms.Choice {
 	return forms.Choices(q.Requests[0].Input)
 }
 
-// Form is the form that a question puts to a person; nil when it is about something else.
+// Form returns the MCP form in a request; nil for other requests.
 func Form(q *approval.Request) *forms.Form {
 	if len(q.Requests) != 1 || !q.Requests[0].Form || !q.Requests[0].Person {
 		return nil
@@ -35,8 +34,8 @@ func Form(q *approval.Request) *forms.Form {
 	return forms.FormOf(q.Requests[0].Input)
 }
 
-// PrintQuestion prints everything that a call would do, and why that is asked; nothing
-// is left out, and nothing invisible stays invisible.
+// PrintQuestion prints everything that a call would do and why it needs approval. It omits nothing
+// and shows invisible characters.
 func PrintQuestion(p *term.Printer, q approval.Request, now time.Time) {
 	t := p.Style
 	if list, plan, form := Choices(&q), q.Plan(), Form(&q); list != nil || plan != "" || form != nil {
@@ -59,14 +58,14 @@ func PrintQuestion(p *term.Printer, q approval.Request, now time.Time) {
 		fact("in", q.Cwd)
 	}
 	fact("why", ReasonLine(q))
-	if q.SandboxOpens() == nil { // it says what the sandbox does not let through
+	if q.SandboxOpens() == nil { // the request names what the sandbox refused
 		fact("sandbox", q.Sandbox)
 	}
 	printUntil(p, q, now)
 }
 
-// forPerson prints what only a person decides about: a plan, questions of the model, or what
-// an MCP server asks.
+// forPerson prints a request that only a user can answer: a plan, questions of the model, or an MCP
+// form.
 func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, plan string, form *forms.Form, now time.Time) {
 	t := p.Style
 	switch {
@@ -85,7 +84,7 @@ func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, pl
 	printUntil(p, q, now)
 }
 
-// asks says that the model has questions.
+// asks prints that the model has questions.
 func printAsks(p *term.Printer, q approval.Request, n int, now time.Time) {
 	of := ""
 	if n > 1 {
@@ -117,7 +116,7 @@ func printRequest(p *term.Printer, r policy.Request) {
 	}
 	p.Line("  %s  %s", t.Dim("what   "), operationVerb(r.Operation))
 	if r.Unsandboxed {
-		p.Line("  %s  %s", t.Dim("where  "), t.Yellow("outside the sandbox: nothing holds it"))
+		p.Line("  %s  %s", t.Dim("where  "), t.Yellow("outside the sandbox, without confinement"))
 	}
 	lines := strings.Split(term.EscapeStrict(r.Resource), "\n")
 	p.Line("  %s  %s", t.Dim("exact  "), t.Bold(lines[0]))
@@ -134,7 +133,7 @@ func printRequest(p *term.Printer, r policy.Request) {
 	}
 }
 
-// printOpening prints what a command needs that the sandbox does not let through.
+// printOpening prints the access that a command needs and the sandbox refuses.
 func printOpening(p *term.Printer, r policy.Request) {
 	fact := func(name, text string, style func(string) string) {
 		for l := range strings.Lines(text) {
@@ -144,7 +143,7 @@ func printOpening(p *term.Printer, r policy.Request) {
 	}
 	plain := func(s string) string { return s }
 	var in struct{ Command, Refused string }
-	_ = json.Unmarshal(r.Input, &in) // what is missing is not shown
+	_ = json.Unmarshal(r.Input, &in) // missing fields are not shown
 	fact("refused", in.Refused, plain)
 	switch {
 	case r.Address != "":
@@ -152,7 +151,7 @@ func printOpening(p *term.Printer, r policy.Request) {
 	case r.Operation == policy.OpConnect:
 		fact("what", "connect to "+r.Resource, p.Bold)
 	case r.Operation == policy.OpWrite && r.Base == "absent":
-		fact("what", "let commands write "+r.Resource+", which will be made, and run this again:", p.Bold)
+		fact("what", "let commands write "+r.Resource+", which will be created, and run this again:", p.Bold)
 	case r.Operation == policy.OpWrite:
 		fact("what", "let commands write "+r.Resource+", and run this again:", p.Bold)
 	default:
@@ -171,7 +170,7 @@ func printDiffLine(p *term.Printer, l string) string {
 	return p.Dim(l)
 }
 
-// input prints a call's input, member by member.
+// input prints a call's input, field by field.
 func printInput(p *term.Printer, raw json.RawMessage) {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -186,14 +185,14 @@ func printInput(p *term.Printer, raw json.RawMessage) {
 	}
 }
 
-// ReasonLine is the reason in one line: what asks, where that is written, and the mode.
+// ReasonLine returns the reason in one line: what requires approval, its location, and the mode.
 func ReasonLine(q approval.Request) string {
 	why := cmp.Or(q.ReasonText, q.AskedBy)
 	if r := q.Rule; r != nil && r.File != "" && !strings.Contains(why, filepath.Base(r.File)) {
 		why += fmt.Sprintf(" (%s:%d)", r.File, r.Line)
 	}
 	if q.Reason == record.ReasonOverride {
-		why = "it was denied for this session, and asks for one exception: " + why
+		why = "denied for this session; the agent asks for one exception: " + why
 	}
 	if m := string(q.Mode); m != "" && !strings.Contains(why, m+" mode") {
 		why += ", mode " + m
@@ -201,16 +200,16 @@ func ReasonLine(q approval.Request) string {
 	return why
 }
 
-// expiry says when a question's time is up.
+// expiry returns when a request expires.
 func expiry(at, now time.Time) string {
 	left := at.Sub(now)
 	if left <= 0 {
-		return "its time has run out: the answer is no"
+		return "timed out; the call is denied"
 	}
-	return at.Local().Format("15:04:05") + ", in " + term.Elapsed(left.Round(time.Second)) + "; then the answer is no"
+	return at.Local().Format("15:04:05") + ", in " + term.Elapsed(left.Round(time.Second)) + "; then the call is denied"
 }
 
-// operationVerb says in words what kind of effect is asked for.
+// operationVerb describes an operation.
 func operationVerb(op policy.Operation) string {
 	switch op {
 	case policy.OpRead:
@@ -233,7 +232,7 @@ func operationVerb(op policy.Operation) string {
 	return term.EscapeStrict(string(op))
 }
 
-// Subject is what a question is about, in a few words for a list.
+// Subject returns the subject of a request in a few words, for a list.
 func Subject(q approval.Request) string {
 	if len(q.Requests) == 0 {
 		return q.Tool
@@ -255,7 +254,7 @@ func Subject(q approval.Request) string {
 	return s
 }
 
-// ScopeText is a scope in words, with the rule that it is.
+// ScopeText returns a scope in words, with its rule.
 func ScopeText(s approval.Scope) string {
 	if s.Rule == "" {
 		return s.Text
@@ -263,7 +262,7 @@ func ScopeText(s approval.Scope) string {
 	return s.Rule + "  " + s.Text
 }
 
-// AnswerText tells an answer in one line: "allow by ann (cli): because".
+// AnswerText describes an answer in one line: "allow by ann (cli): because".
 func AnswerText(a approval.Answer) string {
 	s := string(a.Decision) + " by " + cmp.Or(a.Actor, "somebody")
 	if a.Via != "" {

@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// isProgram is false for an address, also for one whose type is missing.
+// isProgram is false for a URL, also for one whose type is missing.
 func isProgram(srv *settings.MCPServer) bool {
 	return srv.Type == settings.MCPStdio && (srv.Command != "" || srv.URL == "")
 }
 
-// ServerLine is what a server is, in one line: its command line, or its address.
+// ServerLine returns a server in one line: its command line, or its URL.
 func ServerLine(srv *settings.MCPServer) string {
 	if !isProgram(srv) {
 		return srv.URL
@@ -29,8 +29,8 @@ func ServerLine(srv *settings.MCPServer) string {
 	return strings.Join(words, " ")
 }
 
-// PrintServer prints the whole of a server but for the values of its environment and headers,
-// which may be secrets; nothing in it stays invisible.
+// PrintServer prints a server, except for the values of its environment and headers, which can be
+// secrets. Invisible characters are shown.
 func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	t := p.Style
 	style := map[settings.MCPStatus]func(string) string{
@@ -47,7 +47,7 @@ func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	p.Line("  %s  %s", t.Dim("digest "), srv.Digest)
 }
 
-// serverFacts are what runs, or what is connected to, and what it gets to know.
+// serverFacts prints what is run or connected to, and what the server can read.
 func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
 	fact := func(name, text string) {
 		if text != "" {
@@ -76,7 +76,7 @@ func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
 	}
 }
 
-// pairNames are the names with the references in their values, which are no secrets.
+// pairNames returns the names, and the references in their values, which are not secret.
 func pairNames(pairs map[string]string) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
@@ -88,7 +88,7 @@ func pairNames(pairs map[string]string) string {
 	return strings.Join(words, ", ")
 }
 
-// DecideServer keeps a yes or a no to a server.
+// DecideServer stores the approval or rejection of a server.
 func DecideServer(p *command.Program, s *settings.Settings, srv *settings.MCPServer, approved bool) error {
 	list, err := p.Trust()
 	if err != nil {
@@ -97,7 +97,7 @@ func DecideServer(p *command.Program, s *settings.Settings, srv *settings.MCPSer
 	return list.DecideServer(s, srv, approved, p.Clock())
 }
 
-// ApproveServers asks about the servers that nobody has decided about.
+// ApproveServers asks about the servers that are neither approved nor rejected.
 func ApproveServers(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, list []settings.MCPServer) error {
 	for i := range list {
 		srv := &list[i]
@@ -114,12 +114,12 @@ func ApproveServers(ctx context.Context, p *command.Program, a *Asker, s *settin
 // askServer asks about one server.
 func askServer(ctx context.Context, p *command.Program, a *Asker, s *settings.Settings, srv *settings.MCPServer) error {
 	t := a.Out.Style
-	head := "an MCP server of " + s.Project
+	head := "MCP server of " + s.Project
 	if srv.Kind != "" {
-		head += " for the sub-agent " + srv.Kind
+		head += " for sub-agent " + srv.Kind
 	}
 	if srv.Status == settings.MCPChanged {
-		head += " that is not what you approved any more"
+		head += ", changed since you approved it"
 	}
 	a.Out.Line("%s %s  %s", t.Yellow(term.Escape(head+":")), t.Bold(term.EscapeStrict(srv.Name)), t.Dim(term.Escape(settings.OriginText(srv.Origin))))
 	printServerFacts(a.Out, srv)

@@ -12,7 +12,7 @@ import (
 
 // Command makes `holdfast run`.
 func Command(p *command.Program) *command.Command {
-	return p.Command(&Cmd{}, "run", "Give an agent a prompt and run it until it is done.")
+	return p.Command(&Cmd{}, "run", "Run an agent on a prompt until it is done.")
 }
 
 // Cmd is `holdfast run`.
@@ -44,30 +44,30 @@ type Cmd struct {
 }
 
 func (c *Cmd) Declare(b *command.Builder) {
-	b.Optional(&c.Prompt, "prompt", "What to do; - or nothing reads standard input, which is also added to a prompt when it is not a terminal.")
+	b.Optional(&c.Prompt, "prompt", "The prompt. With - or without a prompt, standard input is read. Piped input is appended to the prompt.")
 	b.Include(&c.AgentFlags)
 	b.Heading = "Session"
-	b.Flag(&c.Continue, "continue", "c", "", "Go on with the newest session of this project.")
-	b.Flag(&c.Resume, "resume", "r", "ID|NAME", "Go on with this session.")
-	b.Flag(&c.SessionID, "session-id", "", "ID", "Use this session; it is created when there is none.")
-	b.Flag(&c.ForkSession, "fork-session", "", "", "Go on in a fork; the session stays as it is.")
-	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork-session: begin with what was decided in the session.")
-	b.Flag(&c.At, "at", "", "ITEM", "Go back to this item first.")
-	b.Flag(&c.Name, "name", "", "TITLE", "Give the session a title.")
-	b.Flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
-	b.Flag(&c.NoPersist, "no-session-persistence", "", "", "Write nothing to the session.")
-	b.Flag(&c.NoDaemon, "no-daemon", "", "", "Run here, also when a daemon serves this home; or HOLDFAST_NO_DAEMON=1.")
+	b.Flag(&c.Continue, "continue", "c", "", "Resume the newest session of this project.")
+	b.Flag(&c.Resume, "resume", "r", "ID|NAME", "Resume this session: an id, a unique prefix of it, or a title.")
+	b.Flag(&c.SessionID, "session-id", "", "ID", "Use this session id. The session is created if it does not exist.")
+	b.Flag(&c.ForkSession, "fork-session", "", "", "Resume in a fork. The original session does not change.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork-session: keep the session's grants, mode and policy changes.")
+	b.Flag(&c.At, "at", "", "ITEM", "Resume from this item and discard the later ones.")
+	b.Flag(&c.Name, "name", "", "TITLE", "Set the session's title.")
+	b.Flag(&c.Takeover, "takeover", "", "", "Take over a session that another process has open.")
+	b.Flag(&c.NoPersist, "no-session-persistence", "", "", "Do not record the session.")
+	b.Flag(&c.NoDaemon, "no-daemon", "", "", "Run in this process even if a daemon is running. Same as HOLDFAST_NO_DAEMON=1.")
 	b.Include(&c.StoreFlags)
 	b.Heading = "Folders"
-	b.Flag(&c.Worktree, "worktree", "", "NAME", "Work in a git worktree, on a branch of its own: --worktree=NAME, or one for this session. It is removed on exit if nothing would be lost.")
+	b.Flag(&c.Worktree, "worktree", "", "NAME", "Work in a git worktree on its own branch: --worktree=NAME, or one for this session. It is removed on exit if nothing would be lost.")
 	b.Heading = ""
 	b.Include(&c.WorkspaceFlags)
 	c.OutputFormat = "text"
 	b.Heading = "Output"
-	b.Flag(&c.OutputFormat, "output-format", "", "FORMAT", "text, json or stream-json.", "text", "json", "stream-json")
-	b.Flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: stream_event lines while the model writes.")
-	b.Flag(&c.Quiet, "quiet", "q", "", "Print the answer and errors only.")
-	b.Flag(&c.Verbose, "verbose", "v", "", "Print thinking and what tools returned, too.")
+	b.Flag(&c.OutputFormat, "output-format", "", "FORMAT", "Output format: text, json or stream-json.", "text", "json", "stream-json")
+	b.Flag(&c.IncludePartialMessages, "include-partial-messages", "", "", "With stream-json: print stream_event lines while the model writes.")
+	b.Flag(&c.Quiet, "quiet", "q", "", "Print only the answer and errors.")
+	b.Flag(&c.Verbose, "verbose", "v", "", "Also print thinking and full tool output.")
 }
 
 // WorkspaceFlags are the flags of a run in a workspace.
@@ -80,6 +80,6 @@ type WorkspaceFlags struct {
 func (c *WorkspaceFlags) Declare(b *command.Builder) {
 	b.Heading = "Workspace"
 	b.Flag(&c.Workspace, "workspace", "w", "SLUG", "Work in the container of this workspace.")
-	b.Flag(&c.Agent, "agent", "", "KIND", "With --workspace: another agent than its settings name.", "holdfast", "claude", "codex", "acp")
-	b.Flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: in a container for this run alone, whose home is thrown away; the session stays.")
+	b.Flag(&c.Agent, "agent", "", "KIND", "With --workspace: use another agent than the workspace's settings name.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Ephemeral, "ephemeral", "", "", "With --workspace: use a temporary container and home for this run. The session is kept.")
 }

@@ -14,12 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// stdinTimeout is how long a pipe that nobody writes to is waited for when
-// there is a prompt already.
+// stdinTimeout is how long to wait for input from an idle pipe if there is already a prompt.
 const stdinTimeout = 3 * time.Second
 
-// input is the prompt: the argument, standard input, or both. Without either a
-// session that is gone on with answers what it ends with.
+// input returns the prompt: the argument, standard input, or both. Without a prompt, a resumed
+// session continues from its last item.
 func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part, error) {
 	text := c.Prompt
 	if term.IsTerminal(p.Stdin) {
@@ -55,18 +54,16 @@ func (c *Cmd) input(ctx context.Context, p *command.Program) ([]transcript.Part,
 
 func (c *Cmd) noPrompt() error {
 	if c.Worktree.name != "" {
-		return outcome.Invalid("there is no prompt: "+c.Worktree.name+" is the worktree's name", `holdfast run --worktree -- "what to do", or --worktree=NAME "what to do"`)
+		return outcome.Invalid("no prompt: "+c.Worktree.name+" was read as the worktree's name", `holdfast run --worktree -- "what to do", or holdfast run --worktree=NAME "what to do"`)
 	}
-	return outcome.Invalid("there is no prompt", `holdfast run "what to do"`)
+	return outcome.Invalid("no prompt", `holdfast run "what to do"`)
 }
 
-// resumes reports whether a session is named, which may have something to go on
-// with: an answer that is missing, a question that waits.
+// resumes reports whether a session is named, which can have a pending answer or approval.
 func (c *Cmd) resumes() bool { return c.Continue || c.Resume != "" || c.SessionID != "" }
 
-// readInput reads standard input to its end. With optional it gives up on a
-// pipe from which nothing comes, so that a caller who forgot to close it does
-// not hang.
+// readInput reads standard input to its end. With optional it gives up on an idle pipe, so that a
+// caller who forgot to close it does not hang.
 func readInput(ctx context.Context, p *command.Program, optional bool) (string, error) {
 	type chunk struct {
 		text string
@@ -74,7 +71,7 @@ func readInput(ctx context.Context, p *command.Program, optional bool) (string, 
 	}
 	first := make(chan struct{}, 1)
 	all := make(chan chunk, 1)
-	go func() { // ends with its input, or with the process
+	go func() { // ends with the input, or with the process
 		r := io.LimitReader(p.Input(ctx), command.InputLimit+1)
 		var b strings.Builder
 		head := make([]byte, 32<<10)
@@ -95,7 +92,7 @@ func readInput(ctx context.Context, p *command.Program, optional bool) (string, 
 		select {
 		case <-first:
 		case <-timer.C:
-			p.Warn("nothing came from standard input, going on without it")
+			p.Warn("no data on standard input; continuing without it")
 			return "", nil
 		}
 	}
@@ -104,7 +101,7 @@ func readInput(ctx context.Context, p *command.Program, optional bool) (string, 
 		return "", fmt.Errorf("read standard input: %w", c.err)
 	}
 	if len(c.text) > command.InputLimit {
-		return "", outcome.Invalid(fmt.Sprintf("standard input is larger than %d MiB", command.InputLimit>>20), "name a file in the prompt instead")
+		return "", outcome.Invalid(fmt.Sprintf("standard input is larger than %d MiB", command.InputLimit>>20), "put it in a file and name the file in the prompt")
 	}
 	return c.text, nil
 }

@@ -28,8 +28,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// remote finds the daemon that the run is to happen in, or nil. A daemon that is there and is not
-// used is told of.
+// remote connects to the daemon for the run, or returns nil. It prints a notice if a daemon is
+// running and is not used.
 func (c *Cmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	if c.NoDaemon {
 		return nil
@@ -37,34 +37,34 @@ func (c *Cmd) remote(ctx context.Context, p *command.Program) *client.Client {
 	d, other := dial.IsDaemonRunning(ctx, p, c.Store)
 	switch {
 	case other != "":
-		c.localNotice(p, "the daemon serves another store, "+other, "leave --store and HOLDFAST_STORE out, or add --no-daemon")
-	case d != nil && d.Info().Caller.Agent: // this process works for an agent there
+		c.localNotice(p, "the daemon serves another store, "+other, "omit --store and HOLDFAST_STORE, or add --no-daemon")
+	case d != nil && d.Info().Caller.Agent: // this process was started by an agent of the daemon
 		d.Close()
-		c.localNotice(p, "an agent of the daemon has started this process", "add --no-daemon")
+		c.localNotice(p, "an agent of the daemon started this process", "add --no-daemon")
 		return nil
 	}
 	return d
 }
 
-// localNotice says in one line why a run is not the daemon's, and what to do.
+// localNotice prints in one line why a run is not in the daemon, and what to do.
 func (c *Cmd) localNotice(p *command.Program, why, hint string) {
 	if !c.Quiet {
-		p.Notices([]env.Notice{{Text: "this run is not in the daemon: " + why + "; " + hint}})
+		p.Notices([]env.Notice{{Text: "this run does not use the daemon: " + why + "; " + hint}})
 	}
 }
 
 // target is the session of a run in the daemon.
 type target struct {
 	id     string
-	meta   *session.Meta // nil: it is made with the run
-	forked string        // of what it was forked
+	meta   *session.Meta // nil: the session is created with the run
+	forked string        // the session it was forked from
 }
 
-// errRunLocally says that a run is for this process after all: without input, a session that
-// no run of the daemon was interrupted in.
+// errRunLocally means that the run belongs in this process: it has no input, and no run of the
+// daemon was interrupted in the session.
 var errRunLocally = errors.New("the run happens in this process")
 
-// target finds the session that is meant, or an id for a new one.
+// target finds the session of the run, or an id for a new one.
 func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Workspace, input bool) (*target, error) {
 	t := &target{}
 	if c.resumes() {
@@ -103,8 +103,7 @@ func (c *Cmd) target(ctx context.Context, p *command.Program, d *client.Client, 
 	return t, nil
 }
 
-// resumedSession is the session that the run goes on with; nil when the one that is named is
-// to be made.
+// resumedSession returns the session to resume, or nil if a named session must be created.
 func (c *Cmd) resumedSession(ctx context.Context, sessions *session.Sessions, cwd string, in *compose.Workspace) (*session.Meta, error) {
 	var space *workspace.Settings
 	if in != nil {
@@ -125,7 +124,7 @@ func (c *Cmd) resumedSession(ctx context.Context, sessions *session.Sessions, cw
 	}
 	m, err := sessions.Get(ctx, o.SessionID)
 	if errors.Is(err, session.ErrNotFound) && !o.MustExist {
-		return nil, nil //nolint:nilnil // it will be made
+		return nil, nil //nolint:nilnil // it will be created
 	}
 	if err != nil {
 		return nil, err
@@ -133,11 +132,10 @@ func (c *Cmd) resumedSession(ctx context.Context, sessions *session.Sessions, cw
 	return &m, nil
 }
 
-// runRemote runs the agent in the daemon, shows the run as one here, and says how
-// it ended.
+// runRemote runs the agent in the daemon, shows the run like a local one, and returns its outcome.
 func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Client, cwd string, in *compose.Workspace, input []transcript.Part, view view.View) (outcome.Outcome, error) {
 	if c.NoPersist {
-		return outcome.Usage, outcome.Invalid("--no-session-persistence writes nothing, and a run of the daemon is what its session records", "add --no-daemon")
+		return outcome.Usage, outcome.Invalid("--no-session-persistence cannot be used with the daemon, which keeps runs in their sessions", "add --no-daemon")
 	}
 	rules, err := c.LoadSettings(p, cwd)
 	if err != nil {
@@ -190,18 +188,19 @@ func (c *Cmd) runRemote(ctx context.Context, p *command.Program, d *client.Clien
 	return c.drive(ctx, c.remoteEvents(ctx, run, t, own), view, func() {})
 }
 
-// remoteEvents are the events of a run in the daemon. An interrupt is passed on, and its end awaited.
+// remoteEvents returns the events of a run in the daemon. It forwards an interrupt and waits for
+// the run to end.
 func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, own *localAnswers) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		away := context.WithoutCancel(ctx)
-		defer context.AfterFunc(ctx, func() { _ = run.Interrupt(away) })() // a daemon that is gone ends the events, too
+		defer context.AfterFunc(ctx, func() { _ = run.Interrupt(away) })() // if the daemon is gone, the events end, too
 		var after int64
 		if t.meta != nil {
 			after = t.meta.Head
 		}
 		for e, err := range run.Events(away, after) {
 			told := own.add(e.Event)
-			if o, ok := told.(event.SessionOpened); ok && t.forked != "" { // by this command
+			if o, ok := told.(event.SessionOpened); ok && t.forked != "" { // interrupted by this command
 				o.Forked, o.Created = t.forked, false
 				told = o
 			}
@@ -215,7 +214,7 @@ func (c *Cmd) remoteEvents(ctx context.Context, run *client.Run, t *target, own 
 	}
 }
 
-// remoteHeader is what the view is told about a run in the daemon, but for its mode.
+// remoteHeader returns the view's header for a run in the daemon, without its mode.
 func (c *Cmd) remoteHeader(ctx context.Context, p *command.Program, cwd string, in *compose.Workspace, rules *settings.Settings) (view.Header, error) {
 	if in != nil {
 		r, err := c.ComposeOptions(p, in.Project)
@@ -243,7 +242,7 @@ func (c *Cmd) remoteHeader(ctx context.Context, p *command.Program, cwd string, 
 	return s, err
 }
 
-// remoteSpec is the run that the daemon is asked for.
+// remoteSpec returns the run spec for the daemon.
 func (c *Cmd) remoteSpec(p *command.Program, t *target, cwd string, input []transcript.Part) (runspec.Spec, error) {
 	s, err := c.Spec(p, cwd, input)
 	if err != nil {
@@ -259,7 +258,7 @@ func (c *Cmd) remoteSpec(p *command.Program, t *target, cwd string, input []tran
 	return s, nil
 }
 
-// remoteMode is the permission mode that the run is in.
+// remoteMode returns the permission mode of the run.
 func (c *Cmd) remoteMode(ctx context.Context, d *client.Client, t *target, rules *settings.Settings) policy.Mode {
 	mode := rules.Mode.Value
 	if mode == "" && t.meta != nil {
@@ -273,9 +272,9 @@ func (c *Cmd) remoteMode(ctx context.Context, d *client.Client, t *target, rules
 	return mode
 }
 
-// remoteTools fills in which tools, sub-agents and skills the agent has there, as far as that
-// can be known from here, and the servers that settings name: nothing is opened for them but
-// the folders. What the agent tells when it begins counts more.
+// remoteTools adds the tools, sub-agents and skills that the agent has in the daemon, as far as
+// they are known here, and the servers in the settings. It opens nothing but the folders. The
+// agent's own list replaces them when the run starts.
 func (c *Cmd) remoteTools(p *command.Program, cwd string, rules *settings.Settings, s *view.Header) error {
 	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {
@@ -290,7 +289,7 @@ func (c *Cmd) remoteTools(p *command.Program, cwd string, rules *settings.Settin
 	return nil
 }
 
-// remoteNotice tells what does not count in a run there, as a run here does.
+// remoteNotice prints the notices about ignored settings, as for a local run.
 func (c *Cmd) remoteNotice(p *command.Program, cwd string, in *compose.Workspace, rules *settings.Settings) error {
 	p.SettingsNotices(rules)
 	if in != nil {
@@ -312,19 +311,19 @@ func (c *Cmd) remoteNotice(p *command.Program, cwd string, in *compose.Workspace
 	return nil
 }
 
-// lostError is the error of a run that cannot be followed any more: how to go on with it.
+// lostError returns the error for a run that can no longer be followed, with how to resume it.
 func (c *Cmd) lostError(t *target, err error) error {
 	lost, isLost := errors.AsType[*client.Error](err)
 	switch {
 	case isLost:
 		return &outcome.Failure{
-			Message: fmt.Sprintf("the daemon went away (%v); what was done is saved", lost.Err), Cause: err, Result: outcome.Failed,
-			Advice: fmt.Sprintf("start it again (holdfast daemon) or not, and go on: holdfast run %s--resume %s", c.resumeFlags(), t.id),
+			Message: fmt.Sprintf("lost the connection to the daemon (%v); completed work is saved", lost.Err), Cause: err, Result: outcome.Failed,
+			Advice: fmt.Sprintf("resume with or without the daemon: holdfast run %s--resume %s", c.resumeFlags(), t.id),
 		}
 	case errors.Is(err, client.ErrInterrupted):
 		return &outcome.Failure{
 			Message: err.Error(), Cause: err, Result: outcome.Interrupted,
-			Advice: fmt.Sprintf("go on: holdfast run %s--resume %s", c.resumeFlags(), t.id),
+			Advice: fmt.Sprintf("resume it: holdfast run %s--resume %s", c.resumeFlags(), t.id),
 		}
 	case errors.Is(err, session.ErrNotFound):
 		return &outcome.Failure{Message: "the session was deleted", Result: outcome.NotFound, Cause: err}

@@ -12,14 +12,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/settings"
 )
 
-// localAnswers knows which answers the person at this terminal gave, so that they are not told to
-// the person again.
+// localAnswers records which answers the user gave at this terminal, so that they are not printed
+// again.
 type localAnswers struct {
 	ask func(context.Context, approval.Request) (approval.Answer, error)
-	as  string // the daemon's name for the person
+	as  string // the daemon's name for the user
 
 	mu       sync.Mutex
-	decision map[string]approval.Decision // by question
+	decision map[string]approval.Decision // by approval
 }
 
 func (h *localAnswers) answer(ctx context.Context, q approval.Request) (approval.Answer, error) {
@@ -35,7 +35,7 @@ func (h *localAnswers) answer(ctx context.Context, q approval.Request) (approval
 	return ans, err
 }
 
-// add marks an answer of this terminal, also to a sub-agent, as one.
+// add marks an answer of this terminal, also one for a sub-agent.
 func (h *localAnswers) add(e event.Event) event.Event {
 	switch e := e.(type) {
 	case event.SubagentEvent:
@@ -54,14 +54,14 @@ func (h *localAnswers) add(e event.Event) event.Event {
 	return e
 }
 
-// remoteAsker is who answers the questions of a run in the daemon, and what it does with those that
-// nobody is there to answer.
+// remoteAsker answers the approval requests of a run in the daemon, and handles those that no one
+// can answer.
 func remoteAsker(person *question.Asker, onAsk settings.UnattendedPolicy) (func(context.Context, approval.Request) (approval.Answer, error), settings.UnattendedPolicy) {
 	switch {
 	case person != nil:
 		return func(ctx context.Context, q approval.Request) (approval.Answer, error) {
 			ans, err := person.Ask(ctx, q)
-			if err == nil && ans.Actor == question.TerminalClosed { // the terminal is gone, which is no answer: others can give one
+			if err == nil && ans.Actor == question.TerminalClosed { // a closed terminal is no answer: other clients can still answer
 				err = errSuspended(q)
 			}
 			return ans, err
@@ -76,10 +76,10 @@ func remoteAsker(person *question.Asker, onAsk settings.UnattendedPolicy) (func(
 	return nil, settings.UnattendedDeny
 }
 
-// errSuspended is the end of a run here whose question stays open there.
+// errSuspended ends the run here; its approval stays pending in the daemon.
 func errSuspended(q approval.Request) error {
 	return &outcome.Failure{
 		Message: approval.ErrSuspend.Error(), Cause: approval.ErrSuspend, Result: outcome.Approval,
-		Advice: fmt.Sprintf("holdfast approvals show %s; the daemon goes on when it is answered", q.ID),
+		Advice: fmt.Sprintf("holdfast approvals show %s; the run continues in the daemon after the answer", q.ID),
 	}
 }

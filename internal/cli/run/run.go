@@ -46,8 +46,8 @@ func (c *Cmd) view(p *command.Program) view.View {
 	return &view.Text{Program: p, Quiet: c.Quiet, Verbose: c.Verbose}
 }
 
-// start sets the agent up, runs it, and says how it ended. It calls settle when the
-// model has answered twice.
+// start composes the agent, runs it, and returns the outcome. It calls settle when the model has
+// answered twice.
 func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, settle func()) (outcome.Outcome, error) {
 	if err := c.check(); err != nil {
 		return outcome.Usage, err
@@ -81,7 +81,7 @@ func (c *Cmd) start(ctx context.Context, p *command.Program, view view.View, set
 		if out, err := c.runRemote(ctx, p, d, cwd, in, input, view); !errors.Is(err, errRunLocally) {
 			return out, err
 		}
-		c.localNotice(p, "without a prompt it continues only what it was interrupted in", "give a prompt, or add --no-daemon")
+		c.localNotice(p, "without a prompt, the daemon can resume only an interrupted run", "give a prompt, or add --no-daemon")
 	}
 	r, err := c.ComposeOptions(p, cwd)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *Cmd) runLocal(ctx context.Context, p *command.Program, r *compose.Reque
 	return out, err
 }
 
-// placeOf is where the settings are of a run in a folder or a workspace.
+// placeOf returns the location of the settings for a run in a folder or a workspace.
 func placeOf(cwd string, in *compose.Workspace) saverule.Target {
 	if in != nil {
 		return saverule.Target{Folder: in.Project, Inside: true}
@@ -136,7 +136,7 @@ func placeOf(cwd string, in *compose.Workspace) saverule.Target {
 	return saverule.Target{Folder: cwd}
 }
 
-// header is what the view is told about an agent.
+// header returns the view's header for an agent.
 func (c *Cmd) header(a *compose.Agent, cwd string) view.Header {
 	if a.Workspace != nil {
 		return c.workspaceHeader(a.Workspace, a.Mode)
@@ -146,11 +146,11 @@ func (c *Cmd) header(a *compose.Agent, cwd string) view.Header {
 	return view.Header{
 		Cwd: cwd, Model: info.String(), KeySource: m.Models.KeySource,
 		Mode: a.Mode, Tools: m.Tools.Names(), Servers: wireServers(m.Tools), Offered: m.Tools.Offered(), ResumeArgs: c.resumeFlags(),
-		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a play has an end
+		CanResume: c.Store != stores.InMemory && !c.NoPersist && info.Provider != "scripted", // a model script has an end
 	}
 }
 
-// runNotices tells what does not count in a run, and with all which instructions were read.
+// runNotices prints which settings are ignored and, with all, which instruction files were read.
 func runNotices(p *command.Program, a *compose.Agent, all bool) {
 	p.SettingsNotices(a.Settings())
 	if a.Parts == nil {
@@ -163,7 +163,7 @@ func runNotices(p *command.Program, a *compose.Agent, all bool) {
 	p.Notices(b.Notices())
 }
 
-// wireServers are the states of MCP servers as a stream tells them.
+// wireServers returns the states of MCP servers in the form of the stream.
 func wireServers(b *tools.Toolbox) []view.WireServer {
 	list := []view.WireServer{}
 	for _, s := range b.ServerStates() {
@@ -172,16 +172,16 @@ func wireServers(b *tools.Toolbox) []view.WireServer {
 	return list
 }
 
-// backgroundNotice says what still goes on in the background when the run is over.
+// backgroundNotice warns about tasks that still run in the background when the run ends.
 func backgroundNotice(p *command.Program, b *agent.Background, quiet bool) {
 	for _, t := range b.List() {
 		if t.Running && !quiet {
-			p.Warn("%s %s still goes on in the background: it ends with this run", t.Tool, t.UseID)
+			p.Warn("%s %s is still running in the background; it is stopped when this run ends", t.Tool, t.UseID)
 		}
 	}
 }
 
-// resumeFlags is what a command that goes on with the session must say again.
+// resumeFlags returns the flags that a command to resume the session must repeat.
 func (c *Cmd) resumeFlags() string {
 	var args strings.Builder
 	args.WriteString(command.StoreArg(c.Store))
@@ -193,8 +193,7 @@ func (c *Cmd) resumeFlags() string {
 	return args.String()
 }
 
-// drive runs one turn and shows it. The end of ctx interrupts the turn, which
-// is then saved.
+// drive runs one turn and shows it. When ctx ends, the turn is interrupted and saved.
 func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], view view.View, settle func()) (outcome.Outcome, error) {
 	answers := 0
 	for e, err := range events {
@@ -202,7 +201,7 @@ func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], v
 			return outcome.FromError(err), err
 		}
 		if _, ok := e.(event.UsageUpdated); ok {
-			if answers++; answers == 2 { // most runs that end with the first one need no collection
+			if answers++; answers == 2 { // most runs that end with the first answer need no collection
 				settle()
 			}
 		}
@@ -216,7 +215,7 @@ func (c *Cmd) drive(ctx context.Context, events iter.Seq2[event.Event, error], v
 	return outcome.Failed, fmt.Errorf("the run ended without a result")
 }
 
-// localEvents are the events of a run in this process.
+// localEvents returns the events of a run in this process.
 func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *compose.Agent, input []transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range a.Run(ctx, input...) {
@@ -230,7 +229,7 @@ func (c *Cmd) localEvents(ctx context.Context, sessions *session.Sessions, a *co
 	}
 }
 
-// sessionSpec is what the flags say about the session.
+// sessionSpec returns the session options of the flags.
 func (c *Cmd) sessionSpec() runspec.Session {
 	return runspec.Session{
 		ID: c.SessionID, Resume: c.Resume, Continue: c.Continue, Fork: c.ForkSession, WithGrants: c.WithGrants, ForkAt: c.At, Title: c.Name,

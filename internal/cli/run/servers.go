@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/compose/tools"
 )
 
-// approveServers asks the person at the terminal about the servers that nobody has decided
-// about, before the run. Who does not answer is asked again in the next run. Without a
-// terminal they are left out, and [command.Program.SettingsNotices] tells.
+// approveServers asks at the terminal about MCP servers that are neither approved nor rejected,
+// before the run. A server without an answer is asked about again in the next run. Without a
+// terminal such servers are not started, and [command.Program.SettingsNotices] reports them.
 func (c *Cmd) approveServers(ctx context.Context, p *command.Program, cwd string) error {
 	if c.OutputFormat != "text" {
 		return nil

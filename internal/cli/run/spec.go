@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Spec is the run that the flags describe, in a form that does not depend on this process. Its
-// session is left for the caller, who knows which one is meant.
+// Spec returns the run spec of the flags, in a form that does not depend on this process. The
+// caller fills in the session, which it has chosen.
 func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (runspec.Spec, error) {
 	a, err := c.AgentSpec(p, cwd)
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 	s.Model, s.Workspace = cmp.Or(c.Model, p.Getenv("HOLDFAST_MODEL")), c.Workspace
 	s.Container = runspec.Container{Agent: c.Agent, Ephemeral: c.Ephemeral}
 	s.Worktree = runspec.Worktree{Enabled: c.Worktree.set, Name: c.Worktree.name}
-	if s.Workspace != "" { // its settings may name a model, and it has the folder
+	if s.Workspace != "" { // its settings can name a model, and it sets the folder
 		s.Cwd, s.Model = "", c.Model
 	}
 	for _, part := range input {
@@ -43,7 +43,7 @@ func (c *Cmd) Spec(p *command.Program, cwd string, input []transcript.Part) (run
 	return s, s.Resolve(wd)
 }
 
-// check refuses flags that contradict each other.
+// check rejects flags that contradict each other.
 func (c *Cmd) check() error {
 	given := func(on bool, name string) []string {
 		if on {
@@ -54,16 +54,16 @@ func (c *Cmd) check() error {
 	which := slices.Concat(
 		given(c.Continue, "--continue"), given(c.Resume != "", "--resume"), given(c.SessionID != "", "--session-id"))
 	if len(which) > 1 {
-		return outcome.Invalid(fmt.Sprintf("%s cannot be used together", strings.Join(which, " and ")), "holdfast run --help")
+		return outcome.Invalid(fmt.Sprintf("%s cannot be used together", strings.Join(which, " and ")), "see holdfast run --help")
 	}
-	const name = "name the session with -c, -r or --session-id"
+	const name = "choose the session with -c, -r or --session-id"
 	switch {
 	case c.At != "" && len(which) == 0:
 		return outcome.Invalid("--at needs a session", name)
 	case c.ForkSession && len(which) == 0:
 		return outcome.Invalid("--fork-session needs a session", name)
 	case c.WithGrants && !c.ForkSession:
-		return outcome.Invalid("--with-grants is for a fork", "add --fork-session")
+		return outcome.Invalid("--with-grants needs --fork-session", "add --fork-session")
 	case c.Takeover && len(which) == 0:
 		return outcome.Invalid("--takeover needs a session", name)
 	case c.NoPersist && (c.ForkSession || c.At != "" || c.Takeover || c.Name != ""):
@@ -77,7 +77,7 @@ func (c *Cmd) check() error {
 	case c.Quiet && c.Verbose:
 		return outcome.Invalid("--quiet and --verbose cannot be used together", "")
 	case c.Workspace != "" && len(c.MCPConfig) > 0:
-		return outcome.Invalid("--mcp-config cannot be used with --workspace: MCP servers are not started for a container", "")
+		return outcome.Invalid("--mcp-config cannot be used with --workspace: containers do not start MCP servers", "")
 	case c.MaxTurns < 0:
 		return outcome.Invalid("--max-turns must not be negative", "")
 	case c.MaxTokens < 0:

@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// checkSpace refuses flags that make no sense with a workspace, or without one.
+// checkSpace rejects flags that do not fit a run with, or without, a workspace.
 func (c *Cmd) checkSpace() error {
 	if c.Workspace == "" {
 		switch {
 		case c.Agent != "":
-			return outcome.Invalid("--agent needs --workspace", "holdfast workspace list")
+			return outcome.Invalid("--agent needs --workspace", "list the workspaces: holdfast workspace list")
 		case c.Ephemeral:
-			return outcome.Invalid("--ephemeral needs --workspace", "holdfast workspace list")
+			return outcome.Invalid("--ephemeral needs --workspace", "list the workspaces: holdfast workspace list")
 		}
 		return nil
 	}
@@ -28,11 +28,11 @@ func (c *Cmd) checkSpace() error {
 		given      bool
 		name, hint string
 	}{
-		{c.CWD != "", "--cwd", "the agent works in the workspace's project: holdfast workspace set --project"},
-		{len(c.AddDir) > 0, "--add-dir", "mount the folder: holdfast workspace set --mount"},
-		{c.Worktree.set, "--worktree", "the agent can make one itself, where the container has git"},
-		{c.NoSandbox, "--no-sandbox", "the container stays; without it: holdfast run"},
-		{c.NoPersist, "--no-session-persistence", "what happens in a workspace is always on record; --ephemeral keeps no home"},
+		{c.CWD != "", "--cwd", "the agent works in the workspace's project; change it with holdfast workspace set --project"},
+		{len(c.AddDir) > 0, "--add-dir", "mount the folder with holdfast workspace set --mount"},
+		{c.Worktree.set, "--worktree", "the agent can create a worktree itself if the container has git"},
+		{c.NoSandbox, "--no-sandbox", "the container is the sandbox; to run without it, omit --workspace"},
+		{c.NoPersist, "--no-session-persistence", "workspace sessions are always recorded; use --ephemeral to discard the home folder"},
 		{c.Init, "--init", ""},
 		{c.Maintenance, "--maintenance", ""},
 	} {
@@ -43,7 +43,7 @@ func (c *Cmd) checkSpace() error {
 	return nil
 }
 
-// checkKind refuses what an agent of another make cannot be told.
+// checkKind rejects flags that have no effect on a vendor agent.
 func (c *Cmd) checkKind(in *compose.Workspace) error {
 	if in.IsBuiltin() {
 		return nil
@@ -62,14 +62,13 @@ func (c *Cmd) checkKind(in *compose.Workspace) error {
 		{c.SystemPromptFile != "", "--system-prompt-file"},
 	} {
 		if f.given {
-			return outcome.Invalid(fmt.Sprintf("%s means nothing to the agent %s", f.name, in.Kind), "leave it out, or use --agent holdfast")
+			return outcome.Invalid(fmt.Sprintf("%s has no effect with agent %s", f.name, in.Kind), "omit it, or use --agent holdfast")
 		}
 	}
 	return nil
 }
 
-// openWorkspace opens the workspace that the run is to happen in; nil without one. The caller
-// closes it.
+// openWorkspace opens the workspace of the run; nil without one. The caller closes it.
 func (c *Cmd) openWorkspace(ctx context.Context, p *command.Program) (*compose.Workspace, error) {
 	if err := c.checkSpace(); err != nil || c.Workspace == "" {
 		return nil, err
@@ -85,11 +84,11 @@ func (c *Cmd) openWorkspace(ctx context.Context, p *command.Program) (*compose.W
 	return in, nil
 }
 
-// workspaceHeader is what the view is told about an agent in a workspace.
+// workspaceHeader returns the view's header for an agent in a workspace.
 func (c *Cmd) workspaceHeader(m *compose.WorkspaceParts, mode func() policy.Mode) view.Header {
 	return view.Header{
 		Cwd: workspace.WorkFolder, Model: m.Label(), KeySource: m.KeySource(), Mode: mode, ResumeArgs: c.resumeFlags(),
-		Tools:     append([]string{}, m.Options.Inside.Run.Tools...), // which there are is decided inside
+		Tools:     append([]string{}, m.Options.Inside.Run.Tools...), // the container decides which tools there are
 		CanResume: c.Store != stores.InMemory && m.Lasting(),
 	}
 }

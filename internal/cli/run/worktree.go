@@ -11,19 +11,19 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/tool/worktree"
 )
 
-// worktreeFlag is --worktree, whose name may be left out.
+// worktreeFlag is --worktree, whose name is optional.
 type worktreeFlag struct {
 	set  bool
-	name string // "": one of the session's own
+	name string // "": a new one for the session
 }
 
-// defaultName is what a flag without a value is given. It cannot be the name of a worktree.
+// defaultName is the value of the flag without a name. No worktree can have this name.
 const defaultName = "/"
 
-// WithoutValue is the name that stands for none.
+// WithoutValue returns the value that means no name.
 func (f *worktreeFlag) WithoutValue() string { return defaultName }
 
-// SetText takes the name of the worktree.
+// SetText sets the name of the worktree.
 func (f *worktreeFlag) SetText(name string) error {
 	f.set = true
 	if name == defaultName {
@@ -33,7 +33,7 @@ func (f *worktreeFlag) SetText(name string) error {
 	return worktree.CheckName(name)
 }
 
-// JoinWorktree makes one word of --worktree and a word after it that can be its name.
+// JoinWorktree joins --worktree and a following word that can be its name.
 func JoinWorktree(args []string) []string {
 	for i, a := range args {
 		if a == "--" {
@@ -46,7 +46,7 @@ func JoinWorktree(args []string) []string {
 	return args
 }
 
-// workspaceOpened says that the run happens in a worktree.
+// workspaceOpened prints the worktree and the branch of the run.
 func (c *Cmd) workspaceOpened(p *command.Program) func(path, branch string) {
 	return func(path, branch string) {
 		if !c.Quiet {
@@ -55,12 +55,12 @@ func (c *Cmd) workspaceOpened(p *command.Program) func(path, branch string) {
 	}
 }
 
-// leaveWorktree takes the run's worktree away, or says why it stays.
+// leaveWorktree removes the run's worktree, or prints why it is kept.
 func (c *Cmd) leaveWorktree(ctx context.Context, p *command.Program, a *compose.Agent, out outcome.Outcome) {
 	left := a.LeaveWorktree(ctx, out != outcome.OK)
 	if left.Text == "" || c.Quiet {
 		return
 	}
 	p.Warn("%s", term.Escape(left.Text))
-	p.Err.Line("%s go on there: holdfast run %s--worktree=%s PROMPT; take it away: %s", p.Err.Bold("hint:"), c.resumeFlags(), left.Worktree, left.Remove)
+	p.Err.Line("%s continue there: holdfast run %s--worktree=%s PROMPT; remove it: %s", p.Err.Bold("hint:"), c.resumeFlags(), left.Worktree, left.Remove)
 }

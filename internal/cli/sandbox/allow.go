@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// allowedDoc is one thing that commands in the sandbox may do from now on.
+// allowedDoc is one sandbox permission that was added.
 type allowedDoc struct {
 	Write string `json:"write,omitempty"`
 	Read  string `json:"read,omitempty"`
@@ -25,7 +25,7 @@ type allowedDoc struct {
 
 func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	if len(c.Read)+len(c.Write)+len(c.Host) == 0 && !c.Registries {
-		return outcome.Invalid("say what to allow: --write PATH, --read PATH, --host HOST or --registries", "holdfast sandbox allow --host example.com")
+		return outcome.Invalid("choose what to allow: --write PATH, --read PATH, --host HOST or --registries", "holdfast sandbox allow --host example.com")
 	}
 	if err := dial.RefuseInsideRun(p, "change what the sandbox allows"); err != nil {
 		return err
@@ -40,13 +40,13 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		}
 	}
 	var paths []string
-	for _, given := range c.Write { // all of them are good, or none is written
+	for _, given := range c.Write { // all of them are valid, or none is written
 		path, err := p.Path(given)
 		if err != nil {
 			return err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return outcome.Invalid(path+" is not there", "make it first (mkdir -p), or allow the folder that a file is to be in: --write "+term.Quote(filepath.Dir(path)))
+			return outcome.Invalid(path+" does not exist", "create it first (mkdir -p), or allow its parent folder: --write "+term.Quote(filepath.Dir(path)))
 		}
 		paths = append(paths, path)
 	}
@@ -57,7 +57,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 			return err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return outcome.Invalid(path+" is not there", "name the file or the folder that commands are to read")
+			return outcome.Invalid(path+" does not exist", "name an existing file or folder")
 		}
 		secrets = append(secrets, path)
 	}
@@ -107,7 +107,7 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		p.Err.Line("%s", term.Escape(d.String()))
 		switch {
 		case denied != nil:
-			p.Warn("it is refused all the same: %s (%s)", term.OneLine(denied.Error()), where)
+			p.Warn("it is still refused: %s (%s)", term.OneLine(denied.Error()), where)
 		case !d.Counts:
 			p.Warn("%s", command.NotTrusted)
 		}
@@ -116,17 +116,17 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// String is a sentence that names the file and the line.
+// String returns a sentence with the file and the line.
 func (d *allowedDoc) String() string {
-	what := "may be written by commands in the sandbox"
+	what := "can be written by sandboxed commands"
 	switch {
 	case d.Read != "":
-		what = "may be read by commands in the sandbox, with the secrets in it"
+		what = "can be read by sandboxed commands, including secrets in it"
 	case d.Host != "":
-		what = "may be reached by commands in the sandbox"
+		what = "can be reached by sandboxed commands"
 	}
 	if !d.Changed {
-		what = "was there already: it " + what
+		what = "was already allowed: it " + what
 	}
 	return strings.Join([]string{d.Write + d.Read + d.Host, what, d.Location()}, " ")
 }

@@ -27,8 +27,7 @@ type batchAnswer struct {
 	Rule     string          `json:"rule,omitempty"`
 }
 
-// batch answers line by line. A line that makes no sense is denied, and the exit
-// code says so in the end.
+// batch answers line by line. An invalid line is denied, which the exit code reports at the end.
 func (c *checkCmd) batch(ctx context.Context, p *command.Program, cwd string) error {
 	in := p.Input(ctx)
 	if c.Batch != "-" {
@@ -76,13 +75,13 @@ func (c *checkCmd) batch(ctx context.Context, p *command.Program, cwd string) er
 		}
 	}
 	if bad > 0 {
-		p.Warn("%s could not be understood and %s denied", term.Count(bad, "line"), map[bool]string{true: "was", false: "were"}[bad == 1])
+		p.Warn("%s could not be parsed and %s denied", term.Count(bad, "line"), map[bool]string{true: "was", false: "were"}[bad == 1])
 		return command.End(outcome.Usage)
 	}
 	return nil
 }
 
-// batch keeps what lines have in common.
+// batch has the data that all lines share.
 type batch struct {
 	p        *command.Program
 	cwd      string
@@ -97,7 +96,7 @@ type compiledEntry struct {
 	err  error
 }
 
-// maxCompiled bounds how many settings a batch keeps compiled.
+// maxCompiled is the maximum number of compiled settings that a batch keeps.
 const maxCompiled = 1024
 
 func (b *batch) flush() {
@@ -110,7 +109,7 @@ type batchLine struct {
 	settings               []byte
 }
 
-// answer judges one line. With an error, what it returns has the line's id.
+// answer decides one line. With an error, the result has the line's id.
 func (b *batch) answer(line []byte, err error) (batchAnswer, error) {
 	var a batchAnswer
 	if err != nil {
@@ -118,7 +117,7 @@ func (b *batch) answer(line []byte, err error) (batchAnswer, error) {
 	}
 	var l batchLine
 	if err := jsontree.Members(line, func(key string, value []byte) error { return l.set(&a, key, value) }); err != nil {
-		_ = jsontree.Members(line, func(key string, value []byte) error { // err says what is wrong
+		_ = jsontree.Members(line, func(key string, value []byte) error { // err describes what is wrong with the line
 			if key == "id" && a.ID == nil {
 				return l.set(&a, key, value)
 			}
@@ -160,12 +159,12 @@ func (l *batchLine) set(a *batchAnswer, key string, value []byte) error {
 		return nil
 	case key == "id":
 		if value[0] == '{' || value[0] == '[' {
-			return errors.New("it is neither a text nor a number")
+			return errors.New("must be a string or a number")
 		}
 		a.ID = bytes.Clone(value)
 		return nil
 	}
-	return errors.New("there is no such field; there are id, settings, cwd, command, path and op")
+	return errors.New("unknown field; want id, settings, cwd, command, path or op")
 }
 
 func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
@@ -173,11 +172,11 @@ func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 	case l.command != nil && l.path == nil && l.op == nil:
 		return func(c *sandbox.Checker) error { return c.CheckConfined(*l.command, cwd) }, nil
 	case l.command != nil || l.path == nil || l.op == nil:
-		return nil, errors.New("it needs a command, or a path and an op")
+		return nil, errors.New("command, or path and op, is missing")
 	}
 	op, ok := map[string]policy.Operation{"read": policy.OpRead, "write": policy.OpWrite}[*l.op]
 	if !ok {
-		return nil, fmt.Errorf("op %q is neither read nor write", *l.op)
+		return nil, fmt.Errorf("op is %q; want read or write", *l.op)
 	}
 	return func(c *sandbox.Checker) error { return c.CheckPath(*l.path, cwd, op) }, nil
 }
@@ -186,7 +185,7 @@ func (l *batchLine) check(cwd string) (func(*sandbox.Checker) error, error) {
 func (b *batch) boxes(own []byte) ([]compiledSettings, error) {
 	if own == nil {
 		if b.given == nil {
-			return nil, errors.New("it has no settings, and --settings gives none")
+			return nil, errors.New("the line has no settings, and --settings is not given")
 		}
 		return b.given, nil
 	}

@@ -20,7 +20,7 @@ type cachesDoc struct {
 
 func (c *cachesCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Prune && c.Remove != "" {
-		return outcome.Invalid("--prune and --remove exclude each other", "leave one of them out")
+		return outcome.Invalid("--prune and --remove cannot be used together", "omit one of them")
 	}
 	home, err := p.Home()
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *cachesCmd) Run(ctx context.Context, p *command.Program) error {
 	case c.Remove != "":
 		gone, err := caches.Remove(ctx, home, c.Remove)
 		if errors.Is(err, fs.ErrNotExist) {
-			return outcome.Invalid(fmt.Sprintf("no project has caches %q", c.Remove), "holdfast sandbox caches lists them")
+			return outcome.Invalid(fmt.Sprintf("no project has caches with the name %q", c.Remove), "list the caches: holdfast sandbox caches")
 		}
 		if err != nil {
 			return err

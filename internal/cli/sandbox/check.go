@@ -19,7 +19,7 @@ type checkDoc struct {
 	Setting  string `json:"setting,omitempty"`
 	Rule     string `json:"rule,omitempty"`
 	Path     string `json:"path,omitempty"` // canonical
-	File     string `json:"file,omitempty"` // where the setting is
+	File     string `json:"file,omitempty"` // the setting's location
 	Hint     string `json:"hint,omitempty"`
 }
 
@@ -31,7 +31,7 @@ func (c *checkCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 	}
 	if asked != 1 {
-		return outcome.Invalid("say one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
+		return outcome.Invalid("choose one thing to check: --read PATH, --write PATH, --batch FILE or -- COMMAND", "holdfast sandbox check -- rm -rf build")
 	}
 	cwd, err := p.FolderArg(c.CWD)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *checkCmd) tell(p *command.Program, d checkDoc) error {
 	return out
 }
 
-// settingsFailure says where in a file a setting cannot be used.
+// settingsFailure returns an error with the location of the invalid setting.
 func settingsFailure(err error, source []byte, file string) error {
 	e, ok := errors.AsType[*sandbox.Error](err)
 	if !ok {

@@ -35,9 +35,9 @@ func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 	return commandEnd(status)
 }
 
-const execHelp = "holdfast sandbox exec --help"
+const execHelp = "see holdfast sandbox exec --help"
 
-// newCall is a call of package confine by this program.
+// newCall returns the call of package confine for this program.
 func newCall(p *command.Program, f *confine.Flags) (*confine.Call, error) {
 	dir, err := p.Getwd()
 	if err != nil {
@@ -53,7 +53,7 @@ func newCall(p *command.Program, f *confine.Flags) (*confine.Call, error) {
 	}, nil
 }
 
-// commandEnd ends the program as a shell would say that the command ended.
+// commandEnd ends the program as a shell would report the command's end.
 func commandEnd(s syscall.WaitStatus) error {
 	code := s.ExitStatus()
 	if s.Signaled() {
@@ -62,22 +62,21 @@ func commandEnd(s syscall.WaitStatus) error {
 	return command.End(outcome.Command(code))
 }
 
-// execFailure gives a command that did not run the exit codes that env and timeout
-// have for it.
+// execFailure gives a command that did not run the exit codes of env and timeout.
 func execFailure(err error) error {
 	out := outcome.ExecFailed
 	hint := outcome.Hint(err)
 	if n, ok := errors.AsType[*confine.NotRun](err); ok {
 		switch n.Kind {
 		case confine.NotExecutable:
-			out, hint = outcome.ExecDenied, cmp.Or(hint, "a program has the mode to be executed, and lies where the settings let it be read")
+			out, hint = outcome.ExecDenied, cmp.Or(hint, "check that the file is executable and that the sandbox settings allow reading it")
 		case confine.NotFound:
-			out, hint = outcome.ExecMissing, cmp.Or(hint, "check the name, and PATH")
+			out, hint = outcome.ExecMissing, cmp.Or(hint, "check the name and PATH")
 		case confine.NotConfined:
 		}
 	}
 	if hint == "" && out == outcome.ExecFailed {
-		hint = "holdfast doctor says what this machine can do"
+		hint = "check what this machine supports: holdfast doctor"
 	}
 	return &outcome.Failure{Message: err.Error(), Advice: hint, Result: out, Cause: err}
 }

@@ -11,14 +11,14 @@ import (
 
 type explainDoc struct {
 	Line     string       `json:"line"`
-	Static   bool         `json:"static"` // everything that it runs by itself is known
+	Static   bool         `json:"static"` // all commands that it runs are known
 	Safe     bool         `json:"safe"`   // it certainly changes nothing
 	Unclear  []string     `json:"unclear"`
 	Commands []commandDoc `json:"commands"`
 }
 
 type commandDoc struct {
-	Name    string    `json:"name"` // "" when it cannot be known
+	Name    string    `json:"name"` // "" if it cannot be determined
 	Program string    `json:"program"`
 	Line    string    `json:"line"`
 	Via     []string  `json:"via,omitempty"`
@@ -31,7 +31,7 @@ type commandDoc struct {
 }
 
 type pathDoc struct {
-	Path   string   `json:"path"` // "" when it cannot be known
+	Path   string   `json:"path"` // "" if it cannot be determined
 	Arg    string   `json:"arg"`
 	Access []string `json:"access"`
 	Source string   `json:"from"`
@@ -87,7 +87,7 @@ func warnReads(p *command.Program, d explainDoc) {
 		notes := ""
 		switch {
 		case cmd.Wrapper:
-			notes = "runs others"
+			notes = "runs other commands"
 		case cmd.Safe:
 			notes = "changes nothing"
 		case cmd.Opaque != "":
@@ -106,10 +106,10 @@ func warnReads(p *command.Program, d explainDoc) {
 		for _, path := range cmd.Paths {
 			what := path.Path
 			if what == "" {
-				what = "a path that cannot be known (" + path.Arg + ")"
+				what = "an unknown path (" + path.Arg + ")"
 			}
 			if path.Tree {
-				what += ", with what is below"
+				what += " and everything below"
 			}
 			p.Out.Line("  %s %s %s", strings.Join(path.Access, "+"), term.Escape(term.OneLine(what)), t.Dim("("+path.Source+")"))
 		}
@@ -119,7 +119,7 @@ func warnReads(p *command.Program, d explainDoc) {
 	}
 	switch {
 	case len(d.Unclear) > 0:
-		p.Out.Line("%s", t.Yellow("not everything that it runs can be known"))
+		p.Out.Line("%s", t.Yellow("some commands it would run cannot be determined"))
 	case d.Safe:
 		p.Out.Line("%s", t.Green("it changes nothing"))
 	}

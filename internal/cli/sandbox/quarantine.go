@@ -17,7 +17,7 @@ import (
 // quarantineItem is one line of the list.
 type quarantineItem struct {
 	quarantine.Item
-	Content string `json:"content,omitempty"` // where it is kept
+	Content string `json:"content,omitempty"` // where it is stored
 }
 
 type quarantineDoc struct {
@@ -28,7 +28,7 @@ type quarantineDoc struct {
 
 func (c *quarantineCmd) Run(_ context.Context, p *command.Program) error {
 	if c.Restore != "" && c.Remove != "" {
-		return outcome.Invalid("--restore and --remove exclude each other", "leave one of them out")
+		return outcome.Invalid("--restore and --remove cannot be used together", "omit one of them")
 	}
 	home, err := p.Home()
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *quarantineCmd) Run(_ context.Context, p *command.Program) error {
 	var doc quarantineDoc
 	store := quarantine.Open(home)
 	if c.Restore+c.Remove != "" {
-		if err := dial.RefuseInsideRun(p, "change what is in quarantine"); err != nil {
+		if err := dial.RefuseInsideRun(p, "change the quarantine"); err != nil {
 			return err
 		}
 		if doc.Restored, err = c.change(store); err != nil {
@@ -58,13 +58,13 @@ func (c *quarantineCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	switch {
 	case doc.Restored != "":
-		p.Err.Line("%s is back; commands in the sandbox read it, and cannot change it", term.Escape(doc.Restored))
+		p.Err.Line("restored %s; sandboxed commands can read it but not change it", term.Escape(doc.Restored))
 		return nil
 	case doc.Removed != "":
 		p.Err.Line("removed %s", doc.Removed)
 		return nil
 	case len(items) == 0:
-		p.Err.Line("nothing is in quarantine")
+		p.Err.Line("the quarantine is empty")
 		return nil
 	}
 	for _, i := range items {
@@ -74,7 +74,7 @@ func (c *quarantineCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// change restores an item, and returns its path, or removes one.
+// change restores an item and returns its path, or removes an item.
 func (c *quarantineCmd) change(store quarantine.Folder) (restored string, err error) {
 	id := c.Restore + c.Remove
 	if c.Remove != "" {
@@ -87,9 +87,9 @@ func (c *quarantineCmd) change(store quarantine.Folder) (restored string, err er
 	}
 	switch {
 	case errors.Is(err, quarantine.ErrNotFound):
-		return "", outcome.Invalid(fmt.Sprintf("nothing is in quarantine as %q", id), "holdfast sandbox quarantine")
+		return "", outcome.Invalid(fmt.Sprintf("the quarantine has no item %q", id), "list the items: holdfast sandbox quarantine")
 	case errors.Is(err, fs.ErrExist):
-		return "", outcome.Invalid(restored+" is there", "move it away first, or remove the one in quarantine: holdfast sandbox quarantine --remove "+id)
+		return "", outcome.Invalid(restored+" already exists", "move it away first, or remove the item: holdfast sandbox quarantine --remove "+id)
 	}
 	return restored, err
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
-// privateRegistries are the registries that package managers are told to ask, here.
+// privateRegistries returns the private registries that package managers are configured to use
+// here.
 func (c *allowCmd) privateRegistries(p *command.Program) ([]registries.Registry, error) {
 	dir, err := p.Folder(c.CWD)
 	if err != nil {
@@ -17,7 +18,7 @@ func (c *allowCmd) privateRegistries(p *command.Program) ([]registries.Registry,
 	return registries.Find(&registries.Locations{Home: p.UserHome(), Dir: dir, Get: p.Getenv}), nil
 }
 
-// addRegistries adds the hosts that the person's own configuration names to those that are to be allowed.
+// addRegistries adds the hosts in the user's own configuration to the hosts to allow.
 func (c *allowCmd) addRegistries(list []registries.Registry) error {
 	n := len(c.Host)
 	for _, r := range list {
@@ -31,8 +32,8 @@ func (c *allowCmd) addRegistries(list []registries.Registry) error {
 	return nil
 }
 
-// reportRegistries tells about private registries that are not allowed by this call: of a package manager
-// whose public ones are, and with --registries those of the project.
+// reportRegistries warns about private registries that this call does not allow: of a package
+// manager whose public ones are allowed, and with --registries those of the project.
 func (c *allowCmd) reportRegistries(p *command.Program, list []registries.Registry) {
 	for _, r := range list {
 		if slices.Contains(c.Host, r.Host) || !slices.Contains(c.Host, r.Name) && !c.Registries {
@@ -42,6 +43,6 @@ func (c *allowCmd) reportRegistries(p *command.Program, list []registries.Regist
 		if r.Project {
 			whose = ", a file of the project,"
 		}
-		p.Warn("%s%s names the registry %s, which is not allowed by this; hint: if you trust it: holdfast sandbox allow --host %s", r.Source(), whose, r.Host, r.Host)
+		p.Warn("%s%s names the registry %s, which was not added; hint: if you trust it, run holdfast sandbox allow --host %s", r.Source(), whose, r.Host, r.Host)
 	}
 }

@@ -20,9 +20,9 @@ type compiledSettings struct {
 	where   string
 }
 
-// compileLayers returns what applies in cwd: what was given with --settings alone, or
-// else the sandbox blocks of all layers. None at all is an error: a check
-// against nothing would allow everything.
+// compileLayers returns the settings that apply in cwd: those of --settings, or else the sandbox
+// blocks of all layers. If there are none it returns an error, because a check without settings
+// would allow everything.
 func compileLayers(p *command.Program, given, cwd string) ([]compiledSettings, error) {
 	if given != "" {
 		return compileGiven(p, given, cwd)
@@ -33,7 +33,7 @@ func compileLayers(p *command.Program, given, cwd string) ([]compiledSettings, e
 	}
 	list := compileSettings(s)
 	if len(list) == 0 {
-		return nil, outcome.Invalid("no sandbox settings apply in "+cwd, "give some with --settings FILE")
+		return nil, outcome.Invalid("no sandbox settings apply in "+cwd, "name a settings file with --settings FILE")
 	}
 	return list, nil
 }
@@ -47,8 +47,7 @@ func compileSettings(s *settings.Settings) []compiledSettings {
 	return list
 }
 
-// compileGiven reads what --settings names: a file or JSON; a settings file, or
-// the sandbox settings alone.
+// compileGiven reads --settings: a file or JSON, either whole settings or only the sandbox block.
 func compileGiven(p *command.Program, given, cwd string) ([]compiledSettings, error) {
 	source, file, dir := []byte(given), "--settings", cwd
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
@@ -57,7 +56,7 @@ func compileGiven(p *command.Program, given, cwd string) ([]compiledSettings, er
 			return nil, err
 		}
 		if source, err = os.ReadFile(file); err != nil {
-			return nil, outcome.Invalid(err.Error(), "give a settings file, or JSON")
+			return nil, outcome.Invalid(err.Error(), "name a settings file, or give JSON")
 		}
 		dir = filepath.Dir(file)
 	}
@@ -68,7 +67,7 @@ func compileGiven(p *command.Program, given, cwd string) ([]compiledSettings, er
 	return []compiledSettings{b}, nil
 }
 
-// readCompiled reads sandbox settings: alone, or as the block of a settings file.
+// readCompiled reads sandbox settings: the block alone, or as part of a settings file.
 func readCompiled(p *command.Program, source []byte, file, dir string) (compiledSettings, error) {
 	if confine.InSettingsFile(source) {
 		given := file
@@ -96,7 +95,7 @@ func readCompiled(p *command.Program, source []byte, file, dir string) (compiled
 	return compiledSettings{c, file}, nil
 }
 
-// checkLayers asks all settings; the first denial counts.
+// checkLayers checks against all settings; the first denial decides.
 func checkLayers(list []compiledSettings, check func(*sandbox.Checker) error) (where string, err error) {
 	for _, b := range list {
 		if err := check(b.checker); err != nil {

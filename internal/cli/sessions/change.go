@@ -58,7 +58,7 @@ func (c *relocateCmd) Run(ctx context.Context, p *command.Program) error {
 		if err := s.Relocate(ctx, m.ID, cwd, project); err != nil {
 			return err
 		}
-		return printChanged(ctx, p, s, m.ID, c.JSON, fmt.Sprintf("session %s is now at home in %s", m.ID, cwd))
+		return printChanged(ctx, p, s, m.ID, c.JSON, fmt.Sprintf("session %s now belongs to folder %s", m.ID, cwd))
 	})
 }
 
@@ -74,11 +74,11 @@ func (c *forkCmd) Run(ctx context.Context, p *command.Program) error {
 		if !c.JSON {
 			p.Out.Line("%s", id)
 		}
-		return printChanged(ctx, p, s, id, c.JSON, fmt.Sprintf("forked %s; go on in it: holdfast run %s-r %s PROMPT", m.ID, command.StoreArg(c.Store), id))
+		return printChanged(ctx, p, s, id, c.JSON, fmt.Sprintf("forked %s; continue with: holdfast run %s-r %s PROMPT", m.ID, command.StoreArg(c.Store), id))
 	})
 }
 
-// fork forks at an item of the transcript, or at a turn or record as [rewind.Find] has them.
+// fork forks at an item of the transcript, or at a turn or record as [rewind.Find] reads them.
 func (c *forkCmd) fork(ctx context.Context, s *session.Sessions, m session.Meta) (string, error) {
 	o := session.ForkOptions{ID: c.ID, ItemIndex: c.Index, First: c.First, ItemID: c.Point, Title: c.Name, User: env.Account(), Grants: c.WithGrants}
 	id, err := s.Fork(ctx, m.ID, &o)
@@ -102,7 +102,7 @@ func isPoint(s string) bool {
 	return err == nil
 }
 
-// reportNotInherited says that what was decided in the session does not hold in the fork.
+// reportNotInherited prints which decisions of the session do not apply in the fork.
 func (c *forkCmd) reportNotInherited(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	if c.WithGrants {
 		return nil
@@ -130,18 +130,18 @@ func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// confirm asks the person at the terminal. Without one, --yes is required.
+// confirm asks at the terminal. Without a terminal, --yes is required.
 func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, m session.Meta) error {
 	if c.Yes {
 		return nil
 	}
 	a := question.NewAsker(p)
 	if a == nil {
-		return outcome.Invalid("deleting is for good and nobody is there to confirm it", "holdfast sessions delete --yes "+term.Quote(m.ID))
+		return outcome.Invalid("cannot ask for confirmation without a terminal", "holdfast sessions delete --yes "+term.Quote(m.ID))
 	}
 	defer a.Close()
 	a.Out.Line("session %s  %s  %s", m.ID, term.Escape(term.Truncate(cmp.Or(m.Title, m.FirstPrompt), 60)), term.Count(m.MessageCount, "item"))
-	ok, err := a.Yes(ctx, "delete it for good?")
+	ok, err := a.Yes(ctx, "delete it permanently?")
 	if err != nil || ok {
 		return err
 	}

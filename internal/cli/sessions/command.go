@@ -7,26 +7,26 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/flags"
 )
 
-// Command makes `holdfast sessions`.
+// Command returns `holdfast sessions`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("sessions", "List, read, change and check sessions.",
 		p.Command(&listCmd{}, "list", "List the sessions of this project, newest first.", "ls"),
-		p.Command(&searchCmd{}, "search", "Find words in what was said in the sessions of this project.", "find"),
-		p.Command(&showCmd{}, "show", "Print a session as people read it, or its records."),
-		p.Command(&renameCmd{}, "rename", "Give a session a title."),
-		p.Command(&tagCmd{}, "tag", "Give a session a tag; an empty one clears it."),
-		p.Command(&forkCmd{}, "fork", "Branch off a session; nothing is copied."),
-		p.Command(&rewindCmd{}, "rewind", "Take a session's files and transcript back to an earlier point; says first what it will change."),
-		p.Command(&deleteCmd{}, "delete", "Delete a session; what forks of it need stays.", "rm"),
-		p.Command(&pruneCmd{}, "prune", "Put old sessions into the trash, or delete what is in it."),
-		p.Command(&restoreCmd{}, "restore", "Take a session out of the trash."),
-		p.Command(&exportCmd{}, "export", "Write a session as records, for people, or for another program."),
-		p.Command(&importCmd{}, "import", "Import sessions of Claude Code, Codex, the Open Agent SDK, or exported ones."),
-		p.Command(&verifyCmd{}, "verify", "Check logs record by record."),
-		p.Command(&repairCmd{}, "repair", "Repair what a crash or a disk has damaged, without losing anything."),
-		p.Command(&redactCmd{}, "redact", "Erase content of a session for good, and keep the proof of what was there."),
-		p.Command(&compactCmd{}, "compact", "Have a model summarize the older part of a session; the log keeps what was there before."),
-		p.Command(&relocateCmd{}, "relocate", "Say where the folder of a session is now."),
+		p.Command(&searchCmd{}, "search", "Search the transcripts of this project's sessions.", "find"),
+		p.Command(&showCmd{}, "show", "Print a session's transcript, or its records."),
+		p.Command(&renameCmd{}, "rename", "Set a session's title."),
+		p.Command(&tagCmd{}, "tag", "Set a session's tag."),
+		p.Command(&forkCmd{}, "fork", "Fork a session. Nothing is copied."),
+		p.Command(&rewindCmd{}, "rewind", "Rewind a session's files and transcript to an earlier point. Shows the changes first."),
+		p.Command(&deleteCmd{}, "delete", "Delete a session. Records that its forks need are kept.", "rm"),
+		p.Command(&pruneCmd{}, "prune", "Move old sessions to the trash, or delete sessions in the trash."),
+		p.Command(&restoreCmd{}, "restore", "Restore a session from the trash."),
+		p.Command(&exportCmd{}, "export", "Export a session as records, as a readable transcript, or for another program."),
+		p.Command(&importCmd{}, "import", "Import sessions of Claude Code, Codex or the Open Agent SDK, or exported ones."),
+		p.Command(&verifyCmd{}, "verify", "Verify session logs record by record."),
+		p.Command(&repairCmd{}, "repair", "Repair sessions after a crash or disk error. Nothing readable is lost."),
+		p.Command(&redactCmd{}, "redact", "Permanently erase content of a session. The hash chain stays verifiable."),
+		p.Command(&compactCmd{}, "compact", "Summarize the older part of a session with a model. The log keeps the original items."),
+		p.Command(&relocateCmd{}, "relocate", "Set the new location of a session's folder."),
 	)
 }
 
@@ -46,16 +46,16 @@ type listCmd struct {
 }
 
 func (c *listCmd) Declare(b *command.Builder) {
-	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.Flag(&c.Space, "workspace", "w", "SLUG", "Those of this workspace.")
+	b.Flag(&c.All, "all", "a", "", "Include sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Use the project of this folder. Default: the current folder.")
+	b.Flag(&c.Space, "workspace", "w", "SLUG", "Only sessions of this workspace.")
 	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
 	b.Flag(&c.Parent, "parent", "", "ID", "Only forks of this session.")
-	b.Flag(&c.Agents, "agents", "", "", "Also those of sub-agents, which 'sessions show' of the one they work for names.")
-	b.Flag(&c.Trash, "trash", "", "", "Sessions that are in the trash.")
+	b.Flag(&c.Agents, "agents", "", "", "Include sub-agents' sessions.")
+	b.Flag(&c.Trash, "trash", "", "", "List the sessions in the trash.")
 	c.Limit = 50
-	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 50, 0 for all.")
-	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a list ended.")
+	b.Flag(&c.Limit, "limit", "n", "N", "Maximum number of sessions. 0 means no limit. Default: 50.")
+	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Cursor from a previous page.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -79,27 +79,27 @@ type searchCmd struct {
 }
 
 func (c *searchCmd) Declare(b *command.Builder) {
-	b.Arg(&c.Words, "words", `All of them must be in one item; "a phrase" stands together, dep* is the beginning of a word.`)
-	b.Flag(&c.Tool, "tool", "", "TOOL", "Only in uses and results of this tool.")
-	b.Flag(&c.Role, "role", "", "ROLE", "Only in items of user, assistant or tool.", "user", "assistant", "tool")
-	b.Flag(&c.Since, "since", "", "TIME", "Only from then on: 2026-11-20, 2026-11-20T15:04:05Z, or 2h, 7d ago.")
-	b.Flag(&c.Until, "until", "", "TIME", "Only before then.")
-	b.Flag(&c.Session, "session", "s", "SESSION", "Only in this session.")
-	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
-	b.Flag(&c.Trash, "trash", "", "", "In the trash, too.")
+	b.Arg(&c.Words, "words", `All words must occur in one item. Use "a phrase" for adjacent words and dep* for a prefix.`)
+	b.Flag(&c.Tool, "tool", "", "TOOL", "Search only uses and results of this tool.")
+	b.Flag(&c.Role, "role", "", "ROLE", "Search only items with this role: user, assistant or tool.", "user", "assistant", "tool")
+	b.Flag(&c.Since, "since", "", "TIME", "Only items since this time: 2026-11-20, 2026-11-20T15:04:05Z, or an age such as 2h or 7d.")
+	b.Flag(&c.Until, "until", "", "TIME", "Only items before this time.")
+	b.Flag(&c.Session, "session", "s", "SESSION", "Search only this session.")
+	b.Flag(&c.All, "all", "a", "", "Search sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Use the project of this folder. Default: the current folder.")
+	b.Flag(&c.Trash, "trash", "", "", "Also search the trash.")
 	c.Limit = 20
-	b.Flag(&c.Limit, "limit", "n", "N", "At most this many; default 20.")
-	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Go on where a search ended.")
-	b.Flag(&c.PlainIndex, "plain-index", "", "", "Search an encrypted store, too: the index that is made for that holds its words as they are.")
+	b.Flag(&c.Limit, "limit", "n", "N", "Maximum number of hits. Default: 20.")
+	b.Flag(&c.Cursor, "cursor", "", "CURSOR", "Cursor from a previous page.")
+	b.Flag(&c.PlainIndex, "plain-index", "", "", "Also search an encrypted store. The search index for it contains the words in plain text.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *searchCmd) Help() string {
-	return `Case and accents do not count, and nothing but quotes and a * at the end of a word has a
-meaning. Hits come newest first, with the number of the record:
-holdfast sessions show --records SESSION shows what is around it.
+	return `Search ignores case and accents. Only quotes and a trailing * are special. Hits are listed newest
+first with their record number; holdfast sessions show --records SESSION shows the records around
+a hit.
 
   holdfast sessions search "no such file" --tool Bash --since 7d
   holdfast sessions search --all 'deploy*' staging`
@@ -120,11 +120,11 @@ type showCmd struct {
 
 func (c *showCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Records, "records", "", "", "The records of the log instead of the transcript.")
-	b.Flag(&c.Rewrites, "rewrites", "", "", "How the transcript was rewritten: compacted, cut, mended.")
-	b.Flag(&c.Before, "before-compaction", "", "", "The transcript as it was before the newest compaction.")
-	b.Flag(&c.Seq, "at", "", "N", "The transcript as it was right after record N.")
-	b.Flag(&c.Tail, "tail", "n", "N", "Only the last N items or records.")
+	b.Flag(&c.Records, "records", "", "", "Print the records of the log instead of the transcript.")
+	b.Flag(&c.Rewrites, "rewrites", "", "", "List rewrites of the transcript: compactions, truncations and repairs.")
+	b.Flag(&c.Before, "before-compaction", "", "", "Print the transcript as it was before the newest compaction.")
+	b.Flag(&c.Seq, "at", "", "N", "Print the transcript as it was right after record N.")
+	b.Flag(&c.Tail, "tail", "n", "N", "Print only the last N items or records.")
 	b.Flag(&c.Full, "full", "", "", "Do not shorten long tool results.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
@@ -141,7 +141,7 @@ type renameCmd struct {
 
 func (c *renameCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Arg(&c.Title, "title", "The new title; an empty one clears it.")
+	b.Arg(&c.Title, "title", "The new title. An empty title clears it.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -156,7 +156,7 @@ type tagCmd struct {
 
 func (c *tagCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Arg(&c.Tag, "tag", "The tag; an empty one clears it.")
+	b.Arg(&c.Tag, "tag", "The tag. An empty tag clears it.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -178,11 +178,11 @@ type forkCmd struct {
 func (c *forkCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
 	b.Flag(&c.Point, "at", "", "POINT", "Keep the transcript up to this item (its id), turn (its id, or turn:3) or record (its number), as sessions rewind --to.")
-	b.Flag(&c.Index, "up-to", "", "N", "Keep the transcript up to and with the item at index N, counted from 0.")
+	b.Flag(&c.Index, "up-to", "", "N", "Keep the transcript up to and including the item at index N, counted from 0.")
 	b.Flag(&c.First, "first", "", "N", "Keep the first N items of the transcript.")
-	b.Flag(&c.ID, "id", "", "ID", "The fork's id; default a new one.")
+	b.Flag(&c.ID, "id", "", "ID", "The fork's id. Default: a new id.")
 	b.Flag(&c.Name, "name", "", "TITLE", "The fork's title.")
-	b.Flag(&c.WithGrants, "with-grants", "", "", "Begin with what was decided in the session: mode, grants, denials, changes of policy.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "Keep the session's mode, grants, denials and policy changes.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 	b.Exclusive("at", "up-to", "first")
@@ -202,17 +202,17 @@ type rewindCmd struct {
 
 func (c *rewindCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Target, "to", "", "POINT", "Back to right after this record (its number), item (its id) or turn (its id, or turn:3; turn:0 is before the first).")
-	b.Flag(&c.ToRewrite, "to-rewrite", "", "N", "Back to the transcript before the rewrite in record N, such as a compaction; last is the newest. sessions show --rewrites lists them.")
-	b.Flag(&c.Files, "files", "", "", "Only the files, unless --transcript is given, too.")
-	b.Flag(&c.Transcript, "transcript", "", "", "Only the transcript, unless --files is given, too.")
-	b.Flag(&c.Fork, "fork", "", "", "Leave the transcript as it is, and go on from there in a new session.")
-	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork: begin with what was decided in the session: mode, grants, denials, changes of policy.")
-	b.Flag(&c.AddDirs, "add-dir", "", "FOLDER", "Another folder in which files are put back; may be repeated.")
-	b.Flag(&c.Except, "except", "", "FILE", "Leave this file as it is; may be repeated.")
-	b.Flag(&c.Force, "force", "", "", "Put back also files that others have changed since, and those that decide what other programs do.")
-	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be done.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Flag(&c.Target, "to", "", "POINT", "Rewind to the state right after this record (number), item (id) or turn (id, or turn:3; turn:0 is before the first turn).")
+	b.Flag(&c.ToRewrite, "to-rewrite", "", "N", "Rewind to the transcript before the rewrite in record N, such as a compaction; last is the newest rewrite. sessions show --rewrites lists them.")
+	b.Flag(&c.Files, "files", "", "", "Rewind only the files, unless --transcript is also given.")
+	b.Flag(&c.Transcript, "transcript", "", "", "Rewind only the transcript, unless --files is also given.")
+	b.Flag(&c.Fork, "fork", "", "", "Keep this transcript and continue from there in a fork.")
+	b.Flag(&c.WithGrants, "with-grants", "", "", "With --fork: keep the session's mode, grants, denials and policy changes.")
+	b.Flag(&c.AddDirs, "add-dir", "", "FOLDER", "An additional folder in which files are restored. Repeatable.")
+	b.Flag(&c.Except, "except", "", "FILE", "Do not restore this file. Repeatable.")
+	b.Flag(&c.Force, "force", "", "", "Also restore files that were changed by others since then, and protected files.")
+	b.Flag(&c.DryRun, "dry-run", "", "", "Only show the changes.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -227,7 +227,7 @@ type deleteCmd struct {
 
 func (c *deleteCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -247,23 +247,23 @@ type pruneCmd struct {
 }
 
 func (c *pruneCmd) Declare(b *command.Builder) {
-	b.Flag(&c.OlderThan, "older-than", "", "TIME", "What nobody changed for so long (30d, 12h), or since a day; default cleanupPeriodDays of your settings.")
-	b.Flag(&c.All, "all", "a", "", "Sessions of all projects.")
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The project of this folder; default the current one.")
+	b.Flag(&c.OlderThan, "older-than", "", "TIME", "Prune sessions not changed for this long (30d, 12h) or since this date. Default: cleanupPeriodDays in your settings.")
+	b.Flag(&c.All, "all", "a", "", "Prune sessions of all projects.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Use the project of this folder. Default: the current folder.")
 	b.Flag(&c.Tag, "tag", "", "TAG", "Only sessions with this tag.")
 	b.Flag(&c.KeepTagged, "keep-tagged", "", "", "Keep sessions that have a tag.")
-	b.Flag(&c.EmptyTrash, "empty-trash", "", "", "Delete for good what has been in the trash for so long.")
-	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what would be done.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask before deleting.")
+	b.Flag(&c.EmptyTrash, "empty-trash", "", "", "Permanently delete sessions that have been in the trash for this long.")
+	b.Flag(&c.DryRun, "dry-run", "n", "", "Only show which sessions would be pruned.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation before deleting.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *pruneCmd) Help() string {
-	return `Old sessions go to the trash, where nothing is lost: sessions list --trash shows them, and
-sessions restore brings one back. With --empty-trash, what has been there for long is
-deleted. What runs, or waits for an answer, stays. Nothing is pruned by itself, unless
-cleanupPeriodDays in your settings.json says so to the daemon.
+	return `Old sessions move to the trash, where nothing is lost: sessions list --trash lists them, and
+sessions restore restores one. With --empty-trash, old sessions in the trash are deleted. Running
+sessions and sessions waiting for approval are kept. Nothing is pruned automatically unless
+cleanupPeriodDays is set for the daemon.
 
   holdfast sessions prune --older-than 90d --dry-run
   holdfast sessions prune --older-than 90d --all --keep-tagged
@@ -295,8 +295,8 @@ type exportCmd struct {
 func (c *exportCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
 	c.Format = "jsonl"
-	b.Flag(&c.Format, "format", "", "FORMAT", "jsonl: every record, one per line; text, markdown, html: the transcript for people; claude, codex, open-agent-sdk: for these programs.", "jsonl", "text", "markdown", "html", "claude", "codex", "open-agent-sdk")
-	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, or into this folder under the name that the format wants; default standard output.")
+	b.Flag(&c.Format, "format", "", "FORMAT", "Output format. jsonl: every record, one per line; text, markdown or html: a readable transcript; claude, codex or open-agent-sdk: for these programs.", "jsonl", "text", "markdown", "html", "claude", "codex", "open-agent-sdk")
+	b.Flag(&c.Output, "output", "o", "FILE", "Write to this file, or into this folder under the format's usual file name. Default: standard output.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -316,11 +316,11 @@ type importCmd struct {
 func (c *importCmd) Declare(b *command.Builder) {
 	b.Arg(&c.Paths, "path", "Files, or folders such as ~/.claude and ~/.codex/sessions.")
 	c.Format = "auto"
-	b.Flag(&c.Format, "format", "", "FORMAT", "What the files are: open-agent-sdk, claude, codex or jsonl, our own; auto looks at each of them.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
-	b.Flag(&c.Project, "project", "", "FOLDER", "Count the sessions to this folder's project, wherever they ran.")
-	b.Flag(&c.Trusted, "trusted", "", "", "Take in our own records (jsonl) also when they hold grants, a mode or answers that would count again.")
-	b.Flag(&c.NoMask, "no-mask", "", "", "Keep keys and tokens that are in the files.")
-	b.Flag(&c.DryRun, "dry-run", "", "", "Only read the files and say what would be imported.")
+	b.Flag(&c.Format, "format", "", "FORMAT", "The input format: open-agent-sdk, claude, codex or jsonl (Holdfast's own). auto detects it per file.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
+	b.Flag(&c.Project, "project", "", "FOLDER", "Assign the imported sessions to this folder's project.")
+	b.Flag(&c.Trusted, "trusted", "", "", "Import Holdfast records (jsonl) even if they contain grants, modes or answers that would take effect on resume.")
+	b.Flag(&c.NoMask, "no-mask", "", "", "Do not mask API keys and tokens in the files.")
+	b.Flag(&c.DryRun, "dry-run", "", "", "Only read the files and show what would be imported.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -334,8 +334,8 @@ type verifyCmd struct {
 }
 
 func (c *verifyCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
-	b.Flag(&c.All, "all", "a", "", "Every session of the store.")
+	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title.")
+	b.Flag(&c.All, "all", "a", "", "Verify every session of the store.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -351,21 +351,21 @@ type repairCmd struct {
 }
 
 func (c *repairCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Session, "session", "An id, a title, or the beginning of an id.")
-	b.Flag(&c.All, "all", "a", "", "Every session of the store.")
-	b.Flag(&c.Salvage, "salvage", "", "", "Make a new session of what can be read of one that is damaged in the middle; the damaged one stays.")
-	b.Flag(&c.DryRun, "dry-run", "n", "", "Only say what is wrong.")
+	b.Optional(&c.Session, "session", "A session: an id, a unique prefix of it, or a title.")
+	b.Flag(&c.All, "all", "a", "", "Repair every session of the store.")
+	b.Flag(&c.Salvage, "salvage", "", "", "Copy the readable records of a damaged session to a new session. The damaged session is kept.")
+	b.Flag(&c.DryRun, "dry-run", "n", "", "Only show what is wrong.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *repairCmd) Help() string {
-	return `A damaged sessions.db is read page by page into a new one, and kept beside it: --all does that
-first. Nobody may have it open. Then each session is looked at.
+	return `With --all, a damaged sessions.db is first copied page by page to a new file, and the damaged file
+is kept. No other program may have it open. Then each session is checked.
 
-What a crash left behind the last record is put aside and told. What lists show is computed
-anew from the log where it differs. A log that is damaged in the middle is never changed:
---salvage makes a new session of what can be read.
+An incomplete record at the end of a log is moved aside and reported. List data that differs from
+the log is recomputed. A log that is damaged in the middle is never changed: --salvage copies its
+readable records to a new session.
 
   holdfast sessions repair --all --dry-run
   holdfast sessions repair 01J3 --salvage`
@@ -386,20 +386,20 @@ type redactCmd struct {
 
 func (c *redactCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Words(&c.Seq, "seq", "", "N[-M]", "Erase these records whole; sessions show --records has the numbers.")
-	b.Flag(&c.Match, "match", "", "REGEXP", "Erase what this regular expression finds in any text of the session.")
-	b.Flag(&c.Secrets, "secrets", "", "", "Mask keys, tokens and private keys.")
-	b.Flag(&c.Reason, "reason", "", "TEXT", "Why; it is kept in the log.")
+	b.Words(&c.Seq, "seq", "", "N[-M]", "Erase these records completely. sessions show --records prints the numbers.")
+	b.Flag(&c.Match, "match", "", "REGEXP", "Erase all matches of this regular expression in the session's text.")
+	b.Flag(&c.Secrets, "secrets", "", "", "Mask API keys, tokens and private keys.")
+	b.Flag(&c.Reason, "reason", "", "TEXT", "The reason, which is kept in the log.")
 	b.Flag(&c.DryRun, "dry-run", "", "", "Only show what would be erased.")
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *redactCmd) Help() string {
-	return `--match and --secrets look at all that shares or repeats the session's text: what it was forked
-from, its forks, who works for its run, long outputs, the index. What is left is told with the reason.
-When it is cut short, the same command does the rest. docs/erasure.md has the list of places.
+	return `--match and --secrets search every copy of the session's text: its parent, forks, sub-agents,
+stored outputs and the search index. Text that remains is listed with the reason. If the command is
+interrupted, run it again. docs/erasure.md lists all places.
 
   holdfast sessions redact --match 'rose ?bud' --dry-run SESSION
   holdfast sessions redact --seq 12-14 SESSION`
@@ -420,12 +420,12 @@ type compactCmd struct {
 
 func (c *compactCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.Instructions, "instructions", "i", "TEXT", "What the summary is to keep, or to leave out.")
-	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "Who summarises; default $HOLDFAST_MODEL, then model of the settings.")
-	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's address.")
-	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "More settings; their compact block says by which steps.")
-	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Refused where the administrator's settings have some.")
-	b.Flag(&c.Takeover, "takeover", "", "", "Take the session from a process that holds it.")
+	b.Flag(&c.Instructions, "instructions", "i", "TEXT", "Instructions for the summary: what to keep or to omit.")
+	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "The model that writes the summary. Default: $HOLDFAST_MODEL, then model in the settings.")
+	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's base URL.")
+	b.Flag(&c.Settings, "settings", "", "FILE|JSON", "Additional settings. Their compact block selects the compaction steps.")
+	b.Flag(&c.NoHooks, "no-hooks", "", "", "Run no hooks. Not allowed if the administrator's settings define hooks.")
+	b.Flag(&c.Takeover, "takeover", "", "", "Take over a session that another process has open.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
@@ -440,7 +440,7 @@ type relocateCmd struct {
 
 func (c *relocateCmd) Declare(b *command.Builder) {
 	b.Include(&c.SessionArg)
-	b.Flag(&c.CWD, "cwd", "", "FOLDER", "Where its folder is now.")
+	b.Flag(&c.CWD, "cwd", "", "FOLDER", "The folder's new path.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 	b.Require("cwd")

@@ -26,7 +26,7 @@ type compactDoc struct {
 	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
-// compactView keeps what is told of a compaction.
+// compactView collects the results of a compaction.
 type compactView struct {
 	p   *command.Program
 	doc compactDoc
@@ -68,15 +68,15 @@ func (c *compactCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// explainError says what to do about a session that cannot be compacted now.
+// explainError adds a hint for a session that cannot be compacted now.
 func explainError(err error) error {
 	if errors.Is(err, agent.ErrRunning) {
-		return outcome.Invalid("a question about a call waits for an answer", "holdfast approvals list")
+		return outcome.Invalid("the session has a pending approval", "list pending approvals: holdfast approvals list")
 	}
 	return err
 }
 
-// agent makes an agent of the session that has no tools: it only compacts.
+// agent creates an agent without tools for the session, which only compacts.
 func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) (*agent.Agent, *compose.Parts, *compactView, error) {
 	files, err := p.SettingsFiles(c.Settings)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *compactCmd) agent(ctx context.Context, p *command.Program, s *session.S
 		Permissions: runspec.Permissions{Settings: files},
 	}
 	cwd := m.CWD
-	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // it was elsewhere, or is gone
+	if info, err := os.Stat(cwd); cwd == "" || err != nil || !info.IsDir() { // the folder was on another machine, or is gone
 		if cwd, err = p.Folder(""); err != nil {
 			return nil, nil, nil, err
 		}
@@ -114,13 +114,13 @@ func (v *compactView) tell(asJSON bool) error {
 		return v.p.Out.JSON(d, false)
 	}
 	if !d.Compacted {
-		v.p.Err.Line("session %s stays as it is: there is nothing to compact in %s", term.Escape(d.Session), term.Count(d.Items, "item"))
+		v.p.Err.Line("nothing to compact in session %s (%s)", term.Escape(d.Session), term.Count(d.Items, "item"))
 		return nil
 	}
 	cost := ""
 	if d.CostUSD > 0 {
-		cost = fmt.Sprintf(", for %.4f USD", d.CostUSD)
+		cost = fmt.Sprintf(", cost %.4f USD", d.CostUSD)
 	}
-	v.p.Err.Line("session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
+	v.p.Err.Line("compacted session %s: %s became %d, about %d tokens became %d%s", term.Escape(d.Session), term.Count(d.ItemsBefore, "item"), d.Items, d.TokensBefore, d.Tokens, cost)
 	return nil
 }

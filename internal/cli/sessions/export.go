@@ -28,7 +28,7 @@ func (c *exportCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// toFile writes a file. What is damaged is told once the rest is there.
+// toFile writes a file. Damaged content is reported after the rest is written.
 func (c *exportCmd) toFile(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, format convert.Format) error {
 	path, err := command.WriteFile(p, c.Output, exportName(m, format), func(w io.Writer) (damaged, err error) {
 		if err = convert.Export(ctx, w, s, m.ID, format); errors.Is(err, session.ErrCorrupt) {
@@ -39,12 +39,12 @@ func (c *exportCmd) toFile(ctx context.Context, p *command.Program, s *session.S
 		return stores.NoteExport(ctx, p.Environment(), c.Store, s, []session.Meta{m}, path, sum, false)
 	})
 	if path != "" {
-		p.Err.Line("%s", term.Escape("session "+m.ID+" is in "+path))
+		p.Err.Line("%s", term.Escape("session "+m.ID+" was written to "+path))
 	}
 	return err
 }
 
-// exportName is the name under which the format's program looks for a session.
+// exportName returns the file name that the format's program expects.
 func exportName(m session.Meta, f convert.Format) string {
 	switch f {
 	case convert.Claude:
@@ -63,8 +63,8 @@ func exportName(m session.Meta, f convert.Format) string {
 	return m.ID + ".jsonl"
 }
 
-// outWriter passes on what is written. With lines, to a terminal, what could steer it is
-// written as escapes, which mean the same in JSON.
+// outWriter writes to the output. With lines, control characters for a terminal are written as
+// escapes, which mean the same in JSON.
 type outWriter struct {
 	p     *term.Printer
 	lines bool

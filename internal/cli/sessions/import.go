@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// importTotals is what became of all files.
+// importTotals sums up the results of all files.
 type importTotals struct {
 	Sources   int   `json:"sources"`
 	Imported  int   `json:"imported"`
@@ -72,7 +72,7 @@ func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
 	case err != nil:
 		return context.Cause(ctx)
 	case sum.Failed > 0:
-		return &outcome.Failure{Message: term.Count(sum.Failed, "file") + " could not be imported", Result: outcome.Failed, Advice: "what was wrong is said above; the others are there"}
+		return &outcome.Failure{Message: term.Count(sum.Failed, "file") + " could not be imported", Result: outcome.Failed, Advice: "errors are listed above; all other sessions were imported"}
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
 		if st, err := os.Stat(cwd); !filepath.IsAbs(cwd) || err != nil || !st.IsDir() {
 			return ""
 		}
-		id, _, _ := project.ID(cwd) // a folder that is gone has no project
+		id, _, _ := project.ID(cwd) // a folder that no longer exists has no project
 		return id
 	}
 	return o, nil
@@ -127,7 +127,7 @@ func (c *importCmd) find(p *command.Program) (*convert.Found, error) {
 		}
 		found, err := convert.Find(path, convert.Format(c.Format))
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, outcome.Invalid("there is no "+path, "")
+			return nil, outcome.Invalid("no such file or folder: "+path, "")
 		}
 		if err != nil {
 			return nil, err
@@ -143,11 +143,11 @@ func (c *importCmd) left(p *command.Program, l convert.SkippedFile) error {
 	if c.JSON {
 		return p.Out.JSON(l, false)
 	}
-	p.Warn("%s is left out: %s", l.File, l.Why)
+	p.Warn("%s was skipped: %s", l.File, l.Why)
 	return nil
 }
 
-// importDoc is what became of one file, in JSON.
+// importDoc is the result of one file, in JSON.
 type importDoc struct {
 	*convert.Report
 	Error string `json:"error,omitempty"`
@@ -193,7 +193,7 @@ func (c *importCmd) tell(p *command.Program, sum *importTotals, r *convert.Repor
 	return nil
 }
 
-// total tells the sum.
+// total prints the totals.
 func (c *importCmd) total(p *command.Program, sum *importTotals, stopped bool) error {
 	if c.JSON {
 		return p.Out.JSON(struct {
@@ -208,20 +208,19 @@ func (c *importCmd) total(p *command.Program, sum *importTotals, stopped bool) e
 	for _, n := range []struct {
 		n    int
 		what string
-	}{{sum.Continued, "continued"}, {sum.Unchanged, "there already"}, {sum.Skipped, "left alone"}, {sum.Failed, "failed"}, {sum.Masked, "lines with secrets masked"}, {sum.Warnings, "warnings"}} {
+	}{{sum.Continued, "continued"}, {sum.Unchanged, "already there"}, {sum.Skipped, "skipped"}, {sum.Failed, "failed"}, {sum.Masked, "lines with secrets masked"}, {sum.Warnings, "warnings"}} {
 		if n.n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n.n, n.what))
 		}
 	}
 	p.Err.Line("%s", strings.Join(words, ", "))
 	if stopped {
-		p.Err.Line("stopped: the same command goes on where it was")
+		p.Err.Line("stopped; run the same command again to continue")
 	}
 	return nil
 }
 
-// importProgress is the progress line: how much of the files was read, how fast, and how
-// long the rest will take.
+// importProgress is the progress line: how much was read, how fast, and the remaining time.
 type importProgress struct {
 	s     *term.Progress
 	total int64
@@ -246,7 +245,7 @@ func (b *importProgress) stop() {
 	b.s.Detail(nil)
 }
 
-// text is the line as it is after some time.
+// text returns the line after a duration.
 func (b *importProgress) text(after time.Duration) string {
 	const cells = 20
 	read := b.bytes.Load()

@@ -68,7 +68,7 @@ func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// project is that of the sessions that are meant; "" is any.
+// project returns the project of the selected sessions; "" is any.
 func (c *listCmd) project(ctx context.Context, p *command.Program) (string, error) {
 	if c.All {
 		return "", nil

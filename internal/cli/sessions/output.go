@@ -13,8 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// printChanged prints what a command did to a session: its meta afterwards as JSON,
-// or a sentence.
+// printChanged prints the result of a change to a session: its new meta as JSON, or a sentence.
 func printChanged(ctx context.Context, p *command.Program, s *session.Sessions, id string, asJSON bool, sentence string) error {
 	m, err := s.Get(ctx, id)
 	if err != nil {
@@ -27,25 +26,25 @@ func printChanged(ctx context.Context, p *command.Program, s *session.Sessions, 
 	return nil
 }
 
-// The states of a session as far as its log and its lease tell.
+// The states of a session, as its log and its lease show them.
 const (
 	stateIdle    = "idle"
 	stateRunning = "running"
 	stateWaiting = "waiting" // for an answer
-	stateCrashed = "crashed" // a turn is open, or a run goes on, and nobody runs it
+	stateCrashed = "crashed" // a turn is open, or a run is not finished, and no process runs it
 	stateDamaged = "damaged" // its log or its lease cannot be read
 )
 
-// state looks at how the last turn stands and, when that leaves it open, a run goes on or
-// somebody asks, at who holds the session. Items without a turn were saved or imported. What
-// anybody may append, and what happens between turns, says nothing about the turn. Asking is
-// [session.Sessions.OpenApprovals].
+// state returns the session's state. It looks at the last turn and, if that is open, a run is not
+// finished or an approval is pending, at the lease holder. Items without a turn were saved or
+// imported. Records that anyone may append, and records between turns, say nothing about the turn.
+// asking has [session.Sessions.OpenApprovals].
 func state(ctx context.Context, s *session.Sessions, m session.Meta, asking map[string]int) (string, *session.Lease) {
 	runs, asks := m.Run == string(api.StatusRunning), m.OpenApprovals+asking[m.ID] > 0
 	over, wants, given := true, false, map[string]bool{}
 	most := session.Range{Reverse: true}
 	if runs {
-		most.Limit = 1000 // the log of a run of several agents has nothing else
+		most.Limit = 1000 // the log of a run with several agents contains nothing else
 	}
 walk:
 	for r, err := range s.Records(ctx, m.ID, most) {

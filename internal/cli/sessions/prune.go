@@ -70,7 +70,7 @@ func (c *pruneCmd) Run(ctx context.Context, p *command.Program) error {
 	if !c.JSON {
 		p.Err.Line("%s%s %s, %s", dry, c.verb(), term.Count(done, "session"), term.Size(bytes))
 		if done > 0 && !c.EmptyTrash && !c.DryRun {
-			p.Err.Line("%s holdfast sessions restore SESSION brings one back", p.Err.Dim("·"))
+			p.Err.Line("%s restore one with holdfast sessions restore SESSION", p.Err.Dim("·"))
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func (c *pruneCmd) options(p *command.Program) (prune.Options, error) {
 			return o, err
 		}
 		if days == 0 {
-			return o, outcome.Invalid("how old is not said", "holdfast sessions prune --older-than 90d --dry-run")
+			return o, outcome.Invalid("--older-than is missing", "holdfast sessions prune --older-than 90d --dry-run")
 		}
 		text = fmt.Sprintf("%dd", days)
 	}
@@ -120,10 +120,10 @@ func (c *pruneCmd) confirm(ctx context.Context, p *command.Program, list []prune
 	}
 	a := question.NewAsker(p)
 	if a == nil {
-		return outcome.Invalid("deleting needs a yes, and nobody is at a terminal to say it", "add --yes, or look first with --dry-run")
+		return outcome.Invalid("cannot ask for confirmation without a terminal", "add --yes, or look first with --dry-run")
 	}
 	defer a.Close()
-	ok, err := a.Yes(ctx, fmt.Sprintf("delete %s for good?", term.Count(n, "session")))
+	ok, err := a.Yes(ctx, fmt.Sprintf("permanently delete %s?", term.Count(n, "session")))
 	if err != nil || ok {
 		return err
 	}
@@ -170,5 +170,5 @@ func (c *restoreCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := sessions.Untrash(ctx, m.ID); err != nil {
 		return err
 	}
-	return printChanged(ctx, p, sessions, m.ID, c.JSON, "session "+m.ID+" is out of the trash")
+	return printChanged(ctx, p, sessions, m.ID, c.JSON, "session "+m.ID+" was restored from the trash")
 }

@@ -58,8 +58,8 @@ func (c *redactCmd) Run(ctx context.Context, p *command.Program) error {
 	return c.redact(ctx, p, s, m, o)
 }
 
-// redactable finds a session that has something to erase: also in the trash, and, by its
-// whole id, a deleted one that forks still show.
+// redactable finds a session with content to erase: also one in the trash and, by its whole id, a
+// deleted one that forks still show.
 func redactable(ctx context.Context, s *session.Sessions, name string) (session.Meta, error) {
 	m, err := s.Find(ctx, name)
 	if !errors.Is(err, session.ErrNotFound) {
@@ -77,7 +77,7 @@ func redactable(ctx context.Context, s *session.Sessions, name string) (session.
 
 func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta, o session.RedactOptions) error {
 	if !c.DryRun && !c.Yes && isUnattended(p) {
-		return outcome.Invalid("erasing is for good and nobody is there to confirm it",
+		return outcome.Invalid("cannot ask for confirmation without a terminal",
 			"holdfast sessions redact --dry-run … "+term.Quote(m.ID)+" shows what would be erased, --yes erases it")
 	}
 	dry := o
@@ -101,7 +101,7 @@ func (c *redactCmd) redact(ctx context.Context, p *command.Program, s *session.S
 	return c.tell(p, m.ID, did, "erased")
 }
 
-// options says what is to be erased.
+// options returns what to erase.
 func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	o := session.RedactOptions{Reason: c.Reason, By: cmp.Or(p.Getenv("USER"), "person")}
 	ways := 0
@@ -111,7 +111,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 		}
 	}
 	if ways != 1 {
-		return o, outcome.Invalid("say what to erase: one of --seq, --match and --secrets", "holdfast sessions redact --secrets --dry-run SESSION")
+		return o, outcome.Invalid("choose what to erase: one of --seq, --match and --secrets", "holdfast sessions redact --secrets --dry-run SESSION")
 	}
 	var (
 		m   *secret.Masker
@@ -121,7 +121,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	case c.Match != "":
 		m, err = secret.New(&secret.Options{NoBuiltin: true, Patterns: []secret.Pattern{{ID: "match", Expr: c.Match, Replacement: record.Erased}}})
 		if err != nil {
-			return o, outcome.Invalid("--match: "+err.Error(), "to erase whole records use --seq")
+			return o, outcome.Invalid("--match: "+err.Error(), "use --seq to erase whole records")
 		}
 	case c.Secrets:
 		if m, err = newMasker(p); err != nil {
@@ -129,7 +129,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 		}
 	default:
 		o.Seqs, err = seqs(c.Seq)
-		o.Skip = len(o.Seqs) > len(c.Seq) // a range goes over what stays
+		o.Skip = len(o.Seqs) > len(c.Seq) // a range may contain records that cannot be erased
 		return o, err
 	}
 	o.Mask = func(payload json.RawMessage) json.RawMessage {
@@ -139,7 +139,7 @@ func (c *redactCmd) options(p *command.Program) (session.RedactOptions, error) {
 	return o, nil
 }
 
-// secrets is the masker of the settings here, also when they switch masking off.
+// secrets returns the masker of the settings here, even if they turn masking off.
 func newMasker(p *command.Program) (*secret.Masker, error) {
 	s, err := p.FolderSettings("")
 	if err != nil {
@@ -149,11 +149,11 @@ func newMasker(p *command.Program) (*secret.Masker, error) {
 	return s.Masker()
 }
 
-// maxSeqs bounds how many records a range names, so that a slip of the finger does
-// not fill the memory.
+// maxSeqs is the maximum number of records in a range, so that a typing error does not fill the
+// memory.
 const maxSeqs = 1_000_000
 
-// seqs reads numbers and ranges: 12, 14-16.
+// seqs parses numbers and ranges: 12, 14-16.
 func seqs(given []string) ([]int64, error) {
 	var list []int64
 	for _, s := range given {
@@ -164,7 +164,7 @@ func seqs(given []string) ([]int64, error) {
 			b, err = strconv.ParseInt(strings.TrimSpace(to), 10, 64)
 		}
 		if err != nil || a < 1 || b < a || b-a >= maxSeqs {
-			return nil, outcome.Invalid(fmt.Sprintf("--seq %q is neither a number nor a range", s), "write --seq 12-14,20")
+			return nil, outcome.Invalid(fmt.Sprintf("--seq %q is not a number or a range", s), "use a form such as --seq 12-14,20")
 		}
 		for ; a <= b; a++ {
 			list = append(list, a)
@@ -173,7 +173,7 @@ func seqs(given []string) ([]int64, error) {
 	return list, nil
 }
 
-// isUnattended reports whether nobody can be asked.
+// isUnattended reports whether there is no terminal.
 func isUnattended(p *command.Program) bool {
 	a := question.NewAsker(p)
 	if a == nil {
@@ -183,16 +183,16 @@ func isUnattended(p *command.Program) bool {
 	return false
 }
 
-// confirm shows what will be erased and asks the person at the terminal.
+// confirm shows what will be erased and asks at the terminal.
 func (c *redactCmd) confirm(ctx context.Context, p *command.Program, m session.Meta, plan *session.Redaction) error {
 	a := question.NewAsker(p)
 	if a == nil {
-		return outcome.Invalid("erasing is for good and nobody is there to confirm it", "holdfast sessions redact --yes … "+term.Quote(m.ID))
+		return outcome.Invalid("cannot ask for confirmation without a terminal", "holdfast sessions redact --yes … "+term.Quote(m.ID))
 	}
 	defer a.Close()
 	a.Out.Line("session %s  %s", term.Escape(m.ID), term.Escape(term.Truncate(cmp.Or(m.Title, m.FirstPrompt), 60)))
 	c.rows(m.ID, plan, a.Out.Line)
-	ok, err := a.Yes(ctx, fmt.Sprintf("erase %s for good?", c.amount(plan)))
+	ok, err := a.Yes(ctx, fmt.Sprintf("permanently erase %s?", c.amount(plan)))
 	if err != nil || ok {
 		return err
 	}
@@ -210,7 +210,7 @@ func (c *redactCmd) amount(r *session.Redaction) string {
 	return "this in " + text
 }
 
-// removed counts the copies that go.
+// removed counts the copies that are removed.
 func removed(r *session.Redaction) (n int) {
 	for _, h := range r.Copies {
 		if h.Stays == "" {
@@ -220,7 +220,7 @@ func removed(r *session.Redaction) (n int) {
 	return n
 }
 
-// rows shows what goes, one place a line, that of other sessions below their ids.
+// rows prints what is erased, one place per line; those of other sessions are below their ids.
 func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...any)) {
 	for _, e := range r.Erased {
 		if e.Session != id {
@@ -236,7 +236,7 @@ func (c *redactCmd) rows(id string, r *session.Redaction, line func(string, ...a
 	}
 }
 
-// row is one record for a person: what will be gone or, of a secret, what stays.
+// row returns one record as a line: what will be erased or, of a secret, what remains.
 func (c *redactCmd) row(e session.Erasure) string {
 	text := e.Record.Payload
 	if c.Secrets || c.Match != "" {
@@ -245,7 +245,7 @@ func (c *redactCmd) row(e session.Erasure) string {
 	return fmt.Sprintf("%5d  %s  %s", e.Record.Seq, term.Column(string(e.Record.Kind), 17), term.Escape(term.Clip(withContext(string(text)), 160)))
 }
 
-// withContext is a payload from shortly before the first place where something is masked.
+// withContext returns a payload from shortly before the first masked place.
 func withContext(payload string) string {
 	at := -1
 	for _, mark := range []string{"[secret:", record.Erased} {
@@ -281,19 +281,19 @@ func (c *redactCmd) tell(p *command.Program, id string, r *session.Redaction, wh
 	p.Err.Line("session %s: %s %s", term.Escape(id), text, what)
 	for _, h := range r.Copies {
 		if h.Stays != "" {
-			p.Warn("session %s: %s %s stays: %s", h.Session, h.Kind, h.Path, h.Stays)
+			p.Warn("session %s: %s %s was not erased: %s", h.Session, h.Kind, h.Path, h.Stays)
 		}
 	}
 	for _, l := range r.Remaining {
 		if len(c.Seq) > 0 && l.Session == id { // within a range
-			p.Err.Line("record %d (%s) stays: %s", l.Record.Seq, l.Record.Kind, l.Reason)
+			p.Err.Line("record %d (%s) was not erased: %s", l.Record.Seq, l.Record.Kind, l.Reason)
 			continue
 		}
 		if l.Record.Seq == 0 {
 			p.Warn("session %s: %s", l.Session, l.Reason)
 			continue
 		}
-		p.Warn("session %s, record %d (%s) has it and keeps it: %s", l.Session, l.Record.Seq, l.Record.Kind, l.Reason)
+		p.Warn("session %s, record %d (%s) still contains the text: %s", l.Session, l.Record.Seq, l.Record.Kind, l.Reason)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 type repairDoc struct {
 	Session  string     `json:"session"`
-	OK       bool       `json:"ok"` // nothing was wrong, or what could be done was done
+	OK       bool       `json:"ok"` // there was nothing to repair, or it was repaired
 	Rebuilt  bool       `json:"rebuilt,omitempty"`
 	Cut      int64      `json:"cut_bytes,omitempty"`
 	Kept     string     `json:"cut_kept_in,omitempty"`
@@ -21,7 +21,7 @@ type repairDoc struct {
 	Salvaged string     `json:"salvaged_as,omitempty"`
 	Records  int        `json:"salvaged_records,omitempty"`
 	DryRun   bool       `json:"dry_run,omitempty"`
-	Error    string     `json:"error,omitempty"` // why it could not be looked at
+	Error    string     `json:"error,omitempty"` // why the session could not be checked
 }
 
 func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
@@ -35,18 +35,18 @@ func (c *repairCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil && (!c.All || ctx.Err() != nil) {
 			return false, err
 		}
-		if err != nil { // the others may be mended all the same
+		if err != nil { // the other sessions can still be repaired
 			d.Error, d.OK = err.Error(), false
 		}
 		return d.OK, c.tell(p, d)
 	})
 }
 
-// eachSession opens the store and calls do for one session, or for all; when do says
-// of any that it is damaged, the outcome is that.
+// eachSession opens the store and calls do for one session, or for all. If do reports a damaged
+// session, the outcome is Corrupt.
 func eachSession(ctx context.Context, p *command.Program, store, name string, all bool, hint string, do func(*session.Sessions, session.Meta) (ok bool, err error)) error {
 	if (name == "") != all {
-		return outcome.Invalid("name a session, or say --all", hint)
+		return outcome.Invalid("name a session, or use --all", hint)
 	}
 	sessions, closeStore, err := p.OpenStore(ctx, store)
 	if err != nil {
@@ -62,7 +62,7 @@ func eachSession(ctx context.Context, p *command.Program, store, name string, al
 		list = page.Sessions
 	} else {
 		m, err := sessions.Find(ctx, name)
-		if errors.Is(err, session.ErrCorrupt) { // as a whole: what is wrong with it is asked for
+		if errors.Is(err, session.ErrCorrupt) { // the session is damaged as a whole, which do will report
 			m, err = session.Meta{ID: name}, nil
 		}
 		if err != nil {
@@ -118,14 +118,14 @@ func (c *repairCmd) repair(ctx context.Context, s *session.Sessions, m session.M
 	return d, c.recover(ctx, s, m, d)
 }
 
-// recover opens the log as a run would: the store cuts what a crash left.
+// recover opens the log as a run would: the store cuts an incomplete end.
 func (c *repairCmd) recover(ctx context.Context, s *session.Sessions, m session.Meta, d *repairDoc) error {
 	if m.Trashed != "" {
 		return nil
 	}
 	l, err := s.Open(ctx, m.ID, nil)
 	if errors.Is(err, session.ErrBusy) {
-		return nil // who has it open has done so
+		return nil // the lease holder has done so already
 	}
 	if err != nil {
 		return err
@@ -158,14 +158,14 @@ func (c *repairCmd) tell(p *command.Program, d *repairDoc) error {
 		p.Out.Line("          %s", term.Escape(d.Error))
 	}
 	if d.Rebuilt {
-		p.Out.Line("          what the list shows was computed anew from the log")
+		p.Out.Line("          the list data was recomputed from the log")
 	}
 	if d.Cut > 0 {
-		p.Out.Line("          %s behind the last record were cut and kept in %s", term.Size(d.Cut), term.Escape(d.Kept))
+		p.Out.Line("          %s after the last record were cut off and saved in %s", term.Size(d.Cut), term.Escape(d.Kept))
 	}
 	switch {
 	case d.Salvaged != "":
-		p.Out.Line("          %s went over to session %s", term.Count(d.Records, "record"), d.Salvaged)
+		p.Out.Line("          %s copied to session %s", term.Count(d.Records, "record"), d.Salvaged)
 	case len(d.Faults) > 0:
 		p.Err.Line("%s holdfast sessions repair --salvage %s", p.Err.Bold("hint:"), d.Session)
 	}

@@ -22,7 +22,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 	if err := r.Check(c.Session); err != nil {
 		return err
 	}
-	c.Rewind = r.Rewind // what was left out is filled in
+	c.Rewind = r.Rewind // missing flags are filled in
 	return c.WithSession(ctx, p, c.Store, func(s *session.Sessions, m session.Meta) error {
 		plan, closeFolders, err := r.Plan(ctx, p.Environment(), s, m)
 		if err != nil {
@@ -52,7 +52,7 @@ func (c *rewindCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// blocked tells why nothing is done.
+// blocked returns the reason why nothing was changed.
 func (c *rewindCmd) blocked(p *command.Program, plan *rewind.Plan, err error) error {
 	e, ok := errors.AsType[*rewind.BlockedError](err)
 	if !ok {
@@ -63,14 +63,14 @@ func (c *rewindCmd) blocked(p *command.Program, plan *rewind.Plan, err error) er
 			return err
 		}
 	}
-	hint := "--except FILE leaves one as it is"
+	hint := "use --except FILE to leave a file unchanged"
 	if slices.ContainsFunc(e.Files, func(f rewind.File) bool { return f.Action == rewind.Conflict }) {
-		hint += ", --force puts back those in conflict"
+		hint += ", or --force to restore the files in conflict"
 	}
-	return &outcome.Failure{Message: fmt.Sprintf("%s cannot be put back, so nothing was changed", term.Count(len(e.Files), "file")), Advice: hint, Result: outcome.Failed, Cause: err}
+	return &outcome.Failure{Message: fmt.Sprintf("%s cannot be restored, so nothing was changed", term.Count(len(e.Files), "file")), Advice: hint, Result: outcome.Failed, Cause: err}
 }
 
-// confirm asks the person at the terminal, unless the command line has said it.
+// confirm asks at the terminal, unless a flag answers.
 func (c *rewindCmd) confirm(ctx context.Context, p *command.Program, plan *rewind.Plan) (bool, error) {
 	switch {
 	case c.DryRun || !plan.Changes():
@@ -85,16 +85,16 @@ func (c *rewindCmd) confirm(ctx context.Context, p *command.Program, plan *rewin
 				return false, err
 			}
 		}
-		return false, outcome.Invalid("nothing was changed: nobody is there to confirm it", "--yes does it, --dry-run only shows it")
+		return false, outcome.Invalid("cannot ask for confirmation without a terminal; nothing was changed", "use --yes to rewind, or --dry-run to show the changes")
 	}
 	defer a.Close()
-	return a.Yes(ctx, "do this?")
+	return a.Yes(ctx, "rewind?")
 }
 
 // show prints the plan.
 func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *rewind.Plan) {
 	t := p.Out.Style
-	p.Out.Line("session %s: back to record %d of %d", term.Escape(m.ID), plan.Seq, m.Head)
+	p.Out.Line("session %s: rewind to record %d of %d", term.Escape(m.ID), plan.Seq, m.Head)
 	for _, f := range plan.Files {
 		word := term.Column(string(f.Action), 8)
 		switch f.Action {
@@ -117,7 +117,7 @@ func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *rewind.Plan) 
 		p.Out.Line("  %s  %s%s", word, term.Escape(displayPath(m.CWD, f.Path)), t.Dim(term.Escape(more)))
 	}
 	if c.Files && len(plan.Files) == 0 {
-		p.Out.Line("  no tool has changed a file since")
+		p.Out.Line("  no tool has changed a file since then")
 	}
 	if !c.Transcript {
 		return
@@ -132,12 +132,12 @@ func (c *rewindCmd) show(p *command.Program, m session.Meta, plan *rewind.Plan) 
 		undone = append(undone, fmt.Sprintf("%s (record %d)", r.Reason, r.Seq))
 	}
 	if len(undone) > 0 {
-		line += ", as before: " + strings.Join(undone, ", ")
+		line += "; this undoes: " + strings.Join(undone, ", ")
 	}
 	p.Out.Line("  %s", term.Escape(line))
 }
 
-// displayPath is a path as it is seen from a folder that holds it.
+// displayPath returns a path relative to the folder if it is inside.
 func displayPath(folder, path string) string {
 	if rel, err := filepath.Rel(folder, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 		return rel
@@ -151,7 +151,7 @@ func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *rewind.Report) e
 	}
 	switch {
 	case d.Done == nil && !d.Changes():
-		p.Err.Line("nothing has to be done")
+		p.Err.Line("nothing to rewind")
 		return nil
 	case d.Done == nil && c.DryRun:
 		return nil
@@ -160,7 +160,7 @@ func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *rewind.Report) e
 		return nil
 	}
 	for _, f := range d.Done.NotRestored {
-		p.Warn("%s: what it was until now is not kept in the log, so this cannot be taken back", f.Path)
+		p.Warn("%s: its current content is not saved in the log, so this rewind cannot be undone", f.Path)
 	}
 	for _, text := range d.Done.Notices {
 		p.Err.Line("%s", text)
@@ -170,26 +170,26 @@ func (c *rewindCmd) tell(p *command.Program, m session.Meta, d *rewind.Report) e
 	}
 	var what []string
 	if n := len(d.Done.Files); n > 0 {
-		what = append(what, term.Count(n, "file")+" put back")
+		what = append(what, term.Count(n, "file")+" restored")
 	}
 	if d.Done.Transcript {
-		what = append(what, "the transcript taken back")
+		what = append(what, "the transcript rewound")
 	}
 	if d.Done.Forked != "" {
 		what = append(what, "forked")
 	}
 	if len(what) == 0 {
-		p.Err.Line("nothing has to be done")
+		p.Err.Line("nothing to rewind")
 		return nil
 	}
 	p.Err.Line("session %s: %s", term.Escape(m.ID), strings.Join(what, ", "))
 	if d.Done.Forked == "" || len(d.Done.Files) > 0 {
-		p.Err.Line("%s taken back by: holdfast sessions rewind %s--to %d %s", p.Err.Bold("hint:"), c.undoCommand(p), m.Head, term.Quote(m.ID))
+		p.Err.Line("%s to undo: holdfast sessions rewind %s--to %d %s", p.Err.Bold("hint:"), c.undoCommand(p), m.Head, term.Quote(m.ID))
 	}
 	return nil
 }
 
-// undoCommand is what a command that takes this back must say again.
+// undoCommand returns the flags that the command to undo must repeat.
 func (c *rewindCmd) undoCommand(p *command.Program) string {
 	var args strings.Builder
 	args.WriteString(command.StoreArg(c.Store))

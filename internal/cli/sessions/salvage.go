@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// databaseDoc is what became of a damaged database.
+// databaseDoc is the result of repairing a damaged database.
 type databaseDoc struct {
 	Database string `json:"database"`
 	Damage   string `json:"damage"`
@@ -17,8 +17,8 @@ type databaseDoc struct {
 	*salvage.Result
 }
 
-// database reads what can be read of a database that is damaged as a whole into a new one. It reports
-// whether that is all: the sessions in the new one are looked at next, unless nothing was to be done.
+// database copies the readable sessions of a damaged database to a new one. done reports whether
+// the command is finished; otherwise the sessions in the new database are checked next.
 func (c *repairCmd) database(ctx context.Context, p *command.Program) (done bool, err error) {
 	ref, err := stores.Parse(p.Environment(), c.Store)
 	if err != nil || ref.Database() == "" {
@@ -39,13 +39,13 @@ func (c *repairCmd) database(ctx context.Context, p *command.Program) (done bool
 	p.Err.Line("%s is damaged: %s", term.Escape(path), term.OneLine(damage))
 	what := "can be read"
 	if !c.DryRun {
-		what = "were read into a new file"
+		what = "were copied to a new file"
 	}
 	p.Err.Line("%s of %s %s", term.Count(d.Records, "record"), term.Count(d.Sessions, "session"), what)
 	if c.DryRun {
 		return true, nil
 	}
 	p.Err.Line("the damaged file is kept as %s", term.Escape(d.Backup))
-	p.Err.Line("what is missing in a session is said below; the audit trail knows what was there: holdfast audit verify")
+	p.Err.Line("the check below lists what each session lost; holdfast audit verify shows what the audit trail knows")
 	return false, nil
 }

@@ -64,8 +64,7 @@ func (c *searchCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// quotePhrase joins arguments: one with a space in it was quoted for the shell, and is meant
-// to stand together.
+// quotePhrase joins arguments. One with a space was quoted in the shell, so it is a phrase.
 func quotePhrase(args []string) string {
 	var b strings.Builder
 	for _, a := range args {
@@ -104,7 +103,7 @@ func (c *searchCmd) tell(p *command.Program, found *session.Hits) {
 	}
 }
 
-// highlight is an excerpt with its words made bold.
+// highlight returns an excerpt with the matching words in bold.
 func highlight(h *session.Hit, t term.Style) string {
 	var b strings.Builder
 	at := 0

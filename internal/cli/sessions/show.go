@@ -150,10 +150,10 @@ func (c *showCmd) head(p *command.Program, m session.Meta, st string, lease *ses
 	}
 	row("state", st)
 	row("run", m.Run)
-	row("works for", m.Owner)
+	row("owner", m.Owner)
 }
 
-// item prints an item the way a run shows it, under its id.
+// item prints an item as a run shows it, below its id.
 func (c *showCmd) item(p *command.Program, e transcript.Encoded) {
 	it, err := e.Decode()
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *showCmd) body(p *command.Program, text string) {
 	}
 	lines := strings.Split(text, "\n")
 	if cut := len(lines) - 20; cut > 1 && !c.Full {
-		lines = slices.Concat(lines[:12], []string{fmt.Sprintf("… %s, --full shows them", term.Count(cut, "line"))}, lines[len(lines)-8:])
+		lines = slices.Concat(lines[:12], []string{fmt.Sprintf("… %s more, --full shows them", term.Count(cut, "line"))}, lines[len(lines)-8:])
 	}
 	for _, l := range lines {
 		p.Out.Line("    %s", term.Escape(l))

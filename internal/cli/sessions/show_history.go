@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// load reads the transcript as it is, or as it was.
+// load returns the transcript as it is, or as it was.
 func (c *showCmd) load(ctx context.Context, s *session.Sessions, m session.Meta) (*session.Loaded, error) {
 	if c.Seq == 0 {
 		return s.Load(ctx, m.ID, &session.LoadOptions{Limit: c.Tail})
@@ -28,10 +28,10 @@ func (c *showCmd) load(ctx context.Context, s *session.Sessions, m session.Meta)
 	if c.Tail > 0 {
 		items = items[max(0, len(items)-c.Tail):]
 	}
-	return &session.Loaded{Meta: m, Items: items, Notices: []string{fmt.Sprintf("this is what the transcript was after record %d", c.Seq)}}, nil
+	return &session.Loaded{Meta: m, Items: items, Notices: []string{fmt.Sprintf("transcript as of record %d", c.Seq)}}, nil
 }
 
-// compaction finds the newest one.
+// compaction finds the newest compaction.
 func (c *showCmd) compaction(ctx context.Context, s *session.Sessions, m session.Meta) error {
 	all, err := rewind.Rewrites(ctx, s, m.ID)
 	if err != nil {
@@ -43,14 +43,14 @@ func (c *showCmd) compaction(ctx context.Context, s *session.Sessions, m session
 			return nil
 		}
 	}
-	hint := "its transcript was never rewritten"
+	hint := "the transcript was never rewritten"
 	if len(all) > 0 {
-		hint = "holdfast sessions show --rewrites " + m.ID
+		hint = "list the rewrites: holdfast sessions show --rewrites " + m.ID
 	}
 	return outcome.Invalid("the session was not compacted", hint)
 }
 
-// rewrites lists how the transcript was rewritten.
+// rewrites lists the rewrites of the transcript.
 func (c *showCmd) rewrites(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	all, err := rewind.Rewrites(ctx, s, m.ID)
 	if err != nil {
@@ -77,12 +77,12 @@ func (c *showCmd) rewrites(ctx context.Context, p *command.Program, s *session.S
 		p.Out.Line("%s  %s  %s", t.Dim(fmt.Sprintf("%5d", r.Seq)), t.Dim(r.Time.Local().Format("2006-01-02 15:04:05")), term.Escape(term.Clip(line, 160)))
 	}
 	if !c.JSON && len(all) > 0 {
-		p.Err.Line("back to before one: holdfast sessions rewind %s--to-rewrite %d %s", command.StoreArg(c.Store), all[len(all)-1].Seq, term.Quote(m.ID))
+		p.Err.Line("to undo one: holdfast sessions rewind %s--to-rewrite %d %s", command.StoreArg(c.Store), all[len(all)-1].Seq, term.Quote(m.ID))
 	}
 	return nil
 }
 
-// savedLine is a file.saved record for a person.
+// savedLine describes a file.saved record.
 func savedLine(payload json.RawMessage) string {
 	var f record.FileSaved
 	if json.Unmarshal(payload, &f) != nil {
@@ -91,16 +91,16 @@ func savedLine(payload json.RawMessage) string {
 	line := f.Path
 	switch {
 	case !f.Existed:
-		line += ", which was not there"
+		line += ", did not exist"
 	case f.Data != "":
-		line += fmt.Sprintf(", %s, kept in %s", term.Size(f.Size), term.Size(int64(len(f.Data))))
+		line += fmt.Sprintf(", %s, stored in %s", term.Size(f.Size), term.Size(int64(len(f.Data))))
 	case f.SameAs != 0:
-		line += fmt.Sprintf(", %s, kept in record %d", term.Size(f.Size), f.SameAs)
+		line += fmt.Sprintf(", %s, stored in record %d", term.Size(f.Size), f.SameAs)
 	default:
-		line += fmt.Sprintf(", %s, not kept: %s", term.Size(f.Size), f.Omitted)
+		line += fmt.Sprintf(", %s, not stored: %s", term.Size(f.Size), f.Omitted)
 	}
 	if f.Rewind != nil {
-		line += fmt.Sprintf("; then put back to what it was after record %d by %s", f.Rewind.Seq, f.Rewind.By)
+		line += fmt.Sprintf("; then rewound to its state after record %d by %s", f.Rewind.Seq, f.Rewind.By)
 	}
 	return line
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// runs prints what became of the session's run, when it had one.
+// runs prints the events of the session's run, if it had one.
 func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	if m.Run == "" {
 		return c.agents(ctx, p, s, m)
@@ -27,7 +27,7 @@ func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessi
 			if !errors.Is(err, session.ErrCorrupt) {
 				return err
 			}
-			continue // that was told with the items
+			continue // was reported with the items
 		}
 		if text := runText(r); text != "" {
 			if !c.Full {
@@ -39,7 +39,7 @@ func (c *showCmd) runs(ctx context.Context, p *command.Program, s *session.Sessi
 	return c.agents(ctx, p, s, m)
 }
 
-// agents prints the sessions in which the agents of a run work, when they have their own.
+// agents prints the sessions of a run's agents, if they have their own.
 func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Sessions, m session.Meta) error {
 	page, err := s.List(ctx, session.Query{Owner: m.ID})
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *showCmd) agents(ctx context.Context, p *command.Program, s *session.Ses
 	return nil
 }
 
-// runText says in a line what a run.event tells of what people did to a run and of how
-// it ended, or "".
+// runText describes a run.event in one line: what users did to the run and how it ended. It returns
+// "" for other events.
 func runText(r session.Record) string {
 	var e wire.RunEvent
 	if r.Kind != record.KindRunEvent || r.Payload == nil || json.Unmarshal(r.Payload, &e) != nil {

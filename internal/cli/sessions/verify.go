@@ -60,7 +60,7 @@ func (c *verifyCmd) tell(p *command.Program, d verifyDoc) error {
 		p.Out.Line("         %s", faultLine(f))
 	}
 	if d.MetaDiffers {
-		p.Out.Line("         the list does not show what the log says")
+		p.Out.Line("         the list data differs from the log")
 	}
 	if !d.OK {
 		p.Err.Line("%s holdfast sessions repair %s", p.Err.Bold("hint:"), d.Session)

@@ -20,7 +20,7 @@ func (c *importCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	for _, name := range c.From {
 		if !slices.Contains(settings.Importable(), name) {
-			return outcome.Invalid(fmt.Sprintf("--from: unknown program %q", name), "name one of "+strings.Join(settings.Importable(), ", "))
+			return outcome.Invalid(fmt.Sprintf("--from: unknown program %q", name), "use one of "+strings.Join(settings.Importable(), ", "))
 		}
 	}
 	folder, err := p.Folder(c.CWD)
@@ -31,7 +31,7 @@ func (c *importCmd) Run(_ context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
-	before, loadErr := p.FolderSettings(folder) // what is wrong with other files does not stand in the way
+	before, loadErr := p.FolderSettings(folder) // errors in other files do not matter here
 	done, err := settings.Import(&settings.ImportOptions{Options: o, Programs: c.From, Layer: layer, DryRun: c.DryRun})
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *importCmd) layer() (string, error) {
 		}
 	}
 	if n > 1 {
-		return "", outcome.Invalid("--user, --project and --local exclude each other", "give one of them")
+		return "", outcome.Invalid("--user, --project and --local cannot be used together", "use one of them")
 	}
 	return layer, nil
 }
@@ -73,7 +73,7 @@ func (c *importCmd) layer() (string, error) {
 func printImport(p *command.Program, d *settings.Imported) {
 	t := p.Out.Style
 	if len(d.Read) == 0 {
-		p.Err.Line("no settings of other agents are there to import")
+		p.Err.Line("found no settings of other agents to import")
 		return
 	}
 	for _, file := range d.Read {
@@ -89,14 +89,14 @@ func printImport(p *command.Program, d *settings.Imported) {
 			p.Out.Line("  %s  %s  %s", term.Column(v.Key, 28), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(originText(v.Program)+", "+settings.OriginText(v.Origin))))
 		}
 	}
-	verb := "written into " + d.File
+	verb := "written to " + d.File
 	if d.DryRun {
-		verb = "would be written into " + d.File
+		verb = "would be written to " + d.File
 	}
 	list(verb, d.Imported)
-	list("left out: your own settings say something else", d.Conflicts)
-	printUnsupported(p, "has no equal here", d.Unsupported)
+	list("skipped: your own settings have another value", d.Conflicts)
+	printUnsupported(p, "no equivalent", d.Unsupported)
 	if len(d.Imported) == 0 {
-		p.Err.Line("nothing to write: %s says it already", term.Escape(d.File))
+		p.Err.Line("nothing to write: %s already has these settings", term.Escape(d.File))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// showDoc is what `holdfast settings show --json` prints.
+// showDoc is the output of `holdfast settings show --json`.
 type showDoc struct {
 	Folder   string                        `json:"folder"`
 	Project  string                        `json:"project"`
@@ -32,7 +32,7 @@ func (c *showCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
-// emptyList has empty lists in the place of those that are not there.
+// emptyList replaces nil lists by empty ones.
 func emptyList(d showDoc) showDoc {
 	d.Layers, d.Settings = append([]settings.Layer{}, d.Layers...), append([]settings.Effective{}, d.Settings...)
 	d.NoEffect, d.Ignored = append([]settings.UnsupportedSetting{}, d.NoEffect...), append([]settings.Ignored{}, d.Ignored...)
@@ -47,16 +47,16 @@ func print(p *command.Program, d *showDoc) {
 			p.Out.Line("%s", p.Out.Bold(text+":"))
 		}
 	}
-	p.Out.Line("%s", p.Out.Bold("files, the strongest first:"))
+	p.Out.Line("%s", p.Out.Bold("files, highest precedence first:"))
 	for _, l := range d.Layers {
 		more := ""
 		if l.Untrusted {
-			more = t.Yellow("  not trusted: it may forbid and ask, not allow")
+			more = t.Yellow("  not trusted: its allow rules are ignored")
 		}
 		p.Out.Line("  %s  %s%s", term.Column(settings.LayerName(&l), 20), term.Escape(l.File), more)
 	}
 	if len(d.Layers) == 0 {
-		p.Out.Line("  none: the defaults count")
+		p.Out.Line("  none; defaults apply")
 	}
 	heading("in force", len(d.Settings))
 	width := 20
@@ -70,17 +70,17 @@ func print(p *command.Program, d *showDoc) {
 		}
 		p.Out.Line("  %s  %s  %s%s", term.Column(v.Key, width), term.Escape(term.OneLine(v.Value)), t.Dim(term.Escape(settings.OriginText(v.Origin))), state)
 	}
-	heading("does not count, since the folder is not trusted", len(d.Ignored))
+	heading("ignored because the folder is not trusted", len(d.Ignored))
 	for _, i := range d.Ignored {
 		p.Out.Line("  %s  %s", term.Escape(i.Setting), t.Dim(term.Escape(settings.OriginText(i.Origin))))
 	}
 	if len(d.Ignored) > 0 {
-		p.Out.Line("  %s holdfast trust", t.Dim("hint:"))
+		p.Out.Line("  %s trust the folder with holdfast trust", t.Dim("hint:"))
 	}
 	printUnsupported(p, "has no effect here", d.NoEffect)
 }
 
-// printUnsupported prints settings of other programs that have no equal.
+// printUnsupported prints settings of other programs without an equivalent.
 func printUnsupported(p *command.Program, text string, list []settings.UnsupportedSetting) {
 	if len(list) == 0 {
 		return
@@ -93,5 +93,5 @@ func printUnsupported(p *command.Program, text string, list []settings.Unsupport
 	}
 }
 
-// originText names the program of a setting that comes from another one.
+// originText names the program that a setting comes from.
 func originText(name string) string { return importsettings.Program(name).String() }

@@ -1,48 +1,48 @@
-// Package setup is `holdfast init`, `holdfast models`, `holdfast login` and `holdfast logout`: which
-// models there are, the keys of their providers, and the first settings.
+// Package setup is `holdfast init`, `holdfast models`, `holdfast login` and `holdfast logout`: list
+// models, store the keys of providers, and write the first settings.
 package setup
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// Command makes `holdfast init`.
+// Command returns `holdfast init`.
 func Command(p *command.Program) *command.Command {
 	c := p.Command(&initCmd{}, "init", "Set up a model, your settings and the project's.")
-	c.Long = `Asks for three things and writes them: what an agent may do without asking you, the model with its
-key, and what commands of this project may do. Then it offers to take over the settings of
-other agents, and looks whether all is well. What is set already stays when you press Enter.
+	c.Long = `Asks three questions and saves the answers: what an agent may do without asking you, which model to
+use and its API key, and which commands of this project are allowed. Then it offers to import
+settings of other agents and checks the setup. Press Enter to keep a current value.
 
-Without a terminal, --yes writes what the flags say and leaves out the rest.
+Without a terminal, --yes saves the values of the flags and skips the rest.
 
   holdfast init
   holdfast init --yes --model ollama/qwen3`
 	return c
 }
 
-// ModelsCommand makes `holdfast models`.
+// ModelsCommand returns `holdfast models`.
 func ModelsCommand(p *command.Program) *command.Command {
 	c := p.Command(&modelsCmd{}, "models", "List the models that a provider offers.")
-	c.Long = `Without PROVIDER, list the providers and where the key of each comes from.
+	c.Long = `Without PROVIDER, lists the providers and the source of each provider's key.
 
   holdfast models openrouter
   holdfast run -m openrouter/anthropic/claude-sonnet-4 "why does the build fail?"`
 	return c
 }
 
-// LoginCommand makes `holdfast login`.
+// LoginCommand returns `holdfast login`.
 func LoginCommand(p *command.Program) *command.Command {
-	c := p.Command(&loginCmd{}, "login", "Keep the key of a model provider.")
-	c.Long = `The key is typed without being shown, or read from standard input. It is tried with one request
-and kept in the keyring of the desktop, or, where there is none, in HOLDFAST_HOME/keys.json,
-which only you can read. Without PROVIDER, list the keys that are kept.
+	c := p.Command(&loginCmd{}, "login", "Store the API key of a model provider.")
+	c.Long = `Type the key (it is not echoed) or pipe it to standard input. The key is checked with one request
+and stored in the desktop's keyring or, if there is none, in HOLDFAST_HOME/keys.json, which only
+you can read. Without PROVIDER, lists the stored keys.
 
   holdfast login openrouter
   pass show openrouter | holdfast login openrouter`
 	return c
 }
 
-// LogoutCommand makes `holdfast logout`.
+// LogoutCommand returns `holdfast logout`.
 func LogoutCommand(p *command.Program) *command.Command {
-	return p.Command(&logoutCmd{}, "logout", "Remove the key of a model provider that is kept.")
+	return p.Command(&logoutCmd{}, "logout", "Remove the stored API key of a model provider.")
 }
 
 // initCmd is `holdfast init`.
@@ -57,11 +57,11 @@ type initCmd struct {
 }
 
 func (c *initCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "The model of your runs.")
-	b.Flag(&c.Mode, "permission-mode", "", "MODE", "What an agent may do without asking you.")
-	b.Flag(&c.Project, "project", "", "FOR", "Allow what this project's tools need: for you alone, for all who work on it, or for nobody.", "me", "all", "none")
-	b.Flag(&c.Import, "import", "", "", "Take over your settings of other agents.")
-	b.Flag(&c.NoCheck, "no-check", "", "", "Do not ask the provider whether it has the model.")
+	b.Flag(&c.Model, "model", "m", "PROVIDER/MODEL", "The default model for your runs.")
+	b.Flag(&c.Mode, "permission-mode", "", "MODE", "The permission mode: what an agent may do without asking you.")
+	b.Flag(&c.Project, "project", "", "FOR", "Allow what this project's tools need: me (only for you), all (for everyone who works on it) or none.", "me", "all", "none")
+	b.Flag(&c.Import, "import", "", "", "Import your settings of other agents.")
+	b.Flag(&c.NoCheck, "no-check", "", "", "Do not check that the provider offers the model.")
 	b.Flag(&c.Yes, "yes", "y", "", "Ask nothing.")
 	b.Include(&c.JSONFlag)
 }
@@ -75,7 +75,7 @@ type modelsCmd struct {
 
 func (c *modelsCmd) Declare(b *command.Builder) {
 	b.Optional(&c.Provider, "provider", "The provider, such as openrouter.")
-	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's address.")
+	b.Flag(&c.BaseURL, "base-url", "", "URL", "The provider's base URL.")
 	b.Include(&c.JSONFlag)
 }
 
@@ -89,8 +89,8 @@ type loginCmd struct {
 
 func (c *loginCmd) Declare(b *command.Builder) {
 	b.Optional(&c.Provider, "provider", "The provider, such as openrouter.")
-	b.Flag(&c.File, "file", "", "", "Keep the key in the file even if there is a keyring.")
-	b.Flag(&c.NoCheck, "no-check", "", "", "Do not try the key.")
+	b.Flag(&c.File, "file", "", "", "Store the key in the file even if there is a keyring.")
+	b.Flag(&c.NoCheck, "no-check", "", "", "Store the key without checking it.")
 	b.Include(&c.JSONFlag)
 }
 

@@ -20,24 +20,24 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// wizard is one `holdfast init`.
+// wizard is one run of `holdfast init`.
 type wizard struct {
 	c        *initCmd
 	p        *command.Program
-	terminal *term.Prompter // nil: nobody is asked
+	terminal *term.Prompter // nil: ask nothing
 	rules    *settings.Settings
-	file     string // the person's settings
+	file     string // the user's settings
 	doc      initDoc
 }
 
-// initDoc is what `holdfast init --json` prints.
+// initDoc is the output of `holdfast init --json`.
 type initDoc struct {
 	Settings string             `json:"settings"`
 	Mode     string             `json:"permission_mode,omitempty"`
 	Model    string             `json:"model,omitempty"`
 	Project  *projectDoc        `json:"project,omitempty"`
 	Imported *settings.Imported `json:"imported,omitempty"`
-	Checks   []doctor.Check     `json:"checks"` // what is not ok
+	Checks   []doctor.Check     `json:"checks"` // checks that are not ok
 	OK       bool               `json:"ok"`
 }
 
@@ -53,7 +53,7 @@ func (c *initCmd) Run(ctx context.Context, p *command.Program) error {
 	case w.terminal != nil:
 		defer w.terminal.Close()
 	case !c.Yes:
-		return outcome.Invalid("init asks questions, and there is no terminal to ask at", "say it with flags: holdfast init --yes --model PROVIDER/MODEL")
+		return outcome.Invalid("init needs a terminal for its questions", "use flags instead: holdfast init --yes --model PROVIDER/MODEL")
 	}
 	home, err := p.Home()
 	if err != nil {
@@ -72,20 +72,20 @@ func (c *initCmd) Run(ctx context.Context, p *command.Program) error {
 	return w.finish(ctx)
 }
 
-// load reads the settings as they are now.
+// load loads the current settings.
 func (w *wizard) load() (err error) {
 	w.rules, err = w.p.FolderSettings("")
 	return err
 }
 
-// print tells the person something; without one nobody is told.
+// print prints to the terminal, if there is one.
 func (w *wizard) print(format string, args ...any) {
 	if w.terminal != nil {
 		w.terminal.Out.Line(format, args...)
 	}
 }
 
-// heading begins a step.
+// heading starts a step.
 func (w *wizard) heading(n int, text string) {
 	if w.terminal != nil {
 		w.terminal.Out.Line("")
@@ -96,7 +96,7 @@ func (w *wizard) heading(n int, text string) {
 // option is one of several answers.
 type option struct{ name, about string }
 
-// choose asks for one of several answers. Enter is the one that is set.
+// choose asks for one of several answers. Enter keeps the current one.
 func (w *wizard) choose(ctx context.Context, question string, list []option, set int) (int, error) {
 	wide := 0
 	for _, o := range list {
@@ -125,14 +125,14 @@ func (w *wizard) line(ctx context.Context, text string) (string, error) {
 	w.terminal.Flush()
 	line, ok, err := w.terminal.Prompt(ctx, text)
 	if err == nil && !ok {
-		err = outcome.Invalid("the questions were not answered to the end", "what was answered is written; go on: holdfast init")
+		err = outcome.Invalid("setup is incomplete", "your answers so far are saved; run holdfast init again")
 	}
 	return strings.TrimSpace(line), err
 }
 
-// write sets a value in the person's settings, and says where.
+// write sets a value in the user's settings and prints its location.
 func (w *wizard) write(value string, path ...string) error {
-	if _, err := os.Lstat(w.file); errors.Is(err, fs.ErrNotExist) { // a file of ours: editors know its keys
+	if _, err := os.Lstat(w.file); errors.Is(err, fs.ErrNotExist) { // Holdfast's own file gets "$schema", so that editors know its keys
 		if _, _, err := settings.SetText(layernames.User, w.file, []string{"$schema"}, settings.SchemaID); err != nil {
 			return err
 		}
@@ -147,19 +147,19 @@ func (w *wizard) write(value string, path ...string) error {
 	return w.load()
 }
 
-// modes are those that a person is offered.
+// modes are the permission modes that init offers.
 var modes = []option{
 	{string(policy.ModeDefault), "asks before it changes a file or runs a command"},
 	{string(policy.ModeAcceptEdits), "changes files of the project, asks before it runs a command"},
-	{string(policy.ModeAuto), "works by itself in the sandbox; what is dangerous is refused"},
-	{string(policy.ModePlan), "reads and plans, changes nothing until you agree to the plan"},
+	{string(policy.ModeAuto), "works without asking in the sandbox; dangerous calls are denied"},
+	{string(policy.ModePlan), "reads and plans, changes nothing until you approve the plan"},
 }
 
 // mode is the first step: what an agent may do without asking.
 func (w *wizard) mode(ctx context.Context) error {
 	chosen := w.c.Mode
 	if chosen == "" && w.terminal != nil {
-		w.heading(1, "You: what may an agent do without asking you?")
+		w.heading(1, "Permissions: what may an agent do without asking you?")
 		list, set := modes, 0
 		if now := string(w.rules.Mode.Value); now != "" {
 			if set = slices.IndexFunc(list, func(o option) bool { return o.name == now }); set < 0 {
@@ -185,7 +185,7 @@ func (w *wizard) mode(ctx context.Context) error {
 	return w.write(chosen, "permissions", "defaultMode")
 }
 
-// imports offers to take over the person's settings of other agents.
+// imports offers to import the user's settings of other agents.
 func (w *wizard) imports(ctx context.Context) error {
 	o, err := w.p.SettingsOptions(w.rules.Cwd(), nil)
 	if err != nil {
@@ -194,7 +194,7 @@ func (w *wizard) imports(ctx context.Context) error {
 	take := &settings.ImportOptions{Options: o, Layer: layernames.User, DryRun: true}
 	found, err := settings.Import(take)
 	if err != nil {
-		w.p.Warn("settings of other agents are not taken over: %v", err)
+		w.p.Warn("cannot import settings of other agents: %v", err)
 		return nil
 	}
 	if len(found.Imported) == 0 {
@@ -205,9 +205,9 @@ func (w *wizard) imports(ctx context.Context) error {
 			return nil
 		}
 		w.print("")
-		w.print("%s: %d of these settings can be taken over, %d have no equal here (%s)", term.Escape(strings.Join(found.Read, ", ")), len(found.Imported), len(found.Unsupported),
+		w.print("%s: %d of these settings can be imported, %d have no equivalent (%s)", term.Escape(strings.Join(found.Read, ", ")), len(found.Imported), len(found.Unsupported),
 			"holdfast settings import --dry-run lists them")
-		yes, err := w.terminal.Yes(ctx, "take them over?")
+		yes, err := w.terminal.Yes(ctx, "import them?")
 		if err != nil || !yes {
 			return err
 		}
@@ -216,11 +216,11 @@ func (w *wizard) imports(ctx context.Context) error {
 	if w.doc.Imported, err = settings.Import(take); err != nil {
 		return err
 	}
-	w.p.Err.Line("%d settings are taken over into %s", len(w.doc.Imported.Imported), term.Escape(w.doc.Imported.File))
+	w.p.Err.Line("imported %d settings into %s", len(w.doc.Imported.Imported), term.Escape(w.doc.Imported.File))
 	return w.load()
 }
 
-// finish looks whether all is well, and says what to do next.
+// finish checks the setup and prints the next command.
 func (w *wizard) finish(ctx context.Context) error {
 	r := doctor.Examine(ctx, w.p.Environment(), nil)
 	w.doc.OK, w.doc.Checks = r.OK, []doctor.Check{}
@@ -249,7 +249,7 @@ func (w *wizard) finish(ctx context.Context) error {
 	}
 	pr.Line("%d of %d checks are ok (holdfast doctor)", len(r.Checks)-len(w.doc.Checks), len(r.Checks))
 	if r.OK && w.doc.Model != "" {
-		pr.Line("now: holdfast run %s", term.Quote("what does this project do?"))
+		pr.Line("next: holdfast run %s", term.Quote("what does this project do?"))
 	}
 	return command.End(r.Outcome())
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// pageSize is how many models of a provider a person is shown.
+// pageSize is the number of models in a list.
 const pageSize = 12
 
 // model is the second step: the provider, its key, and one of its models.
@@ -28,7 +28,7 @@ func (w *wizard) model(ctx context.Context) error {
 			w.doc.Model = models.Default(w.p.Environment(), w.rules)
 			return nil
 		}
-		w.heading(2, "Model: who runs it?")
+		w.heading(2, "Model: which provider?")
 		provider, err := w.provider(ctx)
 		if err != nil {
 			return err
@@ -47,13 +47,13 @@ func (w *wizard) model(ctx context.Context) error {
 		return err
 	}
 	if other := w.p.Getenv("HOLDFAST_MODEL"); other != "" && other != name {
-		w.p.Warn("HOLDFAST_MODEL is %s and goes before it", other)
+		w.p.Warn("HOLDFAST_MODEL (%s) overrides this", other)
 	}
 	return nil
 }
 
-// checkModel refuses a model that cannot be asked: its provider is not known, has no key, or does
-// not have it.
+// checkModel rejects a model that cannot be used: its provider is unknown, has no key, or does not
+// have the model.
 func (w *wizard) checkModel(ctx context.Context, name string) error {
 	e := w.p.Environment()
 	m, err := models.New(ctx, e, "--model", name, "", w.rules)
@@ -67,17 +67,18 @@ func (w *wizard) checkModel(ctx context.Context, name string) error {
 	list, err := at.List(ctx, e, w.rules)
 	if err != nil {
 		return &outcome.Failure{
-			Message: fmt.Sprintf("%s cannot be asked for its models: %v", at.Provider, err), Cause: err, Result: outcome.FromError(err),
-			Advice: strings.TrimPrefix(outcome.Hint(err)+"; or without asking: --no-check", "; or "),
+			Message: fmt.Sprintf("cannot list the models of %s: %v", at.Provider, err), Cause: err, Result: outcome.FromError(err),
+			Advice: strings.TrimPrefix(outcome.Hint(err)+"; or skip the check with --no-check", "; or "),
 		}
 	}
 	if !slices.ContainsFunc(list, func(i model.Info) bool { return i.Model == m.Info().Model }) {
-		return outcome.Invalid(fmt.Sprintf("%s does not list the model %s", at.Provider, m.Info().Model), "holdfast models "+at.Provider+"; or without asking: --no-check")
+		return outcome.Invalid(fmt.Sprintf("%s has no model %s", at.Provider, m.Info().Model), "list its models: holdfast models "+at.Provider+"; or skip the check with --no-check")
 	}
 	return nil
 }
 
-// provider asks for the provider. One that has a key already, or runs here, is offered first.
+// provider asks for the provider. One that has a key already, or runs on this machine, is the
+// default.
 func (w *wizard) provider(ctx context.Context) (string, error) {
 	e := w.p.Environment()
 	var list []option
@@ -94,18 +95,18 @@ func (w *wizard) provider(ctx context.Context) (string, error) {
 		case known.Local && answers(ctx, at.BaseURL):
 			about, good = "runs on this machine", 1
 		case known.Local:
-			about = "on this machine, does not run: " + known.Start
+			about = "on this machine, not running: " + known.Start
 		case at.KeySource == "login":
-			about, good = "its key is kept", 2
+			about, good = "key is stored", 2
 		case at.KeySource != "none":
-			about, good = "its key is there: "+at.KeySource, 2
+			about, good = "key found: "+at.KeySource, 2
 		case known.Name == "":
 			about, good = at.BaseURL, 1
 		default:
-			about = "wants a key"
+			about = "needs a key"
 		}
 		if name == used {
-			about, good = about+"; your provider now", 3
+			about, good = about+"; your current provider", 3
 		}
 		if good > rank {
 			set, rank = len(list), good
@@ -131,7 +132,7 @@ func answers(ctx context.Context, address string) bool {
 	return true
 }
 
-// key asks for the key of a provider that wants one and has none, tries it and keeps it.
+// key asks for the key of a provider that needs one and has none, checks it and stores it.
 func (w *wizard) key(ctx context.Context, provider string) error {
 	known, ok := providers.Lookup(provider)
 	at, err := models.EndpointOf(w.p.Environment(), provider, w.rules)
@@ -148,12 +149,12 @@ func (w *wizard) key(ctx context.Context, provider string) error {
 		}
 		err = CheckKey(ctx, w.p, provider, key, w.rules)
 		if err != nil && outcome.FromError(err) == outcome.Denied {
-			w.p.Err.Error(err.Error(), "copy it once more, whole, from "+known.KeyPage)
+			w.p.Err.Error(err.Error(), "copy the whole key again from "+known.KeyPage)
 			continue
 		}
 		if err != nil {
 			w.p.Err.Error(err.Error(), "")
-			yes, asked := w.terminal.Yes(ctx, "keep it without trying it?")
+			yes, asked := w.terminal.Yes(ctx, "store it without checking it?")
 			if asked != nil || !yes {
 				return errors.Join(asked, err)
 			}
@@ -180,7 +181,7 @@ func (w *wizard) pickModel(ctx context.Context, provider string) (string, error)
 			w.print("  %2d  %s", i+1, term.Escape(name))
 		}
 		if more := len(list) - pageSize; more > 0 {
-			w.print("      and %d more: type a part of the name", more)
+			w.print("      and %d more: type part of a name", more)
 		}
 		answer, err := w.line(ctx, fmt.Sprintf("model [%s]: ", set))
 		switch {
@@ -215,7 +216,7 @@ func (w *wizard) pickModel(ctx context.Context, provider string) (string, error)
 	}
 }
 
-// number reads the number of a choice, or is 0.
+// number parses the number of a choice; 0 if it is not one.
 func number(text string, most int) int {
 	n := 0
 	for _, c := range []byte(text) {
@@ -230,7 +231,7 @@ func number(text string, most int) int {
 	return n
 }
 
-// models are the models of a provider; none when it does not tell, and then the person is told why.
+// models returns the models of a provider; none, with a message, if they cannot be listed.
 func (w *wizard) models(ctx context.Context, provider string) (names []string) {
 	e := w.p.Environment()
 	at, err := models.Resolve(ctx, e, provider, "", w.rules)
@@ -246,15 +247,15 @@ func (w *wizard) models(ctx context.Context, provider string) (names []string) {
 		if hint == "" {
 			hint = outcome.Hint(err)
 		}
-		w.p.Err.Error("the models of "+provider+" cannot be listed: "+what, hint)
+		w.p.Err.Error("cannot list the models of "+provider+": "+what, hint)
 	}
 	return names
 }
 
-// nonChatNames are parts of the names of models that do not hold a conversation.
+// nonChatNames are parts of the names of models that are not for chat.
 var nonChatNames = []string{"embed", "whisper", "tts", "image", "moderation", "dall-e", "transcribe", "realtime", "sora", "rerank", "guard"}
 
-// isChatModel leaves out of a list what does not hold a conversation, by its name.
+// isChatModel removes models from a list that are not for chat, by their names.
 func isChatModel(names []string) (list []string) {
 	for _, name := range names {
 		if !slices.ContainsFunc(nonChatNames, func(part string) bool { return strings.Contains(name, part) }) {

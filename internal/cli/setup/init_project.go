@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// projectDoc says what commands of the project may do from now on.
+// projectDoc describes what commands of the project may do.
 type projectDoc struct {
 	Folder     string   `json:"folder"`
 	File       string   `json:"file,omitempty"`
@@ -22,8 +22,8 @@ type projectDoc struct {
 	Counts     bool     `json:"counts"`
 }
 
-// toolchain is what a file in the project's folder says about its tools: the commands that build and
-// test, and the registry that its packages come from.
+// toolchain describes a build tool by a file in the project's folder: the commands that build and
+// test, and the registry of its packages.
 type toolchain struct {
 	file     string
 	commands []string
@@ -44,7 +44,7 @@ var toolchains = []toolchain{
 	{"Makefile", []string{"make test", "make build"}, ""},
 }
 
-// toolsOf are the commands and registries of a project.
+// toolsOf returns the commands and registries of a project.
 func toolsOf(folder string) (found, commands, registries []string) {
 	has := func(list []string, s string) bool {
 		for _, x := range list {
@@ -57,7 +57,7 @@ func toolsOf(folder string) (found, commands, registries []string) {
 	npm := false
 	for _, t := range toolchains {
 		if t.registry == "@npm" && npm {
-			continue // the lock file says which of the three it is
+			continue // the lock file decides between npm, pnpm and yarn
 		}
 		if _, err := os.Stat(filepath.Join(folder, t.file)); err != nil {
 			continue
@@ -76,12 +76,12 @@ func toolsOf(folder string) (found, commands, registries []string) {
 	return found, commands, registries
 }
 
-// project is the third step: what commands of this project may do without a question.
+// project is the third step: what commands of this project may do without asking.
 func (w *wizard) project(ctx context.Context) error {
 	folder := w.rules.Project
 	found, commands, registries := toolsOf(folder)
 	if len(found) == 0 || folder == w.p.UserHome() {
-		w.heading(3, "Project: nothing to say about "+term.Escape(folder))
+		w.heading(3, "Project: no known build tools in "+term.Escape(folder))
 		return nil
 	}
 	layer, err := w.projectLayer(ctx, folder, found, commands, registries)
@@ -117,7 +117,7 @@ func (w *wizard) project(ctx context.Context) error {
 	return w.load()
 }
 
-// projectLayer is the layer that the person chooses, or "".
+// projectLayer returns the settings layer that the user chooses, or "".
 func (w *wizard) projectLayer(ctx context.Context, folder string, found, commands, registries []string) (string, error) {
 	layers := map[string]string{"me": layernames.Local, "all": layernames.Project, "none": "", "": ""}
 	if w.c.Project != "" || w.terminal == nil {
@@ -131,9 +131,9 @@ func (w *wizard) projectLayer(ctx context.Context, folder string, found, command
 	}
 	list := []option{
 		{"none", "ask me each time"},
-		{"me", "yes, for me: " + settings.LayerFile(layernames.Local, folder, "")},
-		{"all", "yes, for all who work on it: " + settings.LayerFile(layernames.Project, folder, "")},
+		{"me", "allow for me: " + settings.LayerFile(layernames.Local, folder, "")},
+		{"all", "allow for everyone who works on it: " + settings.LayerFile(layernames.Project, folder, "")},
 	}
-	i, err := w.choose(ctx, "for whom", list, 0)
+	i, err := w.choose(ctx, "allow for", list, 0)
 	return layers[list[i].name], err
 }

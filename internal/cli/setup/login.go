@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// maxKey bounds a key, in bytes.
+// maxKey is the maximum length of a key, in bytes.
 const maxKey = 16 << 10
 
 func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
@@ -54,13 +54,13 @@ func (c *loginCmd) Run(ctx context.Context, p *command.Program) error {
 	}
 	if models.Default(p.Environment(), rules) == "" {
 		if known, ok := providers.Lookup(c.Provider); ok {
-			p.Err.Hint(fmt.Sprintf("make one of its models yours: holdfast init; or for one run: holdfast run -m %s/%s PROMPT", c.Provider, known.Example))
+			p.Err.Hint(fmt.Sprintf("choose one of its models: holdfast init; or for one run: holdfast run -m %s/%s PROMPT", c.Provider, known.Example))
 		}
 	}
 	return nil
 }
 
-// list prints which keys are kept.
+// list prints the stored keys.
 func (c *loginCmd) list(p *command.Program) error {
 	k, err := models.Keys(p.Environment())
 	if err != nil {
@@ -74,11 +74,11 @@ func (c *loginCmd) list(p *command.Program) error {
 		return p.Out.JSON(list, p.Out.TTY)
 	}
 	if len(list) == 0 {
-		p.Err.Line("no key is kept")
-		p.Err.Hint("holdfast login PROVIDER; the providers are " + strings.Join(providers.Names(), ", "))
+		p.Err.Line("no keys are stored")
+		p.Err.Hint("store one: holdfast login PROVIDER; the providers are " + strings.Join(providers.Names(), ", "))
 		return nil
 	}
-	rows := [][]string{{"PROVIDER", "KEPT IN", "SINCE"}}
+	rows := [][]string{{"PROVIDER", "STORED IN", "SINCE"}}
 	for _, e := range list {
 		rows = append(rows, []string{term.Escape(e.Provider), displayPath(k, e.Store), e.StoredAt.Local().Format("2006-01-02 15:04")})
 	}
@@ -93,34 +93,34 @@ func displayPath(k *keys.Keys, where string) string {
 	return k.File()
 }
 
-// CheckTakesKey refuses a provider that is not known, that takes no key, or whose server is another one
-// by the environment: a key that is kept is not sent there.
+// CheckTakesKey rejects a provider that is unknown, that needs no key, or whose server an
+// environment variable replaces: stored keys are not sent to another server.
 func CheckTakesKey(p *command.Program, provider string, rules *settings.Settings) error {
 	base, _ := rules.Models.Address(provider)
 	known, ok := providers.Lookup(provider)
 	switch {
 	case base == "":
-		return outcome.Invalid(fmt.Sprintf("there is no provider %q", provider), "the providers are "+strings.Join(rules.Models.ProviderNames(), ", ")+"; add another one: docs/models.md")
+		return outcome.Invalid(fmt.Sprintf("unknown provider %q", provider), "use one of "+strings.Join(rules.Models.ProviderNames(), ", ")+"; to add another one, see docs/models.md")
 	case ok && known.KeyEnv == "" && rules.Models.Providers[provider].BaseURL.Value == "":
-		return outcome.Invalid(provider+" takes no key", fmt.Sprintf("start it (%s), then: holdfast run -m %s/%s PROMPT", known.Start, provider, known.Example))
+		return outcome.Invalid(provider+" needs no key", fmt.Sprintf("start it (%s), then: holdfast run -m %s/%s PROMPT", known.Start, provider, known.Example))
 	}
 	at, err := models.EndpointOf(p.Environment(), provider, rules)
 	if err == nil && !at.IsOfficial() {
-		return outcome.Invalid(fmt.Sprintf("%s names another server than that of %s, and a key that is kept is not sent there", known.BaseEnv, provider),
-			fmt.Sprintf(`unset it, or write the address into your settings: {"providers": {%q: {"baseURL": "URL"}}}`, provider))
+		return outcome.Invalid(fmt.Sprintf("%s points to a different server than %s; stored keys are not sent there", known.BaseEnv, provider),
+			fmt.Sprintf(`unset it, or set the URL in your settings: {"providers": {%q: {"baseURL": "URL"}}}`, provider))
 	}
 	return err
 }
 
-// ReadKey asks for the key of a provider without showing it, or reads it from standard input.
+// ReadKey asks for the key of a provider without echoing it, or reads it from standard input.
 func ReadKey(ctx context.Context, p *command.Program, provider string) (string, error) {
 	key := ""
 	if person := p.Terminal.Ask(); person != nil {
 		defer person.Close()
 		if known, ok := providers.Lookup(provider); ok && known.KeyPage != "" {
-			person.Out.Line("%s makes keys at %s", provider, known.KeyPage)
+			person.Out.Line("create a key for %s at %s", provider, known.KeyPage)
 		}
-		line, ok, err := person.Secret(ctx, "key of "+provider+" (it is not shown): ")
+		line, ok, err := person.Secret(ctx, "key of "+provider+" (not echoed): ")
 		switch {
 		case errors.Is(err, term.ErrEchoes):
 			return "", outcome.Invalid(err.Error(), "pipe the key: … | holdfast login "+provider)
@@ -138,15 +138,15 @@ func ReadKey(ctx context.Context, p *command.Program, provider string) (string, 
 		key = strings.TrimSpace(line)
 	}
 	if key == "" {
-		return "", outcome.Invalid("there is no key on standard input", "type it at a terminal, or pipe it: … | holdfast login "+provider)
+		return "", outcome.Invalid("no key on standard input", "type it at a terminal, or pipe it: … | holdfast login "+provider)
 	}
 	if i := strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
-		return "", outcome.Invalid("the key has a character that no key has, after the first "+fmt.Sprint(i), "copy it once more, whole and without quotes")
+		return "", outcome.Invalid("the key contains an invalid character after the first "+fmt.Sprint(i), "copy the whole key again, without quotes")
 	}
 	return key, nil
 }
 
-// CheckKey tries a key with one request.
+// CheckKey checks a key with one request.
 func CheckKey(ctx context.Context, p *command.Program, provider, key string, rules *settings.Settings) error {
 	e := p.Environment()
 	at, err := models.EndpointOf(e, provider, rules)
@@ -160,12 +160,12 @@ func CheckKey(ctx context.Context, p *command.Program, provider, key string, rul
 	}
 	bad, ok := errors.AsType[*model.Error](err)
 	if ok && bad.Kind == model.ErrorAuth && bad.Status/100 == 4 {
-		hint := "copy it once more, whole; --no-check keeps it all the same"
+		hint := "copy the whole key again, or store it anyway with --no-check"
 		if known, there := providers.Lookup(provider); there {
-			hint = "copy it once more, whole, from " + known.KeyPage + "; --no-check keeps it all the same"
+			hint = "copy the whole key again from " + known.KeyPage + ", or store it anyway with --no-check"
 		}
 		return &outcome.Failure{
-			Message: fmt.Sprintf("%s does not take this key (HTTP %d: %s); nothing is kept", provider, bad.Status, term.OneLine(bad.Message)),
+			Message: fmt.Sprintf("%s rejected this key (HTTP %d: %s); it was not stored", provider, bad.Status, term.OneLine(bad.Message)),
 			Advice:  hint, Result: outcome.Denied, Cause: err,
 		}
 	}
@@ -177,12 +177,12 @@ func CheckKey(ctx context.Context, p *command.Program, provider, key string, rul
 		hint += "; or "
 	}
 	return &outcome.Failure{
-		Message: "the key cannot be tried: " + what + "; nothing is kept",
-		Advice:  hint + "keep it without trying it: --no-check", Result: outcome.FromError(err), Cause: err,
+		Message: "cannot check the key: " + what + "; it was not stored",
+		Advice:  hint + "store it without the check: --no-check", Result: outcome.FromError(err), Cause: err,
 	}
 }
 
-// StoreKey keeps a key and says where it is.
+// StoreKey stores a key and prints where.
 func StoreKey(p *command.Program, provider, key string, inFile bool) (string, error) {
 	e := p.Environment()
 	k, err := models.Keys(e)
@@ -195,15 +195,15 @@ func StoreKey(p *command.Program, provider, key string, inFile bool) (string, er
 	}
 	switch {
 	case where == keys.StoreKeyring:
-		p.Err.Line("the key of %s is kept in the keyring", provider)
+		p.Err.Line("stored the key of %s in the keyring", provider)
 	case inFile:
-		p.Err.Line("the key of %s is kept in %s, which only you can read", provider, k.File())
+		p.Err.Line("stored the key of %s in %s, which only you can read", provider, k.File())
 	default:
-		p.Err.Line("the key of %s is kept in %s, which only you can read: there is no keyring here", provider, k.File())
+		p.Err.Line("stored the key of %s in %s, which only you can read; there is no keyring here", provider, k.File())
 	}
 	if rules, err := p.FolderSettings(""); err == nil {
 		if name := models.KeyVariable(provider, rules); name != "" && e.Lookup(name) != "" {
-			p.Warn("%s is set and goes before it", name)
+			p.Warn("%s is set and overrides the stored key", name)
 		}
 	}
 	return where, nil
@@ -222,8 +222,8 @@ func (c *logoutCmd) Run(_ context.Context, p *command.Program) error {
 	case err != nil:
 		return err
 	case !ok:
-		return &outcome.Failure{Message: "no key of " + c.Provider + " is kept", Advice: "holdfast login lists those that are", Result: outcome.NotFound}
+		return &outcome.Failure{Message: "no key of " + c.Provider + " is stored", Advice: "list the stored keys: holdfast login", Result: outcome.NotFound}
 	}
-	p.Err.Line("the key of %s is removed", c.Provider)
+	p.Err.Line("removed the key of %s", c.Provider)
 	return nil
 }

@@ -17,15 +17,15 @@ type providerDoc struct {
 	Name    string `json:"name"`
 	API     string `json:"api"`
 	BaseURL string `json:"base_url"`
-	Key     string `json:"key"`               // the variable that has it, keyring, command, login, or none
-	KeyEnv  string `json:"key_env,omitempty"` // the variable that is looked at
-	Default string `json:"default,omitempty"` // the model of runs, when it is one of this provider's
-	Problem string `json:"problem,omitempty"` // why the key cannot be looked for
+	Key     string `json:"key"`               // the variable with the key, keyring, command, login, or none
+	KeyEnv  string `json:"key_env,omitempty"` // the variable for the key
+	Default string `json:"default,omitempty"` // the model of runs, if it is from this provider
+	Problem string `json:"problem,omitempty"` // why the key cannot be read
 }
 
 // modelDoc is a model in a list.
 type modelDoc struct {
-	Model   string   `json:"model"` // as --model takes it
+	Model   string   `json:"model"` // as in --model
 	Context int      `json:"context,omitempty"`
 	Input   *float64 `json:"input,omitempty"` // US dollars per million tokens
 	Output  *float64 `json:"output,omitempty"`
@@ -71,7 +71,7 @@ func (c *modelsCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// priceOf is a price for people.
+// priceOf formats a price.
 func priceOf(price *model.Price) string {
 	if *price == (model.Price{}) {
 		return "free"
@@ -79,7 +79,7 @@ func priceOf(price *model.Price) string {
 	return fmt.Sprintf("%s in, %s out", strconv.FormatFloat(price.Input, 'g', 4, 64), strconv.FormatFloat(price.Output, 'g', 4, 64))
 }
 
-// providers lists the providers, and where the key of each comes from.
+// providers lists the providers and the sources of their keys.
 func (c *modelsCmd) providers(p *command.Program, rules *settings.Settings) error {
 	e := p.Environment()
 	used := models.Default(e, rules)
@@ -100,7 +100,7 @@ func (c *modelsCmd) providers(p *command.Program, rules *settings.Settings) erro
 		}
 		if models.Provider(used) == name {
 			d.Default = used
-			key += ", of your model"
+			key += ", your default model"
 		}
 		docs, rows = append(docs, d), append(rows, []string{name, key, d.BaseURL})
 	}
@@ -114,7 +114,7 @@ func (c *modelsCmd) providers(p *command.Program, rules *settings.Settings) erro
 	}
 	p.Out.Table(rows)
 	if used == "" {
-		p.Err.Hint("name a model for all runs: holdfast init")
+		p.Err.Hint("choose a default model: holdfast init")
 	}
 	return nil
 }

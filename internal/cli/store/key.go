@@ -23,7 +23,7 @@ func (c *keyCmd) Run(_ context.Context, p *command.Program) error {
 		if _, err := encrypted.NewKeychain(c.Keychain); err != nil {
 			return err
 		}
-		p.Err.Line("the key is in the keychain; use it: export HOLDFAST_STORE_KEY=%s", term.Quote("keychain:"+c.Keychain))
+		p.Err.Line("stored the key in the keychain; to use it: export HOLDFAST_STORE_KEY=%s", term.Quote("keychain:"+c.Keychain))
 		return nil
 	}
 	path, err := p.Path(c.File)
@@ -36,7 +36,7 @@ func (c *keyCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return &outcome.Failure{Message: path + " is there already", Result: outcome.Usage, Cause: err, Advice: "a key that is lost cannot be made again: name another file"}
+		return &outcome.Failure{Message: path + " already exists", Result: outcome.Usage, Cause: err, Advice: "a lost key cannot be recreated: choose another file"}
 	}
 	if err != nil {
 		return err
@@ -46,6 +46,6 @@ func (c *keyCmd) Run(_ context.Context, p *command.Program) error {
 		return err
 	}
 	p.Out.Line("%s", id.Recipient())
-	p.Err.Line("the key is in %s; use it: export HOLDFAST_STORE_KEY=%s", term.Escape(path), term.Quote(path))
+	p.Err.Line("stored the key in %s; to use it: export HOLDFAST_STORE_KEY=%s", term.Escape(path), term.Quote(path))
 	return nil
 }

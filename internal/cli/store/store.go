@@ -31,7 +31,7 @@ type copyDoc struct {
 
 func (c *copyCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.From == "" || c.To == "" || c.From == c.To {
-		return outcome.Invalid("a copy needs two stores", "holdfast store copy sqlite:A file:B")
+		return outcome.Invalid("name a source and a destination store", "holdfast store copy sqlite:A file:B")
 	}
 	from, closeFrom, err := p.OpenStore(ctx, c.From)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *copyCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// copy copies, with a line of progress on a terminal.
+// copy copies the sessions, with a progress line on a terminal.
 func (c *copyCmd) copy(ctx context.Context, p *command.Program, from, to session.Store) (*session.CopyReport, error) {
 	var done atomic.Pointer[session.CopyReport]
 	line := p.Err.Progress()
@@ -105,7 +105,7 @@ func (c *copyCmd) tell(p *command.Program, r *session.CopyReport) error {
 	}
 	p.Out.Line("%s of %s %s: %d records, %s", term.Count(r.Changed, "session"), fmt.Sprint(r.Sessions), does, r.Records, term.Size(r.Bytes))
 	if !c.DryRun {
-		p.Out.Line("%d records were read again and are the same", r.Verified)
+		p.Out.Line("%d records were read back and are identical", r.Verified)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// ShowInstructions lists files with their sizes.
+// ShowInstructions lists instruction files with their sizes.
 func ShowInstructions(p *command.Program, to *term.Printer, files []instructions.File) {
 	for _, f := range files {
 		more := string(f.Memory)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Headline is the part of a tool's input that says most about a call.
+// Headline returns the field of a tool's input that best describes a call.
 func Headline(name string, input json.RawMessage, cwd string) string {
 	var in map[string]json.RawMessage
 	if json.Unmarshal(input, &in) != nil {
@@ -34,7 +34,7 @@ func Headline(name string, input json.RawMessage, cwd string) string {
 	return string(input)
 }
 
-// headers are what the model's questions are about.
+// headers returns the headers of the model's questions.
 func headers(input json.RawMessage) string {
 	var in struct {
 		Questions []forms.Choice `json:"questions"`
@@ -49,7 +49,7 @@ func headers(input json.RawMessage) string {
 	return strings.Join(list, ", ")
 }
 
-// headlinesOf are the fields of a tool's calls that say what they are about.
+// headlinesOf returns the fields that describe a tool's calls.
 func headlinesOf(name string) []string {
 	switch name {
 	case "EnterWorktree":
@@ -62,7 +62,7 @@ func headlinesOf(name string) []string {
 	return headlines
 }
 
-// headlines are the fields that say what a call is about, the first that is there.
+// headlines returns the first existing field that describes a call.
 var headlines = []string{
 	"command", "file_path", "notebook_path", "pattern", "path", "url", "query", "skill", "taskId", "task_id", "subject", "to", "description",
 }

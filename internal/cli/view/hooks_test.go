@@ -43,10 +43,10 @@ func TestHooksInText(t *testing.T) {
 		{"without a title", false, false, false, event.Notification{Body: "asked", Level: "warning"}, "· asked\n"},
 		{"quiet notification", false, true, false, event.Notification{Body: "asked", Level: "info"}, ""},
 		{"an error is told", false, true, false, event.Notification{Body: "broken", Level: "error"}, "· broken\n"},
-		{"a blocked prompt", false, true, false, event.Result{Reason: event.ReasonHook, Err: errHook}, "holdfast: a hook stopped it (UserPromptSubmit, ./ask.sh): not today\n"},
-		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.Error{HookEvent: string(hook.Stop), Hook: "f"}}, "holdfast: a hook stopped it (Stop, f)\n"},
-		{"another error", false, true, false, event.Result{Reason: event.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped it\n"},
-		{"put off", false, true, false, event.Result{Reason: event.ReasonDeferred}, "holdfast: a hook put a call off until the session is resumed\n"},
+		{"a blocked prompt", false, true, false, event.Result{Reason: event.ReasonHook, Err: errHook}, "holdfast: a hook stopped the run (UserPromptSubmit, ./ask.sh): not today\n"},
+		{"without a reason", false, true, false, event.Result{Reason: event.ReasonHook, Err: &event.Error{HookEvent: string(hook.Stop), Hook: "f"}}, "holdfast: a hook stopped the run (Stop, f)\n"},
+		{"another error", false, true, false, event.Result{Reason: event.ReasonHook, Err: errors.New("x")}, "holdfast: a hook stopped the run\n"},
+		{"put off", false, true, false, event.Result{Reason: event.ReasonDeferred}, "holdfast: a hook deferred a call until the session is resumed\n"},
 	} {
 		p, b := screen(t, tt.tty)
 		v := &Text{Program: p, Quiet: tt.quiet, Verbose: tt.verbose}
@@ -72,7 +72,7 @@ func TestRepeatedFailuresOfHooks(t *testing.T) {
 	if err := v.Render(e); err != nil {
 		t.Fatal(err)
 	}
-	want := "· hook ./check.sh: it broke\n      in two lines\n· hook ./check.sh: failed again in the same way\n· hook ./check.sh: in another way\n"
+	want := "· hook ./check.sh: it broke\n      in two lines\n· hook ./check.sh: failed again with the same error\n· hook ./check.sh: in another way\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
@@ -85,7 +85,7 @@ func TestStopHookInText(t *testing.T) {
 	err := v.Render(event.HookRan{Ran: record.HookRan{Event: string(hook.Stop), Hooks: []record.HookRun{
 		{Name: "$CLAUDE_PROJECT_DIR/test.sh", Effect: "block", Reason: "tests fail"}, {Name: "b", Effect: "block"}, {Name: "c"},
 	}}})
-	if want := "· hook test.sh: not done yet: tests fail\n· hook b: not done yet: go on\n"; err != nil || b.String() != want {
+	if want := "· hook test.sh keeps the agent working: tests fail\n· hook b keeps the agent working: continue\n"; err != nil || b.String() != want {
 		t.Errorf("got %q, want %q (%v)", b.String(), want, err)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// RuleLine is a rule as people read it: "deny   Bash(rm:*)  /w/.holdfast/settings.json:3:14".
+// RuleLine formats a rule: "deny   Bash(rm:*)  /w/.holdfast/settings.json:3:14".
 func RuleLine(t term.Style, effect policy.Effect, text, where string) string {
 	return fmt.Sprintf("%s %s  %s", EffectText(t, effect), term.Escape(text), t.Dim(term.Escape(where)))
 }
 
-// EffectText is an effect in its colour, padded to six characters.
+// EffectText returns an effect in its color, padded to six characters.
 func EffectText(t term.Style, e policy.Effect) string {
 	word := term.Column(string(e), 6)
 	switch e {

@@ -19,12 +19,11 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Stream writes a run in Claude Code's event shapes: one JSON object per
-// line, or only the last one, the result. Fields of our own are item_id, seq,
-// stop and exit_code.
+// Stream writes a run in Claude Code's event format: one JSON object per line, or only the last
+// one, the result. Holdfast's additional fields are item_id, seq, stop and exit_code.
 type Stream struct {
 	Program   *command.Program
-	All       bool // every event; otherwise the result alone
+	All       bool // every event; otherwise only the result
 	Partial   bool // stream_event lines
 	StartedAt time.Time
 	scene     Header
@@ -33,8 +32,8 @@ type Stream struct {
 	blocks   partialBlocks
 	answer   string // the text of the last assistant item
 	denials  []wireDenial
-	inputs   map[string]json.RawMessage // by tool use, for denials
-	running  map[string]string          // tools of the calls that run, by use
+	inputs   map[string]json.RawMessage // tools of running calls, by use
+	running  map[string]string          // by tool use, for denials
 	deferred *wireDeferred
 }
 
@@ -92,8 +91,8 @@ func (v *Stream) Render(e event.Event) error {
 	return nil
 }
 
-// rewritten tells that the transcript is another now: Claude Code's compact_boundary, or an
-// event of our own where it was no compaction.
+// rewritten reports a rewrite of the transcript: as Claude Code's compact_boundary, or as
+// Holdfast's own event if it was no compaction.
 func (v *Stream) rewritten(e event.TranscriptRewritten) error {
 	about := map[string]any{"by": e.Mutator, "pre_items": e.Before, "post_items": e.After}
 	if e.Trigger == "" {
@@ -104,7 +103,7 @@ func (v *Stream) rewritten(e event.TranscriptRewritten) error {
 	return v.system("compact_boundary", map[string]any{"compact_metadata": about})
 }
 
-// withTools are servers, of which one that is approved is connected when it has tools.
+// withTools returns servers; an approved one is connected if it has tools.
 func withTools(servers []WireServer, tools []string) []WireServer {
 	list := append([]WireServer{}, servers...)
 	for i := range list {
@@ -130,7 +129,7 @@ func (v *Stream) system(subtype string, fields map[string]any) error {
 func (v *Stream) opened(e event.SessionOpened) error {
 	v.Id = e.ID
 	tools := e.Tools
-	if tools == nil { // nobody has told
+	if tools == nil { // not reported before
 		tools = v.scene.Tools
 	}
 	err := v.emit(wireInit{
@@ -147,7 +146,7 @@ func (v *Stream) opened(e event.SessionOpened) error {
 	return err
 }
 
-// listed is a list that is an array in JSON, also when it is empty.
+// listed returns a list that is an array in JSON, even if it is empty.
 func listed(names []string) []string { return append([]string{}, names...) }
 
 func (v *Stream) emit(event any) error {
@@ -161,8 +160,7 @@ func (v *Stream) emitEvent(event any) error {
 	return v.emit(wireStreamEvent{Type: "stream_event", Event: event, SessionID: v.Id, UUID: uuid.NewString()})
 }
 
-// item writes assistant answers and tool results. What a person said is not
-// repeated.
+// item writes assistant answers and tool results. User items are not repeated.
 func (v *Stream) item(e event.ItemAppended) error {
 	if e.Item.Role() == transcript.RoleAssistant {
 		v.answer = e.Item.Text()
@@ -186,7 +184,7 @@ func (v *Stream) item(e event.ItemAppended) error {
 	return v.message(it, e.Seq, nil)
 }
 
-// detached tells of calls that have a result and have not ended: they go on in the background.
+// detached reports calls that have a result and still run in the background.
 func (v *Stream) detached(uses []string) error {
 	for _, use := range uses {
 		tool, ok := v.running[use]
@@ -201,14 +199,14 @@ func (v *Stream) detached(uses []string) error {
 	return nil
 }
 
-// storeInputs remembers what tools are called with, for denials.
+// storeInputs stores the inputs of tool calls, for denials.
 func (v *Stream) storeInputs(e transcript.Encoded) {
 	for _, u := range e.Uses() {
 		v.inputs[u.ID] = u.Input
 	}
 }
 
-// message writes an item; parent is the use that has started whoever it is of, or nil.
+// message writes an item; parent is the tool use that started its agent, or nil.
 func (v *Stream) message(it transcript.Item, seq int64, parent *string) error {
 	w := wireItem{ParentToolUseID: parent, SessionID: v.Id, UUID: itemUUID(it.ID), ItemID: it.ID, Seq: seq}
 	switch it.Role {
@@ -222,7 +220,7 @@ func (v *Stream) message(it transcript.Item, seq int64, parent *string) error {
 	return v.emit(w)
 }
 
-// subagent writes what a sub-agent says and does, what it asks, and what it may not.
+// subagent writes a sub-agent's items, approval requests and denials.
 func (v *Stream) subagent(e event.SubagentEvent) error {
 	switch of := e.Event.(type) {
 	case event.ItemAppended:
@@ -292,7 +290,7 @@ func (v *Stream) result(r event.Result) error {
 		w.StopReason, w.Deferred = &stop, v.deferred
 	case event.ReasonBudget:
 		w.Subtype, w.IsError = "error_max_budget_usd", true
-		if r.Finish != transcript.FinishToolUse && v.answer != "" { // the last answer has passed the bound
+		if r.Finish != transcript.FinishToolUse && v.answer != "" { // the last answer exceeded the budget
 			w.Result = &v.answer
 		}
 	default:
@@ -305,7 +303,7 @@ func (v *Stream) result(r event.Result) error {
 	return v.Program.Out.JSON(w, false)
 }
 
-// RenderError writes the result of a run that never got one.
+// RenderError writes the result of a run that failed without one.
 func (v *Stream) RenderError(err error) error {
 	out := outcome.FromError(err)
 	w := wireResult{
@@ -318,7 +316,7 @@ func (v *Stream) RenderError(err error) error {
 		w.PermissionDenials = []wireDenial{}
 	}
 	if werr := v.Program.Out.JSON(w, false); werr != nil {
-		return err // Stdout is gone; Stderr is all there is
+		return err // Stdout is closed, so only Stderr is left
 	}
 	return command.End(out)
 }

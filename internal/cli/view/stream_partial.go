@@ -31,7 +31,7 @@ type blockDelta struct {
 	JSON     *string `json:"partial_json,omitempty"`
 }
 
-// delta writes one delta and what must come before it.
+// delta writes one delta and the events that must come before it.
 func (b *partialBlocks) delta(e event.Event, model string, emit func(any) error) error {
 	var (
 		key   string
@@ -82,7 +82,7 @@ func (b *partialBlocks) stop(emit func(any) error) error {
 	return emit(partialEvent{Type: "content_block_stop", Index: b.at()})
 }
 
-// end closes the message when its item is there.
+// end closes the message when its item is complete.
 func (b *partialBlocks) end(it transcript.Item, emit func(any) error) error {
 	if !b.started {
 		return nil

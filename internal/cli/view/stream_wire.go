@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// The shapes of Claude Code's stream-json. What they do not have comes last.
+// The format of Claude Code's stream-json. Holdfast's additional fields come last.
 
 type wireInit struct {
 	Type           string       `json:"type"`
@@ -34,7 +34,7 @@ type wireInit struct {
 	ForkedFrom     string       `json:"forked_from,omitempty"`
 }
 
-// WireServer is an MCP server and how it stands with it.
+// WireServer is an MCP server and its state.
 type WireServer struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
@@ -61,7 +61,7 @@ type wireMessage struct {
 	Usage        *wireUsage  `json:"usage,omitempty"`
 }
 
-// wireBlock is any content block; its fields are set by its type.
+// wireBlock is any content block; its type determines which fields are set.
 type wireBlock struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`
@@ -106,7 +106,7 @@ type wireDenial struct {
 	ToolInput json.RawMessage `json:"tool_input"`
 }
 
-// wireDeferred is a call that a hook put off.
+// wireDeferred is a call that a hook deferred.
 type wireDeferred struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
@@ -161,7 +161,7 @@ func assistantMessage(it transcript.Item) wireMessage {
 	return m
 }
 
-// stopReason is a finish reason in the provider's words.
+// stopReason returns a finish reason in the provider's words.
 func stopReason(f transcript.Finish) string {
 	switch f {
 	case transcript.FinishStop:
@@ -213,8 +213,8 @@ func sourceOf(mime string, data []byte, uri string) *wireSource {
 	return &wireSource{Type: "base64", MediaType: mime, Data: base64.StdEncoding.EncodeToString(data)}
 }
 
-// itemUUID is an item's id in the form of a UUID: the same 16 bytes when the id
-// is a ULID, else a UUID made from its name.
+// itemUUID returns an item's id as a UUID: the same 16 bytes if the id is a ULID, otherwise a UUID
+// derived from it.
 func itemUUID(id string) string {
 	if u, err := ulid.ParseStrict(id); err == nil {
 		return uuid.UUID(u).String()

@@ -17,24 +17,24 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Text shows a run to a person: the answer on Stdout, the rest on Stderr.
-// A terminal sees the answer as it is written; a file or a pipe gets it when it
-// is durable, so that nothing void is in it.
+// Text shows a run to a user: the answer on Stdout, everything else on Stderr. A terminal gets the
+// answer while it is written. A file or a pipe gets it when it is durable, so that it never
+// contains a discarded answer.
 type Text struct {
 	Program        *command.Program
 	Quiet, Verbose bool
 	scene          Header
 
 	opened    event.SessionOpened
-	printed   bool // something of the current item is on the screen
-	hasOutput bool // Stdout has something
+	printed   bool // part of the current item is on the screen
+	hasOutput bool // Stdout has part of it
 	thinking  bool
-	open      map[string]string // tools of the calls that run, by use
+	open      map[string]string // tools of running calls, by use
 	parallel  bool              // several of this round ran at once
-	asked     string            // the tool use that a person was asked about last
+	asked     string            // the tool use of the last approval request
 	names     map[string]string
-	waiting   map[string]transcript.ToolUse // that nothing was shown of yet
-	failures  map[record.HookNotice]bool    // of hooks, that were told
+	waiting   map[string]transcript.ToolUse // not shown yet
+	failures  map[record.HookNotice]bool    // failures of hooks that were reported
 }
 
 // Start implements [View].
@@ -86,7 +86,7 @@ func (v *Text) Render(e event.Event) error {
 	case event.ModelRetrying:
 		v.retrying(e)
 	case event.ModelSwitched:
-		v.note("%s does not answer (%v); going on with %s", e.From, e.Err, e.To)
+		v.note("%s is unavailable (%v); switching to %s", e.From, e.Err, e.To)
 	case event.CompactionStarted:
 		v.Program.Err.Progress().Show("compacting")
 	case event.TranscriptRewritten:
@@ -105,11 +105,11 @@ func (v *Text) Render(e event.Event) error {
 	return nil
 }
 
-// rewritten tells that the transcript is another now.
+// rewritten reports a rewrite of the transcript.
 func (v *Text) rewritten(e event.TranscriptRewritten) {
 	v.Program.Err.Progress().Show("")
 	if e.When == "at_start" {
-		return // the opening has said what was repaired
+		return // the notice at the start has reported the repair
 	}
 	if e.Trigger == "" {
 		v.note("the transcript was rewritten by %s: %d items became %d", e.Mutator, e.Before, e.After)
@@ -122,15 +122,15 @@ func (v *Text) sessionOpened(e event.SessionOpened) {
 	v.opened = e
 	switch {
 	case e.Forked != "":
-		v.note("forked %s, going on in %s", e.Forked, e.ID)
+		v.note("forked %s, continuing in %s", e.Forked, e.ID)
 	case !e.Created && e.Items > 0:
-		v.note("going on with session %s, %s", e.ID, term.Count(e.Items, "item"))
+		v.note("resuming session %s, %s", e.ID, term.Count(e.Items, "item"))
 	}
 	for _, n := range e.Notices {
 		v.note("%s", n)
 	}
 	if r := e.Recovery; r != nil && r.CutBytes > 0 {
-		v.note("a torn tail of %d bytes was cut off the log and kept in %s", r.CutBytes, r.TailFile)
+		v.note("cut an incomplete record of %d bytes off the log and saved it in %s", r.CutBytes, r.TailFile)
 	}
 }
 
@@ -173,7 +173,7 @@ func (v *Text) endThinking() {
 	}
 }
 
-// item ends what the deltas began, or prints it when there were none.
+// item finishes what the deltas started, or prints the item if there were none.
 func (v *Text) item(it transcript.Encoded) {
 	v.endThinking()
 	if it.Role() == transcript.RoleTool {
@@ -197,8 +197,8 @@ func (v *Text) item(it transcript.Encoded) {
 	}
 }
 
-// results shows the calls that failed before they began, of a tool that is not there or with an
-// input that makes no sense, and those that go on in the background.
+// results shows calls that failed before they started, because of an unknown tool or an invalid
+// input, and calls that continue in the background.
 func (v *Text) results(e transcript.Encoded) {
 	it, err := e.Decode()
 	if err != nil {
@@ -217,7 +217,7 @@ func (v *Text) results(e transcript.Encoded) {
 		switch {
 		case v.Quiet:
 		case open:
-			t.Line("%s", t.Dim("  └ "+v.which(tool, r.UseID)+"goes on in the background"))
+			t.Line("%s", t.Dim("  └ "+v.which(tool, r.UseID)+"continues in the background"))
 		case waits && r.IsError:
 			v.call(u.Name, v.names[u.ID])
 			t.Line("%s", t.Dim("  └ ")+t.Red("error"))
@@ -226,7 +226,7 @@ func (v *Text) results(e transcript.Encoded) {
 	}
 }
 
-// which names a call where several run at once.
+// which names a call if several run at once.
 func (v *Text) which(tool, use string) string {
 	if !v.parallel {
 		return ""
@@ -244,7 +244,7 @@ func (v *Text) toolStarted(e event.ToolStarted) {
 		return
 	}
 	v.call(e.Tool, line)
-	if v.asked != e.Use { // then the person has just seen it
+	if v.asked != e.Use { // the user has just seen it
 		for _, l := range v.change(e) {
 			v.Program.Err.Line("    %s", l)
 		}
@@ -252,7 +252,7 @@ func (v *Text) toolStarted(e event.ToolStarted) {
 	v.Program.Err.Progress().Show(term.Escape(e.Tool))
 }
 
-// call prints what a tool is called with.
+// call prints the input of a tool.
 func (v *Text) call(name, line string) {
 	t := v.Program.Err.Style
 	if t.TTY && !v.parallel {
@@ -288,13 +288,13 @@ func (v *Text) toolFinished(e event.ToolFinished) {
 	}
 }
 
-// remove is a text without the lines that were printed already.
+// remove returns a text without the lines that were printed already.
 func remove(text string, printed []string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return slices.Contains(printed, l) }), "\n")
 }
 
-// output shows what a call says: its end, or with --verbose all of it.
+// output shows a call's output: its end, or with --verbose all of it.
 func (v *Text) output(text string) {
 	keep := 8
 	if v.Verbose {
@@ -303,7 +303,7 @@ func (v *Text) output(text string) {
 	v.block(text, keep)
 }
 
-// subagent shows what a sub-agent does: the calls that it makes and those that it may not.
+// subagent shows a sub-agent's calls and denied calls.
 func (v *Text) subagent(e event.SubagentEvent) {
 	if v.Quiet {
 		return
@@ -316,7 +316,7 @@ func (v *Text) subagent(e event.SubagentEvent) {
 		v.Program.Err.Line("%s", t.Dim(who+of.Tool+"  "+term.Truncate(line, t.Columns()-len(who)-len(of.Tool)-2)))
 	case event.DecisionMade:
 		if of.Decision.Effect == policy.Deny {
-			v.Program.Err.Line("%s%s", t.Yellow(who+"not allowed: "), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, cmp.Or(of.Decision.Reason, of.Decision.By)))))
+			v.Program.Err.Line("%s%s", t.Yellow(who+"denied: "), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", of.Decision.Tool, cmp.Or(of.Decision.Reason, of.Decision.By)))))
 		}
 	case event.ApprovalResolved:
 		v.resolved(e.Name+": ", of)
@@ -329,7 +329,7 @@ func (v *Text) subagent(e event.SubagentEvent) {
 	}
 }
 
-// block prints foreign text dim and indented, no more than its last keep lines.
+// block prints text dim and indented, and no more than its last keep lines.
 func (v *Text) block(text string, keep int) {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -347,21 +347,21 @@ func (v *Text) block(text string, keep int) {
 }
 
 func (v *Text) decided(d policy.Decision) {
-	if d.Effect != policy.Deny || v.Quiet || v.open[d.Use] == d.Tool { // a call that runs tells what was refused
+	if d.Effect != policy.Deny || v.Quiet || v.open[d.Use] == d.Tool { // a running call reports refusals itself
 		return
 	}
 	delete(v.waiting, d.Use)
 	t := v.Program.Err.Style
-	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // then the person has just seen it
+	if line := v.names[d.Use]; line != "" && v.asked != d.Use { // the user has just seen it
 		v.call(d.Tool, line)
 	}
-	v.Program.Err.Line("%s %s", t.Yellow("  └ not allowed:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
+	v.Program.Err.Line("%s %s", t.Yellow("  └ denied:"), term.Escape(term.OneLine(fmt.Sprintf("%s (%s)", d.Tool, cmp.Or(d.Reason, d.By)))))
 }
 
-// resolved tells of an answer that was not given at this terminal.
+// resolved reports an answer that was not given at this terminal.
 func (v *Text) resolved(of string, e event.ApprovalResolved) {
 	if e.LateAnswer != nil {
-		v.note("%ssomebody was faster, your answer does not count: %s", of, question.AnswerText(e.Answer))
+		v.note("%salready answered; your answer was not used: %s", of, question.AnswerText(e.Answer))
 		return
 	}
 	if e.Answer.Via != question.ViaTerminal && e.Answer.Actor != "nobody" && e.Answer.Actor != "interrupt" {
@@ -377,36 +377,36 @@ func (v *Text) policyChanged(e event.PolicyChanged) {
 	}
 	switch {
 	case c.Mode != "":
-		v.note("the mode is %s from here on%s", c.Mode, by)
+		v.note("permission mode is now %s%s", c.Mode, by)
 	case c.Grant != nil:
 		if c.Grant.Address != "" {
 			by = " at " + c.Grant.Address + by
 		}
 		v.note("for this session: %s %s%s", c.Grant.Effect, cmp.Or(c.Grant.Scope, c.Grant.Tool+" "+c.Grant.Resource), by)
 	case c.Revoke != "":
-		v.note("what was decided for this session as %s is revoked%s", c.Revoke, by)
+		v.note("grant %s of this session was revoked%s", c.Revoke, by)
 	case c.Limit != nil:
 		if len(c.Limit.Rules) > 0 {
-			v.note("until this turn ends %s leaves only %s", c.Limit.Name, strings.Join(c.Limit.Rules, ", "))
+			v.note("until this turn ends, %s allows only %s", c.Limit.Name, strings.Join(c.Limit.Rules, ", "))
 		}
 		if len(c.Limit.Allow) > 0 {
-			v.note("until this turn ends %s allows %s", c.Limit.Name, strings.Join(c.Limit.Allow, ", "))
+			v.note("%s allows in this turn: %s", c.Limit.Name, strings.Join(c.Limit.Allow, ", "))
 		}
 	case c.Patch != nil:
-		v.note("the policy for %s is changed%s", cmp.Or(c.Patch.Tool, "every tool"), by)
+		v.note("the policy for %s was changed%s", cmp.Or(c.Patch.Tool, "every tool"), by)
 	}
 }
 
 func (v *Text) retrying(e event.ModelRetrying) {
 	if v.printed {
 		v.Program.Out.EndLine()
-		v.note("what stands above is void, the model broke off")
+		v.note("the text above is discarded: the model's stream broke off")
 	}
 	v.printed = false
-	v.note("%v; trying again in %s", e.Err, term.Elapsed(e.Delay))
+	v.note("%v; retrying in %s", e.Err, term.Elapsed(e.Delay))
 }
 
-// note is a dim line about the run itself.
+// note prints a dim line about the run itself.
 func (v *Text) note(format string, args ...any) {
 	if v.Quiet {
 		return
@@ -436,7 +436,7 @@ func (v *Text) result(r event.Result) {
 		v.Program.Err.Line("")
 	}
 	if n := slices.DeleteFunc(slices.Clone(r.Denials), command.DecidedByPerson); len(n) > 0 {
-		v.Program.Err.Line("%s %s", t.Yellow("not allowed:"), term.Escape(denied(n)))
+		v.Program.Err.Line("%s %s", t.Yellow("denied:"), term.Escape(denied(n)))
 		v.Program.Err.Line("%s %s", t.Bold("hint:"), term.Escape(allowHint(&n[0])))
 	}
 	facts := []string{"session " + r.SessionID, term.Count(r.Turns, "turn"), tokens(r.Usage)}
@@ -450,9 +450,9 @@ func (v *Text) result(r event.Result) {
 	v.Program.Err.Line("%s", t.Dim(term.Escape(strings.Join(facts, " · "))))
 	if r.SessionID != "" && v.scene.CanResume {
 		which := "-c"
-		if v.opened.Created && r.Reason == event.ReasonFailed && r.Text == "" { // -c passes over a session without an answer
+		if v.opened.Created && r.Reason == event.ReasonFailed && r.Text == "" { // -c skips a session without an answer
 			which = "-r " + r.SessionID
 		}
-		v.Program.Err.Line("%s", t.Dim("go on: holdfast run "+v.scene.ResumeArgs+which+` "…"`))
+		v.Program.Err.Line("%s", t.Dim("resume: holdfast run "+v.scene.ResumeArgs+which+` "…"`))
 	}
 }

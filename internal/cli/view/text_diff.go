@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// diffLines is how much of a change is shown without --verbose.
+// diffLines is the number of lines of a change shown without --verbose.
 const diffLines = 24
 
-// change shows what an editing call changes, as coloured diff lines.
+// change shows an editing call's change as colored diff lines.
 func (v *Text) change(e event.ToolStarted) []string {
 	var in struct {
 		Content string     `json:"content"`

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
-// hookRan tells what hooks say to the person; with --verbose also which ran.
+// hookRan shows hooks' messages to the user; with --verbose also which hooks ran.
 func (v *Text) hookRan(e event.HookRan) {
 	if v.Verbose {
 		for _, r := range e.Ran.Hooks {
@@ -31,7 +31,7 @@ func (v *Text) hookRan(e event.HookRan) {
 	}
 	for _, r := range e.Ran.Hooks {
 		if r.Effect == "block" && (e.Ran.Event == string(hook.Stop) || e.Ran.Event == string(hook.SubagentStop)) {
-			v.note("hook %s: not done yet: %s", HookLabel(r.Name), cmp.Or(r.Reason, "go on"))
+			v.note("hook %s keeps the agent working: %s", HookLabel(r.Name), cmp.Or(r.Reason, "continue"))
 		}
 	}
 	for _, n := range e.Ran.Messages {
@@ -39,7 +39,7 @@ func (v *Text) hookRan(e event.HookRan) {
 	}
 }
 
-// terminal sends what hooks want sent to a terminal: it was checked to move nothing.
+// terminal sends hooks' terminal sequences, which were checked not to move the cursor.
 func (v *Text) terminal(e event.TerminalSequences) {
 	if v.Program.Err.TTY && !v.Program.Err.Dumb {
 		for _, seq := range e.Sequences {
@@ -48,8 +48,8 @@ func (v *Text) terminal(e event.TerminalSequences) {
 	}
 }
 
-// notice prints what a hook says. The same failure of a hook is told in full once:
-// one that runs at every call would fill the screen with it.
+// notice prints a hook's message. The same failure of a hook is printed in full only once, because
+// a hook that runs at every call would fill the screen.
 func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 	if v.Quiet {
 		return
@@ -57,7 +57,7 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
 	if slices.ContainsFunc(ran.Hooks, func(r record.HookRun) bool { return r.Name == n.Hook && r.Error != "" }) {
 		if v.failures[n] {
-			v.note("hook %s: failed again in the same way", HookLabel(n.Hook))
+			v.note("hook %s: failed again with the same error", HookLabel(n.Hook))
 			return
 		}
 		if v.failures == nil {
@@ -71,11 +71,10 @@ func (v *Text) notice(ran record.HookRan, n record.HookNotice) {
 	}
 }
 
-// projectDir is how command lines of hooks name the project's folder.
+// projectDir matches the variable for the project's folder in hook commands.
 var projectDir = lazyregexp.Must(`("?)\$(?:CLAUDE_PROJECT_DIR|\{CLAUDE_PROJECT_DIR\})("?)/`)
 
-// HookName is a hook's name without the project's folder, which is the same in all
-// of them and leaves no room for what differs.
+// HookName returns a hook's name without the project's folder, which is the same for all hooks.
 func HookName(name string) string {
 	return projectDir().ReplaceAllStringFunc(name, func(s string) string {
 		if strings.HasPrefix(s, `"`) && !strings.HasSuffix(s, `"/`) {
@@ -85,7 +84,7 @@ func HookName(name string) string {
 	})
 }
 
-// HookLabel is a hook's name on one line with other things.
+// HookLabel returns a short hook name for use in a line.
 func HookLabel(name string) string { return term.Truncate(HookName(name), 40) }
 
 // notified prints a notification.
@@ -115,7 +114,7 @@ func (v *Text) notified(e event.Notification) {
 	v.Program.Err.Line("%s", style("· "+term.Escape(term.OneLine(text))))
 }
 
-// reasonOf says by which hook and why.
+// reasonOf names the hook and its reason.
 func reasonOf(err error) string {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || e.HookEvent == "" {

@@ -11,24 +11,24 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// allowHint says what would let a call pass that was denied.
+// allowHint returns how to allow a denied call.
 func allowHint(d *policy.Decision) string {
 	hint := "run it in a terminal to be asked"
 	switch {
 	case strings.HasPrefix(d.By, "hook "):
-		return "holdfast hooks list says which hooks there are"
+		return "list the hooks: holdfast hooks list"
 	case d.Personal():
-		return hint + ", or with --on-ask fail, to answer with holdfast approvals: no rule and no mode allows it"
+		return hint + ", or with --on-ask fail, to answer with holdfast approvals; no rule or mode allows this call"
 	case strings.HasPrefix(d.By, "skill "):
-		return "the skill's allowed-tools leave no more until the turn ends"
+		return "the skill's allowed-tools limits this turn"
 	case !slices.Contains([]string{"nobody", "timeout", "approval"}, d.By) && !strings.HasPrefix(d.By, "mode "):
-		hint = "no flag opens a deny: "
+		hint = "flags cannot override a deny rule: "
 		if d.Rule != nil {
 			return hint + d.Rule.Rule + " of " + settings.OriginText(*d.Rule)
 		}
-		return hint + "holdfast policy show says what is in force"
+		return hint + "see holdfast policy show"
 	case d.Mode == policy.ModePlan:
-		return hint + ", or with another --permission-mode: allow rules do not count in plan mode"
+		return hint + ", or use another --permission-mode: plan mode ignores allow rules"
 	}
 	hint += ", or allow it: --allowed-tools " + d.Tool
 	if slices.ContainsFunc(d.Touches, func(t policy.Target) bool { return t.Operation == policy.OpWrite }) {
@@ -45,24 +45,24 @@ func denied(list []policy.Decision) string {
 	return fmt.Sprintf("%s (%s)", term.Count(len(list), "call"), strings.Join(slices.Compact(names), ", "))
 }
 
-// EndReason says why a turn did not complete, or "".
+// EndReason returns why a turn did not complete, or "".
 func EndReason(r event.Result) string {
 	switch r.Reason {
 	case event.ReasonCompleted:
 		return ""
 	case event.ReasonMaxTurns:
-		return "the limit of model calls was reached (--max-turns)"
+		return "the maximum number of model calls was reached (--max-turns)"
 	case event.ReasonBudget:
 		if r.BudgetUSD > 0 {
 			return fmt.Sprintf("the budget was reached: the run has cost %s of %s (--max-budget-usd)", term.Dollars(r.RunCostUSD), term.Dollars(r.BudgetUSD))
 		}
 		return "the budget was reached (--max-budget-usd)"
 	case event.ReasonInterrupted:
-		return "interrupted; what was done is saved"
+		return "interrupted; completed work is saved"
 	case event.ReasonHook:
-		return "a hook stopped it" + reasonOf(r.Err)
+		return "a hook stopped the run" + reasonOf(r.Err)
 	case event.ReasonDeferred:
-		return "a hook put a call off until the session is resumed"
+		return "a hook deferred a call until the session is resumed"
 	case event.ReasonRefused:
 		return "the provider refused to answer"
 	}

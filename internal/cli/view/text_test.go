@@ -58,15 +58,15 @@ func TestTextView(t *testing.T) {
 		}, "hello\\x1b\n"},
 		{"a pipe gets what is durable", false, false, false, []event.Event{
 			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
-		}, "· anthropic: network: gone; trying again in 1.0 s\nhello\n"},
+		}, "· anthropic: network: gone; retrying in 1.0 s\nhello\n"},
 		{"a terminal is told what is void", true, false, false, []event.Event{
 			event.TextDelta{Text: "hel"}, event.ModelRetrying{Err: errAway, Delay: time.Second}, event.TextDelta{Text: "hello"}, said("1", "hello"),
-		}, "hel\n· what stands above is void, the model broke off\n· anthropic: network: gone; trying again in 1.0 s\n\nhello\n"},
+		}, "hel\n· the text above is discarded: the model's stream broke off\n· anthropic: network: gone; retrying in 1.0 s\n\nhello\n"},
 		{"a model that does not stream", true, true, false, []event.Event{said("1", "hello")}, "hello\n"},
 		{"what opening found", false, false, false, []event.Event{
 			event.SessionOpened{ID: "s", Items: 1, Notices: []string{"turn-1 was interrupted\x07"}, Recovery: &session.Recovery{CutBytes: 7, TailFile: "torn.bin"}},
-		}, "· going on with session s, 1 item\n· turn-1 was interrupted\\x07\n· a torn tail of 7 bytes was cut off the log and kept in torn.bin\n"},
-		{"a fork", false, false, false, []event.Event{event.SessionOpened{ID: "b", Forked: "a"}}, "· forked a, going on in b\n"},
+		}, "· resuming session s, 1 item\n· turn-1 was interrupted\\x07\n· cut an incomplete record of 7 bytes off the log and saved it in torn.bin\n"},
+		{"a fork", false, false, false, []event.Event{event.SessionOpened{ID: "b", Forked: "a"}}, "· forked a, continuing in b\n"},
 		{"a tool that fails", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make\ntest"}`)},
 			exited("u", 2, 1500),
@@ -86,12 +86,12 @@ func TestTextView(t *testing.T) {
 			event.ToolStarted{Use: "u", Tool: "mcp__weather__now"},
 			event.ToolFinished{Use: "u", Tool: "mcp__weather__now", Content: []transcript.Part{transcript.Structured{Value: []byte(`{"degrees":21}`)}}},
 		}, "● mcp__weather__now\n  └ ok  0 ms\n    {\"degrees\":21}\n"},
-		{"a call that goes on in the background, and one that was not run", false, false, false, []event.Event{
+		{"a call that continues in the background, and one that was not run", false, false, false, []event.Event{
 			event.ToolStarted{Use: "u", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
 			event.ItemAppended{Item: transcript.Item{ID: "2", Role: transcript.RoleTool, Parts: []transcript.Part{transcript.ToolResult{UseID: "u"}}}.MustEncode()},
 			event.ToolStarted{Use: "v", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)},
 			event.ToolFinished{Use: "v", Tool: "Bash", IsError: true, Outcome: "not-run"},
-		}, "● Bash  make\n  └ goes on in the background\n● Bash  ls\n  └ not run  0 ms\n"},
+		}, "● Bash  make\n  └ continues in the background\n● Bash  ls\n  └ not run  0 ms\n"},
 		{"a call that never ran and says much", false, false, true, []event.Event{
 			event.ItemAppended{Item: transcript.Item{ID: "1", Role: transcript.RoleAssistant, Finish: transcript.FinishToolUse, Parts: []transcript.Part{
 				transcript.ToolUse{ID: "u", Name: "Bsh", Input: json.RawMessage(`{}`)},
@@ -133,16 +133,16 @@ func TestTextView(t *testing.T) {
 			event.TranscriptRewritten{Mutator: "tidy", Before: 9, After: 2},
 			event.DecisionMade{Decision: policy.Decision{Tool: "Bash", Effect: policy.Deny, By: "nobody", Reason: "no\nline"}},
 			event.DecisionMade{Decision: policy.Decision{Tool: "Bash", Effect: policy.Allow}},
-		}, "· a does not answer (away); going on with b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  └ not allowed: Bash (no; line)\n"},
+		}, "· a is unavailable (away); switching to b\n· the transcript was compacted: 9 items became 2, about 900 tokens became 80\n· the transcript was rewritten by tidy: 9 items became 2\n  └ denied: Bash (no; line)\n"},
 		{"a failure with a hint", false, true, false, []event.Event{
 			event.Result{Reason: event.ReasonFailed, Err: errAway},
-		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\n"},
+		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\n"},
 		{"the end", false, false, false, []event.Event{
 			event.Result{SessionID: "s", Reason: event.ReasonCompleted, Turns: 2, Usage: transcript.Usage{Input: 5}, CostUSD: 0.5, Duration: time.Second},
-		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\ngo on: holdfast run --store x -c \"…\"\n"},
+		}, "session s · 2 turns · 5 tokens · $0.50 · 1.0 s\nresume: holdfast run --store x -c \"…\"\n"},
 		{"an end without an answer", false, false, false, []event.Event{
 			event.SessionOpened{ID: "s", Created: true}, event.Result{SessionID: "s", Reason: event.ReasonFailed, Err: errAway, Duration: time.Second},
-		}, "holdfast: anthropic: network: gone\nhint: holdfast doctor --net\nsession s · 0 turns · 0 tokens · 1.0 s\ngo on: holdfast run --store x -r s \"…\"\n"},
+		}, "holdfast: anthropic: network: gone\nhint: check the connection: holdfast doctor --net\nsession s · 0 turns · 0 tokens · 1.0 s\nresume: holdfast run --store x -r s \"…\"\n"},
 		{"refused by the provider", false, true, false, []event.Event{event.Result{Reason: event.ReasonRefused}}, "holdfast: the provider refused to answer\n"},
 		{"out of money", false, true, false, []event.Event{event.Result{Reason: event.ReasonBudget}}, "holdfast: the budget was reached (--max-budget-usd)\n"},
 	} {
@@ -225,7 +225,7 @@ result error_during_execution`
 	if got := strings.Join(kinds, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if !strings.Contains(out.String(), `"hint":"holdfast doctor --net"`) {
+	if !strings.Contains(out.String(), `"hint":"check the connection: holdfast doctor --net"`) {
 		t.Error("the result has no hint")
 	}
 }

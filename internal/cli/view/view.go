@@ -1,5 +1,5 @@
-// Package view shows runs: as text for people, as one JSON object, or as a stream of them. It
-// also has the words for calls, hooks and rules that other commands print.
+// Package view shows runs: as text for users, as one JSON object, or as a stream of JSON objects.
+// It also formats calls, hooks and rules for other commands.
 //
 //	var v view.View = &view.Text{Program: p}
 //	v.Begin(view.Scene{…})
@@ -18,18 +18,18 @@ type View interface {
 	Start(Header)
 	// Render is called with every event in order. Its error stops the run.
 	Render(event.Event) error
-	// RenderError tells an error that ended the run without a result, and returns
-	// what is left to tell.
+	// RenderError reports an error that ended the run without a result, and returns the error that
+	// remains to be printed.
 	RenderError(error) error
 }
 
-// Header is what does not change during a run.
+// Header has the facts that do not change during a run.
 type Header struct {
 	Cwd, Model, KeySource string
 	Mode                  func() policy.Mode
 	Tools                 []string
 	Servers               []WireServer
 	Offered               tools.Offered
-	CanResume             bool   // whether a later command can go on
-	ResumeArgs            string // what it must repeat
+	CanResume             bool   // whether a later command can resume the session
+	ResumeArgs            string // the flags that such a command must repeat
 }

@@ -3,30 +3,30 @@ package workspace
 
 import "github.com/holdfast-dev/holdfast/internal/cli/command"
 
-// Command makes `holdfast workspace`.
+// Command returns `holdfast workspace`.
 func Command(p *command.Program) *command.Command {
 	return p.Group("workspace", "Create, list, change and delete workspaces: persistent agent containers.",
-		p.Command(&createCmd{}, "create", "Make a workspace: a project, a home and a container for agents."),
-		p.Command(&listCmd{}, "list", "List the workspaces and how their containers are.", "ls"),
-		p.Command(&showCmd{}, "show", "Print the settings of a workspace, and how its container is."),
+		p.Command(&createCmd{}, "create", "Create a workspace: a project, a home and a container for agents."),
+		p.Command(&listCmd{}, "list", "List workspaces and the state of their containers.", "ls"),
+		p.Command(&showCmd{}, "show", "Show a workspace's settings and the state of its container."),
 		p.Command(&setCmd{}, "set", "Change the settings of a workspace."),
-		p.Command(&startCmd{}, "start", "Make or start the container of a workspace."),
-		p.Command(&stopCmd{}, "stop", "Stop the container of a workspace; it is kept."),
+		p.Command(&startCmd{}, "start", "Create or start the container of a workspace."),
+		p.Command(&stopCmd{}, "stop", "Stop the container of a workspace. The container is kept."),
 		p.Command(&execCmd{}, "exec", "Run a command in the container of a workspace."),
-		p.Command(&duCmd{}, "du", "Say how much of the disk workspaces use."),
+		p.Command(&duCmd{}, "du", "Show the disk usage of workspaces."),
 		newWorkspaceImageCmd(p),
-		p.Command(&deleteCmd{}, "delete", "Delete a workspace with its container and its home; sessions stay.", "rm"),
+		p.Command(&deleteCmd{}, "delete", "Delete a workspace with its container and its home. Sessions are kept.", "rm"),
 	)
 }
 
 func newWorkspaceImageCmd(p *command.Program) *command.Command {
-	return p.Group("image", "Build and list the images that containers are made of.",
-		p.Command(&imageBuildCmd{}, "build", "Build an image; nothing is pulled."),
+	return p.Group("image", "Build and list the images for workspace containers.",
+		p.Command(&imageBuildCmd{}, "build", "Build an image. Nothing is pulled."),
 		p.Command(&imageListCmd{}, "list", "List the images that were built.", "ls"),
 	)
 }
 
-// slugArg names one workspace on the command line.
+// slugArg is a workspace name on the command line.
 type slugArg struct {
 	Slug string
 }
@@ -35,8 +35,8 @@ func (c *slugArg) Declare(b *command.Builder) {
 	b.Arg(&c.Slug, "slug", "The workspace's name: a to z, 0 to 9 and dashes.")
 }
 
-// workspaceFlags are what a person decides about a workspace. What is not given stays
-// as it is, or is the default.
+// workspaceFlags are the settings of a workspace. A setting without a flag keeps its value, or its
+// default.
 type workspaceFlags struct {
 	Project     *string
 	Image       *string
@@ -54,19 +54,19 @@ type workspaceFlags struct {
 }
 
 func (c *workspaceFlags) Declare(b *command.Builder) {
-	b.Flag(&c.Project, "project", "", "FOLDER", "The folder that is /work inside; an empty text makes one that belongs to the workspace.")
-	b.Flag(&c.Image, "image", "", "NAME", "What the container is made of; default what workspace image build makes.")
-	b.Flag(&c.Agent, "agent", "", "KIND", "Who works there: holdfast, claude, codex or acp.", "holdfast", "claude", "codex", "acp")
-	b.Flag(&c.Command, "command", "", "WORD", "What starts the agent instead of its own program: a program and its arguments, one flag for each.")
-	b.Flag(&c.Model, "model", "", "NAME", "The agent's name of its model.")
-	b.Flag(&c.Memory, "memory", "", "SIZE", "What all of the container may use: 512m, 2g; default 2g.")
-	b.Flag(&c.CPUs, "cpus", "", "N", "Processors; default 2.")
-	b.Flag(&c.PIDs, "pids", "", "N", "Processes and threads; default 512.")
-	b.Flag(&c.Disk, "disk", "", "SIZE", "What the home may hold, or none; default 20g. Looked at before each turn.")
-	b.Flag(&c.Network, "network", "", "MODE", "none, or proxy: the domains that are allowed, through a proxy. Default none.", "none", "proxy")
-	b.Flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Let this domain through, and set --network proxy; may be repeated.")
-	b.Flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Another folder or file of this machine; may be repeated.")
-	b.Flag(&c.Credential, "credential", "", "NAME", "A variable of your environment whose value an agent gets when it starts, and nobody keeps; may be repeated.")
+	b.Flag(&c.Project, "project", "", "FOLDER", "Project folder, mounted at /work. If empty, the workspace gets its own folder.")
+	b.Flag(&c.Image, "image", "", "NAME", "The container image. Default: the image of holdfast workspace image build.")
+	b.Flag(&c.Agent, "agent", "", "KIND", "The agent that works there: holdfast, claude, codex or acp.", "holdfast", "claude", "codex", "acp")
+	b.Flag(&c.Command, "command", "", "WORD", "Command that starts the agent instead of its default program. Repeat the flag for each argument.")
+	b.Flag(&c.Model, "model", "", "NAME", "Model name in the agent's own notation.")
+	b.Flag(&c.Memory, "memory", "", "SIZE", "Memory limit of the container, such as 512m or 2g. Default: 2g.")
+	b.Flag(&c.CPUs, "cpus", "", "N", "Number of processors. Default: 2.")
+	b.Flag(&c.PIDs, "pids", "", "N", "Maximum number of processes and threads. Default: 512.")
+	b.Flag(&c.Disk, "disk", "", "SIZE", "Disk limit of the home folder, or none. Checked before each turn. Default: 20g.")
+	b.Flag(&c.Network, "network", "", "MODE", "Network access: none, or proxy (only allowed domains, through a proxy). Default: none.", "none", "proxy")
+	b.Flag(&c.AllowDomain, "allow-domain", "", "DOMAIN", "Allow this domain, and set --network proxy. Repeatable.")
+	b.Flag(&c.Mount, "mount", "", "HOST:AT[:ro]", "Mount an additional folder or file of this machine. Repeatable.")
+	b.Flag(&c.Credential, "credential", "", "NAME", "Name of an environment variable to pass to the agent. Its value is not stored. Repeatable.")
 }
 
 // createCmd is `holdfast workspace create`.
@@ -83,8 +83,8 @@ func (c *createCmd) Declare(b *command.Builder) {
 }
 
 func (c *createCmd) Help() string {
-	return `The container is made when it is needed first. Without --project the workspace gets a folder
-of its own, which is deleted with it; another folder stays.
+	return `The container is created on first use. Without --project, the workspace gets its own folder, which
+is deleted with the workspace. Your own project folder is never deleted.
 
   holdfast workspace create blog --project ~/src/blog --agent claude \
       --credential ANTHROPIC_API_KEY --allow-domain api.anthropic.com
@@ -98,7 +98,7 @@ type listCmd struct {
 }
 
 func (c *listCmd) Declare(b *command.Builder) {
-	b.Flag(&c.Names, "names", "", "", "Print the names alone; no engine is asked.")
+	b.Flag(&c.Names, "names", "", "", "Print only the names, without asking the container engine.")
 	b.Include(&c.JSONFlag)
 }
 
@@ -126,13 +126,13 @@ type setCmd struct {
 func (c *setCmd) Declare(b *command.Builder) {
 	b.Include(&c.slugArg)
 	b.Include(&c.workspaceFlags)
-	b.Flag(&c.Clear, "clear", "", "WHAT", "Empty a setting: image, command, model, domains, mounts or credentials; may be repeated.", "image", "command", "model", "domains", "mounts", "credentials")
+	b.Flag(&c.Clear, "clear", "", "WHAT", "Clear a setting: image, command, model, domains, mounts or credentials. Repeatable.", "image", "command", "model", "domains", "mounts", "credentials")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *setCmd) Help() string {
-	return `What is not given stays; a list that is given replaces the one before. A container that runs
-is made anew when nobody works in it any more.`
+	return `Settings that are not given stay; a list replaces the previous one. A running container is
+recreated when no agent uses it.`
 }
 
 // startCmd is `holdfast workspace start`.
@@ -155,13 +155,13 @@ type stopCmd struct {
 
 func (c *stopCmd) Declare(b *command.Builder) {
 	b.Optional(&c.Slug, "slug", "The workspace's name.")
-	b.Flag(&c.All, "all", "a", "", "The containers of all workspaces.")
+	b.Flag(&c.All, "all", "a", "", "Stop the containers of all workspaces.")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *stopCmd) Help() string {
-	return `What runs in the container ends, also an agent in the middle of a turn; what it has said is saved.
-The container is kept, and started again when it is needed.`
+	return `Stops everything that runs in the container, also an agent in the middle of a turn; its output so
+far is saved. The container is kept and started again when needed.`
 }
 
 // execCmd is `holdfast workspace exec`.
@@ -175,17 +175,17 @@ type execCmd struct {
 
 func (c *execCmd) Declare(b *command.Builder) {
 	b.Include(&c.slugArg)
-	b.Flag(&c.Dir, "dir", "", "FOLDER", "The folder inside to run in; default /work.")
-	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "A variable for the command; may be repeated.")
-	b.Flag(&c.NoTTY, "no-tty", "T", "", "Give the command no terminal, also when there is one here.")
+	b.Flag(&c.Dir, "dir", "", "FOLDER", "The working folder inside the container. Default: /work.")
+	b.Flag(&c.Env, "env", "e", "NAME=VALUE", "An environment variable for the command. Repeatable.")
+	b.Flag(&c.NoTTY, "no-tty", "T", "", "Do not give the command a terminal.")
 	b.Verbatim = true
-	b.Arg(&c.Command, "command", "What to run, and its arguments.")
+	b.Arg(&c.Command, "command", "The program and its arguments.")
 }
 
 func (c *execCmd) Help() string {
-	return `The container is started when it does not run. The command runs as agents do: as the same user,
-with the same limits and rights. Its exit code is this command's. Without a shell in the image
-there is none here either.
+	return `Starts the container if it is not running. The command runs as agents do: as the same user, with
+the same limits and rights. Its exit code is this command's exit code. If the image has no shell,
+there is no shell to run.
 
   holdfast workspace exec blog -- git status
   holdfast workspace exec blog bash`
@@ -198,7 +198,7 @@ type duCmd struct {
 }
 
 func (c *duCmd) Declare(b *command.Builder) {
-	b.Optional(&c.Slug, "slug", "One workspace; default all.")
+	b.Optional(&c.Slug, "slug", "A workspace's name. Default: all workspaces.")
 	b.Include(&c.JSONFlag)
 }
 
@@ -218,20 +218,20 @@ type imageBuildCmd struct {
 
 func (c *imageBuildCmd) Declare(b *command.Builder) {
 	c.Variant = "scratch"
-	b.Flag(&c.Variant, "variant", "", "NAME", "scratch: this program alone, without a shell; or debian. Default scratch.", "scratch", "debian")
-	b.Words(&c.Agents, "with", "", "AGENT", "For debian: claude, codex, each with @VERSION or in the version that was tested; npm gets them.")
-	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: an image that the engine has; default what debootstrap makes, which needs root.")
-	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name; default holdfast/workspace:VARIANT, and the image of workspaces that name none.")
-	b.Flag(&c.Binary, "binary", "", "FILE", "A static holdfast for Linux; default this program.")
+	b.Flag(&c.Variant, "variant", "", "NAME", "The image variant: scratch (only this program, no shell) or debian. Default: scratch.", "scratch", "debian")
+	b.Words(&c.Agents, "with", "", "AGENT", "For debian: vendor agents to install with npm: claude, codex, each with @VERSION or in the tested version.")
+	b.Flag(&c.Base, "base", "", "IMAGE", "For debian: a base image of the engine. Default: build one with debootstrap, which needs root.")
+	b.Flag(&c.Tag, "tag", "", "NAME", "The image's name. Default: holdfast/workspace:VARIANT, also used by workspaces that name no image.")
+	b.Flag(&c.Binary, "binary", "", "FILE", "A static holdfast binary for Linux. Default: this program.")
 	b.Flag(&c.Certificates, "certificates", "", "FILE", "Certificate authorities to trust inside, as PEM.")
-	b.Flag(&c.Suite, "suite", "", "NAME", "Debian's, for debootstrap; default bookworm.")
-	b.Flag(&c.Mirror, "mirror", "", "URL", "Where debootstrap gets packages; default what apt uses.")
-	b.Flag(&c.NoCache, "fresh", "", "", "Build anew what is there.")
+	b.Flag(&c.Suite, "suite", "", "NAME", "The Debian release for debootstrap. Default: bookworm.")
+	b.Flag(&c.Mirror, "mirror", "", "URL", "The package mirror for debootstrap. Default: the one that apt uses.")
+	b.Flag(&c.NoCache, "fresh", "", "", "Build without using existing images or caches.")
 	b.Include(&c.JSONFlag)
 }
 
 func (c *imageBuildCmd) Help() string {
-	return `An image that was built of the same input is taken as it is.
+	return `An image that was built from the same input is reused.
 
   holdfast workspace image build                                 this program, no shell: 2 s
   holdfast workspace image build --variant debian --with claude  a Debian with Claude Code
@@ -256,14 +256,14 @@ type deleteCmd struct {
 
 func (c *deleteCmd) Declare(b *command.Builder) {
 	b.Include(&c.slugArg)
-	b.Flag(&c.Yes, "yes", "y", "", "Do not ask.")
-	b.Flag(&c.NoEngine, "no-engine", "", "", "Leave out the container: for when its engine is gone for good.")
+	b.Flag(&c.Yes, "yes", "y", "", "Do not ask for confirmation.")
+	b.Flag(&c.NoEngine, "no-engine", "", "", "Do not remove the container. Use this if the container engine no longer exists.")
 	b.Include(&c.StoreFlags)
 	b.Include(&c.JSONFlag)
 }
 
 func (c *deleteCmd) Help() string {
-	return `What goes: the container, the home of its agents with what they remember, and a project folder
-that belongs to the workspace. What stays: a project of yours, and all sessions. A link is removed
-and never followed. What ends early can be deleted again.`
+	return `Deletes the container, the agents' home folder and a project folder that belongs to the workspace.
+Keeps your own project folder and all sessions. Links are removed and never followed. If deletion is
+interrupted, run the command again.`
 }

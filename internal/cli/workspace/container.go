@@ -20,18 +20,18 @@ func (c *startCmd) Run(ctx context.Context, p *command.Program) error {
 		}
 		more := ""
 		if made.Outdated != "" {
-			more = "; it is to be made anew when nobody works in it: " + made.Outdated
+			more = "; it will be recreated when idle: " + made.Outdated
 		}
 		if err := made.Close(); err != nil {
 			return err
 		}
-		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s runs in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Clock().Sub(began)), more)
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s is running in %s (%s)%s", c.Slug, made.Name, term.Elapsed(p.Clock().Sub(began)), more)
 	})
 }
 
 func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.All == (c.Slug != "") {
-		return outcome.Invalid("name one workspace, or say --all", "holdfast workspace list")
+		return outcome.Invalid("name one workspace, or use --all", "list the workspaces: holdfast workspace list")
 	}
 	if c.All {
 		return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
@@ -41,7 +41,7 @@ func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 			if c.JSON {
 				return p.Out.JSON(map[string]any{"stopped": "all"}, p.Out.TTY)
 			}
-			p.Err.Line("all containers of workspaces are stopped")
+			p.Err.Line("stopped the containers of all workspaces")
 			return nil
 		})
 	}
@@ -55,6 +55,6 @@ func (c *stopCmd) Run(ctx context.Context, p *command.Program) error {
 		if err != nil {
 			return err
 		}
-		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "the container of workspace %s is stopped", c.Slug)
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "stopped the container of workspace %s", c.Slug)
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// apply changes settings to what the flags say. Lists are replaced as a whole.
+// apply sets the settings of the flags. Lists are replaced as a whole.
 func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error {
 	if err := f.places(p, s); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (f *workspaceFlags) apply(p *command.Program, s *workspace.Settings) error 
 	}
 	if f.AllowDomain != nil {
 		if f.Network != nil && *f.Network == workspace.NetworkNone {
-			return outcome.Invalid("--allow-domain and --network none exclude each other", "leave one of them out")
+			return outcome.Invalid("--allow-domain and --network none cannot be used together", "omit one of them")
 		}
 		s.Network = workspace.Network{Mode: workspace.NetworkProxy, Domains: f.AllowDomain}
 	}
@@ -63,16 +63,16 @@ func (f *workspaceFlags) limits(s *workspace.Settings) error {
 		}
 		n, err := workspace.ParseBytes(*l.given)
 		if err != nil {
-			return outcome.Invalid(fmt.Sprintf("%s %q is no number of bytes", l.flag, *l.given), "write 512m or 2g")
+			return outcome.Invalid(fmt.Sprintf("%s: invalid size %q", l.flag, *l.given), "use a size such as 512m or 2g")
 		}
 		if n == 0 {
-			return outcome.Invalid(l.flag+" cannot be 0", "leave it out for the default")
+			return outcome.Invalid(l.flag+" cannot be 0", "omit it for the default")
 		}
 		*l.to = n
 	}
 	for flag, zero := range map[string]bool{"--cpus": f.CPUs != nil && *f.CPUs == 0, "--pids": f.PIDs != nil && *f.PIDs == 0} {
 		if zero {
-			return outcome.Invalid(flag+" cannot be 0", "leave it out for the default")
+			return outcome.Invalid(flag+" cannot be 0", "omit it for the default")
 		}
 	}
 	setField(&s.Limits.CPUs, f.CPUs)
@@ -80,7 +80,7 @@ func (f *workspaceFlags) limits(s *workspace.Settings) error {
 	return nil
 }
 
-// places are the folders of this machine: absolute, and without links.
+// places returns the folders of this machine as absolute paths without symbolic links.
 func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error {
 	if f.Project != nil {
 		s.Project = ""
@@ -108,7 +108,7 @@ func (f *workspaceFlags) places(p *command.Program, s *workspace.Settings) error
 	return nil
 }
 
-// mount reads HOST:AT or HOST:AT:ro. AT has no colon, HOST may have some.
+// mount parses HOST:AT or HOST:AT:ro. AT contains no colon; HOST may contain some.
 func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount, error) {
 	rest, readOnly := strings.CutSuffix(text, ":ro")
 	if !readOnly {
@@ -116,7 +116,7 @@ func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount
 	}
 	i := strings.LastIndex(rest, ":")
 	if i <= 0 || i == len(rest)-1 {
-		return workspace.Mount{}, outcome.Invalid(fmt.Sprintf("--mount %q is not HOST:AT", text), "such as --mount ./data:/mnt/data:ro")
+		return workspace.Mount{}, outcome.Invalid(fmt.Sprintf("--mount %q is not HOST:AT", text), "use a form such as --mount ./data:/mnt/data:ro")
 	}
 	m := workspace.Mount{Target: rest[i+1:], ReadOnly: readOnly}
 	var err error
@@ -125,7 +125,7 @@ func (f *workspaceFlags) mount(p *command.Program, text string) (workspace.Mount
 	}
 	host, err := filepath.EvalSymlinks(m.Host)
 	if err != nil {
-		return m, outcome.Invalid(fmt.Sprintf("--mount %s: there is no %s", text, m.Host), "")
+		return m, outcome.Invalid(fmt.Sprintf("--mount %s: %s does not exist", text, m.Host), "")
 	}
 	m.Host = host
 	return m, nil
@@ -147,8 +147,8 @@ func (c *createCmd) Run(ctx context.Context, p *command.Program) error {
 				p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(term.OneLine(hint)))
 			}
 		}
-		work := cmp.Or(made.Project, w.ProjectFolder(made)+", a folder of its own")
-		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s is made for %s; go on: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
+		work := cmp.Or(made.Project, w.ProjectFolder(made)+", its own folder")
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "created workspace %s for %s; next: holdfast run --workspace %s PROMPT", made.Slug, work, made.Slug)
 	})
 }
 
@@ -168,9 +168,9 @@ func (c *setCmd) Run(ctx context.Context, p *command.Program) error {
 			return err
 		}
 		if !changed {
-			return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s stays as it was", made.Slug)
+			return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s is unchanged", made.Slug)
 		}
-		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "workspace %s is changed; its container follows when nobody works in it", made.Slug)
+		return printWorkspace(ctx, p, w, c.Slug, c.JSON, "updated workspace %s; its container is recreated when idle", made.Slug)
 	})
 }
 

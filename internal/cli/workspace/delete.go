@@ -42,7 +42,7 @@ func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
 	p.Err.Progress().Show("")
 	if err != nil {
 		if errors.Is(err, workspace.ErrNoEngine) {
-			return &outcome.Failure{Message: err.Error(), Advice: "start the engine; or, when it is gone for good: holdfast workspace delete --no-engine " + c.Slug, Result: outcome.NoEngine, Cause: err}
+			return &outcome.Failure{Message: err.Error(), Advice: "start the engine; if it no longer exists: holdfast workspace delete --no-engine " + c.Slug, Result: outcome.NoEngine, Cause: err}
 		}
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *deleteCmd) Run(ctx context.Context, p *command.Program) error {
 	for _, n := range gone.Notices {
 		p.Warn("%s", n)
 	}
-	p.Err.Line("workspace %s is deleted: %s, %s told", c.Slug, entries(gone.Entries), term.Count(gone.Sessions, "session"))
+	p.Err.Line("deleted workspace %s: %s; recorded in %s", c.Slug, entries(gone.Entries), term.Count(gone.Sessions, "session"))
 	return nil
 }
 
@@ -63,7 +63,7 @@ func entries(n int64) string {
 	return fmt.Sprintf("%d files and folders", n)
 }
 
-// confirm says what goes and asks. Without a person, --yes is required.
+// confirm shows what will be deleted and asks. Without a terminal, --yes is required.
 func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, w *workspace.Workspaces, sessions *session.Sessions) error {
 	s, err := w.Get(ctx, c.Slug)
 	if errors.Is(err, workspace.ErrNotFound) {
@@ -74,25 +74,25 @@ func (c *deleteCmd) confirm(ctx context.Context, p *command.Program, w *workspac
 	}
 	a := question.NewAsker(p)
 	if a == nil {
-		return outcome.Invalid("deleting is for good and nobody is there to confirm it", "holdfast workspace delete --yes "+c.Slug)
+		return outcome.Invalid("cannot ask for confirmation without a terminal", "holdfast workspace delete --yes "+c.Slug)
 	}
 	defer a.Close()
-	if err != nil { // damaged, or half deleted: that is what deleting is for
+	if err != nil { // a damaged or half-deleted workspace can be deleted
 		a.Out.Line("workspace %s: %s", c.Slug, term.Escape(term.OneLine(err.Error())))
 	} else {
 		c.describe(ctx, a.Out, w, s)
 		if page, err := sessions.List(ctx, session.Query{Project: s.SessionProject(), Limit: 500, WithTrash: true}); err == nil && len(page.Sessions) > 0 {
-			a.Out.Line("  stays  %s", term.Count(len(page.Sessions), "session"))
+			a.Out.Line("  keep    %s", term.Count(len(page.Sessions), "session"))
 		}
 	}
-	ok, err := a.Yes(ctx, "delete it for good?")
+	ok, err := a.Yes(ctx, "delete it permanently?")
 	if err != nil || ok {
 		return err
 	}
 	return outcome.Invalid("nothing was deleted", "")
 }
 
-// describe says what goes and what stays.
+// describe prints what is deleted and what is kept.
 func (c *deleteCmd) describe(ctx context.Context, out *term.Printer, w *workspace.Workspaces, s *workspace.Settings) {
 	home, project := "", ""
 	if u, err := w.Usage(ctx, c.Slug); err == nil {
@@ -105,12 +105,12 @@ func (c *deleteCmd) describe(ctx context.Context, out *term.Printer, w *workspac
 		if state.Processes > 0 {
 			busy = ", " + term.Count(state.Processes, "process") + " in it"
 		}
-		out.Line("  goes   container %s (%s%s)", state.Name, state.State, busy)
+		out.Line("  delete  container %s (%s%s)", state.Name, state.State, busy)
 	}
-	out.Line("  goes   home of its agents%s", home)
+	out.Line("  delete  home of its agents%s", home)
 	if s.Project == "" {
-		out.Line("  goes   project%s", project)
+		out.Line("  delete  project%s", project)
 	} else {
-		out.Line("  stays  project %s", term.Escape(s.Project))
+		out.Line("  keep    project %s", term.Escape(s.Project))
 	}
 }

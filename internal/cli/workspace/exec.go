@@ -22,10 +22,10 @@ func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 		command = command[1:]
 	}
 	if len(command) == 0 {
-		return outcome.Invalid("there is no command to run", "holdfast workspace exec "+term.Quote(c.Slug)+" -- COMMAND")
+		return outcome.Invalid("no command given", "holdfast workspace exec "+term.Quote(c.Slug)+" -- COMMAND")
 	}
 	if c.Dir != "" && !strings.HasPrefix(c.Dir, "/") {
-		return outcome.Invalid("--dir "+term.Quote(c.Dir)+" is not absolute", "the project is "+workspace.WorkFolder)
+		return outcome.Invalid("--dir "+term.Quote(c.Dir)+" is not an absolute path", "use a path in the container; the project is "+workspace.WorkFolder)
 	}
 	if err := supervisor.CheckEnv(c.Env); err != nil {
 		return outcome.Invalid("--env: "+err.Error(), "")
@@ -42,8 +42,8 @@ func (c *execCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// terminal gives the command a terminal when this one sits at one. What it returns
-// makes the terminal here what it was.
+// terminal gives the command a terminal if this process has one. The function it returns restores
+// the terminal.
 func (c *execCmd) terminal(p *command.Program, o *workspace.ExecOptions) (restore func(), err error) {
 	restore = func() {}
 	in, isFile := p.Stdin.(*os.File)
@@ -53,7 +53,7 @@ func (c *execCmd) terminal(p *command.Program, o *workspace.ExecOptions) (restor
 	fd := int(in.Fd())
 	cols, rows, err := xterm.GetSize(fd)
 	if err != nil {
-		return restore, nil //nolint:nilerr // a terminal without a size is none
+		return restore, nil //nolint:nilerr // a terminal without a size is not used
 	}
 	old, err := xterm.MakeRaw(fd)
 	if err != nil {
@@ -76,7 +76,7 @@ func clampSize(n int) uint16 { return uint16(min(max(n, 0), 1<<16-1)) }
 func execEnd(exit supervisor.Exit, err error) error {
 	switch {
 	case errors.Is(err, supervisor.ErrNotStarted):
-		return &outcome.Failure{Message: err.Error(), Advice: "the image has no such program, or the folder is not there", Result: outcome.ExecMissing, Cause: err}
+		return &outcome.Failure{Message: err.Error(), Advice: "check that the image has the program and the folder", Result: outcome.ExecMissing, Cause: err}
 	case err != nil && !errors.Is(err, io.ErrClosedPipe):
 		return err
 	case exit.OOM:

@@ -46,8 +46,7 @@ func (c *imageBuildCmd) Run(ctx context.Context, p *command.Program) error {
 	})
 }
 
-// teller shows what a build does: on one line of a terminal that comes and goes, and
-// line by line where there is none.
+// teller shows the progress of a build: on the progress line of a terminal, otherwise line by line.
 func (c *imageBuildCmd) teller(p *command.Program) func(image.Progress) {
 	line := p.Err.Progress()
 	return func(g image.Progress) {

@@ -20,7 +20,7 @@ type workspaceListDoc struct {
 
 func (c *listCmd) Run(ctx context.Context, p *command.Program) error {
 	if c.Names && c.JSON {
-		return outcome.Invalid("--names and --json exclude each other", "leave one of them out")
+		return outcome.Invalid("--names and --json cannot be used together", "omit one of them")
 	}
 	return command.WithWorkspaces(p, func(w *workspace.Workspaces) error {
 		if c.Names {
@@ -61,7 +61,7 @@ func spaceRow(o *workspace.Overview) []string {
 	}
 }
 
-// containerWord is how a container is.
+// containerWord returns the state of a container.
 func containerWord(o *workspace.Overview) string {
 	c := o.Container
 	switch {
@@ -70,12 +70,12 @@ func containerWord(o *workspace.Overview) string {
 	case c.State == "running" && c.Processes > 0:
 		return fmt.Sprintf("running, %d busy", c.Processes)
 	case c.State == "running" && c.Processes < 0:
-		return "running, silent"
+		return "running, not responding"
 	}
 	return string(c.State)
 }
 
-// printProblems tells each problem once, under the table.
+// printProblems prints each problem once, below the table.
 func printProblems(p *command.Program, list []workspace.Overview) {
 	told := map[string]bool{}
 	for i := range list {
@@ -91,7 +91,7 @@ func printProblems(p *command.Program, list []workspace.Overview) {
 	}
 }
 
-// rootText is the contract that an error of a workspace wraps.
+// rootText returns the text of the sentinel error that an error wraps.
 func rootText(err error) string {
 	if e, ok := errors.AsType[*workspace.Error](err); ok && e.Err != nil {
 		return e.Err.Error()
@@ -150,7 +150,7 @@ func containerWords(o *workspace.Overview) string {
 	}
 	words := []string{containerWord(o), c.Name}
 	if c.Outdated {
-		words = append(words, "settings have changed: it is made anew at the next use")
+		words = append(words, "settings changed; the container is recreated at the next use")
 	}
 	if c.Unconfined != "" {
 		words = append(words, "sessions in it can reach each other: "+c.Unconfined)
@@ -283,7 +283,7 @@ func diskOf(ctx context.Context, w *workspace.Workspaces, slug string) (usageDoc
 		d.Project = sizeOf(u.Project)
 	}
 	if n := u.Total().Unreadable; n > 0 {
-		d.Problem = term.Count(int(n), "folder") + " cannot be looked into, and what is there is not counted"
+		d.Problem = term.Count(int(n), "folder") + " could not be read and are not counted"
 	}
 	return d, nil
 }

@@ -4,5 +4,5 @@ package workspace
 
 import "github.com/holdfast-dev/holdfast/internal/supervisor"
 
-// watchSize tells nothing: no signal says here that a terminal has another size.
+// watchSize does nothing: this system has no signal for a changed terminal size.
 func watchSize(int) (sizes <-chan supervisor.Size, stop func()) { return nil, func() {} }

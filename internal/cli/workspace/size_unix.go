@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// watchSize tells the sizes that a terminal gets, until stop is called.
+// watchSize reports the terminal's new sizes until stop is called.
 func watchSize(fd int) (sizes <-chan supervisor.Size, stop func()) {
 	changed, out, done := make(chan os.Signal, 1), make(chan supervisor.Size), make(chan struct{})
 	signal.Notify(changed, syscall.SIGWINCH)

@@ -31,7 +31,7 @@ func printWorkspace(ctx context.Context, p *command.Program, w *workspace.Worksp
 	return p.Out.JSON(o, p.Out.TTY)
 }
 
-// agentWords are the agent of a workspace as people read it.
+// agentWords describes the agent of a workspace.
 func agentWords(a workspace.AgentSpec) string {
 	if len(a.Command) == 0 {
 		return a.Kind
@@ -43,13 +43,13 @@ func agentWords(a workspace.AgentSpec) string {
 	return a.Kind + ": " + strings.Join(words, " ")
 }
 
-// networkWords are what a workspace may reach.
+// networkWords describes the network access of a workspace.
 func networkWords(n workspace.Network) string {
 	if n.Mode == workspace.NetworkNone {
 		return "none"
 	}
 	if len(n.Domains) == 0 {
-		return "through the proxy, which lets nothing through yet"
+		return "proxy, no domains allowed yet"
 	}
-	return "through the proxy: " + strings.Join(n.Domains, ", ")
+	return "proxy: " + strings.Join(n.Domains, ", ")
 }

@@ -85,8 +85,8 @@ func TestRefused(t *testing.T) {
 		place saverule.Target
 		says  string
 	}{
-		"once":                        {question("ls", project), approval.Answer{Decision: approval.Allow, SaveTo: layernames.User}, saverule.Target{Folder: project}, "is for once"},
-		"the administrator's":         {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Managed}, saverule.Target{Folder: project}, "not written into settings of the layer"},
+		"once":                        {question("ls", project), approval.Answer{Decision: approval.Allow, SaveTo: layernames.User}, saverule.Target{Folder: project}, "allow applies once and takes no scope"},
+		"the administrator's":         {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Managed}, saverule.Target{Folder: project}, `cannot save rules in the settings layer "managed"`},
 		"no rule":                     {exec, approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.User}, saverule.Target{Folder: project}, "no rule says exactly"},
 		"a rule about something else": {question("ls", project), approval.Answer{Decision: approval.AllowSession, Scope: "Bash(rm:*)", SaveTo: layernames.User}, saverule.Target{Folder: project}, "does not cover"},
 		"no folder":                   {question("ls", project), approval.Answer{Decision: approval.AllowSession, SaveTo: layernames.Local}, saverule.Target{Folder: filepath.Join(project, "gone")}, "no such folder"},

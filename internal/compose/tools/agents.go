@@ -180,9 +180,8 @@ func (b *Toolbox) preloadedSkills(names []string) ([]*skills.Skill, error) {
 		if b.found != nil {
 			sk, ok = b.found.Set.Find(name)
 		}
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("there is no skill %.80q, or it does not count here (holdfast skills list)", name)
+		if !ok {
+			return nil, fmt.Errorf("unknown skill %.80q; list the skills of this project: holdfast skills list", name)
 		}
 		list = append(list, sk)
 	}

@@ -1,4 +1,4 @@
-// An answer that was refused for now: it stays on its card and is sent again.
+// An answer that could not be stored yet. It stays on its card and is sent again.
 import { html, useEffect, useState } from './dom.js';
 
 const names = {
@@ -7,10 +7,10 @@ const names = {
 
 const reasons = { 0: 'the daemon does not answer', 507: 'the disk of its store is full' };
 
-/** forNow reports whether an error says that nothing was done, and that the same may be asked again. */
+/** forNow reports whether an error is temporary: nothing was done, and the request can be sent again. */
 export const forNow = (e) => e.status === 503 || e.status === 507 || e.status === 0;
 
-/** useAgain keeps an answer that was refused for now, and has send(answer) called when its time has come. */
+/** useAgain keeps an answer that could not be stored yet, and calls send(answer) when it is time to retry. */
 export function useAgain(send, idle) {
   const [kept, keep] = useState(null); // {answer, error}
   useEffect(() => {
@@ -21,11 +21,11 @@ export function useAgain(send, idle) {
   return [kept, keep];
 }
 
-/** Again says what was not taken, and why. */
+/** Again shows which answer was not stored, and why. */
 export function Again({ kept, busy, send, drop }) {
   const name = (kept.answer.always ? 'Always allow' : names[kept.answer.decision]) + (kept.answer.stop ? ' and stop' : '');
   return html`<div class="again" role="status">
-    <p class="warning">Your answer, <strong>${name}</strong>, was not taken: ${reasons[kept.error.status] || 'the store is away, or the daemon is about to end'}. It is kept here and sent again by itself.</p>
+    <p class="warning">Your answer, <strong>${name}</strong>, could not be stored: ${reasons[kept.error.status] || 'the store is unreachable, or the daemon is stopping'}. This page keeps it and sends it again automatically.</p>
     <div class="actions"><button type="button" disabled=${busy} onClick=${() => send(kept.answer)}>Send now</button>
-      <button type="button" disabled=${busy} onClick=${drop}>Do not send it</button></div></div>`;
+      <button type="button" disabled=${busy} onClick=${drop}>Discard it</button></div></div>`;
 }

@@ -1,4 +1,4 @@
-// The colours that programs write for a terminal, as spans with classes.
+// Terminal colors in a program's output, as spans with classes.
 import { html, cls } from './dom.js';
 import { seen } from './text.js';
 
@@ -6,7 +6,7 @@ const sgr = /\u001b\[([0-9;:]*)m/g;
 
 const start = () => ({ fg: -1, bg: -1, bold: false, dim: false, italic: false, under: false, strike: false, inverse: false });
 
-// The sixteen colours of a terminal, to find the nearest one.
+// The sixteen terminal colors, to find the nearest one.
 const palette = [
   [0, 0, 0], [170, 0, 0], [0, 150, 0], [170, 110, 0], [0, 0, 190], [160, 0, 160], [0, 150, 150], [190, 190, 190],
   [110, 110, 110], [255, 85, 85], [85, 255, 85], [255, 255, 85], [85, 85, 255], [255, 85, 255], [85, 255, 255], [255, 255, 255],
@@ -30,7 +30,7 @@ function indexed(n) {
   return nearest(level(Math.floor(n / 36)), level(Math.floor(n / 6) % 6), level(n % 6));
 }
 
-// extended reads 38;5;N and 38;2;R;G;B, and says how many numbers they took.
+// extended reads 38;5;N and 38;2;R;G;B, and returns how many numbers they took.
 function extended(p, i) {
   const byte = (v) => Math.min(255, Math.max(0, v | 0));
   if (p[i] === 5) return [indexed(byte(p[i + 1])), 2];
@@ -72,11 +72,11 @@ function apply(style, text) {
 function classes(s) {
   let { fg, bg } = s;
   if (s.inverse) [fg, bg] = [bg, fg < 0 ? 7 : fg];
-  if (fg === bg) bg = -1; // nothing is written so that it cannot be read
+  if (fg === bg) bg = -1; // text in the color of its background could not be read
   return cls(fg >= 0 && 'fg' + fg, bg >= 0 && 'bg' + bg, s.bold && 'bold', s.dim && 'dim', s.italic && 'italic', s.under && 'under', s.strike && 'strike');
 }
 
-/** ansi is a program's output as nodes. Sequences that are no colours are shown. */
+/** ansi returns a program's output as nodes. Sequences that are not colors are shown. */
 export function ansi(text) {
   text = String(text ?? '');
   if (!text.includes('\u001b')) return seen(text);
@@ -97,5 +97,5 @@ export function ansi(text) {
   return out;
 }
 
-/** bare is a program's output without colours. */
+/** bare returns a program's output without colors. */
 export const bare = (text) => String(text ?? '').replace(sgr, '');

@@ -1,24 +1,24 @@
-// The daemon's HTTP interface, as docs/reference/http.md has it, and nothing else.
+// Calls of the daemon's HTTP interface, as docs/reference/http.md describes it.
 import { store } from './store.js';
 
-/** What the daemon says of itself and of who asks: the answer of /v1/info. */
+/** The answer of /v1/info: facts about the daemon and the caller. */
 export const info = store(null);
-/** Whether somebody is logged in: null until it is known. */
+/** Whether a user is logged in: null until it is known. */
 export const signedIn = store(null);
 
-// The token that proves that a request comes from this page. Only the answer to the login
-// tells it; it is kept for the tabs of this origin, and a cookie alone changes nothing.
+// The token that proves that a request comes from this page. Only the login's response
+// contains it. It is stored for the tabs of this origin; a cookie alone cannot change anything.
 const key = 'holdfast-csrf';
 let proof = '';
-try { proof = localStorage.getItem(key) || ''; } catch { /* it is kept for this page only */ }
+try { proof = localStorage.getItem(key) || ''; } catch { /* without storage, only this page has it */ }
 
-/** keepProof keeps the token that the login gave; '' forgets it. */
+/** keepProof stores the token from the login; '' removes it. */
 export function keepProof(token) {
   proof = token;
   try {
     if (token) localStorage.setItem(key, token);
     else localStorage.removeItem(key);
-  } catch { /* it is kept for this page only */ }
+  } catch { /* without storage, only this page has it */ }
 }
 
 /** onProof calls f when another tab has logged in. */
@@ -32,7 +32,7 @@ export function onProof(f) {
   return () => removeEventListener('storage', heard);
 }
 
-/** Problem is an answer that is no success. */
+/** Problem is an error response. */
 export class Problem extends Error {
   constructor(status, doc, after = 0) {
     super(doc.detail || doc.title || `the daemon answered ${status}`);
@@ -41,11 +41,11 @@ export class Problem extends Error {
     this.hint = doc.hint || '';
     this.field = doc.field || '';
     this.doc = doc;
-    this.after = after; // seconds until it may be asked again
+    this.after = after; // seconds until the request may be retried
   }
 }
 
-/** Unreachable says that there was no answer at all. */
+/** Unreachable means that there was no response at all. */
 export class Unreachable extends Error {
   constructor() {
     super('the daemon does not answer');
@@ -61,7 +61,7 @@ const withQuery = (path, query) => {
   return s ? path + '?' + s : path;
 };
 
-// send sends a request: body is made JSON, file goes as it is. It fails with Problem or
+// send sends a request: body as JSON, file unchanged. It fails with Problem or
 // Unreachable.
 async function send(method, path, { query, body, file, headers, signal } = {}) {
   const h = { Accept: 'application/json', ...headers };
@@ -89,7 +89,7 @@ export async function answer(method, path, options) {
   return { body: await document_(r), etag: r.headers.get('ETag') };
 }
 
-/** told sends a request that is answered with events, and calls on(name, data) for each. */
+/** told sends a request whose response is a stream of events, and calls on(name, data) for each. */
 export async function told(path, body, on, signal) {
   const r = await send('POST', path, { body, signal, headers: { Accept: 'text/event-stream' } });
   const text = r.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -129,11 +129,11 @@ export const del = (path, query) => bodyOf('DELETE', path, { query });
 /** seg is a segment of a path. */
 export const seg = encodeURIComponent;
 
-/** whoAmI asks who is logged in and keeps it. */
+/** whoAmI asks who is logged in and stores the answer. */
 export async function whoAmI() {
   const doc = await get('/v1/info');
   info.set(doc);
-  // With a cookie and without its token a browser could look, and nothing more.
+  // With a cookie but without its token a browser could only read.
   signedIn.set(doc.caller?.via !== 'cookie' || !!doc.caller.csrf);
   return doc;
 }

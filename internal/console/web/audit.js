@@ -1,4 +1,4 @@
-// The log read as evidence: who decided and did what, and whether the log still is what it was.
+// The audit trail: who decided and did what, and whether the log is unchanged.
 import { html, cls, useState } from './dom.js';
 import { get, post } from './api.js';
 import { useRoute, setQuery, sessionPath } from './route.js';
@@ -25,7 +25,7 @@ function Entry({ e, open, toggle, one }) {
     <td class="nowrap">${oneLine(e.kind)} <${Badge} kind=${colours[e.action] || 'plain'}>${oneLine(e.action)}</${Badge}></td>
     <td>${by(e.actor)}</td><td class="mono what-cell">${what(e)}</td>
     <td class="nowrap">${e.outcome && html`<${Badge} kind=${colours[e.outcome] || 'plain'}>${oneLine(e.outcome)}</${Badge}>`}${e.exit_code ? ` exit ${e.exit_code}` : ''}</td></tr>
-    ${open && html`<tr class="detail"><td colspan=${one ? 6 : 7}>${e.reason && html`<p>${seen(e.reason)}</p>`}${e.kind !== 'access' && html`<p><a href=${sessionPath(e.session, e.seq)}>Show it in the session</a></p>`}<${Json} value=${e} label=${'entry ' + e.seq} /></td></tr>`}`;
+    ${open && html`<tr class="detail"><td colspan=${one ? 6 : 7}>${e.reason && html`<p>${seen(e.reason)}</p>`}${e.kind !== 'access' && html`<p><a href=${sessionPath(e.session, e.seq)}>Show in the session</a></p>`}<${Json} value=${e} label=${'entry ' + e.seq} /></td></tr>`}`;
 }
 
 function Verify({ session }) {
@@ -35,12 +35,12 @@ function Verify({ session }) {
     try { set({ doc: await post('/v1/audit/verify', session ? { session } : {}) }); } catch (error) { set({ error }); }
   };
   const d = state.doc;
-  return html`<section class="panel" aria-labelledby="verify"><div class="panel-head"><h2 id="verify">Is it what it was?</h2><button type="button" class="primary" onClick=${run} disabled=${state.busy}>${state.busy ? 'Checking …' : session ? 'Verify this session' : 'Verify everything'}</button></div>
-    <div role="status">${d && html`<p><${Badge} kind=${d.ok ? 'yes' : 'no'}>${d.ok ? 'verified' : 'damaged'}</${Badge}> ${count(d.records, 'record')} of ${count(d.sessions, 'session')}, ${count(d.leaves, 'piece')} of evidence in the trail</p>
+  return html`<section class="panel" aria-labelledby="verify"><div class="panel-head"><h2 id="verify">Verification</h2><button type="button" class="primary" onClick=${run} disabled=${state.busy}>${state.busy ? 'Checking …' : session ? 'Verify this session' : 'Verify everything'}</button></div>
+    <div role="status">${d && html`<p><${Badge} kind=${d.ok ? 'yes' : 'no'}>${d.ok ? 'verified' : 'damaged'}</${Badge}> ${count(d.records, 'record')} of ${count(d.sessions, 'session')}, ${count(d.leaves, 'entry')} in the audit trail</p>
       ${d.signed && html`<p class="muted">checkpoint ${d.checkpoint}, signed ${full(d.signed)}</p><p class="mono muted small">${oneLine(d.key || '')}</p>`}
       ${(d.findings || []).map((f) => html`<p class="warning">${oneLine(f.session || '')}${f.seq ? ' at ' + f.seq : ''}: ${seen(f.what)}</p>`)}
       ${(d.notes || []).map((n) => html`<p class="muted">${seen(n)}</p>`)}`}</div>
-    ${!d && !state.error && html`<p class="muted">Checks every record's digest, the chain, and the signed trail beside the log.</p>`}
+    ${!d && !state.error && html`<p class="muted">Checks every record's digest, the hash chain, and the signed audit trail.</p>`}
     <${Trouble} error=${state.error} /></section>`;
 }
 
@@ -49,13 +49,13 @@ export function Audit() {
   const [session, kind, cursor] = ['session', 'kind', 'cursor'].map((k) => query.get(k) || '');
   const [open, setOpen] = useState('');
   const { doc, error, again } = useLoad(() => get('/v1/audit', { session, kind, cursor, limit: 100 }), [session, kind, cursor]);
-  return html`<div class="screen screen-wide"><div class="screen-head"><h1 id="screen-title" tabindex="-1">Audit</h1><p class="muted">Who decided what, what came of it.</p></div>
-    <form class="filters" onSubmit=${(e) => e.preventDefault()}><${Field} name="session" label="Session" value=${session} wide=${true} placeholder="id; empty is all of them" />
+  return html`<div class="screen screen-wide"><div class="screen-head"><h1 id="screen-title" tabindex="-1">Audit</h1><p class="muted">Every decision, who made it, and its outcome.</p></div>
+    <form class="filters" onSubmit=${(e) => e.preventDefault()}><${Field} name="session" label="Session" value=${session} wide=${true} placeholder="session id; empty for all" />
       <label class="field"><span>Kind</span><select value=${kind} onChange=${(e) => setQuery({ kind: e.target.value, cursor: '' })}><option value="">any</option>${kinds.map((k) => html`<option value=${k}>${k}</option>`)}</select></label></form>
     <${Verify} key=${session} session=${session} />
     <${Trouble} error=${error} again=${again} />
     ${!doc && !error && html`<${Waiting} />`}
-    ${doc && !doc.items.length && html`<${Empty} title="No evidence of that" />`}
+    ${doc && !doc.items.length && html`<${Empty} title="No matching entries" />`}
     ${doc?.items.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="evidence"><table class="list audit"><thead><tr><th scope="col">Seq</th><th scope="col">Time</th>${!session && html`<th scope="col">Session</th>`}<th scope="col">Evidence</th><th scope="col">By</th><th scope="col">What</th><th scope="col">Outcome</th></tr></thead>
       <tbody>${doc.items.map((e) => { const k = e.session + e.seq + e.digest; return html`<${Entry} key=${k} e=${e} one=${!!session} open=${open === k} toggle=${() => setOpen(open === k ? '' : k)} />`; })}</tbody></table></div>`}
     <${Pager} next=${doc?.next_cursor} cursor=${cursor} /></div>`;

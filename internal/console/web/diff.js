@@ -31,9 +31,9 @@ export function unified(text) {
   });
 }
 
-const most = 600; // lines of which the longest common part is sought
+const most = 600; // maximum number of lines to compare
 
-/** between compares two texts line by line. Without an old one everything is new. */
+/** between compares two texts line by line. Without an old text everything is new. */
 export function between(before, after) {
   const x = before == null || before === '' ? [] : linesOf(before);
   const y = after == null || after === '' ? [] : linesOf(after);
@@ -61,8 +61,8 @@ export function between(before, after) {
 }
 
 /**
- * changesOf is what a call's input would change, as [{path, lines, note}]; empty when the
- * tool changes no file. A diff that the daemon has made counts more.
+ * changesOf returns what a call's input would change, as [{path, lines, note}]; empty if the
+ * tool changes no file. A diff from the daemon takes precedence.
  */
 export function changesOf(tool, input, shown, base) {
   if (shown && isDiff(shown)) return [{ path: input?.file_path || '', lines: unified(shown) }];
@@ -78,7 +78,7 @@ export function changesOf(tool, input, shown, base) {
         ? input.edits.map((e, n) => ({ path, lines: between(e?.old_string, e?.new_string), note: `edit ${n + 1} of ${input.edits.length}${e?.replace_all ? ', every occurrence' : ''}` })) : [];
     case 'Write':
       return str(input.content)
-        ? [{ path, lines: between('', input.content), note: base === 'absent' ? 'a new file' : base ? 'replaces all that the file has' : '' }] : [];
+        ? [{ path, lines: between('', input.content), note: base === 'absent' ? 'a new file' : base ? 'replaces the whole file' : '' }] : [];
     case 'NotebookEdit':
       return str(input.new_source) ? [{ path, lines: between('', input.new_source), note: input.edit_mode || 'cell' }] : [];
   }
@@ -87,7 +87,7 @@ export function changesOf(tool, input, shown, base) {
 
 const sign = { add: '+', del: '-', same: ' ', hunk: '', meta: '' };
 
-/** marked finds what differs between a line and the one that takes its place. */
+/** marked finds the differences between a line and its replacement. */
 function marked(text, other) {
   let s = 0;
   while (s < text.length && s < other.length && text[s] === other[s]) s++;

@@ -1,5 +1,5 @@
-// A session's records, read into the rows that people see. What belongs to one call — the
-// call, what was decided, who was asked, what came of it — is one row.
+// Turns a session's records into the rows of the transcript. Everything about one call (the
+// call, the decision, the approval and the outcome) is one row.
 
 const partText = (p) => (p?.type === 'text' ? p.text : p?.type === 'structured' ? JSON.stringify(p.value, null, 2)
   : p?.type ? `[${p.type}${p.name || p.path ? ' ' + (p.name || p.path) : ''}]` : '');
@@ -10,7 +10,7 @@ export class Transcript {
   constructor(events = []) {
     this.rows = [];
     this.calls = new Map(); // session and use id → row
-    this.asked = new Map(); // question → row
+    this.asked = new Map(); // approval → row
     this.ids = new Set();
     this.mode = '';
     this.usage = { input: 0, output: 0 };
@@ -18,7 +18,7 @@ export class Transcript {
     for (const e of events) this.add(e);
   }
 
-  /** add reads one record and returns the row it is in; null when it was read before. */
+  /** add reads one record and returns its row; null if the record was read before. */
   add(e) {
     const id = (e.session || '') + '/' + (e.id || e.seq);
     if (this.ids.has(id)) return null;
@@ -120,7 +120,7 @@ export class Transcript {
 
   'on approval.resolved'(e, p) {
     const r = this.asked.get(p.id);
-    if (!r) return this.row('mark', e, { text: `a question was answered: ${p.decision}`, by: p.by, via: p.via });
+    if (!r) return this.row('mark', e, { text: `an approval was answered: ${p.decision}`, by: p.by, via: p.via });
     r.records.push(e);
     if (!r.answer) r.answer = p;
     r.v++;
@@ -164,8 +164,8 @@ export class Transcript {
   }
 
   /**
-   * shown are the rows worth a line: not what opens a turn or is relayed, and of a run of
-   * one agent not its only step, nor the end of its turn, which the run's end says again.
+   * shown returns the rows to display: no turn starts and no relayed events, and for a run of
+   * one agent neither its only step nor the end of its turn, which the run's end repeats.
    */
   shown() {
     const quiet = new Set(['relayed', 'policy_updated', 'status', ...(this.single ? ['step_started', 'step_completed'] : [])]);
@@ -174,7 +174,7 @@ export class Transcript {
   }
 }
 
-/** stateOf says in a word where a call stands. */
+/** stateOf returns the state of a call in one word. */
 export function stateOf(r) {
   if (r.result || r.finished) {
     if (r.decision?.effect === 'deny') return 'denied';
@@ -189,7 +189,7 @@ export function stateOf(r) {
   return 'called';
 }
 
-/** gist is what a call is about, on one line. */
+/** gist returns the main input of a call, on one line. */
 export function gist(tool, input) {
   if (input == null) return '';
   if (typeof input !== 'object') return String(input);
@@ -202,7 +202,7 @@ export function gist(tool, input) {
   return s === '{}' ? '' : s;
 }
 
-/** Provisional is what agents are just saying. It is void when the record comes. */
+/** Provisional is text that agents are currently writing. The record replaces it. */
 export class Provisional {
   constructor() { this.by = new Map(); }
 
@@ -222,7 +222,7 @@ export class Provisional {
     return true;
   }
 
-  /** record takes back what a record now says. */
+  /** record removes provisional text that a record now contains. */
   record(e) {
     if (e.kind === 'item' && e.payload?.item?.role === 'assistant') {
       return this.by.delete(e.agent || '') || (this.by.size === 1 && !e.agent && this.clear());

@@ -1,8 +1,8 @@
-// A form: what an MCP server asks while it works on a call, with one input for each field.
+// An MCP server's form, with one input for each field.
 import { html } from './dom.js';
 import { seen, oneLine } from './text.js';
 
-/** formOf is the form that a question puts to a person, with its fields; undefined of other questions. */
+/** formOf returns the MCP form of a request, with its fields; undefined for other requests. */
 export const formOf = (q) => {
   const r = q.requests?.length === 1 ? q.requests[0] : undefined;
   if (!r?.form || !r.person || !r.input || typeof r.input !== 'object') return undefined;
@@ -28,7 +28,7 @@ function fieldsOf(schema) {
 
 const has = (o, name) => Object.prototype.hasOwnProperty.call(o, name);
 
-// said are a field's inputs so far: text, or for options the values that are chosen.
+// said is a field's input so far: text, or the chosen values of options.
 const start = (f, proposed) => {
   const v = has(proposed, f.name) ? proposed[f.name] : undefined;
   if (f.kind === 'several') return Array.isArray(v) ? v : [];
@@ -36,7 +36,7 @@ const start = (f, proposed) => {
   return v === undefined ? '' : String(v);
 };
 
-// local is a time as an input of the browser has it, in the zone of whoever looks.
+// local returns a time for a browser input, in the user's time zone.
 const local = (text) => {
   const d = new Date(text);
   return Number.isNaN(d.getTime()) ? '' : new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
@@ -44,7 +44,7 @@ const local = (text) => {
 
 const at = (form, said, i) => (has(said, i) ? said[i] : start(form.fields[i], form.proposed));
 
-// value is what a field is to be; undefined: it is left out.
+// value returns the value of a field; undefined: the field is omitted.
 function value(f, s, proposed) {
   if (f.kind === 'several') return s.length || f.needed ? f.options.filter((o) => s.includes(o.value)).map((o) => o.value) : undefined;
   if (s === '') return has(proposed, f.name) && proposed[f.name] === '' ? '' : undefined;
@@ -54,7 +54,7 @@ function value(f, s, proposed) {
   return s;
 }
 
-/** filledOf is what a yes brings, or null while something is missing. */
+/** filledOf returns the answer's input, or null while a required field is missing. */
 export const filledOf = (form, said) => {
   const content = Object.create(null);
   for (const [i, f] of form.fields.entries()) {
@@ -67,7 +67,7 @@ export const filledOf = (form, said) => {
 
 const types = { email: 'email', uri: 'url', date: 'date', 'date-time': 'datetime-local' };
 
-/** Form is the form. props: id; form; said and setSaid, what was given by place of the field. */
+/** Form shows a form. props: id; form; said and setSaid, the inputs by index of the field. */
 export function Form({ id, form, said, setSaid, disabled }) {
   return html`<div class="ask form"><p class="asks"><b>${oneLine(form.server)}</b> asks: ${seen(form.message)}</p>
     ${form.fields.map((f, i) => html`<${Field} key=${i} id=${`form-${id}-${i}`} f=${f} s=${at(form, said, i)} set=${(v) => setSaid({ ...said, [i]: v })} disabled=${disabled} />`)}</div>`;
@@ -77,12 +77,12 @@ function Field({ id, f, s, set, disabled }) {
   const { schema: p } = f;
   const about = f.about && html`<span class="muted" id=${id + '-about'}>${seen(f.about)}</span>`;
   const described = f.about ? id + '-about' : undefined;
-  const name = html`${seen(f.title)}${f.needed ? html` <span class="badge">needed</span>` : html` <span class="muted">can be left out</span>`}`;
+  const name = html`${seen(f.title)}${f.needed ? html` <span class="badge">required</span>` : html` <span class="muted">optional</span>`}`;
   if (f.kind === 'boolean' || f.kind === 'one' || f.kind === 'several') {
     const several = f.kind === 'several';
     const options = f.kind === 'boolean' ? [option('true', 'yes'), option('false', 'no')] : f.options;
     const pick = (v, on) => set(several ? (on ? [...s, v] : s.filter((x) => x !== v)) : v);
-    return html`<fieldset class="scope" disabled=${disabled} aria-describedby=${described}><legend>${name}${several && html` <span class="muted">several can be chosen</span>`}</legend>${about}
+    return html`<fieldset class="scope" disabled=${disabled} aria-describedby=${described}><legend>${name}${several && html` <span class="muted">choose one or more</span>`}</legend>${about}
       ${options.map((o, j) => html`<label key=${j} class="choice option"><input type=${several ? 'checkbox' : 'radio'} name=${id} checked=${several ? s.includes(o.value) : s === o.value}
         onChange=${(e) => pick(o.value, e.target.checked)} /><span>${seen(o.title || o.value)}</span></label>`)}
       ${!several && !f.needed && html`<label class="choice option"><input type="radio" name=${id} checked=${s === ''} onChange=${() => set('')} /><span class="muted">no answer</span></label>`}</fieldset>`;
@@ -95,11 +95,11 @@ function Field({ id, f, s, set, disabled }) {
       : html`<input type=${types[p.format] || 'text'} step=${p.format === 'date-time' ? 1 : undefined} maxlength=${p.maxLength} ...${common} />`}</div>`;
 }
 
-/** FormActions are the answers to a form. */
+/** FormActions are the buttons of a form. */
 export function FormActions({ ready, busy, filled, decide, keyOf }) {
   const off = !ready || busy;
   return html`<button type="button" class="allow" disabled=${off || !filled} onClick=${() => decide({ decision: 'allow', input: filled })}>Answer${keyOf('a')}</button>
     <button type="button" class="deny" disabled=${off} onClick=${() => decide({ decision: 'deny' })}>No answer${keyOf('d')}</button>
     <button type="button" disabled=${off} onClick=${() => decide({ decision: 'deny', stop: true })}>No answer, and stop</button>
-    ${!filled && ready && html`<span class="muted">Fill in what is needed.</span>`}`;
+    ${!filled && ready && html`<span class="muted">Fill in the required fields.</span>`}`;
 }

@@ -1,4 +1,4 @@
-// The images that containers are made of, and the building of one.
+// Container images, and building one.
 import { html, useState } from './dom.js';
 import { get, may, told } from './api.js';
 import { store, useStore } from './store.js';
@@ -7,15 +7,15 @@ import { announce, bytes } from './parts.js';
 import { seen, oneLine } from './text.js';
 import { Ago } from './time.js';
 
-/** useImages are the images that the engine has. */
+/** useImages returns the images of the container engine. */
 export const useImages = () => useLoad(() => get('/v1/images').catch((e) => { if (e.code === 'no_engine') return { items: [], engine: e }; throw e; }), []);
 
-// The build goes on while other screens are looked at: {lines, bytes, total, image, error, stop}.
+// The build continues while other screens are shown: {lines, bytes, total, image, error, stop}.
 const build = store(null);
 
-const stages = { wait: 'waiting for another build', base: 'making the base', package: 'getting a package', send: 'sending it to the engine', make: 'building', done: 'done' };
+const stages = { wait: 'waiting for another build', base: 'building the base', package: 'getting a package', send: 'sending to the engine', make: 'building', done: 'done' };
 
-/** begin builds an image and tells the store how far that is. */
+/** begin builds an image and updates the store with its progress. */
 async function begin(spec, again) {
   const stopper = new AbortController();
   const tell = (more) => build.set({ ...build.get(), ...more });
@@ -26,12 +26,12 @@ async function begin(spec, again) {
       else if (event === 'image') tell({ image: doc });
       else tell({ stage: doc.stage, bytes: doc.bytes || 0, total: doc.total || 0, lines: doc.text ? [...build.get().lines, doc.text].slice(-200) : build.get().lines });
     }, stopper.signal);
-    if (!build.get().image && !build.get().error) tell({ error: { message: 'the daemon went away before the image was built', hint: 'build it again' } });
+    if (!build.get().image && !build.get().error) tell({ error: { message: 'lost the connection to the daemon before the image was built', hint: 'build it again' } });
   } catch (e) {
     tell(e.name === 'AbortError' ? { stopped: true } : { error: e });
   }
   tell({ stop: null });
-  announce(build.get().image ? 'The image is built' : 'The image is not built');
+  announce(build.get().image ? 'The image was built' : 'The image was not built');
   again();
 }
 
@@ -40,8 +40,8 @@ function Progress() {
   if (!b) return null;
   return html`<div class="made"><p role="status">${b.image ? `Built ${oneLine(b.image.tags[0] || b.image.id)}, ${bytes(b.image.size)}` : b.stopped ? 'Stopped.' : b.error ? 'Not built.' : `Building: ${stages[b.stage] || 'beginning'} …`}</p>
     <${Trouble} error=${b.error} />
-    ${b.stop && html`<progress aria-label="how far it is" value=${b.total > 0 ? b.bytes : undefined} max=${b.total > 0 ? b.total : undefined}></progress>${b.total > 0 && html`<span class="num muted">${bytes(b.bytes)} of ${bytes(b.total)}</span>`}`}
-    ${b.lines.length > 0 && html`<pre class="output tail" tabindex="0" role="region" aria-label="what the build says" ref=${(el) => { if (el) el.scrollTop = el.scrollHeight; }}>${seen(b.lines.join('\n'))}</pre>`}
+    ${b.stop && html`<progress aria-label="progress" value=${b.total > 0 ? b.bytes : undefined} max=${b.total > 0 ? b.total : undefined}></progress>${b.total > 0 && html`<span class="num muted">${bytes(b.bytes)} of ${bytes(b.total)}</span>`}`}
+    ${b.lines.length > 0 && html`<pre class="output tail" tabindex="0" role="region" aria-label="build output" ref=${(el) => { if (el) el.scrollTop = el.scrollHeight; }}>${seen(b.lines.join('\n'))}</pre>`}
     ${b.stop ? html`<button type="button" class="danger" onClick=${b.stop}>Stop the build</button>` : html`<button type="button" onClick=${() => build.set(null)}>Done</button>`}</div>`;
 }
 
@@ -61,7 +61,7 @@ function Build({ again }) {
   return html`<form class="filters" onSubmit=${start}><label class="field"><span>Build an image</span><select value=${variant} onChange=${(e) => setVariant(e.target.value)}><option value="scratch">scratch: this program alone</option><option value="debian">debian: with a shell and agents</option></select></label>
     ${debian && html`<fieldset class="checks"><legend>With</legend>${agents.map((a) => html`<label class="check"><input type="checkbox" checked=${want.includes(a)} onChange=${(e) => setWant(e.target.checked ? [...want, a] : want.filter((x) => x !== a))} /> ${a}</label>`)}</fieldset>
       <label class="field field-wide"><span>Base, an image that the engine has; empty: one is made</span><input type="text" class="mono" value=${base} spellcheck=${false} autocomplete="off" onInput=${(e) => setBase(e.target.value)} /></label>`}
-    <label class="check"><input type="checkbox" checked=${fresh} onChange=${(e) => setFresh(e.target.checked)} /> anew, if it is there</label>
+    <label class="check"><input type="checkbox" checked=${fresh} onChange=${(e) => setFresh(e.target.checked)} /> again even if it exists</label>
     <button type="submit" disabled=${!!b?.stop}>Build</button></form>`;
 }
 

@@ -1,4 +1,4 @@
-// The questions that wait, oldest first.
+// Pending approvals, oldest first.
 import { html, useEffect, useLayoutEffect, useRef, useState } from './dom.js';
 import { useStore } from './store.js';
 import { questions, refresh, connection } from './live.js';
@@ -9,10 +9,10 @@ import { announce, typing } from './parts.js';
 import { oneLine } from './text.js';
 import { count } from './time.js';
 
-const rest = 450; // ms in which nothing can be answered after the list has moved by itself
-const stay = 5000; // ms for which an answer of others is shown, once it is known
+const rest = 450; // ms after the list has moved during which no answer is accepted
+const stay = 5000; // ms during which another client's answer is shown
 
-/** useShown keeps questions for a while that others have answered. */
+/** useShown keeps approvals that others have answered for a while. */
 export function useShown(items) {
   const [gone, setGone] = useState(new Map()); // id → {q, answer}
   const before = useRef(new Map());
@@ -35,7 +35,7 @@ export function useShown(items) {
   const shown = [...items];
   for (const { q } of gone.values()) if (!items.some((i) => i.id === q.id)) shown.push(q);
   shown.sort((a, b) => (a.asked_at < b.asked_at ? -1 : a.asked_at > b.asked_at ? 1 : 0));
-  return { shown, gone, mine: (id) => { own.current.add(id); drop(id); } }; // the list may be quicker than the answer's own response
+  return { shown, gone, mine: (id) => { own.current.add(id); drop(id); } }; // the list can be updated before the answer's response arrives
 }
 
 /** Inbox is the first screen. */
@@ -49,7 +49,7 @@ export function Inbox({ onHelp }) {
   const keyed = useRef({});
   const last = useRef(order);
 
-  // The list has moved under the pointer: nothing is answered for a moment.
+  // The list has moved under the pointer: for a short time no answer is accepted.
   useLayoutEffect(() => {
     const was = last.current;
     if (was.some((id, i) => order[i] !== id)) moved.current = Date.now();
@@ -80,7 +80,7 @@ export function Inbox({ onHelp }) {
     if (key === 'j' || key === 'k') {
       select(order[i < 0 ? 0 : Math.max(0, Math.min(order.length - 1, i + (key === 'j' ? 1 : -1)))]);
     } else if (e.repeat) return;
-    else if (i < 0 && 'adrsp'.includes(key)) select(order[0]); // which one was meant is shown first
+    else if (i < 0 && 'adrsp'.includes(key)) select(order[0]); // first show which one is selected
     else if (!act || away) return;
     else if (key === 'a') act.decide({ decision: 'allow' });
     else if (key === 'd') act.decide({ decision: 'deny' });
@@ -98,12 +98,12 @@ export function Inbox({ onHelp }) {
 
   return html`<div class="screen">
     <div class="screen-head"><h1 id="screen-title" tabindex="-1">Inbox</h1>
-      <p class="muted">${loaded ? (items.length ? count(items.length, 'open question') + ', oldest first' : '') : ''}</p>
+      <p class="muted">${loaded ? (items.length ? count(items.length, 'pending approval') + ', oldest first' : '') : ''}</p>
       <button type="button" class="quiet push" onClick=${onHelp}>Keyboard <kbd>?</kbd></button></div>
-    ${!loaded && !error && html`<${Waiting} what="Looking for questions" />`}
+    ${!loaded && !error && html`<${Waiting} what="Loading approvals" />`}
     ${error && link !== 'live' && html`<${Trouble} error=${error} again=${refresh} />`}
-    ${loaded && !shown.length && html`<${Empty} title="Nothing waits for you">
-      <p class="muted">When an agent may not do something by itself, it asks here. This page follows along by itself.</p></${Empty}>`}
+    ${loaded && !shown.length && html`<${Empty} title="No pending approvals">
+      <p class="muted">When an agent needs approval for a call, it appears here. This page updates automatically.</p></${Empty}>`}
     <div class="questions">${shown.map((q) => {
       const k = (keyed.current[q.id] ||= { current: null });
       const open = items.some((i) => i.id === q.id);

@@ -1,11 +1,11 @@
-// Open questions as they come and go, and whether the daemon is there. Of several tabs one
-// follows the stream and tells the others, so that a browser's few connections are enough.
+// Pending approvals and the connection to the daemon, kept up to date. Of several tabs, one
+// follows the stream and informs the others, so that a browser's few connections are enough.
 import { store } from './store.js';
 import { get, signedIn, Problem } from './api.js';
 
-/** The open questions: {items, loaded, error}. Oldest first. */
+/** The pending approvals: {items, loaded, error}. Oldest first. */
 export const questions = store({ items: [], loaded: false, error: null });
-/** How the page hears of them: 'connecting', 'live', 'polling', 'lost'. */
+/** The state of the connection: 'connecting', 'live', 'polling', 'lost'. */
 export const connection = store('connecting');
 
 let channel = null;
@@ -14,7 +14,7 @@ let timer = 0;
 let wait = 500;
 let leads = false;
 let stopped = true;
-let turn = 0; // grows with everything that is heard, so that an older answer does not undo it
+let turn = 0; // grows with every update, so that an older response does not undo it
 
 const tell = (message) => channel?.postMessage(message);
 
@@ -28,7 +28,7 @@ function state(s) {
   if (leads) tell({ state: s });
 }
 
-/** refresh asks for the open questions at once; what is heard meanwhile counts more. */
+/** refresh loads the pending approvals at once; updates that arrive meanwhile take precedence. */
 export async function refresh() {
   const mine = turn;
   try {
@@ -57,8 +57,8 @@ function without(id) {
 }
 
 /**
- * leaveOut takes a question out of the list that was just answered here. The other tabs are
- * told that, not the list: they may have heard of newer questions than this one.
+ * leaveOut removes an approval from the list that was just answered here. The other tabs get
+ * that fact, not the list, because they may know of newer approvals than this tab.
  */
 export function leaveOut(id) {
   without(id);
@@ -85,7 +85,7 @@ function follow() {
   };
 }
 
-// again follows anew after a while. A daemon that has no stream is asked again and again.
+// again reconnects after a delay. A daemon without a stream is polled.
 function again() {
   if (stopped) return;
   state('lost');
@@ -119,7 +119,7 @@ function lead() {
   follow();
 }
 
-/** begin follows the questions until end. */
+/** begin follows the pending approvals until end. */
 export function begin() {
   if (!stopped) return;
   stopped = false;
@@ -158,7 +158,7 @@ export function end(everywhere) {
   connection.set('connecting');
 }
 
-/** start looks again when the tab comes back. */
+/** start refreshes the list when the tab becomes visible again. */
 export function start() {
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden && !stopped) refresh();

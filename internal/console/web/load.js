@@ -1,9 +1,9 @@
-// Asking for a document and showing how far that is.
+// Loading a document and showing the progress.
 import { html, useCallback, useEffect, useRef, useState } from './dom.js';
 
 /**
- * useLoad asks when its keys change, and again with again(). While it asks anew, what was
- * there stays. The answer is {doc, error, busy, again}.
+ * useLoad loads when its keys change, and again with again(). While it reloads, the previous
+ * document stays. It returns {doc, error, busy, again}.
  */
 export function useLoad(ask, keys) {
   const [state, set] = useState({ doc: null, error: null, busy: true });
@@ -25,19 +25,19 @@ export function useLoad(ask, keys) {
   return { ...state, again };
 }
 
-/** Trouble says what went wrong and what to do. */
+/** Trouble shows an error and its hint. */
 export function Trouble({ error, again }) {
   if (!error) return null;
   return html`<div class="trouble" role="alert">
-    <p><strong>${error.status === 0 ? 'Not connected' : error.status === 403 ? 'Not allowed' : 'That did not work'}.</strong>
+    <p><strong>${error.status === 0 ? 'Not connected' : error.status === 403 ? 'Not allowed' : 'Error'}.</strong>
       ${' '}${error.message}</p>
     ${error.hint && html`<p class="hint">hint: <code>${error.hint}</code></p>`}
     ${again && html`<button type="button" onClick=${again}>Try again</button>`}
   </div>`;
 }
 
-/** Waiting stands where something will be. */
+/** Waiting is shown while content loads. */
 export const Waiting = ({ what = 'Loading' }) => html`<p class="waiting" role="status">${what} …</p>`;
 
-/** Empty says that there is nothing, and what would change that. */
+/** Empty is shown if there is no content, with what to do about it. */
 export const Empty = ({ title, children }) => html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;

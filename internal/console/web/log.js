@@ -1,5 +1,5 @@
-// A session's records in reach of the page: one stretch without holes, which grows at both
-// ends, and its end as it comes.
+// The loaded records of a session: one range without gaps, which grows at both ends, and
+// new records as they arrive.
 import { useEffect, useRef, useState } from './dom.js';
 import { get, seg } from './api.js';
 import { follow } from './stream.js';
@@ -7,7 +7,7 @@ import { Transcript, Provisional } from './fold.js';
 
 const page = 400;
 
-/** useLog reads a session's records from near seq, or its last ones. */
+/** useLog loads a session's records around seq, or the last ones. */
 export function useLog(id, seq, onNew) {
   const s = useRef(null);
   const [, draw] = useState(0);
@@ -73,7 +73,7 @@ export function useLog(id, seq, onNew) {
     try {
       const after = Math.max(0, me.first - 1 - page);
       const doc = await get(path, { after, limit: page });
-      if (turn !== me.turn) return; // it has begun elsewhere meanwhile
+      if (turn !== me.turn) return; // another load has started meanwhile
       const before = doc.items.filter((e) => e.seq < me.first);
       me.events = [...before, ...me.events];
       me.fold = new Transcript(me.events);

@@ -1,4 +1,4 @@
-// The page: where it is, who is logged in, and what frames every screen.
+// The page: the current screen, the login, and the frame around every screen.
 import { html, render, cls, useEffect, useRef, useState } from './dom.js';
 import { useStore } from './store.js';
 import * as routes from './route.js';
@@ -42,8 +42,8 @@ function Nav({ path }) {
       ${p === '/' && items.length > 0 && html`<span class="count num" aria-label=${`${items.length} open`}>${items.length}</span>`}</a></li>`)}</ul></nav>
     <div class="side-foot">
       <p class=${cls('link-state', 'link-' + link)} role="status"><span class="dot" aria-hidden="true"></span>${links[link]}</p>
-      ${who && html`<p class="muted who" title=${(who.scopes || []).join(', ')}>${oneLine(who.name)}${!may('approve') ? ', may look' : ''}</p>`}
-      <label class="theme"><span class="sr">Colours</span><select value=${dress} onChange=${(e) => setTheme(e.target.value)}>
+      ${who && html`<p class="muted who" title=${(who.scopes || []).join(', ')}>${oneLine(who.name)}${!may('approve') ? ', read only' : ''}</p>`}
+      <label class="theme"><span class="sr">Colors</span><select value=${dress} onChange=${(e) => setTheme(e.target.value)}>
         <option value="system">System</option><option value="light">Light</option><option value="dark">Dark</option></select></label>
       ${who?.via === 'cookie' && html`<button type="button" class="quiet" onClick=${leave}>Log out</button>`}
     </div></aside>`;
@@ -51,15 +51,15 @@ function Nav({ path }) {
 
 const help = [
   ['Anywhere', [['?', 'this help'], ['g i', 'inbox'], ['g s', 'sessions'], ['g p', 'policy'], ['g a', 'audit'], ['/', 'search']]],
-  ['Inbox', [['j k', 'next, previous question'], ['a', 'allow once'], ['s', 'for this session, with a scope'], ['p', 'always, by a rule in the settings'], ['d', 'deny'], ['r', 'deny with a reason'], ['Esc', 'close a panel']]],
+  ['Inbox', [['j k', 'next, previous approval'], ['a', 'allow once'], ['s', 'decide for this session, with a scope'], ['p', 'always allow, with a rule in the settings'], ['d', 'deny'], ['r', 'deny with a reason'], ['Esc', 'close a panel']]],
 ];
 
 const Help = ({ onClose }) => html`<${Dialog} title="Keyboard" onClose=${onClose}>
   <div class="help">${help.map(([name, keys]) => html`<section><h3>${name}</h3><dl>${keys.map(([k, what]) => html`<div><dt>${k.split(' ').map((x) => html`<kbd>${x}</kbd> `)}</dt><dd>${what}</dd></div>`)}</dl></section>`)}</div>
-  <p class="muted">An allow or a deny goes to the question that is marked, and only when all of it was shown.</p>
+  <p class="muted">Allow and deny apply to the selected approval, and only after all of it was shown.</p>
   <div class="actions"><button type="button" onClick=${onClose}>Close</button></div></${Dialog}>`;
 
-/** useNews says aloud which questions are new, and counts them in the title. */
+/** useNews announces new approvals, and shows their number in the title. */
 function useNews(name) {
   const { items, loaded } = useStore(live.questions);
   const known = useRef(null);
@@ -106,7 +106,7 @@ function screenOf(path) {
   if (w) return ['Workspace', decodeURIComponent(w[1])];
   if (path === '/inbox') return ['Inbox'];
   const hit = screens.find(([p]) => p === path);
-  return hit ? [hit[1]] : ['No such page'];
+  return hit ? [hit[1]] : ['Page not found'];
 }
 
 function Screen({ name, id, onHelp }) {
@@ -120,7 +120,7 @@ function Screen({ name, id, onHelp }) {
     case 'Audit': return html`<${Audit} />`;
     case 'Status': return html`<${Status} />`;
   }
-  return html`<div class="screen"><${Empty} title="There is no such page"><p><a href="/">To the inbox</a></p></${Empty}></div>`;
+  return html`<div class="screen"><${Empty} title="Page not found"><p><a href="/">To the inbox</a></p></${Empty}></div>`;
 }
 
 function Frame() {

@@ -1,4 +1,4 @@
-// A small subset of Markdown, to nodes: headings, lists, quotes, code, emphasis, links. Links
+// Turns a small subset of Markdown into nodes: headings, lists, quotes, code, emphasis, links. Links
 // are shown in full, images are not loaded, and HTML is text like any other.
 import { html } from './dom.js';
 import { seen } from './text.js';
@@ -44,7 +44,7 @@ function bareLink(url) {
 
 const bullet = /^( {0,8})([-*+]|\d{1,9}[.)]) +(.*)$/;
 
-/** markdown is a text's blocks as nodes. */
+/** markdown returns a text's blocks as nodes. */
 export function markdown(text, depth = 0) {
   const lines = String(text ?? '').replace(/\r\n/g, '\n').split('\n');
   const out = [];
@@ -83,7 +83,7 @@ export function markdown(text, depth = 0) {
   return out;
 }
 
-// list makes a list of lines that begin with a bullet or belong to the bullet before.
+// list builds a list from lines that start with a bullet or continue the previous one.
 function list(lines, depth) {
   const first = bullet.exec(lines[0]);
   const indent = first[1].length;

@@ -1,4 +1,4 @@
-// What may happen and why: the chain in its order, a tester, and what was granted.
+// The policy: the decision chains, a tester, and the grants.
 import { html, useEffect, useState } from './dom.js';
 import { get, post, del, may, seg } from './api.js';
 import { useRoute, setQuery, sessionPath } from './route.js';
@@ -9,7 +9,7 @@ import { modes } from './session.js';
 import { seen, plain, oneLine } from './text.js';
 import { Ago } from './time.js';
 
-/** group puts tools together whose chains are the same. */
+/** group groups the tools that have the same chain. */
 function group(chains) {
   const by = new Map();
   for (const c of chains || []) {
@@ -28,7 +28,7 @@ function Chains({ chains }) {
 }
 
 function Rules({ rules }) {
-  if (!rules?.length) return html`<p class="muted">No rules: the mode decides, and asks where it does not allow.</p>`;
+  if (!rules?.length) return html`<p class="muted">No rules: the permission mode decides.</p>`;
   const order = { deny: 0, ask: 1, allow: 2 };
   const list = [...rules].sort((a, b) => (order[a.effect] ?? 3) - (order[b.effect] ?? 3));
   return html`<div class="table-box" tabindex="0" role="region" aria-label="rules"><table class="list"><thead><tr><th scope="col">Effect</th><th scope="col">Rule</th><th scope="col">Layer</th><th scope="col">Where</th></tr></thead>
@@ -46,7 +46,7 @@ function inputOf(tool, text) {
   return { [key]: text, ...more };
 }
 
-/** Tester says what would happen to a call, and runs nothing. */
+/** Tester shows the decision for a call, and runs nothing. */
 function Tester({ cwd, session }) {
   const [tool, setTool] = useState('Bash');
   const [text, setText] = useState('');
@@ -62,7 +62,7 @@ function Tester({ cwd, session }) {
     } catch (err) { setSaid(null); setError(err); }
   };
   const verdict = said?.verdict || said?.effect;
-  return html`<section class="panel" aria-labelledby="tester"><h2 id="tester">What would happen?</h2>
+  return html`<section class="panel" aria-labelledby="tester"><h2 id="tester">Test a call</h2>
     <form class="filters" onSubmit=${test}>
       <label class="field"><span>Tool</span><input type="text" list="tools" value=${tool} spellcheck=${false} onInput=${(e) => setTool(e.target.value)} /></label>
       <datalist id="tools">${Object.keys(tools).map((t) => html`<option value=${t} />`)}</datalist>
@@ -85,11 +85,11 @@ function Grants({ session }) {
   };
   return html`<section class="panel" aria-labelledby="grants"><h2 id="grants">Granted in <a href=${sessionPath(session)}>${oneLine(session)}</a></h2>
     <${Trouble} error=${error || bad} again=${again} />
-    ${doc && !doc.items.length && html`<p class="muted">Nothing was decided for this session.</p>`}
+    ${doc && !doc.items.length && html`<p class="muted">This session has no grants.</p>`}
     ${doc?.items.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="grants"><table class="list"><thead><tr><th scope="col">Effect</th><th scope="col">Covers</th><th scope="col">By</th><th scope="col">When</th><th scope="col"><span class="sr">Revoke</span></th></tr></thead><tbody>
       ${doc.items.map((g) => html`<tr key=${g.id}><td><${Verdict} effect=${g.effect} /></td><td><span class="mono">${seen(g.scope || `${g.tool} ${g.resource || ''}`)}</span>${g.cwd && html` <span class="muted">in ${plain(g.cwd)}</span>`}${g.confined && html` <${Badge} kind="plain">sandboxed only</${Badge}>`}</td>
         <td>${oneLine(g.by || '')}</td><td class="nowrap"><${Ago} at=${g.at} /></td><td class="right">${may('approve') && html`<button type="button" onClick=${() => take(g)}>Revoke</button>`}</td></tr>`)}</tbody></table></div>`}
-    ${taking && html`<${Confirm} title="Take this back?" verb="Revoke" danger=${true} onYes=${() => revoke(taking)} onClose=${() => take(null)}><p class="mono">${seen(taking.scope || `${taking.tool} ${taking.resource || ''}`)}</p><p>From the next call on it counts no more.</p></${Confirm}>`}</section>`;
+    ${taking && html`<${Confirm} title="Revoke this grant?" verb="Revoke" danger=${true} onYes=${() => revoke(taking)} onClose=${() => take(null)}><p class="mono">${seen(taking.scope || `${taking.tool} ${taking.resource || ''}`)}</p><p>It no longer applies from the next call.</p></${Confirm}>`}</section>`;
 }
 
 function Live({ session }) {
@@ -110,12 +110,12 @@ export function Policy() {
     setQuery({ session: e.target.value, cwd: s?.cwd || cwd });
   };
   useEffect(() => { document.getElementById('main')?.scrollTo?.(0, 0); }, [session]);
-  return html`<div class="screen screen-wide"><div class="screen-head"><h1 id="screen-title" tabindex="-1">Policy</h1><p class="muted">A deny wins, then an ask, then an allow. What is unclear is asked.</p></div>
+  return html`<div class="screen screen-wide"><div class="screen-head"><h1 id="screen-title" tabindex="-1">Policy</h1><p class="muted">Deny wins over ask, and ask over allow. Unclear commands need approval.</p></div>
     <form class="filters" onSubmit=${(e) => e.preventDefault()}><${Field} name="cwd" label="Folder" type="text" value=${cwd} wide=${true} />
       <label class="field"><span>Session</span><select value=${session} onChange=${pick}><option value="">none</option>${session && !recent.doc?.items.some((s) => s.id === session) && html`<option value=${session}>${oneLine(session)}</option>`}
         ${(recent.doc?.items || []).map((s) => html`<option value=${s.id}>${titleOf(s).slice(0, 60)}</option>`)}</select></label></form>
     <${Trouble} error=${error} again=${again} />
-    ${!cwd && recent.doc && html`<${Empty} title="Name a folder"><p class="muted">The policy of a folder is what its settings, yours and the administrator's say together.</p></${Empty}>`}
+    ${!cwd && recent.doc && html`<${Empty} title="Choose a folder"><p class="muted">A folder's policy combines its settings, your settings and the managed settings.</p></${Empty}>`}
     ${cwd && !doc && !error && html`<${Waiting} />`}
     ${doc && html`<${Tester} cwd=${cwd} session=${session} />
     ${session && html`<${Grants} key=${session} session=${session} /><${Live} key=${'live' + session} session=${session} />`}
@@ -123,6 +123,6 @@ export function Policy() {
       ${(doc.warnings || []).map((w) => html`<p class="warning">${seen(typeof w === 'string' ? w : w.what || JSON.stringify(w))}</p>`)}
       ${(doc.ignored || []).length > 0 && html`<h3>Ignored</h3><ul>${doc.ignored.map((w) => html`<li class="muted">${seen(typeof w === 'string' ? w : [w.what, w.file, w.why].filter(Boolean).join(' · ') || JSON.stringify(w))}</li>`)}</ul>`}</section>
     <section class="panel" aria-labelledby="layers"><h2 id="layers">Layers</h2>${doc.layers?.length ? html`<ul class="plain">${doc.layers.map((l) => html`<li><strong>${oneLine(l.layer)}</strong> <span class="mono muted">${plain(l.file || '')}</span> ${l.rules != null && html`<span class="muted num">${l.rules === 1 ? '1 rule' : l.rules + ' rules'}</span>`} ${l.untrusted && html`<${Badge} kind="ask" title="what it allows does not count until the folder is trusted">not trusted</${Badge}>`}</li>`)}</ul>` : html`<p class="muted">No settings files.</p>`}</section>
-    <section class="panel" aria-labelledby="chain"><h2 id="chain">The chain, in the order in which it is asked</h2><${Chains} chains=${doc.chains} /></section>`}
+    <section class="panel" aria-labelledby="chain"><h2 id="chain">The decision chain, in order</h2><${Chains} chains=${doc.chains} /></section>`}
   </div>`;
 }

@@ -1,4 +1,4 @@
-// A question: all that a call would do, and the answers.
+// An approval request: everything that a call would do, and the answers.
 import { html, cls, useEffect, useLayoutEffect, useRef, useState } from './dom.js';
 import { seen, plain, oneLine, hidesSomething } from './text.js';
 import { Diff, changesOf } from './diff.js';
@@ -13,10 +13,10 @@ import { formOf, filledOf, Form, FormActions } from './form.js';
 import { Again, forNow, useAgain } from './again.js';
 import { Always, lasts, tellKept } from './always.js';
 
-/** once reports whether a yes can be for this call alone. */
+/** once reports whether the call can be allowed only once. */
 const once = (q) => q.reason === 'policy-deny-override' || (q.requests || []).some((r) => r.unsandboxed || r.person);
 
-/** Resource is one thing that a call would touch: in full. */
+/** Resource shows one resource that a call would touch, in full. */
 function Resource({ q, r }) {
   const input = r.input;
   const changes = changesOf(q.tool, input, r.shown, r.base);
@@ -31,12 +31,12 @@ function Resource({ q, r }) {
     ${r.named && html`<p class="note-line">named as <span class="mono">${seen(r.named)}</span>, which leads there</p>`}
     ${command && typeof input?.command === 'string' && input.command !== r.resource && html`<p class="note-line">as the model wrote it:</p><pre class="code">${seen(input.command)}</pre>`}
     ${Object.keys(rest).length > 0 && html`<p class="note-line">input:</p><pre class="code">${seen(JSON.stringify(rest, null, 2))}</pre>`}
-    ${hidesSomething(r.resource) && html`<p class="warning">It has characters that cannot be seen. They are marked.</p>`}
-    ${r.unsandboxed && html`<p class="warning">It would run outside of the sandbox.</p>`}
+    ${hidesSomething(r.resource) && html`<p class="warning">The text contains invisible characters. They are marked.</p>`}
+    ${r.unsandboxed && html`<p class="warning">It would run outside the sandbox.</p>`}
   </div>`;
 }
 
-/** What is the whole of a question in a box that scrolls. It tells when all of it was in reach. */
+/** What shows a whole request in a box that scrolls. It reports when all of it was visible. */
 function What({ q, onRead }) {
   const box = useRef(null);
   const end = useRef(null);
@@ -54,23 +54,23 @@ function What({ q, onRead }) {
   const expand = () => { setWhole(true); onRead(); };
   return html`<div>
     <div class=${cls('what', long && !whole && 'what-long', whole && 'what-whole')} ref=${box} onScroll=${scrolled} tabindex=${long && !whole ? 0 : undefined}
-      role="region" aria-label="what it would do">
+      role="region" aria-label="what the call would do">
       ${planOf(q) !== undefined ? html`<${Plan} text=${planOf(q)} />` : (q.requests || []).map((r, i) => html`<${Resource} key=${i} q=${q} r=${r} />`)}<span ref=${end}></span>
     </div>
     ${long && !whole && html`<button type="button" class="link more" onClick=${expand}>Show all of it</button>`}
   </div>`;
 }
 
-/** Expiry counts down to when the answer is no. */
+/** Expiry counts down to the automatic denial. */
 function Expiry({ at }) {
   const now = useNow();
   const left = new Date(at) - now;
-  return html`<span class=${cls('num', left < 60000 && 'soon')} title=${full(at)}>${left > 0 ? `denied by itself in ${span(left)}` : 'its time is over'}</span>`;
+  return html`<span class=${cls('num', left < 60000 && 'soon')} title=${full(at)}>${left > 0 ? `denied automatically in ${span(left)}` : 'timed out'}</span>`;
 }
 
 const verbs = { allow: 'Allow once', deny: 'Deny' };
 
-/** Scope is where "for this session" is made as wide as a person wants. */
+/** Scope is the form that chooses the scope of a decision for the session. */
 function Scope({ q, ready, busy, decide, onClose }) {
   const offered = q.scopes || [];
   const [choice, setChoice] = useState(0);
@@ -83,13 +83,13 @@ function Scope({ q, ready, busy, decide, onClose }) {
   const wrong = (own && !scope) || busy || !ready;
   const name = 'scope-' + q.id;
   return html`<fieldset class="scope" onKeyDown=${(e) => { if (e.key === 'Escape') { e.stopPropagation(); onClose(); } }}>
-    <legend>For this session, about</legend>
+    <legend>For this session, with the scope</legend>
     ${offered.map((s, i) => html`<label key=${i} class="choice"><input type="radio" name=${name} checked=${choice === i} ref=${i === 0 ? first : null} onChange=${() => pick(i)} />
       <span>${seen(s.text)} ${s.rule && html`<code>${seen(s.rule)}</code>`}</span></label>`)}
-    <label class="choice"><input type="radio" name=${name} checked=${own} onChange=${() => pick(offered.length)} ref=${offered.length === 0 ? first : null} /><span>a rule of your own</span></label>
+    <label class="choice"><input type="radio" name=${name} checked=${own} onChange=${() => pick(offered.length)} ref=${offered.length === 0 ? first : null} /><span>your own rule</span></label>
     ${(own || offered[choice]?.rule) && html`<label class="field"><span>Rule</span>
       <input type="text" class="mono" value=${rule} spellcheck=${false} autocomplete="off" maxlength="4096" onInput=${(e) => setRule(e.target.value)} placeholder="Bash(npm run build:*)" /></label>
-      ${hidesSomething(rule) && html`<p class="warning">The rule has characters that cannot be seen: ${plain(rule)}</p>`}`}
+      ${hidesSomething(rule) && html`<p class="warning">The rule contains invisible characters: ${plain(rule)}</p>`}`}
     <div class="actions">
       <button type="button" class="allow" disabled=${wrong} onClick=${() => decide({ decision: 'allow-session', scope })}>Allow for this session</button>
       <button type="button" class="deny" disabled=${wrong} onClick=${() => decide({ decision: 'deny-session', scope })}>Deny for this session</button>
@@ -103,7 +103,7 @@ function Reason({ ready, busy, decide, onClose }) {
   useEffect(() => { ref.current?.focus(); }, []);
   const send = (stop) => decide({ decision: 'deny', message: text.trim() || undefined, stop: stop || undefined });
   return html`<div class="scope" onKeyDown=${(e) => { if (e.key === 'Escape') { e.stopPropagation(); onClose(); } }}>
-    <label class="field"><span>What should the model be told?</span>
+    <label class="field"><span>Message for the model</span>
       <textarea rows="2" ref=${ref} maxlength="4000" value=${text} onInput=${(e) => set(e.target.value)}
         onKeyDown=${(e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && ready && !busy) send(); }}></textarea></label>
     <div class="actions"><button type="button" class="deny" disabled=${busy || !ready} onClick=${() => send()}>Deny</button>
@@ -112,9 +112,9 @@ function Reason({ ready, busy, decide, onClose }) {
 }
 
 /**
- * Question shows one. props: q; gone ({answer} when it was answered elsewhere); armed()
- * (false just after the list has moved); selected, onSelect; keys (a ref that gets what the
- * keyboard can do); plainTitle leaves the session's name out.
+ * Question shows a request. props: q; gone ({answer} if it was answered elsewhere); armed()
+ * (false just after the list has moved); selected, onSelect; keys (a ref that gets the
+ * keyboard actions); plainTitle omits the session's name.
  */
 export function Question({ q, gone, armed = () => true, selected, onSelect, keys, within, onDone }) {
   const [read, setRead] = useState(false);
@@ -125,12 +125,12 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
   const [said, setSaid] = useState({});
   const [goOn, setGoOn] = useState(true);
   const allowed = may('approve');
-  const interrupted = q.run === 'interrupted'; // an answer alone starts nothing
+  const interrupted = q.run === 'interrupted'; // an answer alone does not start the run
   const plan = planOf(q);
   const choices = choicesOf(q);
   const form = formOf(q);
   const answers = choices ? answersOf(choices, said) : form ? filledOf(form, said) : null;
-  const own = !!choices || !!form; // all of it is there to be answered
+  const own = !!choices || !!form; // the whole request is visible as a form
   const ready = (read || own) && allowed;
   const away = lost || gone;
   const [kept, keep] = useAgain((answer) => send(answer), !busy && !away);
@@ -139,13 +139,13 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
     if (busy || away || !armed()) return;
     if (answer.decision === 'allow' && own && !answer.input) {
       if (!answers) {
-        setError({ message: form ? 'fill in what is needed first' : 'choose an answer to each question first' });
+        setError({ message: form ? 'fill in the required fields first' : 'choose an answer to each question first' });
         return;
       }
       answer = { ...answer, input: answers };
     }
     if (!ready) {
-      setError({ message: allowed ? 'look at all of it first' : 'you may look, and not answer' });
+      setError({ message: allowed ? 'read the whole request first' : 'your token may read, but not answer' });
       return;
     }
     send(answer);
@@ -199,13 +199,13 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       ${within && q.agent && html`<${Fact} name="agent">${oneLine(q.agent)}</${Fact}>`}
       <${Fact} name="folder"><span class="mono">${seen(q.requests?.[0]?.cwd || q.cwd || '')}</span></${Fact}>
       <${Fact} name="why">${seen(q.why)}${q.rule && !(q.why || '').includes(`${q.rule.file}:${q.rule.line}`) && html`<div><${Origin} rule=${q.rule} /></div>`}</${Fact}>
-      ${plan === undefined && !own && q.sandbox && html`<${Fact} name="sandbox">${q.sandbox === 'none' ? html`<span class="warn-text">none: nothing would hold it</span>` : seen(q.sandbox)}</${Fact}>`}
+      ${plan === undefined && !own && q.sandbox && html`<${Fact} name="sandbox">${q.sandbox === 'none' ? html`<span class="warn-text">none: the command would run without confinement</span>` : seen(q.sandbox)}</${Fact}>`}
       <${Fact} name="mode">${oneLine(q.mode)}</${Fact}>
     </dl>
     ${error && html`<p class="problem" role="alert">${error.message}${error.hint && html` <span class="hint">hint: <code>${error.hint}</code></span>`}</p>`}
     ${kept && html`<${Again} kept=${kept} busy=${busy} send=${send} drop=${() => keep(null)} />`}
-    ${interrupted && html`<p class="interrupted" role="note">The run was interrupted: an answer is kept, and nothing happens until the run is continued.
-      ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Continue the run when it is allowed</label>`}</p>`}
+    ${interrupted && html`<p class="interrupted" role="note">The run was interrupted. Your answer is stored and takes effect when the run is resumed.
+      ${allowed && may('run') && html` <label><input type="checkbox" checked=${goOn} disabled=${busy} onChange=${(e) => setGoOn(e.target.checked)} /> Resume the run if the call is allowed</label>`}</p>`}
     <div class="actions" role="group" aria-label="answer">
       ${plan !== undefined ? html`<${PlanActions} ready=${ready} busy=${busy} decide=${decide} open=${open} panel=${panel} keyOf=${key} />`
     : form ? html`<${FormActions} ready=${ready} busy=${busy} filled=${answers} decide=${decide} keyOf=${key} />`
@@ -216,7 +216,7 @@ export function Question({ q, gone, armed = () => true, selected, onSelect, keys
       <button type="button" class="deny" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny' })}>${verbs.deny}${key('d')}</button>
       <button type="button" disabled=${!ready || busy} aria-expanded=${panel === 'reason'} onClick=${() => open('reason')}>Deny with a reason…${key('r')}</button>
       <button type="button" disabled=${!ready || busy} onClick=${() => decide({ decision: 'deny', stop: true })}>Deny and stop</button>`}
-      ${!allowed ? html`<span class="muted">You may look, and not answer.</span>` : !read && !own && html`<span class="muted">Scroll to its end, or show all of it, to answer.</span>`}
+      ${!allowed ? html`<span class="muted">You can read this, but not answer it.</span>` : !read && !own && html`<span class="muted">To answer, scroll to the end or show all of it.</span>`}
     </div>
     ${panel === 'scope' && html`<${Scope} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}
     ${panel === 'always' && html`<${Always} q=${q} ready=${ready} busy=${busy} decide=${decide} onClose=${() => setPanel('')} />`}

@@ -1,4 +1,4 @@
-// Where the page is. Every state that is worth coming back to is in the URL.
+// The current screen. Every state worth returning to is in the URL.
 import { store, useStore } from './store.js';
 
 const read = () => ({
@@ -12,14 +12,14 @@ const here = store(read());
 export const useRoute = () => useStore(here);
 export const route = () => here.get();
 
-/** go shows another place. With replace the step is not kept for "back". */
+/** go shows another screen. With replace it adds no entry to the history. */
 export function go(to, { replace = false } = {}) {
   if (replace) history.replaceState(null, '', to);
   else history.pushState(null, '', to);
   here.set(read());
 }
 
-/** setQuery changes some of the query; empty values are taken out. */
+/** setQuery changes parts of the query; empty values are removed. */
 export function setQuery(changes, { replace = true } = {}) {
   const q = new URLSearchParams(location.search);
   for (const [k, v] of Object.entries(changes)) {
@@ -30,10 +30,10 @@ export function setQuery(changes, { replace = true } = {}) {
   go(location.pathname + (s ? '?' + s : ''), { replace });
 }
 
-/** sessionPath is the page of a session, or of one of its records. */
+/** sessionPath returns the path of a session, or of one of its records. */
 export const sessionPath = (id, seq) => '/sessions/' + encodeURIComponent(id) + (seq ? '#seq-' + seq : '');
 
-/** start follows links within the page without loading it anew. */
+/** start follows links within the page without reloading it. */
 export function start() {
   addEventListener('popstate', () => here.set(read()));
   addEventListener('hashchange', () => here.set(read()));

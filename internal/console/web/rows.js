@@ -1,4 +1,4 @@
-// One row of a transcript each.
+// The rows of a transcript.
 import { html, cls, useState } from './dom.js';
 import { seen, plain, oneLine } from './text.js';
 import { ansi, bare } from './ansi.js';
@@ -14,9 +14,9 @@ const callStates = {
   done: ['yes', 'done'], failed: ['no', 'failed'], unknown: ['ask', 'outcome unknown'], called: ['plain', 'called'],
 };
 
-const limit = 14; // lines that a closed row shows
+const limit = 14; // lines of a folded row
 
-/** Output is what a tool said: in full, or its first lines. */
+/** Output shows a tool's output: all of it, or its first lines. */
 function Output({ text, all, error }) {
   const [whole, set] = useState(false);
   const lines = text.split('\n');
@@ -38,7 +38,7 @@ function Changes({ list, all }) {
   })}${!whole && n > limit && html`<button type="button" class="link more" onClick=${() => set(true)}>Show all ${n} lines</button>`}</div>`;
 }
 
-/** who says by whom and how a question was answered. */
+/** who describes by whom and how an approval was answered. */
 export function who(a) {
   const via = a.via && a.via !== a.by ? ` via ${oneLine(a.via)}` : '';
   return (a.by ? `by ${oneLine(a.by)}` : '') + via;
@@ -48,13 +48,13 @@ const decided = {
   allow: 'allowed once', deny: 'denied', 'allow-session': 'allowed for the session', 'deny-session': 'denied for the session',
 };
 
-/** Answered says what was decided, by whom and when. */
+/** Answered shows the decision, by whom and when. */
 export const Answered = ({ answer }) => html`<span>${decided[answer.decision] || answer.decision} ${who(answer)}
   ${answer.at && html` <span class="muted">at <${At} at=${answer.at} /></span>`}
-  ${answer.scope && html` <code>${seen(answer.scope)}</code>`}${answer.always && html` <span class="muted">${answer.always === 'user' ? 'and always' : 'and always in this project'}</span>`}
+  ${answer.scope && html` <code>${seen(answer.scope)}</code>`}${answer.always && html` <span class="muted">${answer.always === 'user' ? 'and saved' : 'and saved for this project'}</span>`}
   ${answer.message && html` <q>${seen(answer.message)}</q>`}${answer.stop && html` <span class="muted">and the turn ends</span>`}</span>`;
 
-// why is the shortest thing that explains how a call came to run, or not.
+// why returns the shortest reason why a call ran or not.
 function why(r) {
   const d = r.decision;
   if (r.answer) return html`<${Answered} answer=${r.answer} />`;
@@ -121,7 +121,7 @@ function Policy({ r }) {
   if (c.mode) what = html`mode is now <strong>${oneLine(c.mode)}</strong>`;
   else if (c.grant) what = html`${c.grant.effect === 'deny' ? 'denied' : 'allowed'} for the session: <code>${oneLine(c.grant.scope || `${c.grant.tool} ${c.grant.resource || ''}`)}</code>`;
   else if (c.revoke) what = html`a grant was taken back <span class="mono muted">${oneLine(c.revoke)}</span>`;
-  else if (c.ended) what = 'the run ended: its grants are gone';
+  else if (c.ended) what = 'the run ended, and its grants with it';
   else if (c.patch) what = html`policy patch for ${oneLine(c.patch.tool || 'all tools')}, ${oneLine(c.patch.mode)}: ${['allow', 'deny'].map((k) => c.patch[k]?.length > 0 && html`${k} <code>${oneLine(c.patch[k].join(', '))}</code> `)}${c.patch.default && `default ${c.patch.default}`}`;
   return html`<div class="mark"><span>${what}</span> <span class="muted">${who(c.grant?.by ? c.grant : c)}</span></div>`;
 }
@@ -130,7 +130,7 @@ function Run({ r }) {
   const e = r.run;
   const name = e.step_name || e.step;
   const words = {
-    started: `run ${e.resumed ? 'goes on' : e.segment > 1 ? 'continued' : 'started'}${e.strategy?.name ? ': ' + e.strategy.name : ''}`,
+    started: `run ${e.resumed ? 'resumed' : e.segment > 1 ? 'continued' : 'started'}${e.strategy?.name ? ': ' + e.strategy.name : ''}`,
     step_started: `step ${name || ''} begins${e.agent ? ': ' + e.agent : ''}`, step_completed: `step ${name || ''} done${e.agent ? ': ' + e.agent : ''}`,
     step_failed: `step ${name || ''} failed`, input_asked: `${e.agent || 'the run'} asks for input`, input_given: 'input given', steered: 'steered',
     opened: `session${e.agent ? ' of ' + e.agent : ''} opened`,
@@ -145,9 +145,9 @@ function Run({ r }) {
     ${says && e.text && html`<div class="mark-text">${seen(e.text)}</div>`}</div>`;
 }
 
-const closedWords = { completed: 'turn completed', max_turns: 'stopped: the limit of turns', budget: 'stopped: the budget is spent', interrupted: 'turn interrupted', failed: 'turn failed' };
+const closedWords = { completed: 'turn completed', max_turns: 'stopped: turn limit reached', budget: 'stopped: budget reached', interrupted: 'turn interrupted', failed: 'turn failed' };
 
-/** To says whom of several agents a text is for. */
+/** To names the agent that a text is for, if there are several. */
 const To = ({ r, word = 'to' }) => r.session && r.agent && html` <span class="muted">${word} ${oneLine(r.agent)}</span>`;
 
 const bodies = {
@@ -171,7 +171,7 @@ const bodies = {
   other: ({ r }) => html`<div class="mark"><span class="mono">${oneLine(r.records[0].kind)}</span> <span class="muted clip">${oneLine(JSON.stringify(r.records[0].payload)).slice(0, 200)}</span></div>`,
 };
 
-/** Row is a row with its number, its time, and what can be done with it. */
+/** Row is a row with its number, its time and its actions. */
 export function Row({ r, id, open, raw, marked, on }) {
   const Body = bodies[r.type] || bodies.other;
   const fork = on.fork && r.item && r.type !== 'call';
@@ -191,7 +191,7 @@ export function Row({ r, id, open, raw, marked, on }) {
   </div>`;
 }
 
-/** Coming is what an agent is just saying. It is not on record yet. */
+/** Coming shows text that an agent is currently writing. It is not recorded yet. */
 export const Coming = ({ agent, now }) => html`<div class="row row-coming">
   <div class="row-side"></div><div class="row-main">
     <div class="said-by">${oneLine(agent || 'assistant')} <span class="provisional">writing</span></div>

@@ -1,4 +1,4 @@
-// One session: what was said and done, as it goes on, and what a person may do with it.
+// One session: its transcript, live, and the actions on it.
 import { html, cls, useEffect, useRef, useState } from './dom.js';
 import { get, post, patch, may, seg } from './api.js';
 import { useRoute, go, sessionPath } from './route.js';
@@ -73,16 +73,16 @@ function Mode({ id, mode, again, say }) {
   return html`<label class="mode"><span class="muted">Mode</span>
     <select value=${mode} disabled=${!may('approve')} onChange=${pick}>${(modes.includes(mode) ? modes : [mode, ...modes]).map((m) => html`<option value=${m}>${m || 'default'}</option>`)}</select></label>
     ${sure && html`<${Confirm} title=${`Change to ${sure}?`} verb=${`Change to ${sure}`} danger=${sure === 'bypassPermissions'} onYes=${() => change(sure)} onClose=${() => setSure('')}>
-      <p>${sure === 'bypassPermissions' ? 'From then on the agent does not ask: whatever no rule denies is run.' : 'From then on the agent does not ask: what would be asked is denied.'}</p></${Confirm}>`}`;
+      <p>${sure === 'bypassPermissions' ? 'The agent will no longer ask: every call that no rule denies runs.' : 'The agent will no longer ask: every call that needs approval is denied.'}</p></${Confirm}>`}`;
 }
 
-/** Composer is where a person speaks to the run: steering, input, or going on. */
+/** Composer sends text to the run: to steer it, to give input, or to resume it. */
 function Composer({ id, run, meta, stop, again, say }) {
   const [text, set] = useState('');
   const [busy, setBusy] = useState(false);
   const works = run && !ended.has(run.status) && run.status !== 'pending';
   const input = works ? run.inputs?.[0] : null;
-  if (!may('run') || meta?.owner) return null; // an agent of a run goes on with its run
+  if (!may('run') || meta?.owner) return null; // an agent of a run is resumed with its run
   const kind = input ? 'input' : works ? 'steer' : 'continue';
   const words = { input: ['Answer', `${oneLine(input?.agentName || 'The agent')} asks for input`], steer: ['Steer', 'Say something to the running agent'], continue: ['Continue', 'Go on with'] };
   const send = async () => {
@@ -100,7 +100,7 @@ function Composer({ id, run, meta, stop, again, say }) {
   const empty = !text.trim() && kind !== 'continue';
   return html`<form class="composer" onSubmit=${(e) => { e.preventDefault(); if (!busy && !empty) send(); }}>
     <label class="field field-wide"><span>${words[kind][1]}${kind === 'input' && input.prompt ? html`: <q>${oneLine(input.prompt)}</q>` : ''}</span>
-      <textarea rows=${Math.min(8, Math.max(1, text.split('\n').length))} value=${text} placeholder=${kind === 'continue' ? 'what to do next; may be empty' : ''} onInput=${(e) => set(e.target.value)}
+      <textarea rows=${Math.min(8, Math.max(1, text.split('\n').length))} value=${text} placeholder=${kind === 'continue' ? 'what to do next (optional)' : ''} onInput=${(e) => set(e.target.value)}
         onKeyDown=${(e) => { if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) { e.preventDefault(); if (!busy && !empty) send(); } }}></textarea></label>
     <button type="submit" class="primary" disabled=${busy || empty}>${words[kind][0]}</button>
     ${stop && html`<button type="button" class="danger" onClick=${stop}>Stop</button>`}</form>`;
@@ -117,14 +117,14 @@ function Fork({ id, row, onClose, say }) {
     } catch (err) { onClose(); say(err); }
   };
   return html`<${Dialog} title=${row ? `Fork from record ${row.seq}` : 'Fork from the end'} onClose=${onClose}>
-    <p>A new session that knows everything up to there. This one stays as it is.</p>
-    <form onSubmit=${run}><label class="field field-wide"><span>Title, if you like</span><input type="text" value=${title} maxlength="200" onInput=${(e) => set(e.target.value)} /></label>
+    <p>A new session with everything up to this point. This session does not change.</p>
+    <form onSubmit=${run}><label class="field field-wide"><span>Title (optional)</span><input type="text" value=${title} maxlength="200" onInput=${(e) => set(e.target.value)} /></label>
       <div class="actions"><button type="submit" class="primary">Fork</button><button type="button" onClick=${onClose}>Cancel</button></div></form></${Dialog}>`;
 }
 
-const tailWords = { loading: '', connecting: 'connecting', live: '', lost: 'connection lost, trying again', gone: 'this session was deleted', away: '', hidden: '' };
+const tailWords = { loading: '', connecting: 'connecting', live: '', lost: 'connection lost, reconnecting', gone: 'this session was deleted', away: '', hidden: '' };
 
-/** useSays tells a screen reader what comes, and not too often. */
+/** useSays announces new rows to screen readers, not too often. */
 function useSays() {
   const timer = useRef(0);
   const last = useRef('');
@@ -169,7 +169,7 @@ export function Session({ id }) {
   const done = useRef('');
   const head = useRef(null);
 
-  useEffect(() => { // a link to a record: bring it into sight, load it when it is not there
+  useEffect(() => { // a link to a record: scroll to it, and load it if needed
     if (!wanted || !list.length || done.current === hash) return;
     const row = list.find((r) => r.records.some((e) => e.seq === wanted)) || [...list].reverse().find((r) => r.seq <= wanted);
     if (wanted < log.first || (log.live === 'away' && wanted > log.after)) { jump(wanted); return; }
@@ -214,7 +214,7 @@ export function Session({ id }) {
     <${Windowed} rows=${list} label="transcript" head=${8} stick=${stick} goal=${goal} onStick=${setStick} onTop=${older} onEnd=${newer}
       show=${(r) => html`<${Row} key=${r.key} r=${r} v=${r.v} id=${id} open=${rows.isOpen(r)} raw=${rows.isRaw(r)} marked=${wanted > 0 && r.records.some((e) => e.seq === wanted)} on=${on} />`} />
     ${coming.map(([agent, now]) => html`<${Coming} key=${agent} agent=${agent} now=${now} />`)}
-    ${asked.length > 0 && html`<section class="questions" aria-label="open questions">${asked.map((q) => html`<${Question} key=${q.id} q=${q} within=${true} gone=${open.includes(q) ? null : gone.get(q.id)?.answer} onDone=${(d) => mine(d.id)} />`)}</section>`}
+    ${asked.length > 0 && html`<section class="questions" aria-label="pending approvals">${asked.map((q) => html`<${Question} key=${q.id} q=${q} within=${true} gone=${open.includes(q) ? null : gone.get(q.id)?.answer} onDone=${(d) => mine(d.id)} />`)}</section>`}
     <div class=${cls('session-foot')}>
       ${tailWords[log.live] && html`<p class="tail-state muted" role="status">${tailWords[log.live]}</p>`}
       ${(!stick || log.live === 'away') && html`<button type="button" class="latest" onClick=${latest}>Jump to latest ↓</button>`}

@@ -1,4 +1,4 @@
-// All sessions, the newest first; search and filters are in the URL.
+// All sessions, newest first; search and filters are in the URL.
 import { html, useEffect, useRef, useState } from './dom.js';
 import { get } from './api.js';
 import { useRoute, setQuery, sessionPath } from './route.js';
@@ -12,7 +12,7 @@ import { questions } from './live.js';
 const filters = ['q', 'cwd', 'tag', 'run', 'asked', 'owner'];
 const runs = ['running', 'completed', 'failed', 'cancelled', 'interrupted']; // what can be on record
 
-/** Field is an input whose value goes to the URL a moment after it was typed. */
+/** Field is an input whose value is put into the URL shortly after typing. */
 export function Field({ name, label, type = 'search', value, placeholder, wide }) {
   const [text, set] = useState(value);
   const timer = useRef(0);
@@ -23,7 +23,7 @@ export function Field({ name, label, type = 'search', value, placeholder, wide }
     onKeyDown=${(e) => { if (e.key === 'Enter') { clearTimeout(timer.current); put(e.target.value); } }} /></label>`;
 }
 
-/** Pager goes on to the next page; back is the browser's own. */
+/** Pager links to the next page; the browser's back button returns. */
 export function Pager({ next, cursor }) {
   if (!next && !cursor) return null;
   return html`<nav class="pager" aria-label="Pages">
@@ -62,12 +62,12 @@ export function Sessions() {
       <${Field} name="tag" label="Tag" type="text" value=${f.tag} />
       <label class="field"><span>Run</span><select value=${f.run} onChange=${(e) => setQuery({ run: e.target.value, cursor: '' })}>
         <option value="">any</option>${runs.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
-      <label class="check"><input type="checkbox" checked=${!!f.asked} onChange=${(e) => setQuery({ asked: e.target.checked, cursor: '' })} /> with open questions</label>
+      <label class="check"><input type="checkbox" checked=${!!f.asked} onChange=${(e) => setQuery({ asked: e.target.checked, cursor: '' })} /> with pending approvals</label>
       ${some && html`<button type="button" class="quiet" onClick=${clear}>Clear</button>`}
     </form>
     <${Trouble} error=${error} again=${again} />
     ${!doc && !error && html`<${Waiting} />`}
-    ${doc && !doc.items.length && html`<${Empty} title=${some ? 'No session fits' : 'No sessions yet'}>
+    ${doc && !doc.items.length && html`<${Empty} title=${some ? 'No session matches' : 'No sessions yet'}>
       ${some ? html`<p><button type="button" onClick=${clear}>Clear the filters</button></p>` : html`<p class="muted">Start one: <code>holdfast run "…"</code></p>`}</${Empty}>`}
     ${doc?.items.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="sessions"><table class="list"><thead><tr><th scope="col">State</th><th scope="col">Session</th><th scope="col">Folder</th><th scope="col" class="model-head">Model</th>
       <th scope="col" class="right">Messages</th><th scope="col" class="right">Updated</th></tr></thead><tbody>${doc.items.map((s) => html`<${Line} key=${s.id} s=${s} />`)}</tbody></table></div>`}

@@ -1,4 +1,4 @@
-// The settings of a workspace as a form: of a new one, and of one that is there.
+// The settings of a new or existing workspace, as a form.
 import { html, cls, useEffect, useState } from './dom.js';
 import { patch, post, seg } from './api.js';
 import { Trouble } from './load.js';
@@ -7,7 +7,7 @@ import { announce } from './parts.js';
 const lines = (text) => text.split('\n').map((l) => l.trim()).filter(Boolean);
 const joined = (list) => (list || []).join('\n');
 
-/** textsOf is a workspace as people write it. */
+/** textsOf returns a workspace's settings as the form's texts. */
 export const textsOf = (w) => ({
   slug: w.slug || '', project: w.project || '', image: w.image || '', 'agent.kind': w.agent?.kind || 'holdfast', 'agent.command': joined(w.agent?.command), model: w.model || '',
   'limits.memory': w.limits?.memory || '', 'limits.cpus': String(w.limits?.cpus ?? ''), 'limits.pids': String(w.limits?.pids ?? ''), 'limits.disk': w.limits?.disk || '',
@@ -15,7 +15,7 @@ export const textsOf = (w) => ({
   mounts: joined((w.mounts || []).map((m) => `${m.host}:${m.at}${m.readonly ? ':ro' : ''}`)), credentials: joined(w.credentials),
 });
 
-/** Unusable is what the form itself finds wrong with a field. */
+/** Unusable is an invalid field that the form itself finds. */
 class Unusable extends Error {
   constructor(field, message, hint) {
     super(message);
@@ -25,17 +25,17 @@ class Unusable extends Error {
 
 function number(texts, field, hint) {
   const n = Number(texts[field]);
-  if (!texts[field].trim() || !Number.isFinite(n)) throw new Unusable(field, 'This is no number.', hint);
+  if (!texts[field].trim() || !Number.isFinite(n)) throw new Unusable(field, 'This is not a number.', hint);
   return n;
 }
 
 const mountOf = (line) => {
   const m = /^(.+?):([^:]+)(:ro)?$/.exec(line);
-  if (!m) throw new Unusable('mounts', `${line} is no mount.`, 'FOLDER:PLACE or FOLDER:PLACE:ro, such as /srv/data:/mnt/data:ro');
+  if (!m) throw new Unusable('mounts', `${line} is no mount.`, 'use FOLDER:PATH or FOLDER:PATH:ro, such as /srv/data:/mnt/data:ro');
   return { host: m[1], at: m[2], ...(m[3] ? { readonly: true } : {}) };
 };
 
-/** docOf is what people have written as the daemon wants it. A limit that is left empty of a new workspace is the default. */
+/** docOf turns the form's texts into the daemon's document. An empty limit of a new workspace is the default. */
 export function docOf(t, making) {
   const given = (field) => !making || t[field].trim() !== '';
   const limits = {};
@@ -53,15 +53,15 @@ export function docOf(t, making) {
   };
 }
 
-/** changesOf is what differs between two documents. */
+/** changesOf returns the differences between two documents. */
 export const changesOf = (was, is) => Object.fromEntries(Object.entries(is).filter(([k, v]) => JSON.stringify(v) !== JSON.stringify(was[k])));
 
-/** placeOf is the field of the form that a problem is about, or ''. */
+/** placeOf returns the form field of a problem, or ''. */
 export const placeOf = (field, texts) => Object.keys(texts).find((n) => field === n || field.startsWith(n + '[')) || '';
 
 const idOf = (name) => 'set-' + name.replace('.', '-');
 
-/** Entry is one field, with what is wrong with it. */
+/** Entry is one field with its error. */
 function Entry({ form, name, label, hint, rows, options, wide, ...more }) {
   const id = idOf(name);
   const wrong = form.place === name ? form.error : null;
@@ -76,7 +76,7 @@ function Entry({ form, name, label, hint, rows, options, wide, ...more }) {
     ${hint && html`<p class="small muted" id=${id + '-hint'}>${hint}</p>`}</div>`;
 }
 
-const kinds = [['holdfast', 'holdfast, our own'], ['claude', 'claude, Claude Code'], ['codex', 'codex, Codex'], ['acp', 'acp, any other']];
+const kinds = [['holdfast', 'holdfast, the built-in agent'], ['claude', 'claude, Claude Code'], ['codex', 'codex, Codex'], ['acp', 'acp, any other']];
 const ways = [['none', 'none'], ['proxy', 'through the proxy']];
 
 function Entries({ form, making, images }) {
@@ -85,21 +85,21 @@ function Entries({ form, making, images }) {
   return html`
     <fieldset class="entries"><legend>Project</legend>
       ${making && one('slug', 'Name', { hint: 'a to z, 0 to 9, and dashes in between', required: true, maxlength: 63 })}
-      ${one('project', 'Folder', { wide: true, class: 'mono', hint: 'the whole path on the daemon’s machine; empty: a folder of its own, deleted with it' })}</fieldset>
+      ${one('project', 'Folder', { wide: true, class: 'mono', hint: 'absolute path on the daemon’s machine; empty: its own folder, deleted with the workspace' })}</fieldset>
     <fieldset class="entries"><legend>Agent</legend>${one('agent.kind', 'Kind', { options: kinds })}
-      ${one('model', 'Model', { hint: 'as the agent calls it; empty: its default' })}
-      ${texts['agent.kind'] !== 'holdfast' && one('agent.command', 'Command', { rows: 2, wide: true, hint: texts['agent.kind'] === 'acp' ? 'the program and its arguments, one a line' : 'the program and its arguments, one a line; empty: its usual one' })}
-      ${one('credentials', 'Credentials', { rows: 2, wide: true, hint: 'names of variables of the daemon’s environment, one a line; a value is given to the agent alone and kept nowhere' })}</fieldset>
-    <fieldset class="entries"><legend>Network</legend>${one('network.mode', 'Way out', { options: ways })}
-      ${texts['network.mode'] === 'proxy' && one('network.domains', 'Domains', { rows: 3, wide: true, hint: 'what is let through, one a line, such as api.anthropic.com or *.example.com:443' })}</fieldset>
+      ${one('model', 'Model', { hint: 'in the agent’s own notation; empty: its default' })}
+      ${texts['agent.kind'] !== 'holdfast' && one('agent.command', 'Command', { rows: 2, wide: true, hint: texts['agent.kind'] === 'acp' ? 'the program and its arguments, one per line' : 'the program and its arguments, one per line; empty: the agent’s default' })}
+      ${one('credentials', 'Credentials', { rows: 2, wide: true, hint: 'names of environment variables of the daemon, one per line; values are passed to the agent and not stored' })}</fieldset>
+    <fieldset class="entries"><legend>Network</legend>${one('network.mode', 'Network access', { options: ways })}
+      ${texts['network.mode'] === 'proxy' && one('network.domains', 'Domains', { rows: 3, wide: true, hint: 'allowed domains, one per line, such as api.anthropic.com or *.example.com:443' })}</fieldset>
     <fieldset class="entries"><legend>Limits</legend>
       ${[['limits.memory', 'Memory', '2g'], ['limits.cpus', 'Processors', '2'], ['limits.pids', 'Processes and threads', '512'], ['limits.disk', 'Disk', '20g']].map(([name, label, usual]) => one(name, label, making ? { placeholder: usual } : { required: true }))}</fieldset>
-    <fieldset class="entries"><legend>Container</legend>${one('image', 'Image', { wide: true, class: 'mono', list: 'images', hint: 'empty: the one that is built here' })}
+    <fieldset class="entries"><legend>Container</legend>${one('image', 'Image', { wide: true, class: 'mono', list: 'images', hint: 'empty: the image built on this machine' })}
       <datalist id="images">${images.map((t) => html`<option value=${t} />`)}</datalist>
-      ${one('mounts', 'Mounts', { rows: 2, wide: true, hint: 'further folders of the daemon’s machine, one a line: FOLDER:PLACE, with :ro behind it to be read only' })}</fieldset>`;
+      ${one('mounts', 'Mounts', { rows: 2, wide: true, hint: 'additional folders of the daemon’s machine, one per line: FOLDER:PATH, or FOLDER:PATH:ro for read only' })}</fieldset>`;
 }
 
-/** Settings asks for the settings of a new workspace, or of w. onDone gets the workspace. */
+/** Settings is the form for a new workspace, or for w. onDone gets the workspace. */
 export function Settings({ w, images = [], onDone, onClose }) {
   const making = !w;
   const [was] = useState(() => textsOf(w || {}));
@@ -115,7 +115,7 @@ export function Settings({ w, images = [], onDone, onClose }) {
     try {
       const doc = docOf(texts, making);
       const made = making ? await post('/v1/workspaces', { slug: texts.slug.trim(), ...doc }) : await patch('/v1/workspaces/' + seg(w.slug), changesOf(docOf(was, false), doc));
-      announce(making ? 'The workspace is made' : 'The settings are saved');
+      announce(making ? 'The workspace was created' : 'The settings were saved');
       onDone(made);
     } catch (err) {
       setError(err);
@@ -125,6 +125,6 @@ export function Settings({ w, images = [], onDone, onClose }) {
   return html`<form class="settings" novalidate onSubmit=${save}>
     ${error && !place && html`<${Trouble} error=${error} />`}${error && place && html`<p class="sr" role="alert">${error.message}</p>`}
     <${Entries} form=${form} making=${making} images=${images} />
-    ${!making && html`<p class="muted">A container that is there is rebuilt with new settings when it is idle: nobody is interrupted. The home and the project stay.</p>`}
-    <div class="actions"><button type="submit" class="primary" disabled=${busy}>${making ? 'Make the workspace' : 'Save'}</button><button type="button" onClick=${onClose}>Cancel</button></div></form>`;
+    ${!making && html`<p class="muted">An existing container is recreated with the new settings when it is idle, so no agent is interrupted. The home and the project are kept.</p>`}
+    <div class="actions"><button type="submit" class="primary" disabled=${busy}>${making ? 'Create the workspace' : 'Save'}</button><button type="button" onClick=${onClose}>Cancel</button></div></form>`;
 }

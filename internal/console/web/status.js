@@ -1,4 +1,4 @@
-// What the machine and the setup offer, who is connected, and who may come in.
+// Checks of the machine and the setup, connected clients, and access.
 import { html, useEffect, useState } from './dom.js';
 import { get, post, del, may, info, seg } from './api.js';
 import { useStore } from './store.js';
@@ -7,7 +7,7 @@ import { Badge, Confirm, Fact } from './parts.js';
 import { seen, oneLine } from './text.js';
 import { Ago, full, span } from './time.js';
 
-// readyz says 503 and still has the document.
+// a 503 of readyz also has the document
 const ready = () => get('/readyz').catch((e) => { if (e.doc?.checks || e.doc?.status) return e.doc; throw e; });
 const states = { ok: 'yes', warn: 'ask', fail: 'no' };
 
@@ -36,16 +36,16 @@ function Tokens() {
   const link = async () => { try { setMade(await post('/v1/login/link')); setBad(null); } catch (err) { setBad(err); } };
   const revoke = async (t) => { try { await del('/v1/tokens/' + seg(t.id)); } catch (err) { setBad(err); } again(); };
   const secret = made?.secret || made?.token?.secret;
-  return html`<section class="panel" aria-labelledby="tokens"><div class="panel-head"><h2 id="tokens">Who may come in</h2><button type="button" onClick=${link}>Make a login link</button></div>
+  return html`<section class="panel" aria-labelledby="tokens"><div class="panel-head"><h2 id="tokens">Access</h2><button type="button" onClick=${link}>Create a login link</button></div>
     <${Trouble} error=${error || bad} again=${again} />
-    ${made && html`<div class="made" role="status"><p>${made.url ? 'This link logs one browser in, once:' : 'This is shown only now:'}</p><pre class="command" tabindex="0">${oneLine(made.url || secret || '')}</pre>${made.expires_at && html`<p class="muted">until ${full(made.expires_at)}</p>`}<button type="button" onClick=${() => setMade(null)}>Done</button></div>`}
+    ${made && html`<div class="made" role="status"><p>${made.url ? 'This link logs in one browser, once:' : 'The secret is shown only once:'}</p><pre class="command" tabindex="0">${oneLine(made.url || secret || '')}</pre>${made.expires_at && html`<p class="muted">until ${full(made.expires_at)}</p>`}<button type="button" onClick=${() => setMade(null)}>Done</button></div>`}
     ${doc?.items?.length > 0 ? html`<div class="table-box" tabindex="0" role="region" aria-label="tokens"><table class="list"><thead><tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Made</th><th scope="col">Used</th><th scope="col">Ends</th><th scope="col"><span class="sr">Revoke</span></th></tr></thead><tbody>
       ${doc.items.map((t) => html`<tr key=${t.id}><td>${oneLine(t.name)}</td><td>${(t.scopes || []).join(', ')}</td><td><${Ago} at=${t.created_at} />${t.by && html` <span class="muted">by ${oneLine(t.by)}</span>`}</td><td>${t.used_at ? html`<${Ago} at=${t.used_at} />` : html`<span class="muted">never</span>`}</td><td>${t.expires_at ? full(t.expires_at) : html`<span class="muted">never</span>`}</td>
         <td class="right"><button type="button" onClick=${() => take(t)}>Revoke</button></td></tr>`)}</tbody></table></div>` : doc && html`<p class="muted">No tokens.</p>`}
     <form class="filters" onSubmit=${make}><label class="field"><span>New token's name</span><input type="text" required maxlength="100" value=${name} onInput=${(e) => setName(e.target.value)} /></label>
       <fieldset class="checks"><legend>May</legend>${scopes.map((s) => html`<label class="check"><input type="checkbox" checked=${want.includes(s)} onChange=${(e) => setWant(e.target.checked ? [...want, s] : want.filter((x) => x !== s))} /> ${s} <span class="muted">${says[s]}</span></label>`)}</fieldset>
       <button type="submit" class="primary" disabled=${!name.trim() || !want.length}>Make</button></form>
-    ${taking && html`<${Confirm} title=${`Revoke ${oneLine(taking.name)}?`} verb="Revoke" danger=${true} onYes=${() => revoke(taking)} onClose=${() => take(null)}><p>What uses it is refused from then on.</p></${Confirm}>`}</section>`;
+    ${taking && html`<${Confirm} title=${`Revoke ${oneLine(taking.name)}?`} verb="Revoke" danger=${true} onYes=${() => revoke(taking)} onClose=${() => take(null)}><p>Programs that use it can no longer connect.</p></${Confirm}>`}</section>`;
 }
 
 export function Status() {
@@ -69,7 +69,7 @@ export function Status() {
       </dl>
       ${s && !fine && html`<${Checks} list=${checksOf(s.checks)} />`}</section>
     ${may('admin') && html`<${Tokens} />`}
-    <section class="panel" aria-labelledby="doctor"><div class="panel-head"><h2 id="doctor">Machine and setup ${doctor.doc && html`<${Badge} kind=${doctor.doc.ok ? 'yes' : 'no'}>${doctor.doc.ok ? 'fine' : 'not fine'}</${Badge}>`}</h2><button type="button" onClick=${doctor.again} disabled=${doctor.busy}>Look again</button></div>
+    <section class="panel" aria-labelledby="doctor"><div class="panel-head"><h2 id="doctor">Machine and setup ${doctor.doc && html`<${Badge} kind=${doctor.doc.ok ? 'yes' : 'no'}>${doctor.doc.ok ? 'fine' : 'not ok'}</${Badge}>`}</h2><button type="button" onClick=${doctor.again} disabled=${doctor.busy}>Check again</button></div>
       <${Trouble} error=${doctor.error} again=${doctor.again} />${!doctor.doc && !doctor.error && html`<${Waiting} what="Looking" />`}${doctor.doc && html`<${Checks} list=${doctor.doc.checks || []} />`}</section>
   </div>`;
 }

@@ -1,7 +1,7 @@
-// A value that parts of the page follow.
+// A value that parts of the page subscribe to.
 import { useEffect, useState } from './dom.js';
 
-/** store holds one value. Whoever follows it is told of each change. */
+/** store holds one value and notifies its subscribers of each change. */
 export function store(value) {
   const followers = new Set();
   return {

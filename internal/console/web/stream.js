@@ -1,10 +1,10 @@
-// A session's events as they come.
+// A session's events as they arrive.
 import { get, signedIn, seg } from './api.js';
 
 /**
- * follow calls on.record(event) for each record behind after, on.delta, on.gap, on.caughtUp,
- * and on.state('live' | 'lost' | 'gone'). When the daemon goes away it begins again where it
- * was. It returns what ends it.
+ * follow calls on.record(event) for each record after `after`, on.delta, on.gap, on.caughtUp,
+ * and on.state('live' | 'lost' | 'gone'). If the connection is lost, it continues where it
+ * was. It returns a function that ends it.
  */
 export function follow(id, after, on) {
   let source = null;
@@ -29,7 +29,7 @@ export function follow(id, after, on) {
       on.caughtUp(data(e));
     });
     for (const end of ['shutdown', 'failed']) es.addEventListener(end, () => { es.close(); again(); });
-    es.onopen = () => on.gap(); // what was provisional before is told anew
+    es.onopen = () => on.gap(); // provisional text is sent again
     es.onerror = () => {
       on.state('lost');
       if (es.readyState === EventSource.CLOSED) again();

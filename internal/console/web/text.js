@@ -1,14 +1,14 @@
-// Text of models, tools and files. It becomes text nodes and spans, never HTML, and what
-// cannot be seen in it is made visible.
+// Text of models, tools and files. It becomes text nodes and spans, never HTML, and its
+// invisible characters are made visible.
 import { html } from './dom.js';
 import { codeOf, inEmoji, plain, unseen } from './unseen.js';
 
 export { plain };
 
-/** oneLine is plain text on one line, for titles and lists. */
+/** oneLine returns plain text on one line, for titles and lists. */
 export const oneLine = (s) => plain(String(s ?? '').replace(/\s+/g, ' ').trim());
 
-/** seen is text as nodes: what cannot be seen is marked. */
+/** seen returns text as nodes, with invisible characters marked. */
 export function seen(s) {
   s = String(s ?? '').replace(/\r\n/g, '\n');
   const out = [];
@@ -16,14 +16,14 @@ export function seen(s) {
   for (const m of s.matchAll(unseen)) {
     if (inEmoji(s, m.index, m[0])) continue;
     if (m.index > from) out.push(s.slice(from, m.index));
-    out.push(html`<span class="unseen" title="a character that cannot be seen">${codeOf(m[0])}</span>`);
+    out.push(html`<span class="unseen" title="an invisible character">${codeOf(m[0])}</span>`);
     from = m.index + m[0].length;
   }
   if (from < s.length) out.push(s.slice(from));
   return out;
 }
 
-/** hidesSomething reports whether a text has characters that cannot be seen. */
+/** hidesSomething reports whether a text contains invisible characters. */
 export function hidesSomething(s) {
   s = String(s ?? '').replace(/\r\n/g, '\n');
   for (const m of s.matchAll(unseen)) if (!inEmoji(s, m.index, m[0])) return true;

@@ -1,4 +1,4 @@
-// Dark, light, or as the system has it. The choice stays in this browser.
+// Dark, light, or the system's setting. The choice is stored in this browser.
 import { store } from './store.js';
 
 const key = 'holdfast-theme';
@@ -12,7 +12,7 @@ const apply = (v) => {
 };
 
 export function setTheme(v) {
-  try { localStorage.setItem(key, v); } catch { /* it is kept for this page only */ }
+  try { localStorage.setItem(key, v); } catch { /* without storage, only this page has it */ }
   theme.set(v);
   apply(v);
 }

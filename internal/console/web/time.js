@@ -1,4 +1,4 @@
-// Times and sizes, as people read them.
+// Formatting of times and durations.
 import { html, useEffect, useState } from './dom.js';
 import { store, useStore } from './store.js';
 
@@ -6,7 +6,7 @@ const now = store(Date.now());
 let followers = 0;
 let timer = 0;
 
-/** useNow renders again each second while somebody looks. */
+/** useNow renders again each second while the page is visible. */
 export function useNow() {
   useEffect(() => {
     if (followers++ === 0) timer = setInterval(() => now.set(Date.now()), 1000);
@@ -15,7 +15,7 @@ export function useNow() {
   return useStore(now);
 }
 
-/** span is a length of time in at most two units. */
+/** span formats a duration in at most two units. */
 export function span(ms) {
   const s = Math.max(0, Math.round(ms / 1000));
   if (s < 60) return s + ' s';
@@ -26,7 +26,7 @@ export function span(ms) {
   return Math.floor(h / 24) + ' days';
 }
 
-/** roughly is a length of time in one unit. */
+/** roughly formats a duration in one unit. */
 const roughly = (ms) => (ms < 6e4 ? span(ms) : ms < 36e5 ? Math.floor(ms / 6e4) + ' min' : ms < 1728e5 ? Math.floor(ms / 36e5) + ' h' : Math.floor(ms / 864e5) + ' days');
 
 const pad = (n) => String(n).padStart(2, '0');
@@ -34,17 +34,17 @@ export const clock = (t) => { const d = new Date(t); return `${pad(d.getHours())
 export const day = (t) => { const d = new Date(t); return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}`; };
 export const full = (t) => `${day(t)} ${clock(t)}`;
 
-/** Ago is how long ago something was; the time itself is in its title. */
+/** Ago shows how long ago something was; the time is in its title. */
 export function Ago({ at, exact }) {
   const t = useNow();
   const ms = t - new Date(at);
   return html`<time datetime=${at} title=${full(at)}>${ms < 5000 ? 'just now' : ms > 7 * 864e5 ? day(at) : (exact ? span(ms) : roughly(ms)) + ' ago'}</time>`;
 }
 
-/** At is a time of the day; date and time are in its title. */
+/** At shows a time of day; date and time are in its title. */
 export const At = ({ at }) => html`<time datetime=${at} title=${full(at)}>${clock(at)}</time>`;
 
-/** Took is a length of time that was measured, in milliseconds. */
+/** Took shows a measured duration, in milliseconds. */
 export const took = (ms) => (ms == null ? '' : ms < 1000 ? `${ms} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
 
 export const count = (n, one, many = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;

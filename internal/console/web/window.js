@@ -1,9 +1,9 @@
-// A long list of which only what is in sight is in the document. Heights are measured as
-// rows come into sight; whatever changes, the row at the top of the screen stays there.
+// A long list of which only the visible rows are in the document. Heights are measured when
+// rows become visible; the row at the top of the screen stays there when rows change.
 import { html, useCallback, useEffect, useLayoutEffect, useRef, useState } from './dom.js';
 
-const guess = 44; // pixels of a row that was never in sight
-const beyond = 900; // pixels above and below that are kept ready
+const guess = 44; // estimated pixels of a row that was never visible
+const beyond = 900; // pixels above and below the screen that are rendered
 
 function offsets(rows, heights) {
   const at = new Float64Array(rows.length + 1);
@@ -11,7 +11,7 @@ function offsets(rows, heights) {
   return at;
 }
 
-// find is the row at an offset.
+// find returns the row at an offset.
 function find(at, y) {
   let low = 0;
   let high = at.length - 2;
@@ -25,19 +25,19 @@ function find(at, y) {
 
 /**
  * Windowed shows rows, each with a key. props: show(row), head (pixels covered at the top of
- * the screen), stick (stay at the end), onStick(bool), onTop() and onEnd() when what comes
- * before or behind is needed, goal ({key, n}: bring this row into sight).
+ * the screen), stick (stay at the end), onStick(bool), onTop() and onEnd() when earlier or
+ * later rows are needed, goal ({key, n}: scroll to this row).
  */
 export function Windowed({ rows, show, label, head = 0, stick, onStick, onTop, onEnd, goal }) {
   const box = useRef(null);
   const heights = useRef(new Map());
-  const anchor = useRef(null); // {key, y}: the first row in sight and where it is on the screen
+  const anchor = useRef(null); // {key, y}: the first visible row and its position on the screen
   const wide = useRef(0);
   const [, draw] = useState(0);
   const again = useCallback(() => draw((n) => n + 1), []);
   const p = useRef(null);
   p.current = { rows, stick, onStick, onTop, onEnd, head };
-  const own = useRef(-1); // where this list has scrolled to by itself
+  const own = useRef(-1); // where this list has scrolled itself
 
   const at = offsets(rows, heights.current);
   const top = box.current ? box.current.getBoundingClientRect().top : 0;

@@ -1,4 +1,4 @@
-// Workspaces: their containers, settings and disk, and what may be done with them.
+// Workspaces: their containers, settings, disk usage and actions.
 import { html, useEffect, useState } from './dom.js';
 import { get, post, del, may, seg } from './api.js';
 import { useRoute, go, setQuery, sessionPath } from './route.js';
@@ -14,7 +14,7 @@ const kinds = { running: 'run', absent: 'plain', exited: 'plain', created: 'plai
 const place = (slug) => '/workspaces/' + seg(slug);
 const tagsOf = (images) => (images.doc?.items || []).flatMap((i) => i.tags);
 
-/** State is how a container is. */
+/** State shows the state of a container. */
 function State({ w }) {
   const c = w.container;
   if (!c) return html`<${Badge} kind=${w.agent ? 'ask' : 'no'}>${w.agent ? 'unknown' : 'damaged'}</${Badge}>`;
@@ -35,7 +35,7 @@ export function Workspaces() {
     <${Trouble} error=${error} again=${again} />
     ${problem && html`<${Trouble} error=${{ message: oneLine(problem.problem), hint: oneLine(problem.hint || '') }} />`}
     ${!doc && !error && html`<${Waiting} />`}
-    ${doc && !doc.items.length && !making && html`<${Empty} title="No workspaces"><p class="muted">A workspace is a project, settings and a container that agents work in.</p></${Empty}>`}
+    ${doc && !doc.items.length && !making && html`<${Empty} title="No workspaces"><p class="muted">A workspace is a container in which agents work, with a project folder and settings.</p></${Empty}>`}
     ${doc?.items.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="workspaces"><table class="list"><thead><tr><th scope="col">Container</th><th scope="col">Workspace</th><th scope="col">Agent</th><th scope="col">Network</th><th scope="col">Project</th></tr></thead>
       <tbody>${doc.items.map((w) => html`<tr key=${w.slug}><td><${State} w=${w} /></td><td class="main-cell"><a href=${place(w.slug)}>${oneLine(w.slug)}</a>${!w.agent && html`<div class="sub problem">${oneLine(w.problem || '')}</div>`}</td>
         <td>${oneLine(w.agent?.kind || '')}</td><td>${oneLine(w.network?.mode || '')}</td><td class="mono folder" title=${plain(w.project || '')}>${w.project ? shortPath(w.project) : 'its own'}</td></tr>`)}</tbody></table></div>`}
@@ -50,7 +50,7 @@ function Recent({ project }) {
     ${doc?.items.length > 0 && html`<ul>${doc.items.map((s) => html`<li key=${s.id}><a href=${sessionPath(s.id)}>${titleOf(s)}</a> <span class="muted"><${Ago} at=${s.updated_at} /></span></li>`)}</ul>`}</section>`;
 }
 
-/** Prompt starts a session in a workspace and goes to it. */
+/** Prompt starts a session in a workspace and opens it. */
 function Prompt({ slug }) {
   const [text, set] = useState('');
   const [busy, setBusy] = useState(false);
@@ -64,11 +64,11 @@ function Prompt({ slug }) {
     } catch (err) { setBad(err); setBusy(false); }
   };
   return html`<section class="panel" aria-labelledby="prompt"><h2 id="prompt">New session</h2><${Trouble} error=${bad} />
-    <form class="composer" onSubmit=${run}><label class="field field-wide"><span>What is to be done in this workspace</span><textarea rows=${Math.min(8, Math.max(2, text.split('\n').length))} value=${text} onInput=${(e) => set(e.target.value)}></textarea></label>
+    <form class="composer" onSubmit=${run}><label class="field field-wide"><span>Prompt</span><textarea rows=${Math.min(8, Math.max(2, text.split('\n').length))} value=${text} onInput=${(e) => set(e.target.value)}></textarea></label>
       <button type="submit" class="primary" disabled=${busy || !text.trim()}>${busy ? 'Starting …' : 'Run'}</button></form></section>`;
 }
 
-/** Delete says what goes and what stays, and then deletes. */
+/** Delete shows what is deleted and what is kept, and then deletes. */
 function Delete({ id, w, say, onGone, onClose }) {
   const [alone, setAlone] = useState(false);
   const lost = !!w && !w.container;
@@ -76,24 +76,24 @@ function Delete({ id, w, say, onGone, onClose }) {
     try { onGone(await del('/v1/workspaces/' + seg(id), { no_engine: alone ? 'true' : '' })); } catch (e) { say(e); }
   };
   return html`<${Confirm} title=${`Delete ${oneLine(id)}?`} verb="Delete" danger=${true} onYes=${yes} onClose=${onClose}>
-    <p>Its container goes, with everything that runs in it, and the home of its agents${w?.agent && !w.project ? ', and the project, which belongs to it' : ''}. This cannot be taken back.</p>
-    <p>${w?.project && html`The project <span class="mono">${seen(w.project)}</span> stays. `}Its sessions stay, and can be read.</p>
-    ${lost && html`<label class="check"><input type="checkbox" checked=${alone} onChange=${(e) => setAlone(e.target.checked)} /> leave the container out: its engine is gone for good</label>`}</${Confirm}>`;
+    <p>Its container goes, with everything that runs in it, and the home of its agents${w?.agent && !w.project ? ', and its own project folder' : ''}. This cannot be undone.</p>
+    <p>${w?.project && html`The project <span class="mono">${seen(w.project)}</span> stays. `}Its sessions are kept and can be read.</p>
+    ${lost && html`<label class="check"><input type="checkbox" checked=${alone} onChange=${(e) => setAlone(e.target.checked)} /> do not remove the container, because the container engine no longer exists</label>`}</${Confirm}>`;
 }
 
 function Gone({ id, gone }) {
   return html`<div class="screen"><div class="screen-head"><h1 id="screen-title" tabindex="-1">${oneLine(id)}</h1></div>
-    <${Empty} title="It is deleted"><p class="muted">${count(gone.entries, 'file or folder', 'files and folders')} went; ${gone.sessions_told === 1 ? '1 session stays' : `${gone.sessions_told} sessions stay`}.</p>${(gone.notices || []).map((n) => html`<p class="warning">${seen(n)}</p>`)}
+    <${Empty} title="It is deleted"><p class="muted">${count(gone.entries, 'file or folder', 'files and folders')} went; ${gone.sessions_told === 1 ? '1 session is kept' : `${gone.sessions_told} sessions stay`}.</p>${(gone.notices || []).map((n) => html`<p class="warning">${seen(n)}</p>`)}
       <p><a href="/workspaces">All workspaces</a></p></${Empty}></div>`;
 }
 
 function Facts({ w, u }) {
-  return html`<dl class="facts">${w.container && html`<${Fact} name="container"><span class="mono">${oneLine(w.container.name)}</span>${w.container.outdated && html` <${Badge} kind="ask" title=${oneLine(w.container.outdated)}>rebuilt when it is idle</${Badge}>`}${w.container.unconfined && html` <span class="muted">${seen(w.container.unconfined)}</span>`}</${Fact}>`}
+  return html`<dl class="facts">${w.container && html`<${Fact} name="container"><span class="mono">${oneLine(w.container.name)}</span>${w.container.outdated && html` <${Badge} kind="ask" title=${oneLine(w.container.outdated)}>recreated when idle</${Badge}>`}${w.container.unconfined && html` <span class="muted">${seen(w.container.unconfined)}</span>`}</${Fact}>`}
     <${Fact} name="project"><span class="mono">${seen(w.project || 'its own')}</span></${Fact}><${Fact} name="agent">${seen([w.agent?.kind, ...(w.agent?.command || [])].join(' '))} <span class="muted">${oneLine(w.model || '')}</span></${Fact}>
     <${Fact} name="image"><span class="mono">${seen(w.image || 'the default')}</span></${Fact}><${Fact} name="limits">memory ${w.limits?.memory}, ${w.limits?.cpus} processors, ${w.limits?.pids} processes, disk ${w.limits?.disk}</${Fact}>
     <${Fact} name="network">${w.network?.mode}${w.network?.domains?.length > 0 && html`: ${seen(w.network.domains.join(', '))}`}</${Fact}>${(w.mounts || []).map((m) => html`<${Fact} name="mount"><span class="mono">${seen(m.host)} at ${seen(m.at)}</span>${m.readonly ? ' read only' : ''}</${Fact}>`)}
     ${w.credentials?.length > 0 && html`<${Fact} name="credentials"><span class="mono">${seen(w.credentials.join(', '))}</span></${Fact}>`}
-    ${u && html`<${Fact} name="disk">${bytes(u.bytes)} of ${u.limit}${u.over && html` <${Badge} kind="no">used up</${Badge}>`} <span class="muted">${count(u.home.files + (u.project?.files || 0), 'file')}</span></${Fact}>`}</dl>`;
+    ${u && html`<${Fact} name="disk">${bytes(u.bytes)} of ${u.limit}${u.over && html` <${Badge} kind="no">limit reached</${Badge}>`} <span class="muted">${count(u.home.files + (u.project?.files || 0), 'file')}</span></${Fact}>`}</dl>`;
 }
 
 export function Workspace({ id }) {
@@ -115,7 +115,7 @@ export function Workspace({ id }) {
     <${Trouble} error=${error || bad} again=${again} />${!w && !error && html`<${Waiting} />`}
     ${w && html`<section class="panel" aria-labelledby="about"><div class="panel-head"><h2 id="about">Container and settings</h2><div class="head-tools">
         ${may('run') && html`<button type="button" disabled=${!!busy} onClick=${() => act('start')}>${busy === 'start' ? 'Starting …' : 'Start'}</button><button type="button" disabled=${!!busy} onClick=${() => ask('stop')}>${busy === 'stop' ? 'Stopping …' : 'Stop'}</button>`}
-        ${may('admin') && !changing && html`<button type="button" onClick=${() => setQuery({ change: true }, { replace: false })}>Change the settings</button>`}</div></div>
+        ${may('admin') && !changing && html`<button type="button" onClick=${() => setQuery({ change: true }, { replace: false })}>Change settings</button>`}</div></div>
       ${w.problem && html`<${Trouble} error=${{ message: oneLine(w.problem), hint: oneLine(w.hint || '') }} />`}
       ${changing ? html`<${Settings} w=${w} images=${tagsOf(images)} onDone=${() => { done(); again(); usage.again(); }} onClose=${done} />` : html`<${Facts} w=${w} u=${usage.doc} />`}</section>
     ${may('run') && html`<${Prompt} slug=${id} />`}

@@ -1,13 +1,13 @@
-// Package auth says who a client is and what it may do.
+// Package auth authenticates the daemon's clients and checks their scopes.
 //
 //	connection ─► Host, Origin ─► peer uid | bearer token | cookie + CSRF ─► Caller ─► scope of the route
 //
-// Nobody is let in without a credential. On the unix socket that is the uid of the
-// process at the other end; on TCP a token, or the cookie that a one-time link gave.
-// What runs below the daemon, its agents and their commands, may look and change
-// nothing, whatever it has: an agent must not answer its own questions.
+// Every request needs a credential. On the unix socket, that is the uid of the process at the other end;
+// on TCP, a token, or the cookie from a one-time link. Processes started by the daemon, its agents and
+// their commands, may only read, whatever credential they have, because an agent must not answer its own
+// approval requests.
 //
-// docs/security.md says against whom this helps, and against whom it does not.
+// docs/security.md says which attacks this prevents and which it does not.
 package auth
 
 import (
@@ -25,27 +25,27 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/daemon/routes"
 )
 
-// every is what the owner of the unix socket may, sorted.
+// every returns the scopes of the owner of the unix socket, sorted.
 func every() []api.Scope {
 	return []api.Scope{api.ScopeAdmin, api.ScopeApprove, api.ScopeRead, api.ScopeRun}
 }
 
-// Caller is who sent a request.
+// Caller is the authenticated client of a request.
 type Caller struct {
-	Name   string      // the account of a uid, the name of a token, the person of a link
+	Name   string      // account of the uid, name of the token, or creator of the login link
 	Method string      // "unix", "token", "cookie"; of a program that calls this package "cli"
 	From   string      // an address, or "unix uid 1000 pid 77"
 	Scopes []api.Scope // sorted
 	UID    int         // of a unix socket's peer; -1 otherwise
-	PID    int         // of it, or 0
+	PID    int         // of a unix socket's peer, or 0
 	Token  string      // id of the token, or of the login
-	// Agent: the peer was started by a run of this daemon. It may look, and answer nothing.
+	// Agent: the peer was started by a run of this daemon. It may only read.
 	Agent bool
 
-	credential string // the CSRF token that the request carried, when it was right
+	credential string // the CSRF token of the request, if it was valid
 }
 
-// HasScope reports whether the caller has a scope. An agent has [api.ScopeRead] at most.
+// HasScope reports whether the caller has a scope. An agent has at most [api.ScopeRead].
 func (c Caller) HasScope(s api.Scope) bool {
 	if c.Agent && s != api.ScopeRead {
 		return false
@@ -62,27 +62,27 @@ func CallerFrom(ctx context.Context) (Caller, bool) {
 	return c, ok
 }
 
-// Options adjusts [New].
+// Options configure [New].
 type Options struct {
-	Dir     string   // where tokens are kept: $HOLDFAST_HOME/run, 0700; made when it is missing
-	UIDs    []int    // who may use the unix socket; default the daemon's own
-	Hosts   []string // allowed in Host beside the listener's own address; no port is any port
-	Origins []string // allowed in Origin beside those of Hosts: "https://console.example.org"
+	Dir     string   // folder of the tokens: $HOLDFAST_HOME/run, mode 0700; created if missing
+	UIDs    []int    // allowed on the unix socket; default: the daemon's own
+	Hosts   []string // allowed in Host, in addition to the listener's address; without a port, any port
+	Origins []string // allowed in Origin, in addition to those of Hosts: "https://console.example.org"
 	Clock   func() time.Time
 	// Inside says that what this very process connects to the daemon over TCP does so for
 	// a run: it has the proxies of their sandboxes.
 	Inside bool
-	// Refuse writes the answer to a request that is not let in; default plain text.
+	// Refuse writes the answer to a rejected request; default: plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, code, detail, hint string)
-	// Record puts an access on record for the audit: who came in, was refused with a wrong
-	// credential, made a token or took one back. Nil: nothing is on record. While it fails,
-	// nobody logs in and no token or link is made; revoking and logging out work all the same.
+	// Record records an access for the audit: a login, a wrong credential, a created or revoked token.
+	// Nil records nothing. If it fails, logins, new tokens and new links are rejected; revoking and
+	// logging out still work.
 	Record func(ctx context.Context, x audit.Access) error
-	// Failed is told of every refusal, for the log; may be nil.
+	// Failed is called for every rejected request, for logging; may be nil.
 	Failed func(r *http.Request, status int, why string)
 }
 
-// Auth decides who is let in. It is safe for concurrent use.
+// Auth authenticates requests. It is safe for concurrent use.
 type Auth struct {
 	o        Options
 	hosts    *hosts
@@ -97,8 +97,8 @@ type Auth struct {
 	names sync.Map // uid → account
 }
 
-// New reads the tokens. Errors: an entry of Hosts or Origins that is none, a damaged
-// file of tokens, or one that others can read ([*Error], with a hint).
+// New reads the tokens. It returns an error for an invalid entry of Hosts or Origins, and an [*Error]
+// with a hint for a damaged token file or one that other users can read.
 func New(o *Options) (*Auth, error) {
 	a := &Auth{o: *o, process: processes(os.Getpid())}
 	a.process.inside = o.Inside
@@ -135,8 +135,8 @@ func New(o *Options) (*Auth, error) {
 	return a, nil
 }
 
-// Close ends what watches credentials for [Auth.Revoked], and puts on record how many refusals
-// were not. Closing twice does nothing.
+// Close stops the watch for [Auth.Revoked] and records how many rejections were not recorded one by one.
+// It may be called again.
 func (a *Auth) Close() error {
 	a.watch.close()
 	if left := a.refusals.rest(); left > 0 {
@@ -145,9 +145,9 @@ func (a *Auth) Close() error {
 	return nil
 }
 
-// Make makes a token for c and returns its secret, which is kept nowhere. Name and Scopes
-// are needed; ID, Created and By are filled in. A token that another program makes in the
-// same folder is good at once. It is on record before it is there: [ErrUnrecorded].
+// Make creates a token for c and returns its secret, which is not stored. Name and Scopes are required;
+// ID, Created and By are filled in. A token that another program creates in the same folder is valid at
+// once. The token is recorded before it is created; if that fails, the error is [ErrUnrecorded].
 func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, made api.Token, err error) {
 	t.By = c.Name
 	if err := a.tokens.check(&t); err != nil {
@@ -164,12 +164,12 @@ func (a *Auth) Make(ctx context.Context, c Caller, t api.Token) (secret string, 
 	return secret, t, nil
 }
 
-// Tokens lists the tokens, newest first; those that have expired too.
+// Tokens lists the tokens, including expired ones, newest first.
 func (a *Auth) Tokens() ([]api.Token, error) { return a.tokens.list() }
 
-// Revoke takes a token back: requests with it are refused from now on, and
-// [Auth.Revoked] of its connections is closed. An id that is not there is [ErrUnknown]. With
-// [ErrUnrecorded] the token is revoked, and that has no record.
+// Revoke revokes a token: later requests with it are rejected, and [Auth.Revoked] of its connections is
+// closed. An unknown id is [ErrUnknown]. With [ErrUnrecorded] the token is revoked, but that is not
+// recorded.
 func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	t, err := a.tokens.find(id)
 	if err != nil {
@@ -183,12 +183,12 @@ func (a *Auth) Revoke(ctx context.Context, c Caller, id string) error {
 	}
 	a.watch.check()
 	if unrecorded != nil {
-		return fmt.Errorf("token %s is revoked, but has no record of that: %w", id, unrecorded)
+		return fmt.Errorf("token %s was revoked, but that could not be recorded: %w", id, unrecorded)
 	}
 	return nil
 }
 
-// Revoked is closed when the caller's credential is revoked or expires: long-lived
+// Revoked returns a channel that is closed when the caller's credential is revoked or expires; long-lived
 // connections end then. For the peer of a unix socket it is never closed.
 func (a *Auth) Revoked(c Caller) <-chan struct{} {
 	if c.Token == "" {
@@ -197,7 +197,7 @@ func (a *Auth) Revoked(c Caller) <-chan struct{} {
 	return a.watch.gone(credential{c.Method, c.Token})
 }
 
-// isValid reports whether a credential still lets in.
+// isValid reports whether a credential is still valid.
 func (a *Auth) isValid(c credential) bool {
 	if c.via == "cookie" {
 		return a.logins.isActive(c.id)

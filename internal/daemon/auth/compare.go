@@ -5,8 +5,7 @@ import (
 	"crypto/subtle"
 )
 
-// equalSecret compares secrets; the time says nothing about where they differ, or how long
-// they are.
+// equalSecret compares secrets in constant time.
 func equalSecret(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

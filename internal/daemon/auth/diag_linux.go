@@ -20,10 +20,10 @@ const (
 	unknownCookie = ^uint64(0) // INET_DIAG_NOCOOKIE
 )
 
-var errNoDiag = errors.New("the kernel does not tell of single sockets")
+var errNoDiag = errors.New("the kernel cannot look up single sockets")
 
-// askInode asks the kernel for the inode of the one socket with these ends; "" when
-// there is none, or nobody has it open.
+// askInode asks the kernel for the inode of the socket with these two ends; "" if there is none, or no
+// process has it open.
 func askInode(local, remote netip.AddrPort) (string, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
@@ -69,8 +69,7 @@ func diagMessage(local, remote netip.AddrPort) []byte {
 	return order.AppendUint64(b, unknownCookie)
 }
 
-// readDiag reads the answer: the socket, or an error of which ENOENT says that there is
-// none.
+// readDiag parses the answer: the socket, or an error; ENOENT means that there is none.
 func readDiag(b []byte) (string, error) {
 	order := binary.NativeEndian
 	if len(b) < headerLength+4 {

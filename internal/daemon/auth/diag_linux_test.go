@@ -22,7 +22,7 @@ func TestAskInode(t *testing.T) {
 		local, remote := endsOf(t, c)
 		asked, err := askInode(local, remote)
 		if err != nil {
-			t.Skipf("the kernel does not tell of single sockets: %v; the tables are read then", err)
+			t.Skipf("the kernel cannot look up single sockets: %v; the tables are read then", err)
 		}
 		if read := readInode(local, remote); asked == "" || asked != read {
 			t.Errorf("%s: %q, in the tables %q", network, asked, read)

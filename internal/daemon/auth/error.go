@@ -7,17 +7,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// The ways to be wrong, for errors.Is.
+// Errors for errors.Is.
 var (
 	ErrInvalid = errors.New("invalid")
 	ErrUnknown = errors.New("unknown")
 	ErrDamaged = errors.New("damaged")
-	// ErrUnrecorded: the audit log cannot be written. What was to be made was not made; what
-	// was to be taken back was taken back.
-	ErrUnrecorded = errors.New("not on record")
+	// ErrUnrecorded: the audit log cannot be written. Nothing was created; revocations took effect.
+	ErrUnrecorded = errors.New("not recorded")
 )
 
-// Error is what a person can do something about.
+// Error is an error that the user can fix.
 type Error struct {
 	Kind error // ErrInvalid, ErrUnknown, ErrDamaged, ErrUnrecorded
 	Text string
@@ -29,10 +28,10 @@ func (e *Error) Error() string { return e.Text }
 // Unwrap returns Kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Hint says what to do, or "".
+// Hint returns how to fix it, or "".
 func (e *Error) Hint() string { return e.hint }
 
-// Outcome is how a command or a request ends with it.
+// Outcome returns the outcome of a command or request with this error.
 func (e *Error) Outcome() outcome.Outcome {
 	switch {
 	case errors.Is(e, ErrInvalid):

@@ -56,6 +56,6 @@ func ExampleNew() {
 	}
 	// Output:
 	// 200 deploy may run: true, may approve: false
-	// 401 this needs a credential
-	// hint: holdfast daemon open for a browser, holdfast daemon token create for a program, or the unix socket
+	// 401 missing credential
+	// hint: for a browser: holdfast daemon open; for a program: holdfast daemon token create, or use the unix socket
 }

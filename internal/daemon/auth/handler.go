@@ -17,14 +17,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Handler lets requests through to next that come with a credential, and puts the
-// [Caller] in their context. Host and Origin are looked at in any case. It sets the
-// headers that every answer has: CSP, nosniff, no-store, and so on.
+// Handler passes authenticated requests to next, with the [Caller] in their context. It checks Host and
+// Origin of every request, and sets the headers of every answer: CSP, nosniff, no-store, and others.
 //
-// Requests to the paths in open need no credential; a Caller is in their context when
-// they have a good one all the same. An entry is a path, or what paths begin with when
-// it ends in "/"; "!" in front of an entry closes what it names. The longest entry
-// that fits decides. "/v1/" is closed unless a longer entry opens something below it.
+// Requests to the paths in open need no credential; with a valid one, a Caller is in their context. An
+// entry is a path, or a prefix if it ends in "/"; "!" before an entry closes it. The longest matching
+// entry applies. "/v1/" is closed unless a longer entry opens a path below it.
 func (a *Auth) Handler(next http.Handler, open ...string) http.Handler {
 	paths := openPaths(open)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,8 +39,8 @@ func (a *Auth) Handler(next http.Handler, open ...string) http.Handler {
 	})
 }
 
-// setHeaders sets what every answer has. No script, style or picture comes from
-// elsewhere, and text never becomes markup.
+// setHeaders sets the headers of every answer. Scripts, styles and images come only from the daemon, and
+// text cannot become markup.
 func setHeaders(h http.Header) {
 	for _, pair := range headers {
 		h.Set(pair[0], pair[1])
@@ -62,8 +60,7 @@ var headers = [][2]string{
 	{"Cache-Control", "no-store"},
 }
 
-// admit decides about a request. It reports false for one without a credential on an
-// open path.
+// admit authenticates a request. It returns false for a request without a credential on an open path.
 func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *refusal) {
 	p := peerFrom(r)
 	if bad := a.classify(r, p); bad != nil {
@@ -71,8 +68,8 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 	}
 	if tokenInQuery(r.URL.RawQuery) || looksSecret(r.URL.Path) {
 		return Caller{}, false, &refusal{
-			status: http.StatusBadRequest, detail: "a token does not belong in the address: logs keep it",
-			hint: "send Authorization: Bearer hf_…, and revoke a token that was sent this way: holdfast daemon token revoke ID",
+			status: http.StatusBadRequest, detail: "a token must not be in the URL, because logs store it",
+			hint: "send Authorization: Bearer hf_…, and revoke the token: holdfast daemon token revoke ID",
 		}
 	}
 	if len(r.Header["Authorization"]) > 0 {
@@ -96,12 +93,12 @@ func (a *Auth) admit(r *http.Request, open bool) (c Caller, known bool, bad *ref
 		return Caller{}, false, bad
 	}
 	return Caller{}, false, &refusal{
-		status: http.StatusUnauthorized, detail: "this needs a credential",
-		hint: "holdfast daemon open for a browser, holdfast daemon token create for a program, or the unix socket",
+		status: http.StatusUnauthorized, detail: "missing credential",
+		hint: "for a browser: holdfast daemon open; for a program: holdfast daemon token create, or use the unix socket",
 	}
 }
 
-// classify judges where a request comes from.
+// classify checks where a request comes from.
 func (a *Auth) classify(r *http.Request, p *peer) *refusal {
 	if p.unix {
 		return a.placeUnix(r, p)

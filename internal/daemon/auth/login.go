@@ -66,7 +66,7 @@ func (l *login) expired(now time.Time) bool {
 // It is on record before it is told: [ErrUnrecorded].
 func (a *Auth) Link(ctx context.Context, c Caller) (code string, expires time.Time, err error) {
 	if c.Agent || !c.HasScope(api.ScopeAdmin) {
-		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not let a browser in", "use a token with the scope admin, or the unix socket"}
+		return "", time.Time{}, &Error{ErrInvalid, c.Name + " may not create a login link", "use a token with the scope admin, or the unix socket"}
 	}
 	x, until := c.by(audit.ActionLink), a.o.Clock().Add(codeTTL).UTC()
 	x.Scopes, x.Expires = describeScopes(c.Scopes), &until
@@ -183,7 +183,7 @@ func (a *Auth) Login(w http.ResponseWriter, r *http.Request) {
 	cookie, made, ok := a.logins.enter(text)
 	if !ok {
 		a.refuse(w, r, a.fail(r, "code", &refusal{
-			status: http.StatusUnauthorized, detail: "the code is wrong, was used already, or is too old", hint: "holdfast daemon open",
+			status: http.StatusUnauthorized, detail: "the code is invalid, was already used, or has expired", hint: "holdfast daemon open",
 		}))
 		return
 	}
@@ -219,17 +219,17 @@ func loginCode(w http.ResponseWriter, r *http.Request) (string, *refusal) {
 		return "", &refusal{status: status, detail: detail, hint: `POST {"code":"…"} as application/json`}
 	}
 	if isUnix(r) {
-		return bad(http.StatusBadRequest, "a login is for browsers; the unix socket needs none")
+		return bad(http.StatusBadRequest, "login is for browsers; the unix socket needs no login")
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return bad(http.StatusUnsupportedMediaType, "the code must come as application/json")
+		return bad(http.StatusUnsupportedMediaType, "the content type must be application/json")
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLoginBody))
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return bad(http.StatusRequestEntityTooLarge, "the body is too long")
+		return bad(http.StatusRequestEntityTooLarge, "the body is too large")
 	}
 	if err != nil {
-		return bad(http.StatusBadRequest, "the body cannot be read")
+		return bad(http.StatusBadRequest, "cannot read the body")
 	}
 	var in routes.LoginCode
 	if routes.Decode(b, &in) != nil || in.Code == "" {
@@ -258,7 +258,7 @@ func secure(r *http.Request) bool {
 func (a *Auth) Logout(w http.ResponseWriter, r *http.Request) {
 	c, ok := CallerFrom(r.Context())
 	if !ok {
-		a.refuse(w, r, &refusal{status: http.StatusUnauthorized, detail: "nobody is logged in, or the request lacks " + CSRFHeader})
+		a.refuse(w, r, &refusal{status: http.StatusUnauthorized, detail: "not logged in, or the request lacks " + CSRFHeader})
 		return
 	}
 	if c.Method == "cookie" {

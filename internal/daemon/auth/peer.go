@@ -82,10 +82,10 @@ func rawConn(c net.Conn) (syscall.RawConn, error) {
 		case interface{ NetConn() net.Conn }:
 			c = v.NetConn()
 		default:
-			return nil, errors.New("the connection hides its socket")
+			return nil, errors.New("cannot find the socket of the connection")
 		}
 	}
-	return nil, errors.New("the connection is wrapped too often")
+	return nil, errors.New("the connection has too many wrappers")
 }
 
 // peerFrom returns the peer of a request. Without [Auth.ConnContext] a TCP client is
@@ -96,7 +96,7 @@ func peerFrom(r *http.Request) *peer {
 	}
 	p := &peer{uid: -1, agent: func() bool { return false }}
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
-		p.unix, p.err = true, errors.New("the server does not note who connects")
+		p.unix, p.err = true, errors.New("the server does not use auth's ConnContext")
 	}
 	return p
 }

@@ -26,7 +26,7 @@ func peerOf(raw syscall.RawConn) (identity, error) {
 		err = failed
 	}
 	if err != nil {
-		return id, fmt.Errorf("who is at the other end: %w", err)
+		return id, fmt.Errorf("identify the peer: %w", err)
 	}
 	return id, nil
 }

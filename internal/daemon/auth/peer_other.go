@@ -9,9 +9,9 @@ import (
 
 type identity struct{ uid, pid int }
 
-// peerOf refuses: here nobody says who is at the other end of a unix socket.
+// peerOf always fails: this system does not identify the peer of a unix socket.
 func peerOf(syscall.RawConn) (identity, error) {
-	return identity{uid: -1}, errors.New("this system does not tell who is at the other end of a unix socket")
+	return identity{uid: -1}, errors.New("this system cannot identify the peer of a unix socket")
 }
 
 func (identity) lives() bool { return false }

@@ -34,7 +34,7 @@ func IsDescendant(pid int) bool {
 // maxDepth bounds a walk to the first process.
 const maxDepth = 1000
 
-var errMoved = errors.New("the processes changed meanwhile")
+var errMoved = errors.New("the process tree changed during the check")
 
 // below reports whether a process was started by the daemon or by what it started.
 // Who cannot be looked up, or is gone by then, is taken to be below: it may have

@@ -23,7 +23,7 @@ func (a *Auth) record(ctx context.Context, x audit.Access) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 	defer cancel()
 	if err := a.o.Record(ctx, x); err != nil {
-		return &Error{ErrUnrecorded, fmt.Sprintf("the audit log cannot be written (%v)", err), "holdfast audit verify --access, and look at the disk"}
+		return &Error{ErrUnrecorded, fmt.Sprintf("the audit log cannot be written (%v)", err), "run holdfast audit verify --access, and check the disk"}
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func TestLoginNeedsRecord(t *testing.T) {
 	if got := f.do(loginCall(code)); got.status != http.StatusInternalServerError || got.header.Get("Set-Cookie") != "" || !strings.Contains(got.body, "not logged in") {
 		t.Errorf("a login: %+v", got)
 	}
-	if err := f.Revoke(t.Context(), ann, made.ID); !errors.Is(err, ErrUnrecorded) || !strings.Contains(err.Error(), "is revoked") {
+	if err := f.Revoke(t.Context(), ann, made.ID); !errors.Is(err, ErrUnrecorded) || !strings.Contains(err.Error(), "was revoked") {
 		t.Errorf("revoking: %v", err)
 	}
 	if _, ok := f.Check(secret); ok {

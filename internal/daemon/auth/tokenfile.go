@@ -75,7 +75,7 @@ func (s state) same(info fs.FileInfo) bool {
 // private refuses a file that others could have read or written.
 func private(path string, info fs.FileInfo) error {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return &Error{ErrDamaged, fmt.Sprintf("%s can be used by others (mode %04o)", path, info.Mode().Perm()), "chmod 600 " + path}
+		return &Error{ErrDamaged, fmt.Sprintf("%s is accessible to other users (mode %04o)", path, info.Mode().Perm()), "chmod 600 " + path}
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func readTokens(path string) ([]kept, error) {
 	}
 	list, err := parseTokens(b)
 	if err != nil {
-		return nil, &Error{ErrDamaged, fmt.Sprintf("%s: %v", path, err), "remove it, and make tokens anew with holdfast daemon token create"}
+		return nil, &Error{ErrDamaged, fmt.Sprintf("%s: %v", path, err), "remove it, and create new tokens: holdfast daemon token create"}
 	}
 	return list, nil
 }
@@ -108,13 +108,13 @@ func parseTokens(b []byte) ([]kept, error) {
 		return nil, err
 	}
 	if doc.Version != 1 {
-		return nil, fmt.Errorf("version %d is not known", doc.Version)
+		return nil, fmt.Errorf("unknown version %d", doc.Version)
 	}
 	list := make([]kept, 0, len(doc.Tokens))
 	for i, d := range doc.Tokens {
 		k, err := d.kept()
 		if err == nil && slices.ContainsFunc(list, func(o kept) bool { return o.ID == k.ID || o.digest == k.digest }) {
-			err = errors.New("it is there twice")
+			err = errors.New("duplicate id")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("token %d: %w", i+1, err)
@@ -131,7 +131,7 @@ func (d tokenDoc) kept() (kept, error) {
 	case err != nil || n != len(k.digest) || len(d.SHA256) != 2*n:
 		return kept{}, errors.New("sha256 is not 64 hexadecimal digits")
 	case d.ID == "":
-		return kept{}, errors.New("it has no id")
+		return kept{}, errors.New("id is missing")
 	}
 	for _, s := range d.Scopes {
 		if !slices.Contains(routes.Scopes(), s) {
@@ -198,7 +198,7 @@ func (t *tokens) lock(wait bool) (*fileLock, error) {
 	}
 	_ = f.Close()
 	if wait {
-		return nil, fmt.Errorf("%s.lock is held by another program", t.path)
+		return nil, fmt.Errorf("%s.lock is locked by another program", t.path)
 	}
 	return nil, nil
 }

@@ -28,7 +28,7 @@ const (
 	usedEvery = time.Minute // how often used_at is written at most
 )
 
-var errCredential = errors.New("the token is wrong, was revoked, or has expired")
+var errCredential = errors.New("the token is invalid, revoked or expired")
 
 type digest = [sha256.Size]byte
 
@@ -50,7 +50,7 @@ type kept struct {
 
 func openTokens(dir string, clock func() time.Time) (*tokens, error) {
 	if dir == "" {
-		return nil, invalid("auth: no folder for tokens")
+		return nil, invalid("auth: the folder for tokens is not set")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("auth: %w", err)
@@ -80,7 +80,7 @@ func (t *tokens) create(tok api.Token) (string, error) {
 	secret := newSecret()
 	err := t.change(func() error {
 		if len(t.kept) >= maxTokens {
-			return invalid("there are %d tokens already", maxTokens).with("holdfast daemon token revoke ID")
+			return invalid("the limit of %d tokens is reached", maxTokens).with("holdfast daemon token revoke ID")
 		}
 		t.kept = append(t.kept, kept{tok, sha256.Sum256([]byte(secret))})
 		return nil
@@ -102,7 +102,7 @@ func (t *tokens) check(tok *api.Token) error {
 	case len(tok.Scopes) == 0:
 		return invalid("a token needs a scope").with("read, run, approve or admin")
 	case tok.Expires != nil && !tok.Expires.After(now):
-		return invalid("the token would have expired at %s", tok.Expires.Format(time.RFC3339))
+		return invalid("the expiry %s is in the past", tok.Expires.Format(time.RFC3339))
 	}
 	for _, s := range tok.Scopes {
 		if !slices.Contains(routes.Scopes(), s) {
@@ -130,7 +130,7 @@ func (t *tokens) revoke(id string) error {
 }
 
 func noToken(id string) error {
-	return &Error{ErrUnknown, fmt.Sprintf("there is no token %q", id), "holdfast daemon token list"}
+	return &Error{ErrUnknown, fmt.Sprintf("no token %q", id), "holdfast daemon token list"}
 }
 
 // find returns the token of an id.

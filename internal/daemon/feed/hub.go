@@ -145,7 +145,7 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after int64) (*Subscript
 	if err == nil && (after > m.Head || after < FromEnd) {
 		err = &session.Error{
 			Op: "subscribe", Session: id, Seq: after, Err: session.ErrInvalid,
-			Detail: "there is no record of this number", Hint: "the last one is " + strconv.FormatInt(m.Head, 10) + "; 0 is from the beginning",
+			Detail: "no record with this number", Hint: "the last record is " + strconv.FormatInt(m.Head, 10) + "; 0 starts at the beginning",
 		}
 	}
 	if err != nil {
@@ -206,7 +206,7 @@ func (h *Hub) follow(id string) (*feed, error) {
 	case h.closed:
 		return nil, &session.Error{Op: "subscribe", Session: id, Err: session.ErrClosed}
 	case h.sessions == nil:
-		return nil, &session.Error{Op: "subscribe", Session: id, Err: session.ErrInvalid, Detail: "the hub serves no sessions yet"}
+		return nil, &session.Error{Op: "subscribe", Session: id, Err: session.ErrInvalid, Detail: "the hub has no sessions yet"}
 	}
 	f := h.feeds[id]
 	if f == nil {

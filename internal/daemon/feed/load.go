@@ -84,7 +84,7 @@ func (f *feed) addAll(records []readRecord) error {
 func (f *feed) replaced() error {
 	return &session.Error{
 		Op: "read", Session: f.id, Err: session.ErrNotFound,
-		Detail: "it was deleted, and there is another one of this id", Hint: "holdfast sessions show " + f.id,
+		Detail: "the session was deleted, and a new one has the same id", Hint: "holdfast sessions show " + f.id,
 	}
 }
 

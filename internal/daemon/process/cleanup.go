@@ -26,7 +26,7 @@ func (c *cleaner) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := c.clean(ctx); err != nil && ctx.Err() == nil {
-			c.log.Error("old sessions stay", "error", err)
+			c.log.Error("cannot delete old sessions", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -54,11 +54,11 @@ func (c *cleaner) clean(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return err
 				}
-				c.log.Error("an old session stays", "session", list[i].Meta.ID, "error", err)
+				c.log.Error("cannot delete an old session", "session", list[i].Meta.ID, "error", err)
 				continue
 			}
 			if list[i].KeptReason == "" {
-				c.log.Info("an old session went", "session", list[i].Meta.ID, "deleted", empty, "updated", list[i].Meta.UpdatedAt)
+				c.log.Info("deleted an old session", "session", list[i].Meta.ID, "deleted", empty, "updated", list[i].Meta.UpdatedAt)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func (d *parts) stopContainers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := w.StopAll(ctx); err != nil {
-		d.c.Log.Warn("containers were not stopped", "error", err)
+		d.c.Log.Warn("cannot stop containers", "error", err)
 	}
 }
 
@@ -44,7 +44,7 @@ func (d *parts) reconcile(ctx context.Context) {
 	case errors.Is(err, workspace.ErrNoEngine):
 		d.c.Log.Warn("workspaces cannot run", "error", err)
 	case err != nil:
-		d.c.Log.Error("containers were not looked at", "error", err)
+		d.c.Log.Error("cannot check containers", "error", err)
 	default:
 		for _, problem := range r.Problems {
 			d.c.Log.Warn("a container", "error", problem)

@@ -101,7 +101,7 @@ func (d *parts) assemble(ctx context.Context) (err error) {
 		return err
 	}
 	if len(left) > 0 {
-		c.Log.Info("runs were left in the middle", "runs", left, "resume", c.Resume)
+		c.Log.Info("found interrupted runs", "runs", left, "resume", c.Resume)
 	}
 	d.inBackground(ctx, (&cleaner{env: c.Env, sessions: d.rt.Sessions(), log: c.Log}).run)
 	return d.frontend()
@@ -112,9 +112,9 @@ func (d *parts) wait() *retry.Options {
 	log, most := d.c.Log, d.c.StoreWait
 	o := &retry.Options{Timeout: most, RetryFull: true, Changed: func(err error, after time.Duration) {
 		if err != nil {
-			log.Warn("the store is away: what runs waits for it", "for", max(most, 0).String(), "error", err)
+			log.Warn("the store is unreachable; runs wait for it", "for", max(most, 0).String(), "error", err)
 		} else {
-			log.Info("the store is back", "after", after.Round(time.Millisecond).String())
+			log.Info("the store is reachable again", "after", after.Round(time.Millisecond).String())
 		}
 	}}
 	if o.Timeout == 0 {

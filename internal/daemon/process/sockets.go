@@ -90,11 +90,11 @@ func (s *serving) reload(ctx context.Context) {
 	defer s.manager.ready()
 	if s.c.Certificate != nil {
 		if err := s.c.Certificate.Reload(); err != nil {
-			s.c.Log.Error("the certificate stays what it was", "error", err)
+			s.c.Log.Error("keeping the previous certificate", "error", err)
 		}
 	}
 	if err := s.runs.Fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "user_settings"}); err != nil {
-		s.c.Log.Error("what runs could not be told of the change", "error", err)
+		s.c.Log.Error("running sessions could not be notified of the change", "error", err)
 	}
 	s.c.Log.Info("reloaded")
 }
@@ -130,7 +130,7 @@ func (s *serving) open(ctx context.Context) error {
 	}
 	for _, l := range given {
 		if l == nil {
-			return outcome.Invalid("systemd handed over a socket that takes no connections", "ListenStream= in the unit")
+			return outcome.Invalid("systemd passed a socket that does not accept connections", "use ListenStream= in the unit")
 		}
 		if err := s.addListener(l); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s *serving) open(ctx context.Context) error {
 	for _, address := range s.c.Listen {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if err != nil {
-			return &outcome.Failure{Message: err.Error(), Advice: "another port: --listen 127.0.0.1:0", Result: outcome.Failed, Cause: err}
+			return &outcome.Failure{Message: err.Error(), Advice: "use a different port, or any free one: --listen 127.0.0.1:0", Result: outcome.Failed, Cause: err}
 		}
 		if err := s.addListener(l); err != nil {
 			return err

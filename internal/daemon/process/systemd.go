@@ -53,7 +53,7 @@ func (m *serviceManager) reloading() {
 
 func (m *serviceManager) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		m.log.Warn("systemd cannot be told", "error", err)
+		m.log.Warn("cannot notify systemd", "error", err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// The states of a question.
+// The states of an approval.
 const (
 	StatePending   api.ApprovalState = "pending"
 	StateApproved  api.ApprovalState = "approved"
@@ -24,23 +24,23 @@ func approvalRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/approvals", ID: "listApprovals", Tag: "approvals",
-			Doc: "Questions, oldest first. With Accept: text/event-stream the pending ones of all sessions, whole, at once and " +
-				"whenever they change: event approvals, data {items}.",
+			Doc: "Lists approvals, oldest first. With Accept: text/event-stream, sends the complete list of pending approvals of all sessions at once and " +
+				"after every change: event approvals, data {items}.",
 			Scope: api.ScopeRead, Response: api.Page[api.Approval]{}, Types: []string{EventStream}, Problems: one(outcome.Unavailable),
 			Query: paged(
-				Param{Name: "state", Doc: "default pending; anything else is for one session", Enum: append(states(), "all")},
-				Param{Name: "session", Doc: "only of this session and of those that work for its run"},
+				Param{Name: "state", Doc: "default: pending; other values need session", Enum: append(states(), "all")},
+				Param{Name: "session", Doc: "only approvals of this session and of its run's sub-agents"},
 			),
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/approvals/{id}", ID: "getApproval", Tag: "approvals", Doc: "One question.",
+			Method: http.MethodGet, Path: "/v1/approvals/{id}", ID: "getApproval", Tag: "approvals", Doc: "Returns one approval.",
 			Scope: api.ScopeRead, Response: api.Approval{}, Problems: one(),
-			Query: []Param{{Name: "session", Doc: "where it was asked; saves a search of all sessions for one that is answered"}},
+			Query: []Param{{Name: "session", Doc: "session of the approval; avoids a search of all sessions for an answered approval"}},
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/approvals/{id}/decision", ID: "decideApproval", Tag: "approvals",
-			Doc: "Answers a question. The first answer counts: the same again is fine, another answer is a problem with " +
-				"the winner. The author of the answer is the caller as the daemon knows it.",
+			Doc: "Answers an approval. The first answer is final: repeating it succeeds, a different answer is a problem with " +
+				"the first answer as its winner. The authenticated caller is recorded as the author.",
 			Scope: api.ScopeApprove, Body: api.Decision{}, Response: api.Approval{}, Problems: one(outcome.Approval),
 		},
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Decode reads one JSON object strictly: a field that v does not have, a duplicate key, a key
-// with other capitals, null and values of another type are errors that say where. No body at
-// all is an empty object.
+// Decode decodes one JSON object strictly into v. An unknown field, a duplicate key, a key in different
+// case, null and a value of the wrong type are errors that name the place. An empty body is an empty
+// object.
 func Decode(body []byte, v any) error {
 	if len(body) == 0 {
 		return nil
@@ -28,25 +28,25 @@ func Decode(body []byte, v any) error {
 	case errors.Is(err, jsontree.ErrType):
 		return usage(fmt.Sprintf("%s %s", cmp.Or(e.Path, "the body"), e.What), e.Hint)
 	}
-	return usage(fmt.Sprintf("the body is no JSON object: %s, at byte %d", e.What, e.Offset+1), e.Hint)
+	return usage(fmt.Sprintf("the body is not a JSON object: %s, at byte %d", e.What, e.Offset+1), e.Hint)
 }
 
 func usage(detail, hint string) error { return NewProblem(outcome.Usage, detail, hint) }
 
-// ParseQuery reads a query as the route takes it. Parameters that are empty are left out.
+// ParseQuery parses a query by the route's parameters. Empty parameters are omitted.
 func (r *Route) ParseQuery(raw string) (map[string]string, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, usage("the query cannot be read: "+err.Error(), "")
+		return nil, usage("invalid query: "+err.Error(), "")
 	}
 	q := map[string]string{}
 	for name, list := range values {
 		i := slices.IndexFunc(r.Query, func(p Param) bool { return p.Name == name })
 		if i < 0 {
-			return nil, usage(fmt.Sprintf("there is no parameter %q here", name), knownParams(r.Query))
+			return nil, usage(fmt.Sprintf("unknown parameter %q", name), knownParams(r.Query))
 		}
 		if len(list) > 1 {
-			return nil, usage(fmt.Sprintf("the parameter %q is given %d times", name, len(list)), "")
+			return nil, usage(fmt.Sprintf("the parameter %q is given %d times, but may be given once", name, len(list)), "")
 		}
 		if list[0] == "" {
 			continue
@@ -58,7 +58,7 @@ func (r *Route) ParseQuery(raw string) (map[string]string, error) {
 	}
 	for _, p := range r.Query {
 		if p.Required && q[p.Name] == "" {
-			return nil, usage(fmt.Sprintf("the parameter %q is needed", p.Name), p.Doc)
+			return nil, usage(fmt.Sprintf("the parameter %q is required", p.Name), p.Doc)
 		}
 	}
 	return q, nil
@@ -66,13 +66,13 @@ func (r *Route) ParseQuery(raw string) (map[string]string, error) {
 
 func knownParams(params []Param) string {
 	if len(params) == 0 {
-		return "this route has none"
+		return "this route has no parameters"
 	}
 	var list []string
 	for _, p := range params {
 		list = append(list, p.Name)
 	}
-	return "there are " + strings.Join(list, ", ")
+	return "the parameters are " + strings.Join(list, ", ")
 }
 
 func (p *Param) check(v string) error {
@@ -80,18 +80,18 @@ func (p *Param) check(v string) error {
 	case "integer":
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil {
-			return usage(fmt.Sprintf("the parameter %q is %q and must be a whole number", p.Name, v), "")
+			return usage(fmt.Sprintf("the parameter %q must be a whole number, not %q", p.Name, v), "")
 		}
 		if (p.Min != 0 || p.Max != 0) && (n < p.Min || n > p.Max) {
-			return usage(fmt.Sprintf("the parameter %q is %d and must be from %d to %d", p.Name, n, p.Min, p.Max), "")
+			return usage(fmt.Sprintf("the parameter %q must be from %d to %d, not %d", p.Name, p.Min, p.Max, n), "")
 		}
 	case "boolean":
 		if v != "true" && v != "false" {
-			return usage(fmt.Sprintf("the parameter %q is %q and must be true or false", p.Name, v), "")
+			return usage(fmt.Sprintf("the parameter %q must be true or false, not %q", p.Name, v), "")
 		}
 	}
 	if len(p.Enum) > 0 && !slices.Contains(p.Enum, v) {
-		return usage(fmt.Sprintf("the parameter %q cannot be %q", p.Name, v), "one of "+strings.Join(p.Enum, ", "))
+		return usage(fmt.Sprintf("invalid value for the parameter %q: %q", p.Name, v), "one of "+strings.Join(p.Enum, ", "))
 	}
 	return nil
 }

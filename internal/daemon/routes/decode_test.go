@@ -12,15 +12,15 @@ import (
 func TestDecode(t *testing.T) {
 	for _, tt := range []struct{ body, says string }{
 		{`{"decision":"allow"} x`, "at byte 22"},
-		{`{"a":`, "no JSON object"},
+		{`{"a":`, "not a JSON object"},
 		{`"x"`, "the body is a text"},
 		{`{"decision":"allow","decision":"deny"}`, "decision"},
 		{`{"Decision":"allow"}`, `no field "Decision"`},
 		{`{"decision":null}`, "decision is null"},
 		{`{"stop":"yes"}`, "stop is a text, and must be true or false"},
 		{`{"decision":["allow"]}`, "decision is a list"},
-		{"{\"decision\":\"\xff\"}", "no JSON"},
-		{strings.Repeat("[", 100000), "no JSON"},
+		{"{\"decision\":\"\xff\"}", "not a JSON object"},
+		{strings.Repeat("[", 100000), "not a JSON object"},
 	} {
 		err := Decode([]byte(tt.body), new(api.Decision))
 		e, ok := errors.AsType[*api.Problem](err)

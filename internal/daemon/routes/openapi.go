@@ -11,11 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// dict is an object of the document; keys are sorted when it is written.
+// dict is an object of the document. Keys are sorted when it is written.
 type dict = map[string]any
 
-// OpenAPI describes routes in OpenAPI 3.1. It is made from the list that the routes are
-// registered from, and from the Go types of what they take and answer.
+// OpenAPI returns the OpenAPI 3.1 document of routes. It is generated from the list from which the daemon
+// registers its handlers, and from the Go types of requests and answers.
 func OpenAPI(routes []Route, version string) ([]byte, error) {
 	s := newSchemas()
 	paths := dict{}
@@ -40,8 +40,8 @@ func OpenAPI(routes []Route, version string) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": dict{
 			"title": "Holdfast", "version": version,
-			"description": "Runs of agents, their questions, policy and audit trail. On the unix socket the peer's account is the " +
-				"credential; over TCP it is a bearer token, or the cookie of a login with its CSRF token.",
+			"description": "Runs of agents, their approvals, policy and audit trail. On the unix socket, the peer's user account is the " +
+				"credential. Over TCP, it is a bearer token, or the cookie of a login together with its CSRF token.",
 			"license": dict{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		"servers": []any{dict{"url": "/", "description": "the daemon that serves this document"}},
@@ -55,8 +55,8 @@ func OpenAPI(routes []Route, version string) ([]byte, error) {
 			}},
 			"securitySchemes": dict{
 				"token":  dict{"type": "http", "scheme": "bearer", "description": "holdfast daemon token create"},
-				"cookie": dict{"type": "apiKey", "in": "cookie", "name": "holdfast", "description": "POST /v1/login sets it"},
-				"csrf":   dict{"type": "apiKey", "in": "header", "name": "X-Holdfast-CSRF", "description": "in the answer of POST /v1/login"},
+				"cookie": dict{"type": "apiKey", "in": "cookie", "name": "holdfast", "description": "set by POST /v1/login"},
+				"csrf":   dict{"type": "apiKey", "in": "header", "name": "X-Holdfast-CSRF", "description": "from the answer of POST /v1/login"},
 			},
 		},
 	})
@@ -65,14 +65,14 @@ func OpenAPI(routes []Route, version string) ([]byte, error) {
 func tags() []any {
 	var list []any
 	for _, t := range [][2]string{
-		{"approvals", "questions that wait for a person, and answers"},
-		{"audit", "what was decided and done"},
+		{"approvals", "approval requests and their answers"},
+		{"audit", "audit entries: decisions and effects"},
 		{"auth", "logins and tokens"},
 		{"health", "the daemon itself"},
-		{"policy", "what may be done, and what was granted"},
+		{"policy", "permission policy and grants"},
 		{"runs", "runs of agents"},
 		{"sessions", "sessions and their records"},
-		{"workspaces", "containers that agents work in, their files and images"},
+		{"workspaces", "persistent agent containers, their files and images"},
 	} {
 		list = append(list, dict{"name": t[0], "description": t[1]})
 	}
@@ -128,7 +128,7 @@ var pathParam = lazyregexp.Must(`\{(\w+)\}`)
 func parameters(rt *Route) []any {
 	var list []any
 	for _, m := range pathParam().FindAllStringSubmatch(rt.Path, -1) {
-		list = append(list, parameter("path", Param{Name: m[1], Doc: "its id", Required: true}))
+		list = append(list, parameter("path", Param{Name: m[1], Doc: "id in the path", Required: true}))
 	}
 	for _, p := range rt.Query {
 		list = append(list, parameter("query", p))
@@ -185,7 +185,7 @@ func responses(rt *Route, s *schemas) (dict, error) {
 	return out, nil
 }
 
-// problems lists how a request to the route can fail.
+// problems lists the problems that a route can return.
 func (rt *Route) problems() []outcome.Outcome {
 	list := append([]outcome.Outcome{outcome.Usage, outcome.Failed}, rt.Problems...)
 	if !rt.Open {

@@ -13,19 +13,19 @@ func policyRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/sessions/{id}/policy", ID: "getSessionPolicy", Tag: "policy",
-			Doc: "The chains of a session's run as they are: one for each tool of a run that runs; otherwise one, of what is on " +
-				"record. The ETag is its version.",
+			Doc: "Returns the decision chains of a session's run: one for each tool if the run is active, otherwise one from the " +
+				"recorded policy. The ETag is the policy's version.",
 			Scope: api.ScopeRead, Response: api.Policy{}, Versioned: true, Problems: one(),
 		},
 		{
 			Method: http.MethodPatch, Path: "/v1/sessions/{id}/policy", ID: "patchSessionPolicy", Tag: "policy",
-			Doc:   "Adds path rules, or changes the mode. It applies from the next decision on, or when the session continues.",
+			Doc:   "Adds path rules, or changes the mode. The change applies from the next decision, or when the session is resumed.",
 			Scope: api.ScopeApprove, Header: []Param{needed(ifMatch)}, Body: api.PolicyChange{}, Response: api.Policy{}, Versioned: true,
 			Problems: one(outcome.Conflict, outcome.Stale, outcome.NeedsIfMatch),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/sessions/{id}/grants", ID: "listGrants", Tag: "policy",
-			Doc:   "What people decided for the rest of the session's run.",
+			Doc:   "Lists the session's grants: answers for the rest of the session.",
 			Scope: api.ScopeRead, Response: api.Page[policy.Grant]{}, Problems: one(),
 		},
 		{
@@ -35,12 +35,12 @@ func policyRoutes() []Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/policy", ID: "getPolicy", Tag: "policy",
-			Doc:   "The chain of a folder's settings, in order, with origins, as holdfast policy show --json prints it.",
+			Doc:   "Returns the decision chain of a folder's settings with its origins, as holdfast policy show --json.",
 			Scope: api.ScopeRead, Query: []Param{{Name: "cwd", Doc: "an absolute folder", Required: true}}, Response: json.RawMessage(nil),
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/policy/test", ID: "testPolicy", Tag: "policy",
-			Doc:   "What would happen to a call, as holdfast policy check --json prints it. It runs nothing and asks nobody.",
+			Doc:   "Returns the decision for a call, as holdfast policy check --json. It does not run the call and creates no approval.",
 			Scope: api.ScopeRead, Body: api.PolicyTest{}, Response: json.RawMessage(nil),
 			Problems: one(),
 		},

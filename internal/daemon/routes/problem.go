@@ -5,7 +5,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// NewProblem is a problem with the code, status and title of an outcome.
+// NewProblem returns a problem with the code, status and title of an outcome.
 func NewProblem(o outcome.Outcome, detail, hint string) *api.Problem {
 	return &api.Problem{Type: problemType(o.Code), Title: o.Meaning, Status: o.Status, Code: o.Code, Detail: detail, Advice: hint}
 }

@@ -1,7 +1,6 @@
-// Package routes has the routes of the daemon's HTTP interface, each once: the daemon registers
-// its handlers from them, package daemon/client builds its requests from them, and the OpenAPI
-// document is made from them. Types of requests and answers that no client in Go needs are here,
-// the others in package daemon/api.
+// Package routes defines each HTTP route of the daemon once: the daemon registers its handlers from them,
+// package daemon/client builds its requests from them, and the OpenAPI document is generated from them.
+// It has the request and answer types that no Go client needs; the others are in package daemon/api.
 //
 //	            ┌─► daemon          handlers, scopes, strict bodies and queries
 //	Routes() ───┼─► daemon/client   methods, paths
@@ -10,7 +9,7 @@
 //	route, _ := routes.Lookup("getSession")
 //	fmt.Println(route.Method, route.URL("s1")) // GET /v1/sessions/s1
 //
-// It serves nothing and runs nothing. docs/reference/http.md describes the interface.
+// The package has no handlers. docs/reference/http.md describes the API.
 package routes
 
 import (
@@ -24,34 +23,34 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// Route is one operation: a method on a path, what it takes and what it answers.
+// Route is one operation: a method, a path, its request and its answer.
 type Route struct {
-	Method, Path string // the path as [http.ServeMux] takes it
+	Method, Path string // the path in the syntax of [http.ServeMux]
 	ID           string // OpenAPI's operationId
 	Tag          string
 	Doc          string
 
-	Scope  api.Scope // that a caller needs; "" is none
-	Open   bool      // no credential is needed
+	Scope  api.Scope // required scope; "" requires none
+	Open   bool      // needs no credential
 	Query  []Param
 	Header []Param
 
-	Body         any    // zero value of the request's body; nil: it has none
+	Body         any    // zero value of the request's body; nil: no body
 	OptionalBody bool   // an empty object is a valid body
 	RawBody      string // instead of Body: the content type of a body that is not JSON
 
-	Status    int      // of an answer that is no problem; 0 is 200
-	Also      []int    // other statuses of such an answer
-	Response  any      // zero value of the JSON body; nil: it has none
-	Types     []string // content types of answers besides JSON
+	Status    int      // of a successful answer; 0 is 200
+	Also      []int    // other statuses of a successful answer
+	Response  any      // zero value of the answer's JSON body; nil: none
+	Types     []string // content types of answers other than JSON
 	Streams   bool     // the answer to a POST may be a stream
-	Secret    bool     // the answer has a secret, and is not kept for an Idempotency-Key
+	Secret    bool     // the answer has a secret and is not stored for an Idempotency-Key
 	Versioned bool     // the answer has an ETag
 
-	Problems []outcome.Outcome // besides those that every route has
+	Problems []outcome.Outcome // in addition to those of every route
 }
 
-// Param is a parameter of a query, or a header.
+// Param is a query parameter or a header.
 type Param struct {
 	Name, Doc string
 	Type      string   // string (the default), integer or boolean
@@ -60,16 +59,16 @@ type Param struct {
 	Required  bool
 }
 
-// Key is the route's pattern for [http.ServeMux].
+// Key returns the route's pattern for [http.ServeMux].
 func (r *Route) Key() string { return r.Method + " " + r.Path }
 
-// Success is the status of an answer that is no problem.
+// Success returns the status of a successful answer.
 func (r *Route) Success() int { return max(r.Status, http.StatusOK) }
 
-// Idempotent reports whether the route takes an Idempotency-Key.
+// Idempotent reports whether the route accepts an Idempotency-Key.
 func (r *Route) Idempotent() bool { return r.Method == http.MethodPost && !r.Secret && !r.Streams }
 
-// URL is the route's path with values for its wildcards, in their order.
+// URL returns the route's path with its wildcards replaced by values, in order.
 func (r *Route) URL(values ...string) string {
 	var b strings.Builder
 	rest := r.Path
@@ -102,26 +101,26 @@ func Lookup(id string) (Route, bool) {
 	return r, ok
 }
 
-// Content types of answers besides JSON.
+// Content types of answers other than JSON.
 const (
 	EventStream = "text/event-stream"
 	jsonLines   = "application/jsonl"
 	octets      = "application/octet-stream"
 )
 
-// Limits of what a request may have.
+// Limits of a request.
 const (
 	DefaultLimit = 50      // entries of a page
 	MaxLimit     = 500     // entries of a page
 	MaxBody      = 1 << 20 // bytes of a JSON body
 )
 
-// Parameters that several routes have.
+// Parameters of several routes.
 var (
-	limitParam  = Param{Name: "limit", Doc: "how many at most; default 50", Type: "integer", Min: 1, Max: MaxLimit}
-	cursorParam = Param{Name: "cursor", Doc: "next_cursor of the page before"}
-	ifMatch     = Param{Name: "If-Match", Doc: "the ETag of the version to change; * is any"}
-	keyParam    = Param{Name: "Idempotency-Key", Doc: "the same key and body are served once and get the same answer for 24 hours, until the daemon restarts; what it says of a session is read again"}
+	limitParam  = Param{Name: "limit", Doc: "maximum number of entries; default 50", Type: "integer", Min: 1, Max: MaxLimit}
+	cursorParam = Param{Name: "cursor", Doc: "next_cursor of the previous page"}
+	ifMatch     = Param{Name: "If-Match", Doc: "ETag of the version to change; * matches any"}
+	keyParam    = Param{Name: "Idempotency-Key", Doc: "repeated requests with the same key and body return the first answer for 24 hours or until the daemon restarts; fields of a session are read again"}
 )
 
 func paged(more ...Param) []Param { return append(more, limitParam, cursorParam) }
@@ -131,7 +130,7 @@ func needed(p Param) Param {
 	return p
 }
 
-// one are the problems of a route about one thing that may not be there.
+// one returns the problems of a route about one object that may not exist.
 func one(more ...outcome.Outcome) []outcome.Outcome {
 	return append([]outcome.Outcome{outcome.NotFound}, more...)
 }

@@ -7,34 +7,34 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// RunInput is what a run starts or continues with.
+// RunInput is the input of a run's start or continuation.
 type RunInput struct {
 	Input string `json:"input,omitempty"`
 }
 
-// Steer is a text for a run's next model call.
+// Steer is a text for the next model call of a run.
 type Steer struct {
 	Text string `json:"text"`
 }
 
-// AgentInput answers an agent that waits for input.
+// AgentInput is the answer to an agent's request for input.
 type AgentInput struct {
 	Agent   string `json:"agent"`
-	InputID string `json:"input_id,omitempty" jsonschema:"of the request; left out: the one that waits"`
+	InputID string `json:"input_id,omitempty" jsonschema:"id of the request; default: the pending one"`
 	Text    string `json:"text"`
 }
 
-// ModeChange names a permission mode.
+// ModeChange sets the permission mode.
 type ModeChange struct {
 	Mode string `json:"mode"`
 }
 
-// runStatuses are where a run can stand.
+// runStatuses are the statuses of a run.
 func runStatuses() []string {
 	return append([]string{string(api.StatusPending), string(api.StatusWaiting)}, recordedStatuses()...)
 }
 
-// recordedStatuses are those that the log of a session can have.
+// recordedStatuses are the statuses that a session's log can have.
 func recordedStatuses() []string {
 	return []string{string(api.StatusRunning), string(api.StatusCompleted), string(api.StatusFailed), string(api.StatusCancelled), string(api.StatusInterrupted)}
 }
@@ -47,36 +47,36 @@ func runRoutes() []Route {
 			Scope: api.ScopeRun, Body: body, Response: api.RunInfo{}, Problems: changes,
 		}
 	}
-	start := act("start", "startRun", "Starts a run that is prepared.", RunInput{})
+	start := act("start", "startRun", "Starts a prepared run.", RunInput{})
 	resume := act("continue", "continueRun", "Continues a run that has ended or was interrupted.", RunInput{})
 	start.OptionalBody, resume.OptionalBody = true, true
-	mode := act("mode", "setRunMode", "Changes the permission mode of a run that runs.", ModeChange{})
+	mode := act("mode", "setRunMode", "Changes the permission mode of a running run.", ModeChange{})
 	mode.Scope = api.ScopeApprove
 	return []Route{
 		{
-			Method: http.MethodGet, Path: "/v1/runs", ID: "listRuns", Tag: "runs", Doc: "Runs, newest first.",
+			Method: http.MethodGet, Path: "/v1/runs", ID: "listRuns", Tag: "runs", Doc: "Lists runs, newest first.",
 			Scope: api.ScopeRead, Response: api.Page[api.RunInfo]{},
 			Query: paged(
-				Param{Name: "status", Doc: "only with this status", Enum: runStatuses()},
-				Param{Name: "cwd", Doc: "only of this folder"},
+				Param{Name: "status", Doc: "only runs with this status", Enum: runStatuses()},
+				Param{Name: "cwd", Doc: "only runs in this folder"},
 			),
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/runs", ID: "createRun", Tag: "runs",
-			Doc: "Creates a run: of a strategy, or of a single agent. With input, or with start, it is started; a session that " +
-				"has a run already is continued (200 then). A session_id that the client chose makes it safe to repeat the request.",
+			Doc: "Creates a run of a strategy or of a single agent. With a prompt or with start it is started. If the session " +
+				"already has a run, that run is continued (status 200). A session id chosen by the client makes the request safe to repeat.",
 			Scope: api.ScopeRun, Body: api.NewRun{}, Status: http.StatusCreated, Also: []int{http.StatusOK}, Response: api.RunInfo{},
 			Problems: one(outcome.Conflict, outcome.Unavailable, outcome.NotOffered),
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/runs/{id}", ID: "getRun", Tag: "runs", Doc: "One run.",
+			Method: http.MethodGet, Path: "/v1/runs/{id}", ID: "getRun", Tag: "runs", Doc: "Returns one run.",
 			Scope: api.ScopeRead, Response: api.RunInfo{}, Problems: one(),
 		},
 		start,
 		resume,
-		act("stop", "stopRun", "Cancels a run; that is on record when this answers.", nil),
-		act("steer", "steerRun", "Gives a running run a text for its next model call.", Steer{}),
-		act("input", "giveInput", "Answers a run that waits for input.", AgentInput{}),
+		act("stop", "stopRun", "Cancels a run. The answer is sent after the cancellation is recorded.", nil),
+		act("steer", "steerRun", "Adds a text to the next model call of a running run.", Steer{}),
+		act("input", "giveInput", "Answers a run's request for input.", AgentInput{}),
 		mode,
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 var rawType = reflect.TypeFor[json.RawMessage]()
 
-// schemas makes schemas of Go types; those of structs have names, and are referred to.
+// schemas generates JSON Schemas of Go types. Those of structs get a name and are referred to by it.
 type schemas struct {
 	named   map[string]*jsonschema.Schema
 	options *jsonschema.ForOptions
@@ -52,14 +52,14 @@ func anyOf[T ~string](list []T) []any {
 	return out
 }
 
-// of is the schema of the type of a value: a reference when it has a name.
+// of returns the schema of a value's type, as a reference if it has a name.
 func (s *schemas) of(v any) (*jsonschema.Schema, error) {
 	t := reflect.TypeOf(v)
 	if t == rawType {
-		return &jsonschema.Schema{Type: "object", Description: "as the command line prints it with --json"}, nil
+		return &jsonschema.Schema{Type: "object", Description: "the output of the command with --json"}, nil
 	}
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("no schema of %s", t)
+		return nil, fmt.Errorf("cannot describe the type %s as JSON Schema", t)
 	}
 	if items, ok := t.FieldByName("Items"); ok && strings.Contains(t.Name(), "[") {
 		return s.list(items.Type.Elem())
@@ -68,7 +68,7 @@ func (s *schemas) of(v any) (*jsonschema.Schema, error) {
 	if s.named[name] == nil {
 		made, err := jsonschema.ForType(t, s.options)
 		if err != nil {
-			return nil, fmt.Errorf("the schema of %s: %w", t, err)
+			return nil, fmt.Errorf("JSON Schema of %s: %w", t, err)
 		}
 		nonNullLists(made)
 		s.named[name] = made
@@ -76,7 +76,7 @@ func (s *schemas) of(v any) (*jsonschema.Schema, error) {
 	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}, nil
 }
 
-// list is one page of a list.
+// list returns the schema of one page of a list.
 func (s *schemas) list(of reflect.Type) (*jsonschema.Schema, error) {
 	items, err := s.of(reflect.Zero(of).Interface())
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *schemas) list(of reflect.Type) (*jsonschema.Schema, error) {
 		Type: "object", Required: []string{"items"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 		Properties: map[string]*jsonschema.Schema{
 			"items":       {Type: "array", Items: items},
-			"next_cursor": {Type: "string", Description: "left out of the last page"},
+			"next_cursor": {Type: "string", Description: "omitted on the last page"},
 		},
 	}, nil
 }
@@ -97,7 +97,7 @@ func schemaName(t reflect.Type) string {
 	return string(r)
 }
 
-// nonNullLists drops "or null" from lists, and from fields that are left out instead.
+// nonNullLists removes "null" from the types of lists and of fields that are omitted instead.
 func nonNullLists(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -12,48 +12,48 @@ func sessionRoutes() []Route {
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/v1/sessions", ID: "listSessions", Tag: "sessions",
-			Doc: "Sessions, the last updated first. With q a page may be short, or empty, and still have a next one: " +
-				"what one request searches is bounded.",
+			Doc: "Lists sessions, last updated first. With q, a page may be short or empty and still have a next one, " +
+				"because one request searches a limited number of sessions.",
 			Scope: api.ScopeRead, Response: api.Page[api.Session]{},
 			Query: paged(
-				Param{Name: "q", Doc: "text to find in id, title, first prompt, summary, tag and folder, in upper or lower case"},
-				Param{Name: "cwd", Doc: "only of this folder"}, Param{Name: "project", Doc: "only of this project"},
-				Param{Name: "tag", Doc: "only with this tag"},
+				Param{Name: "q", Doc: "text to find in id, title, first prompt, summary, tag and folder; case is ignored"},
+				Param{Name: "cwd", Doc: "only sessions in this folder"}, Param{Name: "project", Doc: "only sessions of this project"},
+				Param{Name: "tag", Doc: "only sessions with this tag"},
 				Param{
-					Name: "run", Doc: "only where the run has this status on record; * is any. One that waits is running, usually with asked=true",
+					Name: "run", Doc: "only sessions whose run has this recorded status; * is any. A waiting run is recorded as running, usually with asked=true",
 					Enum: append(recordedStatuses(), "*"),
 				},
-				Param{Name: "owner", Doc: "only those of the agents of this run"},
-				Param{Name: "agents", Doc: "also those of agents that work for a run; owner and asked include them", Type: "boolean"},
-				Param{Name: "asked", Doc: "only those with open questions", Type: "boolean"},
+				Param{Name: "owner", Doc: "only sessions of this run's agents"},
+				Param{Name: "agents", Doc: "also sessions of sub-agents; owner and asked include them", Type: "boolean"},
+				Param{Name: "asked", Doc: "only sessions with pending approvals", Type: "boolean"},
 			),
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/sessions/{id}", ID: "getSession", Tag: "sessions", Doc: "One session.",
+			Method: http.MethodGet, Path: "/v1/sessions/{id}", ID: "getSession", Tag: "sessions", Doc: "Returns one session.",
 			Scope: api.ScopeRead, Response: api.Session{}, Versioned: true, Problems: one(),
 		},
 		{
 			Method: http.MethodPatch, Path: "/v1/sessions/{id}", ID: "patchSession", Tag: "sessions",
-			Doc:   "Title, tag and summary; an empty text clears one.",
+			Doc:   "Changes title, tag and summary. An empty text clears a field.",
 			Scope: api.ScopeRun, Header: []Param{ifMatch}, Body: api.SessionPatch{}, Response: api.Session{}, Versioned: true,
 			Problems: one(outcome.Stale),
 		},
 		{
 			Method: http.MethodDelete, Path: "/v1/sessions/{id}", ID: "deleteSession", Tag: "sessions",
-			Doc:   "Deletes a session permanently, and with a run's those of its agents. Forks keep what they need.",
+			Doc:   "Permanently deletes a session and the sessions of its run's agents. Records that forks need are kept.",
 			Scope: api.ScopeAdmin, Header: []Param{ifMatch}, Status: http.StatusNoContent,
 			Problems: one(outcome.Busy, outcome.Stale, outcome.NotOffered),
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/sessions/{id}/fork", ID: "forkSession", Tag: "sessions",
-			Doc:   "Creates a session that shares the records of this one up to an item, or up to a record.",
+			Doc:   "Forks a session: creates a session that shares this one's records up to an item or a record.",
 			Scope: api.ScopeRun, Body: api.Fork{}, OptionalBody: true, Status: http.StatusCreated, Response: api.Session{}, Versioned: true,
 			Problems: one(outcome.Conflict),
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/sessions/{id}/rewind", ID: "rewindSession", Tag: "sessions",
-			Doc: "Takes files and transcript back to an earlier point, as holdfast sessions rewind does: answers with the plan, and applies " +
-				"it when the same request has the plan's digest.",
+			Doc: "Rewinds files and transcript to an earlier point, as holdfast sessions rewind. It answers with a plan; a request " +
+				"with the plan's digest applies the plan.",
 			Scope: api.ScopeApprove, Body: api.Rewind{}, Response: json.RawMessage(nil),
 			Problems: one(outcome.Busy, outcome.Conflict),
 		},
@@ -63,18 +63,18 @@ func sessionRoutes() []Route {
 func eventRoutes() []Route {
 	return []Route{{
 		Method: http.MethodGet, Path: "/v1/sessions/{id}/events", ID: "listEvents", Tag: "sessions",
-		Doc: "The records of a session, oldest first, with those of a run's agents in their places; or, with Accept: " +
-			"text/event-stream, the same as they come (also of a run that is only prepared): event record (id: its seq), delta, gap, caught_up, deleted, shutdown.",
+		Doc: "Lists the records of a session, oldest first, including those of a run's agents. With Accept: " +
+			"text/event-stream, sends them as they are appended, also for a run that is only prepared: events record (id: its seq), delta, gap, caught_up, deleted, shutdown.",
 		Scope: api.ScopeRead, Response: api.Records{}, Types: []string{EventStream},
 		Problems: one(outcome.Unavailable),
 		Query: []Param{
 			{
 				Name: "after", Type: "integer",
-				Doc: "begin after this seq; -N: the last N. Default 0, and of a stream Last-Event-ID",
+				Doc: "begin after this seq; -N: the last N. Default: 0, or in a stream Last-Event-ID",
 			},
-			{Name: "limit", Doc: "how many records at most; default 50; not of a stream", Type: "integer", Min: 1, Max: MaxLimit},
+			{Name: "limit", Doc: "maximum number of records; default 50; not in a stream", Type: "integer", Min: 1, Max: MaxLimit},
 			{Name: "kind", Doc: "only records of these kinds, separated by commas"},
 		},
-		Header: []Param{{Name: "Last-Event-ID", Doc: "of a stream: begin after this seq"}},
+		Header: []Param{{Name: "Last-Event-ID", Doc: "in a stream: begin after this seq"}},
 	}}
 }

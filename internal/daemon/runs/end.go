@@ -18,7 +18,7 @@ import (
 
 // storeFailedPrefix begins the reason of a run that has ended since it could not put on record what
 // it did.
-const storeFailedPrefix = "the store was away for too long: "
+const storeFailedPrefix = "the store was unreachable for too long: "
 
 // finish puts the end of a segment on record: one end, whoever else wants another.
 func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
@@ -37,10 +37,10 @@ func (x *run) finish(ctx context.Context, out strategy.Output, err error) {
 		worked, cerr = append(worked, orphans...), errors.Join(cerr, err)
 	}
 	if cerr = errors.Join(cerr, x.closeRelay(worked)); cerr != nil {
-		x.r.o.Log.Warn("agents of a run did not end well", slog.String("run", x.id), slog.Any("error", cerr))
+		x.r.o.Log.Warn("agents of a run ended with an error", slog.String("run", x.id), slog.Any("error", cerr))
 	}
 	if _, err := x.append(ctx, e, api.StatusRunning); err != nil { // then it counts as interrupted, see adopt
-		x.r.o.Log.Error("the end of a run is not on record", slog.String("run", x.id), slog.Any("error", err))
+		x.r.o.Log.Error("cannot record the end of a run", slog.String("run", x.id), slog.Any("error", err))
 		if retry.IsUnavailable(err) {
 			why, _ := x.mask.Text(storeFailedPrefix + err.Error())
 			x.r.storeReason(x.id, why)
@@ -94,7 +94,7 @@ func (x *run) end(left error, stop *stopRequest, out strategy.Output, err error)
 		e.Event, e.Status, e.Code = wire.RunInterrupted, api.StatusInterrupted, wire.CodeInterrupted
 		e.Message = lostMessage
 		if s := settings.UnattendedPolicy(x.opt.Spec.Permissions.Unattended); s == settings.UnattendedSuspend && !errors.Is(left, errDraining) {
-			e.Message = "a question was left open: permissions.on_ask is " + string(s)
+			e.Message = "an approval was not answered: permissions.on_ask is " + string(s)
 		}
 		if d, ok := errors.AsType[*deferredError](err); ok {
 			e.Message = d.Error()

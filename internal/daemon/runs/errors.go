@@ -41,11 +41,11 @@ func notFound(id string) error { return wireError(wire.RunNotFound(id)) }
 // wireError is an error in the words of the wire.
 func wireError(e *wire.Error) error { return &Error{Code: e.Code, Message: e.Message} }
 
-// ErrDraining says that the daemon is about to end.
-var ErrDraining = errors.New("the daemon is about to end: it starts nothing more")
+// ErrDraining says that the daemon is shutting down.
+var ErrDraining = errors.New("the daemon is shutting down and starts no runs")
 
 func draining(code wire.Code) error {
-	return &Error{Code: code, Message: ErrDraining.Error(), Tip: "try again when it is back", Err: ErrDraining}
+	return &Error{Code: code, Message: ErrDraining.Error(), Tip: "try again when it runs again", Err: ErrDraining}
 }
 
 func refuse(code wire.Code, format string, args ...any) error {

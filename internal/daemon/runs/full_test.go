@@ -121,7 +121,7 @@ func TestStoreFullForTooLong(t *testing.T) {
 		w.ok(t.Context().Err())
 	}
 	store.full.Store(false)
-	const why = "the store was away for too long: "
+	const why = "the store was unreachable for too long: "
 	info, err := w.runs.Get(t.Context(), id)
 	w.ok(err)
 	if info.Status != api.StatusInterrupted || info.Error == nil || !strings.HasPrefix(info.Error.Message, why) {

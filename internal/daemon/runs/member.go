@@ -61,7 +61,7 @@ func (x *run) member(ctx context.Context, name string) (*runAgent, error) {
 	}
 	spec, ok := x.agent(name)
 	if !ok {
-		return nil, fmt.Errorf("there is no agent %q", name)
+		return nil, fmt.Errorf("unknown agent %q", name)
 	}
 	m = &runAgent{x: x, spec: spec, session: x.sessionOf(name)}
 	changes, err := x.changesFor(ctx, m.session)
@@ -210,7 +210,7 @@ func (m *runAgent) setBusy(on bool) {
 type deferredError struct{}
 
 func (deferredError) Error() string {
-	return "a hook put a call off: continue the run when it may go on"
+	return "a hook deferred a call; continue the run to retry it"
 }
 
 func (deferredError) Unwrap() error { return errSuspended }

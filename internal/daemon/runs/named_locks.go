@@ -56,7 +56,7 @@ func (t *namedLocks) soon(ctx context.Context, name string) (give func(), err er
 // withWaitLimit is ctx for waiting, on behalf of a request, until others are through with the store.
 func withWaitLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, turnTime, &Error{
-		Code: wire.CodeUnavailable, Message: "an agent of the run is being made, or the store is slow", Tip: "try again in a moment",
+		Code: wire.CodeUnavailable, Message: "an agent of the run is being created, or the store is slow", Tip: "try again in a few seconds",
 	})
 }
 

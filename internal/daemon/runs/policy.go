@@ -38,7 +38,7 @@ func (r *Runs) Change(ctx context.Context, id string, c policy.Change, by Actor)
 	}
 	members := x.all()
 	if c.IfVersion != nil && len(members) > 1 {
-		return 0, &Error{Code: wire.CodeConflict, Message: "ifVersion is for a run of one agent: each agent counts its own"}
+		return 0, &Error{Code: wire.CodeConflict, Message: "ifVersion is only for a run of one agent, because each agent has its own version"}
 	}
 	if err := x.checkTool(members, toolOf(c)); err != nil {
 		return 0, err
@@ -280,7 +280,7 @@ func (m *runAgent) recordPolicy(ctx context.Context, c policy.Change) {
 	}
 	e := wire.RunEvent{Event: wire.RunPolicy, Segment: m.x.segment, Agent: m.spec.Name, Chains: m.chains(toolOf(c))}
 	if _, err := m.x.append(ctx, e); err != nil {
-		m.x.r.o.Log.Warn("a change of policy was not told", slog.String("run", m.x.id), slog.Any("error", err))
+		m.x.r.o.Log.Warn("cannot record a change of policy", slog.String("run", m.x.id), slog.Any("error", err))
 		return
 	}
 	if m.changed == nil {

@@ -106,11 +106,11 @@ func (r *Runs) claim(x *run) error {
 	case r.draining:
 		return draining(wire.CodePrepareFailed)
 	case there != nil && there.begun():
-		return refuse(wire.CodePrepareFailed, "Run %s is running already", x.id)
+		return refuse(wire.CodePrepareFailed, "Run %s is already running", x.id)
 	case there != nil:
-		return refuse(wire.CodePrepareFailed, "Run %s is prepared already", x.id)
+		return refuse(wire.CodePrepareFailed, "Run %s is already prepared", x.id)
 	case len(r.live) >= r.o.Limit+maxPrepared:
-		return &Error{Code: wire.CodePrepareFailed, Message: "too many runs are prepared", Tip: "start them, or stop them"}
+		return &Error{Code: wire.CodePrepareFailed, Message: "too many prepared runs", Tip: "start or stop some of them"}
 	}
 	r.live[x.id] = x
 	return nil
@@ -125,12 +125,12 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	}
 	switch {
 	case errors.Is(err, session.ErrNotFound) && o.Strategy == nil:
-		return refuse(wire.CodePrepareFailed, "there is no run %s to continue, and no strategy to start", x.id)
+		return refuse(wire.CodePrepareFailed, "no run %s to continue, and no strategy to start", x.id)
 	case errors.Is(err, session.ErrNotFound):
 	case err != nil:
 		return err
 	case meta.Owner != "":
-		return refuse(wire.CodePrepareFailed, "session %s works for run %s: continue that", x.id, meta.Owner)
+		return refuse(wire.CodePrepareFailed, "session %s belongs to run %s: continue that run", x.id, meta.Owner)
 	default:
 		if x.past, err = x.r.fold(ctx, x.id); err != nil {
 			return err
@@ -145,16 +145,16 @@ func (x *run) describe(ctx context.Context, o PrepareOptions) (err error) {
 	s := &o.Spec
 	switch alone := soleAgent(o.Strategy) != ""; {
 	case s.Workspace != "" && !alone:
-		return refuse(wire.CodePrepareFailed, "one agent works in a workspace, and strategy %s has several", o.Strategy.Name)
+		return refuse(wire.CodePrepareFailed, "a workspace is for a single agent, but strategy %s has several", o.Strategy.Name)
 	case s.Worktree.Enabled && !alone:
-		return refuse(wire.CodePrepareFailed, "one agent works in a worktree, and strategy %s has several", o.Strategy.Name)
+		return refuse(wire.CodePrepareFailed, "a worktree is for a single agent, but strategy %s has several", o.Strategy.Name)
 	case s.Session.ForkAt != "" && !alone:
-		return refuse(wire.CodePrepareFailed, "session.at is for a run of one agent, and strategy %s has several", o.Strategy.Name)
+		return refuse(wire.CodePrepareFailed, "session.at is for a single agent, but strategy %s has several", o.Strategy.Name)
 	case s.Cwd == "":
-		return refuse(wire.CodePrepareFailed, "a run needs a folder: cwd")
+		return refuse(wire.CodePrepareFailed, "a run needs a working folder: set cwd")
 	}
 	if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() || !filepath.IsAbs(s.Cwd) {
-		return refuse(wire.CodePrepareFailed, "cwd: there is no folder %s", s.Cwd)
+		return refuse(wire.CodePrepareFailed, "cwd: no folder %s", s.Cwd)
 	}
 	if x.r.o.Mask != nil {
 		if x.mask, err = x.r.o.Mask(ctx, s.Cwd, s.Permissions.Settings); err != nil {
@@ -189,7 +189,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 			o.Strategy = strategy.Single(strategy.Agent{Name: defaultAgent, Type: strategy.LLM})
 		}
 		if soleAgent(o.Strategy) == "" {
-			return refuse(wire.CodePrepareFailed, "session %s is that of one agent: a strategy with several needs a run of its own", x.id)
+			return refuse(wire.CodePrepareFailed, "session %s belongs to a single agent; start a new run for a strategy with several agents", x.id)
 		}
 		return nil
 	}
@@ -213,7 +213,7 @@ func (x *run) inherit(o *PrepareOptions, meta session.Meta) error {
 		s.Limits.MaxBudgetUSD = cmp.Or(s.Limits.MaxBudgetUSD, began.Limits.MaxBudgetUSD)
 	}
 	if (soleAgent(before) == "") != (soleAgent(o.Strategy) == "") {
-		return refuse(wire.CodePrepareFailed, "run %s cannot go on with a strategy of another kind: one agent works in the run's session, several have their own", x.id)
+		return refuse(wire.CodePrepareFailed, "run %s cannot continue with this strategy: a single agent uses the run's session, but several agents have separate ones", x.id)
 	}
 	return nil
 }
@@ -235,9 +235,9 @@ func (x *run) checkWorkspace(o *PrepareOptions, meta session.Meta) error {
 	slug, _, inside := workspace.OfProject(meta.Project)
 	switch {
 	case inside && o.Spec.Workspace != "" && o.Spec.Workspace != slug:
-		return refuse(wire.CodePrepareFailed, "session %s works in workspace %s, not in %s", x.id, slug, o.Spec.Workspace)
+		return refuse(wire.CodePrepareFailed, "session %s belongs to workspace %s, not to %s", x.id, slug, o.Spec.Workspace)
 	case !inside && o.Spec.Workspace != "":
-		return refuse(wire.CodePrepareFailed, "session %s is not one of workspace %s", x.id, o.Spec.Workspace)
+		return refuse(wire.CodePrepareFailed, "session %s does not belong to workspace %s", x.id, o.Spec.Workspace)
 	}
 	o.Spec.Workspace = slug
 	return nil

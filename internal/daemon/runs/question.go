@@ -208,7 +208,7 @@ func (x *run) asks(id string) (approval.Request, bool) {
 	return approval.Request{}, false
 }
 
-var errDigest = errors.Join(errors.New("it is not what was shown: the digest differs"), approval.ErrInvalid)
+var errDigest = errors.Join(errors.New("the digest does not match the approval request that was shown"), approval.ErrInvalid)
 
 // pending finds a question that waits, of a run and of its agents.
 func (r *Runs) pending(ctx context.Context, run, id string) (approval.Request, error) {

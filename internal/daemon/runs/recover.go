@@ -25,7 +25,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 		held, err := r.adopt(ctx, m)
 		switch {
 		case err != nil: // the others can be gone on with all the same
-			r.o.Log.Error("a run that was left is not marked as interrupted", slog.String("run", m.ID), slog.Any("error", err))
+			r.o.Log.Error("cannot mark a run as interrupted", slog.String("run", m.ID), slog.Any("error", err))
 		case held == nil: // otherwise another daemon of another home runs it
 			interrupted = append(interrupted, m.ID)
 		}
@@ -36,7 +36,7 @@ func (r *Runs) Recover(ctx context.Context) (interrupted []string, err error) {
 	again, err := r.all(ctx, api.StatusInterrupted)
 	for _, m := range again {
 		if err := r.Continue(ctx, m.ID, "", "", Actor{Name: "daemon", Via: "daemon"}); err != nil {
-			r.o.Log.Warn("an interrupted run does not go on", slog.String("run", m.ID), slog.Any("error", err))
+			r.o.Log.Warn("cannot resume an interrupted run", slog.String("run", m.ID), slog.Any("error", err))
 		}
 	}
 	return interrupted, err
@@ -58,7 +58,7 @@ func (r *Runs) all(ctx context.Context, s api.RunStatus) ([]session.Meta, error)
 	}
 }
 
-const lostMessage = "the daemon ended while it ran"
+const lostMessage = "the daemon stopped during the run"
 
 // adopt marks a run as interrupted that is on record as running and that nobody runs:
 // its daemon has ended, or could not put its end on record. When somebody holds it,

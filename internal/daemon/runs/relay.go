@@ -192,7 +192,7 @@ func (l *relayLog) note(session string, err error) {
 	}
 	l.mu.Unlock()
 	if err != nil && first {
-		l.x.r.o.Log.Error("records of an agent are not in the run's log", slog.String("run", l.x.id), slog.Any("error", err))
+		l.x.r.o.Log.Error("cannot relay records of an agent to the run's log", slog.String("run", l.x.id), slog.Any("error", err))
 	}
 }
 

@@ -68,8 +68,8 @@ type stopRequest struct {
 
 var (
 	errStopped   = errors.New("the run was stopped")
-	errSuspended = fmt.Errorf("the run waits to be continued: %w", strategy.ErrPaused)
-	errDraining  = errors.New("the daemon ends")
+	errSuspended = fmt.Errorf("the run waits until it is continued: %w", strategy.ErrPaused)
+	errDraining  = errors.New("the daemon is shutting down")
 )
 
 func newRun(r *Runs, id string) *run {

@@ -125,7 +125,7 @@ const (
 // New returns the runs of a store.
 func New(o *Options) (*Runs, error) {
 	if o == nil || o.Sessions == nil || o.Hub == nil || o.Make == nil {
-		return nil, errors.New("runs: Sessions, Hub and Make are needed")
+		return nil, errors.New("runs: Options.Sessions, Hub and Make must be set")
 	}
 	r := &Runs{o: *o, live: map[string]*run{}, reasons: map[string]string{}, leave: make(chan struct{})}
 	if r.o.Limit <= 0 {
@@ -196,7 +196,7 @@ func (r *Runs) Active() int {
 func (r *Runs) recoverPanic(run string, err *error) {
 	if p := recover(); p != nil {
 		r.o.Log.Error("panic", slog.String("run", run), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-		*err = errors.Join(*err, fmt.Errorf("it broke down: panic: %v", p))
+		*err = errors.Join(*err, fmt.Errorf("internal error: panic: %v", p))
 	}
 }
 

@@ -19,7 +19,7 @@ func (r *Runs) chooseSession(ctx context.Context, o *PrepareOptions) error {
 	s := &o.Spec.Session
 	if s.NoPersist {
 		return &Error{
-			Code: wire.CodePrepareFailed, Message: "session.no_persist: a daemon's run is what its session records, so it cannot write nothing",
+			Code: wire.CodePrepareFailed, Message: "session.no_persist is not possible in the daemon, because its runs are recorded in their sessions",
 			Tip: "run it without the daemon: holdfast run --no-daemon --no-session-persistence PROMPT",
 		}
 	}
@@ -73,7 +73,7 @@ func (r *Runs) newest(ctx context.Context, s *runspec.Spec) (string, error) {
 			}
 		}
 		if q.After = page.Next; q.After == "" {
-			return "", refuse(wire.CodePrepareFailed, "session.continue: there is no session of this project to continue")
+			return "", refuse(wire.CodePrepareFailed, "session.continue: this project has no session to continue")
 		}
 	}
 }

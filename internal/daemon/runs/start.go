@@ -49,16 +49,16 @@ func (x *run) proceed(ctx context.Context, input, requestID string, by Actor) er
 	x.mu.Unlock()
 	switch at {
 	case preparing: // by somebody else, who is not through with it
-		return refuse(wire.CodeContinueFailed, "Run %s is prepared already", x.id)
+		return refuse(wire.CodeContinueFailed, "Run %s is already prepared", x.id)
 	case running, endRecorded:
-		return refuse(wire.CodeContinueFailed, "Run %s is running already", x.id)
+		return refuse(wire.CodeContinueFailed, "Run %s is already running", x.id)
 	case prepared:
 	}
 	switch p := x.past; {
 	case p == nil:
 		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " was never started", Tip: "start_run"}
 	case input == "" && (p.status == api.StatusCompleted || p.status == ""):
-		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " is completed: to go on it needs an input"}
+		return &Error{Code: wire.CodeContinueFailed, Message: "Run " + x.id + " is completed; send an input to continue it"}
 	}
 	return x.start(ctx, input, requestID, by)
 }
@@ -162,7 +162,7 @@ func (x *run) refresh(ctx context.Context) error {
 				return err
 			}
 		} else if held != nil {
-			return refuse(wire.CodeStartFailed, "Run %s is running already: process %d on %s has it", x.id, held.Holder.PID, held.Holder.Host)
+			return refuse(wire.CodeStartFailed, "Run %s is already running in process %d on %s", x.id, held.Holder.PID, held.Holder.Host)
 		}
 	}
 	p, err := x.r.fold(ctx, x.id)
@@ -192,7 +192,7 @@ func (x *run) claimStart(ctx context.Context) (starting context.Context, done fu
 	case r.draining:
 		return nil, nil, draining(wire.CodeStartFailed)
 	case active >= r.o.Limit:
-		return nil, nil, &Error{Code: wire.CodeStartFailed, Message: "too many runs run at once", Tip: "try again when one has ended"}
+		return nil, nil, &Error{Code: wire.CodeStartFailed, Message: "too many running runs", Tip: "try again when one has ended"}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

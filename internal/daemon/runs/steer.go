@@ -63,7 +63,7 @@ func (x *run) submit(ctx context.Context, m *runAgent) {
 	x.steering = append(texts, x.steering...)
 	x.mu.Unlock()
 	if !errors.Is(err, agent.ErrApprovalPending) && !errors.Is(err, agent.ErrClosed) {
-		x.r.o.Log.Warn("steering did not reach the agent", slog.String("run", x.id), slog.Any("error", err))
+		x.r.o.Log.Warn("cannot pass steering to the agent", slog.String("run", x.id), slog.Any("error", err))
 	}
 }
 

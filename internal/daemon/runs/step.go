@@ -59,7 +59,7 @@ func (x *run) perform(ctx context.Context, s strategy.Step, before *stepRecord, 
 	defer x.r.recoverPanic(x.id, &err)
 	spec, ok := x.agent(s.Agent)
 	if !ok {
-		return strategy.Output{}, fmt.Errorf("there is no agent %q", s.Agent)
+		return strategy.Output{}, fmt.Errorf("unknown agent %q", s.Agent)
 	}
 	e.Event, e.Input = wire.RunStepStarted, s.Input
 	if spec.Type == strategy.User {

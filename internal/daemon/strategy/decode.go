@@ -94,7 +94,7 @@ func (o object) text(key string) string {
 		return ""
 	}
 	if strings.ContainsRune(n.Text, 0) {
-		o.d.wrong(n.At, o.path(key), "", "holds a NUL character")
+		o.d.wrong(n.At, o.path(key), "", "contains a NUL character")
 	}
 	return n.Text
 }
@@ -159,7 +159,7 @@ func (o object) texts(key string) []string {
 		case strings.TrimSpace(item.Text) == "":
 			o.d.wrong(item.At, at, "", "is empty")
 		case slices.Contains(list, item.Text):
-			o.d.wrong(item.At, at, "keep one of them", "%q stands here twice", item.Text)
+			o.d.wrong(item.At, at, "keep one of them", "duplicate entry %q", item.Text)
 		}
 		list = append(list, item.Text)
 	}
@@ -180,14 +180,14 @@ func (d *decoder) strategy(root *jsontree.Node) *Strategy {
 		return nil
 	}
 	s := &Strategy{
-		Name:        o.line("name", o.filled("name", "a strategy has a name, a version, agents and a flow")),
+		Name:        o.line("name", o.filled("name", "a strategy needs name, version, agents and flow")),
 		Version:     o.version(),
 		Description: o.text("description"),
 	}
 	s.Agents = d.agentsOf(o)
 	flow, ok := o.member("flow")
 	if !ok {
-		d.wrong(root.At, "", "flow says which agent comes when: {sequential: {steps: [writer]}}", "flow is missing")
+		d.wrong(root.At, "", "flow has the order of the agents: {sequential: {steps: [writer]}}", "flow is missing")
 	}
 	if d.err != nil {
 		return nil
@@ -214,7 +214,7 @@ func (d *decoder) unused(s *Strategy, o object) {
 	agents, _ := o.member("agents")
 	for _, m := range agents.Members {
 		if !slices.Contains(used, m.Key) {
-			d.wrong(m.At, "agents."+m.Key, "give it a step, or take it out", "the flow does not use this agent")
+			d.wrong(m.At, "agents."+m.Key, "add a step for it, or remove it", "the flow does not use this agent")
 		}
 	}
 }

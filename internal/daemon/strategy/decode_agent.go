@@ -11,23 +11,23 @@ import (
 // What strategies of the seed's original have, or had, and these have not.
 var (
 	refusedStrategy = map[string]string{
-		"mcpServers": "a strategy brings no MCP servers: they would be programs that no setting allowed",
-		"defaults":   "there are no defaults: write to each agent what it needs (YAML anchors help)",
+		"mcpServers": "a strategy cannot define MCP servers, because settings must allow these programs",
+		"defaults":   "not supported: write the values for each agent (YAML anchors help)",
 	}
 	refusedAgent = map[string]string{
-		"systemPromptTemplate": "templates are not rendered here: they read the environment and run shell commands before anybody is asked; write the prompt itself as systemPrompt",
-		"mcpServers":           "an agent has the tools of the settings: choose of them with tools",
-		"skills":               "skills are not loaded by a strategy: write what the agent has to know into systemPrompt",
+		"systemPromptTemplate": "templates are not supported, because they read the environment and run shell commands without approval; write the prompt itself as systemPrompt",
+		"mcpServers":           "an agent uses the MCP servers of the settings: select tools with the key tools",
+		"skills":               "a strategy cannot load skills: write the instructions into systemPrompt",
 		"providerOptions":      "options of a provider cannot be set in a strategy",
 		"modelOptions":         "options of a model cannot be set in a strategy",
 		"temperature":          "options of a model cannot be set in a strategy",
 		"topProbability":       "options of a model cannot be set in a strategy",
-		"outputSchema":         "answers are text: a schema would not be enforced",
-		"context":              "what an agent keeps in mind follows from its session, which is compacted by the daemon's settings",
-		"useDefaults":          "there are no defaults: write to each agent what it needs (YAML anchors help)",
+		"outputSchema":         "a schema is not supported, because answers are text",
+		"context":              "the context is the agent's session, and the daemon's settings control its compaction",
+		"useDefaults":          "not supported: write the values for each agent (YAML anchors help)",
 	}
 	refusedFlow = map[string]string{
-		"config": "there are no flows of other makes: sequential, cycle and broadcast have their own keys",
+		"config": "unsupported flow; use sequential, cycle or broadcast",
 	}
 )
 
@@ -45,16 +45,16 @@ func (d *decoder) agentsOf(o object) []Agent {
 		d.wrong(o.node.At, "", "agents: {writer: {model: anthropic/claude-sonnet-4-6}}", "agents is missing")
 		return nil
 	case len(n.Members) == 0:
-		d.wrong(n.At, "agents", "", "there are none")
+		d.wrong(n.At, "agents", "", "agents is empty")
 	case len(n.Members) > maxAgents:
-		d.wrong(n.At, "agents", "", "there are more than %d", maxAgents)
+		d.wrong(n.At, "agents", "", "at most %d agents are allowed", maxAgents)
 		return nil
 	}
 	var agents []Agent
 	for i := range n.Members {
 		m := &n.Members[i]
 		if !validName(m.Key) {
-			d.wrong(m.At, "agents", "a name is at most 40 of a-z, 0-9, _ and -, and begins with a letter or a digit", "%q is no name for an agent", clip(m.Key))
+			d.wrong(m.At, "agents", "use at most 40 of a-z, 0-9, _ and -, beginning with a letter or a digit", "invalid agent name %q", clip(m.Key))
 		}
 		d.agents[m.Key] = true
 		agents = append(agents, d.agent(m.Key, &m.Value))
@@ -123,7 +123,7 @@ func (d *decoder) rejectOtherKeys(n *jsontree.Node, key string, own Type) {
 		}
 		for _, other := range []Type{User, LLM, Command} {
 			if slices.Contains(agentKeys[other], m.Key) {
-				d.wrong(m.At, key+"."+m.Key, "say type: "+string(other)+", or take it out", "only agents of type %s have it, this one is %s", other, own)
+				d.wrong(m.At, key+"."+m.Key, "set type: "+string(other)+", or remove the key", "only agents of type %s have this key, this one is %s", other, own)
 				return
 			}
 		}
@@ -154,13 +154,13 @@ func (o object) prompt() string {
 	text, err := o.d.file(s)
 	switch {
 	case err != nil:
-		o.d.wrong(n.At, at, "files are named from the strategy's folder, and lie in it", "the prompt cannot be read: %v", err)
+		o.d.wrong(n.At, at, "the path is relative to the strategy's folder, and must be inside it", "cannot read the prompt: %v", err)
 	case strings.TrimSpace(text) == "":
 		o.d.wrong(n.At, at, "", "%s is empty", s)
 	case isFile(text):
-		o.d.wrong(n.At, at, "", "%s names another file", s)
+		o.d.wrong(n.At, at, "", "%s refers to another file", s)
 	case strings.ToValidUTF8(text, "") != text || strings.ContainsRune(text, 0):
-		o.d.wrong(n.At, at, "save the file as UTF-8", "%s is no text", s)
+		o.d.wrong(n.At, at, "save the file as UTF-8", "%s is not text", s)
 	}
 	return text
 }
@@ -179,9 +179,9 @@ func (o object) userConfig() {
 		return
 	}
 	c := o.d.object(n, o.path("config"), []string{"requireInput"}, map[string]string{
-		"presetMessage": "a person's words come from a person; what is known before is the run's input",
+		"presetMessage": "the text of a user agent comes from the user; give text known in advance as the run's input",
 	})
 	if v := c.want("requireInput", jsontree.Bool); v != nil && v.Text != "true" {
-		o.d.wrong(v.At, c.path("requireInput"), "take the agent out of the flow", "a user agent always waits for its person")
+		o.d.wrong(v.At, c.path("requireInput"), "remove the agent from the flow", "a user agent always waits for the user")
 	}
 }

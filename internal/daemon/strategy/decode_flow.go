@@ -98,7 +98,7 @@ func (d *decoder) short(o object, depth int) *node {
 	}
 	if t := (object{d: d, node: &m.Value, key: key}); m.Value.Kind == jsontree.Object {
 		if own, ok := t.member("type"); ok {
-			d.wrong(own.At, t.path("type"), "take one of them out", "%s says what the flow is already", m.Key)
+			d.wrong(own.At, t.path("type"), "remove one of them", "%s already gives the type of the flow", m.Key)
 		}
 	}
 	return d.flow(k, &m.Value, key, depth)
@@ -122,7 +122,7 @@ func (d *decoder) agentNamed(n *jsontree.Node, key string) string {
 	if d.agents[n.Text] {
 		return n.Text
 	}
-	d.wrong(n.At, key, spelling.Hint(n.Text, slices.Sorted(maps.Keys(d.agents)), "the agents are"), "there is no agent %q", clip(n.Text))
+	d.wrong(n.At, key, spelling.Hint(n.Text, slices.Sorted(maps.Keys(d.agents)), "the agents are"), "unknown agent %q", clip(n.Text))
 	return ""
 }
 
@@ -159,7 +159,7 @@ func (d *decoder) steps(n *jsontree.Node, key string, depth int) []*node {
 	case n.Kind != jsontree.List:
 		d.wrong(n.At, key, "", "must be a list, not %s", n.Show())
 	case len(n.Items) == 0:
-		d.wrong(n.At, key, "", "a flow has at least one step")
+		d.wrong(n.At, key, "", "a flow needs at least one step")
 	}
 	var steps []*node
 	for i := range n.Items {
@@ -184,7 +184,7 @@ func (d *decoder) cycle(f *node, o object) {
 	switch {
 	case given && len(f.signals) == 0:
 		n, _ := o.member("breakCycleSignals")
-		d.wrong(n.At, o.path("breakCycleSignals"), "leave it out for "+quoted(defaultSignals), "there are none")
+		d.wrong(n.At, o.path("breakCycleSignals"), "omit it to use "+quoted(defaultSignals), "the list is empty")
 	case !given && f.observer != "":
 		f.signals = defaultSignals
 	}
@@ -193,7 +193,7 @@ func (d *decoder) cycle(f *node, o object) {
 			d.wrong(n.At, o.path("breakCycleSignalMatch"), "", "%q is not one of substring, first-line, any-line, exact", clip(n.Text))
 		}
 		if len(f.signals) == 0 {
-			d.wrong(n.At, o.path("breakCycleSignalMatch"), "give it an observer or breakCycleSignals", "the cycle has no signals to look for")
+			d.wrong(n.At, o.path("breakCycleSignalMatch"), "set an observer or breakCycleSignals", "the cycle has no signals to match")
 		}
 	}
 	d.checkText(f, o)
@@ -208,7 +208,7 @@ func (d *decoder) checkText(f *node, o object) {
 	for i, s := range f.signals {
 		if strings.TrimSpace(s) != s || f.match != matchExact && strings.ContainsAny(s, "\n") {
 			n, _ := o.member("breakCycleSignals")
-			d.wrong(n.Items[i].At, fmt.Sprintf("%s[%d]", o.path("breakCycleSignals"), i), "lines are compared without the blanks around them", "%q is never found by %s", clip(s), f.match)
+			d.wrong(n.Items[i].At, fmt.Sprintf("%s[%d]", o.path("breakCycleSignals"), i), "lines are compared without surrounding blanks", "%q can never match with %s", clip(s), f.match)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (d *decoder) cycleCount(f *node, o object) {
 	case !ok:
 		f.cycles = 1
 		if len(f.signals) > 0 {
-			d.wrong(o.node.At, o.key, "say cycles: N, or Infinity", "a cycle that runs once has no use for breakCycleSignals")
+			d.wrong(o.node.At, o.key, "set cycles: N, or Infinity", "breakCycleSignals has no effect in a cycle that runs once")
 		}
 	case n.Kind == jsontree.Text && n.Text == "Infinity":
 		f.cycles = endless

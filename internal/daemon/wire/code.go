@@ -1,32 +1,32 @@
 package wire
 
-// Code says what is wrong, in the words of seed 002's original.
+// Code is the machine-readable code of an error. The names are those of CommaAgents' protocol.
 type Code string
 
-// The codes of error and of strategy_error.
+// The codes of the messages error and strategy_error.
 const (
-	CodeParse               Code = "PARSE_ERROR"      // not one JSON object, or a key twice
+	CodeParse               Code = "PARSE_ERROR"      // not one JSON object, or a duplicate key
 	CodeValidation          Code = "VALIDATION_ERROR" // a field is missing, unknown, or has an unusable value
-	CodeInvalidMessage      Code = "INVALID_MESSAGE"  // there is no message of this type
+	CodeInvalidMessage      Code = "INVALID_MESSAGE"  // unknown message type
 	CodeInternal            Code = "INTERNAL_ERROR"
 	CodePrepareFailed       Code = "PREPARE_FAILED"
 	CodeStartFailed         Code = "START_FAILED"
 	CodeContinueFailed      Code = "CONTINUE_FAILED"
 	CodeExecution           Code = "EXECUTION_ERROR" // of a run
 	CodeCancelled           Code = "CANCELLED"       // of a run
-	CodeInterrupted         Code = "INTERRUPTED"     // of a run: the daemon ended while it ran
+	CodeInterrupted         Code = "INTERRUPTED"     // of a run: the daemon ended during the run
 	CodeNoPendingInput      Code = "NO_PENDING_INPUT"
 	CodeNoPendingPermission Code = "NO_PENDING_PERMISSION"
 	CodeRunNotFound         Code = "RUN_NOT_FOUND"
 	CodeRunNotSteerable     Code = "RUN_NOT_STEERABLE"
 	CodeSubscribe           Code = "SUBSCRIBE_ERROR"
 	CodeConflict            Code = "CONFLICT"          // ifVersion, or a state that changed meanwhile
-	CodeUnauthorized        Code = "UNAUTHORIZED"      // no credential, or one that is not good
+	CodeUnauthorized        Code = "UNAUTHORIZED"      // missing or invalid credential
 	CodeForbidden           Code = "FORBIDDEN"         // the credential lacks the scope
 	CodeRateLimited         Code = "RATE_LIMITED"      // too many messages in too short a time
 	CodeTooLarge            Code = "MESSAGE_TOO_LARGE" // the connection is closed then
-	CodeDraining            Code = "DRAINING"          // the daemon is about to end
-	CodeUnavailable         Code = "STORE_UNAVAILABLE" // the store is away, or full: try again
+	CodeDraining            Code = "DRAINING"          // the daemon is shutting down
+	CodeUnavailable         Code = "STORE_UNAVAILABLE" // the store is unreachable or full; try again
 )
 
 // codes lists the codes.

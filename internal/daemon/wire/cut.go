@@ -6,22 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is how much of one text a message shows, in bytes. The whole is in the
-// record: GET /v1/sessions/{id}/events.
+// MaxText is the maximum size of one text in a message, in bytes. The record has the complete text: GET
+// /v1/sessions/{id}/events.
 const MaxText = 1 << 20
 
-// MaxDetails is how much of each thing that is asked about a request_permission
-// shows, in bytes.
+// MaxDetails is the maximum size of each part of the details in a request_permission, in bytes.
 const MaxDetails = 64 << 10
 
-// Truncation says that a text is the beginning of a longer one.
+// Truncation describes a text that was cut.
 type Truncation struct {
-	Bytes  int    `json:"bytes" jsonschema:"size of the whole"`
-	SHA256 string `json:"sha256" jsonschema:"of the whole, in hexadecimal"`
+	Bytes  int    `json:"bytes" jsonschema:"size of the complete text"`
+	SHA256 string `json:"sha256" jsonschema:"of the complete text, in hexadecimal"`
 }
 
-// cut is the beginning of s, at most limit bytes of whole characters, and what was
-// cut; nil when nothing was.
+// cut returns the beginning of s, at most limit bytes and only whole characters, and a description of the
+// cut, or nil if s is short enough.
 func cut(s string, limit int) (string, *Truncation) {
 	if len(s) <= limit {
 		return s, nil

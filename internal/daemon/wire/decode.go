@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/spelling"
 )
 
-// Limits of what a client may send.
+// Limits of a client's message.
 const (
 	MaxMessage   = 1 << 20 // bytes of a message
 	MaxRequestID = 128     // bytes of a requestId
@@ -21,18 +21,20 @@ const (
 	maxProblems  = 8       // that an error lists
 )
 
-// Decode reads a message of a client: a pointer to one of this package's requests,
-// *[StartRun]. It is strict: one JSON object of UTF-8 without a key that comes twice
-// and at most 64 deep (PARSE_ERROR), of a type that there is (INVALID_MESSAGE), with
-// that type's fields only, the required ones, and values that it can use
-// (VALIDATION_ERROR). The error names every such field. Its RequestID is the
-// message's whenever that could be read.
+// Decode reads a client's message and returns a pointer to one of this package's requests, such as
+// *[StartRun]. It is strict and returns an error with one of these codes:
+//
+//	PARSE_ERROR       not one JSON object in UTF-8, a duplicate key, or nested more than 64 deep
+//	INVALID_MESSAGE   unknown type
+//	VALIDATION_ERROR  an unknown or missing field, or a value that the field does not take; all such fields are named
+//
+// The error has the message's RequestID if that could be read.
 func Decode(frame []byte) (Request, *Error) {
 	if len(frame) > MaxMessage {
-		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("Message of %d bytes, at most %d are allowed", len(frame), MaxMessage)}
+		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("Message of %d bytes is too large, at most %d are allowed", len(frame), MaxMessage)}
 	}
 	if n := values(frame); n > maxValues {
-		return nil, &Error{Code: CodeValidation, Message: fmt.Sprintf("Invalid message: it holds %d values, at most %d are allowed", n, maxValues)}
+		return nil, &Error{Code: CodeValidation, Message: fmt.Sprintf("Invalid message: it has %d values, at most %d are allowed", n, maxValues)}
 	}
 	root, err := jsontree.Parse(withoutReplacement(frame))
 	if err != nil {
@@ -40,7 +42,7 @@ func Decode(frame []byte) (Request, *Error) {
 	}
 	if root.Kind != jsontree.Object {
 		return nil, &Error{
-			Code: CodeParse, Message: "Invalid JSON: a message is one object, not " + root.Show(),
+			Code: CodeParse, Message: "Invalid JSON: a message must be one object, not " + root.Show(),
 			Hint: `such as {"type":"ping"}`,
 		}
 	}
@@ -58,8 +60,8 @@ func Decode(frame []byte) (Request, *Error) {
 	return r, nil
 }
 
-// values counts the values that a frame would have at most, if it is JSON, without
-// reading any: texts may hold what they like.
+// values returns an upper limit for the number of JSON values in a frame, without decoding it. Commas and
+// brackets in strings are skipped.
 func values(frame []byte) int {
 	n, text := 1, false
 	for i := 0; i < len(frame); i++ {
@@ -75,9 +77,9 @@ func values(frame []byte) int {
 	return n
 }
 
-// withoutReplacement is the frame with another character in the place of each
-// U+FFFD, in as many bytes: the reader takes that one for half a character, and here
-// it may be what a person has pasted. Values are read from the frame itself.
+// withoutReplacement returns the frame with each U+FFFD replaced by another character of the same size.
+// The parser treats U+FFFD as a sign of invalid UTF-8, but here the user may have pasted it. Values are
+// read from the original frame.
 func withoutReplacement(frame []byte) []byte {
 	if bytes.Contains(frame, []byte("\uFFFD")) {
 		frame = bytes.ReplaceAll(frame, []byte("\uFFFD"), []byte("\u2022"))
@@ -103,7 +105,7 @@ func withoutReplacement(frame []byte) []byte {
 	}
 }
 
-// notParsed is the error for a frame that is no JSON, or that has a key twice.
+// notParsed returns the error for a frame that is not JSON or has a duplicate key.
 func notParsed(frame []byte, err error) *Error {
 	e := &Error{Code: CodeParse, Message: "Invalid JSON: " + err.Error()}
 	if at, ok := err.(*jsontree.Error); ok { //nolint:errorlint // Parse returns nothing else
@@ -117,7 +119,7 @@ func notParsed(frame []byte, err error) *Error {
 	return e
 }
 
-// formOf finds what a message of the root's type looks like.
+// formOf returns the form of the message's type.
 func formOf(root *jsontree.Node) (*form, *Error) {
 	kind := root.Field("type")
 	switch {
@@ -129,7 +131,7 @@ func formOf(root *jsontree.Node) (*form, *Error) {
 	if f, ok := forms()[kind.Text]; ok {
 		return f, nil
 	}
-	e := &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("There is no message of type %.60q", kind.Text)}
+	e := &Error{Code: CodeInvalidMessage, Message: fmt.Sprintf("Unknown message type %.60q", kind.Text)}
 	if near := spelling.Nearest(kind.Text, requestTypes); near != "" {
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else {
@@ -138,14 +140,14 @@ func formOf(root *jsontree.Node) (*form, *Error) {
 	return nil, e
 }
 
-// form is what one type of message looks like.
+// form describes one type of message.
 type form struct {
 	request reflect.Type
 	fields  []field
-	check   func(Request) string // what is wrong with the whole, or ""
+	check   func(Request) string // checks fields together and returns the problem, or ""
 }
 
-// field is one field of a message.
+// field describes one field of a message.
 type field struct {
 	name     string
 	required bool
@@ -161,7 +163,7 @@ func (f *form) names() []string {
 	return names
 }
 
-// forms are the messages of clients by type.
+// forms are the client messages by type.
 var forms = sync.OnceValue(func() map[string]*form {
 	all := make(map[string]*form, len(requests))
 	for _, r := range requests {
@@ -203,7 +205,7 @@ func kindOf(t reflect.Type) jsontree.Kind {
 	}
 }
 
-// validation is one message while it is checked.
+// validation is the state of checking one message.
 type validation struct {
 	frame    []byte
 	problems []string
@@ -218,7 +220,7 @@ func (c *validation) addProblem(name, format string, args ...any) {
 	}
 }
 
-// text is what a field says, as the frame has it.
+// text returns the string value of a field as it is in the frame.
 func (c *validation) text(n *jsontree.Node) string {
 	if !strings.ContainsRune(n.Text, '\u2022') {
 		return n.Text
@@ -230,7 +232,7 @@ func (c *validation) text(n *jsontree.Node) string {
 	return s
 }
 
-// correlation is the message's requestId, if it has a usable one.
+// correlation returns the message's requestId, or "" if it is missing or invalid.
 func (c *validation) correlation(root *jsontree.Node) string {
 	n := root.Field("requestId")
 	if n.Kind != jsontree.Text || len(n.Text) > MaxRequestID {
@@ -239,7 +241,7 @@ func (c *validation) correlation(root *jsontree.Node) string {
 	return c.text(n)
 }
 
-// run is the message's runId, if it has a usable one.
+// run returns the message's runId, or "" if it is missing or invalid.
 func (c *validation) run(root *jsontree.Node) string {
 	n := root.Field("runId")
 	if n.Kind != jsontree.Text || sessionID(n.Text) != "" {
@@ -248,7 +250,7 @@ func (c *validation) run(root *jsontree.Node) string {
 	return c.text(n)
 }
 
-// request reads the message, whose problems are noted.
+// request decodes the message and collects its problems.
 func (c *validation) request(f *form, root *jsontree.Node) Request {
 	seen := make(map[string]bool, len(root.Members))
 	for i := range root.Members {
@@ -292,8 +294,8 @@ func (c *validation) member(f *form, m *jsontree.Member) {
 	}
 	names := f.names()
 	if near := spelling.Nearest(m.Key, names); near != "" {
-		c.addProblem(fmt.Sprintf("%.60q", m.Key), "there is no such field, did you mean %q?", near)
+		c.addProblem(fmt.Sprintf("%.60q", m.Key), "unknown field, did you mean %q?", near)
 		return
 	}
-	c.addProblem(fmt.Sprintf("%.60q", m.Key), "there is no such field, the fields are %s", strings.Join(names, ", "))
+	c.addProblem(fmt.Sprintf("%.60q", m.Key), "unknown field, the fields are %s", strings.Join(names, ", "))
 }

@@ -185,41 +185,41 @@ func TestDecodeErrors(t *testing.T) {
 		message   string
 		hint      string
 	}{
-		{`{"type":"pnig","requestId":"r1"}`, "r1", CodeInvalidMessage, `There is no message of type "pnig"`, `did you mean "ping"?`},
-		{`{"type":"PING","requestId":"r1"}`, "r1", CodeInvalidMessage, `There is no message of type "PING"`, `did you mean "ping"?`},
+		{`{"type":"pnig","requestId":"r1"}`, "r1", CodeInvalidMessage, `Unknown message type "pnig"`, `did you mean "ping"?`},
+		{`{"type":"PING","requestId":"r1"}`, "r1", CodeInvalidMessage, `Unknown message type "PING"`, `did you mean "ping"?`},
 		{
-			`{"type":"hub_install"}`, "", CodeInvalidMessage, `There is no message of type "hub_install"`,
+			`{"type":"hub_install"}`, "", CodeInvalidMessage, `Unknown message type "hub_install"`,
 			"clients may send hello, ping, prepare_run, start_run, continue_run, stop_run, user_input, steer_run, " +
 				"permission_decision, update_policy, set_mode, subscribe, unsubscribe, list_runs, list_strategies",
 		},
 		{`{"requestId":"r1"}`, "r1", CodeValidation, "Invalid message: type: is missing", `such as {"type":"ping"}`},
 		{`{"type":7,"requestId":"r1"}`, "r1", CodeValidation, "Invalid message: type: must be a text, not 7", ""},
-		{`{"type":"prepare_run","requestId":"r1"}`, "r1", CodeValidation, "Invalid message: runId or strategyPath is needed, or strategy", ""},
-		{`{"type":"prepare_run","runId":"r","workspace":"blog","cwd":"/w"}`, "", CodeValidation, "Invalid message: workspace and cwd cannot both be given", ""},
+		{`{"type":"prepare_run","requestId":"r1"}`, "r1", CodeValidation, "Invalid message: one of runId, strategyPath and strategy is required", ""},
+		{`{"type":"prepare_run","runId":"r","workspace":"blog","cwd":"/w"}`, "", CodeValidation, "Invalid message: workspace and cwd exclude each other", ""},
 		{
 			`{"type":"permission_decision","runId":"r","permissionRequestId":"p","decision":"alow","requestId":"q7"}`, "q7", CodeValidation,
 			`Invalid message: decision: must be one of allow, deny, allow-session, deny-session, not "alow", did you mean "allow"?`, "",
 		},
 		{
 			`{"type":"update_policy","runId":"r","mode":"exec","alow":[]}`, "", CodeValidation,
-			`Invalid message: mode: must be one of read, write, not "exec"; "alow": there is no such field, did you mean "allow"?`, "",
+			`Invalid message: mode: must be one of read, write, not "exec"; "alow": unknown field, did you mean "allow"?`, "",
 		},
 		{
 			`{"type":"stop_run","bogus":1}`, "", CodeValidation,
-			`Invalid message: "bogus": there is no such field, the fields are type, requestId, runId; runId: is missing`, "",
+			`Invalid message: "bogus": unknown field, the fields are type, requestId, runId; runId: is missing`, "",
 		},
 		{
 			`{"type":"stop_run","runId":"../x"}`, "", CodeValidation,
-			`Invalid message: runId: cannot name a run: Session ID contains invalid character: '/'`, "",
+			`Invalid message: runId: is not a valid run id: Session ID contains invalid character: '/'`, "",
 		},
-		{`{"type":"ping","requestId":"a","requestId":"b"}`, "b", CodeParse, `Invalid JSON at byte 31: "requestId" stands here twice`, ""},
-		{`{"type":"ping","requestId":"a","x":[{"y":1,"y":2}]}`, "a", CodeParse, `Invalid JSON at byte 43: "y" stands here twice`, ""},
+		{`{"type":"ping","requestId":"a","requestId":"b"}`, "b", CodeParse, `Invalid JSON at byte 31: duplicate key "requestId"`, ""},
+		{`{"type":"ping","requestId":"a","x":[{"y":1,"y":2}]}`, "a", CodeParse, `Invalid JSON at byte 43: duplicate key "y"`, ""},
 		{`{"type":"ping","requestId":` + "\"" + strings.Repeat("a", 129) + `"}`, "", CodeValidation, "Invalid message: requestId: has 129 bytes, at most 128 are allowed", ""},
 		{`{"type":"ping","requestId":5}`, "", CodeValidation, "Invalid message: requestId: must be a text, not 5", ""},
 		{`{"type":"list_runs","limit":501}`, "", CodeValidation, "Invalid message: limit: must be at most 500, not 501", ""},
 		{`{"type":"subscribe","runId":"r","afterSeq":1.5}`, "", CodeValidation, "Invalid message: afterSeq: must be a whole number, not 1.5", ""},
 		{`ping`, "", CodeParse, "Invalid JSON at byte 0: invalid character 'p' looking for beginning of value", ""},
-		{`["ping"]`, "", CodeParse, "Invalid JSON: a message is one object, not a list", `such as {"type":"ping"}`},
+		{`["ping"]`, "", CodeParse, "Invalid JSON: a message must be one object, not a list", `such as {"type":"ping"}`},
 		{
 			`{"type":"update_policy","runId":"r","mode":"read","deny":["a",""]}`, "", CodeValidation,
 			"Invalid message: deny: entry 2 must not be empty", "",

@@ -2,9 +2,9 @@ package wire
 
 import "fmt"
 
-// The errors with the seed's texts. TS and RequestID are set by whoever sends them.
+// These errors have the texts of CommaAgents' protocol. The sender sets TS and RequestID.
 
-// NoPendingPermission answers a decision on a question that does not wait.
+// NoPendingPermission answers a decision on an approval that is not pending.
 func NoPendingPermission(run, permission string) *Error {
 	return &Error{
 		Code: CodeNoPendingPermission, RunID: run,
@@ -12,7 +12,7 @@ func NoPendingPermission(run, permission string) *Error {
 	}
 }
 
-// NoPendingInput answers a user_input that nobody waits for.
+// NoPendingInput answers a user_input if no input is requested.
 func NoPendingInput(run, agent string) *Error {
 	return &Error{
 		Code: CodeNoPendingInput, RunID: run,
@@ -20,12 +20,12 @@ func NoPendingInput(run, agent string) *Error {
 	}
 }
 
-// RunNotFound answers messages about a run that is not there or does not run.
+// RunNotFound answers a message about a run that does not exist or is not running.
 func RunNotFound(run string) *Error {
 	return &Error{Code: CodeRunNotFound, RunID: run, Message: "No active run found for runId " + run}
 }
 
-// RunNotSteerable answers a steer_run of a run that does not run.
+// RunNotSteerable answers a steer_run of a run that is not running.
 func RunNotSteerable(run string) *Error {
 	return &Error{Code: CodeRunNotSteerable, RunID: run, Message: fmt.Sprintf("Cannot steer run %s: not running", run)}
 }

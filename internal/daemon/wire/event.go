@@ -10,18 +10,18 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Raw is JSON that is passed on as it is.
+// Raw is JSON that is passed on unchanged.
 type Raw = json.RawMessage
 
-// What a [RunEvent] tells.
+// The kinds of [RunEvent].
 const (
-	RunStarted       = "started"   // and continued: Segment tells
-	RunDescribed     = "described" // the spec of a run that no daemon runs
+	RunStarted       = "started"   // or continued: Segment is then greater than 1
+	RunDescribed     = "described" // the spec of a run outside a daemon
 	RunStepStarted   = "step_started"
 	RunStepCompleted = "step_completed"
 	RunStepFailed    = "step_failed"
-	RunOpened        = "opened"  // an agent's session, in which something was found
-	RunRelayed       = "relayed" // records of an agent that has a session of its own
+	RunOpened        = "opened"  // an agent's session, with notices about what was found in it
+	RunRelayed       = "relayed" // records of an agent with a separate session
 	RunInputAsked    = "input_asked"
 	RunInputGiven    = "input_given"
 	RunSteered       = "steered"
@@ -35,64 +35,64 @@ const (
 // RunEvent is the payload of a run.event record ([record.KindRunEvent]).
 type RunEvent struct {
 	Event   string        `json:"event"`
-	Status  api.RunStatus `json:"status,omitempty"`  // the run's from here on
-	Segment int           `json:"segment,omitempty"` // 1 is the first start, each continuation adds one
+	Status  api.RunStatus `json:"status,omitempty"`  // of the run after this event
+	Segment int           `json:"segment,omitempty"` // 1 for the first start; each continuation adds one
 
-	By        string `json:"by,omitempty"`         // who asked for it
+	By        string `json:"by,omitempty"`         // who requested it
 	Via       string `json:"via,omitempty"`        // websocket, http, console, cli
-	RequestID string `json:"request_id,omitempty"` // of the message that asked for it
+	RequestID string `json:"request_id,omitempty"` // of the message that requested it
 
-	// of started, and without Flow and Source of what ends a run
+	// of started; without Flow and Source in events that end a run
 	Strategy  *StrategyInfo `json:"strategy,omitempty"`
-	Spec      *runspec.Spec `json:"spec,omitempty"`       // of started and described: the run as it was asked for, without prompt and strategy
-	StartedAt *time.Time    `json:"started_at,omitempty"` // of what ends a run
-	Resumed   bool          `json:"resumed,omitempty"`    // the segment that was interrupted goes on
+	Spec      *runspec.Spec `json:"spec,omitempty"`       // of started and described: the requested spec, without prompt and strategy
+	StartedAt *time.Time    `json:"started_at,omitempty"` // of events that end a run
+	Resumed   bool          `json:"resumed,omitempty"`    // the interrupted segment is resumed
 
-	Step     string `json:"step,omitempty"` // where in the flow: "1.r2.writer"; unique in a segment
+	Step     string `json:"step,omitempty"` // position in the flow, such as "1.r2.writer"; unique in a segment
 	StepName string `json:"step_name,omitempty"`
 	Agent    string `json:"agent,omitempty"`    // of steps, input, opened, relayed
-	Session  string `json:"session,omitempty"`  // of relayed: whose records; of opened, step_started: of the agent
+	Session  string `json:"session,omitempty"`  // of relayed: the session of the records; of opened, step_started: of the agent
 	From     int64  `json:"from,omitempty"`     // the first of them
 	To       int64  `json:"to,omitempty"`       // the last of them
 	Input    string `json:"input,omitempty"`    // of started and step_started
 	InputID  string `json:"input_id,omitempty"` // of input_asked and input_given
 	Text     string `json:"text,omitempty"`     // prompt, given input, steering, or a result
 
-	Notices []string `json:"notices,omitempty"` // of opened: what was found, and repaired
+	Notices []string `json:"notices,omitempty"` // of opened: what was found and repaired
 
-	// Events in the form of package event, of a run whose one agent works in its session. A Result
-	// whose text is Text leaves it out.
+	// Events in the form of package event, of a run with a single agent that works in the run's session.
+	// If the Result's text equals Text, it is left out.
 	Opened Raw `json:"opened,omitempty"` // of started: its event.SessionOpened
-	Result Raw `json:"result,omitempty"` // of what ends a run: its last event.Result
+	Result Raw `json:"result,omitempty"` // of events that end a run: its last event.Result
 
 	Usage  *transcript.Usage `json:"usage,omitempty"`
 	Cost   float64           `json:"cost_usd,omitempty"`
 	Finish string            `json:"finish,omitempty"` // of step_completed: event.Reason
 
 	Code    Code           `json:"code,omitempty"`    // of failed, cancelled, interrupted
-	Message string         `json:"message,omitempty"` // what was wrong
+	Message string         `json:"message,omitempty"` // what went wrong
 	Chains  []policy.Chain `json:"chains,omitempty"`  // of policy_updated
 
-	// Changes of the policy that are for agents which have not worked yet: of started
-	// all there are, of policy_updated one more.
+	// Policy changes for agents that have not worked yet: in started all of them, in policy_updated the
+	// new one.
 	Changes []policy.Change `json:"changes,omitempty"`
 }
 
-// StrategyInfo describes what a run runs, for strategy_started and for going on with it.
+// StrategyInfo describes the strategy of a run: for strategy_started, and to continue the run.
 type StrategyInfo struct {
 	Name      string   `json:"name"`
 	Path      string   `json:"path,omitempty"`
 	Agents    []string `json:"agents"`
-	SoleAgent string   `json:"sole,omitempty"` // the agent that works in the run's session; "": each has its own
-	Flow      Raw      `json:"flow"`           // the flow tree as the strategy has it
-	// Source is the strategy itself: a run goes on with what it was started with.
+	SoleAgent string   `json:"sole,omitempty"` // the agent that works in the run's session; "": each agent has a separate session
+	Flow      Raw      `json:"flow"`           // the flow tree of the strategy
+	// Source is the strategy itself. A run continues with the strategy it was started with.
 	Source Raw    `json:"source,omitempty"`
 	Cwd    string `json:"cwd,omitempty"`
-	// Workspace is the slug of the workspace that it runs in.
+	// Workspace is the name of the workspace that the run works in.
 	Workspace string `json:"workspace,omitempty"`
 	Model     string `json:"model,omitempty"` // override
 	Mode      string `json:"mode,omitempty"`
-	// MaxBudgetUSD is the bound that was asked for: 0 leaves it, less than 0 lifts it.
+	// MaxBudgetUSD is the requested budget: 0 keeps the present one, a negative value removes the limit.
 	MaxBudgetUSD float64 `json:"max_budget_usd,omitempty"`
 }
 

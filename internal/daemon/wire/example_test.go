@@ -21,7 +21,7 @@ func ExampleDecode() {
 	// Output:
 	// run-1 go r1
 	// VALIDATION_ERROR r2
-	// Invalid message: mode: must be one of read, write, not "exec"; "alow": there is no such field, did you mean "allow"?
+	// Invalid message: mode: must be one of read, write, not "exec"; "alow": unknown field, did you mean "allow"?
 }
 
 func ExampleEncode() {

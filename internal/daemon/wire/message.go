@@ -7,53 +7,53 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonscan"
 )
 
-// Message is a message of the daemon. Pointers to this package's structs are the
-// messages: *[Pong], *[StrategyStarted].
+// Message is a message of the daemon: a pointer to one of this package's structs, such as *[Pong] or
+// *[StrategyStarted].
 type Message interface {
-	// Type is the message's name: "pong".
+	// Type returns the message's type, such as "pong".
 	Type() string
-	// Common is what every message has.
+	// Common returns the fields that every message has.
 	Common() *Envelope
 }
 
 // RunMessage is a [Message] about a run.
 type RunMessage interface {
 	Message
-	// Position says which run it is about, and where in its log.
+	// Position returns the run and the seq of the message.
 	Position() *Place
 }
 
-// Envelope is what every message of the daemon has.
+// Envelope has the fields of every message of the daemon.
 type Envelope struct {
-	TS        Time   `json:"ts" jsonschema:"when it happened; of what is on record the record's time; ISO 8601 in UTC with milliseconds"`
-	RequestID string `json:"requestId,omitempty" jsonschema:"of the message that this answers, or that asked for what happened; in request_permission the question's id"`
+	TS        Time   `json:"ts" jsonschema:"time of the event; for a recorded event, the time of its record; ISO 8601 in UTC with milliseconds"`
+	RequestID string `json:"requestId,omitempty" jsonschema:"requestId of the message that this one answers, or that caused the event; in request_permission the approval's id"`
 }
 
 // Common implements [Message].
 func (e *Envelope) Common() *Envelope { return e }
 
-// Place is what messages about a run have: which run, and where in its log. A
-// record may give several frames; all but the last of them have More.
+// Place has the fields of every message about a run: the run, and the record in its log. A record may
+// give several frames; all but the last have More.
 type Place struct {
 	Envelope
 
 	RunID   string `json:"runId" jsonschema:"the run"`
-	Seq     int64  `json:"seq,omitempty" jsonschema:"number of the record in the run's log; provisional messages have none"`
-	More    bool   `json:"more,omitempty" jsonschema:"another frame of the same record follows: afterSeq does not advance with this one"`
-	Pending bool   `json:"pending,omitempty" jsonschema:"a question that waits, told at the subscription: no event, and afterSeq does not advance with it"`
+	Seq     int64  `json:"seq,omitempty" jsonschema:"seq of the record in the run's log; omitted in provisional messages"`
+	More    bool   `json:"more,omitempty" jsonschema:"another frame of the same record follows; do not use this seq as afterSeq"`
+	Pending bool   `json:"pending,omitempty" jsonschema:"an approval or input that was pending when the subscription started; not an event, so do not use its seq as afterSeq"`
 }
 
 // Position implements [RunMessage].
 func (p *Place) Position() *Place { return p }
 
-// Time is a moment on the wire: ISO 8601 with a zone. It is written in UTC with
-// milliseconds, "2025-01-15T10:30:01.000Z".
+// Time is a time on the wire, in ISO 8601 with a zone. It is written in UTC with milliseconds:
+// "2025-01-15T10:30:01.000Z".
 type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// MarshalJSON writes the moment. Years have four digits; a moment that needs
-// another year is written as the nearest one that does not.
+// MarshalJSON encodes the time. Years have four digits; a time outside of them is written as the nearest
+// one inside.
 func (t Time) MarshalJSON() ([]byte, error) {
 	at := t.UTC()
 	switch y := at.Year(); {
@@ -65,33 +65,32 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return at.AppendFormat(make([]byte, 0, len(timeLayout)+2), `"`+timeLayout+`"`), nil
 }
 
-// UnmarshalJSON reads a moment; one without a zone is an error (cd-srv-023), and so
-// is one in a year that has not four digits in UTC.
+// UnmarshalJSON decodes a time. A time without a zone is an error (cd-srv-023), and so is a year that
+// does not have four digits in UTC.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var at time.Time
 	if len(b) == 0 || b[0] != '"' || at.UnmarshalJSON(b) != nil {
-		return fmt.Errorf("%.60s is not a time with a zone, such as %q", b, timeLayout)
+		return fmt.Errorf("%.60s is not a time with a zone; write it as %q", b, timeLayout)
 	}
 	if at = at.UTC(); at.Year() < 1 || at.Year() > 9999 || at.IsZero() {
-		return fmt.Errorf("%.60s is not a year from 1 to 9999", b)
+		return fmt.Errorf("%.60s is not in the years 1 to 9999", b)
 	}
 	t.Time = at
 	return nil
 }
 
-// Encode writes a message as one frame, its type first. The same message gives the
-// same bytes. A message that holds raw JSON which is not JSON becomes an error of
-// code INTERNAL_ERROR that says so.
+// Encode encodes a message as one frame, with its type first. The same message gives the same bytes. If
+// raw JSON in the message is invalid, the frame is an error with the code INTERNAL_ERROR.
 func Encode(m Message) []byte {
 	b, err := tagged(m.Type(), m)
 	if err != nil {
-		e := &Error{Envelope: *m.Common(), Code: CodeInternal, Message: fmt.Sprintf("%s cannot be written: %v", m.Type(), err)}
-		b, _ = tagged(e.Type(), e) // it has texts only
+		e := &Error{Envelope: *m.Common(), Code: CodeInternal, Message: fmt.Sprintf("cannot encode %s: %v", m.Type(), err)}
+		b, _ = tagged(e.Type(), e) // it has only strings, so encoding cannot fail
 	}
 	return b
 }
 
-// tagged writes v, an object with at least one field, with its type as the first one.
+// tagged encodes v, an object with at least one field, with its type as the first field.
 func tagged(kind string, v any) ([]byte, error) {
 	b, err := jsonscan.Marshal(v)
 	if err != nil {
@@ -107,7 +106,7 @@ func tagged(kind string, v any) ([]byte, error) {
 	return append(out, b[1:]...), nil
 }
 
-// List is a list that is written as one, also when it is nil.
+// List is a slice that is encoded as [] when it is nil.
 type List[T any] []T
 
 // MarshalJSON writes the list.

@@ -13,22 +13,21 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// DefaultAgent is the agent's name where a [Source] has none: that of a run of a
-// single agent without a strategy.
+// DefaultAgent is the agent name of a [Source] without one: in a run of a single agent without a
+// strategy.
 const DefaultAgent = "agent"
 
-// Source is a record and whose it is.
+// Source is a record, its agent and its session.
 type Source struct {
-	Agent   string // the agent's name; "" is [DefaultAgent]
-	Session string // whose log it is in; "" is the run's
+	Agent   string // name of the agent; "" is [DefaultAgent]
+	Session string // session whose log has the record; "" is the run's
 	session.Record
 }
 
-// Project makes the frames that records give to those who follow a run: none, one or
-// several. seq is the number that they have in the run's log; several records have
-// one when the run relays them. All frames have that seq, and all but the last have
-// "more". Project is pure: the same records give the same bytes. Records that were
-// erased, or that cannot be read, give nothing.
+// Project returns the frames of a record for the clients that follow a run: none, one or several. seq is
+// the record's number in the run's log; records that the run relays share one. All frames have that seq,
+// and all but the last have "more". Project is pure: the same records give the same bytes. Erased and
+// unreadable records give no frames.
 func Project(run string, seq int64, records ...Source) [][]byte {
 	var all []RunMessage
 	for _, r := range records {
@@ -43,8 +42,8 @@ func Project(run string, seq int64, records ...Source) [][]byte {
 	return frames
 }
 
-// project makes the messages of one record: of its events, or of the record itself where they do
-// not say all that the protocol has.
+// project returns the messages of one record: those of its events, or of the record itself where its
+// events have less than the protocol needs.
 func project(run string, r Source) []RunMessage {
 	r.Agent = cmp.Or(r.Agent, DefaultAgent)
 	if r.Session == run {
@@ -60,11 +59,11 @@ func project(run string, r Source) []RunMessage {
 		for _, e := range events {
 			list = append(list, ofEvent(run, r, e)...)
 		}
-	case record.KindRunEvent: // the run's, not an agent's
+	case record.KindRunEvent: // about the run, not an agent
 		list = read(r, ofRunEvent)
-	case record.KindToolFinished: // its outcome, also of a call that was not run
+	case record.KindToolFinished: // has the outcome, also of calls that did not run
 		list = read(r, ofToolFinished)
-	case record.KindRewrite: // no event of it is on record
+	case record.KindRewrite: // it has no recorded event
 		list = read(r, func(r Source, w *session.Rewrite) []RunMessage {
 			return streamed(r, &StreamRetention{Event: Retention{Kind: w.Reason, By: w.By, Retained: w.Messages}})
 		})
@@ -77,7 +76,7 @@ func project(run string, r Source) []RunMessage {
 	return list
 }
 
-// ofEvent makes the messages of an event that is on record.
+// ofEvent returns the messages of a recorded event.
 func ofEvent(run string, r Source, e event.Event) []RunMessage {
 	switch e := e.(type) {
 	case event.ItemAppended:
@@ -94,7 +93,8 @@ func ofEvent(run string, r Source, e event.Event) []RunMessage {
 	return nil
 }
 
-// read decodes a record's payload for of; one that is erased or is not P gives nothing.
+// read decodes a record's payload and passes it to of. A payload that is erased or is not a P gives no
+// messages.
 func read[P any](r Source, of func(Source, *P) []RunMessage) []RunMessage {
 	var payload P
 	if json.Unmarshal(r.Payload, &payload) != nil {
@@ -131,11 +131,11 @@ func newResolved(r Source, a *approval.Answer) []RunMessage {
 	}}
 }
 
-// maxRequests is how many of a question's requests are listed.
+// maxRequests is the maximum number of requests that an approval's details list.
 const maxRequests = 64
 
-// Permission is the message that asks q of a run's clients. Its TS is when it was
-// asked; Seq and Pending are for the caller to set.
+// Permission returns the message that asks a run's clients to answer the approval request q. Its TS is
+// the time of the request; the caller sets Seq and Pending.
 func Permission(run, agentName string, q *approval.Request) *RequestPermission {
 	m := &RequestPermission{
 		Place: Place{Envelope: Envelope{TS: Time{q.AskedAt}, RequestID: q.ID}, RunID: run}, PermissionRequestID: q.ID,
@@ -144,7 +144,7 @@ func Permission(run, agentName string, q *approval.Request) *RequestPermission {
 		Scopes: q.Scopes, Digest: q.Digest,
 	}
 	switch {
-	case q.Asker != "": // somebody who works for the run, in its log
+	case q.Asker != "": // a sub-agent that asks in the run's log
 		m.SessionID, m.AgentName = q.Asker, cmp.Or(q.Agent, m.AgentName)
 	case q.Session != run:
 		m.SessionID = q.Session
@@ -183,7 +183,7 @@ func details(requests []policy.Request) *Details {
 	return d
 }
 
-// multipleDetails lists requests: what is shown of all of them is at most MaxDetails.
+// multipleDetails lists requests. All of them together have at most MaxDetails bytes.
 func multipleDetails(requests []policy.Request) []Effect {
 	var list []Effect
 	room := MaxDetails
@@ -201,8 +201,8 @@ func multipleDetails(requests []policy.Request) []Effect {
 	return list
 }
 
-// InputRequest is the message that asks a run's clients for input. Its TS is when it
-// was asked; Seq and Pending are for the caller to set.
+// InputRequest returns the message that asks a run's clients for input. Its TS is the time of the
+// request; the caller sets Seq and Pending.
 func InputRequest(run string, in api.WaitingInput) *RequestInput {
 	m := &RequestInput{
 		Place:     Place{Envelope: Envelope{TS: Time{in.AskedAt}}, RunID: run},

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// ofItem makes the messages of a transcript item: an answer's tool calls and then its
-// text, what a person or the runtime said, or the results of tool calls.
+// ofItem returns the messages of a transcript item: a model answer's tool calls and then its text, the
+// text of a user or a notification, or tool results.
 func ofItem(r Source, e transcript.Encoded) []RunMessage {
 	it, err := e.Decode()
 	if err != nil {
@@ -59,7 +59,7 @@ func ofInput(r Source, it *transcript.Item) []RunMessage {
 	if m.Text == "" {
 		list = nil
 	}
-	// A provider may want results in an item of the user's.
+	// For some providers, tool results are in a user item.
 	return append(list, ofResults(r, it)...)
 }
 
@@ -80,7 +80,7 @@ func ofResults(r Source, it *transcript.Item) []RunMessage {
 	return list
 }
 
-// content is what parts say, one below the other; of what is no text it says what it is.
+// content joins the text of parts with newlines and describes parts that are not text.
 func content(parts []transcript.Part) string {
 	var lines []string
 	for _, p := range parts {

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// ofRunEvent makes the messages of a run.event record.
+// ofRunEvent returns the messages of a run.event record.
 func ofRunEvent(r Source, e *RunEvent) []RunMessage {
 	m := ofRun(r, e)
 	for _, one := range m {
@@ -64,7 +64,7 @@ func ofRun(r Source, e *RunEvent) []RunMessage {
 	case RunInterrupted:
 		return ended(e, CodeInterrupted)
 	}
-	return nil // relayed: the feed has put records in its place
+	return nil // relayed: the feed has replaced it by the records
 }
 
 func started(e *RunEvent) *StrategyStarted {
@@ -84,18 +84,18 @@ func ended(e *RunEvent, code Code) []RunMessage {
 	return []RunMessage{&StrategyError{Error: problem(e, code), Segment: e.Segment, By: e.By, Via: e.Via}}
 }
 
-// problem is what a run.event says was wrong; code is what it is when it says nothing.
+// problem returns the problem of a run.event; code is its default code.
 func problem(e *RunEvent, code Code) Problem {
 	p := Problem{Code: cmp.Or(e.Code, code)}
 	p.Message, _ = cut(e.Message, MaxText)
 	return p
 }
 
-// updated is one message per chain, or one without a chain where no guard is yet.
+// updated returns one message for each chain, or one without a chain if no guard exists yet.
 func updated(e *RunEvent) []RunMessage {
 	chains := e.Chains
 	if len(chains) == 0 && len(e.Changes) > 0 {
-		return nil // for agents that have not worked yet
+		return nil // only for agents that have not worked yet
 	}
 	if len(chains) == 0 {
 		chains = []policy.Chain{{}}
@@ -107,7 +107,7 @@ func updated(e *RunEvent) []RunMessage {
 	return list
 }
 
-// ChainUpdated tells a chain after a change by somebody.
+// ChainUpdated returns the message about a changed chain.
 func ChainUpdated(c *policy.Chain, by, via string) *PolicyUpdated {
 	return &PolicyUpdated{Tool: c.Tool, Policies: links(c), Version: c.Version, Mode: c.Mode, By: by, Via: via}
 }

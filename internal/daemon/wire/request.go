@@ -1,17 +1,17 @@
 package wire
 
-// Request is a message of a client. Its type is the key "type" of the object.
+// Request is a message of a client. The object's key "type" has its type.
 type Request interface {
-	// Type is the message's name: "start_run".
+	// Type returns the message's type, such as "start_run".
 	Type() string
-	// Correlation is the requestId to echo, or "".
+	// Correlation returns the requestId to echo, or "".
 	Correlation() string
 }
 
-// Head is what all messages of clients have.
+// Head has the fields of every client message.
 type Head struct {
-	Kind      string `json:"type" jsonschema:"the message's name"`
-	RequestID string `json:"requestId,omitempty" jsonschema:"echoed in the answer, and in the run messages that this one makes happen; at most 128 bytes"`
+	Kind      string `json:"type" jsonschema:"the message's type"`
+	RequestID string `json:"requestId,omitempty" jsonschema:"echoed in the answer and in the run messages that this message causes; at most 128 bytes"`
 }
 
 // Type implements [Request].
@@ -20,36 +20,35 @@ func (h Head) Type() string { return h.Kind }
 // Correlation implements [Request].
 func (h Head) Correlation() string { return h.RequestID }
 
-// Hello authenticates a client that could not send headers, and names it. It is
-// optional where the connection is authenticated already. Answer: hello.
+// Hello authenticates a client that could not send headers, and names it. On an authenticated connection
+// it is optional. Answer: hello.
 type Hello struct {
 	Head
-	Token    string `json:"token,omitempty" jsonschema:"a bearer token, of a client that could not send headers"`
-	Client   string `json:"client,omitempty" jsonschema:"name and version of the client, for the record"`
-	Protocol int    `json:"protocol,omitempty" jsonschema:"version of this protocol: 1; 0 is any"`
+	Token    string `json:"token,omitempty" jsonschema:"a bearer token, for clients that cannot send headers"`
+	Client   string `json:"client,omitempty" jsonschema:"name and version of the client, for the daemon's log"`
+	Protocol int    `json:"protocol,omitempty" jsonschema:"version of this protocol: 1; 0 accepts any"`
 }
 
 // Ping asks for a pong.
 type Ping struct{ Head }
 
-// PrepareRun makes a run ready to start, or a run that has ended ready to be
-// continued (RunID of a run that is there). Answer: run_prepared, and the caller is
-// subscribed; or PREPARE_FAILED. One of RunID, StrategyPath and Strategy must be given.
-// Nothing is kept of a run that is never started. Of a run that runs nothing changes: the
-// caller is told what it is, and follows it.
+// PrepareRun prepares a run so that it can be started, or continued if RunID names a run that has ended.
+// Answer: run_prepared, and the caller is subscribed; or PREPARE_FAILED. One of RunID, StrategyPath and
+// Strategy is required. A run that is never started leaves nothing behind. If the run is already running,
+// nothing changes: the caller gets its description and is subscribed.
 type PrepareRun struct {
 	Head
-	RunID         string  `json:"runId,omitempty" jsonschema:"a run on record, or the id for a new one; left out: the daemon makes one"`
+	RunID         string  `json:"runId,omitempty" jsonschema:"an existing run, or the id of a new one; if omitted, the daemon creates an id"`
 	StrategyPath  string  `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
-	Strategy      Raw     `json:"strategy,omitempty" jsonschema:"instead of a path: the strategy itself"`
-	ModelOverride string  `json:"modelOverride,omitempty" jsonschema:"a model instead of its agents'"`
-	Cwd           string  `json:"cwd,omitempty" jsonschema:"the folder to work in; left out: that of the run on record, else the daemon's"`
-	Workspace     string  `json:"workspace,omitempty" jsonschema:"the workspace that a new run works in, instead of a folder"`
-	ManifestPath  string  `json:"manifestPath,omitempty" jsonschema:"the seed's name for a settings file that applies to this run"`
-	Mode          string  `json:"mode,omitempty" jsonschema:"permission mode; left out: what the settings say"`
-	MaxBudgetUSD  float64 `json:"maxBudgetUsd,omitempty" jsonschema:"bound of what the run may cost with all its agents, in US dollars; left out: the bound that it has; -1 lifts it"`
+	Strategy      Raw     `json:"strategy,omitempty" jsonschema:"the strategy itself, instead of a path"`
+	ModelOverride string  `json:"modelOverride,omitempty" jsonschema:"model that replaces the models of the agents"`
+	Cwd           string  `json:"cwd,omitempty" jsonschema:"working folder; default: that of the existing run, otherwise the daemon's"`
+	Workspace     string  `json:"workspace,omitempty" jsonschema:"name of the workspace for a new run, instead of a folder"`
+	ManifestPath  string  `json:"manifestPath,omitempty" jsonschema:"a settings file for this run (the name comes from CommaAgents)"`
+	Mode          string  `json:"mode,omitempty" jsonschema:"permission mode; default: from the settings"`
+	MaxBudgetUSD  float64 `json:"maxBudgetUsd,omitempty" jsonschema:"maximum cost of the run with all its agents, in US dollars; if omitted, it stays as it is; -1 removes the limit"`
 
-	Spec Raw `json:"spec,omitempty" jsonschema:"the whole run, an object as POST /v1/runs takes it (docs/reference/http.md); the other fields override it"`
+	Spec Raw `json:"spec,omitempty" jsonschema:"the complete run spec, an object as in POST /v1/runs (docs/reference/http.md); the other fields override it"`
 }
 
 // StartRun starts a prepared run. Answer: strategy_started to its subscribers, or
@@ -57,15 +56,15 @@ type PrepareRun struct {
 type StartRun struct {
 	Head
 	RunID string `json:"runId" jsonschema:"the run"`
-	Input string `json:"input,omitempty" jsonschema:"what its first step is given"`
+	Input string `json:"input,omitempty" jsonschema:"input of its first step"`
 }
 
-// ContinueRun goes on with a run that has ended or was interrupted. Input may be
-// left out of one that was interrupted. Answer: strategy_started, or CONTINUE_FAILED.
+// ContinueRun continues a run that has ended or was interrupted. For an interrupted run, Input may be
+// omitted. Answer: strategy_started, or CONTINUE_FAILED.
 type ContinueRun struct {
 	Head
 	RunID string `json:"runId" jsonschema:"the run"`
-	Input string `json:"input,omitempty" jsonschema:"what its first step is given; of a run that was interrupted it may be left out"`
+	Input string `json:"input,omitempty" jsonschema:"input of its first step; may be omitted for an interrupted run"`
 }
 
 // StopRun cancels a run. Answer: strategy_error with CANCELLED to its subscribers,
@@ -75,50 +74,49 @@ type StopRun struct {
 	RunID string `json:"runId" jsonschema:"the run"`
 }
 
-// UserInput answers a request_input. NO_PENDING_INPUT when nobody waits.
+// UserInput answers a request_input. If none is pending, the answer is NO_PENDING_INPUT.
 type UserInput struct {
 	Head
 	RunID          string `json:"runId" jsonschema:"the run"`
 	AgentName      string `json:"agentName" jsonschema:"the agent that waits"`
 	Text           string `json:"text" jsonschema:"the answer; it may be empty"`
-	InputRequestID string `json:"inputRequestId,omitempty" jsonschema:"of the request_input; left out: the one that waits"`
+	InputRequestID string `json:"inputRequestId,omitempty" jsonschema:"id of the request_input; if omitted, the pending one"`
 }
 
-// SteerRun gives a running run a text that its next agent call is to heed. Answer:
-// steer_queued to its subscribers, or RUN_NOT_STEERABLE.
+// SteerRun gives a running run a text for its next model call. Answer: steer_queued to its subscribers,
+// or RUN_NOT_STEERABLE.
 type SteerRun struct {
 	Head
 	RunID string `json:"runId" jsonschema:"the run"`
-	Text  string `json:"text" jsonschema:"what its next agent call is to heed"`
+	Text  string `json:"text" jsonschema:"text for the next model call"`
 }
 
-// PermissionDecision answers a request_permission. There is no direct answer but rule_kept
-// to one with Always, or NO_PENDING_PERMISSION.
+// PermissionDecision answers a request_permission. The direct answer is NO_PENDING_PERMISSION or, with
+// Always, rule_kept; otherwise there is none.
 type PermissionDecision struct {
 	Head
 	RunID               string `json:"runId" jsonschema:"the run"`
 	PermissionRequestID string `json:"permissionRequestId" jsonschema:"requestId of the request_permission"`
-	Decision            string `json:"decision" jsonschema:"allow and deny are for this call alone, the others are remembered as long as the session lasts"`
-	Scope               string `json:"scope,omitempty" jsonschema:"of a session decision: a rule; left out: exactly what was asked"`
-	Always              string `json:"always,omitempty" jsonschema:"of a session decision: write its rule into the settings as well: local (this project, for the person), project (this project, for all) or user (every project); needs the scope admin"`
-	Message             string `json:"message,omitempty" jsonschema:"told to the model"`
-	Stop                bool   `json:"stop,omitempty" jsonschema:"with a deny: end the turn as well"`
-	Input               Raw    `json:"input,omitempty" jsonschema:"with allow: run with this input instead; it is judged again. Of a form: {content}"`
-	Digest              string `json:"digest,omitempty" jsonschema:"of what was shown; refused when it is another one's"`
+	Decision            string `json:"decision" jsonschema:"allow and deny apply to this call only, the others to the rest of the session"`
+	Scope               string `json:"scope,omitempty" jsonschema:"for a session decision: a rule; default: exactly the request"`
+	Always              string `json:"always,omitempty" jsonschema:"for a session decision: also save its rule in the settings: local (this project, only you), project (this project, everyone) or user (all your projects); needs the scope admin"`
+	Message             string `json:"message,omitempty" jsonschema:"text for the model"`
+	Stop                bool   `json:"stop,omitempty" jsonschema:"with a deny: also end the turn"`
+	Input               Raw    `json:"input,omitempty" jsonschema:"with allow: run the tool with this input instead; the policy decides again. For a form: {content}"`
+	Digest              string `json:"digest,omitempty" jsonschema:"digest of the approval request that was shown; rejected if it does not match"`
 }
 
-// UpdatePolicy adds path rules to the guards of a run that is prepared or runs. Answer:
-// policy_updated to its subscribers, RUN_NOT_FOUND, or VALIDATION_ERROR for a tool that no
-// agent can have.
+// UpdatePolicy adds path rules to the guards of a prepared or running run. Answer: policy_updated to its
+// subscribers, RUN_NOT_FOUND, or VALIDATION_ERROR for a tool that no agent can have.
 type UpdatePolicy struct {
 	Head
 	RunID     string   `json:"runId" jsonschema:"the run"`
-	Tool      string   `json:"tool,omitempty" jsonschema:"the tool whose guard changes; left out: all, those that come later too"`
-	Mode      string   `json:"mode" jsonschema:"which paths: those that are read or those that are written"`
+	Tool      string   `json:"tool,omitempty" jsonschema:"tool whose guard changes; if omitted, all tools, including later ones"`
+	Mode      string   `json:"mode" jsonschema:"read or write: the access that the rules are for"`
 	Allow     []string `json:"allow,omitempty" jsonschema:"globs to add to the allow list"`
 	Deny      []string `json:"deny,omitempty" jsonschema:"globs to add to the deny list"`
-	Default   string   `json:"default,omitempty" jsonschema:"for paths in no list; left out: as it was"`
-	IfVersion *int     `json:"ifVersion,omitempty" jsonschema:"CONFLICT when the policy's version is another"`
+	Default   string   `json:"default,omitempty" jsonschema:"decision for paths in neither list; if omitted, it stays as it is"`
+	IfVersion *int     `json:"ifVersion,omitempty" jsonschema:"CONFLICT if the policy has a different version"`
 }
 
 // SetMode changes the permission mode of a run. Answer: policy_updated to its
@@ -129,12 +127,12 @@ type SetMode struct {
 	Mode  string `json:"mode" jsonschema:"permission mode"`
 }
 
-// Subscribe asks for what a run says after a seq: what is on record, the questions
-// that wait, caught_up, and then what happens. SUBSCRIBE_ERROR when there is no such run.
+// Subscribe asks for the messages of a run after a seq: recorded ones, pending approvals and inputs,
+// caught_up, and then new ones. If the run does not exist, the answer is SUBSCRIBE_ERROR.
 type Subscribe struct {
 	Head
 	RunID    string `json:"runId" jsonschema:"the run"`
-	AfterSeq *int64 `json:"afterSeq,omitempty" jsonschema:"tell what is on record behind this; 0 is all; left out: only the questions that wait, and what happens from now on"`
+	AfterSeq *int64 `json:"afterSeq,omitempty" jsonschema:"send messages of records after this seq; 0 sends all; if omitted, only pending approvals and inputs, and new messages"`
 }
 
 // Unsubscribe ends a subscription. Answer: unsubscribed.
@@ -143,14 +141,14 @@ type Unsubscribe struct {
 	RunID string `json:"runId" jsonschema:"the run"`
 }
 
-// ListRuns asks for the runs on record, newest first. Answer: run_list.
+// ListRuns asks for the recorded runs, newest first. Answer: run_list.
 type ListRuns struct {
 	Head
-	Cwd    string `json:"cwd,omitempty" jsonschema:"only those of this folder"`
-	Status string `json:"status,omitempty" jsonschema:"only those that stand there"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many at most; left out: 50"`
-	Cursor string `json:"cursor,omitempty" jsonschema:"nextCursor of the page before"`
+	Cwd    string `json:"cwd,omitempty" jsonschema:"only runs in this folder"`
+	Status string `json:"status,omitempty" jsonschema:"only runs with this status"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"maximum number of runs; default 50"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous page"`
 }
 
-// ListStrategies asks for the runs in memory, as the seed has it. Answer: strategy_list.
+// ListStrategies asks for the runs in memory, as in CommaAgents. Answer: strategy_list.
 type ListStrategies struct{ Head }

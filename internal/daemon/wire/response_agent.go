@@ -12,30 +12,30 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/record"
 )
 
-// AgentStreaming tells what an agent does. Messages without a seq are provisional:
-// they are never told again, and what is on record replaces them.
+// AgentStreaming reports what an agent does. Messages without a seq are provisional: they are not sent
+// again, and recorded messages replace them.
 type AgentStreaming struct {
 	Place
 
 	AgentName string      `json:"agentName" jsonschema:"the agent"`
-	Event     StreamEvent `json:"event" jsonschema:"what it does"`
+	Event     StreamEvent `json:"event" jsonschema:"the event"`
 }
 
-// StreamEvent is the event of an [AgentStreaming]: one of this package's structs
-// whose names begin with Stream.
+// StreamEvent is the event of an [AgentStreaming]: a struct of this package whose name begins with
+// Stream.
 type StreamEvent interface {
-	// EventType is the event's name: "tool-call".
+	// EventType returns the event's type, such as "tool-call".
 	EventType() string
 }
 
-// StreamText is a piece of an answer that is still coming. It is provisional.
+// StreamText is a piece of the model's answer. It is provisional.
 type StreamText struct {
 	Text string `json:"text" jsonschema:"a piece of the text"`
 }
 
 // StreamThinking is a piece of the model's thinking. It is provisional.
 type StreamThinking struct {
-	ID   string `json:"id" jsonschema:"always thinking: the pieces between two messages on record belong together"`
+	ID   string `json:"id" jsonschema:"always thinking: the pieces between two recorded messages belong together"`
 	Text string `json:"text" jsonschema:"a piece of the thinking"`
 }
 
@@ -46,95 +46,94 @@ type StreamToolInput struct {
 	Text       string `json:"text" jsonschema:"a piece of the input's JSON"`
 }
 
-// StreamStepStart comes before each call of a model. It is provisional.
+// StreamStepStart comes before each model call. It is provisional.
 type StreamStepStart struct {
 	Model   string `json:"model,omitempty" jsonschema:"the model"`
-	Attempt int    `json:"attempt,omitempty" jsonschema:"how often this call was tried before"`
+	Attempt int    `json:"attempt,omitempty" jsonschema:"number of earlier attempts"`
 }
 
-// StreamRetry tells that a model call failed and is repeated: what was provisional
-// is void. It is provisional itself.
+// StreamRetry reports that a model call failed and is repeated: discard the provisional messages of the
+// call. It is provisional.
 type StreamRetry struct {
-	Attempt int    `json:"attempt" jsonschema:"1 for the first repetition"`
-	DelayMS int64  `json:"delayMs" jsonschema:"milliseconds until then"`
-	Message string `json:"message" jsonschema:"what was wrong"`
+	Attempt int    `json:"attempt" jsonschema:"1 for the first retry"`
+	DelayMS int64  `json:"delayMs" jsonschema:"delay in milliseconds"`
+	Message string `json:"message" jsonschema:"what went wrong"`
 }
 
-// StreamNotice is something a person may want to know. It is provisional, but for what was
-// found when an agent's session was opened.
+// StreamNotice is a message for the user. It is provisional, except for notices about an agent's session
+// at its opening.
 type StreamNotice struct {
-	Text  string `json:"text" jsonschema:"in words"`
-	Title string `json:"title,omitempty" jsonschema:"of a notification"`
+	Text  string `json:"text" jsonschema:"the text"`
+	Title string `json:"title,omitempty" jsonschema:"title of a notification"`
 	Level string `json:"level,omitempty" jsonschema:"info, warning or error"`
 }
 
-// StreamToolCall is a tool call that the model wants; it may yet be denied.
+// StreamToolCall is a tool call that the model requested. The policy may still deny it.
 type StreamToolCall struct {
 	ToolCallID string      `json:"toolCallId" jsonschema:"the call"`
 	ToolName   string      `json:"toolName" jsonschema:"the tool"`
-	Args       string      `json:"args" jsonschema:"its input, as the text of a JSON value"`
+	Args       string      `json:"args" jsonschema:"its input as JSON text"`
 	Cut        *Truncation `json:"cut,omitempty" jsonschema:"args was cut"`
 }
 
-// StreamToolStart tells that a tool call was allowed and starts.
+// StreamToolStart reports that a tool call was allowed and starts.
 type StreamToolStart struct {
 	ToolCallID string `json:"toolCallId" jsonschema:"the call"`
 	ToolName   string `json:"toolName" jsonschema:"the tool"`
 }
 
-// StreamToolFinish tells how a tool call ended; its tool-result follows.
+// StreamToolFinish reports the end of a tool call; its tool-result follows.
 type StreamToolFinish struct {
 	ToolCallID string              `json:"toolCallId" jsonschema:"the call"`
 	ToolName   string              `json:"toolName" jsonschema:"the tool"`
-	Status     string              `json:"status" jsonschema:"completed, error, unknown (the program stopped while it ran) or not-run"`
+	Status     string              `json:"status" jsonschema:"completed, error, unknown (the program ended during the call) or not-run"`
 	DurationMS int64               `json:"durationMs" jsonschema:"how long it ran"`
-	ExitCode   *int                `json:"exitCode,omitempty" jsonschema:"of a command"`
-	Changes    []record.FileChange `json:"changes,omitempty" jsonschema:"files that the tool itself has changed"`
+	ExitCode   *int                `json:"exitCode,omitempty" jsonschema:"exit code of a command"`
+	Changes    []record.FileChange `json:"changes,omitempty" jsonschema:"files that the tool changed"`
 }
 
-// StreamToolResult is what the model is told of a tool call.
+// StreamToolResult is the result of a tool call for the model.
 type StreamToolResult struct {
 	ToolCallID string      `json:"toolCallId" jsonschema:"the call"`
-	Output     string      `json:"output" jsonschema:"what the model is told"`
+	Output     string      `json:"output" jsonschema:"text for the model"`
 	Status     string      `json:"status" jsonschema:"completed or error"`
-	Error      string      `json:"error,omitempty" jsonschema:"the output, of an error"`
+	Error      string      `json:"error,omitempty" jsonschema:"the output, if the status is error"`
 	Cut        *Truncation `json:"cut,omitempty" jsonschema:"output was cut"`
 }
 
-// StreamRetention tells that the transcript was rewritten: what was there before
-// stays in the log.
+// StreamRetention reports a rewrite of the transcript. The log keeps the earlier items.
 type StreamRetention struct {
-	Event Retention `json:"event" jsonschema:"what was done"`
+	Event Retention `json:"event" jsonschema:"the rewrite"`
 }
 
 // Retention is a rewrite of an agent's transcript.
 type Retention struct {
 	Kind     string `json:"kind" jsonschema:"compaction, redaction, repair, truncate or mutator"`
-	By       string `json:"by,omitempty" jsonschema:"what did it"`
-	Retained int    `json:"recordsRetained" jsonschema:"items that the transcript has afterwards"`
+	By       string `json:"by,omitempty" jsonschema:"name of the step or mutator"`
+	Retained int    `json:"recordsRetained" jsonschema:"number of items after the rewrite"`
 }
 
-// AgentOutput is an answer of a model, when it is on record.
+// AgentOutput is a model's recorded answer.
 type AgentOutput struct {
 	Place
 
 	AgentName    string      `json:"agentName" jsonschema:"the agent"`
 	Model        string      `json:"model,omitempty" jsonschema:"the model that answered"`
-	Text         string      `json:"text" jsonschema:"the answer; empty when the model only calls tools"`
-	Thinking     string      `json:"thinking,omitempty" jsonschema:"the model's thinking, where it is readable"`
+	Text         string      `json:"text" jsonschema:"the answer; empty if the model only calls tools"`
+	Thinking     string      `json:"thinking,omitempty" jsonschema:"the model's thinking, if the provider returns it as text"`
 	Usage        Usage       `json:"usage" jsonschema:"tokens of the model call"`
 	ItemID       string      `json:"itemId" jsonschema:"the transcript item"`
 	FinishReason string      `json:"finishReason,omitempty" jsonschema:"stop, tool_use, max_tokens, cancelled, refusal or error"`
 	Cut          *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
-// AgentInput is what an agent was told, by a person or by the runtime.
+// AgentInput is a text for an agent, from a user or from Holdfast.
 type AgentInput struct {
 	Place
 
 	AgentName string      `json:"agentName" jsonschema:"the agent"`
-	Text      string      `json:"text" jsonschema:"what it was told"`
-	Role      string      `json:"role" jsonschema:"user, or notification: a message of the runtime"`
+	Text      string      `json:"text" jsonschema:"the text"`
+	Role      string      `json:"role" jsonschema:"user, or notification for a message of Holdfast"`
 	ItemID    string      `json:"itemId" jsonschema:"the transcript item"`
 	Cut       *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
@@ -181,13 +180,13 @@ func (*StreamToolResult) EventType() string { return "tool-result" }
 // EventType implements [StreamEvent].
 func (*StreamRetention) EventType() string { return "retention" }
 
-// streamEvents has an empty event of each type.
+// streamEvents has one empty event of each type.
 var streamEvents = []StreamEvent{
 	&StreamText{}, &StreamThinking{}, &StreamToolInput{}, &StreamStepStart{}, &StreamRetry{}, &StreamNotice{},
 	&StreamToolCall{}, &StreamToolStart{}, &StreamToolFinish{}, &StreamToolResult{}, &StreamRetention{},
 }
 
-// streamTypes are the Go types of the events by name.
+// streamTypes maps event types to Go types.
 var streamTypes = sync.OnceValue(func() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, e := range streamEvents {
@@ -196,7 +195,7 @@ var streamTypes = sync.OnceValue(func() map[string]reflect.Type {
 	return types
 })
 
-// streaming is an AgentStreaming whose event is written already.
+// streaming is an AgentStreaming whose event is already encoded.
 type streaming struct {
 	Place
 
@@ -204,10 +203,10 @@ type streaming struct {
 	Event     Raw    `json:"event"`
 }
 
-// MarshalJSON writes the event with its type.
+// MarshalJSON encodes the event with its type.
 func (m *AgentStreaming) MarshalJSON() ([]byte, error) {
 	if m.Event == nil {
-		return nil, errors.New("it has no event")
+		return nil, errors.New("agent_streaming has no event")
 	}
 	event, err := tagged(m.Event.EventType(), m.Event)
 	if err != nil {
@@ -216,7 +215,7 @@ func (m *AgentStreaming) MarshalJSON() ([]byte, error) {
 	return jsonscan.Marshal(streaming{m.Place, m.AgentName, event})
 }
 
-// UnmarshalJSON reads the event as what its type says.
+// UnmarshalJSON decodes the event into the struct of its type.
 func (m *AgentStreaming) UnmarshalJSON(b []byte) error {
 	var s streaming
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -240,9 +239,9 @@ func (m *AgentStreaming) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// unknownEvent is an event of a daemon that is newer.
+// unknownEvent is the error for an event type of a newer daemon.
 type unknownEvent struct{ name string }
 
 func (e *unknownEvent) Error() string {
-	return fmt.Sprintf("event: there is no event of type %.60q", strings.ToValidUTF8(e.name, "?"))
+	return fmt.Sprintf("event: unknown event type %.60q", strings.ToValidUTF8(e.name, "?"))
 }

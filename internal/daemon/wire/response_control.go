@@ -2,67 +2,66 @@ package wire
 
 import "github.com/holdfast-dev/holdfast/daemon/api"
 
-// Greeting is hello: what the daemon is and who it takes the client for. It answers
-// hello.
+// Greeting is the message hello: it describes the daemon and the caller. It answers a client's hello.
 type Greeting struct {
 	Envelope
 
 	Protocol      int    `json:"protocol" jsonschema:"version of this protocol: 1"`
 	DaemonVersion string `json:"daemonVersion" jsonschema:"version of the program"`
-	Caller        Caller `json:"caller" jsonschema:"who the daemon takes the client for"`
-	Limits        Limits `json:"limits" jsonschema:"what this connection may do"`
+	Caller        Caller `json:"caller" jsonschema:"the authenticated client"`
+	Limits        Limits `json:"limits" jsonschema:"limits of this connection"`
 }
 
-// Caller is who a client is.
+// Caller is the authenticated client.
 type Caller struct {
 	Name   string       `json:"name" jsonschema:"name of the account or of the token"`
-	Via    string       `json:"via,omitempty" jsonschema:"how it got in, in words"`
-	Scopes List[string] `json:"scopes" jsonschema:"what it may: read, run, approve, admin"`
+	Via    string       `json:"via,omitempty" jsonschema:"how the client authenticated"`
+	Scopes List[string] `json:"scopes" jsonschema:"its scopes: read, run, approve, admin"`
 }
 
 // Limits are a connection's limits.
 type Limits struct {
-	MessageBytes  int `json:"maxMessageBytes" jsonschema:"bytes of a message of the client"`
-	Subscriptions int `json:"maxSubscriptions" jsonschema:"runs that one connection follows at once"`
-	PerSecond     int `json:"messagesPerSecond" jsonschema:"messages of the client, for long"`
-	Burst         int `json:"burst" jsonschema:"messages of the client, at once"`
+	MessageBytes  int `json:"maxMessageBytes" jsonschema:"maximum size of a client message, in bytes"`
+	Subscriptions int `json:"maxSubscriptions" jsonschema:"maximum number of subscriptions of the connection"`
+	PerSecond     int `json:"messagesPerSecond" jsonschema:"sustained rate of client messages"`
+	Burst         int `json:"burst" jsonschema:"number of client messages at once"`
 }
 
 // Pong answers ping.
 type Pong struct{ Envelope }
 
-// Subscribed answers subscribe, before anything of the run is told.
+// Subscribed answers subscribe, before any message of the run.
 type Subscribed struct {
 	Envelope
 
 	RunID    string `json:"runId" jsonschema:"the run"`
-	AfterSeq int64  `json:"afterSeq" jsonschema:"the messages that follow have greater seqs"`
+	AfterSeq int64  `json:"afterSeq" jsonschema:"the messages that follow have a greater seq"`
 }
 
-// Unsubscribed answers unsubscribe: nothing of the run follows.
+// Unsubscribed answers unsubscribe. No message of the run follows.
 type Unsubscribed struct {
 	Envelope
 
 	RunID string `json:"runId" jsonschema:"the run"`
 }
 
-// CaughtUp tells that everything on record was told: what follows happens now.
+// CaughtUp reports that all recorded messages were sent. New ones follow.
 type CaughtUp struct {
 	Envelope
 
 	RunID  string        `json:"runId" jsonschema:"the run"`
-	Seq    int64         `json:"seq" jsonschema:"the last record that was told or had nothing to tell: an afterSeq for the next subscription"`
-	Status api.RunStatus `json:"status,omitempty" jsonschema:"the run's"`
+	Seq    int64         `json:"seq" jsonschema:"last record processed; use it as afterSeq in the next subscription"`
+	Status api.RunStatus `json:"status,omitempty" jsonschema:"status of the run"`
 	Mode   string        `json:"mode,omitempty" jsonschema:"the run's permission mode"`
 }
 
-// Gap tells a slow client that provisional messages were lost: what was provisional
-// is void. What is on record follows, then [CaughtUp].
+// Gap tells a slow client that provisional messages were lost: discard the others. Recorded messages
+// follow, then [CaughtUp].
 type Gap struct {
 	Envelope
 
 	RunID string `json:"runId" jsonschema:"the run"`
-	Seq   int64  `json:"seq" jsonschema:"the last record that was told"`
+	Seq   int64  `json:"seq" jsonschema:"last record sent"`
 }
 
 // RunList answers list_runs.
@@ -70,24 +69,24 @@ type RunList struct {
 	Envelope
 
 	Runs       List[api.RunInfo] `json:"runs" jsonschema:"newest first"`
-	NextCursor string            `json:"nextCursor,omitempty" jsonschema:"for the next page; left out on the last one"`
+	NextCursor string            `json:"nextCursor,omitempty" jsonschema:"cursor of the next page; omitted on the last page"`
 }
 
-// StrategyList answers list_strategies: the runs in memory, as in the seed.
+// StrategyList answers list_strategies with the runs in memory, as in CommaAgents.
 type StrategyList struct {
 	Envelope
 
-	Runs List[api.RunInfo] `json:"runs" jsonschema:"runs that are prepared, run or wait"`
+	Runs List[api.RunInfo] `json:"runs" jsonschema:"prepared, running and waiting runs"`
 }
 
-// Error tells what was wrong with a message. As a Go error it is what [Decode] and
-// [ParseMessage] return; its TS is set by whoever sends it.
+// Error reports a problem with a message. It is the Go error that [Decode] returns; the
+// sender sets its TS.
 type Error struct {
 	Envelope
 
-	Code    Code   `json:"code" jsonschema:"for programs"`
-	Message string `json:"message" jsonschema:"for people: what is wrong, and where"`
-	Hint    string `json:"hint,omitempty" jsonschema:"for people: what to do about it"`
+	Code    Code   `json:"code" jsonschema:"error code"`
+	Message string `json:"message" jsonschema:"what is wrong and where"`
+	Hint    string `json:"hint,omitempty" jsonschema:"how to fix it"`
 	RunID   string `json:"runId,omitempty" jsonschema:"the run that the message was about"`
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// RunPrepared answers prepare_run: the run can be started, or continued when Continues.
+// RunPrepared answers prepare_run: the run can be started or, if Continues is set, continued.
 type RunPrepared struct {
 	Envelope
 
@@ -13,121 +13,121 @@ type RunPrepared struct {
 	StrategyName string        `json:"strategyName" jsonschema:"the strategy's name"`
 	StrategyPath string        `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
 	Agents       List[string]  `json:"agents" jsonschema:"names of its agents"`
-	FlowTree     Raw           `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
-	Cwd          string        `json:"cwd,omitempty" jsonschema:"the folder it works in"`
-	Workspace    string        `json:"workspace,omitempty" jsonschema:"the workspace that it works in"`
-	Model        string        `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
-	Mode         string        `json:"mode,omitempty" jsonschema:"permission mode that was asked for"`
-	Continues    bool          `json:"continues,omitempty" jsonschema:"the run is on record: starting or continuing it adds a segment"`
-	Status       api.RunStatus `json:"status" jsonschema:"pending, or what became of the run before"`
-	LastSeq      int64         `json:"lastSeq" jsonschema:"the last record of the run; 0 when there is none"`
+	FlowTree     Raw           `json:"flowTree" jsonschema:"flow of the strategy"`
+	Cwd          string        `json:"cwd,omitempty" jsonschema:"its working folder"`
+	Workspace    string        `json:"workspace,omitempty" jsonschema:"its workspace"`
+	Model        string        `json:"model,omitempty" jsonschema:"model that replaces the models of the agents"`
+	Mode         string        `json:"mode,omitempty" jsonschema:"requested permission mode"`
+	Continues    bool          `json:"continues,omitempty" jsonschema:"the run exists already; starting or continuing it adds a segment"`
+	Status       api.RunStatus `json:"status" jsonschema:"pending, or the status of the previous segment"`
+	LastSeq      int64         `json:"lastSeq" jsonschema:"last record of the run; 0 if there is none"`
 }
 
-// StrategyStarted tells that a run was started or continued.
+// StrategyStarted reports that a run was started or continued.
 type StrategyStarted struct {
 	Place
 
 	StrategyName string       `json:"strategyName" jsonschema:"the strategy's name"`
 	StrategyPath string       `json:"strategyPath,omitempty" jsonschema:"the strategy's file"`
 	Agents       List[string] `json:"agents" jsonschema:"names of its agents"`
-	FlowTree     Raw          `json:"flowTree" jsonschema:"its flow, as the strategy has it"`
-	Cwd          string       `json:"cwd,omitempty" jsonschema:"the folder it works in"`
-	Model        string       `json:"model,omitempty" jsonschema:"the model that overrides its agents'"`
+	FlowTree     Raw          `json:"flowTree" jsonschema:"flow of the strategy"`
+	Cwd          string       `json:"cwd,omitempty" jsonschema:"its working folder"`
+	Model        string       `json:"model,omitempty" jsonschema:"model that replaces the models of the agents"`
 	Mode         string       `json:"mode,omitempty" jsonschema:"permission mode at the start"`
-	Segment      int          `json:"segment,omitempty" jsonschema:"1 is the first start; each continuation adds one"`
-	Resumed      bool         `json:"resumed,omitempty" jsonschema:"a segment that was interrupted goes on"`
-	Input        string       `json:"input,omitempty" jsonschema:"what it was started with"`
+	Segment      int          `json:"segment,omitempty" jsonschema:"1 for the first start; each continuation adds one"`
+	Resumed      bool         `json:"resumed,omitempty" jsonschema:"an interrupted segment is resumed"`
+	Input        string       `json:"input,omitempty" jsonschema:"its input"`
 	By           string       `json:"by,omitempty" jsonschema:"who started it"`
 	Via          string       `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
 	Cut          *Truncation  `json:"cut,omitempty" jsonschema:"input was cut"`
 }
 
-// StepStarted tells that a step of the flow begins.
+// StepStarted reports the start of a step of the flow.
 type StepStarted struct {
 	Place
 
 	StepName  string      `json:"stepName" jsonschema:"the step's name in the strategy"`
-	Message   string      `json:"message" jsonschema:"what the agent is given"`
+	Message   string      `json:"message" jsonschema:"input of the agent"`
 	AgentName string      `json:"agentName" jsonschema:"the agent that works on it"`
-	Step      string      `json:"step,omitempty" jsonschema:"where in the flow, unique in a segment: 1.r2.writer"`
-	Segment   int         `json:"segment,omitempty" jsonschema:"of the run"`
+	Step      string      `json:"step,omitempty" jsonschema:"position in the flow, unique in a segment, such as 1.r2.writer"`
+	Segment   int         `json:"segment,omitempty" jsonschema:"segment of the run"`
 	Cut       *Truncation `json:"cut,omitempty" jsonschema:"message was cut"`
 }
 
-// StepCompleted tells what came out of a step.
+// StepCompleted reports the result of a step.
 type StepCompleted struct {
 	Place
 
 	StepName  string      `json:"stepName" jsonschema:"the step's name in the strategy"`
-	Result    StepResult  `json:"result" jsonschema:"what came out of it"`
+	Result    StepResult  `json:"result" jsonschema:"its result"`
 	AgentName string      `json:"agentName,omitempty" jsonschema:"the agent that worked on it"`
 	Step      string      `json:"step,omitempty" jsonschema:"as in step_started"`
-	Segment   int         `json:"segment,omitempty" jsonschema:"of the run"`
-	CostUSD   float64     `json:"costUsd,omitempty" jsonschema:"what it cost, in US dollars, where prices are known"`
+	Segment   int         `json:"segment,omitempty" jsonschema:"segment of the run"`
+	CostUSD   float64     `json:"costUsd,omitempty" jsonschema:"cost in US dollars, if prices are known"`
 	Cut       *Truncation `json:"cut,omitempty" jsonschema:"result.text was cut"`
 }
 
-// StepResult is what came out of a step.
+// StepResult is the result of a step.
 type StepResult struct {
 	Text         string `json:"text" jsonschema:"the agent's last text"`
 	Usage        Usage  `json:"usage" jsonschema:"tokens of the step"`
 	FinishReason string `json:"finishReason" jsonschema:"why it ended: completed, max_turns, budget, refused, hook, …"`
 }
 
-// StepFailed tells that a step did not complete; strategy_error follows.
+// StepFailed reports that a step failed; strategy_error follows.
 type StepFailed struct {
 	Place
 
 	StepName  string  `json:"stepName" jsonschema:"the step's name in the strategy"`
 	AgentName string  `json:"agentName,omitempty" jsonschema:"the agent that worked on it"`
 	Step      string  `json:"step,omitempty" jsonschema:"as in step_started"`
-	Segment   int     `json:"segment,omitempty" jsonschema:"of the run"`
-	Error     Problem `json:"error" jsonschema:"what was wrong"`
+	Segment   int     `json:"segment,omitempty" jsonschema:"segment of the run"`
+	Error     Problem `json:"error" jsonschema:"what went wrong"`
 }
 
-// StrategyCompleted ends a run, or a segment of it: it can be continued.
+// StrategyCompleted reports the end of a run or of a segment. The run can be continued.
 type StrategyCompleted struct {
 	Place
 
 	Result  string      `json:"result" jsonschema:"the last step's text"`
 	Usage   Usage       `json:"usage" jsonschema:"tokens of the segment"`
-	Segment int         `json:"segment,omitempty" jsonschema:"of the run"`
-	CostUSD float64     `json:"costUsd,omitempty" jsonschema:"what it cost, in US dollars, where prices are known"`
+	Segment int         `json:"segment,omitempty" jsonschema:"segment of the run"`
+	CostUSD float64     `json:"costUsd,omitempty" jsonschema:"cost in US dollars, if prices are known"`
 	Cut     *Truncation `json:"cut,omitempty" jsonschema:"result was cut"`
 }
 
-// StrategyError ends a run that failed, was cancelled or was interrupted.
+// StrategyError reports that a run failed, was cancelled or was interrupted.
 type StrategyError struct {
 	Place
 
-	Error   Problem `json:"error" jsonschema:"EXECUTION_ERROR, CANCELLED or INTERRUPTED, and what was wrong"`
-	Segment int     `json:"segment,omitempty" jsonschema:"of the run"`
+	Error   Problem `json:"error" jsonschema:"EXECUTION_ERROR, CANCELLED or INTERRUPTED, and what went wrong"`
+	Segment int     `json:"segment,omitempty" jsonschema:"segment of the run"`
 	By      string  `json:"by,omitempty" jsonschema:"who stopped it"`
 	Via     string  `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
 }
 
-// SteerQueued tells that the next agent call of the run will heed a text.
+// SteerQueued reports a text for the next model call of the run.
 type SteerQueued struct {
 	Place
 
 	Text string      `json:"text" jsonschema:"the text"`
-	By   string      `json:"by,omitempty" jsonschema:"whose it is"`
+	By   string      `json:"by,omitempty" jsonschema:"who sent it"`
 	Via  string      `json:"via,omitempty" jsonschema:"through what: websocket, http, console, cli"`
 	Cut  *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
-// RequestInput asks people for the input of a user agent.
+// RequestInput asks for the input of a user agent.
 type RequestInput struct {
 	Place
 
 	AgentName      string      `json:"agentName" jsonschema:"the agent that waits"`
-	Prompt         string      `json:"prompt,omitempty" jsonschema:"what it asks"`
+	Prompt         string      `json:"prompt,omitempty" jsonschema:"text of the request"`
 	InputRequestID string      `json:"inputRequestId" jsonschema:"for user_input"`
 	Step           string      `json:"step,omitempty" jsonschema:"as in step_started"`
 	Cut            *Truncation `json:"cut,omitempty" jsonschema:"prompt was cut"`
 }
 
-// InputReceived tells that a request_input was answered.
+// InputReceived reports that a request_input was answered.
 type InputReceived struct {
 	Place
 
@@ -139,17 +139,17 @@ type InputReceived struct {
 	Cut            *Truncation `json:"cut,omitempty" jsonschema:"text was cut"`
 }
 
-// Usage counts tokens in the seed's words. PromptTokens are all that went in,
-// cached ones included.
+// Usage counts tokens, with CommaAgents' field names. PromptTokens counts all input tokens, including
+// cached ones.
 type Usage struct {
-	PromptTokens     int64 `json:"promptTokens" jsonschema:"all that went in, cached ones included"`
-	CompletionTokens int64 `json:"completionTokens" jsonschema:"all that came out"`
-	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty" jsonschema:"of promptTokens, those read from a cache"`
-	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty" jsonschema:"of promptTokens, those written to a cache"`
-	ReasoningTokens  int64 `json:"reasoningTokens,omitempty" jsonschema:"of completionTokens, those of thinking"`
+	PromptTokens     int64 `json:"promptTokens" jsonschema:"all input tokens, including cached ones"`
+	CompletionTokens int64 `json:"completionTokens" jsonschema:"all output tokens"`
+	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty" jsonschema:"input tokens read from a cache; part of promptTokens"`
+	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty" jsonschema:"input tokens written to a cache; part of promptTokens"`
+	ReasoningTokens  int64 `json:"reasoningTokens,omitempty" jsonschema:"thinking tokens; part of completionTokens"`
 }
 
-// tokens is a transcript's usage in the seed's words; nil is none.
+// tokens converts a transcript's usage; nil is zero.
 func tokens(u *transcript.Usage) Usage {
 	if u == nil {
 		return Usage{}

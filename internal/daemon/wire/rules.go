@@ -15,20 +15,20 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// rule says which values a field may have, besides what its type says.
+// rule limits the values of a field, in addition to its type.
 type rule struct {
-	enum  []string // of a text: nothing else
-	bytes int      // of a text, or of each text of a list: at most
-	some  bool     // a text, or each text of a list, is not empty
+	enum  []string // of a string: the allowed values
+	bytes int      // of a string, or of each string in a list: maximum size
+	some  bool     // a string, or each string in a list, is not empty
 	plain bool     // no control characters
-	id    bool     // of a session
-	min   int64    // of a number
-	max   int64    // of a number; 0 is any
-	items int      // of a list: at most
-	bound bool     // a number is a bound in US dollars: -1 lifts it
+	id    bool     // a session id
+	min   int64    // of a number: minimum
+	max   int64    // of a number: maximum; 0 is no limit
+	items int      // of a list: maximum number of entries
+	bound bool     // a number is a limit in US dollars: -1 removes it
 }
 
-// check says what is wrong with a value, or "".
+// check returns the problem of a value, or "".
 func (r *rule) check(n *jsontree.Node) string {
 	switch n.Kind {
 	case jsontree.Text:
@@ -55,23 +55,23 @@ func (r *rule) text(s string) string {
 	case r.bytes > 0 && len(s) > r.bytes:
 		return fmt.Sprintf("has %d bytes, at most %d are allowed", len(s), r.bytes)
 	case r.plain && strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }):
-		return "holds a control character"
+		return "contains a control character"
 	case r.id:
 		return sessionID(s)
 	}
 	return ""
 }
 
-// sessionID says why s cannot name a run, or "".
+// sessionID returns why s is not a valid run id, or "".
 func sessionID(s string) string {
 	err := session.CheckID(s)
 	if err == nil {
 		return ""
 	}
 	if e, ok := err.(*session.Error); ok { //nolint:errorlint // CheckID returns nothing else
-		return "cannot name a run: " + e.Detail
+		return "is not a valid run id: " + e.Detail
 	}
-	return "cannot name a run: " + err.Error()
+	return "is not a valid run id: " + err.Error()
 }
 
 func (r *rule) number(s string) string {
@@ -92,7 +92,7 @@ func (r *rule) number(s string) string {
 
 func bound(s string) string {
 	if usd, err := strconv.ParseFloat(s, 64); err != nil || usd < 0 && usd != -1 {
-		return fmt.Sprintf("must not be negative, but for -1, which lifts the bound, and not %.60s", s)
+		return fmt.Sprintf("must be at least 0, or -1 for no limit, not %.60s", s)
 	}
 	return ""
 }
@@ -121,7 +121,7 @@ var (
 	globs = rule{items: MaxGlobs, bytes: maxPath, some: true, plain: true}
 )
 
-// rules are those of fields that are the same in all messages.
+// rules are for fields that are the same in all messages.
 var rules = map[string]rule{
 	"requestId":           {bytes: MaxRequestID},
 	"runId":               {id: true},
@@ -154,15 +154,15 @@ var rules = map[string]rule{
 	"cursor":              {bytes: maxPath},
 }
 
-// Protocol is the version of the protocol that this package speaks.
+// Protocol is the protocol version of this package.
 const Protocol = 1
 
-// decisions lists what a permission_decision can decide.
+// decisions lists the decisions of a permission_decision.
 func decisions() []approval.Decision {
 	return []approval.Decision{approval.Allow, approval.Deny, approval.AllowSession, approval.DenySession}
 }
 
-// statuses lists where a run can stand.
+// statuses lists the statuses of a run.
 func statuses() []api.RunStatus {
 	return []api.RunStatus{
 		api.StatusPending, api.StatusRunning, api.StatusWaiting, api.StatusCompleted, api.StatusFailed, api.StatusCancelled, api.StatusInterrupted,
@@ -177,8 +177,8 @@ func names[S ~string](list []S) []string {
 	return out
 }
 
-// request is one message of clients: its name, its Go type, the rules of fields that
-// differ from those of other messages, and what its fields must be together.
+// request describes one client message: its type, its Go type, the rules of fields that differ from other
+// messages, and a check of the fields together.
 type request struct {
 	name  string
 	of    Request
@@ -186,7 +186,7 @@ type request struct {
 	check func(Request) string
 }
 
-// requests are the messages of clients.
+// requests are the client messages.
 var requests = []request{
 	{name: "hello", of: &Hello{}},
 	{name: "ping", of: &Ping{}},
@@ -218,11 +218,11 @@ func checkPrepare(r Request) string {
 	switch {
 	case !ok:
 	case p.RunID == "" && p.StrategyPath == "" && p.Strategy == nil:
-		return "runId or strategyPath is needed, or strategy"
+		return "one of runId, strategyPath and strategy is required"
 	case p.StrategyPath != "" && p.Strategy != nil:
-		return "strategyPath and strategy cannot both be given"
+		return "strategyPath and strategy exclude each other"
 	case p.Workspace != "" && p.Cwd != "":
-		return "workspace and cwd cannot both be given"
+		return "workspace and cwd exclude each other"
 	}
 	return ""
 }
@@ -236,20 +236,20 @@ func checkDecision(r Request) string {
 	switch {
 	case !ok:
 	case d.Scope != "" && !decision.Session():
-		return "scope: only allow-session and deny-session have one"
+		return "scope: only for allow-session and deny-session"
 	case d.Always != "" && !decision.Session():
-		return "always: only allow-session and deny-session have it"
+		return "always: only for allow-session and deny-session"
 	case d.Stop && decision.Allows():
-		return "stop: only deny and deny-session have it"
+		return "stop: only for deny and deny-session"
 	case d.Input != nil && decision != approval.Allow:
-		return "input: only allow has one"
+		return "input: only for allow"
 	}
 	return ""
 }
 
 func checkUpdate(r Request) string {
 	if u, ok := r.(*UpdatePolicy); ok && len(u.Allow)+len(u.Deny) == 0 && u.Default == "" {
-		return "allow, deny or default is needed"
+		return "one of allow, deny and default is required"
 	}
 	return ""
 }

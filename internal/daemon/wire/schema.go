@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// messages has an empty message of each type.
+// messages has one empty message of each type.
 var messages = []Message{
 	&Greeting{}, &Pong{}, &RunPrepared{}, &StrategyStarted{}, &StepStarted{}, &AgentStreaming{}, &AgentOutput{}, &AgentInput{},
 	&RequestPermission{}, &PermissionResolved{}, &RuleSaved{}, &PolicyUpdated{}, &RequestInput{}, &InputReceived{}, &SteerQueued{},
@@ -24,16 +24,16 @@ var messages = []Message{
 	&Gap{}, &RunList{}, &StrategyList{}, &Error{},
 }
 
-// Schema is the JSON Schema (2020-12) of all messages, made of their Go types. Its
-// $defs "client" and "daemon" are what each side may send; each message has a
-// definition of its own, "client.start_run", "daemon.pong". A client's messages have
-// the listed fields only; to a daemon's, later versions may add some.
+// Schema returns the JSON Schema (2020-12) of all messages, generated from their Go types. Its $defs
+// "client" and "daemon" are the messages of each side; each message also has a definition of its own,
+// "client.start_run" or "daemon.pong". A client's message may have only the listed fields; later versions
+// may add fields to the daemon's messages.
 func Schema() []byte { return slices.Clone(schema()) }
 
 var schema = sync.OnceValue(func() []byte {
 	b, err := json.Marshal(makeSchema())
 	if err != nil {
-		panic("wire: " + err.Error()) // it is made of this package's types alone
+		panic("wire: " + err.Error()) // it depends only on this package's types
 	}
 	return b
 })
@@ -41,23 +41,23 @@ var schema = sync.OnceValue(func() []byte {
 func makeSchema() *jsonschema.Schema {
 	root := &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", ID: "urn:holdfast:ws:1", Title: "Holdfast's WebSocket messages",
-		Description: "A frame is one message: of a client ($defs/client) or of the daemon ($defs/daemon).",
+		Description: "A frame is one message, from a client ($defs/client) or from the daemon ($defs/daemon).",
 		Defs:        map[string]*jsonschema.Schema{},
 	}
-	client := &jsonschema.Schema{Description: "what a client may send"}
+	client := &jsonschema.Schema{Description: "messages from a client"}
 	for i := range requests {
 		r := &requests[i]
 		name := "client." + r.name
 		root.Defs[name] = requestSchema(r)
 		client.OneOf = append(client.OneOf, ref(name))
 	}
-	daemon := &jsonschema.Schema{Description: "what the daemon sends"}
+	daemon := &jsonschema.Schema{Description: "messages from the daemon"}
 	for _, m := range messages {
 		name := "daemon." + m.Type()
 		root.Defs[name] = objectSchema(m.Type(), reflect.TypeOf(m).Elem())
 		daemon.OneOf = append(daemon.OneOf, ref(name))
 	}
-	events := &jsonschema.Schema{Description: "what an agent does"}
+	events := &jsonschema.Schema{Description: "events of an agent"}
 	for _, e := range streamEvents {
 		name := "event." + e.EventType()
 		root.Defs[name] = objectSchema(e.EventType(), reflect.TypeOf(e).Elem())
@@ -70,7 +70,7 @@ func makeSchema() *jsonschema.Schema {
 
 func ref(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + name} }
 
-// specialSchemas are the schemas of types that say less than they mean.
+// specialSchemas are the schemas of types that reflection does not describe well.
 func specialSchemas() map[reflect.Type]*jsonschema.Schema {
 	m := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[Raw]():               {},
@@ -80,12 +80,12 @@ func specialSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Code]():              {Type: "string", Examples: oneOf(names(codes())).Enum},
 		reflect.TypeFor[api.RunStatus]():     oneOf(names(statuses())),
 		reflect.TypeFor[approval.Decision](): oneOf(names(decisions())),
-		reflect.TypeFor[policy.Mode]():       {Type: "string"}, // also one that settings of a newer version know
+		reflect.TypeFor[policy.Mode]():       {Type: "string"}, // newer versions may have other modes
 		reflect.TypeFor[policy.Operation]():  {Type: "string"},
 	}
 	why, err := jsonschema.For[Problem](&jsonschema.ForOptions{TypeSchemas: m})
 	if err != nil {
-		panic("wire: " + err.Error()) // it is this package's type
+		panic("wire: " + err.Error()) // it depends only on this package's types
 	}
 	m[reflect.TypeFor[api.RunError]()] = why
 	return m
@@ -99,11 +99,11 @@ func oneOf(list []string) *jsonschema.Schema {
 	return s
 }
 
-// objectSchema is the schema of a struct with a type.
+// objectSchema returns the schema of a struct, with the constant field type.
 func objectSchema(name string, t reflect.Type) *jsonschema.Schema {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: specialSchemas()})
 	if err != nil {
-		panic(fmt.Sprintf("wire: %s: %v", t, err)) // it is this package's type
+		panic(fmt.Sprintf("wire: %s: %v", t, err)) // it depends only on this package's types
 	}
 	open(s)
 	var kind any = name
@@ -115,8 +115,8 @@ func objectSchema(name string, t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// open lets objects have more fields, and values be nothing else: what is nil is left
-// out, but for the end of a run that goes on.
+// open allows additional fields, and removes null: nil fields are omitted, except for the end time of a
+// run that has not ended.
 func open(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -136,7 +136,7 @@ func open(s *jsonschema.Schema) {
 	}
 }
 
-// requestSchema is what [Decode] takes, but for what fields must be together.
+// requestSchema returns the schema of what [Decode] accepts, without the checks of fields together.
 func requestSchema(r *request) *jsonschema.Schema {
 	s := objectSchema(r.name, reflect.TypeOf(r.of).Elem())
 	s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
@@ -159,7 +159,7 @@ func requestSchema(r *request) *jsonschema.Schema {
 	return s
 }
 
-// kindOfRaw reports whether a field is JSON that is passed on: always an object.
+// kindOfRaw reports whether a field is JSON that is passed on unchanged, which is always an object.
 func kindOfRaw(r *request, field string) bool {
 	for _, sf := range reflect.VisibleFields(reflect.TypeOf(r.of).Elem()) {
 		if name, _, _ := strings.Cut(sf.Tag.Get("json"), ","); name == field {
@@ -169,8 +169,8 @@ func kindOfRaw(r *request, field string) bool {
 	return false
 }
 
-// describe adds the rule to a schema. JSON Schema counts characters, the rule bytes:
-// what the rule takes the schema takes.
+// describe adds the rule to a schema. JSON Schema counts characters and the rule bytes, so the schema
+// accepts everything that the rule accepts.
 func (r *rule) describe(s *jsonschema.Schema) {
 	switch s.Type {
 	case "string":

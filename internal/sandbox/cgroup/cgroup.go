@@ -12,13 +12,13 @@ type Limits struct {
 	Processes int     // processes and threads
 }
 
-// ErrUnavailable says that no control group can be made here.
-var ErrUnavailable = errors.New("no control group can be made here")
+// ErrUnavailable says that cannot create a control group.
+var ErrUnavailable = errors.New("cannot create a control group")
 
 // UnavailableError says which limit cannot be had, and why. It is an [ErrUnavailable].
 type UnavailableError struct {
 	Controller string // "pids", "memory" or "cpu"
-	Reason     string // "/sys/fs/cgroup/memory may not be written"
+	Reason     string // "/sys/fs/cgroup/memory is not writable"
 
 	hint string
 }
@@ -66,9 +66,9 @@ func (l *Limits) needed() []string {
 func (l *Limits) check() error {
 	switch {
 	case l.Memory < 0:
-		return fmt.Errorf("limit of memory: %d bytes is less than nothing", l.Memory)
+		return fmt.Errorf("limit of memory: %d bytes is negative", l.Memory)
 	case l.Processes < 0:
-		return fmt.Errorf("limit of processes: %d is less than none", l.Processes)
+		return fmt.Errorf("limit of processes: %d is negative", l.Processes)
 	case l.CPUs != 0 && !(l.CPUs >= minCPUs && l.CPUs <= maxCPUs):
 		return fmt.Errorf("limit of processors: %v is not between %v and %v", l.CPUs, minCPUs, maxCPUs)
 	}

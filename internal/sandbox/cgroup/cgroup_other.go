@@ -12,7 +12,7 @@ func Detect() Support {
 	var out Support
 	for _, name := range known {
 		c := out.controller(name)
-		c.Hint = "take the limit out of the settings"
+		c.Hint = "remove the limit from the settings"
 		out.Controllers = append(out.Controllers, c)
 	}
 	return out

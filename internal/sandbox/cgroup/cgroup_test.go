@@ -41,8 +41,8 @@ func TestAllows(t *testing.T) {
 	}{
 		{Limits{}, "", ""},
 		{Limits{Memory: 1}, "", ""},
-		{Limits{Memory: 1, Processes: 1}, pids, "limit of processes: no control group can be made here: it is not mine"},
-		{Limits{CPUs: 1}, cpu, "limit of processors: no control group can be made here: this system has no control groups"},
+		{Limits{Memory: 1, Processes: 1}, pids, "limit of processes: cannot create a control group: it is not mine"},
+		{Limits{CPUs: 1}, cpu, "limit of processors: cannot create a control group: this system has no control groups"},
 	} {
 		err := s.Allows(tt.l)
 		if tt.absent == "" {

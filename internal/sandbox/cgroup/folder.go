@@ -39,7 +39,7 @@ func newName() string {
 }
 
 // errInUse: somebody who sweeps had the folder before we had locked it.
-var errInUse = errors.New("the new group was taken for one that nobody uses")
+var errInUse = errors.New("the new control group was removed as unused")
 
 // make makes a folder and locks it.
 func (s *system) make(p *place) (*folder, error) {
@@ -47,13 +47,13 @@ func (s *system) make(p *place) (*folder, error) {
 	for range 10 {
 		f := &folder{place: p, sys: s, path: s.root + path.Join(p.dir, newName())}
 		if err := s.mkdir(f.path); err != nil {
-			return nil, fmt.Errorf("make control group: %w", err)
+			return nil, fmt.Errorf("create control group: %w", err)
 		}
 		if f.lock, err = lock(f.path); err == nil {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("make control group in %s: %w", p.dir, err)
+	return nil, fmt.Errorf("create control group in %s: %w", p.dir, err)
 }
 
 // lock opens a folder and locks it, unless somebody else has, or it is gone.

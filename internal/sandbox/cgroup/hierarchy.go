@@ -97,7 +97,7 @@ func parseMount(line string) (mount, error) {
 	}
 	m := mount{root: unescape(f[3]), point: unescape(f[4]), kind: g[0], options: g[len(g)-1]}
 	if !path.IsAbs(m.point) {
-		return mount{}, fmt.Errorf("list of mounts: %q is no folder", m.point)
+		return mount{}, fmt.Errorf("list of mounts: %q is not a folder", m.point)
 	}
 	return m, nil
 }

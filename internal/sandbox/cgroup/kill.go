@@ -24,7 +24,7 @@ func (f *folder) kill(deadline time.Time) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("control group %s: %d processes do not end, the first is %d", f.path, len(all), all[0].pid)
+			return fmt.Errorf("control group %s: %d processes did not end; the first is %d", f.path, len(all), all[0].pid)
 		}
 		if f.write("cgroup.kill", "1") != nil { // version 1, and version 2 before Linux 5.14
 			for _, p := range all {

@@ -19,7 +19,7 @@ import (
 type fake struct {
 	system
 	t      *testing.T
-	closed map[string]bool // folders that may not be written
+	closed map[string]bool // folders that is not writable
 }
 
 // load makes one. Its group table has: folder, type (- for the root of all), number
@@ -172,7 +172,7 @@ func TestDetectMachines(t *testing.T) {
 		{Name: memory, Available: true, Version: 2, Folder: "/sys/fs/cgroup/u"},
 		{
 			Name: cpu, Hint: hintV2,
-			Reason: "no group from /sys/fs/cgroup/u/app/x upwards that may be written can give the controller to another",
+			Reason: "no writable group from /sys/fs/cgroup/u/app/x upwards can delegate the controller",
 		},
 	}
 	if !slices.Equal(s.Controllers, want) {

@@ -78,9 +78,9 @@ func (s *system) places(wanted []string) ([]place, error) {
 
 // What to do when there is none.
 const (
-	hintV1   = "run as root, or take the limit out of the settings"
+	hintV1   = "run as root, or remove the limit from the settings"
 	hintV2   = "start it with: systemd-run --user --scope -p Delegate=yes holdfast …"
-	hintNone = "mount the control groups, or take the limit out of the settings"
+	hintNone = "mount the control groups, or remove the limit from the settings"
 )
 
 func (s *system) hierarchies() ([]hierarchy, error) {
@@ -104,7 +104,7 @@ func (s *system) refuses(h *hierarchy) string {
 	case h.own == "":
 		return h.mount + " does not show the group that this process is in"
 	case !s.writable(s.root + h.own):
-		return h.own + " may not be written"
+		return h.own + " is not writable"
 	}
 	return ""
 }
@@ -194,9 +194,9 @@ func (s *system) explain(h *hierarchy, controller string) *UnavailableError {
 	case !slices.Contains(s.readWords(h.mount, "cgroup.controllers"), controller):
 		e.Reason, e.hint = h.mount+" does not have the controller", hintNone
 	case !slices.ContainsFunc(dirs, func(d string) bool { return s.writable(s.root + d) }):
-		e.Reason = h.own + " and what it is in may not be written"
+		e.Reason = h.own + " and its parents are not writable"
 	default:
-		e.Reason = "no group from " + h.own + " upwards that may be written can give the controller to another"
+		e.Reason = "no writable group from " + h.own + " upwards can delegate the controller"
 	}
 	return e
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// special are the addresses that are not the public network's: those of this
-// machine, of its neighbours and of special use, by the registries of IANA, and the
-// services that clouds offer their machines.
+// special are the addresses outside the public network: those of this machine, of local networks and
+// of special use, according to the IANA registries, and the services that clouds provide to their
+// machines.
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
@@ -18,8 +18,8 @@ var special = prefixes(
 	"2002::/16", "2620:4f:8000::/48", "3fff::/20", // 6to4; AS112; examples
 )
 
-// global is what of IPv6 is given out at all. NAT64, link-local, unique local and
-// multicast addresses are outside.
+// global is the allocated part of IPv6. NAT64, link-local, unique local and multicast addresses are
+// outside it.
 var global = netip.MustParsePrefix("2000::/3")
 
 func prefixes(list ...string) []netip.Prefix {
@@ -34,7 +34,7 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// isPublic says whether an address is of the public network, and not this machine's.
+// isPublic reports whether an address belongs to the public network and is not this machine's.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Zone() != "" || a.Is6() && !global.Contains(a) || within(special, a) {
@@ -43,7 +43,7 @@ func isPublic(a netip.Addr) bool {
 	return !isOwn(a)
 }
 
-// isOwn says whether this machine has the address. When it cannot know, it says yes.
+// isOwn reports whether this machine has the address. If that cannot be determined, it returns true.
 func isOwn(a netip.Addr) bool {
 	list, err := net.InterfaceAddrs()
 	if err != nil {
@@ -59,8 +59,8 @@ func isOwn(a netip.Addr) bool {
 	})
 }
 
-// nat64 are the prefixes under which IPv4 addresses are reached over IPv6, with
-// where in the address the IPv4 one lies.
+// nat64 are the prefixes under which IPv4 addresses are reached over IPv6, with the position of the
+// IPv4 address in the address.
 var nat64 = []struct {
 	prefix netip.Prefix
 	at     int
@@ -71,11 +71,10 @@ var nat64 = []struct {
 	{netip.MustParsePrefix("64:ff9b::/96"), 12, 0},
 	{netip.MustParsePrefix("64:ff9b:1::/48"), 12, 0},
 	{netip.MustParsePrefix("2002::/16"), 2, 0},
-	{netip.MustParsePrefix("2001::/32"), 12, 0xff}, // Teredo turns the bits around
+	{netip.MustParsePrefix("2001::/32"), 12, 0xff}, // Teredo inverts the bits
 }
 
-// forms are an address and the IPv4 address inside it, if there is one: who denies
-// the one denies the other.
+// forms returns an address and the IPv4 address inside it, if any: denying one denies the other.
 func forms(a netip.Addr) []netip.Addr {
 	a = a.Unmap()
 	out := []netip.Addr{a}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// target is what is to be connected to.
+// target is the destination of a connection.
 type target struct {
 	host Host
 	port int
@@ -18,8 +18,8 @@ type target struct {
 
 func (t target) String() string { return net.JoinHostPort(t.host.String(), strconv.Itoa(t.port)) }
 
-// admit judges a target by its name, asks where that is to be done, and records
-// what is refused. It returns nil for what may be connected to.
+// admit checks a target by name, requests approval if the rules say so, and records refusals. It
+// returns nil if the connection is allowed.
 func (c *client) admit(t target) *Refusal {
 	ruling := c.p.rules.judge(t.host, t.port)
 	switch ruling.verdict {
@@ -57,8 +57,8 @@ func (c *client) refuse(f Refusal) *Refusal {
 	return &f
 }
 
-// askName asks about a name that no entry covers, together with the private address that it leads to, where that is
-// known. What is refused then says what would allow both.
+// askName requests approval for a name that no entry covers, together with the private address that
+// the name resolves to, if known. A refusal then names the entries that would allow both.
 func (c *client) askName(t target, why *Refusal) (bool, string) {
 	if c.s.allowed(t.String()) {
 		return true, ""
@@ -75,10 +75,11 @@ func (c *client) askName(t target, why *Refusal) (bool, string) {
 	return ok, not
 }
 
-// ask asks about a target, or about it and the private address that its name leads to.
+// ask requests approval for a target, or for the target and the private address that its name resolves
+// to.
 func (c *client) ask(t target, address string) (bool, string) {
 	if c.p.o.Ask == nil {
-		return false, "there is nobody to ask"
+		return false, "no one is available to approve it"
 	}
 	return c.s.ask(c.ctx, strings.TrimSpace(t.String()+" "+address), c.start, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(c.serving, c.p.o.Limits.AskTime)
@@ -86,15 +87,15 @@ func (c *client) ask(t target, address string) (bool, string) {
 		ok, err := c.p.o.Ask(ctx, t.host.String(), t.port, address)
 		switch {
 		case ctx.Err() != nil:
-			return false, "nobody answered"
+			return false, "no one answered"
 		case err != nil:
-			return false, "asking failed: " + err.Error()
+			return false, "the approval request failed: " + err.Error()
 		}
 		return ok, ""
 	})
 }
 
-// wildcardNames are the different names under wildcards of the last minute.
+// wildcardNames counts the different names under wildcards in the last minute.
 type wildcardNames struct {
 	limit int
 
@@ -102,7 +103,7 @@ type wildcardNames struct {
 	seen map[string]time.Time
 }
 
-// note counts a name. One that was seen within the minute costs nothing.
+// note counts a name. A name already seen within the minute is not counted again.
 func (n *wildcardNames) note(name string, now time.Time) (fresh, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

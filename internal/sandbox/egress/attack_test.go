@@ -200,7 +200,7 @@ func TestHelloWithECH(t *testing.T) {
 	if k := <-arrived; k != 0 {
 		t.Errorf("%d bytes of another outer name arrived", k)
 	}
-	if got := r.reason(); !strings.HasSuffix(got, "the TLS inside is for front.test") {
+	if got := r.reason(); !strings.HasSuffix(got, "the TLS connection inside is for front.test") {
 		t.Error(got)
 	}
 	outer := hello("allowed.test", "secret.test")

@@ -120,7 +120,7 @@ func escapeFronting(t *testing.T, _ *fakeNetwork, r *running) {
 	if _, err := handshake(r.tunnel(t, "allowed.test:443"), "evil.test"); err == nil {
 		t.Error("TLS for another host passed")
 	}
-	if got := r.reason(); got != "allowed.test:443: the TLS inside is for evil.test" {
+	if got := r.reason(); got != "allowed.test:443: the TLS connection inside is for evil.test" {
 		t.Error(got)
 	}
 	if _, err := handshake(r.tunnel(t, "allowed.test:443"), "allowed.test"); err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// lookup asks /etc/hosts, then the system's name servers. The dot at the end keeps
-// search domains away; with it Go's resolver finds nothing in /etc/hosts.
+// lookup queries /etc/hosts, then the system's name servers. The trailing dot prevents search domains;
+// with it, Go's resolver finds nothing in /etc/hosts.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addrs, err := hostsFile(ctx, host); err == nil {
 		return addrs, nil
@@ -21,10 +21,10 @@ func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return servers.LookupNetIP(ctx, "ip", host+".")
 }
 
-// dialError says why an allowed target could not be reached.
+// dialError reports why an allowed target could not be reached.
 type dialError struct {
 	refusal *Refusal // every address was refused
-	lookup  bool     // it has no address
+	lookup  bool     // the name has no address
 	err     error
 }
 
@@ -32,21 +32,21 @@ func (e *dialError) Error() string { return e.err.Error() }
 
 func (e *dialError) Unwrap() error { return e.err }
 
-// timeout says whether it took too long.
+// timeout reports whether the connection timed out.
 func (e *dialError) timeout() bool {
 	var t net.Error
 	return errors.Is(e.err, context.DeadlineExceeded) || errors.As(e.err, &t) && t.Timeout()
 }
 
-// dial connects to a target that was admitted, until the client is gone. forward
-// says that plain HTTP requests follow, which an HTTP upstream takes as they are.
+// dial connects to an admitted target, until the client disconnects. forward reports that plain HTTP
+// requests follow, which an HTTP upstream accepts unchanged.
 func (c *client) dial(t target, forward bool) (*bufferedConn, *dialError) {
 	var e *bufferedConn
 	var addrs []netip.Addr
 	kind, port := c.upstream()
 	if kind == upstreamNone {
 		var wrong *dialError
-		if addrs, wrong = c.resolve(t); wrong != nil { // a person may have to answer
+		if addrs, wrong = c.resolve(t); wrong != nil { // this may wait for approval
 			return nil, wrong
 		}
 	}
@@ -61,7 +61,7 @@ func (c *client) dial(t target, forward bool) (*bufferedConn, *dialError) {
 	} else {
 		var err error
 		if e, err = c.p.dialUpstream(ctx, kind, port, t, forward); err != nil {
-			return nil, &dialError{err: fmt.Errorf("the proxy of your own on 127.0.0.1:%d: %w", port, err)}
+			return nil, &dialError{err: fmt.Errorf("your proxy on 127.0.0.1:%d: %w", port, err)}
 		}
 	}
 	c.s.reach(t.host.String())
@@ -69,10 +69,10 @@ func (c *client) dial(t target, forward bool) (*bufferedConn, *dialError) {
 	return e, nil
 }
 
-// maxAddresses bounds how many addresses of one name are tried.
+// maxAddresses is the maximum number of addresses tried per name.
 const maxAddresses = 16
 
-// resolve returns the addresses of a target that may be connected to.
+// resolve returns the allowed addresses of a target.
 func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
 	all, err := c.addresses(t.host)
 	if err != nil {
@@ -95,8 +95,9 @@ func (c *client) resolve(t target) ([]netip.Addr, *dialError) {
 	return nil, &dialError{lookup: true, err: fmt.Errorf("%s has no address", t.host)}
 }
 
-// judgeAddresses returns those of the addresses of a target that may be connected to, the one that a person may
-// allow, and what is said if it comes to nothing. However a name server orders them, it is the same one.
+// judgeAddresses returns the allowed addresses of a target, the address that the user may allow, and
+// the refusal if no address is allowed. The choice does not depend on the order in which a name server
+// returns the addresses.
 func (c *client) judgeAddresses(t target, all []netip.Addr) (out []netip.Addr, private netip.Addr, first *Refusal) {
 	for _, a := range all[:min(len(all), maxAddresses)] {
 		f := c.p.rules.judgeAddress(t.host, t.port, a)
@@ -128,7 +129,7 @@ func (c *client) addresses(h Host) ([]netip.Addr, error) {
 	return list, err
 }
 
-// attemptDelay is how long one address is waited for before the next one is tried too.
+// attemptDelay is how long to wait for one address before trying the next in parallel.
 const attemptDelay = 250 * time.Millisecond
 
 // race connects to the first address that answers.
@@ -179,5 +180,5 @@ func (p *Proxy) race(ctx context.Context, addrs []netip.Addr, port int) (net.Con
 	return nil, errors.Join(errs...)
 }
 
-// isRefused says whether nobody listens there.
+// isRefused reports whether no program listens there.
 func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// entry is one entry of a list, read.
+// entry is one parsed entry of a list.
 type entry struct {
 	text   string
 	kind   entryKind
-	name   string       // the host; of a wildcard ".example.com"
-	prefix netip.Prefix // of addresses
-	port   int          // 0: none is given
+	name   string       // the host; for a wildcard ".example.com"
+	prefix netip.Prefix // for address ranges
+	port   int          // 0: none given
 }
 
 type entryKind int
 
 const (
 	anyHost    entryKind = iota // "*"
-	subdomains                  // "*.example.com": what is below, at any depth
+	subdomains                  // "*.example.com": subdomains at any depth
 	oneName                     // "api.example.com"
 	addresses                   // "127.0.0.1", "10.0.0.0/8"
 )
 
-// entryError is an entry that cannot be read, with what to write in its place.
+// entryError reports an invalid entry, with a hint about what to write instead.
 type entryError struct{ what, hint string }
 
 func (e *entryError) Error() string { return e.what }
 
-// Hint says what to write.
+// Hint returns what to write.
 func (e *entryError) Hint() string { return e.hint }
 
-// CheckEntry says what is wrong with an entry of a list of hosts, and what to write
-// in its place. Both are empty when it is right.
+// CheckEntry returns what is wrong with an entry of a host list and what to write instead. Both are
+// empty if the entry is valid.
 func CheckEntry(text string) (what, hint string) {
 	if _, err := parseEntries(text); err != nil {
 		return err.what, err.hint
@@ -42,9 +42,8 @@ func CheckEntry(text string) (what, hint string) {
 	return "", ""
 }
 
-// Match says whether an entry covers a connection to a host at a port, or at any
-// port when that is 0. A wildcard covers no address. What cannot be read matches
-// nothing.
+// Match reports whether an entry covers a connection to a host at a port, or at any port if port is 0.
+// A wildcard covers no address. An invalid entry or host matches nothing.
 func Match(text, host string, port int) bool {
 	list, wrong := parseEntries(text)
 	h, err := ParseHost(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
@@ -60,7 +59,7 @@ func parseEntry(text string) (entry, *entryError) {
 	e := entry{text: text}
 	switch {
 	case text == "":
-		return e, &entryError{`"" is empty`, `take it out; "*" is every host`}
+		return e, &entryError{`"" is empty`, `remove it, or write "*" for every host`}
 	case strings.Contains(text, "://") || strings.ContainsAny(text, "@?# \t\r\n"):
 		return e, &entryError{fmt.Sprintf("%q is more than a host", text), hintWholeName}
 	}
@@ -77,7 +76,7 @@ func parseEntry(text string) (entry, *entryError) {
 	}
 	name, wild := strings.CutPrefix(host, "*.")
 	if strings.Contains(name, "*") {
-		return e, &entryError{fmt.Sprintf("%q has a * where none can be", text), `write "*.example.com", or "*" for every host`}
+		return e, &entryError{fmt.Sprintf("%q has a * in the wrong place", text), `write "*.example.com", or "*" for every host`}
 	}
 	h, err := ParseHost(name)
 	switch {
@@ -86,7 +85,7 @@ func parseEntry(text string) (entry, *entryError) {
 	case h.IsAddr() && wild:
 		return e, &entryError{fmt.Sprintf("%q has a * before an address", text), "write a range of addresses: 10.0.0.0/8"}
 	case h.IsAddr() && h.Addr.String() != name && !strings.Contains(name, ":"):
-		return e, &entryError{fmt.Sprintf("%q is an address in disguise", text), "write " + h.String()}
+		return e, &entryError{fmt.Sprintf("%q is another spelling of an address", text), "write " + h.String()}
 	case h.IsAddr():
 		e.kind, e.prefix = addresses, netip.PrefixFrom(h.Addr, h.Addr.BitLen())
 	case wild:
@@ -106,13 +105,12 @@ func entryHint(name string) string {
 	return hintWholeName
 }
 
-// cutPort takes the port off an entry. Brackets around an IPv6 address are needed
-// only where one follows.
+// cutPort splits the port from an entry. An IPv6 address needs brackets only if a port follows.
 func cutPort(text string) (host string, port int, err error) {
 	if rest, ok := strings.CutPrefix(text, "["); ok {
 		inner, after, closed := strings.Cut(rest, "]")
 		if !closed || after != "" && after[0] != ':' {
-			return "", 0, fmt.Errorf("a bracket is left open")
+			return "", 0, fmt.Errorf("a bracket is not closed")
 		}
 		if after == "" {
 			return inner, 0, nil
@@ -134,15 +132,15 @@ func parsePrefix(e entry, text string) (entry, *entryError) {
 	case err != nil:
 		return e, &entryError{fmt.Sprintf("%q is not a range of addresses", e.text), hintWholeName}
 	case p.Addr().Is4In6():
-		return e, &entryError{fmt.Sprintf("%q is a range of IPv4 in disguise", e.text), "write it as IPv4: 10.0.0.0/8"}
+		return e, &entryError{fmt.Sprintf("%q is an IPv4 range written as IPv6", e.text), "write it as IPv4: 10.0.0.0/8"}
 	case p.Masked() != p:
-		return e, &entryError{fmt.Sprintf("%q has bits behind its length", e.text), "write " + p.Masked().String()}
+		return e, &entryError{fmt.Sprintf("%q has host bits set", e.text), "write " + p.Masked().String()}
 	}
 	e.kind, e.prefix = addresses, p
 	return e, nil
 }
 
-// matchesHost says whether the entry is about a host, whatever the port.
+// matchesHost reports whether the entry covers a host, regardless of the port.
 func (e *entry) matchesHost(h Host) bool {
 	switch e.kind {
 	case anyHost:
@@ -155,8 +153,8 @@ func (e *entry) matchesHost(h Host) bool {
 	return h.IsAddr() && e.prefix.Contains(h.Addr)
 }
 
-// allowsPort says whether an entry of an allow list is for a port. One without a port
-// is for the web: 80, 443 and what is not reserved.
+// allowsPort reports whether an entry of an allow list covers a port. An entry without a port covers
+// the web: 80, 443 and unreserved ports.
 func (e *entry) allowsPort(port int) bool {
 	if e.port != 0 {
 		return e.port == port
@@ -164,6 +162,6 @@ func (e *entry) allowsPort(port int) bool {
 	return port == 80 || port == 443 || port >= 1024
 }
 
-// deniesPort says whether an entry of a deny list is for a port: without one it is for
+// deniesPort reports whether an entry of a deny list covers a port; an entry without a port covers
 // all.
 func (e *entry) deniesPort(port int) bool { return e.port == 0 || e.port == port }

@@ -48,7 +48,7 @@ func ExampleNew() {
 	// Output:
 	// 403 Forbidden evil.example:80
 	// the sandbox refused evil.example:80: no entry names it (network.allowedDomains)
-	// hint: add "evil.example" to network.allowedDomains if this is to be allowed
+	// hint: to allow this, add "evil.example" to network.allowedDomains
 }
 
 func ExampleCheckEntry() {

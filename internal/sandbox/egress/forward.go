@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// forward passes a request on and the answer back. It says whether the client's
-// connection can take another request.
+// forward passes a request on and the response back. It reports whether the client's connection can
+// carry another request.
 func (c *client) forward(req *http.Request, t target) bool {
 	websocket := wantsWebSocket(req.Header)
 	last := req.Close || req.ProtoMinor == 0
@@ -57,7 +57,7 @@ func (c *client) forward(req *http.Request, t target) bool {
 	return true
 }
 
-// prepare makes a request what the server is to see of it.
+// prepare changes a request into the form that the server receives.
 func (c *client) prepare(req *http.Request, t target, websocket bool) {
 	trailers := hasToken(req.Header["Te"], "trailers")
 	dropHop(req.Header)
@@ -69,7 +69,7 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 		req.Header.Set("Upgrade", "websocket")
 	}
 	if _, there := req.Header["User-Agent"]; !there {
-		req.Header["User-Agent"] = []string{""} // so that none is made up
+		req.Header["User-Agent"] = []string{""} // so that net/http does not add one
 	}
 	if _, there := req.Header["Expect"]; there && req.Body != http.NoBody {
 		req.Body = &continueReader{ReadCloser: req.Body, w: c}
@@ -85,8 +85,7 @@ func (c *client) prepare(req *http.Request, t target, websocket bool) {
 	req.Host, req.RequestURI, req.Close = authority, "", false
 }
 
-// continueReader tells the client to send its body when somebody reads it before there
-// is an answer.
+// continueReader asks the client to send its body when the body is read before there is a response.
 type continueReader struct {
 	io.ReadCloser
 	w    io.Writer
@@ -98,7 +97,7 @@ func (e *continueReader) Read(b []byte) (int, error) {
 	return e.ReadCloser.Read(b)
 }
 
-// answered keeps the client from being told in the middle of an answer.
+// answered prevents an interim response in the middle of the final one.
 func answered(req *http.Request) {
 	if e, ok := req.Body.(*continueReader); ok {
 		e.told.Do(func() {})
@@ -113,8 +112,7 @@ func isIdempotent(method string) bool {
 	return false
 }
 
-// connectFor returns a connection to a target: the last request's if it was to
-// the same one.
+// connectFor returns a connection to a target: that of the last request if the target is the same.
 func (c *client) connectFor(t target) (up *bufferedConn, fresh bool, wrong *dialError) {
 	if c.up != nil && c.upstreamTarget == t {
 		return c.up, false, nil
@@ -134,7 +132,7 @@ func (c *client) dropUpstream() {
 	}
 }
 
-// send writes a request while its answer may already come.
+// send writes a request; the response may arrive meanwhile.
 func (c *client) send(req *http.Request, up *bufferedConn) <-chan error {
 	done := make(chan error, 1)
 	write := func() {
@@ -153,8 +151,8 @@ func (c *client) send(req *http.Request, up *bufferedConn) <-chan error {
 	return done
 }
 
-// finish waits until the request is written. When the client goes on sending what
-// was answered already, it is stopped after a while.
+// finish waits until the request is written. If the client keeps sending a request that is already
+// answered, finish stops it after a delay.
 func (c *client) finish(sent <-chan error) bool {
 	wait := time.NewTimer(drainTimeout)
 	defer wait.Stop()
@@ -170,10 +168,10 @@ func (c *client) finish(sent <-chan error) bool {
 	return false
 }
 
-// maxInterim bounds how many answers may come before the answer.
+// maxInterim is the maximum number of interim responses.
 const maxInterim = 16
 
-// receive reads the head of the answer. Interim ones are passed on.
+// receive reads the header of the response and passes interim responses on.
 func (c *client) receive(req *http.Request, up *bufferedConn) (*http.Response, error) {
 	for range maxInterim {
 		if _, err := peekHead(up.r); err != nil {
@@ -191,7 +189,7 @@ func (c *client) receive(req *http.Request, up *bufferedConn) (*http.Response, e
 			}
 		}
 	}
-	return nil, errors.New("it sends only interim answers")
+	return nil, errors.New("it sends only interim responses")
 }
 
 func (c *client) writeHead(resp *http.Response, lines ...string) error {
@@ -206,10 +204,10 @@ func (c *client) writeHead(resp *http.Response, lines ...string) error {
 	return w.Flush()
 }
 
-// switchProtocols hands the connection over to WebSocket.
+// switchProtocols turns the connection into a WebSocket tunnel.
 func (c *client) switchProtocols(resp *http.Response, up *bufferedConn, asked bool) {
 	if !asked || !wantsWebSocket(resp.Header) {
-		c.answer(http.StatusBadGateway, "", "the server changed to a protocol that nobody asked for\n")
+		c.answer(http.StatusBadGateway, "", "the server switched to a protocol that was not requested\n")
 		return
 	}
 	if c.writeHead(resp, "Connection: Upgrade", "Upgrade: websocket") == nil {
@@ -217,7 +215,7 @@ func (c *client) switchProtocols(resp *http.Response, up *bufferedConn, asked bo
 	}
 }
 
-// reply passes an answer back. It says which connections can be used again.
+// reply passes a response back. It reports which connections can be reused.
 func (c *client) reply(req *http.Request, resp *http.Response, up *bufferedConn, last bool) (keepUp, keepClient bool) {
 	lines := []string{}
 	if last {
@@ -240,12 +238,12 @@ func (c *client) reply(req *http.Request, resp *http.Response, up *bufferedConn,
 		lines = append(lines, "Connection: close")
 	}
 	if c.writeHead(resp, lines...) == nil {
-		_ = c.p.blocks.stream(c.Conn, resp.Body, func() {}) // its end is all that the client learns
+		_ = c.p.blocks.stream(c.Conn, resp.Body, func() {}) // the client sees only the end of the connection
 	}
 	return false, false
 }
 
-// copyChunked copies a body in chunks, each as soon as it is there, and the trailer.
+// copyChunked copies a chunked body, each chunk as soon as it arrives, and the trailer.
 func (c *client) copyChunked(resp *http.Response) error {
 	w := bufio.NewWriterSize(c, bufferSize+16)
 	chunks := flusher{httputil.NewChunkedWriter(w), w}
@@ -261,7 +259,7 @@ func (c *client) copyChunked(resp *http.Response) error {
 	return w.Flush()
 }
 
-// flusher sends each chunk at once.
+// flusher sends each chunk immediately.
 type flusher struct {
 	io.WriteCloser
 	w *bufio.Writer

@@ -12,11 +12,11 @@ import (
 )
 
 var (
-	errTooLarge = fmt.Errorf("the head is longer than %d bytes", bufferSize)
+	errTooLarge = fmt.Errorf("the header is longer than %d bytes", bufferSize)
 	errLine     = errors.New("a line ends without a carriage return")
 )
 
-// peekHead waits for a whole head, up to and with the empty line, without reading it.
+// peekHead waits for a complete header, including the empty line, without consuming it.
 func peekHead(r *bufio.Reader) ([]byte, error) {
 	for seen := 0; ; {
 		if seen >= r.Size() {
@@ -34,8 +34,8 @@ func peekHead(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// peekRequestHead is peekHead for what a client sends: it gives up at the first
-// line that does not end as it must.
+// peekRequestHead is peekHead for a client's request: it stops at the first line with an invalid
+// ending.
 func peekRequestHead(r *bufio.Reader) ([]byte, error) {
 	for seen := 0; ; {
 		if seen >= r.Size() {
@@ -58,8 +58,8 @@ func peekRequestHead(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// readRequest reads one request's head. What two readers could understand in two
-// ways is an error: it is not repaired.
+// readRequest reads the header of one request. A header that two parsers could read differently is an
+// error and is not repaired.
 func readRequest(r *bufio.Reader) (*http.Request, error) {
 	head, err := peekRequestHead(r)
 	if err != nil {
@@ -73,30 +73,30 @@ func readRequest(r *bufio.Reader) (*http.Request, error) {
 		return nil, err
 	}
 	if req.ProtoMajor != 1 {
-		return nil, fmt.Errorf("%s is not spoken here", req.Proto)
+		return nil, fmt.Errorf("%s is not supported", req.Proto)
 	}
 	return req, nil
 }
 
-// checkHead is strict where http.ReadRequest is kind.
+// checkHead rejects what http.ReadRequest tolerates.
 func checkHead(head string) error {
 	lines := strings.Split(strings.TrimSuffix(head, "\r\n\r\n"), "\r\n")
 	count := map[string]int{}
 	for i, line := range lines {
 		for _, b := range []byte(line) {
 			if b < ' ' && b != '\t' || b == 0x7f {
-				return fmt.Errorf("%q cannot be in a head", b)
+				return fmt.Errorf("%q is not allowed in a header", b)
 			}
 		}
 		if i == 0 {
 			if strings.Count(line, " ") != 2 {
-				return errors.New("the request line has not three parts")
+				return errors.New("the request line does not have three parts")
 			}
 			continue
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !isToken(name) {
-			return fmt.Errorf("%q is no header", truncate.String(line, maxName))
+			return fmt.Errorf("%q is not a header", truncate.String(line, maxName))
 		}
 		name = strings.ToLower(name)
 		count[name]++
@@ -108,16 +108,16 @@ func checkHead(head string) error {
 	case count["transfer-encoding"] > 0 && !strings.HasSuffix(lines[0], " HTTP/1.1"):
 		return errors.New("only HTTP/1.1 has Transfer-Encoding")
 	case count["host"] > 1:
-		return errors.New("there are two Host headers")
+		return errors.New("duplicate Host header")
 	case count["host"] == 0 && strings.HasSuffix(lines[0], " HTTP/1.1") && !strings.HasPrefix(lines[0], http.MethodConnect+" "):
-		return errors.New("there is no Host header")
+		return errors.New("missing Host header")
 	case count["content-length"]+count["transfer-encoding"] > 1:
-		return errors.New("the length of the body is said twice")
+		return errors.New("the request has two body lengths")
 	}
 	return nil
 }
 
-// isToken says whether a text is a token of RFC 9110.
+// isToken reports whether a text is a token of RFC 9110.
 func isToken(s string) bool {
 	for _, c := range []byte(s) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
@@ -128,15 +128,15 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// absoluteTarget takes the host and the port out of an absolute-form request
-// target. What is unusual in one is an error.
+// absoluteTarget extracts the host and the port from an absolute-form request target. An unusual
+// target is an error.
 func absoluteTarget(uri string) (target, error) {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	switch {
 	case !ok:
-		return target{}, errors.New("this is a proxy: it needs the whole URL")
+		return target{}, errors.New("a proxy request needs an absolute URL")
 	case strings.EqualFold(scheme, "https"):
-		return target{}, errors.New("https goes through CONNECT")
+		return target{}, errors.New("https requires CONNECT")
 	case !strings.EqualFold(scheme, "http"):
 		return target{}, fmt.Errorf("%q is not http", truncate.String(scheme, maxName))
 	}
@@ -151,13 +151,13 @@ func absoluteTarget(uri string) (target, error) {
 	return target{h, port}, err
 }
 
-// hopHeaders are for one connection only.
+// hopHeaders are the headers that apply to one connection only.
 var hopHeaders = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Proxy-Authentication-Info", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings",
 }
 
-// dropHop takes away the headers that are for one connection only.
+// dropHop removes the headers that apply to one connection only.
 func dropHop(h http.Header) {
 	for _, list := range h["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {
@@ -169,7 +169,7 @@ func dropHop(h http.Header) {
 	}
 }
 
-// wantsWebSocket says whether a request or an answer changes to WebSocket.
+// wantsWebSocket reports whether a request or a response switches to WebSocket.
 func wantsWebSocket(h http.Header) bool {
 	return len(h["Upgrade"]) == 1 && strings.EqualFold(h.Get("Upgrade"), "websocket") && hasToken(h["Connection"], "upgrade")
 }

@@ -17,15 +17,15 @@ import (
 // tlsHandshake is the first byte of a TLS client.
 const tlsHandshake = 0x16
 
-// isTLS says whether a tunnel's first byte is one of TLS. Some servers take other
-// records before the hello; readHello does not.
+// isTLS reports whether a tunnel's first byte starts TLS. Some servers accept other records before the
+// ClientHello; readHello does not.
 func isTLS(first byte) bool { return first >= 0x14 && first <= 0x18 }
 
-// alertAccessDenied is what a TLS client gets whose server name is refused.
+// alertAccessDenied is sent to a TLS client whose server name is refused.
 var alertAccessDenied = []byte{0x15, 3, 3, 0, 2, 2, 49}
 
-// readHello reads a ClientHello. It returns the server's name in it, "" when there
-// is none, and all bytes that it read. crypto/tls does the reading.
+// readHello reads a ClientHello with crypto/tls. It returns the server name in it, "" if there is
+// none, and all bytes that it read.
 func readHello(r io.Reader) (name string, hello []byte, err error) {
 	var read bytes.Buffer
 	done := errors.New("read")
@@ -36,12 +36,12 @@ func readHello(r io.Reader) (name string, hello []byte, err error) {
 		},
 	})
 	if err := server.HandshakeContext(context.Background()); !errors.Is(err, done) {
-		return "", read.Bytes(), fmt.Errorf("its TLS hello cannot be read: %w", err)
+		return "", read.Bytes(), fmt.Errorf("its TLS ClientHello cannot be parsed: %w", err)
 	}
 	return name, read.Bytes(), nil
 }
 
-// readOnly is a connection that nothing is written to.
+// readOnly is a connection that discards writes.
 type readOnly struct{ r io.Reader }
 
 func (c *readOnly) Read(b []byte) (int, error)       { return c.r.Read(b) }
@@ -53,26 +53,26 @@ func (c *readOnly) SetDeadline(time.Time) error      { return nil }
 func (c *readOnly) SetReadDeadline(time.Time) error  { return nil }
 func (c *readOnly) SetWriteDeadline(time.Time) error { return nil }
 
-// judgeHello says why a tunnel to a target may not hold TLS for a name.
+// judgeHello returns why a tunnel to a target must not carry TLS for a name.
 func (c *client) judgeHello(t target, name string) *Refusal {
 	why := Refusal{Host: t.host.String(), Port: t.port, Layer: -1}
 	if name == "" {
 		if t.host.IsAddr() {
 			return nil
 		}
-		why.Reason = "the TLS inside does not say which host it is for"
+		why.Reason = "the TLS connection inside does not name its host"
 		return c.refuse(why)
 	}
 	h, err := ParseHost(name)
 	switch {
 	case err != nil:
-		why.Reason = fmt.Sprintf("the TLS inside is for %q, which is no host", truncate.String(name, maxName))
+		why.Reason = fmt.Sprintf("the TLS connection inside is for %q, which is not a host", truncate.String(name, maxName))
 		return c.refuse(why)
 	case h == t.host:
 		return nil
 	case t.host.IsAddr() && !h.IsAddr():
 		return c.admit(target{h, t.port})
 	}
-	why.Reason = "the TLS inside is for " + strings.ToLower(h.String())
+	why.Reason = "the TLS connection inside is for " + strings.ToLower(h.String())
 	return c.refuse(why)
 }

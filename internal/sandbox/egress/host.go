@@ -9,10 +9,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// Host is a host in the one form that is compared: a name or an address.
+// Host is a host in normalized form: a name or an address.
 type Host struct {
-	Name string     // lower case, without a dot at the end; "" for an address
-	Addr netip.Addr // IPv4 in four bytes, without a zone; not valid for a name
+	Name string     // lower case, without a trailing dot; "" for an address
+	Addr netip.Addr // IPv4 in four bytes, without a zone; invalid for a name
 }
 
 // String returns the name, or the address without brackets.
@@ -23,37 +23,37 @@ func (h Host) String() string {
 	return h.Name
 }
 
-// IsAddr says whether it is an address.
+// IsAddr reports whether the host is an address.
 func (h Host) IsAddr() bool { return h.Addr.IsValid() }
 
-// The bounds of RFC 1035.
+// Limits of RFC 1035.
 const (
 	maxName  = 253
 	maxLabel = 63
 )
 
-// ParseHost reads a host as a client names it, without a port and brackets. A
-// number that some resolver takes for an address ("127.1", "0x7f000001") is that
-// address, and so is an IPv4 address written as IPv6. A name has letters of ASCII,
-// digits and hyphens only; one with others must come in punycode.
+// ParseHost parses a host as a client names it, without a port and brackets. A number that some
+// resolvers read as an address ("127.1", "0x7f000001") is that address, and so is an IPv4 address
+// written as IPv6. A name contains only ASCII letters, digits and hyphens; other names must be in
+// punycode.
 func ParseHost(text string) (Host, error) {
 	if strings.Contains(text, ":") {
 		a, err := netip.ParseAddr(text)
 		if err != nil || a.Zone() != "" {
-			return Host{}, fmt.Errorf("%q is no address", truncate.String(text, maxName))
+			return Host{}, fmt.Errorf("%q is not an address", truncate.String(text, maxName))
 		}
 		return Host{Addr: a.Unmap()}, nil
 	}
 	name := strings.ToLower(strings.TrimSuffix(text, "."))
 	if err := checkName(name); err != nil {
-		return Host{}, fmt.Errorf("%q is no host: %w", truncate.String(text, maxName), err)
+		return Host{}, fmt.Errorf("%q is not a host: %w", truncate.String(text, maxName), err)
 	}
 	if !endsInNumber(name) {
 		return Host{Name: name}, nil
 	}
 	a, ok := parseIPv4(name)
 	if !ok {
-		return Host{}, fmt.Errorf("%q is no address", truncate.String(text, maxName))
+		return Host{}, fmt.Errorf("%q is not an address", truncate.String(text, maxName))
 	}
 	return Host{Addr: a}, nil
 }
@@ -69,19 +69,19 @@ func checkName(name string) error {
 		case len(label) > maxLabel:
 			return fmt.Errorf("a part is longer than %d", maxLabel)
 		case label[0] == '-' || label[len(label)-1] == '-':
-			return fmt.Errorf("a part has a hyphen at its end")
+			return fmt.Errorf("a part starts or ends with a hyphen")
 		}
 		for _, c := range []byte(label) {
 			if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-				return fmt.Errorf("%q cannot be in it", c)
+				return fmt.Errorf("it contains %q", c)
 			}
 		}
 	}
 	return nil
 }
 
-// endsInNumber says whether resolvers may take a name for an IPv4 address, as the
-// URL standard has it: its last part is a number.
+// endsInNumber reports whether resolvers may read a name as an IPv4 address, as in the URL standard:
+// its last part is a number.
 func endsInNumber(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {
@@ -90,8 +90,8 @@ func endsInNumber(name string) bool {
 	return strings.Trim(last, "0123456789") == ""
 }
 
-// parseIPv4 reads an address as inet_aton does: one to four numbers, decimal,
-// octal or hexadecimal, of which the last one fills what is left.
+// parseIPv4 parses an address like inet_aton: one to four decimal, octal or hexadecimal numbers, of
+// which the last one fills the remaining bytes.
 func parseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {
@@ -125,15 +125,15 @@ func parseNumber(p string) (uint64, error) {
 	return strconv.ParseUint(p, 10, 64)
 }
 
-// splitAuthority reads "host:port" or "[address]:port". Without a port it is
-// standard, or an error where that is 0.
+// splitAuthority parses "host:port" or "[address]:port". A missing port is standard, or an error if
+// standard is 0.
 func splitAuthority(text string, standard int) (Host, int, error) {
 	host, port := text, ""
 	rest, bracket := strings.CutPrefix(text, "[")
 	if bracket {
 		inner, after, ok := strings.Cut(rest, "]")
 		if !ok || !strings.Contains(inner, ":") || after != "" && after[0] != ':' {
-			return Host{}, 0, fmt.Errorf("%q is no host and port", truncate.String(text, maxName))
+			return Host{}, 0, fmt.Errorf("%q is not a host and port", truncate.String(text, maxName))
 		}
 		host, port = inner, after
 	} else if i := strings.IndexByte(text, ':'); i >= 0 {
@@ -157,7 +157,7 @@ func splitAuthority(text string, standard int) (Host, int, error) {
 func parsePort(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 || len(text) > 5 {
-		return 0, fmt.Errorf("%q is no port", truncate.String(text, maxName))
+		return 0, fmt.Errorf("%q is not a port", truncate.String(text, maxName))
 	}
 	return int(n), nil
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// RefusedHeader is in the answer to each HTTP request that was refused. Its value
-// is the host and the port.
+// RefusedHeader is set in the response to each refused HTTP request. Its value is the host and the
+// port.
 const RefusedHeader = "X-Holdfast-Refused"
 
-// serveHTTP answers requests until one ends the connection. inside is the target
-// of the tunnel that they are in, or nil.
+// serveHTTP answers requests until one ends the connection. inside is the target of the tunnel that
+// contains them, or nil.
 func (c *client) serveHTTP(inside *target) {
 	for {
 		c.within(c.p.o.Limits.IdleTime)
@@ -38,7 +38,7 @@ func (c *client) serveHTTP(inside *target) {
 	}
 }
 
-// badRequest answers what cannot be read, and says nothing to a client that is gone.
+// badRequest answers an unparseable request, unless the client has disconnected.
 func (c *client) badRequest(err error) {
 	var gone *net.OpError
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &gone) {
@@ -47,17 +47,17 @@ func (c *client) badRequest(err error) {
 	c.cannotRead("a request", err)
 }
 
-// cannotRead answers a request that is for something unreadable.
+// cannotRead answers a request whose target cannot be parsed.
 func (c *client) cannotRead(what string, err error) {
 	c.refuse(*unreadable(what, err))
 	code := http.StatusBadRequest
 	if errors.Is(err, errTooLarge) {
 		code = http.StatusRequestHeaderFieldsTooLarge
 	}
-	c.answer(code, "", "the sandbox's proxy cannot read this request: "+err.Error()+"\n")
+	c.answer(code, "", "the sandbox's proxy cannot parse this request: "+err.Error()+"\n")
 }
 
-// answer ends the connection with a text.
+// answer sends a text and ends the connection.
 func (c *client) answer(code int, refused, text string) {
 	header := ""
 	if refused != "" {
@@ -72,7 +72,7 @@ func (c *client) answerRefused(f *Refusal) {
 	c.answer(http.StatusForbidden, printable(f.Target()), f.Text())
 }
 
-// printable keeps only what a header may hold.
+// printable keeps only the characters that a header may contain.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' {
@@ -100,7 +100,7 @@ func (c *client) answerDial(t target, e *dialError) {
 // serveConnect opens a tunnel.
 func (c *client) serveConnect(req *http.Request, inside *target) {
 	if inside != nil || req.ContentLength != 0 {
-		c.cannotRead(req.RequestURI, errors.New("a CONNECT here cannot be"))
+		c.cannotRead(req.RequestURI, errors.New("CONNECT is not allowed here"))
 		return
 	}
 	h, port, err := splitAuthority(req.RequestURI, 0)
@@ -125,8 +125,7 @@ func (c *client) serveConnect(req *http.Request, inside *target) {
 	c.tunnel(t, up)
 }
 
-// serveRequest judges one request and passes it on. It says whether another one
-// can follow.
+// serveRequest checks one request and passes it on. It reports whether another request can follow.
 func (c *client) serveRequest(req *http.Request, inside *target) bool {
 	t, err := requestTarget(req, inside)
 	if err != nil {
@@ -136,7 +135,7 @@ func (c *client) serveRequest(req *http.Request, inside *target) bool {
 	if inside != nil && t != *inside {
 		c.answerRefused(c.refuse(Refusal{
 			Host: t.host.String(), Port: t.port, Layer: -1,
-			Reason: "it was asked for in a tunnel to " + inside.String(),
+			Reason: "it was requested in a tunnel to " + inside.String(),
 		}))
 		return false
 	}
@@ -147,8 +146,8 @@ func (c *client) serveRequest(req *http.Request, inside *target) bool {
 	return c.forward(req, t)
 }
 
-// requestTarget is what a request is for: its URL on its own, its Host header in
-// a tunnel, where both must agree.
+// requestTarget returns the target of a request: its URL outside a tunnel; inside a tunnel its Host
+// header, which must agree with the tunnel.
 func requestTarget(req *http.Request, inside *target) (target, error) {
 	if inside == nil || !strings.HasPrefix(req.RequestURI, "/") && req.RequestURI != "*" {
 		return absoluteTarget(req.RequestURI)

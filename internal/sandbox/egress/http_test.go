@@ -66,7 +66,7 @@ func TestRefusedRequest(t *testing.T) {
 	r := n.proxy(nil, allow("allowed.test"))
 	resp, body := r.connect(t).send("GET http://evil.test/x HTTP/1.1\r\nHost: allowed.test\r\n\r\n").answer("GET")
 	const want = "the sandbox refused evil.test:80: no entry names it (network.allowedDomains)\n" +
-		"hint: add \"evil.test\" to network.allowedDomains if this is to be allowed\n"
+		"hint: to allow this, add \"evil.test\" to network.allowedDomains\n"
 	if resp.StatusCode != http.StatusForbidden || resp.Header.Get(RefusedHeader) != "evil.test:80" || body != want {
 		t.Errorf("got %s %v %q", resp.Status, resp.Header, body)
 	}

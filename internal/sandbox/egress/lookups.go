@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// How long an answer of a name server is used again, and how many are kept. A package manager opens hundreds of
-// connections to one host in seconds, and not every name server answers as many questions. Each connection
-// is still judged by the address that it goes to.
+// How long a name server's answer is reused, and how many answers are kept. A package manager opens
+// hundreds of connections to one host in seconds, and some name servers limit queries. Each connection
+// is still checked by its address.
 const (
 	lookupTime = 30 * time.Second
 	maxLookups = 256
 )
 
-// lookups asks a name server once for what many connections want to know.
+// lookups queries a name server once for many connections.
 type lookups struct {
 	ask func(ctx context.Context, host string) ([]netip.Addr, error)
 
@@ -25,7 +25,7 @@ type lookups struct {
 }
 
 type lookedUp struct {
-	done  chan struct{} // closed when the rest is known
+	done  chan struct{} // closed when the other fields are set
 	addrs []netip.Addr
 	err   error
 	until time.Time
@@ -35,8 +35,8 @@ func newLookups(ask func(ctx context.Context, host string) ([]netip.Addr, error)
 	return &lookups{ask: ask, list: map[string]*lookedUp{}}
 }
 
-// resolve returns the addresses of host. It waits for an answer that somebody else waits for already. An
-// error is an answer for those who wait, and not kept.
+// resolve returns the addresses of host. If a query for it is already running, it waits for that
+// query. An error is returned to all waiting callers and is not cached.
 func (a *lookups) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	now := time.Now()
 	a.mu.Lock()
@@ -45,7 +45,7 @@ func (a *lookups) resolve(ctx context.Context, host string) ([]netip.Addr, error
 		a.makeRoom(now)
 		got = &lookedUp{done: make(chan struct{})}
 		a.list[host] = got
-		// It goes on when the connection that asked first is gone: others may wait for it.
+		// The query continues if the connection that started it closes: others may wait for it.
 		go a.fill(context.WithoutCancel(ctx), host, got)
 	}
 	a.mu.Unlock()
@@ -70,7 +70,7 @@ func (a *lookups) fill(ctx context.Context, host string, got *lookedUp) {
 	close(got.done)
 }
 
-// makeRoom forgets what is old, or everything that is known.
+// makeRoom removes old answers, or all answers.
 func (a *lookups) makeRoom(now time.Time) {
 	if len(a.list) < maxLookups {
 		return

@@ -10,16 +10,17 @@ import (
 	"sync"
 )
 
-// privateAddress returns the private address that a name leads to before anybody has allowed the name, so
-// that one question is about both. It is "" where there is none that may be allowed, and where a lookup would
-// tell strangers something: a command chooses the names that it asks for, and could put into them what it has read.
+// privateAddress returns the private address that a name resolves to before the name is allowed, so
+// that one approval request covers both. It returns "" if there is no address that may be allowed, and
+// if a lookup could leak data to outside: a command chooses the names that it looks up and could
+// encode data in them.
 func (c *client) privateAddress(t target) string {
 	if kind, _ := c.upstream(); kind != upstreamNone || t.host.IsAddr() || isLocal(t.host.Name) {
 		return ""
 	}
 	list := c.p.fromFile(c.ctx, t.host.Name)
 	if len(list) == 0 && c.p.inside(t.host.Name) {
-		list, _ = c.addresses(t.host) // without one the name alone is asked about
+		list, _ = c.addresses(t.host) // without an address, the approval request covers only the name
 	}
 	if open, private, _ := c.judgeAddresses(t, list); len(open) == 0 && private.IsValid() {
 		return private.String()
@@ -27,7 +28,7 @@ func (c *client) privateAddress(t target) string {
 	return ""
 }
 
-// fromFile is what /etc/hosts says.
+// fromFile returns the addresses in /etc/hosts.
 func (p *Proxy) fromFile(ctx context.Context, name string) []netip.Addr {
 	if p.hosts == nil {
 		return nil
@@ -42,19 +43,19 @@ func (p *Proxy) fromFile(ctx context.Context, name string) []netip.Addr {
 	return list
 }
 
-// hostsFile asks /etc/hosts alone.
+// hostsFile queries only /etc/hosts.
 func hostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 	file := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }}
 	return file.LookupNetIP(ctx, "ip", host)
 }
 
-// unregistered are the last labels below which nobody outside can own a name (RFC 2606, 6762, 8375, and what ICANN
-// does not delegate).
+// unregistered are top-level labels below which no one outside can own a name (RFC 2606, 6762, 8375,
+// and labels that ICANN does not delegate).
 var unregistered = []string{"internal", "corp", "home", "mail", "lan", "intranet", "private", "local", "test", "example"}
 
-// inside says whether looking a name up tells nobody outside the person's network what the command has put into
-// it: a name without a dot, one that nobody can register, one below a domain that this machine searches, and one
-// that the person's configuration names.
+// inside reports whether a DNS lookup of the name stays within the user's network, so that the command
+// cannot leak data through it: a name without a dot, one that cannot be registered, one below a search
+// domain of this machine, or one that the user's configuration names.
 func (p *Proxy) inside(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
@@ -66,7 +67,7 @@ func (p *Proxy) inside(name string) bool {
 	return p.o.KnownHosts != nil && slices.Contains(p.o.KnownHosts(), name)
 }
 
-// searched are the domains of /etc/resolv.conf that are this machine's own: those with a dot.
+// searched are the search domains in /etc/resolv.conf that contain a dot.
 var searched = sync.OnceValue(func() []string {
 	b, err := os.ReadFile("/etc/resolv.conf")
 	if err != nil {

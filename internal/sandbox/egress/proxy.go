@@ -13,45 +13,44 @@ import (
 	"time"
 )
 
-// Options adjust [New].
+// Options adjusts [New].
 type Options struct {
-	// Ask decides about a host that no list names, where a layer asks, and about the private address
-	// that a name leads to, where that is known ("" otherwise): one answer is about both. It is called once for a
-	// session, host, port and address; an error and no answer in time refuse. Nil: refused.
+	// Ask decides about a host that no list names, if a layer asks, and about the private address that
+	// the name resolves to, if known ("" otherwise): one answer covers both. It is called once per
+	// session, host, port and address; an error or a timeout refuses. Nil: refuse.
 	Ask func(ctx context.Context, host string, port int, address string) (bool, error)
-	// KnownHosts are names that the person's own configuration has. They may be looked up before anybody has allowed
-	// them: a command did not make them up. Nil: none.
+	// KnownHosts are names in the user's own configuration. They may be looked up before they are
+	// allowed, because a command did not choose them. Nil: none.
 	KnownHosts func() []string
-	// Log gets each refusal, and each name under a wildcard. Nil: nothing is logged.
+	// Log receives each refusal, and each name under a wildcard. Nil: nothing is logged.
 	Log *slog.Logger
 
-	// HTTPUpstream and SOCKSUpstream are ports on 127.0.0.1 of proxies of the
-	// person's own, through which goes what passes: what came over HTTP through the
-	// first, what came over SOCKS through the second, all through the one where only
-	// one is set. 0: none.
+	// HTTPUpstream and SOCKSUpstream are ports on 127.0.0.1 of the user's own proxies, which receive
+	// the allowed connections: those made over HTTP use the first, those made over SOCKS the second;
+	// if only one is set, it receives all. 0: none.
 	HTTPUpstream  int
 	SOCKSUpstream int
 
-	// Resolve finds the addresses of a name. Default: the system's resolver.
+	// Resolve returns the addresses of a name. Default: the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Dial connects to an address that was judged, or to an upstream. Default: [net.Dialer].
+	// Dial connects to a checked address, or to an upstream. Default: [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	Limits Limits
 }
 
-// Limits bound what a command can make the proxy do. A zero field is its default.
+// Limits restrict what a command can make the proxy do. A zero field means its default.
 type Limits struct {
-	Connections    int           // of one session at a time; the next ones wait; default 256
-	NamesPerMinute int           // different names under wildcards, of all sessions; default 120
-	HeaderTime     time.Duration // for a request's head, or the first bytes of a tunnel; default 15 s
+	Connections    int           // concurrent connections of one session; more wait; default 256
+	NamesPerMinute int           // different names under wildcards, over all sessions; default 120
+	HeaderTime     time.Duration // to receive a request's header, or the first bytes of a tunnel; default 15 s
 	IdleTime       time.Duration // between two requests; default 2 min
-	TunnelTime     time.Duration // in which nothing passes through a tunnel; default 1 h
+	TunnelTime     time.Duration // without data in a tunnel; default 1 h
 	ConnectTime    time.Duration // to look a name up and connect; default 30 s
-	AskTime        time.Duration // for a person's answer; default 5 min
+	AskTime        time.Duration // for the approver's answer; default 5 min
 }
 
-// Proxy connects commands to what the rules allow. It is safe for concurrent use.
+// Proxy connects commands to hosts that the rules allow. It is safe for concurrent use.
 type Proxy struct {
 	rules  *Rules
 	o      Options
@@ -60,8 +59,7 @@ type Proxy struct {
 	hosts  func(ctx context.Context, host string) ([]netip.Addr, error) // /etc/hosts; nil: none
 }
 
-// New makes a proxy that holds to rules. It has nothing to close: what it does ends
-// with Serve.
+// New creates a proxy that enforces rules. It needs no Close: all its work ends with Serve.
 func New(rules *Rules, o *Options) (*Proxy, error) {
 	if rules == nil {
 		return nil, errors.New("egress: no rules")
@@ -72,7 +70,7 @@ func New(rules *Rules, o *Options) (*Proxy, error) {
 	}
 	for _, port := range []int{p.o.HTTPUpstream, p.o.SOCKSUpstream} {
 		if port < 0 || port > 65535 {
-			return nil, fmt.Errorf("egress: %d is no port of a proxy", port)
+			return nil, fmt.Errorf("egress: %d is not a valid proxy port", port)
 		}
 	}
 	if p.o.Log == nil {
@@ -110,9 +108,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Serve answers what connects to a listener, for one command, until ctx ends or the
-// listener is closed. Without a session nothing is collected. It closes the listener and every connection, and waits for
-// all that it started. A nil error means that it was ended.
+// Serve serves the connections of a listener, for one command, until ctx ends or the listener is
+// closed. Without a session, nothing is recorded. Serve closes the listener and every connection, and
+// waits for all goroutines that it started. A nil error means that it was stopped.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
 	if s == nil {
 		s = &Session{}
@@ -147,7 +145,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, s *Session) error {
 	}
 }
 
-// accept waits for a connection, also while there are no descriptors left.
+// accept waits for a connection, even while no file descriptors are available.
 func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	for {
 		conn, err := l.Accept()
@@ -162,15 +160,15 @@ func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	}
 }
 
-// bufferSize bounds the head of a request and of an answer.
+// bufferSize is the maximum size of the header of a request or a response.
 const bufferSize = 32 << 10
 
-// bufferedConn is one end of a connection, with what was read ahead of it.
+// bufferedConn is one end of a connection, with the bytes already read from it.
 type bufferedConn struct {
 	net.Conn
 	r        *bufio.Reader
-	stop     func() bool // ends what would close it with the client
-	absolute bool        // it leads to an upstream that takes whole URLs
+	stop     func() bool // stops closing it together with the client
+	absolute bool        // it leads to an upstream that needs absolute URLs
 }
 
 // Close closes the connection.
@@ -192,14 +190,14 @@ type client struct {
 	s       *Session
 	ctx     context.Context // ends with the connection
 	serving context.Context // ends with Serve
-	start   func(func())    // starts what Serve waits for
+	start   func(func())    // starts a goroutine that Serve waits for
 	socks   bool
 
-	up             *bufferedConn // the connection that the last request went over, when it can take the next one
+	up             *bufferedConn // the connection of the last request, if it can carry the next one
 	upstreamTarget target
 }
 
-// serve tells the protocols apart by the first byte.
+// serve detects the protocol by the first byte.
 func (c *client) serve(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -217,7 +215,7 @@ func (c *client) serve(ctx context.Context) {
 	case 5:
 		c.serveSOCKS()
 	case 4:
-		// SOCKS4 has no names; its answer for "rejected" is all that it gets.
+		// SOCKS4 has no names; the proxy only answers "rejected".
 		_, _ = c.Write([]byte{0, 0x5b, 0, 0, 0, 0, 0, 0})
 	case tlsHandshake:
 		// TLS to the proxy itself: an alert, so that the client does not wait.
@@ -227,8 +225,8 @@ func (c *client) serve(ctx context.Context) {
 	}
 }
 
-// within bounds how long the next reads may take.
+// within sets a deadline for the next reads.
 func (e *bufferedConn) within(d time.Duration) { _ = e.SetReadDeadline(time.Now().Add(d)) }
 
-// noDeadline takes the bound away.
+// noDeadline removes the deadline.
 func (e *bufferedConn) noDeadline() { _ = e.SetReadDeadline(time.Time{}) }

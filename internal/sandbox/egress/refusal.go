@@ -10,35 +10,35 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/truncate"
 )
 
-// Refusal is a connection that was refused, with how often.
+// Refusal is a refused connection, with the number of attempts.
 type Refusal struct {
-	Host    string `json:"host"` // as it is compared; as it was given when it cannot be read
+	Host    string `json:"host"` // normalized, or as given if it cannot be parsed
 	Port    int    `json:"port,omitempty"`
 	Reason  string `json:"reason"`            // "no entry names it"
 	Setting string `json:"setting,omitempty"` // SettingAllowed, SettingDenied; "" is built in
 	Entry   string `json:"entry,omitempty"`   // the entry that decided
-	Address string `json:"address,omitempty"` // what the host resolves to, when that is the reason
+	Address string `json:"address,omitempty"` // the address that the host resolves to, if that is the reason
 	Layer   int    `json:"layer"`             // which layer decided; -1: none
-	Hint    string `json:"hint,omitempty"`    // how to allow it, when that is possible
+	Hint    string `json:"hint,omitempty"`    // how to allow it, if that is possible
 	Count   int    `json:"count"`
 
 	allow []string // the entries that would allow it
-	asks  bool     // a person may allow it
+	asks  bool     // the user may allow it
 }
 
-// Allow are the entries of a list that would allow it together; nil where none do.
+// Allow returns the list entries that together would allow it; nil if none would.
 func (f *Refusal) Allow() []string { return f.allow }
 
-// at adds to a refusal of a name the private address that the name leads to.
+// at adds to the refusal of a name the private address that the name resolves to.
 func (f *Refusal) at(address string) {
 	entry := net.JoinHostPort(address, strconv.Itoa(f.Port))
 	f.Address = address
 	f.Reason += ", and it resolves to the private address " + address
-	f.Hint = fmt.Sprintf("add %q and %q to %s if this is to be allowed", f.allow[0], entry, SettingAllowed)
+	f.Hint = fmt.Sprintf("to allow this, add %q and %q to %s", f.allow[0], entry, SettingAllowed)
 	f.allow = append(f.allow, entry)
 }
 
-// Target is the host and the port.
+// Target returns the host and the port.
 func (f *Refusal) Target() string {
 	if f.Port == 0 {
 		return f.Host
@@ -46,7 +46,7 @@ func (f *Refusal) Target() string {
 	return net.JoinHostPort(f.Host, strconv.Itoa(f.Port))
 }
 
-// Text says it to a person or a model.
+// Text describes the refusal for the user and the model.
 func (f *Refusal) Text() string {
 	text := "the sandbox refused " + f.Target() + ": " + f.Reason
 	if f.Setting != "" {
@@ -63,11 +63,11 @@ func denied(h Host, port, layer int, e *entry) Refusal {
 	return Refusal{
 		Host: h.String(), Port: port, Layer: layer, Setting: SettingDenied, Entry: e.text,
 		Reason: fmt.Sprintf("it is denied by %q", e.text),
-		Hint:   fmt.Sprintf("take %q out of %s if this is to be allowed", e.text, SettingDenied),
+		Hint:   fmt.Sprintf("to allow this, remove %q from %s", e.text, SettingDenied),
 	}
 }
 
-// outside is a host that no entry names, or none with this port.
+// outside returns the refusal of a host that no entry names, or none with this port.
 func outside(h Host, port, layer int, otherPort bool) Refusal {
 	f := Refusal{Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Reason: "no entry names it"}
 	add := f.Host
@@ -87,7 +87,7 @@ func outside(h Host, port, layer int, otherPort bool) Refusal {
 		add = name
 	}
 	f.allow = []string{add}
-	f.Hint = fmt.Sprintf("add %q to %s if this is to be allowed", add, SettingAllowed)
+	f.Hint = fmt.Sprintf("to allow this, add %q to %s", add, SettingAllowed)
 	return f
 }
 
@@ -97,11 +97,11 @@ func private(h Host, port, layer int, a netip.Addr) *Refusal {
 
 		Host: h.String(), Port: port, Layer: layer, Setting: SettingAllowed, Address: a.String(),
 		Reason: fmt.Sprintf("it resolves to the private address %s", a),
-		Hint:   fmt.Sprintf("add %q to %s as well to allow this address", net.JoinHostPort(a.String(), strconv.Itoa(port)), SettingAllowed),
+		Hint:   fmt.Sprintf("to allow this address, also add %q to %s", net.JoinHostPort(a.String(), strconv.Itoa(port)), SettingAllowed),
 	}
 }
 
-// unreadable is a host, a port or a request that is none.
+// unreadable returns the refusal of an invalid host, port or request.
 func unreadable(what string, err error) *Refusal {
 	return &Refusal{Host: truncate.String(what, maxName), Layer: -1, Reason: err.Error()}
 }

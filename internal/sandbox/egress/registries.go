@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/registries"
 )
 
-// parseEntries reads an entry. One that names a registry stands for an entry for each of its hosts.
+// parseEntries parses an entry. A registry name stands for one entry per host of the registry.
 func parseEntries(text string) ([]entry, *entryError) {
 	hosts := registries.Hosts(text)
 	if hosts == nil && strings.HasPrefix(text, "@") {

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// The settings that refusals name.
+// Settings that refusals name.
 const (
 	SettingAllowed = "network.allowedDomains"
 	SettingDenied  = "network.deniedDomains"
 )
 
-// Layer is the lists of one place where settings are written. An entry is a host
-// ("api.example.com"), what is below one at any depth ("*.example.com"), every
-// name ("*"), an address or a range of them ("127.0.0.1", "10.0.0.0/8"), each with
-// a port ("api.example.com:22", "[::1]:80") or without one. Without one an Allow
-// entry opens 80, 443 and every port from 1024 on, and a Deny entry closes all.
+// Layer is the host lists of one settings layer. An entry is a host ("api.example.com"), its
+// subdomains at any depth ("*.example.com"), every name ("*"), or an address or address range
+// ("127.0.0.1", "10.0.0.0/8"), each with a port ("api.example.com:22", "[::1]:80") or without one.
+// Without a port, an Allow entry allows 80, 443 and every port from 1024 on, and a Deny entry denies
+// all ports.
 type Layer struct {
 	Allow []string // empty: nothing is allowed
-	Deny  []string // beats every Allow, and Ask
-	Ask   bool     // what no entry names is a question to a person
+	Deny  []string // overrides every Allow, and Ask
+	Ask   bool     // a host that no entry names needs approval
 }
 
-// Rules are compiled layers. What all of them allow is allowed; no layer at all
-// allows nothing. They are safe for concurrent use.
+// Rules are compiled layers. A host is allowed if all layers allow it; without layers nothing is
+// allowed. Rules are safe for concurrent use.
 type Rules struct{ layers []layer }
 
 type layer struct {
@@ -33,7 +33,7 @@ type layer struct {
 	ask         bool
 }
 
-// EntryError refuses an entry of a list. It says which one and why.
+// EntryError rejects an entry of a list. It names the entry and the reason.
 type EntryError struct {
 	Layer   int
 	Setting string // SettingAllowed or SettingDenied
@@ -45,10 +45,10 @@ type EntryError struct {
 
 func (e *EntryError) Error() string { return fmt.Sprintf("%s[%d]: %s", e.Setting, e.Index, e.Detail) }
 
-// Hint says what to write.
+// Hint returns what to write.
 func (e *EntryError) Hint() string { return e.hint }
 
-// Compile reads layers. The error is an *[EntryError].
+// Compile parses layers. The error is an *[EntryError].
 func Compile(layers ...Layer) (*Rules, error) {
 	r := &Rules{layers: make([]layer, len(layers))}
 	for i, l := range layers {
@@ -77,7 +77,7 @@ func parseList(layer int, setting string, texts []string) ([]entry, error) {
 	return out, nil
 }
 
-// verdict is what the rules say of a host and a port.
+// verdict is the result of the rules for a host and a port.
 type verdict int
 
 const (
@@ -89,11 +89,11 @@ const (
 // ruling is a verdict with its reason.
 type ruling struct {
 	verdict  verdict
-	wildcard string  // the wildcard without which it would not be allowed, when it is one like "*.example.com"
-	why      Refusal // of what is not allowed
+	wildcard string  // the wildcard that allows it, if it has the form "*.example.com"
+	why      Refusal // why it is not allowed
 }
 
-// judge looks at a host as it was named, before its addresses are known.
+// judge checks a host by name, before its addresses are known.
 func (r *Rules) judge(h Host, port int) ruling {
 	for i := range r.layers {
 		if e := r.layers[i].denies(h, port); e != nil {
@@ -125,8 +125,8 @@ func (r *Rules) judge(h Host, port int) ruling {
 	return out
 }
 
-// isAskable says whether a person may be asked about a host. An address that is
-// not public needs an entry: nobody can judge it from a question.
+// isAskable reports whether approval may be requested for a host. A private address needs an entry: a
+// user cannot judge it from a request.
 func isAskable(h Host) bool {
 	if h.IsAddr() {
 		return isPublic(h.Addr)
@@ -134,7 +134,7 @@ func isAskable(h Host) bool {
 	return !isLocal(h.Name)
 }
 
-// isLocal says whether a name is this machine's by RFC 6761.
+// isLocal reports whether a name means this machine according to RFC 6761.
 func isLocal(name string) bool { return name == "localhost" || strings.HasSuffix(name, ".localhost") }
 
 func (l *layer) denies(h Host, port int) *entry {
@@ -147,7 +147,7 @@ func (l *layer) denies(h Host, port int) *entry {
 	return nil
 }
 
-// coversForm says whether a deny entry is about an address, or the one inside it.
+// coversForm reports whether a deny entry covers an address, or the IPv4 address inside it.
 func (e *entry) coversForm(a netip.Addr) bool {
 	if e.kind == anyHost {
 		return true
@@ -160,8 +160,8 @@ func (e *entry) coversForm(a netip.Addr) bool {
 	return false
 }
 
-// allows finds the narrowest entry for a host and a port, and says whether there
-// is one for the host at all.
+// allows returns the narrowest entry for a host and a port, and reports whether there is any entry for
+// the host.
 func (l *layer) allows(h Host, port int) (found *entry, covered bool) {
 	for i := range l.allow {
 		e := &l.allow[i]
@@ -176,9 +176,8 @@ func (l *layer) allows(h Host, port int) (found *entry, covered bool) {
 	return found, covered
 }
 
-// judgeAddress looks at an address that an allowed host has. One that is not
-// public must be in an entry for addresses of each layer, or be loopback and be
-// meant by an entry "localhost".
+// judgeAddress checks an address of an allowed host. An address that is not public must match an
+// address entry of each layer, or be a loopback address meant by an entry "localhost".
 func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 	for i := range r.layers {
 		for j := range r.layers[i].deny {
@@ -207,8 +206,8 @@ func (r *Rules) judgeAddress(h Host, port int, a netip.Addr) *Refusal {
 	return f
 }
 
-// isNeighbour says whether a private address is one of another machine, about which a person may be asked:
-// neither this machine nor what clouds offer their machines.
+// isNeighbour reports whether a private address belongs to another machine, so that approval may be
+// requested: neither this machine nor a service that clouds provide to their machines.
 func isNeighbour(a netip.Addr) bool {
 	return !slices.ContainsFunc(forms(a), func(f netip.Addr) bool {
 		return f.IsLoopback() || f.IsUnspecified() || f.IsMulticast() || f.IsLinkLocalUnicast() || f == azureServices || isOwn(f)

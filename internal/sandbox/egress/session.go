@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// Session is one command. It collects what was refused to it and what a person
-// answered for it. The zero value is ready; it is safe for concurrent use, and is
-// not to be copied.
+// Session represents one command. It records the refusals and the approvals for that command. The zero
+// value is ready to use; it is safe for concurrent use and must not be copied.
 type Session struct {
 	ID string // names the command in the log
 
@@ -28,7 +27,7 @@ type refusalKey struct {
 	reason string
 }
 
-// The bounds of what a session remembers.
+// Limits of what a session stores.
 const (
 	maxRefusals = 64
 	maxAsks     = 64
@@ -36,8 +35,7 @@ const (
 	maxReached  = 1000
 )
 
-// Refusals returns what was refused so far, oldest first: at most 64 different
-// ones.
+// Refusals returns the refusals so far, oldest first: at most 64 different ones.
 func (s *Session) Refusals() []Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,14 +46,14 @@ func (s *Session) Refusals() []Refusal {
 	return out
 }
 
-// More returns how many refusals there were beyond those of [Session.Refusals].
+// More returns the number of refusals beyond those of [Session.Refusals].
 func (s *Session) More() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.more
 }
 
-// note remembers a refusal and says whether it is to be logged.
+// note records a refusal and reports whether to log it.
 func (s *Session) note(f *Refusal) (logs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +76,7 @@ func (s *Session) note(f *Refusal) (logs bool) {
 	return s.logged <= maxLogged
 }
 
-// reach remembers a host that was connected to.
+// reach records a host that was connected to.
 func (s *Session) reach(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,22 +92,22 @@ func (s *Session) Reached() []string {
 	return slices.Clone(s.reached)
 }
 
-// answer is a person's answer about one host and port, once it is there.
+// answer is the approver's answer about one host and port, once it has arrived.
 type answer struct {
 	done   chan struct{}
 	ok     bool
 	reason string // why not
 }
 
-// ask has a question answered once: who asks the same meanwhile or later gets the
-// same answer. What makes up the answer runs on a goroutine that start owns.
+// ask requests an answer once: callers that ask the same while it is open, or later, receive the same
+// answer. The answer is determined on a goroutine that start owns.
 func (s *Session) ask(ctx context.Context, target string, start func(func()), decide func() (bool, string)) (bool, string) {
 	s.mu.Lock()
 	a := s.answers[target]
 	if a == nil {
 		if len(s.answers) >= maxAsks {
 			s.mu.Unlock()
-			return false, "too many hosts were asked about"
+			return false, "there were too many approval requests for hosts"
 		}
 		a = &answer{done: make(chan struct{})}
 		if s.answers == nil {
@@ -124,13 +122,13 @@ func (s *Session) ask(ctx context.Context, target string, start func(func()), de
 	s.mu.Unlock()
 	select {
 	case <-a.done:
-		return a.ok, cmp.Or(a.reason, "a person refused it")
+		return a.ok, cmp.Or(a.reason, "the user denied it")
 	case <-ctx.Done():
-		return false, "nobody answered"
+		return false, "no one answered"
 	}
 }
 
-// allowed says whether a person has allowed a target.
+// allowed reports whether the user has allowed a target.
 func (s *Session) allowed(target string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +144,7 @@ func (s *Session) allowed(target string) bool {
 	}
 }
 
-// allow remembers a target as allowed: the answer about it and its address was about both.
+// allow records a target as allowed: the answer covered both the name and its address.
 func (s *Session) allow(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +153,7 @@ func (s *Session) allow(target string) {
 	s.answers[target] = &answer{done: done, ok: true}
 }
 
-// Allowed returns the hosts with ports that a person allowed, sorted.
+// Allowed returns the hosts with ports that the user allowed, sorted.
 func (s *Session) Allowed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,8 +69,8 @@ func TestAsk(t *testing.T) {
 		t.Errorf("asked %d times", calls.Load())
 	}
 	for url, want := range map[string]string{
-		"http://evil.test/":          "evil.test:80: no entry that names it is for port 80, and a person refused it",
-		"http://error.test/":         "error.test:80: no entry names it, and asking failed: the terminal is gone",
+		"http://evil.test/":          "evil.test:80: no entry that names it is for port 80, and the user denied it",
+		"http://error.test/":         "error.test:80: no entry names it, and the approval request failed: the terminal is gone",
 		"http://denied.test/":        `denied.test:80: it is denied by "denied.test"`,
 		"http://10.0.0.1/":           "10.0.0.1:80: no entry names this address",
 		"http://localhost:8080/":     "localhost:8080: no entry names this machine",
@@ -108,7 +108,7 @@ func TestAskWithoutAnswer(t *testing.T) {
 	}
 	r := n.proxy(&Options{Ask: ask, Limits: Limits{AskTime: time.Millisecond}}, Layer{Ask: true})
 	resp, body := r.connect(t).send("CONNECT allowed.test:443 HTTP/1.1\r\nHost: a\r\n\r\n").answer("CONNECT")
-	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "nobody answered") {
+	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "no one answered") {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	<-waiting
@@ -121,7 +121,7 @@ func TestAskWithoutAnswer(t *testing.T) {
 	}
 	r = n.proxy(nil, Layer{Ask: true})
 	_, body = r.connect(t).send("CONNECT allowed.test:443 HTTP/1.1\r\nHost: a\r\n\r\n").answer("CONNECT")
-	if !strings.Contains(body, "there is nobody to ask") {
+	if !strings.Contains(body, "no one is available to approve it") {
 		t.Errorf("got %q", body)
 	}
 }
@@ -136,7 +136,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 			t.Fatal(why)
 		}
 	}
-	if ok, why := ask("more"); ok || why != "too many hosts were asked about" {
+	if ok, why := ask("more"); ok || why != "there were too many approval requests for hosts" {
 		t.Errorf("got %v, %s", ok, why)
 	}
 	if ok, _ := ask("0"); !ok {

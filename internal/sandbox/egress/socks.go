@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The numbers of RFC 1928.
+// Numbers of RFC 1928.
 const (
 	atypIPv4 = 1
 	atypName = 3
@@ -53,7 +53,7 @@ func (c *client) serveSOCKS() {
 	c.tunnel(t, up)
 }
 
-// greet agrees on no password.
+// greet negotiates no authentication.
 func (c *client) greet() bool {
 	var head [2]byte
 	if _, err := io.ReadFull(c.r, head[:]); err != nil {
@@ -76,8 +76,8 @@ type requestError string
 
 func (e requestError) Error() string { return string(e) }
 
-// readSOCKS reads a request. With an error comes the code to answer; with
-// socksRefused also the host, as it was given.
+// readSOCKS reads a request. With an error it returns the code to answer, and with socksRefused also
+// the host, as given.
 func readSOCKS(r io.Reader) (target, byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -97,11 +97,11 @@ func readSOCKS(r io.Reader) (target, byte, error) {
 	t := target{host, int(port[0])<<8 | int(port[1])}
 	switch {
 	case head[1] != 1:
-		return target{}, socksNoCommand, requestError("only CONNECT is there")
+		return target{}, socksNoCommand, requestError("only CONNECT is supported")
 	case err != nil:
 		return target{host: Host{Name: raw}}, code, err
 	case t.port == 0:
-		return target{host: Host{Name: host.String()}}, socksRefused, requestError("0 is no port")
+		return target{host: Host{Name: host.String()}}, socksRefused, requestError("0 is not a port")
 	}
 	return t, socksOK, nil
 }
@@ -115,7 +115,7 @@ func readAddress(r io.Reader, atyp byte) (h Host, raw string, code byte, err err
 		}
 		size = int(length[0])
 	} else if size == 0 {
-		return h, "", socksNoAddress, requestError("an address of this kind is unknown")
+		return h, "", socksNoAddress, requestError("unknown address type")
 	}
 	b := make([]byte, size)
 	if _, err := io.ReadFull(r, b); err != nil {

@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// Copying with few large reads and writes is quicker between local sockets than
-// letting the kernel move pages (splice): each wakes the other side once for much,
-// and the client copies out of whole blocks. The send buffer is bounded so that what
-// is under way stays in the processor's cache.
+// Between local sockets, copying with few large reads and writes is faster than letting the kernel
+// move pages (splice): each wakes the other side once for much data, and the client copies out of
+// whole blocks. The send buffer is limited so that the data in transit stays in the processor's cache.
 const (
 	blockSize  = 1 << 20
 	sendBuffer = 512 << 10
 )
 
-// boundSending bounds what may be under way to a client.
+// boundSending limits the data in transit to a client.
 func boundSending(c net.Conn) {
 	if s, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
-		_ = s.SetWriteBuffer(sendBuffer) // it only makes copying quicker
+		_ = s.SetWriteBuffer(sendBuffer) // it only makes copying faster
 	}
 }
 
-// bufferPool are the buffers of connections that much passes through. Others have a
-// small one, so that many quiet ones cost little.
+// bufferPool holds the buffers of busy connections. Other connections use a small buffer, so that many
+// idle ones need little memory.
 type bufferPool struct{ pool sync.Pool }
 
 func (b *bufferPool) take() *[blockSize]byte {
@@ -34,8 +33,7 @@ func (b *bufferPool) take() *[blockSize]byte {
 	return new([blockSize]byte)
 }
 
-// stream copies until src ends, and calls passed after each piece. Src ending is no
-// error.
+// stream copies until src ends, and calls passed after each write. The end of src is not an error.
 func (b *bufferPool) stream(dst io.Writer, src io.Reader, passed func()) error {
 	small := make([]byte, bufferSize)
 	buf := small
@@ -69,8 +67,8 @@ func (b *bufferPool) stream(dst io.Writer, src io.Reader, passed func()) error {
 	}
 }
 
-// join copies both ways until both are done, or nothing passed for long. The end of
-// one way is passed on, so that the other can go on.
+// join copies in both directions until both end, or no data passes for a long time. The end of one
+// direction is passed on, so that the other can continue.
 func (c *client) join(up *bufferedConn) {
 	idle := c.closeWhenIdle(up)
 	defer idle.Stop()
@@ -89,7 +87,7 @@ func (c *client) closeWhenIdle(up *bufferedConn) *time.Timer {
 	})
 }
 
-// copyAll copies what was read ahead, then the rest. After an error both are closed.
+// copyAll copies the bytes already read, then the rest. After an error both ends are closed.
 func (c *client) copyAll(dst net.Conn, src *bufferedConn, passed func()) {
 	_, err := src.copyBuffered(dst, src.r.Buffered())
 	if err == nil {
@@ -104,7 +102,7 @@ func (c *client) copyAll(dst net.Conn, src *bufferedConn, passed func()) {
 	}
 }
 
-// copyN copies n bytes: what was read ahead, then the rest.
+// copyN copies n bytes: those already read, then the rest.
 func (c *client) copyN(dst net.Conn, src *bufferedConn, n int64) error {
 	k, err := src.copyBuffered(dst, int(min(n, int64(src.r.Buffered()))))
 	if err != nil {
@@ -120,7 +118,7 @@ func (c *client) copyN(dst net.Conn, src *bufferedConn, n int64) error {
 	return err
 }
 
-// copyBuffered passes on n bytes that were read ahead.
+// copyBuffered passes on n bytes that were already read.
 func (e *bufferedConn) copyBuffered(dst io.Writer, n int) (int, error) {
 	b, _ := e.r.Peek(n)
 	_, err := dst.Write(b)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// tunnel connects the client with a target, once the first bytes are judged. It
-// closes up.
+// tunnel connects the client with a target after checking the first bytes. It closes both connections.
 func (c *client) tunnel(t target, up *bufferedConn) {
 	defer up.Close()
 	if !c.clientSpeaksFirst(up) {
@@ -40,9 +39,9 @@ func (c *client) tunnel(t target, up *bufferedConn) {
 		c.up, c.upstreamTarget = up, t
 		c.serveHTTP(&t)
 	case sniffSSL2:
-		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS inside does not say which host it is for"})
+		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS connection inside does not name its host"})
 	case sniffHTTP2:
-		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "HTTP/2 without TLS cannot be judged"})
+		c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "HTTP/2 without TLS cannot be checked"})
 	default:
 		c.join(up)
 	}
@@ -53,7 +52,7 @@ func (c *client) tunnelTLS(t target, up *bufferedConn) {
 	var refusal *Refusal
 	switch {
 	case err != nil:
-		refusal = c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS inside cannot be read"})
+		refusal = c.refuse(Refusal{Host: t.host.String(), Port: t.port, Layer: -1, Reason: "the TLS connection inside cannot be parsed"})
 	default:
 		refusal = c.judgeHello(t, name)
 	}
@@ -68,8 +67,8 @@ func (c *client) tunnelTLS(t target, up *bufferedConn) {
 	}
 }
 
-// clientSpeaksFirst waits for the first byte of either side. A server that speaks
-// first (ssh, mail) is not one whose client names a host.
+// clientSpeaksFirst waits for the first byte of either side. If a server speaks first (ssh, mail), its
+// client does not name a host.
 func (c *client) clientSpeaksFirst(up *bufferedConn) bool {
 	c.noDeadline()
 	idle := c.closeWhenIdle(up)
@@ -96,7 +95,7 @@ func (c *client) clientSpeaksFirst(up *bufferedConn) bool {
 	return first.client || c.r.Buffered() > 0
 }
 
-// sniffed is what a tunnel holds, by its first line.
+// sniffed is the protocol in a tunnel, according to its first line.
 type sniffed int
 
 const (
@@ -106,11 +105,11 @@ const (
 	sniffSSL2
 )
 
-// maxLine bounds the first line that may be a request's.
+// maxLine is the maximum length of a first line that can be a request.
 const maxLine = 8 << 10
 
-// sniff looks at the first line of a tunnel without reading it. It needs the whole
-// line, or a byte that no request line has.
+// sniff examines the first line of a tunnel without consuming it. It needs the whole line, or a byte
+// that cannot occur in a request line.
 func sniff(r *bufio.Reader) (sniffed, error) {
 	for n := 1; n <= maxLine; {
 		if _, err := r.Peek(n); err != nil {
@@ -131,7 +130,7 @@ func sniff(r *bufio.Reader) (sniffed, error) {
 
 func sniffLine(line []byte) (what sniffed, sure bool) {
 	if len(line) > 0 && line[0] >= 0x80 {
-		// A hello in the form of SSL 2, which servers still take, has no name.
+		// A ClientHello in SSL 2 format, which some servers still accept, has no server name.
 		if len(line) < 4 {
 			return sniffOther, false
 		}
@@ -156,8 +155,8 @@ func sniffLine(line []byte) (what sniffed, sure bool) {
 	return sniffOther, false
 }
 
-// drainTimeout and maxDrain bound how long a client may still send what nobody
-// reads, so that it gets the answer before the connection is reset.
+// drainTimeout and maxDrain limit how long a client may keep sending ignored data, so that it receives
+// the response before the connection is reset.
 const (
 	drainTimeout = time.Second
 	maxDrain     = 1 << 20

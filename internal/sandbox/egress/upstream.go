@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// upstreamKind is what the proxy of the person's own speaks.
+// upstreamKind is the protocol of the user's own proxy.
 type upstreamKind int
 
 const (
@@ -20,7 +20,7 @@ const (
 	upstreamSOCKS
 )
 
-// upstream says through which proxy the client's connections go on.
+// upstream returns the proxy for the client's connections.
 func (c *client) upstream() (upstreamKind, int) {
 	h, s := c.p.o.HTTPUpstream, c.p.o.SOCKSUpstream
 	switch {
@@ -32,7 +32,7 @@ func (c *client) upstream() (upstreamKind, int) {
 	return upstreamNone, 0
 }
 
-// dialUpstream connects to a target through an upstream, which gets its name.
+// dialUpstream connects to a target through an upstream, which receives its name.
 func (p *Proxy) dialUpstream(ctx context.Context, kind upstreamKind, port int, t target, forward bool) (*bufferedConn, error) {
 	conn, err := p.o.Dial(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -65,7 +65,7 @@ func connectHTTP(e *bufferedConn, t target) error {
 	if _, err := peekHead(e.r); err != nil {
 		return err
 	}
-	resp, err := http.ReadResponse(e.r, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // what follows is the tunnel
+	resp, err := http.ReadResponse(e.r, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the body is the tunnel
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func connectSOCKS(e *bufferedConn, t target) error {
 		return err
 	}
 	if answer[0] != 5 || answer[1] != 0 {
-		return errors.New("it wants a password")
+		return errors.New("it requires a password")
 	}
 	if _, err := e.Write(request[3:]); err != nil {
 		return err
@@ -109,7 +109,7 @@ func connectSOCKS(e *bufferedConn, t target) error {
 	return skipAddress(e.r, answer[3])
 }
 
-// skipAddress reads over the address that a SOCKS5 answer ends with.
+// skipAddress skips the address at the end of a SOCKS5 response.
 func skipAddress(r io.Reader, atyp byte) error {
 	n := int64(2)
 	switch atyp {
@@ -124,7 +124,7 @@ func skipAddress(r io.Reader, atyp byte) error {
 		}
 		n += int64(length[0])
 	default:
-		return fmt.Errorf("its answer has an address of kind %d", atyp)
+		return fmt.Errorf("its answer has an unknown address type %d", atyp)
 	}
 	_, err := io.CopyN(io.Discard, r, n)
 	return err

@@ -45,14 +45,14 @@ func (j *Jail) addDefaults(p *program, a *Attr, d *descriptors, shared bool) {
 		p.call(unix.SYS_WRITE, num(g), at(zero), num(1))
 	}
 	if shared {
-		p.begin("begin a session")
+		p.begin("start a session")
 		if j.weaker || !a.Terminal {
 			p.call(unix.SYS_SETSID)
 		}
 		j.descriptors(p, d)
 	}
 	if !shared || noClone3.Load() { // else clone3 has done it
-		p.begin("forget our signal handlers")
+		p.begin("reset signal handlers")
 		action := p.words(0, 0, 0, 0) // SIG_DFL
 		for s := 1; s < 65; s++ {
 			p.try(unix.SYS_RT_SIGACTION, num(s), at(action), num(0), num(8))
@@ -95,7 +95,7 @@ func (j *Jail) descriptors(p *program, d *descriptors) {
 
 // tie makes the end of our process the end of the command's.
 func (j *Jail) tie(p *program) {
-	p.begin("tie init to us") // when our end of the socket goes, so does it
+	p.begin("end init with this process") // when our end of the socket goes, so does it
 	if j.weaker {
 		p.call(unix.SYS_PRCTL, num(unix.PR_SET_PDEATHSIG), num(int(unix.SIGKILL)), num(0), num(0), num(0))
 		return
@@ -119,7 +119,7 @@ func (j *Jail) execute(p *program, a *Attr, d *descriptors, restrict []instructi
 		fork.out = 2 // the command goes on after what init executes
 		p.call(unix.SYS_EXECVEAT, slot(slotInit), p.path(""), at(args), at(p.words(0)), num(unix.AT_EMPTY_PATH))
 	}
-	p.begin("leave init alone")
+	p.begin("wait for init")
 	if d.gate[0] > 0 { // until init is a program of its own, signals would reach the threads of ours
 		p.call(unix.SYS_CLOSE, num(d.gate[1]))
 		p.call(unix.SYS_READ, num(d.gate[0]), at(p.words(0)), num(1))

@@ -124,7 +124,7 @@ func (j *Jail) files(p *program) {
 	p.call(unix.SYS_MOUNT_SETATTR, num(atCwd), p.path("/"), num(unix.AT_RECURSIVE), at(all), num(size))
 	for i, m := range list {
 		if m.kind == mountReadOnly || m.kind == mountRead {
-			p.begin("keep " + m.path + " as it is")
+			p.begin("make " + m.path + " read-only")
 			list[i].from = p.newSlot(tree(m.path, m.dir))
 		}
 	}
@@ -192,7 +192,7 @@ func (j *Jail) attach(p *program, m mount, fresh string) {
 // addTmpfs makes a file system in memory. Its folders become /tmp and /dev/shm, and
 // what is closed in it covers what is hidden.
 func (j *Jail) addTmpfs(p *program, list []mount) {
-	p.begin("make a file system in memory")
+	p.begin("create a file system in memory")
 	config := func(fs arg, cmd int, key, value string) {
 		k, v := num(0), num(0)
 		if key != "" {

@@ -23,7 +23,7 @@ var initProgram = sync.OnceValues(func() (*os.File, error) {
 		fd, err = unix.MemfdCreate("holdfast-init", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING) // before 6.3
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make a file in memory for init: %w", err)
+		return nil, fmt.Errorf("create a file in memory for init: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "holdfast-init")
 	if _, err := f.Write(initImage()); err != nil {

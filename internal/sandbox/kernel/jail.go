@@ -95,7 +95,7 @@ func (j *Jail) check() error {
 				return fmt.Errorf("%s %s: %w", what, name, err)
 			}
 			if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-				return fmt.Errorf("%s %s: it is a link", what, name)
+				return fmt.Errorf("%s %s: it is a symbolic link", what, name)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func (j *Jail) probe() error {
 	var err error
 	j.abi, err = ll.LandlockGetABIVersion()
 	if err != nil {
-		return fmt.Errorf("%w: Landlock is not switched on in this kernel (%w)", ErrUnsupported, err)
+		return fmt.Errorf("%w: Landlock is not enabled in this kernel (%w)", ErrUnsupported, err)
 	}
 	if j.policy.Weaker {
 		if err := Namespaces(); err != nil {

@@ -56,7 +56,7 @@ func (*Process) Signal(syscall.Signal) error { return ErrUnsupported }
 
 // Probe says that there is nothing.
 func Probe() []Mechanism {
-	return []Mechanism{{Name: "kernel sandbox", Detail: "only Linux on amd64 and arm64 has one", Consequence: "commands run only where settings allow it without"}}
+	return []Mechanism{{Name: "kernel sandbox", Detail: "only Linux on amd64 and arm64 has one", Consequence: "commands run only if the settings allow running unconfined"}}
 }
 
 // Namespaces returns [ErrUnsupported].

@@ -142,7 +142,7 @@ func (j *Jail) entryHelper(p *program, r *room) (born helperChild) {
 		p.call(unix.SYS_SETNS, num(r.spaces[i].Fd()), num(space.flag))
 		flags &^= space.flag
 	}
-	p.begin("make namespaces")
+	p.begin("create namespaces")
 	born.pid, born.pidfd = p.words(0), p.words(0)
 	args := p.words(uint64(flags), 0, 0, 0, 0, 0, 0, 0)
 	p.address(args+8, born.pidfd)
@@ -163,7 +163,7 @@ func (p *Process) startInNamespace(born helperChild) error {
 	ops, slots, data := &p.program.ops[0], &p.slots[0], &p.program.data[0]
 	usher := spawn(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0, ops, slots, data)
 	if usher < 0 {
-		return &StartError{"make a process", unix.Errno(-usher)}
+		return &StartError{"create a process", unix.Errno(-usher)}
 	}
 	p.helper = int(usher)
 	pid := binary.LittleEndian.Uint32(p.program.data[born.pid:])

@@ -104,7 +104,7 @@ func (b *placeholders) add() error {
 			if b.users == 0 {
 				b.sweep()
 			}
-			return &StartError{"keep " + n.Path + " from being made", err}
+			return &StartError{"block the creation of " + n.Path, err}
 		}
 	}
 	b.users++
@@ -136,7 +136,7 @@ func (b *placeholders) lock(dir string) error {
 func claimName(n Name) (others bool, err error) {
 	if info, err := os.Lstat(n.Path); err == nil {
 		if info.Mode()&os.ModeSymlink != 0 {
-			return false, errors.New("it is a link now")
+			return false, errors.New("it is now a symbolic link")
 		}
 		return !IsPlaceholderFile(n.Path, info), nil
 	}
@@ -149,7 +149,7 @@ func claimName(n Name) (others bool, err error) {
 		return claimName(n)
 	}
 	if err != nil {
-		return false, fmt.Errorf("make a placeholder: %w", err)
+		return false, fmt.Errorf("create a placeholder: %w", err)
 	}
 	return false, nil
 }

@@ -138,7 +138,7 @@ func (e *StartError) Error() string { return fmt.Sprintf("%s: %v", e.Step, e.Err
 func (e *StartError) Unwrap() error { return e.Err }
 
 // ErrUnsupported says that this system or kernel cannot do what the policy asks for.
-var ErrUnsupported = errors.New("not possible here")
+var ErrUnsupported = errors.New("not supported on this system")
 
 // Mechanism is one way in which this kernel can hold a command.
 type Mechanism struct {

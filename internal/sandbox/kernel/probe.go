@@ -38,15 +38,15 @@ func probeLandlock() Mechanism {
 	m := Mechanism{Name: "landlock"}
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
-		m.Detail, m.Consequence = "not switched on in this kernel: "+err.Error(), "commands are refused"
+		m.Detail, m.Consequence = "not enabled in this kernel: "+err.Error(), "commands are refused"
 		return m
 	}
 	m.Available, m.Detail = true, fmt.Sprintf("ABI %d", abi)
 	switch {
 	case abi < 3:
-		m.Consequence = "without namespaces nothing would hold truncation, so the weaker sandbox is refused"
+		m.Consequence = "without namespaces, truncation could not be prevented, so the weaker sandbox is refused"
 	case abi < 4:
-		m.Consequence = "ports of a command's own localhost are not held back"
+		m.Consequence = "ports of a command's private localhost are not restricted"
 	case abi < 6:
 		m.Consequence = "in the weaker sandbox, signals reach the user's other processes"
 	}
@@ -54,7 +54,7 @@ func probeLandlock() Mechanism {
 }
 
 func probeSeccomp() Mechanism {
-	m := Mechanism{Name: "seccomp", Available: true, Detail: "filter, with notification of what it refuses"}
+	m := Mechanism{Name: "seccomp", Available: true, Detail: "system call filter that reports refused calls"}
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	if err := seccompHas(&action); err != nil {
 		m.Available, m.Detail, m.Consequence = false, err.Error(), "commands are refused"
@@ -63,16 +63,16 @@ func probeSeccomp() Mechanism {
 }
 
 func probeRest() []Mechanism {
-	last := Mechanism{Name: "terminals", Available: true, Detail: "/dev/pts of the command's own"}
+	last := Mechanism{Name: "terminals", Available: true, Detail: "private /dev/pts for the command"}
 	if err := unix.Access("/dev/pts", unix.F_OK); err != nil {
 		last.Available, last.Detail, last.Consequence = false, "/dev/pts: "+err.Error(), "commands are refused"
 	}
 	start := Mechanism{Name: "start", Available: true, Detail: "memory shared with the child (clone3)"}
 	if noClone3.Load() {
-		start.Detail = "memory shared with the child (clone: clone3 is not there)"
+		start.Detail = "memory shared with the child (clone: clone3 is not available)"
 	}
 	if mustReexec {
-		start.Detail = "by way of our own program (built with the race detector)"
+		start.Detail = "through this program itself (built with the race detector)"
 	}
 	return []Mechanism{last, start}
 }

@@ -91,7 +91,7 @@ func (j *Jail) Start(a *Attr) (*Process, error) {
 func (j *Jail) start(a *Attr) (*Process, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, &StartError{"make the control socket", err}
+		return nil, &StartError{"create the control socket", err}
 	}
 	defer unix.Close(pair[1])
 	p := &Process{jail: j, path: a.Path, control: pair[0], began: time.Now(), ended: make(chan struct{})}
@@ -182,7 +182,7 @@ func (p *Process) share(a *Attr, control int) error {
 	}
 	runtime.KeepAlive(a)
 	if pid < 0 {
-		return &StartError{"make namespaces", unix.Errno(-pid)}
+		return &StartError{"create namespaces", unix.Errno(-pid)}
 	}
 	p.pid, p.pidfd = int(pid), os.NewFile(uintptr(pidfd), "pidfd")
 	return nil
@@ -202,7 +202,7 @@ func (p *Process) open(d *descriptors) error {
 	if !p.jail.weaker {
 		f, err := initProgram()
 		if err != nil {
-			return &StartError{"make init", err}
+			return &StartError{"create init", err}
 		}
 		d.init = int(f.Fd())
 	}

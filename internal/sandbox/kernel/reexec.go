@@ -30,7 +30,7 @@ func init() { //nolint:gochecknoinits // it must come before everything else of 
 func (p *Process) reexec(a *Attr, control int) error {
 	memory, err := unix.MemfdCreate("holdfast-sandbox", unix.MFD_CLOEXEC)
 	if err != nil {
-		return &StartError{"make a file in memory", err}
+		return &StartError{"create a file in memory", err}
 	}
 	text := os.NewFile(uintptr(memory), "instructions")
 	p.shared = text
@@ -52,7 +52,7 @@ func (p *Process) reexec(a *Attr, control int) error {
 	var gate [2]int
 	if !p.jail.weaker {
 		if err := unix.Pipe2(gate[:], unix.O_CLOEXEC); err != nil {
-			return &StartError{"make a pipe", err}
+			return &StartError{"create a pipe", err}
 		}
 		defer unix.Close(gate[0])
 		defer unix.Close(gate[1])
@@ -74,7 +74,7 @@ func (p *Process) reexec(a *Attr, control int) error {
 	argv := []string{childName, strconv.Itoa(n + 2), strconv.Itoa(n)}
 	p.pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Files: fds, Sys: sys, Env: []string{"GOMAXPROCS=1", "GOGC=off"}})
 	if err != nil {
-		return &StartError{"make namespaces", err}
+		return &StartError{"create namespaces", err}
 	}
 	p.pidfd = os.NewFile(uintptr(*sys.PidFD), "pidfd")
 	return nil

@@ -94,7 +94,7 @@ type rlimit struct {
 // executing something (securebits), nor does anybody (no_new_privs). The bounding
 // set then bounds nothing; emptying it would take a call for each capability.
 func (j *Jail) capabilities(p *program) {
-	p.begin("give up capabilities")
+	p.begin("drop capabilities")
 	call := p.call
 	if j.weaker {
 		call = p.try // without a namespace of our own there may be nothing to give up
@@ -104,13 +104,13 @@ func (j *Jail) capabilities(p *program) {
 	p.call(unix.SYS_PRCTL, num(unix.PR_CAP_AMBIENT), num(unix.PR_CAP_AMBIENT_CLEAR_ALL), num(0), num(0), num(0))
 	header := p.words(unix.LINUX_CAPABILITY_VERSION_3)
 	p.call(unix.SYS_CAPSET, at(header), at(p.words(0, 0, 0)))
-	p.begin("give up new privileges")
+	p.begin("set no_new_privs")
 	p.call(unix.SYS_PRCTL, num(unix.PR_SET_NO_NEW_PRIVS), num(1), num(0), num(0), num(0))
 }
 
 // filter installs the filter of system calls.
 func (j *Jail) filter(p *program) {
-	p.begin("install the filter of system calls")
+	p.begin("install the system call filter")
 	code := make([]byte, 0, 8*len(j.instructions))
 	for _, in := range j.instructions {
 		code = append(code, byte(in.Code), byte(in.Code>>8), in.Jt, in.Jf, byte(in.K), byte(in.K>>8), byte(in.K>>16), byte(in.K>>24))

@@ -30,7 +30,7 @@ func (f Folder) Move(dir int, path string) (*Item, error) {
 	defer unix.Close(to)
 	name := filepath.Base(path)
 	err = unix.Renameat(dir, name, to, name)
-	if errors.Is(err, unix.EACCES) { // a folder that may not be written keeps its parent
+	if errors.Is(err, unix.EACCES) { // a folder that is not writable keeps its parent
 		if unix.Fchmodat(dir, name, 0o700, unix.AT_SYMLINK_NOFOLLOW) == nil {
 			err = unix.Renameat(dir, name, to, name)
 		}

@@ -28,7 +28,7 @@ import (
 )
 
 // ErrNotFound says that there is no item of that id.
-var ErrNotFound = errors.New("there is no such item in quarantine")
+var ErrNotFound = errors.New("no such quarantined item")
 
 // Folder is where items are kept: $HOLDFAST_HOME/quarantine. It need not exist.
 type Folder string
@@ -85,7 +85,7 @@ func (f Folder) item(id string) (*Item, error) {
 		err = json.Unmarshal(b, i)
 	}
 	if err == nil && (i.ID != id || !filepath.IsAbs(i.Path)) {
-		err = fmt.Errorf("%s: it is not about %s", itemFile, id)
+		err = fmt.Errorf("%s: it does not describe %s", itemFile, id)
 	}
 	return i, err
 }

@@ -20,12 +20,12 @@ const MaxLinks = 40
 
 // The reasons why a path cannot be judged. They are wrapped with the path.
 var (
-	errNUL      = errors.New("it holds a NUL byte")
-	errLoop     = errors.New("its links go round in circles")
-	errRelative = errors.New("it is relative, and the current folder is not known")
-	errHome     = errors.New("it starts with ~, and the home folder is not known")
+	errNUL      = errors.New("it contains a NUL byte")
+	errLoop     = errors.New("its symbolic links form a loop")
+	errRelative = errors.New("it is relative, but the current folder is not known")
+	errHome     = errors.New("it starts with ~, but the home folder is not known")
 	errUser     = errors.New("the home folder of another user is not known")
-	errProcess  = errors.New("it means something else in every process")
+	errProcess  = errors.New("it means something different in each process")
 )
 
 // Normalize makes a path absolute and canonical: "~", dots, "//", a trailing "/"

@@ -26,7 +26,7 @@ type Instruction struct {
 }
 
 // ErrArch says that there are no tables for this processor.
-var ErrArch = errors.New("no table of system calls for this processor")
+var ErrArch = errors.New("no system call table for this processor")
 
 // Refusal is a system call that was refused, with how often.
 type Refusal struct {

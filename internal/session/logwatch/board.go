@@ -1,12 +1,12 @@
-// Package logwatch wakes those who watch sessions of a store.
+// Package logwatch notifies watchers when a session's log grows.
 //
 //	Append, Delete ──► Watchers.Notify ──┐
-//	                                ├─► place of the session ─► every watcher of it looks
+//	                                ├─► watchedSession ─► every watcher of it checks the head
 //	Notifier (other programs) ──────┘
 //
-// A store has one [Watchers], however many watch. A watcher that is woken looks at the
-// store itself, so a wake-up too many does no harm; the board sees to it that there is
-// never one too few for what it is told.
+// A store has one [Watchers] for all its watchers. A woken watcher reads the head from the
+// store itself, so a superfluous wake-up is harmless; Watchers guarantees that no reported
+// change is missed.
 package logwatch
 
 import (
@@ -19,46 +19,46 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Notifier tells a board what other programs have appended.
+// Notifier reports appends of other programs.
 type Notifier interface {
 	// Run works until ctx ends.
 	Run(ctx context.Context, b *Watchers)
-	// Enter is called before the first watcher of a session looks, Leave after the
-	// last has gone. Neither may call the board.
+	// Enter is called before the first watcher of a session reads its head, Leave after the last
+	// watcher has ended. Neither may call Watchers.
 	Enter(id string)
 	Leave(id string)
 }
 
-// Watchers is who watches what in a store. It is safe for concurrent use. Whoever made it
+// Watchers are the watchers of a store's sessions. It is safe for concurrent use. Its creator
 // closes it, unless it has no notifier.
 type Watchers struct {
 	store session.Store
-	start func() Notifier // nil: nobody but Tell changes anything
+	start func() Notifier // nil: only Notify reports changes
 
 	ctx   context.Context
 	stop  context.CancelFunc
 	work  sync.WaitGroup
-	reads chan struct{} // one for each that looks
+	reads chan struct{} // one value for each watcher that is reading
 
 	mu       sync.Mutex
-	notifier Notifier // once somebody watches
+	notifier Notifier // set by the first watcher
 	places   map[string]*watchedSession
 	closed   bool
 }
 
-// watchedSession is a session that is watched.
+// watchedSession is a session with watchers.
 type watchedSession struct {
 	watchers int
-	head     int64         // that somebody saw last; -1 when it is gone
-	wake     chan struct{} // closed when there is something to look at
+	head     int64         // the last head seen; -1 if the session is deleted
+	wake     chan struct{} // closed when the head may have changed
 }
 
-// batchDelay is how many watchers look at once: as many connections they may take from
-// the store's other readers.
+// batchDelay is the number of watchers that read at once, and so the number of connections they
+// may take from other readers.
 const batchDelay = 2
 
-// New returns a board for a store. start makes the notifier when the first watcher
-// comes; it may be nil.
+// New returns the watchers of a store. start creates the notifier when the first watcher starts;
+// it may be nil.
 func New(store session.Store, start func() Notifier) *Watchers {
 	b := &Watchers{store: store, start: start, places: map[string]*watchedSession{}, reads: make(chan struct{}, batchDelay)}
 	b.ctx, b.stop = context.WithCancel(context.Background())
@@ -83,8 +83,8 @@ func (b *Watchers) Notify(id string) {
 	}
 }
 
-// Observed wakes the watchers of a session when its head is not the one that was seen last;
-// -1 is for a session that is gone.
+// Observed wakes the watchers of a session if its head differs from the last one seen; -1 means
+// that the session is deleted.
 func (b *Watchers) Observed(id string, head int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +101,7 @@ func (b *Watchers) Watched() []string {
 	return slices.Collect(maps.Keys(b.places))
 }
 
-// notify wakes who waits. The board's mu is held.
+// notify wakes the waiting watchers. The mu of Watchers is held.
 func (p *watchedSession) notify() {
 	close(p.wake)
 	p.wake = make(chan struct{})
@@ -110,7 +110,7 @@ func (p *watchedSession) notify() {
 // Watch implements [session.Watcher] for the store.
 func (b *Watchers) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		after := after // ranging again begins again
+		after := after // ranging again starts again
 		p, err := b.enter(id)
 		if err != nil {
 			yield(0, err)
@@ -185,8 +185,7 @@ func (b *Watchers) next(p *watchedSession) <-chan struct{} {
 	return p.wake
 }
 
-// look returns the meta of a session. One that is not what was seen before, but
-// another of the same id, is not found.
+// look returns the meta of a session. Another session with the same id counts as not found.
 func (b *Watchers) look(ctx context.Context, id string, seen *session.Meta) (*session.Meta, error) {
 	select {
 	case b.reads <- struct{}{}:

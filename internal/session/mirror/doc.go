@@ -1,28 +1,28 @@
-// Package mirror keeps a second copy of every session, behind the first.
+// Package mirror asynchronously replicates every session to a second store.
 //
 //	append ──► primary ──► acknowledged
 //	              │
-//	              └─ what is new ─► one goroutine ─ Sessions.Ship ─► secondary
-//	                                 ▲ again, later, when that failed
+//	              └─ new records ─► one goroutine ─ Sessions.Replicate ─► secondary
+//	                                 ▲ retried after a failure
 //
 // The shortest use:
 //
 //	store, err := mirror.New(primary, secondary, nil)
 //	sessions := session.New(store, nil)
 //	…
-//	err = store.Close() // ships what is left, for a while, and closes both
+//	err = store.Close() // replicates the rest, with a timeout, and closes both
 //
-// The primary alone decides: an append is acknowledged when it is durable there, at the
-// primary's speed, whether or not the secondary can be reached. The secondary catches
-// up from the seq that it has, and nothing is ever dropped: at the start and in
-// intervals the heads of all sessions are compared, so that what another program
-// appended, or a crash left over, is shipped too. What was erased is erased there.
+// Only the primary decides: an append is acknowledged when it is durable there, at the
+// primary's speed, whether or not the secondary is reachable. The secondary catches
+// up from its last seq, and nothing is dropped: at the start and in
+// intervals the heads of all sessions are compared, so that records that another program
+// appended, or a crash left unreplicated, are copied too. Erased payloads are erased there.
 //
 // A session is deleted in the secondary when it is deleted through the mirror. One that
-// only the secondary has is left alone and counted, since a primary that lost sessions
-// looks the same as one from which they were deleted.
+// only the secondary has stays and is counted, because a primary that lost sessions
+// looks the same as one in which they were deleted.
 //
-// The secondary is a store like any other: open it, read it, and when the primary is
-// lost go on with it, or copy it back (Sessions.CopyTo). It is not read through the
-// mirror.
+// The secondary is a normal store: open it, read it, and if the primary is
+// lost, use it instead or copy it back (Sessions.ReplicateAll). The mirror does not read
+// from it.
 package mirror

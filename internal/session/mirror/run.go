@@ -9,25 +9,25 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// task is what there is to do for one session.
+// task is the pending work for one session.
 type task struct {
-	deleted      bool           // it was deleted in the primary
-	erase        map[int64]bool // and these payloads were erased
-	version      int64          // grows with each change
-	since        int64          // the round before which it came
-	tried        int64          // the round of the last attempt
-	at           time.Time      // not before
+	deleted      bool           // deleted in the primary
+	erase        map[int64]bool // payloads erased in the primary
+	version      int64          // incremented by each change
+	since        int64          // the round before which the work arrived
+	tried        int64          // round of the last attempt
+	at           time.Time      // earliest time of the next attempt
 	delay        time.Duration
-	sessionError error // the last attempt failed for a reason that only concerns this session
+	sessionError error // error of the last attempt if it concerns only this session
 }
 
-// The pauses after attempts that failed.
+// The pauses after failed attempts.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 30 * time.Second
 )
 
-// mark notes that there is something to ship.
+// mark adds work for a session.
 func (s *Store) mark(id string, change func(*task)) {
 	s.mu.Lock()
 	t := s.work[id]
@@ -43,7 +43,7 @@ func (s *Store) mark(id string, change func(*task)) {
 	s.wakeShipper()
 }
 
-// wakeShipper wakes the one that ships.
+// wakeShipper wakes the replicating goroutine.
 func (s *Store) wakeShipper() {
 	select {
 	case s.wake <- struct{}{}:
@@ -51,7 +51,7 @@ func (s *Store) wakeShipper() {
 	}
 }
 
-// run ships until ctx ends.
+// run replicates until ctx ends.
 func (s *Store) run(ctx context.Context) {
 	for {
 		next := s.pass(ctx)
@@ -75,8 +75,8 @@ func (s *Store) run(ctx context.Context) {
 	}
 }
 
-// pass does everything that is due and returns when there is something again; the zero
-// time: when it is told so.
+// pass does everything that is due and returns the time of the next work; zero means to wait for a
+// wake-up.
 func (s *Store) pass(ctx context.Context) time.Time {
 	s.mu.Lock()
 	round, waiting := s.round, time.Now().Before(s.resume)
@@ -94,7 +94,7 @@ func (s *Store) pass(ctx context.Context) time.Time {
 	return s.next()
 }
 
-// attempt compares heads when it is time to, and ships what is due.
+// attempt compares heads if that is due, and replicates the due sessions.
 func (s *Store) attempt(ctx context.Context, round int64) {
 	s.mu.Lock()
 	compare := !s.compared || !s.compareAt.IsZero() && !time.Now().Before(s.compareAt)
@@ -124,7 +124,7 @@ func (s *Store) attempt(ctx context.Context, round int64) {
 	}
 }
 
-// failed notes that a store cannot be reached.
+// failed records that a store cannot be reached.
 func (s *Store) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Store) failed(err error) {
 	s.resume = time.Now().Add(s.pause)
 }
 
-// next says when there is something to do. s.mu is held.
+// next returns the time of the next work. s.mu is held.
 func (s *Store) next() time.Time {
 	if !s.resume.IsZero() {
 		return s.resume
@@ -146,14 +146,15 @@ func (s *Store) next() time.Time {
 		if next.IsZero() || t.at.Before(next) {
 			next = t.at
 		}
-		if t.at.IsZero() { // changed while it was shipped
+		if t.at.IsZero() { // changed while it was replicated
 			return time.Now()
 		}
 	}
 	return next
 }
 
-// due lists the sessions to ship: those to be deleted last, since their forks come first.
+// due lists the sessions to replicate. Sessions to delete come last, because their forks must be
+// replicated first.
 func (s *Store) due() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +174,7 @@ func (s *Store) due() []string {
 	return append(ships, deletions...)
 }
 
-// do does what there is to do for a session. The error is for what concerns them all.
+// do does the pending work of a session. The error is one that concerns all sessions.
 func (s *Store) do(ctx context.Context, id string, round int64) error {
 	s.mu.Lock()
 	t := s.work[id]
@@ -210,7 +211,7 @@ func (s *Store) do(ctx context.Context, id string, round int64) error {
 	return nil
 }
 
-// copySession does what there is to do for a session.
+// copySession does the pending work of a session.
 func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase []int64) (records int64, err error) {
 	if deleted {
 		if err := s.delete(ctx, id); err != nil {
@@ -222,7 +223,7 @@ func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase 
 		gone, look := s.find(ctx, s.primary, id)
 		switch {
 		case look != nil || gone != nil:
-		case deleted: // with the last fork that it was kept for, which nobody tells
+		case deleted: // removed with its last fork, which is not reported
 			return r, s.delete(ctx, id)
 		default:
 			return r, nil
@@ -237,14 +238,14 @@ func (s *Store) copySession(ctx context.Context, id string, deleted bool, erase 
 	return r, err
 }
 
-// errAwaitForks is for a copy that is deleted as soon as all the forks of it are there.
+// errAwaitForks means that a copy will be deleted as soon as all its forks are replicated.
 var errAwaitForks = errors.New("it waits for its forks")
 
-// awaitsDelete reports whether a deleted session is still to be deleted in the secondary.
+// awaitsDelete reports whether a deleted session must still be deleted in the secondary.
 func (s *Store) awaitsDelete(ctx context.Context, id string) error {
 	here, err := s.find(ctx, s.primary, id)
 	if err != nil || here != nil && !here.Deleted {
-		return err // made anew meanwhile
+		return err // recreated meanwhile
 	}
 	there, err := s.find(ctx, s.secondary, id)
 	if err == nil && there != nil && !there.Deleted {
@@ -253,8 +254,8 @@ func (s *Store) awaitsDelete(ctx context.Context, id string) error {
 	return err
 }
 
-// delete deletes a session in the secondary that the primary does not have any more.
-// What the primary keeps for forks is left to [session.Sessions.Replicate].
+// delete deletes a session in the secondary that the primary no longer has. Sessions that the
+// primary keeps for forks are left to [session.Sessions.Replicate].
 func (s *Store) delete(ctx context.Context, id string) error {
 	there, err := s.find(ctx, s.primary, id)
 	if err != nil || there != nil && there.Deleted {
@@ -267,7 +268,7 @@ func (s *Store) delete(ctx context.Context, id string) error {
 	return err
 }
 
-// erase erases payloads in the secondary with a lease of its own.
+// erase erases payloads in the secondary under a separate lease.
 func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
 	e, ok := session.As[session.Eraser](s.secondary)
 	if !ok {
@@ -277,7 +278,7 @@ func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
 	if err != nil || there == nil {
 		return err
 	}
-	if there.Deleted { // what its forks show
+	if there.Deleted { // erase what its forks show
 		return e.Erase(ctx, id, 0, seqs)
 	}
 	l, err := session.New(s.secondary, nil).Open(ctx, id, &session.OpenOptions{Trashed: true})
@@ -290,7 +291,7 @@ func (s *Store) erase(ctx context.Context, id string, seqs []int64) error {
 	return errors.Join(e.Erase(ctx, id, l.Lease().Epoch, seqs), l.Close())
 }
 
-// find returns the meta of a session, also of a deleted one; nil when there is none.
+// find returns the meta of a session, including a deleted one; nil if there is none.
 func (s *Store) find(ctx context.Context, store session.Store, id string) (*session.Meta, error) {
 	p, err := store.List(ctx, session.Query{ID: id})
 	if err != nil || len(p.Sessions) == 0 {
@@ -299,7 +300,7 @@ func (s *Store) find(ctx context.Context, store session.Store, id string) (*sess
 	return &p.Sessions[0], nil
 }
 
-// isSessionError reports whether an error only concerns the session it is about.
+// isSessionError reports whether an error concerns only its session.
 func isSessionError(err error) bool {
 	for _, e := range []error{
 		session.ErrConflict, session.ErrCorrupt, session.ErrExists, session.ErrBusy, session.ErrInvalid, session.ErrInvalidID,
@@ -312,14 +313,14 @@ func isSessionError(err error) bool {
 	return false
 }
 
-// compare looks at the heads of all sessions, and notes what differs.
+// compare compares the heads of all sessions and adds work for differences.
 func (s *Store) compare(ctx context.Context) error {
 	all := session.Query{Worktrees: true, WithTrash: true}
 	there, err := s.secondary.List(ctx, all)
 	if err != nil {
 		return err
 	}
-	here, err := s.primary.List(ctx, all) // after it, so that what is there is not ahead
+	here, err := s.primary.List(ctx, all) // read after the secondary, so that copies are never ahead
 	if err != nil {
 		return err
 	}
@@ -347,8 +348,8 @@ func (s *Store) compare(ctx context.Context) error {
 	return nil
 }
 
-// orphans looks at sessions that the primary does not list: those that it keeps for
-// forks only are shipped as such, the others are deleted or counted.
+// orphans handles sessions that the primary does not list: those kept for forks are replicated as
+// such, others are deleted or counted.
 func (s *Store) orphans(ctx context.Context, copies map[string]session.Meta, some bool) (n int, err error) {
 	for id := range copies {
 		m, err := s.find(ctx, s.primary, id)

@@ -10,30 +10,30 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [New]. The zero value works.
+// Options are the options of [New]. The zero value works.
 type Options struct {
-	// Interval is how often all heads are compared; 0: every five minutes, less than 0:
-	// only at the start.
+	// Interval is how often all heads are compared; 0 is every five minutes, less than 0 only at
+	// the start.
 	Interval time.Duration
-	// CloseTimeout bounds how long Close ships what is left; default 10 seconds. The
-	// next [New] ships the rest.
+	// CloseTimeout is how long Close replicates pending records; default 10 s. The next [New]
+	// replicates the rest.
 	CloseTimeout time.Duration
-	// DeleteOrphans deletes sessions that only the secondary has, when heads are
-	// compared: they were deleted by another program, or before a crash. Not when the
+	// DeleteOrphans deletes sessions that only the secondary has when heads are compared: another
+	// program deleted them in the primary, or a crash interrupted a delete. It does nothing if the
 	// primary has no session at all.
 	DeleteOrphans bool
 }
 
-// Status tells how far behind the secondary is.
+// Status is the replication status.
 type Status struct {
-	Pending int       // sessions with something to ship
-	Orphans int       // sessions that only the secondary has, when the heads were compared last
-	Err     error     // of the last attempt that failed and was not made good since; nil when all is well
-	Failing time.Time // since when; zero when all is well
-	Copied  int64     // records, since the start
+	Pending int       // sessions with pending work
+	Orphans int       // sessions that only the secondary has, at the last comparison
+	Err     error     // the current failure; nil if there is none
+	Failing time.Time // start of the failure; zero if there is none
+	Copied  int64     // records copied since the start
 }
 
-// Store is a primary with a secondary behind it. It is safe for concurrent use.
+// Store is a primary that is replicated to a secondary. It is safe for concurrent use.
 type Store struct {
 	primary, secondary session.Store
 	opt                Options
@@ -41,14 +41,14 @@ type Store struct {
 	mu     sync.Mutex
 	work   map[string]*task
 	status Status
-	round  int64         // of attempts; Flush waits for a later one
+	round  int64         // number of the attempt; Flush waits for a later one
 	turn   chan struct{} // closed and replaced after each attempt
 	closed bool
 
-	compared  bool          // the heads, since the start
-	compareAt time.Time     // again
-	pause     time.Duration // while the secondary cannot be reached
-	resume    time.Time     // no attempt before
+	compared  bool          // the heads were compared since the start
+	compareAt time.Time     // time of the next comparison
+	pause     time.Duration // pause while the secondary is unreachable
+	resume    time.Time     // earliest time of the next attempt
 
 	wake   chan struct{}
 	life   context.Context // ends with Close
@@ -57,11 +57,11 @@ type Store struct {
 	once   sync.Once // of Close
 }
 
-// New returns a store that is primary, and starts to ship what the secondary lacks.
-// Close ends that, and closes both.
+// New returns a store that works like primary, and starts to replicate to secondary. Close ends
+// that and closes both.
 func New(primary, secondary session.Store, o *Options) (*Store, error) {
 	if primary == nil || secondary == nil || primary == secondary {
-		return nil, &session.Error{Op: "mirror", Err: session.ErrInvalid, Detail: "it takes two stores", Hint: "give another store as the secondary"}
+		return nil, &session.Error{Op: "mirror", Err: session.ErrInvalid, Detail: "two different stores are required", Hint: "use another store as the secondary"}
 	}
 	s := &Store{
 		primary: primary, secondary: secondary, work: map[string]*task{}, turn: make(chan struct{}),
@@ -84,10 +84,10 @@ func New(primary, secondary session.Store, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// Unwrap returns the primary, whose powers are the mirror's.
+// Unwrap returns the primary, whose optional interfaces are the mirror's.
 func (s *Store) Unwrap() session.Store { return s.primary }
 
-// Status tells how far behind the secondary is.
+// Status returns the replication status.
 func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,10 +96,9 @@ func (s *Store) Status() Status {
 	return st
 }
 
-// Flush waits until everything that was acknowledged before the call is in the
-// secondary. While that cannot be reached it waits, until ctx ends; a session that
-// cannot be shipped at all, since the logs have diverged, ends it with that error once
-// all others are there.
+// Flush waits until everything acknowledged before the call is in the secondary. While the
+// secondary is unreachable it waits until ctx ends. If a session cannot be replicated because the
+// logs have diverged, Flush returns that error once all other sessions are replicated.
 func (s *Store) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	from := s.round
@@ -128,8 +127,8 @@ func (s *Store) Flush(ctx context.Context) error {
 	}
 }
 
-// leftSince reports whether something is still to be tried that was there at a round. What failed
-// for a reason of its own after it counts as tried.
+// leftSince reports whether work from before a round is still untried. Work that failed later with
+// an error of its session counts as tried.
 func (s *Store) leftSince(round int64) bool {
 	if !s.compared || s.round <= round {
 		return true
@@ -142,7 +141,7 @@ func (s *Store) leftSince(round int64) bool {
 	return false
 }
 
-// ownError is an error that only concerns one session.
+// ownError returns an error that concerns only one session.
 func (s *Store) ownError() error {
 	for _, t := range s.work {
 		if t.sessionError != nil {
@@ -152,9 +151,9 @@ func (s *Store) ownError() error {
 	return nil
 }
 
-// Close ships what is left, no longer than [Options.CloseTimeout], ends shipping, and
-// closes both stores. What could not be shipped is in the error; the next [New] does it.
-// Closing twice does nothing.
+// Close replicates pending records for at most [Options.CloseTimeout] and closes both stores. It
+// returns an error if records are left; the next [New] replicates them. A second call does
+// nothing.
 func (s *Store) Close() (err error) {
 	s.once.Do(func() { err = s.close() })
 	return err
@@ -170,11 +169,11 @@ func (s *Store) close() error {
 	s.cancel()
 	<-s.done
 	s.mu.Lock()
-	close(s.turn) // whoever waits in Flush
+	close(s.turn) // wakes Flush
 	s.turn = make(chan struct{})
 	s.mu.Unlock()
 	if err != nil {
-		err = &session.Error{Op: "close mirror", Err: err, Detail: "the secondary is behind", Hint: "it catches up when the mirror is opened again"}
+		err = &session.Error{Op: "close mirror", Err: err, Detail: "the secondary is not up to date", Hint: "open the mirror again; it then catches up"}
 	}
 	for _, store := range []session.Store{s.primary, s.secondary} {
 		if c, ok := store.(io.Closer); ok {

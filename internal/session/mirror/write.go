@@ -15,8 +15,8 @@ var (
 	_ session.Watcher = (*Store)(nil)
 )
 
-// Append implements [session.Store]: the primary's answer, and then a note for who
-// ships. A batch whose end is unknown is noted, too.
+// Append implements [session.Store]: it appends to the primary and adds work for replication, also
+// if the outcome is unknown.
 func (s *Store) Append(ctx context.Context, id string, b session.Batch) error {
 	if s.isClosed() {
 		return closed("append", id)
@@ -59,7 +59,7 @@ func closed(op, id string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrClosed}
 }
 
-// Delete implements [session.Deleter]. ErrUnsupported when the primary is none.
+// Delete implements [session.Deleter]. ErrUnsupported if the primary is not a Deleter.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	d, ok := session.As[session.Deleter](s.primary)
 	if !ok {
@@ -72,7 +72,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// Erase implements [session.Eraser]. ErrUnsupported when the primary is none.
+// Erase implements [session.Eraser]. ErrUnsupported if the primary is not an Eraser.
 func (s *Store) Erase(ctx context.Context, id string, epoch int64, seqs []int64) error {
 	e, ok := session.As[session.Eraser](s.primary)
 	if !ok {

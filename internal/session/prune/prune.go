@@ -1,9 +1,9 @@
-// Package prune finds old sessions and puts them into the trash, or deletes what has been
-// there for long.
+// Package prune finds old sessions and moves them to the trash, or deletes those that have
+// been in the trash for long.
 //
 //	list, err := prune.Find(ctx, sessions, o)
 //	for i := range list {
-//		err := list[i].Remove(ctx, sessions, o) // and why it was kept, if it was
+//		err := list[i].Remove(ctx, sessions, o) // sets KeptReason if it keeps the session
 //	}
 package prune
 
@@ -15,25 +15,26 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options say which sessions are old.
+// Options select old sessions.
 type Options struct {
-	Before     time.Time // not changed since then; in the trash since before then
-	Project    string    // "" is all projects
+	Before     time.Time // not changed since this time or, with Empty, in the trash since before it
+	Project    string    // "" means all projects
 	Tag        string    // only sessions with this tag
-	KeepTagged bool      // none that has a tag
-	// Empty deletes what lies in the trash, instead of putting there what is old. What
-	// forks need stays, as with [session.Sessions.Delete].
+	KeepTagged bool      // keep every session that has a tag
+	// Empty deletes sessions in the trash instead of moving old ones there. Records that forks
+	// need stay, as with [session.Sessions.Delete].
 	Empty bool
 }
 
-// Session is one session that was found old, or would have been.
+// Session is an old session, removed or kept.
 type Session struct {
 	Meta       session.Meta
-	KeptReason string // why it stays; "" when it does not
+	KeptReason string // why it is kept; "" if it is not
 }
 
-// Find finds what [Session.Remove] would remove, and removes nothing. Agents of a run go
-// with the run. What runs, and what waits for an answer, stays.
+// Find lists the sessions that [Session.Remove] would remove, and removes nothing. Sub-agents'
+// sessions are removed with the run's session. Running sessions, and those that wait for an
+// answer, are kept.
 func Find(ctx context.Context, s *session.Sessions, o Options) ([]Session, error) {
 	q := session.Query{Project: o.Project, Tag: o.Tag, Worktrees: true}
 	if o.Empty {
@@ -69,8 +70,8 @@ func (o *Options) old(m *session.Meta) bool {
 	return err == nil && at.Before(o.Before)
 }
 
-// needed says why an old session stays, or "". What works for its run goes with it, and
-// so keeps it, too.
+// needed returns why an old session is kept, or "". A session that works for its run is removed
+// with it, and so can keep it too.
 func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
 	why, err := o.keepReason(ctx, s, m)
 	if err != nil || why != "" {
@@ -82,7 +83,7 @@ func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Me
 	}
 	for i := range owned {
 		of := &owned[i]
-		if (of.Trashed != "") != o.Empty { // there already, or taken out again
+		if (of.Trashed != "") != o.Empty { // already in the trash, or restored from it
 			continue
 		}
 		switch why, err := o.keepReason(ctx, s, of); {
@@ -97,7 +98,7 @@ func (o *Options) needed(ctx context.Context, s *session.Sessions, m *session.Me
 	return "", nil
 }
 
-// keepReason says why a session stays by itself.
+// keepReason returns why the session itself is kept.
 func (o *Options) keepReason(ctx context.Context, s *session.Sessions, m *session.Meta) (string, error) {
 	held, err := s.Lease(ctx, m.ID)
 	switch {
@@ -113,9 +114,8 @@ func (o *Options) keepReason(ctx context.Context, s *session.Sessions, m *sessio
 	return "", nil
 }
 
-// Remove puts a session that [Find] has found into the trash, or deletes it. One that is not
-// old any more stays, and Kept says so: somebody opened it, went on with it, or took it out
-// of the trash meanwhile.
+// Remove moves a session found by [Find] to the trash, or deletes it. A session that is no longer
+// old is kept and gets a KeptReason: it was opened, resumed or restored from the trash meanwhile.
 func (p *Session) Remove(ctx context.Context, s *session.Sessions, o Options) error {
 	if p.KeptReason != "" {
 		return nil
@@ -145,8 +145,8 @@ func (p *Session) Remove(ctx context.Context, s *session.Sessions, o Options) er
 	return err
 }
 
-// remove deletes a session and those that work for its run, but for who was taken out of
-// the trash meanwhile.
+// remove deletes a session and those that work for its run, except sessions restored from the
+// trash meanwhile.
 func remove(ctx context.Context, s *session.Sessions, id string) error {
 	family, err := s.Family(ctx, id)
 	if err != nil {

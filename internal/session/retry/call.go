@@ -12,21 +12,21 @@ import (
 // errSlow is the cause of the end of an attempt that took too long.
 var errSlow = errors.New("the attempt took too long")
 
-// call is one call of the store, however often it is tried.
+// call is one call of the store, including its retries.
 type call struct {
 	s     *Store
 	ctx   context.Context
 	op    string
 	id    string
 	write bool
-	size  int // bytes that are sent
+	size  int // bytes sent
 
-	until time.Time // when it is tried for the last time
-	began time.Time // this try
+	until time.Time // time of the last try
+	began time.Time // start of this try
 	pause time.Duration
 }
 
-// do makes a call until it succeeds, fails for good, or its time is over.
+// do makes a call until it succeeds, fails permanently, or its time is over.
 func (s *Store) do(ctx context.Context, c call, f func(ctx context.Context) error) error {
 	c.s, c.ctx = s, ctx
 	c.begin()
@@ -40,10 +40,10 @@ func (s *Store) do(ctx context.Context, c call, f func(ctx context.Context) erro
 	}
 }
 
-// begin gives the call its time, from now on.
+// begin starts the time of the call.
 func (c *call) begin() { c.until, c.pause = time.Now().Add(c.patience()), firstPause }
 
-// attempt is the context of one try, and what ends it.
+// attempt returns the context of one try and its cancel function.
 func (c *call) attempt() (context.Context, context.CancelFunc) {
 	c.began = time.Now()
 	d := c.bound()
@@ -53,7 +53,7 @@ func (c *call) attempt() (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(c.ctx, d, errSlow)
 }
 
-// bound is how long a try may take; less than 0: there is no bound.
+// bound returns how long a try may take; less than 0 means no limit.
 func (c *call) bound() time.Duration {
 	d := c.s.opt.Attempt
 	if d < 0 {
@@ -62,10 +62,10 @@ func (c *call) bound() time.Duration {
 	return max(shortest, min(d+time.Duration(c.size>>20)*time.Second, time.Until(c.until)))
 }
 
-// shortest is how long a try may take at least.
+// shortest is the minimum time of a try.
 const shortest = time.Second
 
-// name makes the end of an attempt that took too long an error of the store.
+// name converts the timeout of an attempt to an error of the store.
 func (c *call) name(attempt context.Context, err error) error {
 	if err == nil || c.ctx.Err() != nil || !errors.Is(context.Cause(attempt), errSlow) || c.s.away(err, c.write) {
 		return err
@@ -74,12 +74,12 @@ func (c *call) name(attempt context.Context, err error) error {
 		return err
 	}
 	return &session.Error{
-		Op: c.op, Session: c.id, Err: session.ErrUnavailable, Detail: "it did not answer in time",
-		Hint: "see that the store's server runs and can be reached",
+		Op: c.op, Session: c.id, Err: session.ErrUnavailable, Detail: "the store did not answer in time",
+		Hint: "check that the store's server is running and reachable",
 	}
 }
 
-// retry takes in how a try ended, and reports whether there is another one: after a pause.
+// retry handles the end of a try, and reports whether to try again; if so, after a pause.
 func (c *call) retry(err error) bool {
 	s := c.s
 	if !s.away(err, c.write) {
@@ -97,7 +97,7 @@ func (c *call) retry(err error) bool {
 	return true
 }
 
-// patience is how long the call is tried again.
+// patience returns how long the call is retried.
 func (c *call) patience() time.Duration {
 	d := c.s.opt.Timeout
 	if within, ok := c.ctx.Value(withinKey{}).(time.Duration); ok {
@@ -109,7 +109,7 @@ func (c *call) patience() time.Duration {
 	return d
 }
 
-// sleep waits out a pause; false: nobody waits for the call any more.
+// sleep waits for a pause; it returns false if the call was cancelled.
 func (c *call) sleep(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -122,8 +122,8 @@ func (c *call) sleep(d time.Duration) bool {
 	return false
 }
 
-// away reports whether an error says that the store is away, so that trying again may do.
-// A store that has taken writes and is read-only now is being failed over.
+// away reports whether an error means that the store is unavailable, so that a retry may succeed.
+// A store that accepted writes and is now read-only is failing over.
 func (s *Store) away(err error, write bool) bool {
 	switch {
 	case err == nil:

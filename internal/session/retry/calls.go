@@ -30,13 +30,12 @@ func (s *Store) List(ctx context.Context, q session.Query) (page session.Page, e
 	return page, err
 }
 
-// Read implements [session.Store]. When reading breaks off, it goes on behind the last
-// record that was read.
+// Read implements [session.Store]. If reading breaks off, it continues after the last record read.
 func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[session.Record, error] {
 	return func(yield func(session.Record, error) bool) {
 		c := call{s: s, ctx: ctx, op: "read", id: id}
 		c.begin()
-		r := r // ranging again begins again
+		r := r // ranging again starts again
 		for {
 			err, ended := s.readOnce(&c, &r, yield)
 			if ended || err == nil && c.done() {
@@ -50,14 +49,14 @@ func (s *Store) Read(ctx context.Context, id string, r session.Range) iter.Seq2[
 	}
 }
 
-// done notes that reading came to its end.
+// done records that reading reached its end.
 func (c *call) done() bool {
 	c.s.state.answered(false)
 	return true
 }
 
-// readOnce reads what r says and moves it on. The error is one after which reading is
-// tried again, or ends; ended: whoever ranges wants no more.
+// readOnce reads the range r and advances it. failed is an error to retry or to return; ended
+// means that the caller wants no more records.
 func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, error) bool) (failed error, ended bool) {
 	ctx, watch := c.watched()
 	defer watch.stop()
@@ -71,7 +70,7 @@ func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, e
 		}
 		watch.goOn()
 		if err == nil {
-			c.begin() // the next outage is another one
+			c.begin() // a later outage gets the full time again
 			if moved := advance(r, rec.Seq); !moved {
 				return nil, false
 			}
@@ -80,7 +79,7 @@ func (s *Store) readOnce(c *call, r *session.Range, yield func(session.Record, e
 	return nil, false
 }
 
-// advance has a range begin behind a record, and reports whether anything is left of it.
+// advance makes a range start after a record, and reports whether anything is left.
 func advance(r *session.Range, seq int64) bool {
 	if r.Limit > 0 {
 		if r.Limit--; r.Limit == 0 {
@@ -95,9 +94,8 @@ func advance(r *session.Range, seq int64) bool {
 	return r.Until > r.After
 }
 
-// Watch implements [session.Watcher]: it goes on when the store is back. A store that tells
-// of nothing for as long as a try may take is asked anew: it may wait for a server that has
-// gone without a word.
+// Watch implements [session.Watcher] and continues when the store is available again. It restarts
+// a watch that was quiet for the time of one try, because the server may have disappeared.
 func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		c := call{s: s, ctx: ctx, op: "watch", id: id}
@@ -115,8 +113,8 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[int
 	}
 }
 
-// watchOnce watches until that fails, was quiet for long, or nobody wants more. It returns
-// the last head that was told.
+// watchOnce watches until that fails, was quiet for long, or the caller wants no more. It returns
+// the last reported head.
 func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (head int64, failed error, more bool) {
 	c.began, head = time.Now(), after
 	ctx, stop := c.ctx, func() {}
@@ -128,7 +126,7 @@ func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (
 		switch {
 		case s.away(err, false):
 			return head, err, true
-		case err != nil && errors.Is(context.Cause(ctx), errSlow): // who watches, or the store, may end at the same moment: the next time says so
+		case err != nil && errors.Is(context.Cause(ctx), errSlow): // the caller or the store may end at the same time: the next try shows it
 			return head, nil, true
 		case !yield(h, err) || err != nil:
 			return head, nil, false
@@ -139,10 +137,10 @@ func (s *Store) watchOnce(c *call, after int64, yield func(int64, error) bool) (
 	return head, nil, false
 }
 
-// stopwatch ends an attempt to read in which the store says nothing for too long. The time
-// that the reader takes does not count.
+// stopwatch ends a read in which the store sends nothing for too long. The reader's own time is
+// not counted.
 type stopwatch struct {
-	timer *time.Timer // nil: there is no bound
+	timer *time.Timer // nil: no limit
 	d     time.Duration
 	end   context.CancelCauseFunc
 }
@@ -178,8 +176,8 @@ func (w *stopwatch) stop() {
 	}
 }
 
-// Acquire implements [session.Leaser]. A lease that an earlier try has taken, whose answer
-// was lost, is this caller's.
+// Acquire implements [session.Leaser]. If an earlier try acquired the lease but its answer was
+// lost, the lease belongs to this caller.
 func (s *Store) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (l session.Lease, err error) {
 	leaser, ok := session.As[session.Leaser](s.inner)
 	if !ok {
@@ -233,11 +231,11 @@ func (s *Store) Held(ctx context.Context, id string) (held *session.Lease, err e
 }
 
 func unsupported(op, id string) error {
-	return &session.Error{Op: op, Session: id, Err: session.ErrUnsupported, Detail: "the store has no leases"}
+	return &session.Error{Op: op, Session: id, Err: session.ErrUnsupported, Detail: "the store does not support leases"}
 }
 
-// IsUnavailable reports whether an error says that a store is away or takes no writes for now, and
-// not that what was asked for is wrong.
+// IsUnavailable reports whether an error means that a store is unavailable or read-only for now,
+// and not that the request is wrong.
 func IsUnavailable(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrFull) || errors.Is(err, session.ErrReadOnly)
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// state is what is known of the inner store from the calls that were made.
+// state is what the calls so far show about the inner store.
 type state struct {
 	changed func(error, time.Duration)
 	written atomic.Bool // a write succeeded
 	away    atomic.Bool // since is set
 
 	mu     sync.Mutex
-	since  time.Time // when the first call failed of those since one succeeded
-	err    error     // of the last one that failed
-	writes bool      // only writes fail: a read that succeeds says nothing
-	last   time.Time // when err was
-	back   time.Time // when the store was back last
+	since  time.Time // first failed call since the last successful one
+	err    error     // error of the last failed call
+	writes bool      // only writes fail: a successful read proves nothing
+	last   time.Time // time of err
+	back   time.Time // when the store last became available again
 }
 
 func (s *state) hasWritten() bool { return s.written.Load() }
 
-// answered notes a call that succeeded.
+// answered records a successful call.
 func (s *state) answered(write bool) {
 	if write && !s.written.Load() {
 		s.written.Store(true)
@@ -46,8 +46,8 @@ func (s *state) answered(write bool) {
 	}
 }
 
-// failed notes a call that failed since the store is away, or, with writes, since it takes
-// no writes. A try that began before the store was back says nothing.
+// failed records a call that failed because the store is unavailable or, with writes, because it
+// does not accept writes. A try that began before the store was available again is ignored.
 func (s *state) failed(err error, writes bool, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,11 +65,11 @@ func (s *state) failed(err error, writes bool, began time.Time) {
 	}
 }
 
-// recent is how long a write that failed says that the next one will.
+// recent is how long a failed write predicts that the next one will fail.
 const recent = 30 * time.Second
 
-// Check implements [session.Checker]: it asks the inner store, and remembers writes that
-// failed a short while ago since the disk is full or the server takes none.
+// Check implements [session.Checker]: it checks the inner store and remembers writes that recently
+// failed because the disk was full or the server was read-only.
 func (s *Store) Check(ctx context.Context) error {
 	if err := session.New(s.inner, nil).Check(ctx); err != nil {
 		return err

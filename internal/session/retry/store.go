@@ -9,24 +9,24 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Options adjusts [New]. The zero value works.
+// Options are the options of [New]. The zero value works.
 type Options struct {
-	// Timeout is how long a call is tried again while the store is away; default [DefaultFor].
-	// Less than 0 is not at all.
+	// Timeout is how long a call is retried while the store is unavailable; default [DefaultFor].
+	// Less than 0 means no retry.
 	Timeout time.Duration
-	// Attempt bounds one try, so that a server which accepts a connection and says nothing
-	// is noticed; what is appended gets a second more for each megabyte. Default 15 s; less
-	// than 0 is no bound, for stores on the local disk.
+	// Attempt is the timeout of one try, which detects a server that accepts a connection but does
+	// not answer. An append gets one more second per megabyte. Default 15 s; less than 0 means no
+	// timeout, for stores on the local disk.
 	Attempt time.Duration
-	// RetryFull has calls wait as well while there is no space left.
+	// RetryFull makes calls also wait while there is no space left.
 	RetryFull bool
-	// Changed is told when the store goes away, with the error, and when it is back: nil,
-	// and how long it was away. It must not call the store.
+	// Changed is called when the store becomes unavailable, with the error, and when it is
+	// available again, with nil and the length of the outage. It must not call the store.
 	Changed func(err error, after time.Duration)
 }
 
-// DefaultFor is how long a call waits for a store by default: longer than a failover or a
-// restart of a server takes.
+// DefaultFor is the default time that a call is retried: longer than a failover or a restart of a
+// server takes.
 const DefaultFor = 5 * time.Minute
 
 const (
@@ -35,9 +35,9 @@ const (
 	longestPause   = time.Second
 )
 
-// Store is a store that makes calls again while the inner store is away. It is safe for
-// concurrent use. Appending, reading, listing and leases are tried again; the other powers
-// are those of the inner store.
+// Store retries calls while the inner store is unavailable. It is safe for concurrent use.
+// Appending, reading, listing and lease calls are retried; other optional interfaces are those of
+// the inner store.
 type Store struct {
 	inner session.Store
 	opt   Options
@@ -75,8 +75,8 @@ func New(inner session.Store, o *Options) *Store {
 // Unwrap returns the inner store.
 func (s *Store) Unwrap() session.Store { return s.inner }
 
-// GiveUp ends the waiting, of calls under way and of later ones: the program is about to
-// end. Each call is still tried once.
+// GiveUp ends all waiting, now and later, because the program is about to end. Each call is still
+// tried once.
 func (s *Store) GiveUp() { s.end.Do(func() { close(s.over) }) }
 
 // Close ends the waiting and closes the inner store.
@@ -91,8 +91,8 @@ func (s *Store) Close() error {
 
 type withinKey struct{}
 
-// Within returns a context whose calls wait for a store that is away no longer than d, and
-// hang no longer; 0 is one try. It bounds only what an enclosing context allows.
+// Within returns a context whose calls are retried for at most d, and time out after d; 0 means
+// one try. It can only shorten the time of an enclosing context.
 func Within(ctx context.Context, d time.Duration) context.Context {
 	if outer, ok := ctx.Value(withinKey{}).(time.Duration); ok && outer <= d {
 		return ctx

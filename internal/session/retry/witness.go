@@ -8,9 +8,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// WrapWitness returns a witness that waits for w as appends wait for the store: with
-// [Options.RetryFull], while the disk of its evidence has no space left. Telling it again is
-// safe.
+// WrapWitness returns an observer that retries w as appends are retried: with [Options.RetryFull],
+// also while its disk has no space left. Repeating a call is safe.
 func (s *Store) WrapWitness(w session.AppendObserver) session.AppendObserver {
 	if w == nil {
 		return nil
@@ -48,7 +47,7 @@ func (w *witness) tell(ctx context.Context, id string, f func() error) error {
 	})
 }
 
-// full makes an error of the disk the contract's.
+// full converts an error of the disk to one of package session.
 func (w *witness) full(id string, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err

@@ -6,12 +6,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// MaxSeq bounds a record's number, so that it fits into 32 bits.
+// MaxSeq is the maximum seq of a record, so that it fits into 32 bits.
 const MaxSeq = 1<<32 - 1
 
-// Check reports, as an [session.Error], why a batch cannot be appended to session id
-// whatever the store holds: ErrInvalid for one that is malformed or whose payload has
-// more than maxPayload bytes, ErrFenced for one that needs a lease.
+// Check returns, as a [session.Error], why a batch can never be appended to session id: ErrInvalid
+// if it is malformed or a payload has more than maxPayload bytes, ErrFenced if it needs a lease.
 func Check(id string, b *session.Batch, maxPayload int) error {
 	bad := func(format string, args ...any) error {
 		return &session.Error{Op: "append", Session: id, Err: session.ErrInvalid, Detail: fmt.Sprintf(format, args...)}
@@ -26,13 +25,13 @@ func Check(id string, b *session.Batch, maxPayload int) error {
 		case r.Seq > MaxSeq:
 			return bad("seq %d is greater than %d", r.Seq, int64(MaxSeq))
 		case len(r.Payload) > maxPayload:
-			return bad("a payload of %d bytes, at most %d fit", len(r.Payload), maxPayload)
+			return bad("a payload has %d bytes; the maximum is %d", len(r.Payload), maxPayload)
 		case b.Epoch == 0 && b.Delta.Opened == nil && !r.Kind.Shared():
 			return Fenced("append", id, "a record of kind "+string(r.Kind)+" needs a lease")
 		}
 	}
 	if o := b.Delta.Opened; o != nil && o.SessionID != id {
-		return bad("the batch opens session %q", o.SessionID)
+		return bad("the batch creates another session, %q", o.SessionID)
 	}
 	return nil
 }
@@ -50,9 +49,9 @@ const (
 	advanceTrash  = `, trashed = ?`
 )
 
-// Advance begins the statement that changes a session's row as [session.Meta.Apply]
-// does: an UPDATE up to its WHERE. What a batch does not change it does not name, so
-// that the indexes of that are left alone.
+// Advance starts the statement that changes a session's row as [session.Meta.Apply] does: an
+// UPDATE up to its WHERE. It names only the columns that the batch changes, so that other indexes
+// need no update.
 func (d *Dialect) Advance(b *session.Delta) *Statement {
 	keep := int64(1)
 	if b.Reset {
@@ -82,13 +81,13 @@ func (d *Dialect) Advance(b *session.Delta) *Statement {
 	return s
 }
 
-// IsItemsOnly reports whether a batch changes no more of its session's row than items do, so
-// that one statement, made once, does for all of them.
+// IsItemsOnly reports whether a batch changes only the columns that items change, so that one
+// prepared statement is enough.
 func IsItemsOnly(d *session.Delta) bool {
 	return d.Opened == nil && !d.Reset && d.Patch == nil && d.Replaced == nil && d.OpenApprovals == 0 && d.Run == ""
 }
 
-// Model is the model that a batch sets, NULL for none.
+// Model returns the model that a batch sets, NULL for none.
 func Model(d *session.Delta) any {
 	switch {
 	case d.Patch != nil && d.Patch.Model != nil:
@@ -99,7 +98,7 @@ func Model(d *session.Delta) any {
 	return nil
 }
 
-// nullable is NULL for what a patch leaves alone.
+// nullable returns NULL for a field that a patch does not change.
 func nullable(p *string) any {
 	if p == nil {
 		return nil
@@ -107,12 +106,12 @@ func nullable(p *string) any {
 	return *p
 }
 
-// Fenced is the error of who holds no lease, or no longer.
+// Fenced is the error of a writer without the lease.
 func Fenced(op, id, detail string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrFenced, Detail: detail}
 }
 
-// NotFound is the error for a session that is not there.
+// NotFound is the error for a missing session.
 func NotFound(op, id string) error {
 	return &session.Error{Op: op, Session: id, Err: session.ErrNotFound}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Create checks, in a transaction, whether a batch can open session id, and returns the meta
-// to insert. It returns nil when the session is there already, digest for digest. The epoch
-// of the session's lease is not checked.
+// Create checks, in a transaction, whether a batch can create session id, and returns the meta to
+// insert. It returns nil if the session already exists, digest for digest. It does not check the
+// epoch of the session's lease.
 func (d *Dialect) Create(tx Tx, id string, b *session.Batch) (*session.Meta, error) {
 	var num, deleted, head int64
 	found, err := first(tx, []any{&num, &deleted}, "SELECT num, deleted FROM sessions WHERE id = ?", id)
@@ -29,7 +29,7 @@ func (d *Dialect) Create(tx Tx, id string, b *session.Batch) (*session.Meta, err
 	if m.Parent == "" {
 		return &m, nil
 	}
-	// The parent is not deleted before the fork is there; from then on its records are kept.
+	// The lock prevents a delete of the parent before the fork exists; after that its records are kept.
 	base := b.Delta.Opened.Base
 	found, err = first(tx, []any{&head}, "SELECT head FROM sessions WHERE id = ? AND deleted = 0"+d.ForShare, base.Parent)
 	switch {
@@ -43,8 +43,8 @@ func (d *Dialect) Create(tx Tx, id string, b *session.Batch) (*session.Meta, err
 	return &m, nil
 }
 
-// Refusal says why a batch did not fit: nil when its records are there already. Again is true
-// when the batch fits now.
+// Refusal returns why a batch did not fit: nil if its records are already stored. again is true if
+// the batch fits now.
 func (d *Dialect) Refusal(tx Tx, id string, b *session.Batch) (again bool, err error) {
 	var num, head, epoch int64
 	found, err := first(tx, []any{&num, &head, &epoch}, "SELECT num, head, "+d.epoch()+" FROM sessions WHERE id = ? AND deleted = 0", id)
@@ -68,7 +68,7 @@ func (d *Dialect) Refusal(tx Tx, id string, b *session.Batch) (again bool, err e
 	return false, &session.Error{Op: "append", Session: id, Seq: head, Err: session.ErrConflict}
 }
 
-// present reports whether all the records are there already.
+// present reports whether all the records are already stored.
 func (d *Dialect) present(tx Tx, num int64, records []session.Record) (bool, error) {
 	n, same := 0, true
 	var digest []byte

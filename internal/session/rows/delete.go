@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// purgeRows is how many records are removed in one transaction, so that other writers get
-// their turn while a big session is removed.
+// purgeRows is the number of records removed in one transaction, so that other writers are not
+// blocked while a large session is removed.
 const purgeRows = 2000
 
-// Delete implements [session.Deleter]. The session is gone for everyone with the first
-// transaction. Its records follow in further ones; if that is cut short, the next Delete
-// resumes it.
+// Delete implements [session.Deleter]. The first transaction deletes the session for everyone. Its
+// records are removed in further transactions; if that is interrupted, the next Delete continues
+// it.
 func (t *SQLStore) Delete(ctx context.Context, id string) error {
 	var num int64
 	err := t.db.Transact(ctx, "delete", id, func(tx Tx) error {
@@ -26,7 +26,7 @@ func (t *SQLStore) Delete(ctx context.Context, id string) error {
 			return err
 		}
 		if !found {
-			if tx.MayBeRetry() { // it was deleted before the connection was lost
+			if tx.MayBeRetry() { // an earlier try deleted it
 				return nil
 			}
 			return NotFound("delete", id)
@@ -39,7 +39,7 @@ func (t *SQLStore) Delete(ctx context.Context, id string) error {
 			set += ", epoch = 0"
 		}
 		n, err := tx.Exec("UPDATE sessions SET "+set+" WHERE num = ? AND deleted = 0", num)
-		if err == nil && n == 0 { // somebody else was first
+		if err == nil && n == 0 { // deleted by another process meanwhile
 			return NotFound("delete", id)
 		}
 		return err
@@ -56,8 +56,8 @@ func (t *SQLStore) Delete(ctx context.Context, id string) error {
 	return err
 }
 
-// A deleted session is waste when it has records above what its forks need, or when no fork
-// needs it. Forks that are deleted themselves count as long as they are there.
+// A deleted session has waste if it has records above those its forks need, or if no fork
+// needs it. Deleted forks count as long as their rows exist.
 const (
 	forkNeedsSQL = `(SELECT max(f.parent_seq) FROM sessions f WHERE f.parent = s.id AND f.parent <> '')`
 	selectWaste  = `SELECT num FROM (SELECT num, head, ` + forkNeedsSQL + ` AS need FROM sessions s WHERE deleted = 1) w
@@ -65,7 +65,7 @@ const (
 	selectNeed = `SELECT coalesce(` + forkNeedsSQL + `, -1) FROM sessions s WHERE num = ? AND deleted = 1`
 )
 
-// sweep does one step of removing what deleted sessions leave behind, and reports whether
+// sweep performs one step of removing what deleted sessions leave behind, and reports whether
 // there may be another.
 func (t *SQLStore) sweep(tx Tx) (more bool, err error) {
 	var num, need, low int64
@@ -74,7 +74,7 @@ func (t *SQLStore) sweep(tx Tx) (more bool, err error) {
 		return false, err
 	}
 	if found, err = first(tx, []any{&need}, selectNeed+t.d.ForUpdate, num); err != nil || !found {
-		return true, err // somebody else has swept it
+		return true, err // removed by another process meanwhile
 	}
 	for _, table := range t.d.Index {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE num = ?", num); err != nil {
@@ -102,7 +102,7 @@ func (t *SQLStore) sweep(tx Tx) (more bool, err error) {
 	return true, err
 }
 
-// eraseRows is how many records one statement erases.
+// eraseRows is the number of records that one statement erases.
 const eraseRows = 64
 
 // Erase implements [session.Eraser].
@@ -121,12 +121,12 @@ func (t *SQLStore) Erase(ctx context.Context, id string, epoch int64, seqs []int
 		if !found {
 			return NotFound("erase", id)
 		}
-		if deleted == 0 { // nobody writes to a deleted session
+		if deleted == 0 { // no process writes a deleted session
 			if err := CheckEpoch("erase", id, epoch, now); err != nil {
 				return err
 			}
 		}
-		for _, seq := range seqs { // before anything is changed
+		for _, seq := range seqs { // before any change
 			if seq <= below || seq > head {
 				return &session.Error{Op: "erase", Session: id, Seq: seq, Err: session.ErrInvalid, Detail: "the session itself has no record with this number"}
 			}
@@ -140,8 +140,8 @@ func (t *SQLStore) Erase(ctx context.Context, id string, epoch int64, seqs []int
 	})
 }
 
-// erase removes the payloads of at most eraseRows records. The list of each statement is
-// filled up with its last seq, so that all statements are one text.
+// erase removes the payloads of at most eraseRows records. The list is filled up with its last
+// seq, so that all statements have the same text.
 func (t *SQLStore) erase(tx Tx, num int64, seqs []int64) error {
 	list := "(?" + strings.Repeat(", ?", eraseRows-1) + ")"
 	args := make([]any, eraseRows)

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// Dialect says how one database differs from another.
+// Dialect describes how one database differs from the others.
 type Dialect struct {
 	// Numbered writes parameters as $1, $2, …, otherwise they are ?.
 	Numbered bool
-	// Expanded writes (a, b) < (x, y) as a < x OR a = x AND b < y, for a database
-	// that finds no range of an index in the short form.
+	// Expanded writes (a, b) < (x, y) as a < x OR a = x AND b < y, for a database that uses no
+	// index for the short form.
 	Expanded bool
 	// Text converts a string for the driver, nil if the driver takes strings.
 	Text func(string) any
-	// Hint returns what follows "FROM sessions " to name an index. Nil for none.
+	// Hint returns the text after "FROM sessions " that selects an index; may be nil.
 	Hint func(index string) string
 
-	// Unbuffered is true if the database finds a row when it is asked for the row: then no
-	// query needs a limit.
+	// Unbuffered is true if the database finds rows only when they are read, so that queries need
+	// no limit.
 	Unbuffered bool
 	// Key is true if records have one column key, num<<32|seq, in place of num and seq.
 	Key bool
-	// Epochs is true if sessions have a column epoch: that of the lease, 0 without one.
+	// Epochs is true if sessions have a column epoch with the lease's epoch, 0 without a lease.
 	Epochs bool
 	// NextEpoch is the query for the next of all epochs, CountEpoch a statement that comes
 	// before it, if any.
@@ -31,7 +31,7 @@ type Dialect struct {
 	Clock string
 	// Renewed concatenates two parameters with the time of the Clock between them.
 	Renewed string
-	// ForUpdate, ForShare and LockLease end a query that locks what it finds.
+	// ForUpdate, ForShare and LockLease are appended to a query to lock the rows it finds.
 	ForUpdate, ForShare, LockLease string
 	// Overwrite is the value that a payload is set to before it is erased.
 	Overwrite string
@@ -41,7 +41,7 @@ type Dialect struct {
 	Index  []string
 }
 
-// seq is the column that orders the records of a session.
+// seq returns the column that orders the records of a session.
 func (d *Dialect) seq() string {
 	if d.Key {
 		return "key"
@@ -49,7 +49,7 @@ func (d *Dialect) seq() string {
 	return "seq"
 }
 
-// within is the condition for the records of a session above low and up to high.
+// within returns the condition for the records of a session with low < seq <= high.
 func (d *Dialect) within(num, low, high int64) (sql string, args []any) {
 	if d.Key {
 		return "key > ? AND key <= ?", []any{num<<32 | low, num<<32 | high}
@@ -57,7 +57,7 @@ func (d *Dialect) within(num, low, high int64) (sql string, args []any) {
 	return "num = ? AND seq > ? AND seq <= ?", []any{num, low, high}
 }
 
-// epoch is the epoch of a session's lease, 0 when nobody holds one.
+// epoch returns the epoch of a session's lease, 0 if there is none.
 func (d *Dialect) epoch() string {
 	if d.Epochs {
 		return "epoch"
@@ -65,7 +65,7 @@ func (d *Dialect) epoch() string {
 	return "coalesce((SELECT epoch FROM leases WHERE leases.id = sessions.id), 0)"
 }
 
-// Statement is a statement that is being written, and the values of its parameters.
+// Statement is a statement under construction, with the values of its parameters.
 type Statement struct {
 	Args []any
 	d    *Dialect
@@ -82,8 +82,8 @@ func (d *Dialect) Statement(args int) *Statement {
 // SQL is what was written so far.
 func (s *Statement) SQL() string { return s.b.String() }
 
-// Add writes text, each ? of which stands for the next of args. Strings among them go
-// over as the dialect says.
+// Add appends text, each ? of which stands for the next of args. Strings are converted as the
+// dialect requires.
 func (s *Statement) Add(text string, args ...any) *Statement {
 	if !s.d.Numbered {
 		s.b.WriteString(text)

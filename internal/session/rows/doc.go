@@ -1,4 +1,4 @@
-// Package rows is what the stores that keep sessions in tables have in common: the columns
+// Package rows implements the parts shared by the SQL stores: the columns
 // of a session, how a batch changes them, and the methods that differ only by the dialect.
 //
 //	session.Batch ──► Check ──► Dialect.Advance ──► UPDATE sessions SET …

@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Acquire implements [session.Leaser]. steal runs inside a transaction, perhaps more than
-// once: it must not call the store.
+// Acquire implements [session.Leaser]. steal is called inside a transaction, possibly more than
+// once, and must not call the store.
 func (t *SQLStore) Acquire(ctx context.Context, id string, h session.Lease, steal func(session.Lease) bool) (session.Lease, error) {
 	h.Epoch = 0
 	out := h
-	var locked int64 // the epoch whose lock is held
+	var locked int64 // the epoch whose lock this process holds
 	drop := func() {
 		if locked != 0 {
 			t.hooks.Locks.Unlock(id, locked)
@@ -54,9 +54,9 @@ func (t *SQLStore) Acquire(ctx context.Context, id string, h session.Lease, stea
 			return NoEpochs(id)
 		}
 		if t.hooks.Locks != nil {
-			drop() // of an earlier try
+			drop() // the lock of an earlier try
 			locked = out.Epoch
-			if err := t.hooks.Locks.Lock(id, locked); err != nil { // before anybody can read the lease
+			if err := t.hooks.Locks.Lock(id, locked); err != nil { // before another process can read the lease
 				return err
 			}
 		}
@@ -69,17 +69,17 @@ func (t *SQLStore) Acquire(ctx context.Context, id string, h session.Lease, stea
 	return out, nil
 }
 
-// NoEpochs is the error for a database that has lost its counter of epochs.
+// NoEpochs is the error for a database whose epoch counter is missing.
 func NoEpochs(id string) error {
 	return &session.Error{Op: "take lease", Session: id, Err: session.ErrCorrupt, Detail: "the table epochs is empty"}
 }
 
-// sameLease reports whether two leases differ in nothing but their epochs.
+// sameLease reports whether two leases differ only in their epochs.
 func sameLease(a, b session.Lease) bool {
 	return a.Holder == b.Holder && a.Since.Equal(b.Since) && a.Expires.Equal(b.Expires)
 }
 
-// putLease stores a lease, and its epoch in the session's row where that has one.
+// putLease stores a lease, and its epoch in the session's row if that has one.
 func (t *SQLStore) putLease(tx Tx, id string, l session.Lease) error {
 	text, err := LeaseText(l)
 	if err != nil {
@@ -102,14 +102,14 @@ func (t *SQLStore) Renew(ctx context.Context, id string, l session.Lease) error 
 	return t.db.Write(ctx, "renew lease", id, func(tx Tx) error {
 		n, err := tx.Exec("UPDATE leases SET lease = "+set+" WHERE id = ? AND epoch = ?", append(args, id, l.Epoch)...)
 		if err == nil && n == 0 {
-			return Fenced("renew lease", id, fmt.Sprintf("epoch %d has passed", l.Epoch))
+			return Fenced("renew lease", id, fmt.Sprintf("epoch %d is no longer current", l.Epoch))
 		}
 		return err
 	})
 }
 
-// renewed is the value of a renewed lease and its parameters: with the server's time, if the
-// server has one.
+// renewed returns the value of a renewed lease and its parameters, with the server's time if it
+// has a clock.
 func (d *Dialect) renewed(l session.Lease) (sql string, args []any, err error) {
 	if d.Clock == "" {
 		text, err := LeaseText(l)
@@ -141,7 +141,7 @@ func (t *SQLStore) Release(ctx context.Context, id string, l session.Lease) erro
 	})
 }
 
-// forgetFormer notes that the holder a lease was taken from has released it.
+// forgetFormer records that the previous holder has released the lease.
 func (t *SQLStore) forgetFormer(tx Tx, id string, epoch int64) error {
 	held, _, err := t.lease(tx, id, true)
 	if err != nil || held == nil || held.Previous == nil || held.Previous.Epoch != epoch {
@@ -169,11 +169,11 @@ func (t *SQLStore) Held(ctx context.Context, id string) (*session.Lease, error) 
 	return held, nil
 }
 
-// lease reads the lease of a session, nil when there is none, with how long it remains, and
-// the server's time in milliseconds, 0 when the server has no clock.
+// lease reads the lease of a session with its remaining time, nil if there is none, and the
+// server's time in milliseconds, 0 if the server has no clock.
 func (t *SQLStore) lease(tx Tx, id string, lock bool) (_ *session.Lease, now int64, err error) {
 	sql := "SELECT epoch, lease, 0 FROM leases WHERE id = ?"
-	if t.d.Clock != "" { // the time is wanted without a lease, too
+	if t.d.Clock != "" { // the time is needed without a lease too
 		sql = "SELECT coalesce(l.epoch, 0), l.lease, " + t.d.Clock + " FROM (SELECT 1 AS one) o LEFT JOIN leases l ON l.id = ?"
 	}
 	if lock {
@@ -197,18 +197,19 @@ func (t *SQLStore) lease(tx Tx, id string, lock bool) (_ *session.Lease, now int
 	return &l, now, nil
 }
 
-// CheckEpoch is ErrFenced when a session's lease has another epoch by now.
+// CheckEpoch returns ErrFenced if a session's lease now has another epoch.
 func CheckEpoch(op, id string, epoch, now int64) error {
 	switch {
 	case now == 0 && epoch != 0:
-		return Fenced(op, id, "the lease was given back")
+		return Fenced(op, id, "the lease was released")
 	case now != epoch || epoch == 0:
-		return Fenced(op, id, fmt.Sprintf("epoch %d, now %d", epoch, now))
+		return Fenced(op, id, fmt.Sprintf("the epoch was %d and is now %d", epoch, now))
 	}
 	return nil
 }
 
-// LeaseText is the column of a lease. ErrInvalid when it has a time that JSON cannot say.
+// LeaseText encodes a lease for its column. ErrInvalid if it has a time that JSON cannot
+// represent.
 func LeaseText(l session.Lease) (string, error) {
 	b, err := json.Marshal(l.Stored())
 	if err != nil {
@@ -217,7 +218,7 @@ func LeaseText(l session.Lease) (string, error) {
 	return string(b), nil
 }
 
-// LeaseParts is LeaseText before and after the place where the server puts its time.
+// LeaseParts is LeaseText split at the position where the server inserts its time.
 func LeaseParts(l session.Lease) (before, after string, err error) {
 	l.Renewed = 1
 	text, err := LeaseText(l)
@@ -230,7 +231,7 @@ func LeaseParts(l session.Lease) (before, after string, err error) {
 
 const renewed = `"renewed":`
 
-// ParseLease reads it; ErrCorrupt when it is none.
+// ParseLease decodes a lease; ErrCorrupt if it is invalid.
 func ParseLease(id string, text []byte) (l session.Lease, err error) {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return l, &session.Error{Op: "read lease", Session: id, Err: session.ErrCorrupt, Detail: err.Error()}

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Cursor is where a page ended: the sort key of its last session.
+// Cursor is the sort key of the last session of a page.
 type Cursor struct {
 	Updated int64  `json:"u"` // updated_ms
 	Created int64  `json:"c"` // created_ms
@@ -16,7 +16,7 @@ type Cursor struct {
 	ID      string `json:"i"`
 }
 
-// CursorAt is the cursor behind m.
+// CursorAt returns the cursor after m.
 func CursorAt(m *session.Meta) Cursor {
 	created := m.CreatedAt.UTC()
 	return Cursor{m.UpdatedAt.UnixMilli(), created.UnixMilli(), int64(created.Nanosecond() % 1e6), m.ID}
@@ -27,7 +27,7 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseCursor reads a cursor; ErrInvalid when it is none.
+// ParseCursor decodes a cursor; ErrInvalid if it is invalid.
 func ParseCursor(text string) (c Cursor, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
@@ -47,9 +47,8 @@ const (
 	behindExpanded = ` AND updated_ms <= ? AND (updated_ms < ? OR created_ms < ? OR created_ms = ? AND (created_ns < ? OR created_ns = ? AND id < ?))`
 )
 
-// List is the query for the sessions of a page, in their order. It is not limited: a
-// store reads one row more than q.Limit to know whether there is another page, or adds
-// a limit of its own.
+// List returns the query for the sessions of a page, in their order. It has no limit: a store
+// reads one row more than q.Limit to know whether there is another page, or adds its own limit.
 func (d *Dialect) List(q session.Query) (*Statement, error) {
 	s := d.Statement(8).Add("SELECT " + Columns + " FROM sessions ")
 	if index := indexFor(q); index != "" && d.Hint != nil {
@@ -75,8 +74,8 @@ func (d *Dialect) List(q session.Query) (*Statement, error) {
 	return s.Add(" ORDER BY updated_ms DESC, created_ms DESC, created_ns DESC, id DESC"), nil
 }
 
-// filter writes what [session.Query.Matches] says. What an index is made for is said
-// in the words of the index.
+// filter writes the conditions of [session.Query.Matches]. Conditions of partial indexes use the
+// words of the index.
 func filter(s *Statement, q session.Query) {
 	s.Add("deleted = 0")
 	switch {
@@ -115,9 +114,9 @@ func filter(s *Statement, q session.Query) {
 	}
 }
 
-// indexFor names the index that finds few sessions, where there are few: sorting them
-// costs less than passing over the rest. Where there may be many and few are wanted,
-// the newest first are looked at until there are enough.
+// indexFor returns the index to use if it selects few sessions: sorting those is cheaper than
+// skipping the others. If it may select many and few are needed, the newest sessions are read
+// until there are enough.
 func indexFor(q session.Query) string {
 	switch {
 	case q.ID != "":
@@ -136,18 +135,18 @@ func indexFor(q session.Query) string {
 	return "runs"
 }
 
-// Rows is how many rows are asked for where a page has at most limit sessions: one more,
-// to know whether there is a next page.
+// Rows returns the number of rows to read for a page of at most limit sessions: one more, to know
+// whether there is a next page.
 func Rows(limit int) int64 { return int64(min(limit, math.MaxInt-1)) + 1 }
 
-// Page takes rows of [Dialect.List] one by one.
+// Page collects rows of [Dialect.List].
 type Page struct {
 	session.Page
 	Limit int
 }
 
-// Add takes the next session and reports whether there is room for another row. The
-// row that has no room makes the cursor.
+// Add adds the next session and reports whether there is room for another row. A row without room
+// becomes the cursor.
 func (p *Page) Add(m session.Meta) bool {
 	if p.Limit > 0 && len(p.Sessions) == p.Limit {
 		p.Next = CursorAt(&p.Sessions[p.Limit-1]).String()

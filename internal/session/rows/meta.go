@@ -20,12 +20,11 @@ const Marks = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 // replaceMeta sets all [Columns].
 var replaceMeta = "UPDATE sessions SET " + strings.Join(strings.FieldsFunc(Columns, func(r rune) bool { return strings.ContainsRune(", \n", r) }), " = ?, ") + " = ? WHERE num = ?"
 
-// Emptied is what becomes of a session that is deleted while forks need its records:
-// what stands behind SET.
+// Emptied is the SET clause for a deleted session whose records forks need.
 const Emptied = `deleted = 1, title = '', summary = '', tag = '', first_prompt = '',
   project = '', cwd = '', git_branch = '', run = '', owner = '', trashed = ''`
 
-// Values are those of the columns.
+// Values returns the values of the columns.
 func (d *Dialect) Values(m *session.Meta) []any {
 	created := m.CreatedAt.UTC()
 	ns := created.Nanosecond() % int(time.Millisecond)
@@ -49,14 +48,14 @@ type Scan struct {
 	numbers [9]int64
 }
 
-// The places of the columns in a Scan, besides the digest.
+// The positions of the columns in a Scan, except the digest.
 const (
 	head, updated, created, nanos, messages, size, parentSeq, deleted, questions = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 	id, model, prompt, title, summary, tag, project, cwd, branch, parent, run, owner, trashed = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 )
 
-// Dest are places for the columns, in their order. With bytes, text is scanned into
+// Dest returns scan destinations for the columns, in their order. With bytes, text is scanned into
 // []byte.
 func (s *Scan) Dest(bytes bool) []any {
 	text := func(i int) any {
@@ -73,7 +72,7 @@ func (s *Scan) Dest(bytes bool) []any {
 	}
 }
 
-// Meta is the row that was scanned last.
+// Meta returns the last scanned row.
 func (s *Scan) Meta() session.Meta {
 	for i, b := range s.bytes {
 		if b != nil {
@@ -93,5 +92,5 @@ func (s *Scan) Meta() session.Meta {
 	return m
 }
 
-// Time is what a column of milliseconds says.
+// Time converts a column of milliseconds.
 func Time(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

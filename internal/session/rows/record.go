@@ -4,11 +4,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// RecordColumns are those of a [session.Record] behind the number of its session, in
-// the order of [Record]'s arguments.
+// RecordColumns are the columns of a [session.Record] after the session's number, in the order of
+// [Record]'s arguments.
 const RecordColumns = `seq, id, time_ms, kind, chain, payload`
 
-// Chain is the column of the three digests: prev, body and digest.
+// Chain returns the column of the three digests: prev, body and digest.
 func Chain(r *session.Record) []byte {
 	chain := make([]byte, 96)
 	copy(chain[:32], r.Prev[:])
@@ -17,7 +17,7 @@ func Chain(r *session.Record) []byte {
 	return chain
 }
 
-// Payload is the column of the payload, NULL for one that is erased.
+// Payload returns the payload column, NULL for an erased payload.
 func Payload(r *session.Record) any {
 	if r.Payload == nil {
 		return nil
@@ -25,8 +25,8 @@ func Payload(r *session.Record) any {
 	return []byte(r.Payload)
 }
 
-// Record makes a record of its columns. The payload is kept, not copied. ErrCorrupt
-// when the digests are not those of a record.
+// Record makes a record from its columns. It keeps the payload without copying. ErrCorrupt if the
+// digests are malformed.
 func Record(of string, seq int64, id string, ms int64, kind string, chain, payload []byte) (session.Record, error) {
 	r := session.Record{Seq: seq, ID: id, Time: Time(ms), Kind: session.Kind(kind), Payload: payload}
 	if len(chain) != 96 {
@@ -38,7 +38,7 @@ func Record(of string, seq int64, id string, ms int64, kind string, chain, paylo
 	return r, nil
 }
 
-// Damaged is the error for a record that cannot be read.
+// Damaged is the error for an unreadable record.
 func Damaged(id string, seq int64, detail string) error {
 	return &session.Error{
 		Op: "read", Session: id, Seq: seq, Err: session.ErrCorrupt, Detail: detail,

@@ -7,21 +7,20 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// ReadRange is what is left of a read: the records with a seq above Low and not above High, no
-// more of them than Left.
+// ReadRange is the rest of a read: at most Remaining records with Low < seq <= High.
 type ReadRange struct {
 	Low, High int64
-	Reverse   bool // the last one first
+	Reverse   bool // newest first
 	Remaining int64
 }
 
-// ReadResult is a record, or why it cannot be read.
+// ReadResult is a record, or the error of an unreadable one.
 type ReadResult struct {
 	session.Record
 	Err error
 }
 
-// NewSpan is all that a range asks for.
+// NewSpan returns the range of a read.
 func NewSpan(r session.Range) ReadRange {
 	s := ReadRange{Low: max(r.After, 0), High: MaxSeq, Reverse: r.Reverse, Remaining: math.MaxInt64}
 	if r.Until > 0 {
@@ -33,15 +32,15 @@ func NewSpan(r session.Range) ReadRange {
 	return s
 }
 
-// Within bounds it by what the session has: the records above below, up to head.
+// Within limits the range to the session's records: those above below, up to head.
 func (s *ReadRange) Within(below, head int64) {
 	s.Low, s.High = max(s.Low, below), min(s.High, head)
 }
 
-// More reports whether something is left.
+// More reports whether anything is left.
 func (s *ReadRange) More() bool { return s.Remaining > 0 && s.Low < s.High }
 
-// Turn is the seq of the record that comes next.
+// Turn returns the seq of the next record.
 func (s *ReadRange) Turn() int64 {
 	if s.Reverse {
 		return s.High
@@ -49,8 +48,7 @@ func (s *ReadRange) Turn() int64 {
 	return s.Low + 1
 }
 
-// Pass moves on behind what was found, in its order, and returns what of that comes before
-// the first record that is missing.
+// Pass advances past the records found, in order, and returns those before the first missing one.
 func (s *ReadRange) Pass(found []ReadResult) []ReadResult {
 	for i := range found {
 		if found[i].Seq != s.Turn() {
@@ -61,7 +59,7 @@ func (s *ReadRange) Pass(found []ReadResult) []ReadResult {
 	return found
 }
 
-// step moves on behind a record.
+// step advances past a record.
 func (s *ReadRange) step(seq int64) {
 	if s.Reverse {
 		s.High = seq - 1
@@ -71,13 +69,13 @@ func (s *ReadRange) step(seq int64) {
 	s.Remaining--
 }
 
-// MarkLost moves on behind the record whose turn it is and that is not there, and behind those
-// that are not either; top is the last that is.
+// MarkLost advances past the next record, which is missing, and past following missing ones; top
+// is the last existing seq.
 func (s *ReadRange) MarkLost(id string, top int64) ReadResult {
 	seq := s.Turn()
-	detail := "it is missing"
+	detail := "the record is missing"
 	if seq > top {
-		detail = fmt.Sprintf("it is missing, and so are all behind %d", top)
+		detail = fmt.Sprintf("all records after %d are missing", top)
 	}
 	s.step(seq)
 	switch {

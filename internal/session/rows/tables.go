@@ -6,40 +6,40 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Tx is a connection of a store, inside a transaction or not. Statements are written with
-// ? for a parameter, and arguments are given as to [Statement.Add].
+// Tx is a store's connection, inside a transaction or not. Statements use ? for a parameter, and
+// arguments are as for [Statement.Add].
 type Tx interface {
 	// Exec runs a statement and returns how many rows it matched.
 	Exec(sql string, args ...any) (int64, error)
 	// Query scans the columns of each row into dest and then calls row, until row returns
 	// false. Text is scanned into a *[]byte if the dialect has a Text function.
 	Query(sql string, args, dest []any, row func() bool) error
-	// MayBeRetry reports whether an earlier try may have been committed: the connection was lost
-	// before the answer came.
+	// MayBeRetry reports whether an earlier try may have been committed, because the connection
+	// was lost before the answer.
 	MayBeRetry() bool
 }
 
-// Database lends connections. Each method may call f more than once, and returns the
-// errors of a [session.Store].
+// Database provides connections. Each method may call f more than once and returns the errors of a
+// [session.Store].
 type Database interface {
 	// Read calls f outside of a transaction.
 	Read(ctx context.Context, op, id string, f func(Tx) error) error
 	// Write calls an f that runs one statement, which needs no transaction around it.
 	Write(ctx context.Context, op, id string, f func(Tx) error) error
-	// Transact calls f in a transaction and commits it when f returns nil.
+	// Transact calls f in a transaction and commits it if f returns nil.
 	Transact(ctx context.Context, op, id string, f func(Tx) error) error
 }
 
-// Hooks are what a store adds to the methods of [SQLStore]. Each may be nil.
+// Hooks are a store's additions to the methods of [SQLStore]. Each may be nil.
 type Hooks struct {
 	// Begin is called first in a transaction that takes or releases a lease, deletes or erases.
 	Begin func(tx Tx, op, id string) error
-	// Acquire gives a lease its epoch and stores it, in place of [Dialect.NextEpoch]. held says
-	// that the session has a lease already.
+	// Acquire gives a lease its epoch and stores it, instead of [Dialect.NextEpoch]. held reports
+	// whether the session already has a lease.
 	Acquire func(tx Tx, id string, l *session.Lease, held bool) error
 	// Locks tell whether the holder of a lease is alive, for a database without a clock.
 	Locks Locks
-	// Deleted is called when a session was deleted.
+	// Deleted is called after a session was deleted.
 	Deleted func(id string, num int64)
 }
 
@@ -50,8 +50,8 @@ type Locks interface {
 	IsLocked(id string, epoch int64) (held, known bool)
 }
 
-// SQLStore are the methods of a store that are the same for every [Dialect]. They are safe for
-// concurrent use.
+// SQLStore has the store methods that are the same for every [Dialect]. It is safe for concurrent
+// use.
 type SQLStore struct {
 	d     *Dialect
 	db    Database
@@ -68,7 +68,7 @@ func (t *SQLStore) begin(tx Tx, op, id string) error {
 	return t.hooks.Begin(tx, op, id)
 }
 
-// first scans the first row of a query; false when there is none.
+// first scans the first row of a query; it returns false if there is none.
 func first(tx Tx, dest []any, sql string, args ...any) (found bool, err error) {
 	err = tx.Query(sql, args, dest, func() bool {
 		found = true
@@ -98,9 +98,8 @@ func (t *SQLStore) List(ctx context.Context, q session.Query) (session.Page, err
 	return page.Page, nil
 }
 
-// PutMeta implements [session.Rebuilder]. The meta must be of the log as it is now: when its
-// head is not the last record's seq, the error is ErrConflict. Whether the session is deleted
-// does not follow from the log and stays.
+// PutMeta implements [session.Rebuilder]. ErrConflict if the meta's head is not the seq of the
+// last record. The deleted flag does not follow from the log and stays unchanged.
 func (t *SQLStore) PutMeta(ctx context.Context, m session.Meta) error {
 	return t.db.Transact(ctx, "put meta", m.ID, func(tx Tx) error {
 		var num, deleted, last int64

@@ -2,5 +2,5 @@
 
 package salvage
 
-// inUse leaves it to the system, which does not rename a file that is open.
+// inUse leaves the check to the system, which does not rename an open file.
 func inUse(string) (bool, error) { return false, nil }

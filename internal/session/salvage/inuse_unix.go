@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SQLite's locks on a database lie on these bytes; whoever has it open in WAL mode shares them.
+// SQLite locks these bytes of a database; every process that has it open in WAL mode has a shared lock.
 const (
 	lockStart = 0x40000000
 	lockSize  = 512
 )
 
-// inUse says whether another process has the database open.
+// inUse reports whether another process has the database open.
 func inUse(path string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -7,22 +7,23 @@ import (
 	"os"
 )
 
-// Bounds of what a file may say of itself.
+// Limits for the values in a file's header.
 const (
 	usualPage  = 4096
 	maxPayload = 1 << 30
 	maxColumns = 64
 )
 
-// database are the pages of a SQLite file and its write-ahead log, which need not be whole.
+// database contains the pages of a SQLite file and its write-ahead log, both possibly damaged.
 type database struct {
 	file, wal *os.File
 	page      int64
 	count     int64           // of pages
-	log       map[int64]int64 // of pages that the log has newer: where
+	log       map[int64]int64 // offset in the log of each page with a newer version there
 }
 
-// openDatabase opens a file. What its header says of pages counts only as far as it makes sense.
+// openDatabase opens a file. It uses the page size and count of the header only if they are
+// plausible.
 func openDatabase(path string) (*database, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -58,8 +59,8 @@ func (d *database) close() error {
 	return err
 }
 
-// readLog finds the pages of the last commit that the log holds whole: frames whose salt and
-// checksums, each over all before it, are right.
+// readLog finds the pages of the last complete commit in the log: frames with the right salt and
+// checksum, where each checksum covers all frames before it.
 func (d *database) readLog() {
 	var head [32]byte
 	if _, err := d.wal.ReadAt(head[:], 0); err != nil {
@@ -115,7 +116,7 @@ func (s *sum) add(data []byte) {
 
 var errPage = errors.New("the page cannot be read")
 
-// read returns page n, counted from 1. The end of a file that was cut counts as zeros.
+// read reads page n, counted from 1. Missing bytes at the end of a truncated file are zeros.
 func (d *database) read(n int64, into []byte) error {
 	if n < 1 || n > d.count {
 		return errPage
@@ -132,8 +133,8 @@ func (d *database) read(n int64, into []byte) error {
 	return nil
 }
 
-// rows calls each for the rows of every page that holds rows of a table, whether or not a way leads
-// to it from the root, and returns the numbers of pages, of those and of all.
+// rows calls each for the rows of every page with table rows, even if the page cannot be reached
+// from a root. It returns the number of those pages and of all pages.
 func (d *database) rows(each func(rowid int64, columns []any)) (tables, all int64, err error) {
 	page := make([]byte, d.page)
 	for n := int64(1); n <= d.count; n++ {
@@ -168,7 +169,7 @@ func (d *database) rows(each func(rowid int64, columns []any)) (tables, all int6
 	return tables, d.count, nil
 }
 
-// cell reads a row, with what of it lies on other pages.
+// cell reads a row, including its parts on overflow pages.
 func (d *database) cell(b []byte) (rowid int64, payload []byte, ok bool) {
 	size, n := varint(b)
 	if n == 0 || size > maxPayload {
@@ -211,8 +212,8 @@ func (d *database) cell(b []byte) (rowid int64, payload []byte, ok bool) {
 	return int64(id), payload, true
 }
 
-// decode takes a row apart: nil, int64, text as string, or a blob as []byte. Numbers with a point are
-// in no table of ours.
+// decode decodes a row into nil, int64, string for text, or []byte for a blob. The store's tables
+// have no floating-point numbers.
 func decode(b []byte) (columns []any, ok bool) {
 	size, n := varint(b)
 	if n == 0 || size > uint64(len(b)) || size < uint64(n) {
@@ -272,7 +273,7 @@ func integer(kind uint64, b []byte) int64 {
 	return v
 }
 
-// varint reads a number of SQLite's; n is 0 when there is none.
+// varint reads a SQLite varint; n is 0 if there is none.
 func varint(b []byte) (v uint64, n int) {
 	for n < 8 && n < len(b) {
 		c := b[n]

@@ -1,13 +1,13 @@
-// Package salvage reads what can be read of a damaged sessions.db into a new file.
+// Package salvage copies the readable rows of a damaged sessions.db into a new file.
 //
-//	sessions.db, -wal ─► every page that holds rows, whatever the tables' roots say
+//	sessions.db, -wal ─► every page with rows, even if it cannot be reached from a root
 //	                       ├─ a session's row ─┐
-//	                       ├─ a record ────────┼─► a new store ─► verified, put in the place of the old one
+//	                       ├─ a record ────────┼─► a new store ─► verified, replaces the old one
 //	                       └─ the last epoch ──┘
 //	the damaged files ─► sessions.db.damaged-…, which stays
 //
-// It repairs no log: what is missing in one, [session.Sessions.Verify] says. Rows are told apart by
-// their form alone, so a file whose header and schema are gone is read all the same.
+// It does not repair logs: [session.Sessions.Verify] reports what a log lacks. Rows are recognized by
+// their form alone, so that a file without header and schema can be read too.
 package salvage
 
 import (
@@ -28,12 +28,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// Result says what was read.
+// Result counts what was read.
 type Result struct {
-	Pages    int64  `json:"pages"`          // of the damaged file
-	Read     int64  `json:"pages_read"`     // that held rows which could be read
-	Sessions int    `json:"sessions"`       // rows of sessions
-	Records  int    `json:"records"`        // of all sessions
+	Pages    int64  `json:"pages"`          // pages of the damaged file
+	Read     int64  `json:"pages_read"`     // pages with readable rows
+	Sessions int    `json:"sessions"`       // session rows
+	Records  int    `json:"records"`        // records of all sessions
 	Backup   string `json:"kept,omitempty"` // the damaged file
 }
 
@@ -44,8 +44,8 @@ const (
 	chainSize      = 96
 )
 
-// Damaged says what is wrong with the database as a whole; "" when nothing is, when there is none,
-// and when it cannot be opened for another reason.
+// Damaged returns what is wrong with the whole database; "" if nothing is, if there is none, and
+// if it cannot be opened for another reason.
 func Damaged(ctx context.Context, path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return ""
@@ -73,9 +73,9 @@ func Damaged(ctx context.Context, path string) string {
 	return said
 }
 
-// Salvage puts a new file in the place of a damaged one, and returns what could be read. Nobody may
-// have the store open: then the error wraps [session.ErrBusy]. Where nothing of sessions can be read it
-// wraps [session.ErrCorrupt], and nothing is changed. Nothing is with dry either.
+// Salvage replaces a damaged file by a new one with its readable rows. No process may have the
+// store open: otherwise the error wraps [session.ErrBusy]. If no session can be read, the error
+// wraps [session.ErrCorrupt] and nothing is changed. With dry, nothing is changed either.
 func Salvage(ctx context.Context, path string, dry bool, now time.Time) (*Result, error) {
 	if used, err := inUse(path); err != nil || used {
 		return nil, errors.Join(err, &session.Error{
@@ -107,7 +107,7 @@ func Salvage(ctx context.Context, path string, dry bool, now time.Time) (*Result
 	return r, os.Rename(temp, path)
 }
 
-// build makes a store of what can be read, and closes it whole.
+// build creates and closes a store with the readable rows.
 func build(ctx context.Context, path string, from *database, r *Result) error {
 	store, err := sqlite.Open(path, nil)
 	if err == nil {
@@ -126,7 +126,7 @@ func build(ctx context.Context, path string, from *database, r *Result) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to take back
+	defer tx.Rollback() //nolint:errcheck // no effect after the commit
 	err = r.copy(from, func(query string, args ...any) error {
 		_, err := tx.ExecContext(ctx, query, args...)
 		return err
@@ -140,8 +140,8 @@ func build(ctx context.Context, path string, from *database, r *Result) error {
 	return errors.Join(err, db.Close())
 }
 
-// copy hands on what can be read. An epoch that was given before must not be given again: when the
-// last one is lost, the time is later than any.
+// copy copies the readable rows. An epoch must never be used twice: if the last one is lost, the
+// current time is used, which is greater than any epoch.
 func (r *Result) copy(from *database, exec func(query string, args ...any) error) error {
 	insertSession := "INSERT OR IGNORE INTO sessions VALUES (?" + strings.Repeat(", ?", sessionColumns-1) + ")"
 	epoch, failed := int64(0), error(nil)
@@ -176,7 +176,8 @@ func (r *Result) copy(from *database, exec func(query string, args ...any) error
 	return exec("UPDATE epochs SET last = ?", epoch+1)
 }
 
-// isSession says whether a row is a session's: the key, its id, its head and the digest of that.
+// isSession reports whether a row is a session's: the key, its id, its head and the digest of
+// that.
 func isSession(c []any) bool {
 	if len(c) != sessionColumns || c[0] != nil {
 		return false
@@ -187,7 +188,8 @@ func isSession(c []any) bool {
 	return text && number && blob && id != "" && head >= 0 && len(digest) == 32
 }
 
-// isRecord says whether a row is a record: the key, its own key, its id, time, kind, chain and payload.
+// isRecord reports whether a row is a record: the key, its own key, its id, time, kind, chain and
+// payload.
 func isRecord(c []any) bool {
 	if len(c) != recordColumns || c[0] != nil {
 		return false

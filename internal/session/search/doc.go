@@ -1,14 +1,14 @@
-// Package search finds words in transcripts: an index in a file of its own, beside any
-// store that has none.
+// Package search searches transcripts with an index in a separate file, for every
+// store without its own index.
 //
 //	store ──► Index.Index: what is new of each log ──► FTS5 ──► Index.Search ──► hits
 //
-// The index runs behind the log and is never waited for: it is brought up to date when
-// somebody searches, or when the host likes. It holds the words and where they are; the
-// texts stay in the store, and are read there for what is shown. It can be thrown away
-// at any time: the next Index makes it anew. A session that was deleted, and a record
-// that was erased, is not found any more once Index has returned, and its words are out
-// of the file.
+// The index lags behind the log, and appends never wait for it: it is updated before
+// a search, or whenever the program calls Index. It contains words and their positions; the
+// texts stay in the store and are read from there for the excerpts. It can be deleted
+// at any time: the next Index recreates it. A session that was deleted, and a record
+// that was erased, is no longer found once Index has returned, and its words are removed
+// from the file.
 //
 //	x, err := search.Open(ctx, "index.db", store)
 //	if err != nil { … }
@@ -16,6 +16,6 @@
 //	err = x.Index(ctx)
 //	hits, err := x.Search(ctx, session.Search{Words: `"no such file" deploy*`, Tool: "Bash"})
 //
-// Words are taken apart as package internal/session/searchtext says, so that every
+// Package internal/session/searchtext splits texts into words, so that every
 // index of this module finds the same.
 package search

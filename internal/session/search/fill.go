@@ -12,13 +12,13 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// batch bounds the text that goes into one transaction.
+// batch is the amount of text in one transaction.
 const batch = 4 << 20
 
-// Index brings the index up to date with the store: what is new of each log, what was
-// erased, what was deleted. Of several that do so at once one does the work of a
-// session. It can be cut short at any time, and goes on where it was. A session that is
-// sealed with another key is left out, and stays among those that are behind.
+// Index updates the index from the store: new records, erased records, deleted sessions. If
+// several callers index at once, one does the work of each session. It can be interrupted at any
+// time and continues later. A session encrypted with another key is left out and stays among those
+// not indexed.
 func (x *Index) Index(ctx context.Context) error {
 	page, err := x.store.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	if err != nil {
@@ -57,8 +57,8 @@ func (x *Index) Index(ctx context.Context) error {
 	return nil
 }
 
-// Forget takes a session out at once, and its words out of the file. When the session is still
-// there, the next Index reads it anew.
+// Forget removes a session from the index and its words from the file. If the session still
+// exists, the next Index adds it again.
 func (x *Index) Forget(ctx context.Context, id string) error {
 	found := false
 	err := x.within(ctx, func(tx *sql.Tx) error {
@@ -81,8 +81,8 @@ func (x *Index) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// purge removes from the file what was taken out of words: it is really gone only when its
-// parts are merged, and the journal is written back.
+// purge removes deleted words from the file: they are gone only after the index is merged and the
+// journal checkpointed.
 func (x *Index) purge(ctx context.Context) error {
 	for _, s := range []string{"INSERT INTO words (words) VALUES ('optimize')", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		if _, err := x.db.ExecContext(ctx, s); err != nil {
@@ -92,13 +92,13 @@ func (x *Index) purge(ctx context.Context) error {
 	return nil
 }
 
-// passed reports whether an error only keeps one session out: it was deleted meanwhile,
-// or is sealed with a key that is not there.
+// passed reports whether an error excludes only one session: it was deleted meanwhile, or its key
+// is missing.
 func passed(err error) bool {
 	return errors.Is(err, session.ErrNotFound) || errors.Is(err, session.ErrSealed)
 }
 
-// state is what the index knows of a session.
+// state is the indexed state of a session.
 type state struct {
 	num, head  int64
 	digest     session.Digest
@@ -130,7 +130,7 @@ func scanState(row interface{ Scan(...any) error }) (id string, s state, err err
 	return id, s, err
 }
 
-// known is what the index knows, by session.
+// known returns the indexed states by session.
 func (x *Index) known(ctx context.Context) (map[string]state, error) {
 	rows, err := x.db.QueryContext(ctx, selectState)
 	if err != nil {
@@ -153,14 +153,14 @@ func (x *Index) within(ctx context.Context, do func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing, once it is committed
+	defer func() { _ = tx.Rollback() }() // no effect after the commit
 	if err := do(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// session takes in what is new of a log, piece by piece. erased: words were taken out.
+// session adds the new records of a log in batches. erased reports whether words were removed.
 func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err error) {
 	for done := false; !done; {
 		err := x.within(ctx, func(tx *sql.Tx) error {
@@ -182,7 +182,7 @@ func (x *Index) session(ctx context.Context, m *session.Meta) (erased bool, err 
 	return erased, nil
 }
 
-// indexer takes in one piece of a log.
+// indexer adds one batch of a log.
 type indexer struct {
 	ctx    context.Context
 	tx     *sql.Tx
@@ -192,7 +192,7 @@ type indexer struct {
 	erased bool
 }
 
-// begin finds where the index stands, which somebody may have moved meanwhile.
+// begin reads the indexed state, which another process may have changed.
 func (f *indexer) begin() error {
 	_, s, err := scanState(f.tx.QueryRowContext(f.ctx, selectState+" WHERE id = ?", f.m.ID))
 	switch {
@@ -200,7 +200,7 @@ func (f *indexer) begin() error {
 		return f.create()
 	case err != nil:
 		return err
-	case s.head > f.m.Head || s.head == f.m.Head && s.digest != f.m.HeadDigest: // another session of this id
+	case s.head > f.m.Head || s.head == f.m.Head && s.digest != f.m.HeadDigest: // another session with this id
 		f.erased = true
 		if err := forget(f.ctx, f.tx, s.num); err != nil {
 			return err
@@ -222,12 +222,12 @@ func (f *indexer) create() error {
 	return err
 }
 
-// read takes in records until the log ends or the piece is large enough.
+// read adds records until the log ends or the batch is large enough.
 func (f *indexer) read(store session.Store) (done bool, err error) {
 	size := 0
 	for r, err := range store.Read(f.ctx, f.m.ID, session.Range{After: f.s.head, Until: f.m.Head}) {
 		if e, ok := errors.AsType[*session.Error](err); ok && errors.Is(err, session.ErrCorrupt) {
-			if e.Seq > f.s.head { // the rest can be found all the same
+			if e.Seq > f.s.head { // the other records can still be found
 				f.s.head, f.s.digest = e.Seq, session.Digest{}
 			}
 			continue
@@ -247,13 +247,13 @@ func (f *indexer) read(store session.Store) (done bool, err error) {
 			return r.Seq >= f.m.Head, nil
 		}
 	}
-	if f.s.head == f.m.Head { // also when the last one is damaged
+	if f.s.head == f.m.Head { // even if the last record is damaged
 		f.s.digest = f.m.HeadDigest
 	}
 	return true, nil
 }
 
-// reset throws away what is known of a session: there is another one of its id.
+// reset removes the indexed state of a session, because another session has its id.
 func (f *indexer) reset() error {
 	f.erased = true
 	if err := forget(f.ctx, f.tx, f.s.num); err != nil {
@@ -263,7 +263,7 @@ func (f *indexer) reset() error {
 	return f.create()
 }
 
-// take indexes a record and returns about how much text it had.
+// take indexes a record and returns roughly how much text it had.
 func (f *indexer) take(r *session.Record) (int, error) {
 	for _, seq := range searchtext.Erased(r) {
 		f.erased = true
@@ -299,7 +299,7 @@ func (f *indexer) add(r *session.Record, e *searchtext.Entry) error {
 	return err
 }
 
-// folded is a text as its words, one space between.
+// folded returns a text as its words with one space in between.
 func folded(text string) string {
 	var b bytes.Buffer
 	for t := range searchtext.Tokens(text) {
@@ -311,7 +311,7 @@ func folded(text string) string {
 	return b.String()
 }
 
-// end notes how far the index is.
+// end stores the indexed state.
 func (f *indexer) end() error {
 	uses := "{}"
 	if len(f.reader.Uses) > 0 {
@@ -326,7 +326,7 @@ func (f *indexer) end() error {
 	return err
 }
 
-// drop takes entries out.
+// drop removes entries.
 func drop(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
 	for _, s := range []string{"DELETE FROM words WHERE rowid IN (SELECT row FROM entries WHERE " + where + ")", "DELETE FROM entries WHERE " + where} {
 		if _, err := tx.ExecContext(ctx, s, args...); err != nil {
@@ -336,7 +336,7 @@ func drop(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
 	return nil
 }
 
-// forget takes a session out.
+// forget removes a session.
 func forget(ctx context.Context, tx *sql.Tx, num int64) error {
 	if err := drop(ctx, tx, "num = ?", num); err != nil {
 		return err
@@ -345,8 +345,8 @@ func forget(ctx context.Context, tx *sql.Tx, num int64) error {
 	return err
 }
 
-// match is the words as FTS5 wants them: every token is quoted, so that nothing in it
-// has a meaning.
+// match returns the words as an FTS5 query: every token is quoted, so that no character has a
+// special meaning.
 func match(words searchtext.Words) string {
 	terms := make([]string, len(words))
 	for i, t := range words {

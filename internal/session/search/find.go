@@ -13,17 +13,17 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// defaultLimit is how many hits a page has when nobody says.
+// defaultLimit is the number of hits of a page if the query sets none.
 const defaultLimit = 50
 
-// place is where a page ended.
+// place is the end of a page.
 type place struct {
 	Time int64 `json:"t"`
 	Row  int64 `json:"r"`
 }
 
-// Search implements [session.Searcher]. What was appended since the last
-// [Index.Index] is not found; Behind says in how many sessions there is such.
+// Search implements [session.Searcher]. Records appended since the last [Index.Index] are not
+// found; NotIndexed is the number of sessions with such records.
 func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, error) {
 	words, err := searchtext.ParseWords(q.Words)
 	if err != nil {
@@ -56,7 +56,7 @@ func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, er
 		if err != nil {
 			return nil, err
 		}
-		if !found { // erased since it was indexed
+		if !found { // erased after indexing
 			continue
 		}
 		if len(out.Hits) == limit {
@@ -73,7 +73,7 @@ func (x *Index) Search(ctx context.Context, q session.Search) (*session.Hits, er
 	return out, nil
 }
 
-// pending counts the sessions of which something is not indexed.
+// pending counts the sessions with records that are not indexed.
 func (x *Index) pending(ctx context.Context) (int, error) {
 	page, err := x.store.List(ctx, session.Query{Worktrees: true, WithTrash: true})
 	if err != nil {
@@ -132,7 +132,7 @@ FROM words w JOIN entries e ON e.row = w.rowid JOIN sessions s ON s.num = e.num 
 			err = json.Unmarshal(raw, &p)
 		}
 		if err != nil {
-			return "", nil, &session.Error{Op: "search", Err: session.ErrInvalid, Detail: "the cursor is not one of this index", Hint: "start again without a cursor"}
+			return "", nil, &session.Error{Op: "search", Err: session.ErrInvalid, Detail: "the cursor is not from this index", Hint: "start again without a cursor"}
 		}
 		where("(e.time_ms, e.row) < (?, ?)", p.Time, p.Row)
 	}
@@ -140,7 +140,7 @@ FROM words w JOIN entries e ON e.row = w.rowid JOIN sessions s ON s.num = e.num 
 	return b.String(), args, nil
 }
 
-// ceilMilli is the first whole millisecond not before t: records have no others.
+// ceilMilli returns the first whole millisecond not before t: record times are whole milliseconds.
 func ceilMilli(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if time.UnixMilli(ms).Before(t) {
@@ -149,7 +149,7 @@ func ceilMilli(t time.Time) int64 {
 	return ms
 }
 
-// candidate is a row that has all the words, as far as the index knows.
+// candidate is a row that has all the words according to the index.
 type candidate struct {
 	row, time  int64
 	entry      searchtext.Entry
@@ -167,7 +167,7 @@ func scan(rows *sql.Rows) (*candidate, error) {
 	return c, json.Unmarshal([]byte(parts), &e.Parts)
 }
 
-// hit reads the text in the store, where it may have been erased since.
+// hit reads the text from the store, where it may have been erased meanwhile.
 func (x *Index) hit(ctx context.Context, c *candidate, words searchtext.Words) (session.Hit, bool, error) {
 	for r, err := range x.store.Read(ctx, c.id, session.Range{After: c.entry.TextSeq - 1, Until: c.entry.TextSeq}) {
 		switch {

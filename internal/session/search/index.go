@@ -16,11 +16,11 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// version of the file. Another one is made anew from the log.
+// version is the version of the file. A file of another version is recreated from the log.
 const version = 1
 
-// schema: words has no text of its own, only where words are; entries say what a row of
-// it is about.
+// schema creates the tables. words contains only positions, no text; entries describes the item of
+// each row of words.
 const schema = `
 CREATE TABLE sessions (
   num     INTEGER PRIMARY KEY,
@@ -49,8 +49,8 @@ CREATE VIRTUAL TABLE words USING fts5(text, content = '', contentless_delete = 1
   tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'");
 `
 
-// Index is an index of a store's transcripts, a [session.Searcher]. It is safe for
-// concurrent use, by several processes too. Create one with [Open].
+// Index is a search index of a store's transcripts, a [session.Searcher]. It is safe for
+// concurrent use, also by several processes. Create one with [Open].
 type Index struct {
 	db    *sql.DB
 	store session.Store
@@ -59,9 +59,9 @@ type Index struct {
 
 var _ session.Searcher = (*Index)(nil)
 
-// Open opens the index in the file at path, and makes it, mode 0600, when it is not
-// there, is damaged or of another version: it only repeats what the store knows. It is
-// empty then until [Index.Index] is called. Folders above it are made with mode 0700.
+// Open opens the index in the file at path. It creates the file with mode 0600 if it does not
+// exist, is damaged or has another version, since it only repeats the store's data. A new index is
+// empty until [Index.Index] is called. Missing parent folders get mode 0700.
 func Open(ctx context.Context, path string, store session.Store) (*Index, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -86,7 +86,7 @@ func Open(ctx context.Context, path string, store session.Store) (*Index, error)
 	return x, nil
 }
 
-// errFormat says that a file is of another version, or no index.
+// errFormat means that a file has another version or is not an index.
 var errFormat = errors.New("the file is not an index of this version")
 
 func replaceable(err error) bool {
@@ -135,7 +135,7 @@ func (x *Index) setUp(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// remove takes the file away, and what SQLite keeps beside it.
+// remove deletes the file and SQLite's files next to it.
 func (x *Index) remove() error {
 	for _, suffix := range []string{"-wal", "-shm", ""} {
 		if err := os.Remove(x.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func (x *Index) remove() error {
 	return nil
 }
 
-// Close closes the file. Closing twice does nothing.
+// Close closes the file. A second call does nothing.
 func (x *Index) Close() error {
 	if err := x.db.Close(); err != nil {
 		return failed("close index", err)
@@ -157,5 +157,5 @@ func failed(op string, err error) error {
 	if _, ok := errors.AsType[*session.Error](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &session.Error{Op: op, Err: err, Hint: "the index can be deleted: it is made anew from the log"}
+	return &session.Error{Op: op, Err: err, Hint: "delete the index; it is recreated from the log"}
 }

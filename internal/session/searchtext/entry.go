@@ -12,33 +12,32 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Entry is a text to search. An item has one with all of its text and, when several
-// tools are in it or text beside a tool's, one more for each tool.
+// Entry is a text to search. An item has one entry with all its text. If it contains several
+// tools, or text besides a tool's, it has one more entry for each tool.
 type Entry struct {
-	Seq      int64  // of the item's record
-	TextSeq  int64  // of the record that has the text: Seq, or a later one that stands for it
+	Seq      int64  // seq of the item's record
+	TextSeq  int64  // seq of the record with the text: Seq, or a later one with its replacement
 	Role     string // the item's
-	Tool     string // the text is this tool's, its uses' or its results'; "" for all of an item
-	Complete bool   // the text is all of the item
+	Tool     string // the tool whose uses or results have the text; "" for a whole item
+	Complete bool   // the text is the whole item
 	Parts    []int  // the item's parts with the text; nil for all
 	Text     string
 }
 
-// Reader makes entries of a session's records, which it must be given in order. Its
-// only state are the tools whose results are still to come: to go on later, keep Uses.
+// Reader makes entries from a session's records, in order. Its only state are the tools whose
+// results are still missing: to continue later, keep Uses.
 type Reader struct {
 	Uses map[string]string // the tool of each use that has no result yet
 }
 
-// maxUses bounds them: a log may have uses that nobody answers.
+// maxUses is the maximum size of Uses: a log may have uses that never get a result.
 const maxUses = 1024
 
-// Read makes the entries of a record. A record of another kind than an item's, an item
-// that waits for its turn and what cannot be read have none. The text of a compaction
-// is not searched, what it stands for is.
+// Read returns the entries of a record. Records of other kinds, queued items and unreadable items
+// have none. The summary of a compaction is not searched, but the compacted items are.
 //
-// The record of a redaction gives what is read in the place of the items that it
-// erased; those of [Erased] count no longer.
+// A redacted record gives entries for the replacements of erased items; the entries of [Erased]
+// are no longer valid.
 func (rd *Reader) Read(r *session.Record) []Entry {
 	if r.Payload == nil {
 		return nil
@@ -65,7 +64,7 @@ func (rd *Reader) Read(r *session.Record) []Entry {
 	return nil
 }
 
-// Erased are the records whose entries a record of a redaction takes away.
+// Erased returns the records whose entries a redacted record invalidates.
 func Erased(r *session.Record) []int64 {
 	var p record.Redacted
 	if r.Kind != record.KindRedacted || r.Payload == nil || json.Unmarshal(r.Payload, &p) != nil {
@@ -74,7 +73,7 @@ func Erased(r *session.Record) []int64 {
 	return p.Seqs
 }
 
-// Text is the text of an [Entry] again: of the payload of the record From.
+// Text returns the text of an [Entry] from the payload of record TextSeq.
 func Text(payload json.RawMessage, e *Entry) (string, bool) {
 	if e.TextSeq != e.Seq {
 		var p record.Redacted
@@ -168,7 +167,7 @@ func addTool(tools []Entry, tool string, part int, text string) []Entry {
 	return append(tools, Entry{Tool: tool, Parts: []int{part}, Text: text})
 }
 
-// toolOf is the tool that a part is of, or "".
+// toolOf returns the tool of a part, or "".
 func (rd *Reader) toolOf(p jsonscan.Object) string {
 	switch p.Type() {
 	case "tool_use":
@@ -184,8 +183,8 @@ func (rd *Reader) toolOf(p jsonscan.Object) string {
 	return ""
 }
 
-// addPart adds what can be searched of a part, on lines of its own: text, the values of
-// a tool's input, the text of its result, the name of a file.
+// addPart adds the searchable text of a part on separate lines: text, the values of a tool's
+// input, the text of its result, the name of a file.
 func addPart(b *strings.Builder, p jsonscan.Object) {
 	switch p.Type() {
 	case "text":
@@ -217,8 +216,8 @@ func addLine(b *strings.Builder, line string) {
 func addValues(b *strings.Builder, value []byte) {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
-	var inObject []bool // for each value that is open
-	key := false        // an object's key comes next
+	var inObject []bool // for each open value
+	key := false        // the next string is an object's key
 	for {
 		t, err := dec.Token()
 		if err != nil {
@@ -246,7 +245,7 @@ func addValues(b *strings.Builder, value []byte) {
 	}
 }
 
-// text unpacks a JSON string.
+// text decodes a JSON string.
 func text(value []byte) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {

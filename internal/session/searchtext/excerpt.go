@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// An excerpt has about this many characters, and so many of them before the first mark.
+// The approximate length of an excerpt in characters, and the part before the first mark.
 const (
 	excerptRunes = 200
 	excerptLead  = 60
 )
 
-// Excerpt cuts the text around the first of marks to one line of at most some 200
-// characters, and tells where the marks are in it. A cut is told by "…"; white space
-// and control characters become one space.
+// Excerpt returns the text around the first of marks as one line of at most about 200 characters,
+// and the positions of the marks in it. A cut is shown as "…"; white space and control characters
+// become one space.
 func Excerpt(text string, marks [][2]int) (string, [][2]int) {
 	start := 0
 	if len(marks) > 0 {
@@ -26,14 +26,14 @@ func Excerpt(text string, marks [][2]int) (string, [][2]int) {
 	}
 	out := [][2]int{}
 	open, n := -1, 0
-	space := true // none at the beginning
+	space := true // no space at the start
 	for i, r := range text[start:] {
 		at := start + i
 		if open >= 0 && at >= marks[0][1] {
 			out, marks, open = append(out, [2]int{open, b.Len()}), marks[1:], -1
 		}
 		if n >= excerptRunes {
-			if len(out) == 0 { // a mark that is cut is told when it is the only one
+			if len(out) == 0 { // a mark that is cut is returned only if there is no other
 				out = closed(out, open, b.Len())
 			}
 			b.WriteString("…")
@@ -57,7 +57,7 @@ func Excerpt(text string, marks [][2]int) (string, [][2]int) {
 	return trimmed(b.String(), closed(out, open, b.Len()))
 }
 
-// closed ends a mark where the text ends.
+// closed ends a mark at the end of the text.
 func closed(marks [][2]int, open, end int) [][2]int {
 	if open >= 0 {
 		return append(marks, [2]int{open, end})
@@ -65,13 +65,13 @@ func closed(marks [][2]int, open, end int) [][2]int {
 	return marks
 }
 
-// trimmed takes away the space at the end, which no mark has.
+// trimmed removes trailing space, which is never part of a mark.
 func trimmed(s string, marks [][2]int) (string, [][2]int) {
 	return strings.TrimRight(s, " "), marks
 }
 
-// excerptStart is where an excerpt begins whose first mark is at from: at the beginning of a
-// word, where there is one near.
+// excerptStart returns the start of an excerpt whose first mark is at from: the start of a nearby
+// word, if there is one.
 func excerptStart(text string, from int) int {
 	start := from
 	for n := 0; start > 0 && n < excerptLead; n++ {

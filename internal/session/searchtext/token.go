@@ -9,14 +9,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Token is one word of a text: folded, and the place in bytes where it stands. Word is
-// good until the next one is asked for.
+// Token is one folded word of a text and its position in bytes. Word is valid until the next
+// token.
 type Token struct {
 	Word     []byte
 	From, To int
 }
 
-// maxWord is how many bytes of a folded word count; the rest of a longer one does not.
+// maxWord is the number of bytes of a folded word that are compared; the rest is ignored.
 const maxWord = 128
 
 // Tokens yields the words of a text.
@@ -30,7 +30,7 @@ func Tokens(text string) iter.Seq[Token] {
 			}
 			t := Token{Word: word, From: from, To: to}
 			from = -1
-			if len(word) == 0 { // accents alone
+			if len(word) == 0 { // only accents
 				return true
 			}
 			ok := yield(t)
@@ -62,11 +62,11 @@ func Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// What a character is to words.
+// The role of a character in words.
 const (
-	separator      = iota // of none
-	wordChar              // one of several
-	singleCharWord        // a word
+	separator      = iota // not part of a word
+	wordChar              // part of a word
+	singleCharWord        // a word by itself
 )
 
 func kindOf(r rune) int {
@@ -99,7 +99,7 @@ func appendFolded(b []byte, r rune) []byte {
 		return b
 	}
 	from := len(b)
-	b = utf8.AppendRune(b, unicode.ToLower(unicode.ToUpper(r))) // the final sigma is a sigma, too
+	b = utf8.AppendRune(b, unicode.ToLower(unicode.ToUpper(r))) // maps the final sigma to sigma
 	parts := norm.NFD.Properties(b[from:]).Decomposition()
 	if _, n := utf8.DecodeRune(parts); n < len(parts) && !bytes.ContainsFunc(parts[n:], func(r rune) bool { return !isAccent(r) }) {
 		b = append(b[:from], parts[:n]...)

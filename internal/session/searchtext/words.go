@@ -8,22 +8,22 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// Words are what is looked for: all of the terms in one text.
+// Words is a search: all terms must be in one text.
 type Words []Term
 
-// Term is a word, or several that stand together. Tokens are folded.
+// Term is a word or a phrase. Tokens are folded.
 type Term struct {
 	Tokens []string
-	Prefix bool // the last token is the beginning of a word
+	Prefix bool // the last token is a prefix
 }
 
-// ParseWords reads what a person typed: words, "phrases" in quotes, and beginnings of
-// words that end in *. Nothing else has a meaning. A word with something in it that is
-// between words, such as a.b, is a phrase. ErrInvalid when there is no word in it.
+// ParseWords parses user input: words, "phrases" in quotes, and prefixes that end in *. No other
+// character has a meaning. A word with a separator in it, such as a.b, is a phrase. ErrInvalid if
+// it contains no word.
 func ParseWords(typed string) (Words, error) {
 	var out Words
 	for i, part := range strings.Split(typed, `"`) {
-		if i%2 == 1 { // between quotes; the last one may be missing
+		if i%2 == 1 { // between quotes; the last quote may be missing
 			out = out.add(part)
 			continue
 		}
@@ -33,8 +33,8 @@ func ParseWords(typed string) (Words, error) {
 	}
 	if len(out) == 0 {
 		return nil, &session.Error{
-			Op: "search", Err: session.ErrInvalid, Detail: "there is no word to look for",
-			Hint: "a word has a letter or a digit",
+			Op: "search", Err: session.ErrInvalid, Detail: "no search words",
+			Hint: "enter at least one word with a letter or a digit",
 		}
 	}
 	return out, nil
@@ -51,18 +51,18 @@ func (w Words) add(part string) Words {
 	return append(w, t)
 }
 
-// maxMarks bounds how many places of a text are told.
+// maxMarks is the maximum number of positions that Find returns.
 const maxMarks = 256
 
-// Find tells whether all the terms are in a text, and where, in bytes and in order:
-// [from, to). Of many places it tells the first ones.
+// Find reports whether all the terms are in a text, and their positions in bytes and in order:
+// [from, to). It returns only the first of many positions.
 func (w Words) Find(text string) (marks [][2]int, found bool) {
 	longest, missing := 1, len(w)
 	for _, t := range w {
 		longest = max(longest, len(t.Tokens))
 	}
 	seen := make([]bool, len(w))
-	last := make([]kept, 0, longest) // the words before, and the one that is looked at
+	last := make([]kept, 0, longest) // the current word and the ones before it
 	for tok := range Tokens(text) {
 		last = appendMax(last, longest, tok)
 		for i, t := range w {
@@ -86,7 +86,7 @@ type kept struct {
 	from int
 }
 
-// appendMax puts a token behind the last ones, of which there are at most n.
+// appendMax appends a token to the last ones, of which at most n are kept.
 func appendMax(last []kept, n int, t Token) []kept {
 	if len(last) < n {
 		last = append(last, kept{})
@@ -100,7 +100,7 @@ func appendMax(last []kept, n int, t Token) []kept {
 	return last
 }
 
-// isLast reports whether the term's words are the last ones.
+// isLast reports whether the last words are those of the term.
 func (t *Term) isLast(last []kept) bool {
 	n := len(t.Tokens)
 	if len(last) < n {
@@ -117,7 +117,7 @@ func (t *Term) isLast(last []kept) bool {
 	return true
 }
 
-// joined sorts marks and joins those that overlap.
+// joined sorts marks and merges overlapping ones.
 func joined(marks [][2]int) [][2]int {
 	slices.SortFunc(marks, func(a, b [2]int) int { return a[0] - b[0] })
 	out := marks[:0]

@@ -96,18 +96,18 @@ func TestANo(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]*agent.Options{
-		"does not want to answer":       {Permissions: agent.Permissions{Ask: deny("")}},
-		"and says: ask me tomorrow":     {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
-		"Nobody is there to answer":     {},
-		"permission denied: rule":       {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "rule", Policy: never{}}}}}},
-		"there is no answer to":         {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}})}},
-		"only one can be chosen":        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},
-		`"Who?" was not asked`:          {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}, "Which days?": {"Mon"}, "Who?": {"me"}})}},
-		"the answers are missing":       {Permissions: agent.Permissions{Ask: plain}},
-		"must be what was asked":        {Permissions: agent.Permissions{Ask: other}},
-		"want a text or a list of text": {Permissions: agent.Permissions{Ask: raw(`{"Which store?":7,"Which days?":"Mon"}`)}},
-		"must not be empty":             {Permissions: agent.Permissions{Ask: raw(`{"Which store?":" ","Which days?":"Mon"}`)}},
-		"chosen twice":                  {Permissions: agent.Permissions{Ask: raw(`{"Which store?":"x","Which days?":["Mon","Mon"]}`)}},
+		"does not want to answer":             {Permissions: agent.Permissions{Ask: deny("")}},
+		"and says: ask me tomorrow":           {Permissions: agent.Permissions{Ask: deny("ask me tomorrow")}},
+		"Nobody is there to answer":           {},
+		"permission denied: rule":             {Permissions: agent.Permissions{Ask: says(fine), Config: policy.Config{Policies: []policy.NamedPolicy{{Name: "rule", Policy: never{}}}}}},
+		"no answer to":                        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}})}},
+		"only one answer can be chosen":       {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite", "Postgres"}, "Which days?": {"Mon"}})}},
+		`the model did not ask "Who?"`:        {Permissions: agent.Permissions{Ask: says(map[string][]string{"Which store?": {"SQLite"}, "Which days?": {"Mon"}, "Who?": {"me"}})}},
+		"the answers are missing":             {Permissions: agent.Permissions{Ask: plain}},
+		"may differ from the requested input": {Permissions: agent.Permissions{Ask: other}},
+		"want a string or a list of strings":  {Permissions: agent.Permissions{Ask: raw(`{"Which store?":7,"Which days?":"Mon"}`)}},
+		"must not be empty":                   {Permissions: agent.Permissions{Ask: raw(`{"Which store?":" ","Which days?":"Mon"}`)}},
+		"chosen twice":                        {Permissions: agent.Permissions{Ask: raw(`{"Which store?":"x","Which days?":["Mon","Mon"]}`)}},
 	} {
 		if got, failed := run(t, o, two); !failed || !strings.Contains(got, want) {
 			t.Errorf("%q, want something about %q", got, want)

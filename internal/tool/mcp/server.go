@@ -205,7 +205,7 @@ func (s *Server) address() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		return nil, s.wrong("its URL cannot be read", "")
+		return nil, s.wrong("its URL is invalid", "")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return nil, s.wrong("its URL does not begin with http:// or https:// and a host", "")
 	case u.User != nil:

@@ -225,7 +225,7 @@ func TestPlanNeedsAPerson(t *testing.T) {
 		"no plan":       {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": " "}), "plan: must not be empty"},
 		"too much":      {policy.ModePlan, yes(""), use("ExitPlanMode", map[string]any{"plan": strings.Repeat("p", 65<<10)}), "plan: at most 65536 bytes"},
 		"not in it":     {policy.ModeBypass, yes(""), exit, "plan mode is off"},
-		"a looser mode": {policy.ModePlan, yes(policy.ModeBypass), exit, "a plan is carried out in the mode default or acceptEdits"},
+		"a looser mode": {policy.ModePlan, yes(policy.ModeBypass), exit, "the mode for a plan must be default or acceptEdits"},
 	} {
 		p := newPlanner(t, nil, c.mode, c.ask, c.step, done)
 		if read := p.run(); !strings.Contains(read, c.says) || p.a.Mode() != c.mode {

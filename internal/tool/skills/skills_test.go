@@ -293,7 +293,7 @@ func TestTheTool(t *testing.T) {
 	if got := text(call(t, x, map[string]string{"skill": "s0", "args": "now"})); !strings.Contains(got, "Do s0.\n\nARGUMENTS: now") || !strings.Contains(got, dir+"/s0") {
 		t.Error(got)
 	}
-	for in, want := range map[string]string{"s9": "did you mean", "mine": "for people", "nothing-like-it": "there are s0"} {
+	for in, want := range map[string]string{"s9": "did you mean", "mine": "for people", "nothing-like-it": "the skills are s0"} {
 		if r := call(t, x, map[string]string{"skill": in}); !r.IsError || !strings.Contains(text(r), want) {
 			t.Errorf("%s: %s", in, text(r))
 		}

@@ -150,7 +150,7 @@ func (s *Skills) find(name string) (*Skill, error) {
 	if ok {
 		return nil, fmt.Errorf("the skill %s is for people: only they can use it", name)
 	}
-	return nil, fmt.Errorf("there is no skill %.80q: %s", name, spelling.Hint(name, names, "there are"))
+	return nil, fmt.Errorf("unknown skill %.80q; %s", name, spelling.Hint(name, names, "the skills are"))
 }
 
 // A skill is read, and nothing else; what is done because of it is judged as always.

@@ -183,7 +183,7 @@ func TestFetchRefusesAddresses(t *testing.T) {
 		"http://127.0.0.1:80/": "no entry names this address", "http://127.1/": "no entry names", "http://0x7f000001/": "no entry names",
 		"http://localhost:3000/": "no entry names this machine", "http://[::1]:8080/": "no entry names", "https://169.254.169.254/latest/meta-data": "no entry names",
 		"https://user:pw@example.com/": "name and a password", "file:///etc/passwd": "want https", "ftp://example.com/": "want https", "gopher:x": "want https",
-		"https://b\u00fccher.example/": "punycode", "https://exa mple.com/": "cannot be read", "https:///x": "is no host", "https://example.com:22/": "for port 22",
+		"https://b\u00fccher.example/": "punycode", "https://exa mple.com/": "cannot be read", "https:///x": "is not a host", "https://example.com:22/": "for port 22",
 		"https://" + strings.Repeat("a", 2000): "at most 2000", "": "want https", "https://example.com:99999/": "",
 	} {
 		if got, failed := call(t, s.options(), "WebFetch", fetch(u)); !failed || !strings.Contains(got, want) {

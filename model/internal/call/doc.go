@@ -1,15 +1,14 @@
-// Package call holds what the adapters of the providers share about one call
-// over HTTP: a body that is read from where its pieces already lie, errors by
-// what can be done about them, and JSON written from JSON that is there.
+// Package call has what the providers' adapters share for one call over HTTP: a request body sent in
+// pieces without copying, errors by what the caller can do about them, and fast conversion of JSON.
 //
-//	Wire, Wire, Wire … ──► Body ──► Exchange ──► provider
-//	                                   │
-//	          *model.Error ◄── Provider ◄─ status, headers, text (keys masked)
+//	EncodedItem, EncodedItem … ──► Body ──► Exchange ──► provider
+//	                                           │
+//	                  *model.Error ◄── Provider ◄─ status, headers, text (keys masked)
 //
 //	var b call.Body
 //	b.Add(head)
-//	b.Add(wire.JSON)
+//	b.Add(item.JSON)
 //	x := &call.Exchange{Body: &b}
 //
-// It knows no provider's wire: those are in packages anthropic and openai.
+// It has no provider's message format; packages anthropic and openai do.
 package call

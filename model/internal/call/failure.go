@@ -19,16 +19,15 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// Provider makes errors of one provider's calls. It is a value and safe for
-// concurrent use.
+// Provider creates the errors of one provider's calls. It is a value and safe for concurrent use.
 type Provider struct {
 	Name    string
 	Secrets Secrets
 	Now     func() time.Time // for a Retry-After that is a date
 }
 
-// Failure makes the error of a call that brought no answer to read: err is what
-// the client returned. An ended ctx comes before anything else.
+// Failure returns the error of a call without a readable answer; err is from the HTTP client. An ended
+// ctx takes precedence.
 func (p Provider) Failure(ctx context.Context, x *Exchange, err error) *model.Error {
 	switch {
 	case ctx.Err() != nil:
@@ -39,13 +38,13 @@ func (p Provider) Failure(ctx context.Context, x *Exchange, err error) *model.Er
 	return p.StreamBroken(ctx, err)
 }
 
-// StreamBroken makes the error of a connection that could not be made or broke off.
+// StreamBroken returns the error of a connection that failed or broke.
 func (p Provider) StreamBroken(ctx context.Context, err error) *model.Error {
 	if ctx.Err() != nil {
 		return p.cancelled(ctx)
 	}
 	if err == nil {
-		return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: "the answer broke off"}
+		return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: "the connection broke during the answer"}
 	}
 	text := p.Secrets.Mask(err.Error())
 	if todo := p.remedy(err); todo != "" {
@@ -54,8 +53,7 @@ func (p Provider) StreamBroken(ctx context.Context, err error) *model.Error {
 	return &model.Error{Kind: model.ErrorNetwork, Provider: p.Name, Message: text, Err: &maskedError{text, err}}
 }
 
-// remedy says what to do about a connection that could not be made, by its cause; "" where that
-// says nothing.
+// remedy returns how to fix a failed connection, by its cause; "" if the cause is unknown.
 func (p Provider) remedy(err error) string {
 	var (
 		name      *net.DNSError
@@ -80,41 +78,41 @@ func (p Provider) remedy(err error) string {
 		}
 		return "the server's certificate is not valid at this time: check the clock of this machine, which says " + now().UTC().Format(time.DateTime) + " UTC"
 	case errors.As(err, &authority):
-		return "nobody whom this machine trusts has signed the server's certificate: a proxy's own can be named in SSL_CERT_FILE"
+		return "this machine does not trust the issuer of the server's certificate: to trust a proxy's certificate, set SSL_CERT_FILE"
 	case errors.As(err, &host):
 		return "the server's certificate is for another name: check the base URL"
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &dial):
 		if to, ok := dial.Addr.(*net.TCPAddr); ok && to.IP.IsLoopback() {
 			if known, ok := providers.Lookup(p.Name); ok && known.Start != "" {
-				return p.Name + " does not run: " + known.Start
+				return p.Name + " is not running: " + known.Start
 			}
-			return "nothing listens there: start the model's server, or check the base URL"
+			return "no server is listening there: start the model's server, or check the base URL"
 		}
 	}
 	return ""
 }
 
-// Malformed makes the error of an answer that is not what the wire promises.
+// Malformed returns the error for an answer that is not valid.
 func (p Provider) Malformed(err error) *model.Error {
 	text := p.Secrets.Mask(err.Error())
 	return &model.Error{Kind: model.ErrorMalformed, Provider: p.Name, Message: text, Err: &maskedError{text, err}}
 }
 
-// WebPage makes the error of a page for people that was sent in place of an answer.
+// WebPage returns the error for a web page that was sent instead of an answer.
 func (p Provider) WebPage(page io.Reader) *model.Error {
 	text, _ := io.ReadAll(io.LimitReader(page, maxErrorBody))
-	what := "the server sent a web page in place of an answer"
+	what := "the server sent a web page instead of an answer"
 	if title := titleOf(text); title != "" {
 		what += fmt.Sprintf(" (%q)", p.Secrets.Mask(title))
 	}
 	return &model.Error{
 		Kind: model.ErrorMalformed, Provider: p.Name, Status: http.StatusOK,
-		Retry:   new(false), // it would be the same page
-		Message: what + "; hint: check the base URL, and the proxy before it: a network may want a login in a browser first",
+		Retry:   new(false), // a retry would get the same page
+		Message: what + "; hint: check the base URL, and any proxy: the network may require a login in a browser first",
 	}
 }
 
-// titleOf is the title of a web page, or "".
+// titleOf returns the title of a web page, or "".
 func titleOf(page []byte) string {
 	lower := strings.ToLower(string(page))
 	_, rest, ok := strings.Cut(lower, "<title")
@@ -126,8 +124,8 @@ func titleOf(page []byte) string {
 	return ""
 }
 
-// Reported makes the error that a provider sent as JSON in an answer that had
-// begun well: an error object, or a document that has one under "error".
+// Reported returns the error that a provider sent as JSON within a successful answer: an error object, or
+// a document with one under "error".
 func (p Provider) Reported(document []byte) *model.Error {
 	said := readComplaint(document)
 	return &model.Error{Kind: said.kind(0), Provider: p.Name, Message: p.Secrets.Mask(said.message)}
@@ -156,7 +154,7 @@ func (p Provider) status(x *Exchange) *model.Error {
 	return e
 }
 
-// retryAfter reads how long the provider asks to wait, or 0.
+// retryAfter returns how long the provider asks to wait, or 0.
 func (p Provider) retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return wait(ms / 1000)
@@ -183,15 +181,14 @@ func wait(seconds float64) time.Duration {
 	return time.Duration(math.Min(seconds, day) * float64(time.Second))
 }
 
-// apiError is what a provider says went wrong.
+// apiError is an error as the provider describes it.
 type apiError struct {
 	message, code string
 	status        int // when the document names one
 }
 
-// readComplaint understands the error documents of Anthropic, OpenAI, OpenRouter
-// (a number as code), Ollama (a string as error), vLLM and FastAPI. The message
-// of anything else is its text.
+// readComplaint parses the error documents of Anthropic, OpenAI, OpenRouter (a number as code), Ollama (a
+// string as error), vLLM and FastAPI. For anything else, the message is the text.
 func readComplaint(document []byte) apiError {
 	var doc struct {
 		Error   json.RawMessage `json:"error"`
@@ -224,8 +221,8 @@ func readComplaint(document []byte) apiError {
 	return c
 }
 
-// kind sorts a complaint by its code first, which says more than the status:
-// 400 and 429 each stand for two things.
+// kind classifies an error by its code first, which is more specific than the status: 400 and 429 each
+// have two meanings.
 func (c apiError) kind(status int) model.ErrorKind {
 	if status == 0 {
 		status = c.status
@@ -273,8 +270,8 @@ func (c apiError) kind(status int) model.ErrorKind {
 	return model.ErrorOverloaded
 }
 
-// maskedError is an error whose text has been masked. What it hides can be tested
-// for with [errors.Is] but not taken out: it may hold the key.
+// maskedError is an error with a masked text. [errors.Is] works on the hidden error, but it cannot be
+// unwrapped, because it may contain the key.
 type maskedError struct {
 	text string
 	err  error
@@ -283,7 +280,7 @@ type maskedError struct {
 func (h *maskedError) Error() string        { return h.text }
 func (h *maskedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// KeyFault says what is wrong with a key that cannot be sent, without the key.
+// KeyFault returns why a key cannot be sent, without the key.
 func KeyFault(key string) error {
 	for _, r := range key {
 		if r < ' ' || r > '~' {

@@ -26,7 +26,7 @@ func TestRemedies(t *testing.T) {
 		err      error
 		want     string
 	}{
-		{"ollama", dial("127.0.0.1", refused), "ollama does not run: ollama serve"},
+		{"ollama", dial("127.0.0.1", refused), "ollama is not running: ollama serve"},
 		{"openai", dial("::1", refused), "start the model's server"},
 		{"openai", dial("10.0.0.1", refused), ""},
 		{"openai", dial("10.0.0.1", syscall.ETIMEDOUT), ""},

@@ -136,7 +136,7 @@ func NoKey(provider, name string) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		yield(nil, &model.Error{
 			Kind: model.ErrorAuth, Provider: provider,
-			Message: "there is no API key; hint: set " + name + ", or Options.APIKey in a program",
+			Message: "the API key is missing; hint: set " + name + ", or Options.APIKey in a program",
 		})
 	}
 }

@@ -1,5 +1,10 @@
-// Package modelfacts has the prices and context sizes of models that are known without asking their
-// providers.
+// Package modelfacts has prices and context sizes of well-known models, so that providers need not be
+// asked.
+//
+//	f, ok := modelfacts.Lookup("anthropic", "claude-haiku-4-5-20251001")
+//
+// The data is in prices.json, with sources and dates. Prices in the user's settings take precedence over
+// it.
 package modelfacts
 
 import (
@@ -14,27 +19,26 @@ import (
 //go:embed prices.json
 var pricesJSON []byte
 
-// Facts are what is known about a model without asking its provider.
+// Facts describe a model.
 type Facts struct {
-	Context   int          `json:"context,omitempty"`    // tokens it can see; 0 when unknown
-	MaxOutput int          `json:"max_output,omitempty"` // tokens it can write; 0 when unknown
-	Price     *model.Price `json:"price,omitempty"`      // nil when unknown
+	Context   int          `json:"context,omitempty"`    // size of the context window in tokens; 0 if unknown
+	MaxOutput int          `json:"max_output,omitempty"` // maximum output in tokens; 0 if unknown
+	Price     *model.Price `json:"price,omitempty"`      // nil if unknown
 	Thinking  string       `json:"thinking,omitempty"`   // Budget, Adaptive, Preserved or ""
 }
 
-// How a Claude model is told to think.
+// How thinking is requested from a Claude model.
 const (
 	Budget    = "budget"    // by a number of tokens
 	Adaptive  = "adaptive"  // by effort
-	Preserved = "preserved" // by effort; its thinking is bound to what came before it
+	Preserved = "preserved" // by effort; thinking is valid only after the same earlier items
 )
 
-// Lookup finds what is known about a provider's model. A name that ends in a
-// version finds its family: "claude-haiku-4-5-20251001" finds
-// "claude-haiku-4-5". A name that goes on in any other way is another model,
-// with prices of its own. The data is in prices.json, with sources and dates.
+// Lookup returns what is known about a provider's model. A name that ends in a version matches its
+// family: "claude-haiku-4-5-20251001" matches "claude-haiku-4-5". A name with any other suffix is a
+// different model with different prices. The data is in prices.json, with sources and dates.
 //
-// It is safe for concurrent use. The caller may change what it gets.
+// It is safe for concurrent use. The caller may change the result.
 func Lookup(provider, name string) (Facts, bool) {
 	var family string
 	var about json.RawMessage
@@ -52,8 +56,7 @@ func Lookup(provider, name string) (Facts, bool) {
 	return found, true
 }
 
-// isVersion reports whether rest is what may follow a family's name: nothing, a
-// date, or "latest".
+// isVersion reports whether rest is a valid suffix of a family's name: nothing, a date, or "latest".
 func isVersion(rest string) bool {
 	if rest == "" {
 		return true
@@ -63,8 +66,8 @@ func isVersion(rest string) bool {
 		(date == "latest" || len(date) == 8 && strings.Trim(date, "0123456789") == "")
 }
 
-// models are the data by provider and name, when it is first asked for: programs that call no
-// model do not pay for it, and others for no more than the one that they ask about.
+// models are the data by provider and name, loaded on first use. A model's data is decoded only when it
+// is looked up.
 var models = sync.OnceValue(func() map[string]map[string]json.RawMessage {
 	var doc struct {
 		Models map[string]map[string]json.RawMessage `json:"models"`

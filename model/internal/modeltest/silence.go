@@ -79,7 +79,7 @@ func (a Adapter) webPage(t *testing.T) {
 	url := Serve(t, http.StatusOK, map[string]string{"Content-Type": "text/html; charset=utf-8"},
 		"<!doctype html><html><head><title>Sign in to "+Key+"</title></head></html>")
 	e := a.fail(t.Context(), t, a.open(t, url))
-	if e.Kind != model.ErrorMalformed || !strings.Contains(e.Message, `a web page in place of an answer ("Sign in to ***"); hint: check the base URL`) {
+	if e.Kind != model.ErrorMalformed || !strings.Contains(e.Message, `a web page instead of an answer ("Sign in to ***"); hint: check the base URL`) {
 		t.Errorf("%+v", e)
 	}
 }

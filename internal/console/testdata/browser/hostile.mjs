@@ -57,7 +57,7 @@ await run({
   },
   sessions: async () => {
     await page.goto(base + '/sessions?q=' + encodeURIComponent('<img src=y onerror=owned=2>'));
-    await page.getByText('No session fits').waitFor();
+    await page.getByText('No session matches').waitFor();
     await page.goto(base + '/sessions');
     await page.locator('tbody tr').first().waitFor();
     await inert('the list');

@@ -113,7 +113,7 @@ await run({
     await control('away', { status: 503 });
     const q = card(page, 'a3');
     await q.getByRole('button', { name: 'Allow once' }).click();
-    await q.getByRole('button', { name: 'Do not send it' }).click();
+    await q.getByRole('button', { name: 'Discard it' }).click();
     equal(await q.getByRole('status').count(), 0, 'what is kept');
     await q.getByRole('button', { name: 'Deny', exact: false }).first().click();
     await q.getByRole('status').getByText('Deny').waitFor();
@@ -257,14 +257,14 @@ await run({
     await page.locator('#urgent', { hasText: 'New question: Bash' }).waitFor({ state: 'attached' });
     await until(async () => (await page.title()).startsWith(`(${before + 1})`), 'the title counts one more');
     await control('expire', { id: 'n1' });
-    await card(page, 'n1').getByText(/denied by itself in \d+ s/).waitFor();
+    await card(page, 'n1').getByText(/denied automatically in \d+ s/).waitFor();
     await control('answer', { id: 'n1', decision: 'deny' });
   },
   'who may only look': async () => {
     await control('scopes', { scopes: 'read' });
     await ask('ro', 'make read only');
     await page.reload();
-    await card(page, 'ro').getByText('You may look, and not answer.').waitFor();
+    await card(page, 'ro').getByText('You can read this, but not answer it.').waitFor();
     check(await card(page, 'ro').getByRole('button', { name: 'Allow once' }).isDisabled(), 'it can be answered');
     await control('scopes', { scopes: 'admin' });
     await page.reload();

@@ -42,7 +42,7 @@ await run({
     check(await q.getByRole('button', { name: 'For this session' }).count() === 0, 'a plan is for once');
     await look('plan');
     await settle(page);
-    await q.getByRole('button', { name: 'Carry it out, edit without asking' }).click();
+    await q.getByRole('button', { name: 'Allow, edit files without asking' }).click();
     await q.waitFor({ state: 'detached' });
     equal(await last(), { decision: 'allow', input: { mode: 'acceptEdits' }, digest: 'digest-p1' }, 'the answer');
   },
@@ -50,7 +50,7 @@ await run({
     await ask('p2', 'ExitPlanMode', { plan }, plan);
     const q = card(page, 'p2');
     await settle(page);
-    await q.getByRole('button', { name: 'Plan on, because' }).click();
+    await q.getByRole('button', { name: 'Keep planning, because' }).click();
     await q.getByRole('textbox').fill('the docs, too');
     await q.getByRole('button', { name: 'Deny', exact: true }).click();
     await q.waitFor({ state: 'detached' });
@@ -63,7 +63,7 @@ await run({
     await send.waitFor();
     await settle(page);
     check(await send.isDisabled(), 'nothing is chosen yet');
-    await q.getByRole('radio', { name: /in other words/ }).check();
+    await q.getByRole('radio', { name: /your own answer/ }).check();
     await q.getByLabel('Your answer').fill('a file of mine');
     await q.getByRole('checkbox', { name: /Monday/ }).check();
     await q.getByRole('checkbox', { name: /Friday/ }).check();

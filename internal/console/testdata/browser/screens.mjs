@@ -72,7 +72,7 @@ await run({
     const page = await enter(c);
     const colour = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     const light = await colour();
-    await page.getByLabel('Colours').selectOption('dark');
+    await page.getByLabel('Colors').selectOption('dark');
     const dark = await colour();
     check(light !== dark, 'the switch changes nothing');
     await page.reload();

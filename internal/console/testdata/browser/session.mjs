@@ -89,16 +89,16 @@ await run({
     await page.keyboard.press('/');
     await page.keyboard.type('month');
     await page.waitForURL('**/sessions?q=month');
-    await page.getByLabel('with open questions').check();
+    await page.getByLabel('with pending approvals').check();
     await page.waitForURL('**asked=1**');
     await page.reload();
     await page.locator('tbody tr').first().waitFor();
     const n = await page.locator('tbody tr').count();
-    await page.getByLabel('with open questions').uncheck();
-    await page.getByLabel('with open questions').check(); // the same rows come without loading anew
+    await page.getByLabel('with pending approvals').uncheck();
+    await page.getByLabel('with pending approvals').check(); // the same rows come without loading anew
     await page.waitForFunction((n) => document.querySelectorAll('tbody tr').length === n, n);
     await page.getByLabel('Search').fill('there is no such thing');
-    await page.getByText('No session fits').waitFor();
+    await page.getByText('No session matches').waitFor();
     await page.getByRole('button', { name: 'Clear the filters' }).click();
     await page.waitForURL(base + '/sessions');
   },

@@ -35,13 +35,13 @@ await run({
     await page.getByLabel('Mounts').fill('/srv/a:b:/mnt/data:ro\n/srv/c:/mnt/c');
     await page.getByLabel('Processors').fill('two');
     await control('calls');
-    await button('Make the workspace').click();
+    await button('Create the workspace').click();
     const field = page.getByLabel('Processors');
     await until(async () => (await field.getAttribute('aria-invalid')) === 'true', 'a field that is no number is marked');
     check(await field.evaluate((e) => e === document.activeElement), 'the field with the error has no focus');
     equal(await calls(), [], 'nothing is sent that is no number');
     await field.fill('0.5');
-    await button('Make the workspace').click(); // the daemon refuses the name
+    await button('Create the workspace').click(); // the daemon refuses the name
     const name = page.getByLabel('Name');
     await until(async () => (await name.getAttribute('aria-invalid')) === 'true', 'the name is marked');
     const said = await page.locator('#' + (await name.getAttribute('aria-describedby')).split(' ').pop()).innerText();
@@ -49,7 +49,7 @@ await run({
     await seen('make');
     await control('calls');
     await name.fill('notes');
-    await button('Make the workspace').click();
+    await button('Create the workspace').click();
     await page.getByRole('heading', { name: 'notes' }).waitFor();
     const [[method, path, body]] = await calls();
     equal([method, path, JSON.parse(body)], ['POST', '/v1/workspaces', {
@@ -59,12 +59,12 @@ await run({
     }], 'what is sent');
     await page.goBack();
     await page.getByLabel('Name').fill('notes');
-    await button('Make the workspace').click();
+    await button('Create the workspace').click();
     await until(async () => (await page.getByLabel('Name').getAttribute('aria-invalid')) === 'true', 'a name that is taken is marked');
   },
   change: async () => {
     await page.goto(base + '/workspaces/blog');
-    await button('Change the settings').click();
+    await button('Change settings').click();
     await page.getByText('rebuilt with new settings when it is idle').waitFor();
     await seen('change');
     await page.getByLabel('Memory').fill('1k');
@@ -78,7 +78,7 @@ await run({
     await page.getByText('memory 4g').waitFor();
     const [[method, path, body]] = await calls();
     equal([method, path, JSON.parse(body)], ['PATCH', '/v1/workspaces/blog', { limits: { memory: '4g', cpus: 2, pids: 512, disk: '20g' }, network: { mode: 'none' } }], 'only what has changed is sent');
-    await page.getByText('rebuilt when it is idle', { exact: true }).waitFor();
+    await page.getByText('recreated when idle', { exact: true }).waitFor();
   },
   'start and stop': async () => {
     await control('calls');
@@ -114,7 +114,7 @@ await run({
     await page.getByText('the workspace has used up its disk').waitFor();
   },
   prompt: async () => {
-    const text = page.getByLabel('What is to be done in this workspace');
+    const text = page.getByLabel('Prompt');
     check(await button('Run').isDisabled(), 'an empty prompt can be sent');
     await text.fill('mend the test');
     await control('calls');
@@ -156,7 +156,7 @@ await run({
     await seen('delete');
     await control('calls');
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('12 files and folders went; 1 session stays.').waitFor();
+    await page.getByText('12 files and folders went; 1 session is kept.').waitFor();
     equal((await calls()).map((l) => [l[0], l[1]]), [['DELETE', '/v1/workspaces/blog']], 'the delete');
     await page.goto(base + '/workspaces/old'); // its settings cannot be read
     await button('Delete').click();
@@ -169,7 +169,7 @@ await run({
       await page.goto(base + path);
       await loaded(page);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      for (const name of ['New workspace', 'Make the workspace', 'Build', 'Start', 'Stop', 'Delete', 'Save', 'Change the settings', 'Upload', 'Run']) check((await button(name).count()) === 0, `${path} has ${name}`);
+      for (const name of ['New workspace', 'Create the workspace', 'Build', 'Start', 'Stop', 'Delete', 'Save', 'Change settings', 'Upload', 'Run']) check((await button(name).count()) === 0, `${path} has ${name}`);
     }
   },
 });
