@@ -20,7 +20,7 @@ func (s *Settings) Decode(b []byte) error {
 	root, err := jsontree.Parse(b)
 	if e, ok := errors.AsType[*jsontree.Error](err); ok {
 		if len(bytes.TrimSpace(b)) == 0 {
-			e.Hint = "write {} to set nothing"
+			e.Hint = "write {} for empty settings"
 		}
 		return &Error{Offset: e.Offset, Detail: e.What, hint: e.Hint}
 	}

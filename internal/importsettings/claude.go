@@ -22,17 +22,17 @@ var managedOnly = []string{"allowManagedHooksOnly", "allowedMcpServers", "allowM
 // claudeUnsupported are keys that have another meaning here, or none, and what to do instead.
 var claudeUnsupported = map[string]string{
 	"apiKeyHelper":                      "name the key of a provider in Holdfast's own settings",
-	"awsAuthRefresh":                    "Bedrock is not spoken here",
-	"awsCredentialExport":               "Bedrock is not spoken here",
-	"enableAllProjectMcpServers":        "a server is approved by what it is: holdfast mcp approve NAME",
-	"enabledMcpjsonServers":             "a server is approved by what it is: holdfast mcp approve NAME",
+	"awsAuthRefresh":                    "Amazon Bedrock is not supported",
+	"awsCredentialExport":               "Amazon Bedrock is not supported",
+	"enableAllProjectMcpServers":        "servers are approved by their definition: holdfast mcp approve NAME",
+	"enabledMcpjsonServers":             "servers are approved by their definition: holdfast mcp approve NAME",
 	"enabledPlugins":                    "plugins are not installed here: copy their skills, commands, agents and hooks into the project or your home folder",
 	"extraKnownMarketplaces":            "plugins are not installed here",
 	"strictKnownMarketplaces":           "plugins are not installed here",
 	"blockedMarketplaces":               "plugins are not installed here",
 	"forceLoginMethod":                  "there is no login at claude.ai",
 	"forceLoginOrgUUID":                 "there is no login at claude.ai",
-	"cleanupPeriodDays":                 "it would move sessions to the trash: write it into Holdfast's own settings if you want that",
+	"cleanupPeriodDays":                 "it would move sessions to the trash; set it in Holdfast's settings if you want that",
 	"skipDangerousModePermissionPrompt": "a mode is chosen by --permission-mode or permissions.defaultMode",
 	"useAutoModeDuringPlan":             "plan mode changes nothing until the plan is approved",
 	"disableAutoMode":                   "deny what auto mode may not do",
@@ -77,7 +77,7 @@ func (t *translation) claude(root jsontree.Node, k Kind) {
 		case slices.Contains(claudeDisplay, m.Key):
 			t.unsupportedSilent(m.Key, m.At, "it is about Claude Code's own looks or comfort")
 		default:
-			t.unsupported(m.Key, m.At, "it is not known here")
+			t.unsupported(m.Key, m.At, "unknown setting")
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (t *translation) claudePermissions(m jsontree.Member) {
 		case known:
 			t.unsupported(key, p.At, why)
 		default:
-			t.unsupported(key, p.At, "it is not known here")
+			t.unsupported(key, p.At, "unknown setting")
 		}
 	}
 }

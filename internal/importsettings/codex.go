@@ -18,9 +18,9 @@ var codexUnsupported = map[string]string{
 	"web_search":             "WebSearch has a key of its own: webSearch in Holdfast's own settings",
 	"tools":                  "which tools there are is said by --tools and by rules",
 	"otel":                   "telemetry is set by OTEL_ variables",
-	"features":               "features of Codex are not those of Holdfast",
-	"auto_review":            "a person answers questions",
-	"approvals_reviewer":     "a person answers questions",
+	"features":               "Codex features have no equivalent in Holdfast",
+	"auto_review":            "the user answers approval requests",
+	"approvals_reviewer":     "the user answers approval requests",
 	"plugins":                "plugins are not installed here",
 	"marketplaces":           "plugins are not installed here",
 	"apps":                   "there are no connectors of ChatGPT",
@@ -58,7 +58,7 @@ func (t *translation) codex(root jsontree.Node) {
 				t.put("env", *set)
 			}
 			if len(m.Value.Members) > 1 || m.Value.Member("set") == nil {
-				t.unsupportedSilent(m.Key, m.At, "commands get no variables but a few that are known to hold no secret, and those of env")
+				t.unsupportedSilent(m.Key, m.At, "commands get only a few variables that contain no secrets, and those in env")
 			}
 		case m.Key == "sandbox_workspace_write":
 			t.codexWorkspace(m)
@@ -73,7 +73,7 @@ func (t *translation) codex(root jsontree.Node) {
 		case slices.Contains(codexDisplay, m.Key):
 			t.unsupportedSilent(m.Key, m.At, "it is about Codex's own looks or comfort")
 		default:
-			t.unsupported(m.Key, m.At, "it is not known here")
+			t.unsupported(m.Key, m.At, "unknown setting")
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (t *translation) codexProfile(root, name *jsontree.Node) {
 			case "network":
 				t.codexNetwork(key+".network", m.Value)
 			default:
-				t.unsupported(key+"."+m.Key, m.At, "it is not known here")
+				t.unsupported(key+"."+m.Key, m.At, "unknown setting")
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (t *translation) codexFiles(key, root string, n jsontree.Node) {
 		path := m.Key
 		if strings.HasPrefix(path, ":") && m.Value.Kind == jsontree.Object {
 			if path != ":workspace_roots" && path != ":project_roots" {
-				t.unsupported(dotted(key, path), m.At, "it is not known here")
+				t.unsupported(dotted(key, path), m.At, "unknown setting")
 				continue
 			}
 			t.codexFiles(key+"."+dotted(path), ".", m.Value)
@@ -243,7 +243,7 @@ func (t *translation) codexWorkspace(m jsontree.Member) {
 				t.unsupportedSilent(key, w.At, "no host is open here that no settings name")
 			}
 		default:
-			t.unsupportedSilent(key, w.At, "each command has a /tmp of its own")
+			t.unsupportedSilent(key, w.At, "each command has its own /tmp")
 		}
 	}
 }
@@ -285,7 +285,7 @@ func (t *translation) codexServers(m jsontree.Member) {
 					headers.Members = append(headers.Members, jsontree.Member{Key: h.Key, At: h.At, Value: text("${"+h.Value.Text+"}", h.Value.At)})
 				}
 			default:
-				t.unsupportedSilent(key+"."+f.Key, f.At, "there is nothing like it for a server here")
+				t.unsupportedSilent(key+"."+f.Key, f.At, "MCP servers have no such setting in Holdfast")
 			}
 		}
 		if len(headers.Members) > 0 {

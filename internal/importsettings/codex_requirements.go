@@ -25,11 +25,11 @@ func (t *translation) requirements(root jsontree.Node) {
 		case "hooks":
 			t.requiredHooks(m.Value)
 		case "features", "enforce_residency":
-			t.unsupportedSilent(m.Key, m.At, "features of Codex are not those of Holdfast")
+			t.unsupportedSilent(m.Key, m.At, "Codex features have no equivalent in Holdfast")
 		case "allowed_web_search_modes":
 			t.unsupported(m.Key, m.At, "to close it, write permissions.deny WebSearch")
 		default:
-			t.unsupported(m.Key, m.At, "it is not known here; see that nothing relies on it")
+			t.unsupported(m.Key, m.At, "unknown setting; check that nothing relies on it")
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (t *translation) requirements(root jsontree.Node) {
 func (t *translation) withoutBypass(m jsontree.Member, wide string) {
 	list, ok := texts(&m.Value)
 	if !ok {
-		t.refuse(m.Value.At, "%s is no list of texts", m.Key)
+		t.refuse(m.Value.At, "%s must be a list of strings", m.Key)
 		return
 	}
 	names := make([]string, len(list))
@@ -154,7 +154,7 @@ func (t *translation) requiredPermissions(n jsontree.Node) {
 	for _, m := range n.Members {
 		deny := m.Value.Member("deny_read")
 		if m.Key != "filesystem" || deny == nil {
-			t.unsupported("permissions."+m.Key, m.At, "it is not known here; see that nothing relies on it")
+			t.unsupported("permissions."+m.Key, m.At, "unknown setting; check that nothing relies on it")
 			continue
 		}
 		list, ok := texts(deny)

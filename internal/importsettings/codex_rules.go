@@ -164,7 +164,7 @@ func (p *rulesParser) call(at int) jsontree.Node {
 		name := p.name()
 		p.want('=')
 		if n.Member(name) != nil {
-			p.fail(name + " stands there twice")
+			p.fail("duplicate argument " + name)
 		}
 		n.Members = append(n.Members, jsontree.Member{Key: name, At: at, Value: p.value(0)})
 		if !p.is(',') {

@@ -77,7 +77,7 @@ func (t *translation) geminiKey(key string, m jsontree.Member) {
 	case slices.Contains(geminiDisplay, group):
 		t.unsupportedSilent(key, m.At, "it is about Gemini CLI's own looks or comfort")
 	default:
-		t.unsupported(key, m.At, "it is not known here")
+		t.unsupported(key, m.At, "unknown setting")
 	}
 }
 
@@ -124,7 +124,7 @@ func (t *translation) geminiServers(m jsontree.Member) {
 					t.unsupported(dotted(m.Key, s.Key)+".trust", f.At, "a server does not say what is allowed: write permissions.allow mcp__"+s.Key)
 				}
 			default:
-				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "there is nothing like it for a server here")
+				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "MCP servers have no such setting in Holdfast")
 			}
 		}
 		servers.Members = append(servers.Members, jsontree.Member{Key: s.Key, At: s.At, Value: out})

@@ -46,7 +46,7 @@ func (t *translation) openCode(root jsontree.Node) {
 		case slices.Contains(openCodeDisplay, m.Key):
 			t.unsupportedSilent(m.Key, m.At, "it is about opencode's own looks or comfort")
 		default:
-			t.unsupported(m.Key, m.At, "it is not known here")
+			t.unsupported(m.Key, m.At, "unknown setting")
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (t *translation) openCode(root jsontree.Node) {
 // openCodePermission makes rules. There the last pattern that fits counts, here a deny always does.
 func (t *translation) openCodePermission(m jsontree.Member) {
 	if m.Value.Kind == jsontree.Text {
-		t.unsupported(m.Key, m.At, "what is asked about everything is the mode: permissions.defaultMode")
+		t.unsupported(m.Key, m.At, "use permissions.defaultMode to ask about everything")
 		return
 	}
 	for _, p := range m.Value.Members {
@@ -113,7 +113,7 @@ func (t *translation) openCodeServers(m jsontree.Member) {
 					set("disabled", jsontree.Node{Kind: jsontree.Bool, Text: "true", At: f.At}, f.At)
 				}
 			default:
-				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "there is nothing like it for a server here")
+				t.unsupportedSilent(dotted(m.Key, s.Key)+"."+f.Key, f.At, "MCP servers have no such setting in Holdfast")
 			}
 		}
 		servers.Members = append(servers.Members, jsontree.Member{Key: s.Key, At: s.At, Value: out})

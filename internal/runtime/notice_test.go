@@ -28,7 +28,7 @@ func TestNoticesThere(t *testing.T) {
 	}
 	write(t, own, "SKILL.md", "---\nname: own\ndescription: is not trusted\n---\nHi.\n")
 	write(t, dir, "play.yaml", "steps: [{text: done}]")
-	const want = "1 skill of this folder (commands included) do not count: they are not trusted as they are now"
+	const want = "1 skill of this folder (commands included) ignored: they changed or are not trusted"
 	for _, via := range []string{"cli", "http"} {
 		var log bytes.Buffer
 		e := &env.Env{Vars: []string{"HOLDFAST_HOME=" + filepath.Join(dir, "home"), "HOME=" + dir, "PATH=" + os.Getenv("PATH")}}

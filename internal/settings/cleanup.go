@@ -26,12 +26,12 @@ func LoadCleanup(o *Options) (days int, err error) {
 
 func (s *parsedSource) cleanupPeriod(path string, n jsontree.Node) {
 	if s.layer != layernames.User && s.layer != layernames.Managed {
-		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say when sessions go", path)
+		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only user and managed settings can set this", path)
 		return
 	}
 	days, err := strconv.Atoi(n.Text)
 	if n.Kind != jsontree.Number || err != nil || days < 0 || days > 36500 {
-		s.fault(n.At, "write a number of days, or 0 for never", "%s: that is no number of days", path)
+		s.fault(n.At, "write a number of days, or 0 for never", "%s: want a number of days", path)
 		return
 	}
 	s.cleanup = &days

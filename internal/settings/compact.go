@@ -44,14 +44,14 @@ func (s *parsedSource) compactBlock(path string, n jsontree.Node) {
 		"steps": s.steps,
 	})
 	if steps := c.steps.Value; c.keep.Value > 0 && len(steps) > 0 && !slices.ContainsFunc(steps, func(st CompactionStep) bool { return st.Name == "summarise" }) {
-		s.fault(n.At, `add "summarise" to the steps, or take keep out`, "%s.keep has no effect: no step summarises", path)
+		s.fault(n.At, `add "summarise" to the steps, or remove keep`, "%s.keep has no effect: no step summarises", path)
 	}
 }
 
 // autoCompact reads compact.auto, or autoCompactEnabled of Claude Code.
 func (s *parsedSource) autoCompact(path string, n jsontree.Node) {
 	if s.compaction.auto.Value != nil {
-		s.fault(n.At, "leave one of them out", "%s: compact.auto and autoCompactEnabled say the same", path)
+		s.fault(n.At, "use only one of them", "%s: compact.auto and autoCompactEnabled are the same setting", path)
 		return
 	}
 	s.flag(&s.compaction.auto)(path, n)
@@ -61,7 +61,7 @@ func (s *parsedSource) share(into *Value[float64]) func(string, jsontree.Node) {
 	return func(path string, n jsontree.Node) {
 		share, err := strconv.ParseFloat(n.Text, 64)
 		if n.Kind != jsontree.Number || err != nil || !(share > 0 && share <= 1) {
-			s.fault(n.At, "write a part of the context, such as 0.8", "%s: that is no share", path)
+			s.fault(n.At, "write a part of the context, such as 0.8", "%s: want a fraction between 0 and 1", path)
 			return
 		}
 		*into = Value[float64]{share, s.origin(n, n.Text)}
@@ -73,14 +73,14 @@ func (s *parsedSource) number(into *Value[int], least int, what string) func(str
 	return func(path string, n jsontree.Node) {
 		count, err := strconv.Atoi(n.Text)
 		if n.Kind != jsontree.Number || err != nil || count < least || count > 1_000_000_000 {
-			s.fault(n.At, "write a number of "+what, "%s: that is no number from %d on", path, least)
+			s.fault(n.At, "write a number of "+what, "%s: want a number of at least %d", path, least)
 			return
 		}
 		*into = Value[int]{count, s.origin(n, n.Text)}
 	}
 }
 
-const stepsHint = `write a list of "dropThinking", "dropFailed", {"keepRecent": 40}, "redact" and "summarise", in the order in which they are taken`
+const stepsHint = `write a list of "dropThinking", "dropFailed", {"keepRecent": 40}, "redact" and "summarise", in the order in which they run`
 
 func (s *parsedSource) steps(path string, n jsontree.Node) {
 	if !s.want(path, n, jsontree.List) {
@@ -94,7 +94,7 @@ func (s *parsedSource) steps(path string, n jsontree.Node) {
 		case !ok:
 			return
 		case slices.ContainsFunc(list, func(st CompactionStep) bool { return st.Name == step.Name }):
-			s.fault(item.At, stepsHint, "%s: %s stands there twice", at, step.Name)
+			s.fault(item.At, stepsHint, "%s: duplicate step %s", at, step.Name)
 			return
 		}
 		list = append(list, step)
@@ -122,7 +122,7 @@ func (s *parsedSource) step(at string, n jsontree.Node) (CompactionStep, bool) {
 	if n.Kind == jsontree.Text && slices.Contains([]string{"dropThinking", "dropFailed", "redact", "summarise"}, n.Text) {
 		return CompactionStep{Name: n.Text}, true
 	}
-	s.fault(n.At, stepsHint, "%s is no step", at)
+	s.fault(n.At, stepsHint, "unknown step %s", at)
 	return CompactionStep{}, false
 }
 

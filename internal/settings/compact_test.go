@@ -42,7 +42,7 @@ func TestCompactionOfAnUntrustedFolder(t *testing.T) {
 		t.Errorf("it counts: %+v", c)
 	}
 	what, _ := s.Notice()
-	if !strings.Contains(what, "compact.auto false, compact.share 0.1, compact.items 4, compact.keep 1, compact.steps summarise do not count") {
+	if !strings.Contains(what, "compact.auto false, compact.share 0.1, compact.items 4, compact.keep 1, compact.steps summarise are ignored") {
 		t.Errorf("the notice is %q", what)
 	}
 	p.trust()
@@ -53,22 +53,22 @@ func TestCompactionOfAnUntrustedFolder(t *testing.T) {
 
 func TestCompactionThatIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"compact": {"share": 80}}`:                               "compact.share: that is no share",
-		`{"compact": {"share": 0}}`:                                "compact.share: that is no share",
-		`{"compact": {"share": "0.5"}}`:                            "compact.share: that is no share",
-		`{"compact": {"items": 3}}`:                                "compact.items: that is no number from 4 on",
-		`{"compact": {"items": 4.5}}`:                              "compact.items: that is no number from 4 on",
-		`{"compact": {"keep": -1}}`:                                "compact.keep: that is no number from 1 on",
+		`{"compact": {"share": 80}}`:                               "compact.share: want a fraction between 0 and 1",
+		`{"compact": {"share": 0}}`:                                "compact.share: want a fraction between 0 and 1",
+		`{"compact": {"share": "0.5"}}`:                            "compact.share: want a fraction between 0 and 1",
+		`{"compact": {"items": 3}}`:                                "compact.items: want a number of at least 4",
+		`{"compact": {"items": 4.5}}`:                              "compact.items: want a number of at least 4",
+		`{"compact": {"keep": -1}}`:                                "compact.keep: want a number of at least 1",
 		`{"compact": {"steps": []}}`:                               "compact.steps is empty",
 		`{"compact": {"steps": "summarise"}}`:                      "compact.steps is a text, want a list",
-		`{"compact": {"steps": ["summarize"]}}`:                    "compact.steps[0] is no step",
-		`{"compact": {"steps": ["keepRecent"]}}`:                   "compact.steps[0] is no step",
-		`{"compact": {"steps": [{"keepRecent": 0}]}}`:              "compact.steps[0].keepRecent: that is no number from 1 on",
-		`{"compact": {"steps": [{"keepRecent": 5, "x": 1}]}}`:      "compact.steps[0] is no step",
-		`{"compact": {"steps": ["redact", "redact"]}}`:             "compact.steps[1]: redact stands there twice",
+		`{"compact": {"steps": ["summarize"]}}`:                    "unknown step compact.steps[0]",
+		`{"compact": {"steps": ["keepRecent"]}}`:                   "unknown step compact.steps[0]",
+		`{"compact": {"steps": [{"keepRecent": 0}]}}`:              "compact.steps[0].keepRecent: want a number of at least 1",
+		`{"compact": {"steps": [{"keepRecent": 5, "x": 1}]}}`:      "unknown step compact.steps[0]",
+		`{"compact": {"steps": ["redact", "redact"]}}`:             "compact.steps[1]: duplicate step redact",
 		`{"compact": {"keep": 10, "steps": ["dropThinking"]}}`:     "compact.keep has no effect",
 		`{"compact": {"auto": "yes"}}`:                             "compact.auto is a text",
-		`{"compact": {"auto": true}, "autoCompactEnabled": false}`: "say the same",
+		`{"compact": {"auto": true}, "autoCompactEnabled": false}`: "are the same setting",
 		`{"compact": {"enabled": true}}`:                           `unknown key "compact.enabled"`,
 	} {
 		p := newPlace(t)

@@ -84,7 +84,7 @@ func (d *Daemon) fill(o *Daemon) {
 
 func (s *parsedSource) daemonBlock(path string, n jsontree.Node) {
 	if s.layer != layernames.User && s.layer != layernames.Managed {
-		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings and the administrator's say where the daemon listens", path)
+		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only user and managed settings can set this", path)
 		return
 	}
 	list := func(to *[]string) func(string, jsontree.Node) {

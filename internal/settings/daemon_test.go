@@ -69,7 +69,7 @@ func TestDaemonOfAProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &Options{Home: filepath.Join(dir, "home"), Cwd: project, Managed: filepath.Join(dir, "none.json")}
-	if _, err := Load(o); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "only your own settings") {
+	if _, err := Load(o); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "only user and managed settings") {
 		t.Errorf("%v", err)
 	}
 }

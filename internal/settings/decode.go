@@ -187,12 +187,12 @@ func (s *parsedSource) directories(path string, n jsontree.Node) {
 func (s *parsedSource) absolutePath(path string, item jsontree.Node) (string, bool) {
 	name := item.Text
 	if strings.ContainsRune(name, 0) {
-		s.fault(item.At, "", "%s: the name holds a NUL", path)
+		s.fault(item.At, "", "%s: the name contains a NUL", path)
 		return "", false
 	}
 	if name == "~" || strings.HasPrefix(name, "~/") {
 		if s.user == "" {
-			s.fault(item.At, "write the whole path", "%s: %q, but there is no home folder", path, name)
+			s.fault(item.At, "write the whole path", "%s: cannot expand %q: no home folder", path, name)
 			return "", false
 		}
 		name = s.user + name[1:]
@@ -261,7 +261,7 @@ func (s *parsedSource) disableBypass(path string, n jsontree.Node) {
 	switch {
 	case !ok:
 	case text != "disable":
-		s.fault(n.At, `write "disable", or take the line out`, "%s: %q is not known", path, text)
+		s.fault(n.At, `write "disable", or remove the key`, "%s: %q is not known", path, text)
 	default:
 		o := s.origin(n, text)
 		s.noBypass = &o
@@ -306,7 +306,7 @@ func (s *parsedSource) text(path string, n jsontree.Node) (string, bool) {
 		return "", false
 	}
 	if strings.TrimSpace(n.Text) == "" {
-		s.fault(n.At, "take it out", "%s is empty", path)
+		s.fault(n.At, "remove it", "%s is empty", path)
 		return "", false
 	}
 	return n.Text, true

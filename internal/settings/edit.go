@@ -48,7 +48,7 @@ func (e *fileEdit) do(change func(root []member) ([]member, error)) ([]byte, err
 		}
 	}
 	broken := func(err error) error {
-		return &Error{Problems: []Problem{{Layer: e.layer, File: e.file, Detail: err.Error(), Hint: "mend the file", Fatal: true}}}
+		return &Error{Problems: []Problem{{Layer: e.layer, File: e.file, Detail: err.Error(), Hint: "fix the file", Fatal: true}}}
 	}
 	if _, err := parse(src.data); err != nil {
 		return nil, broken(err)

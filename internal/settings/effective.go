@@ -121,7 +121,7 @@ func (s *Settings) Effective() []Effective {
 	return list
 }
 
-// hasNoEffect reports whether a value is among those that do not count.
+// hasNoEffect reports whether a value is ignored.
 func (s *Settings) hasNoEffect(v leaf) bool {
 	at := func(o policy.Origin) bool {
 		return o.File == v.origin.File && o.Line == v.origin.Line && o.Col == v.origin.Col

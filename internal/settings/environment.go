@@ -53,7 +53,7 @@ var forbiddenVariables = []struct{ name, hint string }{
 
 const (
 	proxyHint = "the sandbox sets it: see sandbox.network"
-	loadHint  = "let the command set it, so that it can be judged"
+	loadHint  = "let the command set it, so that the policy can check it"
 	homeHint  = "set it in the shell that starts holdfast"
 )
 
@@ -74,12 +74,12 @@ func (s *parsedSource) environment(path string, n jsontree.Node) {
 		case never:
 			s.fault(m.At, hint, "%s cannot be set by settings", at)
 		case (s.layer == layernames.Project || s.layer == layernames.Local) && environ.Dangerous(m.Key):
-			s.fault(m.At, "move it into settings.json of HOLDFAST_HOME", "%s: a folder does not set what changes which programs run or where they connect", at)
+			s.fault(m.At, "move it into settings.json of HOLDFAST_HOME", "%s: project settings cannot set variables that change which programs run or where they connect", at)
 		case value.Kind == jsontree.Number || value.Kind == jsontree.Bool:
 			s.env[m.Key] = Value[string]{value.Text, s.origin(value, m.Key)}
 		case !s.want(at, value, jsontree.Text):
 		case strings.ContainsRune(value.Text, 0):
-			s.fault(value.At, "", "%s holds a NUL", at)
+			s.fault(value.At, "", "%s contains a NUL", at)
 		default:
 			s.env[m.Key] = Value[string]{value.Text, s.origin(value, m.Key)}
 		}

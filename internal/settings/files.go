@@ -146,7 +146,7 @@ func readFile(layer string, file string) ([]byte, error) {
 		return nil, unreadable(layer, file, errors.New("it is not a regular file"))
 	case (layer == layernames.User || layer == layernames.Managed) && info.Mode().Perm()&0o002 != 0:
 		return nil, &Error{Problems: []Problem{{
-			Layer: layer, File: file, Detail: "everybody may write these settings", Hint: "chmod o-w " + quote(file), Fatal: true,
+			Layer: layer, File: file, Detail: "the settings file is world-writable", Hint: "chmod o-w " + quote(file), Fatal: true,
 		}}}
 	}
 	if layer == layernames.User || layer == layernames.Managed {
@@ -173,7 +173,7 @@ func openFolder(layer string, dir string) error {
 		return unreadable(layer, dir, err)
 	case info.Mode().Perm()&0o002 != 0:
 		return &Error{Problems: []Problem{{
-			Layer: layer, File: dir, Detail: "everybody may put settings into this folder", Hint: "chmod o-w " + quote(dir), Fatal: true,
+			Layer: layer, File: dir, Detail: "the settings folder is world-writable", Hint: "chmod o-w " + quote(dir), Fatal: true,
 		}}}
 	}
 	return nil
@@ -184,7 +184,7 @@ func unreadable(layer string, file string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		why = e.Err
 	}
-	hint := "settings that cannot be read are not taken for none; mend the file or move it away"
+	hint := "unreadable settings are not ignored; fix the file or move it away"
 	switch {
 	case layer == layernames.Flag && errors.Is(err, fs.ErrNotExist):
 		hint = "name a file that exists, or give the JSON itself"

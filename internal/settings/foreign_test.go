@@ -181,7 +181,7 @@ func TestForeignSwitch(t *testing.T) {
 		t.Errorf("the administrator's word: %+v", s.Rules)
 	}
 	p.write("project/.holdfast/settings.json", `{"foreignSettings": false}`)
-	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only your own settings") {
+	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only user settings, flags and managed settings") {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,7 +20,7 @@ type HookStatus string
 // The states. Hooks of other layers than local and project are trusted anyhow.
 const (
 	HookTrusted   HookStatus = "trusted"   // it runs
-	HookUntrusted HookStatus = "untrusted" // nobody has trusted it in this folder
+	HookUntrusted HookStatus = "untrusted" // not trusted in this folder
 	HookModified  HookStatus = "modified"  // it, or a file that it names, has changed since
 	HookDisabled  HookStatus = "disabled"  // a setting keeps it from running
 )
@@ -102,7 +102,7 @@ func (s *parsedSource) managedHooksOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):
 	case s.layer != layernames.Managed:
-		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
+		s.fault(n.At, "remove it; an administrator can set it in "+DefaultManaged, "%s: only managed settings can set this", path)
 	case n.Text == "true":
 		o := s.origin(n, n.Text)
 		s.hooks.managedOnly = &o
@@ -126,7 +126,7 @@ func (s *parsedSource) hookSandbox(path string, n jsontree.Node) {
 	}
 	all := []string{"read", "write", "off"}
 	if s.hooks.access = string(n.Text); !slices.Contains(all, s.hooks.access) {
-		s.fault(n.At, "write read, write or off", "%s: %q is no access to the project", path, n.Text)
+		s.fault(n.At, "write read, write or off", "%s: unknown project access %q", path, n.Text)
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *parsedSource) hookEnv(path string, n jsontree.Node) {
 	s.hooks.bound = true
 	s.texts(path, n, func(at string, item jsontree.Node) {
 		if !variable().MatchString(item.Text) {
-			s.fault(item.At, `write its name alone, as "HOOK_TOKEN"`, "%s: %q is no name of a variable", at, item.Text)
+			s.fault(item.At, `write only the name, such as "HOOK_TOKEN"`, "%s: invalid variable name %q", at, item.Text)
 			return
 		}
 		s.hooks.env = append(s.hooks.env, Value[string]{item.Text, s.origin(item, item.Text)})
@@ -253,9 +253,9 @@ func (m *merger) status(h *Hook) (HookStatus, string) {
 		return HookTrusted, ""
 	}
 	if m.wasTrusted(h) != nil {
-		return HookModified, "it, or a file that it names, has changed since it was trusted"
+		return HookModified, "the hook, or a file that it names, has changed since it was trusted"
 	}
-	return HookUntrusted, "nobody has trusted it in this folder"
+	return HookUntrusted, "not trusted in this folder"
 }
 
 // ActiveHooks are the hooks that run, in their order: the strongest layer first. In
@@ -307,7 +307,7 @@ func (s *Settings) HookNotice() (what, hint string) {
 	case n == 0 && len(gone) == 0:
 		return "", ""
 	case n == 0:
-		return "hooks that were trusted are not in this folder's settings any more: " + strings.Join(gone, ", "), "holdfast trust --hooks-only " + quote(s.Project)
+		return "trusted hooks were removed from this folder's settings: " + strings.Join(gone, ", "), "holdfast trust --hooks-only " + quote(s.Project)
 	}
 	switch n {
 	case 1:
@@ -320,10 +320,10 @@ func (s *Settings) HookNotice() (what, hint string) {
 		what += "; changed since: " + strings.Join(modified, ", ")
 	}
 	if len(blocked) > 0 {
-		what += "; until it is trusted again, what was guarded is blocked: " + strings.Join(blocked, ", ")
+		what += "; events it guarded are blocked until you trust it again: " + strings.Join(blocked, ", ")
 	}
 	if len(gone) > 0 {
-		what += "; trusted and not there any more: " + strings.Join(gone, ", ")
+		what += "; trusted but removed: " + strings.Join(gone, ", ")
 	}
 	return what, "holdfast trust --hooks-only " + quote(s.Project)
 }

@@ -47,7 +47,7 @@ func (m *merger) missHooks() {
 			continue
 		}
 		h := &m.out.Hooks[i]
-		h.Status, h.Reason = HookModified, "it stands where another one was trusted: "+t.Name
+		h.Status, h.Reason = HookModified, "it replaces a trusted hook: "+t.Name
 		h.Blocks, h.everything = t.Blocks || h.Definition.CanBlock(strict), t.Matcher != h.Matcher
 	}
 }
@@ -61,7 +61,7 @@ func (s *Settings) blockingHook(h *Hook) hook.Definition {
 	if h.everything {
 		d.Matcher = ""
 	}
-	reason := fmt.Sprintf("the hook %s has changed since it was trusted: it does not run, and what it guards is blocked (a person looks at it, then: holdfast trust --hooks-only %s)",
+	reason := fmt.Sprintf("the hook %s has changed since it was trusted, so it does not run and the calls it guards are blocked; hint: review it, then run: holdfast trust --hooks-only %s",
 		short(d.Name), quote(s.Project))
 	d.Func = func(context.Context, hook.Input) (*hook.Output, error) {
 		return &hook.Output{Block: true, Reason: reason}, nil

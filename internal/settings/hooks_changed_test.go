@@ -66,7 +66,7 @@ func TestChangedGuardBlocks(t *testing.T) {
 				t.Errorf("%+v; %s", s.Hooks[0], hint)
 			}
 			blocks := tt.blocked.Event != ""
-			if strings.Contains(what, "is blocked") != blocks || s.Hooks[0].Blocks != blocks {
+			if strings.Contains(what, "are blocked") != blocks || s.Hooks[0].Blocks != blocks {
 				t.Error(what)
 			}
 			if out := fire(t, s, tt.blocked); blocks && (out.Block == nil || !strings.Contains(out.Block.Text, "holdfast trust --hooks-only")) {
@@ -93,7 +93,7 @@ func TestGoneGuard(t *testing.T) {
 	p.trust()
 	p.write("project/.holdfast/settings.json", `{}`)
 	s := p.load()
-	if what, hint := s.HookNotice(); what != "hooks that were trusted are not in this folder's settings any more: PreToolUse true" || hint == "" || len(s.ActiveHooks()) != 0 {
+	if what, hint := s.HookNotice(); what != "trusted hooks were removed from this folder's settings: PreToolUse true" || hint == "" || len(s.ActiveHooks()) != 0 {
 		t.Error(what, hint)
 	}
 	p.write("project/.holdfast/settings.json", `{"disableAllHooks": true}`)

@@ -65,7 +65,7 @@ func (p *pinnedRunner) edited(d *hook.Definition) error {
 		return err
 	}
 	if now.Digest != d.Digest {
-		return errors.New("a file of the project that the hook runs has changed while the agent worked (look at it, then start the run anew)")
+		return errors.New("a project file that the hook runs changed during the run; hint: review it, then start a new run")
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
 		return err
 	}
 	if now.Digest != d.Digest {
-		return fmt.Errorf("a file that the hook runs has changed since it was trusted (look at it, then: holdfast trust --hooks-only %s)", quote(p.project))
+		return fmt.Errorf("a file that the hook runs has changed since it was trusted; hint: review it, then run: holdfast trust --hooks-only %s", quote(p.project))
 	}
 	if cwd == "" || cwd == p.project {
 		return nil
@@ -94,7 +94,7 @@ func (p *pinnedRunner) changed(d *hook.Definition, cwd string) error {
 		return err
 	}
 	if elsewhere.Digest != bare.Digest {
-		return fmt.Errorf("it starts in %s, where its words name a file that nobody has trusted (write $CLAUDE_PROJECT_DIR/ before the file's name)", cwd)
+		return fmt.Errorf("it starts in %s, where its command names a file that is not trusted; hint: write $CLAUDE_PROJECT_DIR/ before the file name", cwd)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // that mean something there. To skip one silently could open what it closes.
 var claudeKeys = map[string]string{
 	"apiKeyHelper":    `write {"providers": {"anthropic": {"apiKey": "command:PROGRAM ARGUMENTS"}}}`,
-	"statusLine":      "there is no status line",
+	"statusLine":      "status lines are not supported",
 	"disableAutoMode": "deny what auto mode may not do",
 	"autoMode":        "what auto mode refuses is in holdfast policy show",
 	"allowedTools":    "write permissions.allow",
@@ -23,7 +23,7 @@ var claudeKeys = map[string]string{
 	"enabledPlugins": noEffect, "extraKnownMarketplaces": noEffect, "fileSuggestion": noEffect,
 }
 
-const noEffect = "it is a key of Claude Code and has no effect here"
+const noEffect = "this Claude Code key has no effect in Holdfast"
 
 // keyHint says what to do about a key that is not known where it stands.
 func keyHint[T any](path, key string, known map[string]T) string {
@@ -33,7 +33,7 @@ func keyHint[T any](path, key string, known map[string]T) string {
 		}
 	}
 	if why, ok := claudeKeys[key]; ok {
-		return "take it out: " + why
+		return "remove it: " + why
 	}
 	if path == "" && slices.Contains(permissionKeys, key) {
 		return "move it into permissions"

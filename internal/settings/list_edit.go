@@ -134,7 +134,7 @@ func changeList(object []member, path []string, change func([]string) []string) 
 	var texts []string
 	if i >= 0 {
 		if err := json.Unmarshal(value, &texts); err != nil {
-			return nil, fmt.Errorf("%s is no list of texts", path[0])
+			return nil, fmt.Errorf("%s must be a list of strings", path[0])
 		}
 	}
 	if texts = change(texts); len(texts) == 0 {

@@ -115,14 +115,14 @@ func TestBadFiles(t *testing.T) {
 		{"key helper", `{"apiKeyHelper": "x"}`, 1, 2, `unknown key "apiKeyHelper"`, "command:PROGRAM"},
 		{"misplaced", `{"deny": ["Bash"]}`, 1, 2, `unknown key "deny"`, "move it into permissions"},
 		{"unknown permission", `{"permissions": {"denied": []}}`, 1, 18, `unknown key "permissions.denied"`, "the settings are"},
-		{"claude's", `{"permissions": {"disableAutoMode": "disable"}}`, 1, 18, `unknown key "permissions.disableAutoMode"`, "take it out"},
+		{"claude's", `{"permissions": {"disableAutoMode": "disable"}}`, 1, 18, `unknown key "permissions.disableAutoMode"`, "remove it"},
 
 		{"permissions as list", `{"permissions": []}`, 1, 17, "permissions is a list, want an object", ""},
 		{"rules as text", `{"permissions": {"deny": "Bash"}}`, 1, 26, "permissions.deny is a text, want a list", ""},
 		{"rules as null", `{"permissions": {"deny": null}}`, 1, 26, "permissions.deny is null, want a list", ""},
 		{"rule as number", `{"permissions": {"deny": ["Bash", 1]}}`, 1, 35, "permissions.deny[1] is a number, want a text", ""},
-		{"empty rule", `{"permissions": {"ask": [""]}}`, 1, 26, "permissions.ask[0] is empty", "take it out"},
-		{"blank rule", `{"permissions": {"allow": ["Read", " "]}}`, 1, 36, "permissions.allow[1] is empty", "take it out"},
+		{"empty rule", `{"permissions": {"ask": [""]}}`, 1, 26, "permissions.ask[0] is empty", "remove it"},
+		{"blank rule", `{"permissions": {"allow": ["Read", " "]}}`, 1, 36, "permissions.allow[1] is empty", "remove it"},
 		{"mode as number", `{"permissions": {"defaultMode": 1}}`, 1, 33, "permissions.defaultMode is a number, want a text", ""},
 		{"unknown mode", `{"permissions": {"defaultMode": "yolo"}}`, 1, 33, `unknown permission mode "yolo"`, "write one of default, plan"},
 		{"case of a mode", `{"permissions": {"defaultMode": "Plan"}}`, 1, 33, `unknown permission mode "Plan"`, "write one of"},
@@ -135,7 +135,7 @@ func TestBadFiles(t *testing.T) {
 		{"bypass as bool", `{"permissions": {"disableBypassPermissionsMode": true}}`, 1, 50, "is true or false, want a text", ""},
 		{"glob", `{"permissions": {"forbidden": ["ok/**", "a[b"]}}`, 1, 41, `permissions.forbidden[1]: "a[b" is not a usable glob`, "write a glob"},
 		{"empty folder", `{"permissions": {"additionalDirectories": [""]}}`, 1, 44, "permissions.additionalDirectories[0] is empty", ""},
-		{"folder with NUL", `{"permissions": {"additionalDirectories": ["a\u0000"]}}`, 1, 44, "holds a NUL", ""},
+		{"folder with NUL", `{"permissions": {"additionalDirectories": ["a\u0000"]}}`, 1, 44, "contains a NUL", ""},
 		{"sandbox as bool", `{"sandbox": true}`, 1, 13, "sandbox is true or false, want an object", ""},
 		{"sandbox typo", "{\"sandbox\": {\n \"deniedPath\": []}}", 2, 2, "sandbox.deniedPath: ", ""},
 		{"sandbox type", `{"sandbox": {"deniedPaths": "x"}}`, 1, 29, "sandbox.deniedPaths: ", "["},
@@ -147,8 +147,8 @@ func TestBadFiles(t *testing.T) {
 		{"malformed allow rule", `{"permissions": {"allow": ["Read(a", "Bash"]}}`, 1, 28, `allow rule "Read(a"`, ""},
 		{"empty parentheses", `{"permissions": {"ask": ["Bash()"]}}`, 1, 26, `ask rule "Bash()"`, ""},
 		{"schema as number", `{"$schema": 1}`, 1, 13, "$schema is a number, want a text", ""},
-		{"restricted without rules", `{"permissions": {"defaultMode": "restricted"}}`, 1, 33, "the list of what is allowed is empty", "--allowed-tools"},
-		{"restricted with a rule that never matches", `{"permissions": {"defaultMode": "restricted", "allow": ["*"]}}`, 1, 33, "the list of what is allowed is empty", "--allowed-tools"},
+		{"restricted without rules", `{"permissions": {"defaultMode": "restricted"}}`, 1, 33, "nothing is allowed", "--allowed-tools"},
+		{"restricted with a rule that never matches", `{"permissions": {"defaultMode": "restricted", "allow": ["*"]}}`, 1, 33, "nothing is allowed", "--allowed-tools"},
 		{"somebody's home", `{"permissions": {"additionalDirectories": ["~root/x"]}}`, 1, 44, "the home of another user is not known", "whole path"},
 		{"invisible letter", "{\"permissions\": {\"deny\": [\"Bash(rm\u200b:*)\"]}}", 1, 27, "invisible character", "without that character"},
 		{"bypass disabled", `{"permissions": {"disableBypassPermissionsMode": "disable", "defaultMode": "bypassPermissions"}}`, 1, 76, "mode bypassPermissions is disabled", "another mode"},
@@ -398,7 +398,7 @@ func TestFlags(t *testing.T) {
 		t.Error(err)
 	}
 	o.Flags.Allow = nil
-	if _, err = settings.Load(o); err == nil || !strings.Contains(err.Error(), "is empty") {
+	if _, err = settings.Load(o); err == nil || !strings.Contains(err.Error(), "has no allow rules") {
 		t.Error(err)
 	}
 }

@@ -145,19 +145,19 @@ func badServerName(name string) string {
 	case len(name) > maxServerName:
 		return "is longer than " + strconv.Itoa(maxServerName)
 	case strings.ContainsFunc(name, bad):
-		return "has other characters than a tool's name can have"
+		return "has characters that a tool name cannot have"
 	case strings.Contains(name, "__"):
-		return "has __ in it, which separates a server from its tools"
+		return "contains __, which separates a server from its tools"
 	case strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_"):
-		return "begins or ends with _, beside what separates it from its tools"
+		return "begins or ends with _, which would join the separator __"
 	}
 	return ""
 }
 
 // foreignServer are keys of other programs' files that mean something to them.
 var foreignServer = map[string]string{
-	"headersHelper":    "write headers, with ${VAR} for what is secret",
-	"envFile":          "write env, with ${VAR} for what is secret",
+	"headersHelper":    "use headers, with ${VAR} for secrets",
+	"envFile":          "use env, with ${VAR} for secrets",
 	"httpUrl":          `write "type": "http" and url`,
 	"serverUrl":        `write "type": "http" and url`,
 	"transport":        `write "type": "http" or "sse"`,
@@ -205,7 +205,7 @@ func (s *parsedSource) mcpServer(path string, n jsontree.Node, srv *MCPServer) {
 			}
 			line, col := s.position(n.At)
 			s.notes = append(s.notes, Problem{
-				Layer: s.layer, File: s.file, Line: line, Col: col, Detail: path + " does not count: a server does not say what is allowed",
+				Layer: s.layer, File: s.file, Line: line, Col: col, Detail: path + " is ignored: server definitions cannot grant permissions",
 				Hint: "write a rule: permissions.allow mcp__" + srv.Name + "__TOOL",
 			})
 		}
@@ -233,7 +233,7 @@ func (s *parsedSource) mcpTransport(path string, n jsontree.Node, kind string, s
 	case "sse":
 		srv.Type = MCPSSE
 	default:
-		refuse("type", "write stdio, http or sse", "there is no transport %.60q", kind)
+		refuse("type", "write stdio, http or sse", "unknown transport %.60q", kind)
 		return
 	}
 	if srv.Type == MCPStdio {

@@ -82,7 +82,7 @@ func (s *parsedSource) deniedMCP(path string, n jsontree.Node) { s.mcp.denied = 
 
 func (s *parsedSource) allowedMCP(path string, n jsontree.Node) {
 	if s.layer != layernames.Managed {
-		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
+		s.fault(n.At, "remove it; an administrator can set it in "+DefaultManaged, "%s: only managed settings can set this", path)
 		return
 	}
 	list := s.mcpPatterns(path, n)
@@ -95,7 +95,7 @@ func (s *parsedSource) managedMCPOnly(path string, n jsontree.Node) {
 	switch {
 	case !s.want(path, n, jsontree.Bool):
 	case s.layer != layernames.Managed:
-		s.fault(n.At, "take it out; an administrator can write it in "+DefaultManaged, "%s: only managed settings may say this", path)
+		s.fault(n.At, "remove it; an administrator can set it in "+DefaultManaged, "%s: only managed settings can set this", path)
 	case n.Text != "true":
 		s.fault(n.At, "take it out", "%s: only managed settings have allowedMcpServers", path)
 	}

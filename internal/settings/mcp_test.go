@@ -220,7 +220,7 @@ func TestMCPRefused(t *testing.T) {
 		`{"command": 5}`:                                                        "a number, want a text",
 		`{}`:                                                                    "it has no command",
 		`{"url": "https://h/"}`:                                                 `add "type": "http"`,
-		`{"type": "ws", "url": "wss://h/"}`:                                     `no transport "ws"`,
+		`{"type": "ws", "url": "wss://h/"}`:                                     `unknown transport "ws"`,
 		`{"type": "http"}`:                                                      "it has no url",
 		`{"type": "http", "url": "ftp://h/"}`:                                   "no address of a server",
 		`{"type": "http", "url": "https://u:p@h/"}`:                             "no address of a server",
@@ -229,9 +229,9 @@ func TestMCPRefused(t *testing.T) {
 		`{"command": "c", "headers": {}}`:                                       "write env",
 		`{"command": "c", "env": {"A=B": "x"}}`:                                 "no name of a variable",
 		`{"command": "c", "timeout": 30}`:                                       "write milliseconds",
-		`{"command": "c", "envFile": ".env"}`:                                   "write env",
+		`{"command": "c", "envFile": ".env"}`:                                   "use env",
 		`{"httpUrl": "https://h/"}`:                                             `write "type": "http"`,
-		`{"type": "http", "url": "https://h/", "headersHelper": "x"}`:           "write headers",
+		`{"type": "http", "url": "https://h/", "headersHelper": "x"}`:           "use headers",
 		`{"type": "http", "url": "https://h/", "headers": {"A b": "x"}}`:        "no name of a header",
 		`{"type": "http", "url": "https://h/", "headers": {"A": "x\r\nB: y"}}`:  "a character",
 		`{"type": "http", "url": "https://h/", "oauth": {"callbackPort": "x"}}`: "no port",
@@ -288,7 +288,7 @@ func TestMCPFieldsOfOthers(t *testing.T) {
 	for _, w := range s.Warnings {
 		said = append(said, w.String())
 	}
-	if len(said) != 2 || !strings.Contains(strings.Join(said, "\n"), "alwaysAllow does not count") || !strings.Contains(strings.Join(said, "\n"), "trust does not count") {
+	if len(said) != 2 || !strings.Contains(strings.Join(said, "\n"), "alwaysAllow is ignored") || !strings.Contains(strings.Join(said, "\n"), "trust is ignored") {
 		t.Errorf("warnings %q", said)
 	}
 }

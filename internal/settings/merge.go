@@ -14,7 +14,7 @@ import (
 // merger joins what the layers say. They are added in order, the strongest first.
 type merger struct {
 	out           *Settings
-	written       []policy.RuleSource // all rules, also those that do not count
+	written       []policy.RuleSource // all rules, including ignored ones
 	stricterModes []stricterMode      // modes that somebody asks for who may only ask for a stricter one
 	neverMatching []policy.RuleSource // rules that can never match
 	problems      []Problem
@@ -153,8 +153,7 @@ func (m *merger) finish() (*Settings, []Problem) {
 	return m.out, m.problems
 }
 
-// checkNetwork takes back that the hosts of an untrusted folder do not count: where
-// a trusted layer has a network, they restrict it.
+// checkNetwork applies the hosts of an untrusted project again if a trusted layer allows a network: there they restrict.
 func (m *merger) checkNetwork() {
 	if !slices.ContainsFunc(m.out.Sandboxes, func(b Sandbox) bool { return !b.Untrusted && b.Settings.Network != nil }) {
 		return
@@ -173,8 +172,7 @@ func (m *merger) sortProblems() {
 	})
 }
 
-// checkRules compiles the rules, also those that do not count: they would, once
-// the folder is trusted.
+// checkRules compiles all rules, including ignored ones: they take effect once the project is trusted.
 func (m *merger) checkRules() {
 	_, found, _ := m.out.ruleOptions().Compile(m.written) // the problems say the same
 	if tools := m.out.opt.Tools; tools != nil {
@@ -208,7 +206,7 @@ func (m *merger) checkMode() {
 		o := m.out.Mode.Origin
 		m.problems = append(m.problems, Problem{
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col, Fatal: true,
-			Detail: "mode restricted without any allow rule: the list of what is allowed is empty", Hint: "give --allowed-tools",
+			Detail: "mode restricted has no allow rules, so nothing is allowed", Hint: "give --allowed-tools",
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/model"
 	"github.com/holdfast-dev/holdfast/policy"
 )
@@ -48,18 +47,19 @@ func (m *Models) PriceOf(provider, name string) (Price, bool) {
 	return p, ok
 }
 
-// requireUserLayer refuses a block in the settings of a folder, which does not say who is paid.
-func (s *parsedSource) requireUserLayer(path string, n jsontree.Node, why string) bool {
-	if s.layer != layernames.Project && s.layer != layernames.Local {
+// requireUserLayer reports whether the layer may set path, and rejects it in the settings of a project:
+// a cloned repository must not choose where keys are sent, what is paid, or which denials are read.
+func (s *parsedSource) requireUserLayer(path string, n jsontree.Node) bool {
+	if !isFolderLayer(s.layer) {
 		return true
 	}
-	s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say %s", path, why)
+	s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only user settings, flags and managed settings can set this", path)
 	return false
 }
 
 // retryBlock reads retry.
 func (s *parsedSource) retryBlock(path string, n jsontree.Node) {
-	if !s.requireUserLayer(path, n, "how often a model is asked again") {
+	if !s.requireUserLayer(path, n) {
 		return
 	}
 	var count Value[int]
@@ -91,7 +91,7 @@ const priceHint = `write {"input": 3, "output": 15} in US dollars per million to
 
 // pricesBlock reads prices.
 func (s *parsedSource) pricesBlock(path string, n jsontree.Node) {
-	if !s.requireUserLayer(path, n, "what a model costs") || !s.want(path, n, jsontree.Object) {
+	if !s.requireUserLayer(path, n) || !s.want(path, n, jsontree.Object) {
 		return
 	}
 	s.models.Prices = map[string]Price{}

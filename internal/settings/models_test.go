@@ -46,7 +46,7 @@ func TestModels(t *testing.T) {
 func TestModelsFaults(t *testing.T) {
 	p := newPlace(t)
 	for text, want := range map[string]string{
-		`{"retry": {"max": -1}}`:                                        "that is no number from 0 on",
+		`{"retry": {"max": -1}}`:                                        "want a number of at least 0",
 		`{"retry": {"maxRetryAfter": 60}}`:                              "want a text",
 		`{"retry": {"maxRetryAfter": "0s"}}`:                            `"0s" is not a time to wait`,
 		`{"providers": {"openai": {"idle": "1s"}}}`:                     `unknown key "providers.openai.idle"`,
@@ -67,7 +67,7 @@ func TestModelsFaults(t *testing.T) {
 	p.write("home/settings.json", `{}`)
 	for _, text := range []string{`{"retry": {"max": 9}}`, `{"providers": {}}`, `{"prices": {"openai/gpt": {"input": 0, "output": 0}}}`} {
 		p.write("project/.holdfast/settings.json", text)
-		if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only your own settings") {
+		if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only user settings") {
 			t.Errorf("%s of a folder counts: %v", text, err)
 		}
 	}

@@ -33,10 +33,10 @@ func (s *Settings) Notice() (what, hint string) {
 	case rules > 1:
 		words = append([]string{fmt.Sprintf("%d allow rules", rules)}, words...)
 	}
-	verb := "do"
+	verb := "are"
 	if rules <= 1 && len(words) == 1 {
-		verb = "does"
+		verb = "is"
 	}
-	return fmt.Sprintf("the settings of %s are not trusted: %s %s not count", s.Project, strings.Join(words, ", "), verb),
-		"read them, then: holdfast trust " + quote(s.Project)
+	return fmt.Sprintf("the settings of %s are not trusted: %s %s ignored", s.Project, strings.Join(words, ", "), verb),
+		"review them, then: holdfast trust " + quote(s.Project)
 }

@@ -125,7 +125,7 @@ func (o *Options) foreignSources(files []foreignFile) ([]source, error) {
 }
 
 // disableHint says how to stop the reading of other programs' files.
-const disableHint = `or do not read other programs' settings: "foreignSettings": false in settings.json of HOLDFAST_HOME`
+const disableHint = `or turn off reading other programs' settings: "foreignSettings": false in settings.json of HOLDFAST_HOME`
 
 // withOffHint adds that to a hint.
 func withOffHint(hint string) string {
@@ -157,13 +157,11 @@ func readsForeign(sources ...[]source) bool {
 	return true
 }
 
-// foreignSwitch reads foreignSettings. A folder does not say whether the denials of others count.
+// foreignSwitch reads foreignSettings.
 func (s *parsedSource) foreignSwitch(path string, n jsontree.Node) {
-	if isFolderLayer(s.layer) {
-		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say whether other programs' settings are read", path)
-		return
+	if s.requireUserLayer(path, n) {
+		s.flag(&s.readForeign)(path, n)
 	}
-	s.flag(&s.readForeign)(path, n)
 }
 
 // decodeForeign reads a source of another program. What it cannot mean here has no effect, and is noted;
@@ -246,7 +244,7 @@ func (m *merger) addForeign(s *parsedSource) {
 	if s.limited() {
 		if s.sandbox != nil {
 			for _, l := range s.sandbox.loosens {
-				s.foreign = append(s.foreign, UnsupportedSetting{Key: l.Setting, Reason: "it loosens the sandbox of " + s.program.String() + "; Holdfast's is loosened by Holdfast's own settings", Origin: l.Origin, Silent: true})
+				s.foreign = append(s.foreign, UnsupportedSetting{Key: l.Setting, Reason: "it loosens the sandbox of " + s.program.String() + "; only Holdfast's settings can loosen Holdfast's sandbox", Origin: l.Origin, Silent: true})
 			}
 		}
 		if s.mode.Value != "" {

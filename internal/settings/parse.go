@@ -26,9 +26,9 @@ func parse(source []byte) (jsontree.Node, error) {
 func advise(e *jsontree.Error, source []byte) {
 	switch rest := source[e.Offset:]; {
 	case len(bytes.TrimSpace(source)) == 0:
-		e.Offset, e.What, e.Hint = 0, "the file is empty", "write {} to set nothing"
+		e.Offset, e.What, e.Hint = 0, "the file is empty", "write {} for empty settings"
 	case bytes.HasPrefix(rest, []byte("/")) || bytes.HasPrefix(rest, []byte("#")):
-		e.What, e.Hint = "not JSON: a comment", "take it out; comments are not allowed"
+		e.What, e.Hint = "not JSON: a comment", "remove it; comments are not allowed"
 	case bytes.HasPrefix(rest, []byte("}")) || bytes.HasPrefix(rest, []byte("]")):
 		e.Hint = "look for a comma before it"
 	case bytes.HasPrefix(source, []byte("\ufeff")):

@@ -37,8 +37,8 @@ func TestKeyHint(t *testing.T) {
 	for _, tt := range []struct{ path, key, want string }{
 		{"permissions", "Allow", "write it as allow"},
 		{"permissions", "defaultmode", "write it as defaultMode"},
-		{"permissions", "autoMode", "take it out: "},
-		{"", "statusLine", "take it out: there is no status line"},
+		{"permissions", "autoMode", "remove it: "},
+		{"", "statusLine", "remove it: status lines are not supported"},
 		{"permissions", "alow", "did you mean allow?"},
 		{"", "forbidden", "move it into permissions"},
 		{"permissions", "x", "the settings are allow, defaultMode"},

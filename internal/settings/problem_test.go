@@ -50,10 +50,10 @@ func TestWhere(t *testing.T) {
 func TestNotice(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{`{"permissions": {"deny": ["Bash"]}}`, ""},
-		{`{"permissions": {"allow": ["Bash"]}}`, "1 allow rule does not count"},
-		{`{"permissions": {"allow": ["Bash", "Read"]}}`, "2 allow rules do not count"},
-		{`{"permissions": {"defaultMode": "auto"}}`, "defaultMode auto does not count"},
-		{`{"permissions": {"allow": ["Bash"], "onAsk": "wait"}}`, "1 allow rule, onAsk wait do not count"},
+		{`{"permissions": {"allow": ["Bash"]}}`, "1 allow rule is ignored"},
+		{`{"permissions": {"allow": ["Bash", "Read"]}}`, "2 allow rules are ignored"},
+		{`{"permissions": {"defaultMode": "auto"}}`, "defaultMode auto is ignored"},
+		{`{"permissions": {"allow": ["Bash"], "onAsk": "wait"}}`, "1 allow rule, onAsk wait are ignored"},
 	} {
 		p := newPlace(t)
 		p.write("project/.holdfast/settings.json", tt.text)

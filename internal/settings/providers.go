@@ -71,7 +71,7 @@ func (p *Provider) FillHeaders(getenv func(name string) (string, bool)) (http.He
 // providersBlock reads providers. A folder that said where a provider is would have the key
 // sent where it likes.
 func (s *parsedSource) providersBlock(path string, n jsontree.Node) {
-	if !s.requireUserLayer(path, n, "where models are asked, and with which key") || !s.want(path, n, jsontree.Object) {
+	if !s.requireUserLayer(path, n) || !s.want(path, n, jsontree.Object) {
 		return
 	}
 	s.models.Providers = map[string]Provider{}
@@ -83,7 +83,7 @@ func (s *parsedSource) providersBlock(path string, n jsontree.Node) {
 			"api": s.fitting(&p.API, `write "openai" for the Chat Completions API or "anthropic" for the Messages API`, func(text string) bool {
 				return text == providers.OpenAI || text == providers.Anthropic
 			}),
-			"apiKey":           s.fitting(&p.APIKey, "a key is not written into settings: keep it with holdfast login "+m.Key+`, or write "env:NAME", "keyring:SERVICE/USER" or "command:PROGRAM ARGUMENTS"`, isReference),
+			"apiKey":           s.fitting(&p.APIKey, "settings cannot contain a key: store it with holdfast login "+m.Key+`, or write "env:NAME", "keyring:SERVICE/USER" or "command:PROGRAM ARGUMENTS"`, isReference),
 			"headers":          s.headers(&p),
 			"connectTimeout":   s.duration(&p.Connect),
 			"firstByteTimeout": s.duration(&p.FirstByte),
@@ -102,12 +102,12 @@ func (s *parsedSource) checkProvider(at string, m jsontree.Member, p *Provider) 
 	case m.Key == "*" || m.Key == "scripted":
 		s.fault(m.At, "name a provider", "%s: only time-outs can be said here", at)
 	case strings.ContainsAny(m.Key, "/ \t"):
-		s.fault(m.At, "the name is what stands before the first / after --model", "%s: %q cannot be named in PROVIDER/MODEL", at, m.Key)
+		s.fault(m.At, "the provider name is the part before the first / of --model", "%s: %q cannot be named in PROVIDER/MODEL", at, m.Key)
 	case isPlainHTTP(p.BaseURL.Value) && p.APIKey.Value != "":
 		o := p.BaseURL.Origin
 		s.problems = append(s.problems, Problem{
 			Layer: o.Layer, File: o.File, Line: o.Line, Col: o.Col,
-			Detail: at + ": the key goes over the network unencrypted", Hint: "write https:// if the server has it",
+			Detail: at + ": the API key is sent over the network unencrypted", Hint: "use https:// if the server supports it",
 		})
 	}
 }
@@ -152,7 +152,7 @@ func (s *parsedSource) headers(p *Provider) func(string, jsontree.Node) {
 				continue
 			}
 			if holdsSecret(text) {
-				s.fault(m.Value.At, "write ${NAME}, the variable that holds it", "%s.%s: a secret is not written into settings", path, m.Key)
+				s.fault(m.Value.At, "write ${NAME} for a variable that holds it", "%s.%s: settings cannot contain a secret", path, m.Key)
 				continue
 			}
 			if p.Headers == nil {
@@ -210,7 +210,7 @@ func (s *parsedSource) modelName(into *Value[string]) func(string, jsontree.Node
 		case !ok || provider == "" || name == "" || strings.TrimSpace(text) != text || strings.ContainsAny(text, "\r\n\t\x00"):
 			s.fault(n.At, `write PROVIDER/MODEL, such as "anthropic/claude-sonnet-4-6"`, "%s: %q does not name a provider and a model", path, text)
 		case provider == "scripted" && (s.layer == layernames.Project || s.layer == layernames.Local):
-			s.fault(n.At, "name it with --model", "%s: a folder does not bring its own model along", path)
+			s.fault(n.At, "name it with --model", "%s: project settings cannot name a scripted model", path)
 		default:
 			*into = Value[string]{text, s.origin(n, text)}
 		}

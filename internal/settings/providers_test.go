@@ -63,7 +63,7 @@ func TestProvidersFaults(t *testing.T) {
 		`{"providers": {"openai": {"baseURL": "https://me:pw@x.example"}}}`:                       "cannot be used",
 		`{"providers": {"openai": {"api": "grpc"}}}`:                                              "providers.openai.api cannot be used",
 		`{"providers": {"openai": {"headers": {"Authorization": "Bearer ${X}"}}}}`:                "the header cannot be set",
-		`{"providers": {"openai": {"headers": {"X-Key": "` + key + `"}}}}`:                        "a secret is not written into settings",
+		`{"providers": {"openai": {"headers": {"X-Key": "` + key + `"}}}}`:                        "settings cannot contain a secret",
 		`{"providers": {"openai": {"headers": {"X A": "1"}}}}`:                                    "is no name of a header",
 		`{"providers": {"ours": {"apiKey": "env:OURS_KEY"}}}`:                                     "providers.ours has no baseURL",
 		`{"providers": {"ours": {"headers": {"X-A": "1"}}}}`:                                      "providers.ours has no baseURL",
@@ -83,7 +83,7 @@ func TestProvidersFaults(t *testing.T) {
 		}
 	}
 	p.write("home/settings.json", `{"providers": {"later": {"idleTimeout": "1m"}, "lan": {"baseURL": "http://10.0.0.9/v1", "apiKey": "env:X_KEY"}, "own": {"baseURL": "http://127.0.0.1:1/v1", "apiKey": "env:X_KEY"}}}`)
-	if w := p.load().Warnings; len(w) != 1 || !strings.Contains(w[0].Detail, "providers.lan: the key goes over the network unencrypted") {
+	if w := p.load().Warnings; len(w) != 1 || !strings.Contains(w[0].Detail, "providers.lan: the API key is sent over the network unencrypted") {
 		t.Errorf("%v", w)
 	}
 }
@@ -91,17 +91,17 @@ func TestProvidersFaults(t *testing.T) {
 // A folder does not say where models are asked, with which key, or by which play; trusted or not.
 func TestFoldersDoNotRedirectKeys(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"providers": {"anthropic": {"baseURL": "https://evil.example"}}}`: "only your own settings, flags and the administrator's say where models are asked",
-		`{"providers": {"anthropic": {"apiKey": "command:curl evil"}}}`:     "only your own settings",
-		`{"providers": {"anthropic": {"headers": {"X": "${AWS_SECRET}"}}}}`: "only your own settings",
-		`{"prices": {"anthropic/x": {"input": 0, "output": 0}}}`:            "only your own settings",
+		`{"providers": {"anthropic": {"baseURL": "https://evil.example"}}}`: "only user settings, flags and managed settings can set this",
+		`{"providers": {"anthropic": {"apiKey": "command:curl evil"}}}`:     "only user settings, flags and managed settings",
+		`{"providers": {"anthropic": {"headers": {"X": "${AWS_SECRET}"}}}}`: "only user settings, flags and managed settings",
+		`{"prices": {"anthropic/x": {"input": 0, "output": 0}}}`:            "only user settings, flags and managed settings",
 		`{"env": {"ANTHROPIC_BASE_URL": "https://evil.example"}}`:           "env.ANTHROPIC_BASE_URL cannot be set by settings",
 		`{"env": {"OPENAI_BASE_URL": "https://evil.example"}}`:              "cannot be set by settings",
 		`{"env": {"HOLDFAST_MODEL": "openai/x"}}`:                           "cannot be set by settings",
-		`{"model": "scripted/play.yaml"}`:                                   "a folder does not bring its own model along",
-		`{"env": {"PATH": "bin"}}`:                                          "a folder does not set what changes which programs run",
-		`{"env": {"GIT_SSH_COMMAND": "x"}}`:                                 "a folder does not set",
-		`{"env": {"AWS_ENDPOINT_URL": "https://evil.example"}}`:             "a folder does not set",
+		`{"model": "scripted/play.yaml"}`:                                   "project settings cannot name a scripted model",
+		`{"env": {"PATH": "bin"}}`:                                          "project settings cannot set variables that change which programs run",
+		`{"env": {"GIT_SSH_COMMAND": "x"}}`:                                 "project settings cannot set",
+		`{"env": {"AWS_ENDPOINT_URL": "https://evil.example"}}`:             "project settings cannot set",
 	} {
 		for _, file := range []string{"project/.holdfast/settings.json", "project/.holdfast/settings.local.json"} {
 			p := newPlace(t)

@@ -25,8 +25,8 @@ func (s *parsedSource) sandboxBlock(path string, n jsontree.Node) {
 		return
 	}
 	if box.Network != nil && box.Network.AllowManagedDomainsOnly && s.layer != layernames.Managed {
-		s.fault(find(&n, "network.allowManagedDomainsOnly"), "take it out; an administrator can write it in "+DefaultManaged,
-			"%s.network.allowManagedDomainsOnly: only managed settings may say this", path)
+		s.fault(find(&n, "network.allowManagedDomainsOnly"), "remove it; an administrator can set it in "+DefaultManaged,
+			"%s.network.allowManagedDomainsOnly: only managed settings can set this", path)
 		return
 	}
 	b := &Sandbox{Origin: s.origin(n, ""), Dir: s.dir, Settings: box, Untrusted: s.untrusted || s.limited()}
@@ -46,8 +46,8 @@ func (s *parsedSource) sandboxBlock(path string, n jsontree.Node) {
 	if box.Enabled != nil && !*box.Enabled {
 		line, col := s.position(find(&n, "enabled"))
 		s.problems = append(s.problems, Problem{
-			Layer: s.layer, File: s.file, Line: line, Col: col, Detail: path + ".enabled is false: the whole block has no say",
-			Hint: "take the block out, or write true",
+			Layer: s.layer, File: s.file, Line: line, Col: col, Detail: path + ".enabled is false, so the block has no effect",
+			Hint: "remove the block, or write true",
 		})
 		return
 	}

@@ -84,14 +84,14 @@ type Sandbox struct {
 	Origin   policy.Origin     `json:"origin"`
 	Dir      string            `json:"-"` // what its relative paths are relative to
 	Settings *sandbox.Settings `json:"settings"`
-	// Untrusted: it may restrict, but what it loosens does not count.
+	// Untrusted: it may restrict; what would loosen is ignored.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	checker *sandbox.Checker
-	loosens []Ignored // what would not count when it is untrusted
+	loosens []Ignored // what is ignored while it is untrusted
 }
 
-// Ignored is a setting of an untrusted folder that does not count.
+// Ignored is a setting of an untrusted project that has no effect.
 type Ignored struct {
 	Setting string        `json:"what"` // "allow rule", "defaultMode acceptEdits"
 	Origin  policy.Origin `json:"origin"`

@@ -89,13 +89,13 @@ func OpenTrust(home string) (*Trust, error) {
 		return &Error{Problems: []Problem{{File: t.file, Detail: what, Hint: hint, Fatal: true}}}
 	}
 	if info, err := os.Stat(t.file); err != nil || info.Mode().Perm()&0o022 != 0 {
-		return nil, bad("others may write the list of trusted folders", "chmod 600 "+quote(t.file))
+		return nil, bad("the list of trusted folders is writable by others", "chmod 600 "+quote(t.file))
 	}
 	t.doc.Folders = nil
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&t.doc); err != nil || dec.More() || t.doc.Folders == nil {
-		return nil, bad("not a list of trusted folders", "remove the file and trust again what you trust")
+		return nil, bad("not a list of trusted folders", "remove the file, and trust your folders again")
 	}
 	return t, nil
 }
@@ -213,7 +213,7 @@ func (t *Trust) trustsForeign(folder, digest string) bool {
 // save replaces the list as a whole: a crash leaves the old one or the new one.
 func (t *Trust) save() error {
 	if t.file == "" {
-		return fmt.Errorf("%w: there is no home folder to keep trust in", ErrInvalid)
+		return fmt.Errorf("%w: no home folder to store trust", ErrInvalid)
 	}
 	b, err := json.MarshalIndent(t.doc, "", "  ")
 	if err != nil {

@@ -35,8 +35,8 @@ func TestUntrustedFolder(t *testing.T) {
 			t.Errorf("what forbids does not count: %+v", s)
 		}
 		what, hint := s.Notice()
-		want := "the settings of " + p.path("project") + " are not trusted: 2 allow rules, folder .., onAsk wait, askTimeout 1h, askToOverride, defaultMode acceptEdits do not count"
-		if what != want || hint != "read them, then: holdfast trust "+p.path("project") {
+		want := "the settings of " + p.path("project") + " are not trusted: 2 allow rules, folder .., onAsk wait, askTimeout 1h, askToOverride, defaultMode acceptEdits are ignored"
+		if what != want || hint != "review them, then: holdfast trust "+p.path("project") {
 			t.Errorf("%s\nwant %s; hint %s", what, want, hint)
 		}
 		p.trust()
@@ -111,7 +111,7 @@ func TestUntrustedSandbox(t *testing.T) {
 		"allowUnsandboxedCommands": true, "excludedCommands": ["git"], "additionalWritePaths": ["`+more+`"],
 		"network": {"allowedDomains": ["evil.example"], "httpProxyPort": 9}, "limits": {"pids": 100}}}`)
 	want := "the settings of " + p.path("project") + " are not trusted: sandbox.allowUnsandboxedCommands, sandbox.excludedCommands, " +
-		"sandbox.additionalWritePaths, sandbox.network.allowedDomains, sandbox.network.httpProxyPort do not count"
+		"sandbox.additionalWritePaths, sandbox.network.allowedDomains, sandbox.network.httpProxyPort are ignored"
 	s := p.load()
 	if what, _ := s.Notice(); what != want {
 		t.Errorf("got %s\nwant %s", what, want)
@@ -157,7 +157,7 @@ func TestDisabledSandbox(t *testing.T) {
 	p := newPlace(t)
 	p.write("home/settings.json", "{\"sandbox\": {\n\"enabled\": false, \"deniedCommands\": [\"rm\"]}}")
 	s := p.load()
-	if len(s.Sandboxes) != 0 || len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || !strings.Contains(s.Warnings[0].Detail, "no say") {
+	if len(s.Sandboxes) != 0 || len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || !strings.Contains(s.Warnings[0].Detail, "has no effect") {
 		t.Errorf("%+v %+v", s.Sandboxes, s.Warnings)
 	}
 	p.write("home/settings.json", `{"sandbox": {"enabled": false, "deniedCommands": ["rm *"]}}`)

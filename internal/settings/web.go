@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/internal/jsontree"
-	"github.com/holdfast-dev/holdfast/internal/layernames"
 )
 
 // WebSearch says which engine the tool WebSearch asks. "" is what nobody says.
@@ -20,10 +19,9 @@ type WebFetch struct {
 	Model Value[string] // as a kind of sub-agent names one; none: the run's model reads the page itself; "": nobody says
 }
 
-// webFetchBlock reads webFetch. A folder does not say who is paid.
+// webFetchBlock reads webFetch.
 func (s *parsedSource) webFetchBlock(path string, n jsontree.Node) {
-	if s.layer == layernames.Project || s.layer == layernames.Local {
-		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say which model is asked", path)
+	if !s.requireUserLayer(path, n) {
 		return
 	}
 	s.object(path, n, map[string]func(string, jsontree.Node){
@@ -33,11 +31,9 @@ func (s *parsedSource) webFetchBlock(path string, n jsontree.Node) {
 	})
 }
 
-// webSearchBlock reads webSearch. A folder that brought it along would have the key sent
-// where it likes.
+// webSearchBlock reads webSearch.
 func (s *parsedSource) webSearchBlock(path string, n jsontree.Node) {
-	if s.layer == layernames.Project || s.layer == layernames.Local {
-		s.fault(n.At, "move it into settings.json of HOLDFAST_HOME", "%s: only your own settings, flags and the administrator's say who is asked, and with which key", path)
+	if !s.requireUserLayer(path, n) {
 		return
 	}
 	w := &s.web

@@ -23,7 +23,7 @@ func TestWebFetch(t *testing.T) {
 	}
 	p.write("home/settings.json", `{}`)
 	p.write("project/.holdfast/settings.json", `{"webFetch": {"model": "haiku"}}`)
-	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only your own settings") {
+	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only user settings, flags and managed settings") {
 		t.Errorf("a folder says which model is paid: %v", err)
 	}
 }
@@ -53,7 +53,7 @@ func TestWebSearch(t *testing.T) {
 	}
 	p.write("home/settings.json", `{}`)
 	p.write("project/.holdfast/settings.json", `{"webSearch": {"url": "https://elsewhere.example"}}`)
-	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only your own settings") {
+	if _, err := settings.Load(p.options()); err == nil || !strings.Contains(err.Error(), "only user settings, flags and managed settings") {
 		t.Errorf("a folder says where the key goes: %v", err)
 	}
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// Result says what became of a text that a person wrote into a list of a settings file.
+// Result is the result of adding a text to a list of a settings file.
 type Result struct {
 	Layer   string `json:"layer"`
 	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"` // where it stands; 0 when it was taken out
+	Line    int    `json:"line,omitempty"` // its place in the file; 0 if it was removed
 	Changed bool   `json:"changed"`
 	Counts  bool   `json:"counts"` // from the next run on
 }
 
-// NotTrusted is why something that was written does not count.
-const NotTrusted = "it does not count yet: other settings of this folder are not trusted; look at them and run: holdfast trust"
+// NotTrusted is the reason why a saved setting is not applied.
+const NotTrusted = "saved, but not applied yet: the settings of this folder are not trusted; review them, then: holdfast trust"
 
 // Text puts a text into a list of the settings of a layer (one of [Layers]) for runs in a place.
 func Text(e *env.Env, p Target, layer string, list []string, text string) (Result, error) {

@@ -106,7 +106,7 @@ func (f *SkillSet) Notice() string {
 			n++
 		}
 	}
-	return term.Count(n, "skill") + " of this folder (commands included) do not count: they are not trusted as they are now"
+	return term.Count(n, "skill") + " of this folder (commands included) ignored: they changed or are not trusted"
 }
 
 // skillsKit offers skills to the model.
