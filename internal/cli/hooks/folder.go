@@ -59,7 +59,11 @@ func (c *trustCmd) Run(ctx context.Context, p *command.Program) error {
 	if !ok && texts == nil {
 		return outcome.Invalid(s.Project+" has no settings to trust", "create "+s.Project+"/.holdfast/settings.json or .claude/settings.json first")
 	}
-	hooks := folderHooks(s)
+	trusted, err := p.FolderSettings(c.Dir)
+	if err != nil {
+		return err
+	}
+	hooks := folderHooks(trusted)
 	d := trustDoc{Folder: s.Project, Hooks: trustedHooks(hooks), Gains: texts}
 	for _, i := range s.Ignored {
 		if i.Origin.Layer == layernames.Project || i.Origin.Layer == layernames.Local {
@@ -78,7 +82,7 @@ func (c *trustCmd) Run(ctx context.Context, p *command.Program) error {
 			p.Warn("%s: this hook is not trusted: %s", settings.OriginText(h.Origin), h.Reason)
 		}
 	}
-	showHooks(p, s, hooks)
+	showHooks(p, trusted, hooks)
 	return nil
 }
 

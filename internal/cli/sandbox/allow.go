@@ -8,11 +8,12 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 	"github.com/holdfast-dev/holdfast/internal/cli/dial"
+	"github.com/holdfast-dev/holdfast/internal/layernames"
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/registries"
 	"github.com/holdfast-dev/holdfast/internal/settings"
 	"github.com/holdfast-dev/holdfast/internal/term"
 	"github.com/holdfast-dev/holdfast/policy"
-	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
 // allowedDoc is one sandbox permission that was added.
@@ -21,6 +22,8 @@ type allowedDoc struct {
 	Read  string `json:"read,omitempty"`
 	Host  string `json:"host,omitempty"`
 	command.Written
+	Reason string `json:"reason,omitempty"` // why another layer still refuses it
+	Hint   string `json:"hint,omitempty"`
 }
 
 func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
@@ -89,14 +92,9 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	}
 	for i := range done {
 		d := &done[i]
-		where, denied := checkLayers(compileSettings(s), func(b *sandbox.Checker) error {
-			if d.Write != "" && d.Counts {
-				return b.CheckPath(d.Write, s.Project, policy.OpWrite)
-			}
-			return nil
-		})
-		if denied != nil {
+		if layer, denied := d.check(s); denied != nil {
 			d.Counts = false
+			d.Reason, d.Hint = "still refused by "+settings.OriginText(layer.Origin)+": "+newCheckDoc(denied, "").Reason, d.hint(layer)
 		}
 		if c.JSON {
 			if err := p.Out.JSON(d, false); err != nil {
@@ -106,8 +104,9 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 		}
 		p.Err.Line("%s", term.Escape(d.String()))
 		switch {
-		case denied != nil:
-			p.Warn("it is still refused: %s (%s)", term.OneLine(denied.Error()), where)
+		case d.Reason != "":
+			p.Warn("%s", d.Reason)
+			p.Err.Line("%s %s", p.Err.Bold("hint:"), term.Escape(d.Hint))
 		case !d.Counts:
 			p.Warn("%s", command.NotTrusted)
 		}
@@ -116,10 +115,53 @@ func (c *allowCmd) Run(_ context.Context, p *command.Program) error {
 	return nil
 }
 
+// check returns the denial of another layer that still applies after the permission was added, and that layer.
+func (d *allowedDoc) check(s *settings.Settings) (*settings.Sandbox, error) {
+	if !d.Counts {
+		return nil, nil
+	}
+	hosts := registries.Hosts(d.Host)
+	if hosts == nil && d.Host != "" {
+		hosts = []string{strings.Replace(d.Host, "*", "www", 1)}
+	}
+	for i := range s.Sandboxes {
+		layer := &s.Sandboxes[i]
+		if d.Write != "" {
+			if err := layer.Checker().CheckPath(d.Write, s.Project, policy.OpWrite); err != nil {
+				return layer, err
+			}
+		}
+		for _, host := range hosts {
+			if err := layer.Checker().CheckHost(host); err != nil {
+				return layer, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// hint returns the command that adds the permission to the layer that refuses it.
+func (d *allowedDoc) hint(layer *settings.Sandbox) string {
+	if layer.Origin.Layer == layernames.Managed || layer.Origin.Layer == layernames.Flag {
+		return "every settings layer with such a list must allow it; ask whoever manages " + layer.Origin.File
+	}
+	flag, value := "--host", d.Host
+	if d.Write != "" {
+		flag, value = "--write", d.Write
+	}
+	return "every settings layer with such a list must allow it: holdfast sandbox allow --" + layer.Origin.Layer + " " + flag + " " + term.Quote(value)
+}
+
 // String returns a sentence with the file and the line.
 func (d *allowedDoc) String() string {
 	what := "can be written by sandboxed commands"
 	switch {
+	case d.Reason != "":
+		what = "was added"
+		if !d.Changed {
+			what = "was already added"
+		}
+		return strings.Join([]string{d.Write + d.Read + d.Host, what, d.Location()}, " ")
 	case d.Read != "":
 		what = "can be read by sandboxed commands, including secrets in it"
 	case d.Host != "":
