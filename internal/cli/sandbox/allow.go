@@ -140,16 +140,16 @@ func (d *allowedDoc) check(s *settings.Settings) (*settings.Sandbox, error) {
 	return nil, nil
 }
 
-// hint returns the command that adds the permission to the layer that refuses it.
+// hint returns how to add the permission to the layer that refuses it.
 func (d *allowedDoc) hint(layer *settings.Sandbox) string {
-	if layer.Origin.Layer == layernames.Managed || layer.Origin.Layer == layernames.Flag {
-		return "every settings layer with such a list must allow it; ask whoever manages " + layer.Origin.File
+	switch l := layer.Origin.Layer; {
+	case d.Write != "":
+		return "every settings layer with such a list must allow it: add the path to allowedWritePaths of " + layer.Origin.File
+	case l == layernames.Managed || l == layernames.Flag:
+		return "every settings layer with such a list must allow it: add the host to network.allowedDomains of " + layer.Origin.File
+	default:
+		return "every settings layer with such a list must allow it: holdfast sandbox allow --" + l + " --host " + term.Quote(d.Host)
 	}
-	flag, value := "--host", d.Host
-	if d.Write != "" {
-		flag, value = "--write", d.Write
-	}
-	return "every settings layer with such a list must allow it: holdfast sandbox allow --" + layer.Origin.Layer + " " + flag + " " + term.Quote(value)
 }
 
 // String returns a sentence with the file and the line.
