@@ -16,17 +16,26 @@ func TestExamine(t *testing.T) {
 	r := Examine(t.Context(), e, &Options{Cwd: dir})
 	for _, name := range []string{"home", "store", "fsync", "space", "project", "shell", "rg", "git", "key", "model", sandboxCheck, "engine"} {
 		if !slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Name == name }) {
-			t.Errorf("%s was not looked at", name)
+			t.Errorf("there is no check %q", name)
 		}
 	}
 	for _, c := range r.Checks {
+		if (c.Name == "key" || c.Name == "model") && c.State != "warn" {
+			t.Errorf("without a key: %+v", c)
+		}
 		if c.State != "ok" && c.State != "warn" && c.State != "fail" || c.Detail == "" {
 			t.Errorf("%+v", c)
 		}
 	}
 	left, err := os.ReadDir(dir)
 	if err != nil || slices.ContainsFunc(left, func(d os.DirEntry) bool { return d.Name() != "home" && d.Name() != ".holdfast" }) {
-		t.Errorf("it left %v, %v", left, err)
+		t.Errorf("unexpected files: %v, %v", left, err)
+	}
+	e.Vars = append(e.Vars, "HOLDFAST_MODEL=ollama/x")
+	for _, c := range Examine(t.Context(), e, &Options{Cwd: dir}).Checks {
+		if (c.Name == "key" || c.Name == "model") && c.State != "ok" {
+			t.Errorf("a model that needs no key: %+v", c)
+		}
 	}
 	r = Examine(t.Context(), e, &Options{Store: "nothing", Cwd: filepath.Join(dir, "missing")})
 	if r.OK || r.Outcome() != outcome.Failed {
@@ -34,7 +43,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// A sandbox that does not work counts only where nothing else has failed.
+// A failed sandbox check sets the outcome only if no other check failed.
 func TestOutcome(t *testing.T) {
 	for _, tt := range []struct {
 		checks []Check

@@ -19,38 +19,50 @@ func (x *examination) models(ctx context.Context) []Check {
 	name := models.Default(x.env, rules)
 	switch {
 	case name != "":
-		return append(keys, x.model(ctx, name, rules))
-	case len(keys) == 1 && keys[0].Detail == noKeys:
-		return append(keys, Check{"model", "warn", "no key and no model", "run holdfast init to set them up; holdfast demo needs neither"})
+		k := x.model(ctx, name, rules)
+		if len(keys) == 0 && k.State == "ok" {
+			keys = []Check{{"key", "ok", "no API key was found, and " + name + " needs none", ""}}
+		}
+		return append(orNoKey(keys), k)
+	case len(keys) == 0:
+		return append(orNoKey(keys), Check{"model", "warn", "no key and no model", "run holdfast init to set them up; holdfast demo needs neither"})
 	}
 	return append(keys, Check{"model", "ok", "no default model; name one for each run with --model", ""})
 }
 
-const noKeys = "no environment variable with a provider's key is set"
+// orNoKey returns keys, or a warning if there are none.
+func orNoKey(keys []Check) []Check {
+	if len(keys) == 0 {
+		return []Check{{"key", "warn", "no API key was found, so no hosted model can be used", ""}}
+	}
+	return keys
+}
 
-// keys checks the keys in the environment.
+// keys returns a check for each API key that is in the environment, stored by holdfast login, or named
+// by the settings.
 func (x *examination) keys(rules *settings.Settings) (list []Check) {
 	for _, name := range rules.Models.ProviderNames() {
-		if variable := models.KeyVariable(name, rules); variable != "" && x.env.Lookup(variable) != "" {
+		variable := models.KeyVariable(name, rules)
+		switch {
+		case variable != "" && x.env.Lookup(variable) != "":
 			list = append(list, Check{"key", "ok", variable + " is set", ""})
+		case models.HasStoredKey(x.env, name, rules):
+			list = append(list, Check{"key", "ok", name + ": a key is stored", ""})
 		}
-	}
-	if len(list) == 0 {
-		return []Check{{"key", "ok", noKeys, ""}}
 	}
 	return list
 }
 
 // model checks one model: whether its provider is known and has the key that it needs.
 func (x *examination) model(ctx context.Context, name string, rules *settings.Settings) Check {
-	said := "HOLDFAST_MODEL"
-	if x.env.Lookup(said) == "" {
-		said = settings.OriginText(rules.Models.Model.Origin)
+	source := "HOLDFAST_MODEL"
+	if x.env.Lookup(source) == "" {
+		source = settings.OriginText(rules.Models.Model.Origin)
 	}
-	if _, err := models.New(ctx, x.env, said, name, "", rules); err != nil {
+	if _, err := models.New(ctx, x.env, source, name, "", rules); err != nil {
 		return Check{"model", "fail", err.Error(), outcome.Hint(err)}
 	}
-	return Check{"model", "ok", name + " (" + said + ")", ""}
+	return Check{"model", "ok", name + " (" + source + ")", ""}
 }
 
 // servers returns the base URLs of the providers that are set up.
@@ -63,8 +75,8 @@ func (x *examination) servers() (list []string) {
 	for _, name := range rules.Models.ProviderNames() {
 		known, _ := providers.Lookup(name)
 		variable := models.KeyVariable(name, rules)
-		_, said := rules.Models.Providers[name]
-		if name != used && !said && (variable == "" || x.env.Lookup(variable) == "") && (known.BaseEnv == "" || x.env.Lookup(known.BaseEnv) == "") {
+		_, configured := rules.Models.Providers[name]
+		if name != used && !configured && (variable == "" || x.env.Lookup(variable) == "") && (known.BaseEnv == "" || x.env.Lookup(known.BaseEnv) == "") {
 			continue
 		}
 		if at, err := models.EndpointOf(x.env, name, rules); err == nil {

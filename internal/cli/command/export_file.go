@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-dev/holdfast/internal/outcome"
+	"github.com/holdfast-dev/holdfast/internal/term"
 )
 
 // WriteFile writes an export to a file with mode 0600, which is created only when the export is
-// complete. output is a path, or a folder in which the file is called inFolder. write may return an
+// complete. output is a path, or a folder in which the file is called inFolder. A file that exists is
+// replaced only if output names it. write may return an
 // error about damaged content of an otherwise complete export; WriteFile returns it. note gets the
 // path and the SHA-256 before the file is created.
 func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damaged, err error), note func(path, sum string) error) (path string, err error) {
@@ -23,7 +25,9 @@ func WriteFile(p *Program, output, inFolder string, write func(io.Writer) (damag
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && inFolder != "" {
 		path = filepath.Join(path, inFolder)
-		info, err = os.Stat(path)
+		if info, err = os.Lstat(path); err == nil {
+			return "", outcome.Invalid(path+" already exists", "move it away, or name the file to replace: -o "+term.Quote(path))
+		}
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		return "", outcome.Invalid(path+" exists and is not a regular file", "omit -o and redirect standard output")

@@ -57,7 +57,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, p *command.Program) error {
 	return nil
 }
 
-// lifetime reads 12h, 90m or 30d.
+// lifetime parses a duration such as 12h, 90m or 30d.
 func lifetime(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -119,7 +119,10 @@ func (c *tokenListCmd) Run(_ context.Context, p *command.Program) error {
 func tokenState(t api.Token, now time.Time) string {
 	used := "never used"
 	if t.Used != nil {
-		used = "used " + term.Age(now.Sub(*t.Used)) + " ago"
+		used = "used just now"
+		if d := now.Sub(*t.Used); d >= time.Minute {
+			used = "used " + term.Age(d) + " ago"
+		}
 	}
 	switch {
 	case t.Expires == nil:

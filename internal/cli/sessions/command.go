@@ -317,7 +317,7 @@ func (c *importCmd) Declare(b *command.Builder) {
 	b.Arg(&c.Paths, "path", "Files, or folders such as ~/.claude and ~/.codex/sessions.")
 	c.Format = "auto"
 	b.Flag(&c.Format, "format", "", "FORMAT", "The input format: open-agent-sdk, claude, codex or jsonl (Holdfast's own). auto detects it per file.", "auto", "open-agent-sdk", "claude", "codex", "jsonl")
-	b.Flag(&c.Project, "project", "", "FOLDER", "Assign the imported sessions to this folder's project.")
+	b.Flag(&c.Project, "project", "", "FOLDER", "Assign the imported sessions to this folder's project. Not for the format jsonl, whose sessions keep their project.")
 	b.Flag(&c.Trusted, "trusted", "", "", "Import Holdfast records (jsonl) even if they contain grants, modes or answers that would take effect on resume.")
 	b.Flag(&c.NoMask, "no-mask", "", "", "Do not mask API keys and tokens in the files.")
 	b.Flag(&c.DryRun, "dry-run", "", "", "Only read the files and show what would be imported.")

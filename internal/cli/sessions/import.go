@@ -42,6 +42,9 @@ func (c *importCmd) Run(ctx context.Context, p *command.Program) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkProject(found.Sources); err != nil {
+		return err
+	}
 	sessions, closeStore, err := p.OpenStore(ctx, c.Store)
 	if err != nil {
 		return err
@@ -112,6 +115,19 @@ func (c *importCmd) options(p *command.Program) (*convert.Options, error) {
 		return id
 	}
 	return o, nil
+}
+
+// checkProject rejects --project for exports in Holdfast's own format, whose records are imported unchanged.
+func (c *importCmd) checkProject(sources []convert.Source) error {
+	if c.Project == "" {
+		return nil
+	}
+	for i := range sources {
+		if sources[i].Format == convert.JSONL {
+			return outcome.Invalid(sources[i].Path+": --project does not apply to the format jsonl, whose sessions keep their project", "import this file without --project")
+		}
+	}
+	return nil
 }
 
 // find looks for sources in all paths.

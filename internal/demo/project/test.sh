@@ -18,7 +18,7 @@ check() {
 leap() { if is_leap "$1"; then echo yes; else echo no; fi; }
 
 check "2000 is a leap year" yes "$(leap 2000)"
-check "1900 is none" no "$(leap 1900)"
+check "1900 is not a leap year" no "$(leap 1900)"
 check "February 2024 has 29 days" 29 "$(days_in_month 2024 2)"
 check "November has 30 days" 30 "$(days_in_month 2026 11)"
 check "after 14 March comes the 15th" 2026-03-15 "$(next_day 2026-03-14)"
