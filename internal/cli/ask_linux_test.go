@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// room is a folder with a play, and the environment of a program in it.
+// room is a folder with a script for the model, and the environment of a program in it.
 func room(t *testing.T, play string) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -47,7 +47,7 @@ func made(dir string) bool {
 
 func TestAnswersAtTheTerminal(t *testing.T) {
 	for name, tt := range map[string]struct {
-		keys []string // each pressed when the line of keys is there
+		keys []string // each is pressed when the key line is shown
 		code int
 		made bool
 		want string // on the screen, after the keys
@@ -133,7 +133,7 @@ steps:
 	} {
 		c.expect(want)
 	}
-	if err := c.master.Close(); err != nil { // nobody is there any more
+	if err := c.master.Close(); err != nil { // the terminal is gone
 		t.Fatal(err)
 	}
 	if code := c.exit(); code != 3 || made(dir) {
@@ -183,7 +183,7 @@ func TestAnotherProgramMayAnswer(t *testing.T) {
 	}
 }
 
-// What was typed before the question is on the screen deletes nothing.
+// Text typed before the confirmation was shown deletes nothing.
 func TestDeleteConfirms(t *testing.T) {
 	dir, env := room(t, "steps: [{text: it ended}]")
 	run := func(args ...string) int {

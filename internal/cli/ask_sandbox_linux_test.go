@@ -18,7 +18,7 @@ steps:
   - text: "it ended: {{last_result}}"
 `
 
-// What the sandbox refuses is put to the person. The answer holds as long as the person says.
+// What the sandbox refuses is put to the user as a request. The answer applies as long as the user chose.
 func TestOpeningTheSandboxAtTheTerminal(t *testing.T) {
 	outside, ok := testneed.OutsideTmp()
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A program joins a run that waits for an answer, gives it, and sends more; another one watches.
+// A program joins a run that waits for an approval, answers it, and sends more input; another one watches.
 func TestJoinARun(t *testing.T) {
 	dir := shortDir(t)
 	play := `steps:
@@ -65,7 +65,7 @@ func TestJoinARun(t *testing.T) {
 	}
 }
 
-// A program that leaves a question open leaves the run waiting; one that fails denies.
+// A program that leaves an approval request open leaves the run waiting; one whose callback fails denies.
 func TestAnswerWith(t *testing.T) {
 	failed := errors.New("the desk is closed")
 	for name, tt := range map[string]struct {
@@ -102,7 +102,7 @@ func TestAnswerWith(t *testing.T) {
 	}
 }
 
-// What is prepared and interrupted before anybody reads it never works.
+// A run that is prepared and interrupted before its events are read never starts.
 func TestInterruptWhatIsPrepared(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)

@@ -30,7 +30,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// daemonProcess is `holdfast daemon` in a process of its own.
+// daemonProcess is `holdfast daemon` in a separate process.
 type daemonProcess struct {
 	t    *testing.T
 	home string
@@ -61,8 +61,8 @@ func (d *daemonProcess) start(c *exec.Cmd) {
 	})
 }
 
-// info waits until the daemon has said where it is. Another process tells nobody when
-// it is ready: it is looked at again and again, here and below.
+// info waits until the daemon has published its address. Another process cannot signal that it is ready, so
+// this and the functions below poll.
 func (d *daemonProcess) info() listen.Info {
 	d.t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -86,7 +86,7 @@ func (d *daemonProcess) ended() int {
 	return d.cmd.ProcessState.ExitCode()
 }
 
-// holdfast is a command of this program in a process of its own.
+// holdfast is a command of this program in a separate process.
 func holdfast(t *testing.T, home string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -109,7 +109,7 @@ func shortHome(t *testing.T) string {
 	return home
 }
 
-// overSocket asks the daemon at a unix socket.
+// overSocket sends a request to the daemon over a unix socket.
 func overSocket(t *testing.T, socket, path string) (int, string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -127,8 +127,8 @@ func overSocket(t *testing.T, socket, path string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// One daemon of a home: a second is told of the first; a signal ends it well, and
-// what a killed one left is in nobody's way.
+// A home has one daemon: a second one names the first and fails; a signal ends the daemon with code 0, and
+// leftovers of a killed daemon do not block the next.
 func TestDaemonLives(t *testing.T) {
 	home := shortHome(t)
 	d := beginDaemon(t, home, "--listen", "127.0.0.1:0")
@@ -183,7 +183,7 @@ func TestDaemonLives(t *testing.T) {
 	again.ended()
 }
 
-// TCP beyond loopback needs TLS; a certificate is read anew at SIGHUP.
+// TCP beyond loopback needs TLS; a certificate is reloaded at SIGHUP.
 func TestDaemonTLS(t *testing.T) {
 	home := shortHome(t)
 	cert, key := filepath.Join(home, "c.pem"), filepath.Join(home, "k.pem")
@@ -252,7 +252,7 @@ func selfSigned(t *testing.T, cert, key string, serial int64) {
 	}
 }
 
-// systemd's own check has nothing to say about the units.
+// systemd-analyze accepts the units.
 func TestUnits(t *testing.T) {
 	verify, err := exec.LookPath("systemd-analyze")
 	if err != nil {
@@ -275,7 +275,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// A socket that systemd holds starts the daemon with its first client, and outlives it.
+// A socket of systemd starts the daemon with its first client, and stays after it ends.
 func TestSocketActivation(t *testing.T) {
 	activate, err := exec.LookPath("systemd-socket-activate")
 	if err != nil {
@@ -286,7 +286,7 @@ func TestSocketActivation(t *testing.T) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(listen.Dir(home), "daemon.sock")
-	program := filepath.Join(home, "holdfast") // the test binary goes by its name
+	program := filepath.Join(home, "holdfast") // the test binary finds its role by its name
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// A client of the daemon is told what going back would do, does just that, and takes it back.
+// A client of the daemon gets the plan of a rewind, applies exactly that plan, and reverts it.
 func TestRewindRemote(t *testing.T) {
 	dir := shortDir(t)
 	work := filepath.Join(dir, "work")
@@ -70,18 +70,18 @@ steps:
 	files("two b ")
 
 	other := r
-	other.Force, other.Digest = true, plan.Digest // it is not what was shown
+	other.Force, other.Digest = true, plan.Digest // not the plan that was shown
 	refused(other, "conflict")
 	r.Digest = plan.Digest
 	write(t, work, "a.txt", "mine")
 	refused(r, "conflict")
-	refused(api.Rewind{Target: "turn:1", Digest: look(api.Rewind{Target: "turn:1"}).Digest}, "conflict") // somebody has changed it
+	refused(api.Rewind{Target: "turn:1", Digest: look(api.Rewind{Target: "turn:1"}).Digest}, "conflict") // the file was changed meanwhile
 	write(t, work, "a.txt", "two")
 	refused(api.Rewind{}, "usage")
 	refused(api.Rewind{Target: "turn:9"}, "usage")
 	refused(api.Rewind{Target: "1", ToRewrite: "last"}, "usage")
 	refused(api.Rewind{Target: "1", Files: true, Fork: true}, "usage")
-	refused(api.Rewind{Target: "turn:1", Except: []string{"c.txt"}}, "usage") // it spares nothing
+	refused(api.Rewind{Target: "turn:1", Except: []string{"c.txt"}}, "usage") // it excludes nothing
 	if spared := look(api.Rewind{Target: "turn:1", Except: []string{"b.txt"}}); spared.Files[1].Action != "left" || spared.Digest == plan.Digest {
 		t.Errorf("%+v", spared)
 	}
@@ -92,7 +92,7 @@ steps:
 		t.Fatalf("%+v", done)
 	}
 	files("one - ")
-	refused(r, "conflict") // it is done already
+	refused(r, "conflict") // done already
 
 	undo := api.Rewind{Target: strconv.FormatInt(done.Head, 10)}
 	undo.Digest = look(undo).Digest

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// reserving is a run at a terminal whose server asks something.
+// reserving is a run in a terminal whose server sends a form.
 func reserving(t *testing.T, tool string) *terminal {
 	t.Helper()
 	dir, env := room(t, `

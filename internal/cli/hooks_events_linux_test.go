@@ -17,15 +17,14 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// hookCase is a real run of the program that provokes events.
+// hookCase is a real run of the program that fires events.
 type hookCase struct {
 	play  string
 	args  []string
-	fires []hook.Event // of which this scene is the proof
+	fires []hook.Event // the events that this case must fire
 }
 
-// eventScenes provoke every event there is. A new event needs a scene: without one
-// [TestEveryEventIsFired] fails.
+// eventScenes fire every event. A new event needs a case here: without one [TestEveryEventIsFired] fails.
 var eventScenes = map[string]hookCase{
 	"work": {
 		args: []string{"--init", "--fallback-model", "scripted/fallback.yaml", "--allowed-tools", "Bash", "--allowed-tools", "EnterWorktree", "--allowed-tools", "ExitWorktree"},
@@ -89,7 +88,7 @@ steps:
 	},
 }
 
-// hookEnv is a project in which every event has a hook that writes down what it is told.
+// hookEnv is a project in which every event has a hook that writes its input to a file.
 type hookEnv struct {
 	t            *testing.T
 	dir, project string
@@ -119,7 +118,7 @@ func newEventRoom(t *testing.T) *hookEnv {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The sandbox shows it in the project only.
+	// The sandbox shows it only in the project.
 	if out, err := exec.Command("cp", "-L", asker, filepath.Join(s.project, "asker")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -144,13 +143,13 @@ func (s *hookEnv) write(name, text string) {
 	}
 }
 
-// settings have a hook for each event of the table, in both dialects. The hook of
-// FileChanged changes settings, as a person would meanwhile.
+// settings returns settings with a hook for each event of the table, in both dialects. The hook of FileChanged
+// changes settings, as a user might during a run.
 func (s *hookEnv) settings() string {
 	type handler map[string]any
 	hooks := map[string]any{}
 	for _, event := range hook.Events() {
-		// Process ids are those of a namespace, and so no names.
+		// Process IDs are those of a PID namespace, so they are not unique.
 		note := `f=$(mktemp events/.part.XXXXXX) && cat > "$f" && mv "$f" "events/$HOOK_EVENT.${f##*.}"`
 		group := map[string]any{}
 		if event == hook.FileChanged {
@@ -174,7 +173,7 @@ func (s *hookEnv) settings() string {
 	return string(raw)
 }
 
-// run runs the program, as it is.
+// run runs the program.
 func (s *hookEnv) run(name string, sc *hookCase) string {
 	s.t.Helper()
 	s.write("p/"+name+".yaml", sc.play)
@@ -187,13 +186,13 @@ func (s *hookEnv) run(name string, sc *hookCase) string {
 		Args: args, Env: s.env, Stdout: &out, Stderr: &out, Getwd: func() (string, error) { return s.project, nil },
 		Managed: filepath.Join(s.dir, "managed.json"),
 	}
-	ctx, done := context.WithTimeout(s.t.Context(), time.Minute) // what hangs is to be seen
+	ctx, done := context.WithTimeout(s.t.Context(), time.Minute) // so that a run that hangs fails the test
 	defer done()
 	code := Run(ctx, &p)
 	return fmt.Sprintf("%sexit code %d", out.String(), code)
 }
 
-// seen is what hooks of an event, under one of its names, were told.
+// seen returns the inputs that hooks of an event, under one of its names, received.
 func (s *hookEnv) seen(name string) []map[string]any {
 	s.t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.project, "events", name+".*"))
@@ -216,10 +215,10 @@ func (s *hookEnv) seen(name string) []map[string]any {
 	return list
 }
 
-// TestEveryEventIsFired runs the program and wants each event of the table to be fired by
-// it, to commands in both dialects, with every field that Claude Code's scripts count on.
+// TestEveryEventIsFired runs the program and checks that it fires each event of the table, to commands in both
+// dialects, with every field that Claude Code's scripts rely on.
 func TestEveryEventIsFired(t *testing.T) {
-	raw, err := os.ReadFile("../../hook/testdata/claude-fields.json") // of @anthropic-ai/claude-agent-sdk 0.3.329
+	raw, err := os.ReadFile("../../hook/testdata/claude-fields.json") // from @anthropic-ai/claude-agent-sdk 0.3.329
 	if err != nil {
 		t.Fatal(err)
 	}

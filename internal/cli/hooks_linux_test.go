@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// hookedRoom is a room whose folder brings a hook along, with something in it that
-// a terminal would hide.
+// hookedRoom is a room whose folder contains a hook, with a character that a terminal would hide.
 func hookedRoom(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	dir, env = room(t, oneCommand)
@@ -23,7 +22,7 @@ func hookedRoom(t *testing.T) (dir string, env []string) {
 	return dir, env
 }
 
-// Trust is asked for with all of what would run in sight, and only a yes gives it.
+// Before it asks for trust, the program shows everything that would run; only "yes" trusts it.
 func TestHooksTrustAsks(t *testing.T) {
 	for _, tt := range []struct {
 		keys string

@@ -37,8 +37,8 @@ func coder(t *testing.T, key string) *httptest.Server {
 	return s
 }
 
-// The first minutes of a new person: init, a run, a question, "always", and a second run without
-// a question.
+// The first minutes of a new user: init, a run, an approval request, "always", and a second run without a
+// request.
 func TestFirstMinutes(t *testing.T) {
 	s := coder(t, "right-key")
 	d := newLoginEnv(t, `{"providers": {"groq": {"baseURL": "`+s.URL+`/v1"}}}`)
@@ -81,7 +81,7 @@ func TestFirstMinutes(t *testing.T) {
 	c.expect(`allow for \[none\]: `)
 	c.press("\n")
 	c.expect(`checks are ok`)
-	c.exit() // whether the sandbox works here counts
+	c.exit() // depends on whether the sandbox works on this machine
 	if strings.Contains(c.screen(), "right-key") || strings.Contains(c.screen(), "embed-1") {
 		t.Errorf("what should not be on the screen: %s", c.screen())
 	}
@@ -110,7 +110,7 @@ func TestFirstMinutes(t *testing.T) {
 		t.Error(err)
 	}
 
-	// a second init keeps what there is
+	// a second init keeps the current values
 	c = startTerminal(t, d.env, project, "init")
 	c.expect(`mode \[acceptEdits\]: `)
 	c.press("\n")

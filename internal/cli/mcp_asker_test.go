@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asks are what the tools of askingServer ask during a call.
+// asks are the requests that the tools of askingServer make during a call.
 var asks = map[string]string{
 	"book": `{"type": "object", "properties": {"seat": {"type": "string", "default": "1A"}}, "required": ["seat"]}`,
 	"reserve": `{"type": "object", "required": ["seat", "days"], "properties": {
@@ -20,8 +20,8 @@ var asks = map[string]string{
 	"login": `{"type": "object", "properties": {"user": {"type": "string"}, "password": {"type": "string"}}, "required": ["user", "password"]}`,
 }
 
-// askingServer is an MCP server on the standard streams whose tools ask something during
-// a call and return what they were answered.
+// askingServer is an MCP server on the standard streams whose tools send a request during a call and return
+// the answer.
 func askingServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, nil)
 	for name, schema := range asks {

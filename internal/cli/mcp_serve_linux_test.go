@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// inspect has the inspector, which nobody here wrote, do something with a server.
+// inspect runs the MCP inspector, an independent client, against a server.
 func inspect(t *testing.T, env []string, args ...string) map[string]any {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_MCP")
@@ -25,7 +25,7 @@ func inspect(t *testing.T, env []string, args ...string) map[string]any {
 	c := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "node"), append([]string{cli, "--cli"}, args...)...)
 	c.Env = append(env, "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
 	out, err := c.Output()
-	const toolFailed = 5 // its exit code when the tool says that it failed
+	const toolFailed = 5 // its exit code when the tool reports an error
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() != toolFailed {
 		t.Fatalf("the inspector: %v\n%s%s", err, out, e.Stderr)
 	}
@@ -36,8 +36,8 @@ func inspect(t *testing.T, env []string, args ...string) map[string]any {
 	return doc
 }
 
-// TestInspector has the inspector list and call our tools, over stdio and over HTTP: what
-// is allowed runs in a session of its own, and what would be asked is refused.
+// TestInspector has the inspector list and call the tools, over stdio and over HTTP: an allowed call runs in a
+// session of its own, and a call that needs approval is denied.
 func TestInspector(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts node several times")
@@ -135,7 +135,7 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// toolText is what a call answered.
+// toolText returns the text result of a call.
 func toolText(t *testing.T, doc map[string]any) string {
 	t.Helper()
 	var b strings.Builder

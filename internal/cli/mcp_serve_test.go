@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A client lists tools and calls two; when it leaves, its agent ends, and its session is there.
+// A client lists tools and calls two; when it leaves, its agent ends, and its session is stored.
 func TestServeMCP(t *testing.T) {
 	dir := shortDir(t)
 	write(t, dir, "a.txt", "the text of a\n")

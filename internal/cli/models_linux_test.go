@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// provider is a server that lists two models, and answers calls, to who has its key.
+// provider is a server that lists two models, and answers calls that have its key.
 func provider(t *testing.T, key string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func provider(t *testing.T, key string) *httptest.Server {
 	return s
 }
 
-// loginEnv is a home with a provider of one's own.
+// loginEnv is a home with a provider of its own.
 type loginEnv struct {
 	t   *testing.T
 	dir string
@@ -55,7 +55,7 @@ func newLoginEnv(t *testing.T, settings string, more ...string) *loginEnv {
 	return d
 }
 
-// run runs a command line with what is on standard input.
+// run runs a command line with a text on standard input.
 func (d *loginEnv) run(in string, args ...string) (code int, out, errs string) {
 	d.t.Helper()
 	var o, e bytes.Buffer
@@ -65,7 +65,7 @@ func (d *loginEnv) run(in string, args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
-// wants checks a command's exit code, and what stands in its output.
+// wants checks a command's exit code and output.
 func (d *loginEnv) wants(in string, want int, text string, args ...string) (out string) {
 	d.t.Helper()
 	code, out, errs := d.run(in, args...)
@@ -75,7 +75,7 @@ func (d *loginEnv) wants(in string, want int, text string, args ...string) (out 
 	return out + errs
 }
 
-// A key is tried, kept, used by models and runs, and removed.
+// A key is checked, stored, used by models and runs, and removed.
 func TestLogin(t *testing.T) {
 	s := provider(t, "made-up-key")
 	d := newLoginEnv(t, `{"model": "corp/big", "providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)
@@ -106,7 +106,7 @@ func TestLogin(t *testing.T) {
 	d.wants("k\n", 1, "cannot check the key: ", "login", "corp")
 }
 
-// A key that is kept goes to its provider's server alone.
+// A stored key is sent only to its provider's server.
 func TestKeptKeyStaysWithItsServer(t *testing.T) {
 	var seen []string
 	spy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,7 +125,7 @@ func TestKeptKeyStaysWithItsServer(t *testing.T) {
 	}
 }
 
-// At a terminal a key is not shown while it is typed.
+// In a terminal a key is not echoed.
 func TestLoginAtATerminal(t *testing.T) {
 	s := provider(t, "made-up-key")
 	d := newLoginEnv(t, `{"providers": {"corp": {"baseURL": "`+s.URL+`/v1"}}}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// A run sends its spans and metrics where the environment says, and says nothing of it.
+// A run sends its spans and metrics to the address in the environment, without printing anything about it.
 func TestRunSendsTelemetry(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string][]byte{}
@@ -44,7 +44,7 @@ func TestRunSendsTelemetry(t *testing.T) {
 	}
 }
 
-// A collector that is not there is told once at the end and changes nothing else.
+// A missing collector is reported once at the end and changes nothing else.
 func TestRunWithoutCollector(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", "steps: [{text: well done}]")

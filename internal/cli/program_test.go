@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/version"
 )
 
-// The zero Program but for its arguments works.
+// The zero Program works, except that it needs arguments.
 func TestZeroProgram(t *testing.T) {
 	p := command.Program{Args: []string{"version"}}
 	if code := Run(t.Context(), &p); code != 0 {
@@ -35,8 +35,7 @@ steps:
   - text: it never ends
 `
 
-// A signal interrupts the turn, which is saved and can be gone on with; the exit
-// code says which signal it was.
+// A signal interrupts the turn, which is saved and can be resumed; the exit code contains the signal.
 func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
 		sig  os.Signal
@@ -85,7 +84,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A signal before anything has begun ends the command as well.
+// A signal before the start also ends the command.
 func TestSignalFirst(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", hangingPlay)
@@ -101,7 +100,7 @@ func TestSignalFirst(t *testing.T) {
 	}
 }
 
-// failing is a writer that cannot write, as a closed pipe or a full disk.
+// failing is a writer that fails, like a closed pipe or a full disk.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
@@ -117,14 +116,14 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// Package version cannot ask package session.
+// Package version cannot import package session, so it repeats the number.
 func TestSessionFormat(t *testing.T) {
 	if version.SessionFormat != record.FormatVersion {
 		t.Errorf("version.SessionFormat is %d, session.FormatVersion %d", version.SessionFormat, record.FormatVersion)
 	}
 }
 
-// Main has no more than main's lines.
+// main.go stays short.
 func TestMainIsShort(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "cmd", "holdfast", "main.go"))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// terminal is a person at a terminal of their own, in front of a running program.
+// terminal is a user at a terminal, in front of a running program.
 type terminal struct {
 	t      *testing.T
 	master *os.File
@@ -25,7 +25,7 @@ type terminal struct {
 	mu   sync.Mutex
 	seen bytes.Buffer
 	more chan struct{} // one token when seen has grown
-	at   int           // up to where expect has looked
+	at   int           // up to where expect has read
 }
 
 // startTerminal starts the program with a terminal as its three streams.
@@ -34,7 +34,7 @@ func startTerminal(t *testing.T, env []string, dir string, args ...string) *term
 	return startTerminalAfter(t, "", env, dir, args...)
 }
 
-// startTerminalAfter is sit for a person who has typed something before the program began.
+// startTerminalAfter is startTerminal for a user who has typed something before the program started.
 func startTerminalAfter(t *testing.T, typed string, env []string, dir string, args ...string) *terminal {
 	t.Helper()
 	master, slave := openPTY(t)
@@ -97,7 +97,7 @@ func (c *terminal) watch() {
 	}
 }
 
-// expect waits until the screen shows a pattern after what was expected before.
+// expect waits until the screen shows a pattern after the last match.
 func (c *terminal) expect(pattern string) {
 	c.t.Helper()
 	re := regexp.MustCompile(pattern)

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What will be erased is in sight before it is asked, and only a yes erases it.
+// Before it asks, the program shows what it will erase; only "yes" erases it.
 func TestRedactAsks(t *testing.T) {
 	for _, tt := range []struct {
 		keys string

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// whatToDo says what to do about an outcome, by its code.
+// whatToDo returns the advice for an outcome, by its code.
 var whatToDo = map[string]string{
 	"ok":                     "",
 	"failed":                 "Read the message and the hint; find the message below.",
@@ -43,7 +43,7 @@ var whatToDo = map[string]string{
 	"no_space":               "Free space on the disk of the store, then repeat the request.",
 }
 
-// docs/reference/errors.md has the outcomes, and the errors with a hint by their text.
+// docs/reference/errors.md lists the outcomes, and the errors with a hint by their text.
 func TestReferenceErrors(t *testing.T) {
 	outcomes := func(list []outcome.Outcome) string {
 		var rows [][]string
@@ -87,7 +87,7 @@ The messages with a hint, by what they are about. [texts.md](../texts.md) has al
 `+b.String())
 }
 
-// sections are the parts of the index, by the packages that their messages are from. The first match wins.
+// sections are the parts of the index, by the packages that contain their messages. The first match wins.
 var sections = []struct{ name, packages string }{
 	{"Command line", "internal/cli internal/spelling"},
 	{"Models and keys", "model internal/providers internal/compose/models internal/compose/keys internal/runmodel"},
@@ -100,7 +100,7 @@ var sections = []struct{ name, packages string }{
 	{"Other", ""},
 }
 
-// errorRows are the rows of each section.
+// errorRows returns the rows of each section.
 func errorRows(t *testing.T) [][][]string {
 	rows := make([][][]string, len(sections))
 	for _, m := range docgen.Messages(t) {

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// docs/reference/records.md has every kind of record with the fields of its payload.
+// docs/reference/records.md lists every kind of record with the fields of its payload.
 func TestRecordsPage(t *testing.T) {
 	b, err := os.ReadFile(docgen.Path(t, "docs/reference/records.md"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// allCommands is the root of the command tree with every command.
+// allCommands returns the root of the command tree with every command.
 func allCommands() *cobra.Command {
 	p := command.Program{}
 	p.SetDefaults()
@@ -29,7 +29,7 @@ func TestReferenceCommands(t *testing.T) {
 	docgen.Parts(t, "reference/commands.md", map[string]string{"list": list.String(), "commands": pages.String()})
 }
 
-// commandSection is the section of a command and its subcommands.
+// commandSection returns the section of a command and its subcommands.
 func commandSection(t *testing.T, c *cobra.Command, level int) string {
 	var b strings.Builder
 	subcommands := command.Subcommands(c)
@@ -70,7 +70,7 @@ func commandSection(t *testing.T, c *cobra.Command, level int) string {
 	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
 }
 
-// markdown is a help text as Markdown: indented lines become code blocks.
+// markdown returns a help text as Markdown: indented lines become code blocks.
 func markdown(text string) string {
 	var b strings.Builder
 	inCode := false

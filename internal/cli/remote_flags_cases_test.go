@@ -40,7 +40,7 @@ func repository(h *remoteEnv) {
 	}
 }
 
-// blog makes a workspace.
+// blog creates a workspace.
 func blog(h *remoteEnv) {
 	h.t.Helper()
 	p, _, errs := startTerminalDaemon(h.dir, h.env, "workspace", "create", "blog")
@@ -49,8 +49,7 @@ func blog(h *remoteEnv) {
 	}
 }
 
-// inSpace checks what the daemon builds for a workspace of what flags say. To start it a container
-// would be needed.
+// inSpace checks what the daemon builds for a workspace from the flags. To start it would need a container.
 func inSpace(c run.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) func(h *remoteEnv) {
 	return func(h *remoteEnv) {
 		h.t.Helper()
@@ -76,7 +75,7 @@ func inSpace(c run.WorkspaceFlags, check func(m *compose.WorkspaceParts) bool) f
 	}
 }
 
-// goBack runs twice, and then from the first answer on.
+// goBack runs twice, and then rewinds to the first answer.
 func goBack(h *remoteEnv) {
 	run1(h, "apples")
 	run1(h, "bananas")
@@ -105,7 +104,7 @@ func goBack(h *remoteEnv) {
 	}
 }
 
-// takeOver takes a session from another process.
+// takeOver takes over a session from another process.
 func takeOver(h *remoteEnv) {
 	run1(h, "first")
 	p, _, _ := startTerminalDaemon(h.dir, h.env)

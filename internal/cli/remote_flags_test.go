@@ -21,8 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// remoteEnv is a folder, a daemon in this process, and a server that answers as a model and keeps
-// what it was sent.
+// remoteEnv is a folder, a daemon in this process, and a model server that keeps its requests.
 type remoteEnv struct {
 	t    *testing.T
 	dir  string
@@ -76,14 +75,14 @@ func (h *remoteEnv) run(args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-// sent is everything that the model was sent.
+// sent returns everything that the model server received.
 func (h *remoteEnv) sent() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return strings.Join(h.requests, "\n")
 }
 
-// recorded is the spec of the newest start of run s.
+// recorded returns the spec of the newest start of run s.
 func (h *remoteEnv) recorded() *runspec.Spec {
 	h.t.Helper()
 	var spec *runspec.Spec
@@ -107,7 +106,7 @@ func (h *remoteEnv) recorded() *runspec.Spec {
 	return spec
 }
 
-// calls is an answer of the model that calls Bash.
+// calls returns an answer of the model that calls Bash.
 func calls(command string) string {
 	args, _ := json.Marshal(map[string]string{"command": command})
 	text, _ := json.Marshal(string(args))
@@ -116,7 +115,7 @@ func calls(command string) string {
 
 const saysDone = `{"role": "assistant", "content": "done"}`
 
-// runtime is the daemon's, as it is after a restart: without anything of the client.
+// runtime returns the daemon's runtime as it is after a restart, without anything from the client.
 func (h *remoteEnv) runtime(env ...string) *runtime.Runtime {
 	h.t.Helper()
 	p, _, _ := startTerminalDaemon(h.dir, append(h.env, env...))
@@ -128,7 +127,7 @@ func (h *remoteEnv) runtime(env ...string) *runtime.Runtime {
 	return rt
 }
 
-// made is the agent that a daemon builds from a record.
+// made returns the agent that a daemon builds from a record.
 func (h *remoteEnv) made(spec *runspec.Spec) *runs.AgentParts {
 	h.t.Helper()
 	made, err := h.runtime().Make(h.t.Context(), runs.AgentRequest{
@@ -143,15 +142,15 @@ func (h *remoteEnv) made(spec *runspec.Spec) *runs.AgentParts {
 
 // fieldCheck shows that a field of the spec takes effect through the daemon.
 type fieldCheck struct {
-	alone   func(h *remoteEnv)                             // shows it by itself
-	before  func(h *remoteEnv)                             // makes what the run needs
+	alone   func(h *remoteEnv)                             // a complete check
+	before  func(h *remoteEnv)                             // prepares what the run needs
 	args    []string                                       // of run, without the prompt
-	body    func(h *remoteEnv) *api.NewRun                 // or what a client of the HTTP API sends
+	body    func(h *remoteEnv) *api.NewRun                 // or the request of an HTTP client
 	answers []string                                       // of the model
-	sent    string                                         // what the model is sent because of it
+	sent    string                                         // what the model then receives
 	built   func(h *remoteEnv, made *runs.AgentParts) bool // of the agent that the record builds
 	check   func(h *remoteEnv, out, errs string, code int)
-	gone    bool // the field is no part of the record: it has a place of its own there, or is resolved
+	gone    bool // the record does not contain the field: it is recorded elsewhere, or resolved
 	refused bool // there is no run
 }
 
@@ -202,7 +201,7 @@ func (p *fieldCheck) try(t *testing.T, field []int) {
 	}
 }
 
-// TestEveryFieldOfASpecTakesEffectThroughADaemon fails for a field that has no proof.
+// TestEveryFieldOfASpecTakesEffectThroughADaemon fails for a field that has no check.
 func TestEveryFieldOfASpecTakesEffectThroughADaemon(t *testing.T) {
 	var each func(typ reflect.Type, index []int, at string)
 	each = func(typ reflect.Type, index []int, at string) {
@@ -227,7 +226,7 @@ func TestEveryFieldOfASpecTakesEffectThroughADaemon(t *testing.T) {
 	each(reflect.TypeFor[runspec.Spec](), nil, "")
 }
 
-// A daemon that restarts goes on with a run that was interrupted as its record says.
+// A restarted daemon resumes an interrupted run as its record describes it.
 func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 	h := newThere(t)
 	write(t, h.dir, "play.yaml", hangingPlay)
@@ -246,7 +245,7 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 		r, err := h.d.Run(t.Context(), "s")
 		return err == nil && !r.Status.Ended() || err == nil && r.Status == api.StatusInterrupted
 	})
-	if r, err := h.d.Run(t.Context(), "s"); err != nil || r.Status == api.StatusInterrupted { // the daemon may have resumed it by itself
+	if r, err := h.d.Run(t.Context(), "s"); err != nil || r.Status == api.StatusInterrupted { // the daemon may have resumed it already
 		if _, err := h.d.ContinueRun(t.Context(), "s", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -256,10 +255,10 @@ func TestARestartedDaemonGoesOnWithTheSameSpec(t *testing.T) {
 	if got := h.recorded(); !reflect.DeepEqual(*got, want) || want.Limits.MaxTurns != 7 {
 		t.Errorf("it went on with\n%+v\nnot with\n%+v", *got, want)
 	}
-	_, _ = h.d.StopRun(t.Context(), "s") // fails if the run has ended by itself
+	_, _ = h.d.StopRun(t.Context(), "s") // fails if the run has ended already
 }
 
-// What would be a secret on record is refused, with what to do instead.
+// Secrets that would be recorded are rejected, with a hint.
 func TestNoSecretIsPutOnRecord(t *testing.T) {
 	h := newThere(t)
 	p, _, errs := startTerminalDaemon(h.dir, h.env, "run", "--session-id", "s", "--mcp-config",

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// A terminal that is closed answers nothing: the question waits in the daemon.
+// A closed terminal answers nothing: the approval request stays open in the daemon.
 func TestTerminalClosed(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))

@@ -17,8 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// A question of a run in the daemon is asked at the terminal, and answered there as
-// one of a run here.
+// An approval request of a run in the daemon is shown in the terminal, and answered like that of a local run.
 func TestRemoteAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keys []string
@@ -52,13 +51,13 @@ func TestRemoteAnswers(t *testing.T) {
 	}
 }
 
-// short gives an environment a home whose path is short enough for a socket.
+// short sets a home whose path is short enough for a socket.
 func short(t *testing.T, env []string) []string {
 	t.Helper()
 	return append(slices.Clone(env), "HOLDFAST_HOME="+filepath.Join(shortDir(t), "hf"))
 }
 
-// A question that somebody answers elsewhere is taken off the screen.
+// An approval request that is answered elsewhere is removed from the screen.
 func TestAnsweredElsewhere(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)
@@ -79,7 +78,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// A session with a question that was left open here goes on there with an answer.
+// A session with an open approval request of a local run continues in the daemon with an answer.
 func TestRemoteQuestionStaysOpen(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)
@@ -103,7 +102,7 @@ func TestRemoteQuestionStaysOpen(t *testing.T) {
 	}
 }
 
-// Every call of the client is understood by the daemon.
+// The daemon accepts every call of the client.
 func TestEveryCall(t *testing.T) {
 	dir, env := room(t, oneCommand)
 	env = short(t, env)
@@ -176,7 +175,7 @@ func TestEveryCall(t *testing.T) {
 	everyDocument(t, d, dir)
 }
 
-// everyDocument asks for what the program makes for the daemon.
+// everyDocument requests every document that the program writes for the daemon.
 func everyDocument(t *testing.T, d *client.Client, dir string) {
 	t.Helper()
 	ctx := t.Context()

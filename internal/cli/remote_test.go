@@ -40,7 +40,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// shortDir is a folder whose path is short enough for a socket in it.
+// shortDir returns a folder whose path is short enough for a socket in it.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hf")
@@ -83,7 +83,7 @@ func serve(t *testing.T, dir string, env []string) (c *client.Client, stop func(
 	}
 }
 
-// startTerminalDaemon makes a program in a folder, its environment and what it printed.
+// startTerminalDaemon returns a program in a folder, its environment and its output.
 func startTerminalDaemon(dir string, env []string, args ...string) (p *command.Program, out, errs *lockedBuffer) {
 	out, errs = &lockedBuffer{}, &lockedBuffer{}
 	return &command.Program{Args: args, Env: env, Stdout: out, Stderr: errs, Getwd: func() (string, error) { return dir, nil }}, out, errs
@@ -110,7 +110,7 @@ steps:
   - text: and again
 `
 
-// A run in the daemon prints what one here does, byte for byte but for ids and times.
+// A run in the daemon prints the same as a local run, byte for byte except for IDs and times.
 func TestRemoteOutputMatchesLocal(t *testing.T) {
 	for name, args := range map[string][]string{
 		"text":        {"--permission-mode", "acceptEdits"},
@@ -125,7 +125,7 @@ func TestRemoteOutputMatchesLocal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := shortDir(t)
 			write(t, dir, "play.yaml", manyThings)
-			greet := filepath.Join(".claude", "skills", "greet") // a tool that is there because of the person's files
+			greet := filepath.Join(".claude", "skills", "greet") // a tool that exists because of the user's files
 			if err := os.MkdirAll(filepath.Join(dir, greet), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestRemoteOutputMatchesLocal(t *testing.T) {
 	}
 }
 
-// lookAt is what a run in a fresh folder prints, with a daemon or without.
+// lookAt returns the output of a run in a fresh folder, with a daemon or without.
 func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 	t.Helper()
 	work := filepath.Join(dir, "work")
@@ -148,7 +148,7 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 			t.Fatal(err)
 		}
 	}
-	own := filepath.Join(work, ".claude", "skills", "own") // does not count, which is told
+	own := filepath.Join(work, ".claude", "skills", "own") // is ignored, with a warning
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -162,17 +162,17 @@ func lookAt(t *testing.T, dir string, args []string, daemon bool) string {
 	code := Run(t.Context(), p)
 	text := out.String() + "\n--\n" + errs.String()
 	text = joined(varies.ReplaceAllString(text, "~"))
-	if strings.Contains(text, "denied:") { // the model is told of it in other words
+	if strings.Contains(text, "denied:") { // the model gets another wording
 		text = regexp.MustCompile(`\d+ tokens|\$[\d.]+`).ReplaceAllString(text, "~")
 	}
 	return text + outcomeName(code)
 }
 
-// pieces is a line of a piece that streams: what comes before it, the piece, and the rest.
+// pieces splits a line with a streamed piece: the text before it, the piece, and the rest.
 var pieces = regexp.MustCompile(`^(\{"type":"stream_event","event":\{"type":"content_block_delta".*?"(?:thinking|text|partial_json)":)("(?:[^"\\]|\\.)*")(\}.*)$`)
 
-// joined puts the pieces of a block into one line: a daemon masks what it streams, and
-// holds the beginnings of words back for that.
+// joined joins the pieces of a block into one line: a daemon masks what it streams, and delays beginnings of
+// words for that.
 func joined(text string) string {
 	var out []string
 	head, tail, sum := "", "", ""
@@ -211,7 +211,7 @@ func outcomeName(code int) string {
 	return "\n?"
 }
 
-// A session goes on in the daemon, is forked there, and is found by its name.
+// A session is resumed in the daemon, forked there, and found by its name.
 func TestRemoteResume(t *testing.T) {
 	dir := shortDir(t)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
@@ -220,7 +220,7 @@ func TestRemoteResume(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		code int
-		want string // on either stream
+		want string // in either stream
 	}{
 		{[]string{"run", "--session-id", "s", "--name", "my work", "go"}, 0, "one"},
 		{[]string{"run", "-c", "more"}, 0, "two"},
@@ -236,7 +236,7 @@ func TestRemoteResume(t *testing.T) {
 		}
 	}
 	page, err := c.Runs(t.Context(), client.ListOptions{})
-	if err != nil || len(page.Items) != 3 { // s, its fork and "here"; that of the other store is none
+	if err != nil || len(page.Items) != 3 { // s, its fork and "here"; not the one of the other store
 		t.Errorf("%d runs: %v", len(page.Items), err)
 	}
 	s, err := c.Session(t.Context(), "s")
@@ -245,7 +245,7 @@ func TestRemoteResume(t *testing.T) {
 	}
 }
 
-// An interrupt stops the run there; the exit code says what it was.
+// An interrupt stops the run in the daemon; the exit code says so.
 func TestInterruptThere(t *testing.T) {
 	dir := shortDir(t)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
@@ -266,7 +266,7 @@ func TestInterruptThere(t *testing.T) {
 	}
 }
 
-// Somebody else stops the run.
+// Another client stops the run.
 func TestStoppedElsewhere(t *testing.T) {
 	dir := shortDir(t)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
@@ -290,11 +290,11 @@ func waitFor(t *testing.T, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not happen")
 		}
-		time.Sleep(2 * time.Millisecond) // between two looks at what another goroutine does
+		time.Sleep(2 * time.Millisecond) // between two checks of another goroutine's progress
 	}
 }
 
-// A daemon that ends while a run is under way says so; the session can be gone on with.
+// If the daemon ends during a run, the client reports it; the session can be resumed.
 func TestTheDaemonEnds(t *testing.T) {
 	dir := shortDir(t)
 	env := environ(dir, "HOLDFAST_MODEL=scripted/play.yaml")
@@ -310,7 +310,7 @@ func TestTheDaemonEnds(t *testing.T) {
 	}
 }
 
-// A daemon of another version, and one that is no daemon, are told and done without.
+// A daemon of another version, and a server that is not a daemon, are reported and not used.
 func TestStrangeDaemons(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
@@ -353,7 +353,7 @@ func TestStrangeDaemons(t *testing.T) {
 	}
 }
 
-// To look for a daemon where there is none costs next to nothing.
+// BenchmarkNoDaemon measures the search for a daemon that does not exist.
 func BenchmarkNoDaemon(b *testing.B) {
 	get := func(name string) string { return map[string]string{"HOLDFAST_HOME": b.TempDir()}[name] }
 	o := &client.Options{Getenv: get, Home: b.TempDir()}

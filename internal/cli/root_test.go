@@ -19,7 +19,7 @@ func visitCommands(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// Every flag has a type that can be set, and every argument is in the usage line.
+// Every flag has a settable type, and every argument is in the usage line.
 func TestFlagTypes(t *testing.T) {
 	var p command.Program
 	p.SetDefaults()

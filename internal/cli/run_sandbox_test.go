@@ -11,7 +11,7 @@ import (
 
 const quietPlay = "steps:\n  - text: done\n"
 
-// A person may do without the sandbox, but not against the administrator's settings.
+// A user can turn off the sandbox, but not against the managed settings.
 func TestNoSandboxAgainstTheAdministrator(t *testing.T) {
 	for managed, want := range map[string]outcome.Outcome{
 		`{}`:                                      outcome.OK,
@@ -34,7 +34,7 @@ func TestNoSandboxAgainstTheAdministrator(t *testing.T) {
 	}
 }
 
-// What cannot be held ends the run before anything happens, with a way on.
+// If commands cannot be confined, the run fails before anything happens, with a hint.
 func TestRunWithoutSandboxSupport(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "play.yaml", quietPlay)
@@ -44,7 +44,7 @@ func TestRunWithoutSandboxSupport(t *testing.T) {
 	}
 }
 
-// A run leaves no folders of its own behind.
+// A run removes its temporary folders.
 func TestARunCleansUp(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	write(t, dir, "play.yaml", quietPlay)

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// inText compares what the terminal shows of each event with the event.
+// inText compares the terminal's text for each event with the event.
 func (s *observed) inText(t *testing.T) {
 	t.Helper()
 	for _, tty := range []bool{false, true} {
@@ -62,12 +62,12 @@ func (s *observed) inText(t *testing.T) {
 	}
 }
 
-// inStream compares what stream-json has of each event with the event.
+// inStream compares the stream-json lines of each event with the event.
 func (s *observed) inStream(t *testing.T) {
 	t.Helper()
 	p, b := viewer(t, false)
 	var denied []string
-	v := &view.Stream{Program: p, All: true, Partial: true, StartedAt: p.Clock(), Id: "s"} // whoever follows late is not told
+	v := &view.Stream{Program: p, All: true, Partial: true, StartedAt: p.Clock(), Id: "s"} // late subscribers do not get it
 	v.Start(view.Header{Model: "m", Mode: func() policy.Mode { return policy.ModeDefault }})
 	run := running{}
 	for _, e := range s.told {
@@ -88,7 +88,7 @@ func (s *observed) inStream(t *testing.T) {
 				denied = append(denied, e.Decision.Use)
 			}
 		case event.Result:
-			if len(want) > 0 { // it lists what sub-agents may not, too
+			if len(want) > 0 { // it also lists calls denied to sub-agents
 				want[0] += fmt.Sprint(" ", denied)
 			}
 		}
@@ -98,7 +98,7 @@ func (s *observed) inStream(t *testing.T) {
 	}
 }
 
-// inmost is an event, or that of the sub-agent that it is about.
+// inmost returns an event, or the sub-agent's event in it.
 func inmost(e event.Event) event.Event {
 	for {
 		sub, ok := e.(event.SubagentEvent)
@@ -109,7 +109,7 @@ func inmost(e event.Event) event.Event {
 	}
 }
 
-// streamed are lines of a stream as data, without what frames deltas.
+// streamed returns lines of a stream as data, without the frames of deltas.
 func streamed(t *testing.T, b *bytes.Buffer) (list []string) {
 	t.Helper()
 	for line := range strings.Lines(b.String()) {
@@ -202,8 +202,7 @@ func blocks(list []streamBlock) (lines []string) {
 	return lines
 }
 
-// onSocket compares what a WebSocket has of the run with its events: of what is on record, and
-// of what is not.
+// onSocket compares the WebSocket frames of the run with its durable and provisional events.
 func (s *observed) onSocket(t *testing.T) {
 	t.Helper()
 	for _, provisional := range []bool{false, true} {
@@ -219,7 +218,7 @@ func (s *observed) onSocket(t *testing.T) {
 	}
 }
 
-// socketed are frames as data, without those that run.event records have.
+// socketed returns frames as data, without those from run.event records.
 func socketed(t *testing.T, frames []string, provisional bool) (list []string) {
 	t.Helper()
 	for _, frame := range frames {
@@ -285,7 +284,7 @@ func socketed(t *testing.T, frames []string, provisional bool) (list []string) {
 	return list
 }
 
-// viewer is a program for a view, and what it prints.
+// viewer returns a program for a view, and its output.
 func viewer(t *testing.T, tty bool) (*command.Program, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer

@@ -20,7 +20,7 @@ var waysToRun = map[string]func(*runEnv) *observed{
 	"agent": (*runEnv).alone, "library": (*runEnv).embedded, "daemon": (*runEnv).daemon, "client": (*runEnv).handle, "log pipe": (*runEnv).logPipe,
 }
 
-// notShown are the types of events that no run of this test tells, and why.
+// notShown are the types of events that no run of this test emits, and why.
 var notShown = map[string]string{
 	"tools_changed":      "an MCP server has to come or go",
 	"model_switched":     "there is one model",
@@ -28,8 +28,8 @@ var notShown = map[string]string{
 	"notified":           "nobody is away",
 }
 
-// shownDifferently is what a way tells otherwise than the agent itself does, and why: a type of event, or
-// a field of one ("type.field"). Everything else is the same.
+// shownDifferently lists the events that one way of running emits differently from the agent itself, and why:
+// a type of event, or a field of one ("type.field"). Everything else is the same.
 var shownDifferently = map[string]map[string]string{
 	"library": {
 		"session_opened":    "it is told before anybody can follow the run",
@@ -46,7 +46,7 @@ var shownDifferently = map[string]map[string]string{
 	},
 }
 
-// The same run gives the same events in every way of running, on record and seen by every view.
+// The same run has the same events in every way of running, in the log and in every view.
 func TestTheSameEvents(t *testing.T) {
 	covered := map[string]bool{}
 	for name, of := range sameRuns {
@@ -86,7 +86,7 @@ func TestTheSameEvents(t *testing.T) {
 	}
 }
 
-// check compares what was told with the log and with what the views say.
+// check compares the emitted events with the log and the views.
 func (s *observed) check(t *testing.T, reason event.Reason) {
 	t.Helper()
 	s.onRecord(t)
@@ -100,7 +100,7 @@ func (s *observed) check(t *testing.T, reason event.Reason) {
 	}
 }
 
-// lines is the JSON of events.
+// lines returns the JSON of events.
 func lines(t *testing.T, list []event.Event) (out []string) {
 	t.Helper()
 	for _, e := range list {
@@ -113,8 +113,8 @@ func lines(t *testing.T, list []event.Event) (out []string) {
 	return out
 }
 
-// onRecord compares what was told with what the logs have. What a sub-agent asks is in the log
-// of the run, for whoever answers.
+// onRecord compares the emitted events with the logs. Approval requests of a sub-agent are in the log of the
+// run, for its approvers.
 func (s *observed) onRecord(t *testing.T) {
 	t.Helper()
 	told, logged := map[string][]event.Event{}, map[string][]event.Event{"": fromRecords(t, s.records)}
@@ -163,13 +163,13 @@ func fromRecords(t *testing.T, records []session.Record) (list []event.Event) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, slices.DeleteFunc(more, event.Provisional)...) // those of a daemon's own records are told at once
+		list = append(list, slices.DeleteFunc(more, event.Provisional)...) // events of a daemon's own records are emitted at once
 	}
 	return list
 }
 
-// askedBy is the session of the sub-agent whose question, in the run's log, an event is about;
-// "" for any other event.
+// askedBy returns the session of the sub-agent whose approval request, in the run's log, an event is about; ""
+// for any other event.
 func askedBy(e event.Event) string {
 	switch e := e.(type) {
 	case event.ApprovalAsked:
@@ -180,17 +180,16 @@ func askedBy(e event.Event) string {
 	return ""
 }
 
-// differs is what is another from run to run: ids, times, temporary folders, and digests of
-// what has them in it.
+// differs matches what differs from run to run: IDs, times, temporary folders, and digests of data that
+// contains them.
 var differs = regexp.MustCompile(`\b01[0-9A-Z]{24}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|/tmp/hf\d+/d+|\b[0-9a-f]{64}\b`)
 
-// ownFields are fields that are another from run to run: when, how long, at which place in the
-// log, who has answered through what, and how many tokens a request is guessed to have: tools
-// are described otherwise in a container.
+// ownFields are fields that differ from run to run: times, durations, positions in the log, who has answered
+// and how, and the estimated tokens of a request, because tools have other descriptions in a container.
 var ownFields = []string{"tokens_before", "tokens_after", "took_ms", "took_model_ms", "delay_ms", "ms", "seq", "time", "asked_at", "at", "by", "via", "grant"}
 
-// unstyled removes those fields of an event's JSON. What to do about an error is said where
-// the error leaves a program, so that its message alone is the same.
+// unstyled removes those fields of an event's JSON. Hints for errors are added where the error leaves a
+// program, so only the messages are equal.
 func unstyled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -212,10 +211,9 @@ func unstyled(v any) any {
 	return v
 }
 
-// alike are events without what differs from run to run. What a sub-agent does stands behind
-// the rest, and then what it asks: when it is told depends on how fast both are, and questions
-// are in the log of the run, where they may come before what led to them. Deltas are joined: where a text is cut
-// does not matter.
+// alike returns events without what differs from run to run. Events of a sub-agent are moved to the end,
+// followed by its approval requests: their time depends on the speed of both, and requests are in the log of
+// the run, where they may precede their cause. Deltas are joined, because their boundaries do not matter.
 func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 	t.Helper()
 	var own, subs, asked []string
@@ -229,7 +227,7 @@ func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 		if not[e.Type()] != "" || sub && !question && not[in] != "" {
 			continue
 		}
-		if question { // as the log of the run has it
+		if question { // as in the log of the run
 			e = inmost(e)
 		}
 		line := leftOf(t, e, not)
@@ -244,7 +242,7 @@ func alike(t *testing.T, list []event.Event, not map[string]string) []string {
 	return slices.Concat(own, subs, asked)
 }
 
-// leftOf is an event's JSON without some fields, and without what differs.
+// leftOf returns an event's JSON without some fields, and without what differs.
 func leftOf(t *testing.T, e event.Event, not map[string]string) string {
 	t.Helper()
 	var m map[string]any
@@ -259,7 +257,7 @@ func leftOf(t *testing.T, e event.Event, not map[string]string) string {
 	return differs.ReplaceAllString(js(unstyled(m)), "~")
 }
 
-// whole has deltas of one kind that follow each other as one.
+// whole joins consecutive deltas of one kind.
 func whole(list []event.Event) (out []event.Event) {
 	for _, e := range list {
 		kind, text := textOf(e)
@@ -286,7 +284,7 @@ func useOf(e event.Event) string {
 	return d.Use
 }
 
-// longer is a delta with more before it.
+// longer returns a delta with a prefix.
 func longer(e event.Event, begun string) event.Event {
 	switch e := e.(type) {
 	case event.TextDelta:

@@ -37,15 +37,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// sameRun is a run that is made once in each way of running.
+// sameRun is a run that is executed once in each way of running.
 type sameRun struct {
 	play   string
 	limits runspec.Limits
 	reason event.Reason      // why it ends
-	not    map[string]string // ways that cannot have it, and why
+	not    map[string]string // ways that cannot run it, and why
 }
 
-// sameRuns have together each type of event that a run can be made to tell in every way.
+// sameRuns together contain each type of event that a run can emit in every way.
 var sameRuns = map[string]sameRun{
 	"many things": {reason: event.ReasonCompleted, play: `
 context: 40000
@@ -98,7 +98,7 @@ steps:
 `},
 }
 
-// tools are those that every way of running the run has; nil: all.
+// tools are available in every way of running the run; nil: all.
 func (r sameRun) tools() []string {
 	if r.not["log pipe"] != "" {
 		return nil
@@ -106,19 +106,19 @@ func (r sameRun) tools() []string {
 	return []string{"Read", "Bash"}
 }
 
-// sameSettings have a hook that speaks.
+// sameSettings have a hook with output.
 const sameSettings = `{"hooks": {"PreToolUse": [{"matcher": "Read", "hooks": [{"type": "command", "command": "echo '{\"systemMessage\": \"a file is read\"}'"}]}]}}`
 
-// observed is what was seen of a run in one way of running.
+// observed contains the events of a run in one way of running.
 type observed struct {
-	told     []event.Event               // as the way tells it
+	told     []event.Event               // as emitted
 	records  []session.Record            // of the run's log
 	children map[string][]session.Record // of the logs of its sub-agents
 	frames   []string                    // of a WebSocket, in the daemon
-	ownLog   bool                        // the way tells what the run's log has, without those of sub-agents
+	ownLog   bool                        // the way emits the events of the run's log, without those of sub-agents
 }
 
-// runEnv is where a run is made.
+// runEnv is the folder of a run.
 type runEnv struct {
 	t    *testing.T
 	dir  string
@@ -190,8 +190,8 @@ func (s *runEnv) logs(sessions *session.Sessions, out *observed) {
 	}
 }
 
-// gatedModel is a model that is not called before somebody follows the run: what is told of its calls
-// is on no record.
+// gatedModel is a model that is not called before a client follows the run: the events of its calls are not
+// recorded.
 type gatedModel struct {
 	model.Model
 	followed <-chan struct{}
@@ -202,7 +202,7 @@ func (h gatedModel) Encode(item transcript.Encoded) (model.EncodedItem, error) {
 	return h.Model.Encode(item)
 }
 
-// embedded runs the agent in a Go program that has package holdfast.
+// embedded runs the agent in a Go program that uses package holdfast.
 func (s *runEnv) embedded() *observed {
 	s.t.Helper()
 	followed := make(chan struct{})
@@ -224,7 +224,7 @@ func (s *runEnv) embedded() *observed {
 	return out
 }
 
-// alone runs the agent without what is around it.
+// alone runs the agent by itself.
 func (s *runEnv) alone() *observed {
 	s.t.Helper()
 	m, err := compose.Make(s.t.Context(), &compose.Request{Env: s.program().Environment(), Spec: &s.spec, Cwd: s.work, Model: s.model()})
@@ -246,7 +246,7 @@ func (s *runEnv) alone() *observed {
 	return out
 }
 
-// logPipe runs the agent as a container does, with this side as its host.
+// logPipe runs the agent as in a container, with this side as its host.
 func (s *runEnv) logPipe() *observed {
 	s.t.Helper()
 	sessions := session.New(memory.New(), nil)
@@ -318,7 +318,7 @@ func (s *runEnv) daemon() *observed {
 		}
 	}
 	followed.Wait()
-	_ = ws.CloseNow() // it may be gone
+	_ = ws.CloseNow() // it may be closed already
 	stop()
 	sessions, closeStore, err := s.program().OpenStore(s.t.Context(), "")
 	s.ok(err)
@@ -327,7 +327,7 @@ func (s *runEnv) daemon() *observed {
 	return out
 }
 
-// handle runs the agent in a daemon, by a program that has its client.
+// handle runs the agent in a daemon, from a program that uses its client.
 func (s *runEnv) handle() *observed {
 	s.t.Helper()
 	d, stop := serve(s.t, s.dir, s.env)

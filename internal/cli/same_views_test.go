@@ -19,18 +19,16 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// viewText returns what a view must say of an event, in order: nothing, where this one has nothing
-// for it.
+// viewText returns what a view must print for an event, in order; nothing if it prints nothing.
 type viewText func(e event.Event) []string
 
-// shownAs is how views say events of one type. A view that leaves a type out by design has its
-// reason in place of what it says.
+// shownAs lists how views print events of one type. A view that omits a type by design has its reason instead.
 type shownAs struct {
 	text, stream, socket       viewText
 	noText, noStream, noSocket string
 }
 
-// Reasons that several types have.
+// Reasons of several types.
 const (
 	inProgress  = "the line of progress says that something goes on, not what"
 	inItem      = "the call is in the model's message, and its result in the next one, as Claude Code has it"
@@ -42,7 +40,7 @@ const (
 	inRunEvents = "the run's own messages say it"
 )
 
-// shownBy has a place for each type of event.
+// shownBy has an entry for each type of event.
 func shownBy() map[string]shownAs {
 	return map[string]shownAs{
 		"session_opened":    {text: openedText, stream: openedStream, noSocket: inRunEvents},
@@ -90,7 +88,7 @@ func eventTypes(t *testing.T) (list []string) {
 	return list
 }
 
-// Each type of event has a place in each view, or a reason not to.
+// Each type of event has an entry for each view, or a reason not to.
 func TestViewsCoverEvents(t *testing.T) {
 	types := eventTypes(t)
 	for _, name := range types {
@@ -121,7 +119,7 @@ func js(v any) string {
 	return string(b)
 }
 
-// asRead is a value as whoever reads its JSON has it.
+// asRead returns a value after a round trip through JSON.
 func asRead(v any) (out any) {
 	if err := json.Unmarshal([]byte(js(v)), &out); err != nil {
 		return err.Error()
@@ -162,7 +160,7 @@ func openedStream(e event.Event) []string {
 	return list
 }
 
-// parts are an item's, each as one line.
+// parts returns an item's parts, one line each.
 func parts(list []transcript.Part) (lines []string) {
 	for _, p := range list {
 		switch p := p.(type) {
@@ -192,14 +190,14 @@ func itemText(e event.Event) []string {
 	if it.Role == transcript.RoleAssistant {
 		return []string{it.Text()}
 	}
-	return nil // what a tool returned is told when it ends
+	return nil // a tool's result is shown when the tool ends
 }
 
 func itemStream(e event.Event) []string {
 	it := decoded(e)
 	kind := map[transcript.Role]string{transcript.RoleAssistant: "assistant", transcript.RoleTool: "user"}[it.Role]
 	if kind == "" {
-		return nil // what a person said is not repeated
+		return nil // the user's own input is not repeated
 	}
 	return []string{fmt.Sprintf("%s %s %d %v", kind, it.ID, e.(event.ItemAppended).Seq, parts(it.Parts))}
 }
@@ -276,7 +274,7 @@ func policyStream(e event.Event) []string {
 func startedText(e event.Event) []string {
 	s := e.(event.ToolStarted)
 	var in map[string]string
-	_ = json.Unmarshal(s.Input, &in) // whatever is no text has no headline
+	_ = json.Unmarshal(s.Input, &in) // a value that is not a text has no headline
 	return []string{s.Tool, cmp.Or(in["command"], cmp.Or(in["file_path"], in["description"]))}
 }
 
@@ -306,10 +304,10 @@ func finishedSocket(e event.Event) []string {
 	return []string{fmt.Sprintf("tool-finish %s %s %v %s", f.Use, f.Tool, f.IsError, code)}
 }
 
-// running are the tools of the calls that run, by use.
+// running are the tools of the running calls, by use.
 type running map[string]string
 
-// detached are the calls that go on in the background from e on, the event that follows the others.
+// detached are the calls that continue in the background after e, the event that follows the others.
 func (r running) detached(e event.Event) (uses []string) {
 	switch e := e.(type) {
 	case event.ToolStarted:
@@ -326,8 +324,8 @@ func (r running) detached(e event.Event) (uses []string) {
 	return uses
 }
 
-// Of a sub-agent a terminal shows what it calls and may not, and with --verbose what it says;
-// a stream what it says, may not and asks; a WebSocket all that the protocol has.
+// For a sub-agent, a terminal shows its calls and denials, and with --verbose its answers; a stream shows its
+// answers, denials and approval requests; a WebSocket shows all that the protocol supports.
 func subagentText(e event.Event) []string {
 	s := e.(event.SubagentEvent)
 	switch of := s.Event.(type) {

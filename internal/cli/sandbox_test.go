@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/jsonlines"
 )
 
-// sandboxProgram is a program that has a home and nothing else.
+// sandboxProgram returns a program that has a home and nothing else.
 func sandboxProgram(t testing.TB, args ...string) (*command.Program, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -24,7 +24,7 @@ func sandboxProgram(t testing.TB, args ...string) (*command.Program, *bytes.Buff
 	}, &out, &errs
 }
 
-// An answer comes before the next line is there: a caller can ask one by one.
+// An answer is written before the next line is read: a caller can ask one at a time.
 func TestSandboxBatchStreams(t *testing.T) {
 	p, _, errs := sandboxProgram(t, "check", "--settings", `{"deniedCommands":["rm"]}`, "--batch", "-")
 	in, ask := io.Pipe()
@@ -55,8 +55,7 @@ func TestSandboxBatchStreams(t *testing.T) {
 	}
 }
 
-// Settings of lines do not leak into other lines, also when there are more of
-// them than are kept.
+// Settings of one line do not affect other lines, also if there are more than the cache holds.
 func TestSandboxBatchSettings(t *testing.T) {
 	p, out, errs := sandboxProgram(t, "check", "--batch", "-")
 	var in strings.Builder

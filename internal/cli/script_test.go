@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a program and wants a given exit code: exits 3 holdfast run …
+// exits runs a program and checks its exit code: exits 3 holdfast run …
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits code program [args…]")
@@ -67,7 +67,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// untilPrinted runs a program again and again until what it prints matches: until 'running' holdfast daemon status
+// untilPrinted runs a program repeatedly until its output matches: until 'running' holdfast daemon status
 func untilPrinted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until pattern program [args…]")
@@ -75,7 +75,7 @@ func untilPrinted(ts *testscript.TestScript, neg bool, args []string) {
 	re, err := regexp.Compile(args[0])
 	ts.Check(err)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		_ = ts.Exec(args[1], args[2:]...) // what it prints counts
+		_ = ts.Exec(args[1], args[2:]...) // only its output matters
 		if re.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
@@ -85,8 +85,8 @@ func untilPrinted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// capture sets a variable to the first match of a pattern, or of its first
-// group, in a file: capture ID stdout '"id":"([^"]+)"'
+// capture sets a variable to the first match of a pattern, or of its first group, in a file: capture ID stdout
+// '"id":"([^"]+)"'
 func capture(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: capture variable file pattern")

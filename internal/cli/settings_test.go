@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Without the administrator's consent no flag opens what those settings close.
+// Without the administrator's consent no flag loosens the managed settings.
 func TestManagedSettings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "managed.json", `{"permissions": {"deny": ["Bash(touch:*)"], "disableBypassPermissionsMode": "disable"}}`)

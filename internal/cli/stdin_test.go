@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// A signal ends a command that waits for standard input, too.
+// A signal also ends a command that waits for standard input.
 func TestASignalEndsTheWaitForInput(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	for _, args := range [][]string{

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
 
-// program returns a Program in a folder of its own, and what it prints.
+// program returns a Program in a new folder, and its output.
 func program(t *testing.T, dir string, args ...string) (p *command.Program, out, errs *bytes.Buffer) {
 	t.Helper()
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
@@ -25,7 +25,7 @@ func program(t *testing.T, dir string, args ...string) (p *command.Program, out,
 	}, out, errs
 }
 
-// write puts a file into a folder.
+// write writes a file in a folder.
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

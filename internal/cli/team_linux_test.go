@@ -22,15 +22,15 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// teamStep is a step of a play, as YAML, which is JSON too.
+// teamStep is a step of a script, as YAML, of which JSON is a subset.
 type teamStep map[string]any
 
 type uses []map[string]any
 
 func call(name string, input map[string]any) uses { return uses{{"tool": name, "input": input}} }
 
-// again is a step that is played until it is known what came of it. The calls of redo must
-// be right also when those of the step have taken effect.
+// again returns a step that is repeated until its outcome is known. The calls of redo must also be correct if
+// those of the step have taken effect.
 func again(name string, when teamStep, do, redo uses) []teamStep {
 	first := teamStep{"name": name, "tool_uses": do}
 	if when != nil {
@@ -44,10 +44,10 @@ func again(name string, when teamStep, do, redo uses) []teamStep {
 	}
 }
 
-// worker is the play of a teammate with one task. When the command is run again,
-// clean takes away what the first run has left half done.
+// worker returns the script of a teammate with one task. When the command is run again, clean removes what the
+// first run left incomplete.
 func worker(name, task, clean, command string) []teamStep {
-	// Of a git that was killed.
+	// The lock of a killed git.
 	unlock := `rm -f "$(git rev-parse --git-dir)"/*.lock "$(git rev-parse --git-common-dir)/refs/heads/worktree-` + name + `.lock"; `
 	note := "echo " + name + " >> " + name + ".log && git add -A && git commit -q -m " + name
 	begin := call("TaskUpdate", teamStep{"taskId": task, "status": "in_progress"})
@@ -73,7 +73,7 @@ func worker(name, task, clean, command string) []teamStep {
 		})
 }
 
-// leader is the play of the lead.
+// leader returns the script of the lead.
 func leader() []teamStep {
 	create := func(n int) uses {
 		return call("TaskCreate", []teamStep{
@@ -120,7 +120,7 @@ func leader() []teamStep {
 	)
 }
 
-// teamEnv is a repository with a team at work in it.
+// teamEnv is a repository with a team that works in it.
 type teamEnv struct {
 	t         *testing.T
 	dir, home string
@@ -183,7 +183,7 @@ func newSite(t *testing.T) *teamEnv {
 	return s
 }
 
-// tell says what each log has, when the test has failed.
+// tell prints the content of each log, if the test has failed.
 func (s *teamEnv) tell() {
 	if !s.t.Failed() {
 		return
@@ -235,7 +235,7 @@ func (s *teamEnv) sessions() *session.Sessions {
 	return session.New(store, nil)
 }
 
-// kill runs the team until enough is true, and kills it then.
+// kill runs the team until enough is true, and then kills it.
 func (s *teamEnv) kill(enough func() bool) {
 	s.t.Helper()
 	cmd := s.command(append(slices.Clone(s.args), "build")...)
@@ -257,7 +257,7 @@ func (s *teamEnv) kill(enough func() bool) {
 	<-ended
 }
 
-// done counts the tasks that are completed.
+// done counts the completed tasks.
 func (s *teamEnv) done(ctx context.Context, all *session.Sessions) int {
 	list, err := tasks.Open(all, "lead", nil).List(ctx)
 	n := 0
@@ -269,7 +269,7 @@ func (s *teamEnv) done(ctx context.Context, all *session.Sessions) int {
 	return n
 }
 
-// resume goes on until nobody has anything to do. When that was so already, it says so.
+// resume resumes until no agent has anything to do. It reports whether that was already so.
 func (s *teamEnv) resume(all *session.Sessions) {
 	s.t.Helper()
 	over := s.done(s.t.Context(), all) == 4
@@ -283,7 +283,7 @@ func (s *teamEnv) resume(all *session.Sessions) {
 	}
 }
 
-// check looks at what was made, and at what each log tells.
+// check checks the created files and the logs.
 func (s *teamEnv) check(all *session.Sessions) {
 	t := s.t
 	t.Helper()
@@ -363,7 +363,7 @@ func TestTeamOfThree(t *testing.T) {
 	}
 }
 
-// Killed anywhere, the team comes to the same end.
+// Whenever it is killed, the team reaches the same result.
 func TestTeamKilledAtEveryRecord(t *testing.T) {
 	n := 2
 	if os.Getenv("HOLDFAST_HEAVY") != "" {
@@ -392,7 +392,7 @@ func TestTeamKilledAtEveryRecord(t *testing.T) {
 			}
 			all := s.sessions()
 			if m, err := all.Get(t.Context(), "lead"); err != nil || m.MessageCount == 0 {
-				s.args = append(s.args, "build") // it was not heard
+				s.args = append(s.args, "build") // the signal came too late
 			}
 			s.resume(all)
 			s.check(all)

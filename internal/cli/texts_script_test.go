@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// script finds the literals in JavaScript: strings, and templates of HTML with code in them.
+// script finds the literals in JavaScript: strings, and HTML templates with code in them.
 type script struct {
 	rest  string
 	texts []string
@@ -15,7 +15,7 @@ type script struct {
 
 // code reads up to the end, or to a bracket that closes one before it.
 func (s *script) code(depth int) {
-	last := byte(0) // before this, without space
+	last := byte(0) // the last character before this one that is not a space
 	for len(s.rest) > 0 {
 		c := s.rest[0]
 		switch {
@@ -73,7 +73,7 @@ func (s *script) text(quote byte) {
 	s.rest = ""
 }
 
-// template reads a template. What its code has comes after it.
+// template reads a template. Its code is returned after it.
 func (s *script) template() {
 	var b strings.Builder
 	s.rest = s.rest[1:]
@@ -100,7 +100,7 @@ func (s *script) template() {
 	}
 }
 
-// markup keeps what stands between tags, and the attributes that are shown.
+// markup keeps the text between tags, and the attributes that are shown.
 func (s *script) markup(source string) {
 	for _, m := range attribute.FindAllStringSubmatch(source, -1) {
 		s.texts = append(s.texts, m[1])

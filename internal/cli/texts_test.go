@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
 
-// docs/texts.md has the texts that users read, so that they can be read in one go.
+// docs/texts.md lists the texts that users read.
 func TestTexts(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# All texts
@@ -77,7 +77,7 @@ func list(b *strings.Builder, messages []docgen.Message, errors bool) {
 	}
 }
 
-// pageFiles are the files of the console and of other pages that have texts.
+// pageFiles are the files of the console and of other pages that contain texts.
 func pageFiles(t *testing.T) []string {
 	files, err := filepath.Glob(docgen.Path(t, "internal/console/web/*.js"))
 	if err != nil || len(files) == 0 {
@@ -88,7 +88,7 @@ func pageFiles(t *testing.T) []string {
 
 var readable = regexp.MustCompile(`\pL{2,} \pL|^\p{Lu}\p{Ll}+$|\pL{2,}, |\pL: `)
 
-// pageTexts are the texts in the literals of a script or a page.
+// pageTexts returns the texts in the literals of a script or a page.
 func pageTexts(t *testing.T, file string) (texts []string) {
 	source, err := os.ReadFile(file)
 	if err != nil {

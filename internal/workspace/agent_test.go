@@ -26,7 +26,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// claudeProgram is the stand-in for Claude Code, built once.
+// claudeProgram builds the stand-in for Claude Code once.
 var claudeProgram = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "holdfast-claude-")
 	if err != nil {
@@ -42,7 +42,7 @@ var claudeProgram = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out)
 })
 
-// agentImage makes an image with the supervisor and the stand-in.
+// agentImage builds an image with the supervisor and the stand-in.
 func agentImage(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	inside, err := insideProgram()
@@ -78,7 +78,7 @@ func agentImage(t testing.TB, e *engine.Engine) string {
 	return ref
 }
 
-// engineEnv is a workspace with a stand-in for Claude Code, on the machine's engine.
+// engineEnv is a workspace with a stand-in for Claude Code, on the test engine.
 type engineEnv struct {
 	w        *Workspaces
 	e        *engine.Engine
@@ -89,7 +89,7 @@ type engineEnv struct {
 func newStudio(t *testing.T) *engineEnv {
 	t.Helper()
 	e := testEngine(t)
-	image := agentImage(t, e) // goes after the containers that use it
+	image := agentImage(t, e) // removed after the containers that use it
 	x := &engineEnv{e: e, w: spaces(t, e, t.TempDir()), sessions: session.New(memory.New(), nil)}
 	set, err := x.w.Create(t.Context(), Settings{
 		Slug: "blog", Image: image, Agent: AgentSpec{Kind: KindClaude}, Credentials: []string{"MADE_UP_KEY"},
@@ -113,7 +113,7 @@ func (x *engineEnv) agent(t *testing.T, id string, o agent.Options) *Agent {
 	return a
 }
 
-// turn runs one turn and returns its result and the questions that were asked.
+// turnOf runs one turn and returns its result and the approval requests.
 func turnOf(t *testing.T, a *Agent, text string) event.Result {
 	t.Helper()
 	for e, err := range a.Run(t.Context(), transcript.Text{Text: text}) {
@@ -139,8 +139,7 @@ func (x *engineEnv) calls(t *testing.T) []claudetest.Call {
 
 func said(c claudetest.Call, flag string) bool { return slices.Contains(c.Args, flag) }
 
-// Create, turn, kill the container, turn: the agent's own session is resumed. Its tools
-// are asked about in the host's terms.
+// After its container was killed, the agent's own session is resumed. Approval requests use paths of the host.
 func TestAgentInAContainer(t *testing.T) {
 	x := newStudio(t)
 	var asked []policy.Request
@@ -178,7 +177,7 @@ func TestAgentInAContainer(t *testing.T) {
 	if err != nil || m.Project != x.set.SessionProject() || m.CWD != project {
 		t.Errorf("%+v, %v", m, err)
 	}
-	// a link in the place of its file is not followed
+	// a link in place of its file is not followed
 	file := filepath.Join(x.w.dirs(x.set).Home, ".claude/projects/-work", calls[1].Args[len(calls[1].Args)-1]+".jsonl")
 	if err := errors.Join(os.Rename(file, file+"2"), os.Symlink("/etc/passwd", file)); err != nil {
 		t.Fatal(err)
@@ -191,7 +190,7 @@ func TestAgentInAContainer(t *testing.T) {
 	}
 }
 
-// One session that runs out of memory leaves the other running, and says what it was.
+// When one session runs out of memory, the other keeps running, and the result of the first names the cause.
 func TestOneSessionOutOfMemory(t *testing.T) {
 	x := newStudio(t)
 	other, hungry := x.agent(t, "other", agent.Options{}), x.agent(t, "hungry", agent.Options{})
@@ -231,7 +230,7 @@ func TestOneSessionOutOfMemory(t *testing.T) {
 	}
 }
 
-// An ephemeral session keeps nothing, and is told the history.
+// An ephemeral session stores nothing; its agent gets the history as text.
 func TestEphemeralAgent(t *testing.T) {
 	x := newStudio(t)
 	a, err := x.w.Agent(t.Context(), "blog", AgentOptions{

@@ -2,8 +2,8 @@ package workspace
 
 import "testing"
 
-// What it costs to have the container, when it runs already: an inspection of container
-// and image, a connection and a question to its supervisor.
+// BenchmarkEnsureRunning measures Ensure for a running container: one inspection of container and image, one
+// connection and one request to its supervisor.
 func BenchmarkEnsureRunning(b *testing.B) {
 	e := testEngine(b)
 	image := testImage(b, e, "1")
@@ -19,7 +19,8 @@ func BenchmarkEnsureRunning(b *testing.B) {
 	}
 }
 
-// What it costs to make it: create, start, and the supervisor's first answer.
+// BenchmarkEnsureAbsent measures Ensure for a missing container: create, start, and the supervisor's first
+// answer.
 func BenchmarkEnsureAbsent(b *testing.B) {
 	e := testEngine(b)
 	image := testImage(b, e, "1")
@@ -39,7 +40,7 @@ func BenchmarkEnsureAbsent(b *testing.B) {
 	}
 }
 
-// What a command in a running container costs, from Ensure to its exit.
+// BenchmarkExec measures a command in a running container, from Ensure to its exit.
 func BenchmarkExec(b *testing.B) {
 	e := testEngine(b)
 	image := testImage(b, e, "1")

@@ -27,7 +27,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// plain is a process without a container.
+// plain is a process outside a container.
 type plain struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
@@ -61,12 +61,12 @@ func (p *plain) Wait(context.Context) (supervisor.Exit, error) {
 }
 
 func (p *plain) Kill(ctx context.Context) error {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
 	_, err := p.Wait(ctx)
 	return err
 }
 
-// builtinEnv is a project, a home and a store, and an agent that works there.
+// builtinEnv is a project, a home, a store and a built-in agent that works there.
 type builtinEnv struct {
 	t        testing.TB
 	dir      string
@@ -79,7 +79,7 @@ type builtinEnv struct {
 	started []*plain
 }
 
-// newHouse returns a house whose model plays a play.
+// newHouse returns an environment with a scripted model.
 func newHouse(t testing.TB, play string) *builtinEnv {
 	t.Helper()
 	h := &builtinEnv{t: t, dir: t.TempDir(), home: t.TempDir(), store: memory.New()}
@@ -132,7 +132,7 @@ func (h *builtinEnv) start(_ context.Context, s supervisor.Spec) (agentProcess, 
 	return p, theirs.Close()
 }
 
-// socketPair returns two ends that no other program inherits.
+// socketPair returns two connected sockets that no other program inherits.
 func socketPair() ([2]int, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -165,7 +165,7 @@ func (h *builtinEnv) agent() *builtinAgent {
 	return a
 }
 
-// run runs one turn and returns its events' names and its result.
+// run runs one turn and returns the names of its events and its result.
 func (h *builtinEnv) run(ctx context.Context, a *builtinAgent, text string, look func(event.Event)) ([]string, *event.Result) {
 	h.t.Helper()
 	var parts []transcript.Part
@@ -193,7 +193,7 @@ func (h *builtinEnv) run(ctx context.Context, a *builtinAgent, text string, look
 	return nil, nil
 }
 
-// items are the transcript's, as far as the log says, one line each.
+// items returns the transcript of the log, one line per item.
 func (h *builtinEnv) items() []string {
 	h.t.Helper()
 	m, err := h.sessions.Get(h.t.Context(), "s")

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// Memory that runs out ends one session, which is told, and not the others; the
-// container is made anew when they are done.
+// tryOutOfMemory: when memory runs out, one session ends with that error; the others continue, and the
+// container is recreated after they end.
 func tryOutOfMemory(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -48,7 +48,7 @@ func tryOutOfMemory(t *testing.T) {
 	}
 }
 
-// The end of who asked ends what was started, and everything that this had started.
+// tryCancelLeavesNothing: canceling a command ends it and every process it has started.
 func tryCancelLeavesNothing(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -78,7 +78,7 @@ func tryCancelLeavesNothing(t *testing.T) {
 	}
 }
 
-// blocked is an input from which nothing comes.
+// blocked is an input that never returns data.
 type blocked struct{ ctx context.Context }
 
 func (b blocked) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, io.EOF }
@@ -126,7 +126,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// A secret that a process is given is nowhere that others may look.
+// tryNothingSecret: a secret that is passed to a process is not readable by others.
 func tryNothingSecret(t *testing.T) {
 	t.Helper()
 	e := testEngine(t)
@@ -171,7 +171,7 @@ func tryNothingSecret(t *testing.T) {
 	}
 }
 
-// Where sockets do not reach into containers, a process beside the supervisor does.
+// Where sockets of the host do not work in containers, a bridge process beside the supervisor is used.
 func TestBridge(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -194,7 +194,7 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-// A folder that the agent may not write is told before anything starts.
+// A project folder that the agent cannot write is reported before anything starts.
 func TestProjectOfAnother(t *testing.T) {
 	testneed.Root(t, "a folder of another user")
 	e := testEngine(t)

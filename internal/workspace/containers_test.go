@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// An engine that takes connections and says nothing holds up nobody who does not want to
-// wait for it.
+// An engine that accepts connections and never answers blocks only callers that wait for it.
 func TestEngineThatHangs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("engines listen at pipes there")

@@ -13,8 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// The files of an agent's sessions are looked at as what they are: written by a program
-// that nobody trusts.
+// The files of an agent's sessions are checked, because an untrusted program wrote them.
 func TestCorpusTranscriptFiles(t *testing.T) {
 	const parsed = "internal/workspace/claude reads what the agent says"
 	corpus.Claim(t, corpus.Area(t, "agentkit-commaagents-parachute.json", "trn"), map[string]func(*testing.T, corpus.Case){
@@ -57,7 +56,7 @@ func TestCorpusTranscriptFiles(t *testing.T) {
 	})
 }
 
-// transcriptIn makes a home with the file of a session.
+// transcriptIn creates a home with the file of a session.
 func transcriptIn(t *testing.T) (home, file string) {
 	t.Helper()
 	home, file = t.TempDir(), ".claude/projects/-work/S.jsonl"
@@ -68,7 +67,7 @@ func transcriptIn(t *testing.T) (home, file string) {
 	return home, file
 }
 
-// replaceWithLink moves something aside and leaves a link to it.
+// replaceWithLink moves a file away and leaves a link to it.
 func replaceWithLink(t *testing.T, name string) {
 	t.Helper()
 	if err := errors.Join(os.Rename(name, name+".real"), os.Symlink(name+".real", name)); err != nil {
@@ -83,7 +82,7 @@ func refused(t *testing.T, home, file string) {
 	}
 }
 
-// The cases about credentials that are no variables' names.
+// The corpus cases about credentials, except those about names of variables.
 func TestCorpusCredentials(t *testing.T) {
 	handled := map[string]func(*testing.T){"pa-entry-005": tryMissingCredentials, "pa-cred-001": tryNothingSecret}
 	for _, c := range corpus.Load(t, seedCases) {
@@ -97,7 +96,7 @@ func TestCorpusCredentials(t *testing.T) {
 	}
 }
 
-// A credential that is not there is an error before anything starts.
+// tryMissingCredentials: a missing credential is an error before anything starts.
 func tryMissingCredentials(t *testing.T) {
 	t.Helper()
 	w, err := New(t.TempDir(), nil)

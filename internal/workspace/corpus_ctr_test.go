@@ -13,7 +13,7 @@ import (
 
 const parachute = "agentkit-commaagents-parachute.json"
 
-// The cases about containers.
+// The corpus cases about containers.
 func TestCorpusContainers(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, parachute, "ctr"), map[string]func(*testing.T, corpus.Case){
 		"pa-ctr-002": caseStatus,
@@ -35,7 +35,7 @@ func TestCorpusContainers(t *testing.T) {
 	})
 }
 
-// The case of a machine without an engine.
+// The corpus case of a machine without an engine.
 func TestCorpusNoDocker(t *testing.T) {
 	corpus.Claim(t, corpus.Area(t, parachute, "no docker"), map[string]func(*testing.T, corpus.Case){"xx-020": corpus.Test(`{"given": {"state":"docker absent"}, "when": ["sandboxed session"], "expect": {"refused with a clear reason, never falls back to direct":true}}`, whole(tryNoEngine))}, nil)
 }
@@ -68,8 +68,8 @@ func caseStatus(t *testing.T, c corpus.Case) {
 	}
 }
 
-// caseAlways looks at what a process in a container is, and at what the engine was told
-// (which TestLockedDown of package engine does field by field).
+// caseAlways checks a process in a container, and the settings that the engine received (TestLockedDown of
+// package engine checks them field by field).
 func caseAlways(t *testing.T, _ corpus.Case) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -96,7 +96,7 @@ func caseAlways(t *testing.T, _ corpus.Case) {
 	}
 }
 
-// caseOnlyNamedFolders: nothing of the host is there but what the settings name.
+// caseOnlyNamedFolders: only the host folders that the settings name are mounted.
 func caseOnlyNamedFolders(t *testing.T, _ corpus.Case) {
 	w, err := New(t.TempDir(), nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func caseOnlyNamedFolders(t *testing.T, _ corpus.Case) {
 func caseOOM(t *testing.T, c corpus.Case) {
 	var expect struct {
 		Error string
-		Next  string `json:"next message"` // tryOutOfMemory does that
+		Next  string `json:"next message"` // tested by tryOutOfMemory
 	}
 	c.Decode(t, c.Expect(), &expect)
 	if err := Failure(supervisor.Exit{Code: 137, Signal: "SIGKILL", OOM: true}); err == nil || err.Error() != expect.Error {

@@ -30,7 +30,7 @@ func TestCorpusDisk(t *testing.T) {
 	}, nil)
 }
 
-// caseName judges a name that is given.
+// caseName checks a workspace name.
 func caseName(field string, check func(string) error) func(*testing.T, corpus.Case) {
 	return func(t *testing.T, c corpus.Case) {
 		var given map[string]string
@@ -65,7 +65,7 @@ func caseTrust(t *testing.T, c corpus.Case) {
 	}
 }
 
-// caseDenyBeatsTrust: what a policy denies stays denied in the mode that allows all.
+// caseDenyBeatsTrust: a deny of a policy also applies in the mode that allows everything.
 func caseDenyBeatsTrust(t *testing.T, c corpus.Case) {
 	var want struct {
 		Allowed bool
@@ -171,7 +171,7 @@ func caseFiles(t *testing.T, c corpus.Case) {
 	}
 }
 
-// caseResolve: a path is a file of the home, or forbidden.
+// caseResolve: a path is either a file of the home or rejected.
 func caseResolve(t *testing.T, c corpus.Case, f *Files, path string) {
 	t.Helper()
 	var want struct{ Result string }

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// session makes a session of a workspace and leaves it.
+// session creates a session of a workspace and closes it.
 func (d *disk) session(id string, s *Settings) {
 	d.t.Helper()
 	log, err := d.sessions.Create(d.t.Context(), session.Opened{SessionID: id, Project: s.SessionProject()})
@@ -24,7 +24,7 @@ func (d *disk) session(id string, s *Settings) {
 	okay(d.t, log.Close())
 }
 
-// told counts how often the session's log says that its workspace was deleted.
+// told counts how many records in the session's log say that its workspace was deleted.
 func (d *disk) told(id string, s *Settings) int {
 	d.t.Helper()
 	n := 0
@@ -105,7 +105,7 @@ func TestDeleteRefused(t *testing.T) {
 	}
 }
 
-// Without an engine nothing is deleted: the container may still run.
+// Without an engine nothing is deleted, because the container may still run.
 func TestDeleteWithoutEngine(t *testing.T) {
 	d := newDisk(t)
 	s := d.make(Settings{Slug: "a"})
@@ -124,7 +124,8 @@ func TestDeleteWithoutEngine(t *testing.T) {
 	noFile(t, d.at("a"))
 }
 
-// Wherever a deletion ends, deleting again completes it, and tells each session once.
+// A deletion that was interrupted at any point is completed by deleting again; each session gets one record of
+// it.
 func TestDeleteCrash(t *testing.T) {
 	crash := errors.New("crash")
 	for _, at := range []string{"mark", "container", "folders", "sessions", "renamed"} {
@@ -143,7 +144,7 @@ func TestDeleteCrash(t *testing.T) {
 			}
 			next := diskAt(t, d.home, d.sessions)
 			if at == "renamed" {
-				next.make(Settings{Slug: "b"}) // which removes what is left of others
+				next.make(Settings{Slug: "b"}) // which removes leftovers of other workspaces
 			} else {
 				next.completed(s)
 			}
@@ -183,8 +184,8 @@ func (d *disk) completed(s *Settings) {
 	}
 }
 
-// Settings that nobody can read are no reason to keep a workspace, and its sessions are
-// found while they still say the id.
+// A workspace whose settings are unreadable can be deleted, and its sessions are found as long as the settings
+// contain the ID.
 func TestDeleteDamaged(t *testing.T) {
 	to := outside(t)
 	for name, tt := range map[string]struct {
@@ -238,7 +239,7 @@ func TestDeleteDamaged(t *testing.T) {
 	}
 }
 
-// A session that somebody keeps open holds the deletion up: it is completed later.
+// A session that is open in another process delays the deletion, which is completed later.
 func TestDeleteBusySession(t *testing.T) {
 	d := newDisk(t)
 	s := d.make(Settings{Slug: "a"})
@@ -264,7 +265,7 @@ func TestDeleteBusySession(t *testing.T) {
 	}
 }
 
-// What others are making is left alone, what they left behind is not.
+// The sweep removes leftovers, but not workspaces that are being created.
 func TestSweep(t *testing.T) {
 	d := newDisk(t)
 	d.make(Settings{Slug: "a"})

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// disk is a HOLDFAST_HOME with workspaces whose containers are only noted.
+// disk is a HOLDFAST_HOME with workspaces; their containers are only recorded.
 type disk struct {
 	*Workspaces
 	t        *testing.T
@@ -28,7 +28,7 @@ func newDisk(t *testing.T) *disk {
 	return diskAt(t, filepath.Join(home, "holdfast"), session.New(memory.New(), nil))
 }
 
-// diskAt is another process at the same home.
+// diskAt is another process with the same home.
 func diskAt(t *testing.T, home string, sessions *session.Sessions) *disk {
 	t.Helper()
 	d := &disk{t: t, sessions: sessions}
@@ -49,7 +49,7 @@ func okay(t testing.TB, err error) {
 	}
 }
 
-// make makes a workspace.
+// make creates a workspace.
 func (d *disk) make(s Settings) *Settings {
 	d.t.Helper()
 	made, err := d.Create(d.t.Context(), s)
@@ -57,12 +57,12 @@ func (d *disk) make(s Settings) *Settings {
 	return made
 }
 
-// at is a path in the folder of workspaces.
+// at returns a path in the folder of workspaces.
 func (d *disk) at(names ...string) string {
 	return filepath.Join(append([]string{d.folder()}, names...)...)
 }
 
-// outside makes a folder with a file that nobody may touch, and checks that at the end.
+// outside creates a folder with a file that must not change, and checks that when the test ends.
 func outside(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -79,7 +79,7 @@ func outside(t *testing.T) string {
 	return dir
 }
 
-// looks is what a folder holds, in text.
+// looks returns the content of a folder as text.
 func looks(t *testing.T, dir string) string {
 	t.Helper()
 	text := ""

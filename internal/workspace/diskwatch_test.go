@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// A turn that fills the disk is ended long before it has ended by itself, and says why.
+// A turn that fills the disk is ended with an error that names the cause.
 func TestProcessThatFillsTheDisk(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -34,8 +34,8 @@ func TestProcessThatFillsTheDisk(t *testing.T) {
 	}
 }
 
-// What is over its limit by less than a tenth may end by itself; who has no limit is not
-// looked at.
+// A process whose disk use exceeds the limit by less than a tenth may continue; without a limit nothing is
+// measured.
 func TestBeyond(t *testing.T) {
 	d := newDisk(t)
 	s := d.make(Settings{Slug: "a", Limits: Limits{Disk: 1 << 20}})

@@ -18,9 +18,9 @@ import (
 	"testing"
 )
 
-// Runs of a daemon in a workspace: one that is stopped, one whose client is interrupted,
-// one that is deleted with its workspace, and one whose daemon is killed. Nothing is left
-// inside by any, and the session goes on.
+// Runs of a daemon in a workspace: a stopped run, a run whose client is interrupted, a run that is deleted
+// with its workspace, and a run whose daemon is killed. None leaves a process inside, and the session can be
+// resumed.
 func TestVisitDaemon(t *testing.T) {
 	t.Parallel()
 	v := newVisit(t)
@@ -77,7 +77,7 @@ func (v *e2eEnv) daemon() *command {
 
 func (v *e2eEnv) socket() string { return filepath.Join(v.home, "run", "daemon.sock") }
 
-// through begins a command that may use a daemon.
+// through starts a command that may use a daemon.
 func (v *e2eEnv) through(args ...string) *command {
 	v.t.Helper()
 	all := v.env
@@ -86,7 +86,7 @@ func (v *e2eEnv) through(args ...string) *command {
 	return v.begin(args...)
 }
 
-// post asks the daemon, and gives the run's id when the answer is a run.
+// post sends a request to the daemon, and returns the run's ID if the answer is a run.
 func (v *e2eEnv) post(path, body string) string {
 	v.t.Helper()
 	var doc struct{ RunID string }
@@ -115,7 +115,7 @@ func (v *e2eEnv) ask(method, path, body string) []byte {
 	return b
 }
 
-// What the links in a home point to stays, and names that are no text harm no command.
+// Targets of links in a home are not deleted, and names that are not valid text break no command.
 func TestVisitDeleteLinks(t *testing.T) {
 	v := newVisit(t)
 	v.must("workspace", "start", "blog")

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// One session eats the container's memory: it ends, and says why and what to do. The
-// other one in the same container goes on to its end.
+// A session that uses up the container's memory ends with the cause and a hint. The other session in the same
+// container completes.
 func TestVisitOutOfMemory(t *testing.T) {
 	v := newVisit(t, "--credential", "HOLDFAST_TEST_CLAUDE", "--agent", "claude", "--command", "/work/claude")
 	v.env = append(v.env, "HOLDFAST_TEST_CLAUDE=1")
@@ -35,8 +35,7 @@ func TestVisitOutOfMemory(t *testing.T) {
 	v.idle()
 }
 
-// Deleting leaves nothing of the workspace on the disk and in the engine, and what is
-// not the workspace's stays: the project, the sessions.
+// Deleting a workspace removes everything of it from disk and engine, but not the project and the sessions.
 func TestVisitDelete(t *testing.T) {
 	v := newVisit(t)
 	v.turn("wrote it", "--permission-mode", "acceptEdits", "write kept")
@@ -58,7 +57,7 @@ func TestVisitDelete(t *testing.T) {
 	if out := v.must("sessions", "list", "--all", "--json"); !strings.Contains(out, `"message_count":4`) {
 		t.Errorf("its session is not there: %s", out)
 	}
-	// one of the same name is another: it has no sessions
+	// a new workspace of the same name has none of the old one's sessions
 	v.must("workspace", "create", "blog", "--project", v.project)
 	if out := v.must("sessions", "list", "--workspace", "blog", "--json"); !strings.Contains(out, `"sessions":[]`) {
 		t.Errorf("the next one has %s", out)
@@ -67,8 +66,8 @@ func TestVisitDelete(t *testing.T) {
 	v.nothingLeft()
 }
 
-// A workspace is deleted with its container stopped, and with one that was taken away,
-// and while a turn runs in it, which ends.
+// A workspace can be deleted while its container is stopped, after its container was removed, and while a turn
+// runs in it, which then ends.
 func TestVisitDeleteAnyhow(t *testing.T) {
 	v := newVisit(t)
 	image := v.containerImage()
@@ -88,7 +87,7 @@ func TestVisitDeleteAnyhow(t *testing.T) {
 	v.waits()
 	out, code := v.run("workspace", "delete", "blog", "--yes")
 	c.wants(1, "lost")
-	if code != 0 { // the session was held until the turn had ended
+	if code != 0 { // the session was locked until the turn had ended
 		if code != 7 || !strings.Contains(out, "hint:") {
 			t.Errorf("deleted in the middle of a turn: %d: %s", code, out)
 		}
@@ -98,8 +97,8 @@ func TestVisitDeleteAnyhow(t *testing.T) {
 	v.must("sessions", "verify", "--all")
 }
 
-// Without the engine a workspace that has a container is not deleted, unless that is
-// asked for: the container is told of then.
+// Without the engine, a workspace with a container is deleted only if the user asks for that; a warning then
+// names the container.
 func TestVisitDeleteWithoutEngine(t *testing.T) {
 	v := newVisit(t)
 	v.must("workspace", "start", "blog")
@@ -123,7 +122,7 @@ func TestVisitDeleteWithoutEngine(t *testing.T) {
 	}
 }
 
-// containerImage is the image that the workspace has.
+// containerImage returns the image of the workspace.
 func (v *e2eEnv) containerImage() string {
 	v.t.Helper()
 	c := v.container()
@@ -134,7 +133,7 @@ func (v *e2eEnv) containerImage() string {
 	return strings.Fields(image)[0]
 }
 
-// nothingLeft looks for what a deleted workspace may have left behind.
+// nothingLeft looks for leftovers of a deleted workspace.
 func (v *e2eEnv) nothingLeft() {
 	v.t.Helper()
 	if left, err := os.ReadDir(filepath.Join(v.home, "workspaces")); err != nil || len(left) != 0 {
@@ -150,7 +149,7 @@ func (v *e2eEnv) nothingLeft() {
 	}
 }
 
-// The engine crashes and comes back between two turns, and in the middle of one.
+// The engine crashes and restarts between two turns, and during one.
 func TestVisitEngineRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an engine: make test-all")
@@ -176,9 +175,9 @@ func TestVisitEngineRestarts(t *testing.T) {
 	own.Start()
 	v.told <- struct{}{}
 	switch c.ended() {
-	case 0: // what ran did not notice
+	case 0: // the run did not notice
 		v.made("waited")
-	case 1: // in its own words, when it could still say them
+	case 1: // with its own error, if it could still report one
 		if out := c.err.String(); !strings.Contains(out, "lost") && !strings.Contains(out, "was stopped") {
 			t.Errorf("the turn ended with: %s", out)
 		}

@@ -29,12 +29,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
-// e2eEnv is a user with a home, a project and the program as it is: commands in processes
-// of their own, a real engine, and a model server that does what it is told.
+// e2eEnv is a user with a home, a project and the real program: commands in separate processes, a real engine,
+// and a scripted model server.
 //
-//	prompt "say TEXT"     the model says it
-//	       "write NAME"   it writes /work/NAME by the tool Write, and says so
-//	       "wait"         it answers when the test says go, and then writes and says so
+//	prompt "say TEXT"     the model answers TEXT
+//	       "write NAME"   it writes /work/NAME with the tool Write, and then answers
+//	       "wait"         it waits until the test releases it, and then writes and answers
 type e2eEnv struct {
 	t       *testing.T
 	home    string
@@ -42,11 +42,11 @@ type e2eEnv struct {
 	exe     string
 	env     []string
 	engine  *engine.Engine
-	asked   chan struct{} // one for each "wait" that has come
-	told    chan struct{} // one lets one "wait" go on
+	asked   chan struct{} // one value per "wait" request that has arrived
+	told    chan struct{} // each value releases one "wait" request
 }
 
-// newVisit begins a visit with a workspace blog of our own loop, of the scratch image.
+// newVisit creates a workspace "blog" for the built-in agent, from the scratch image.
 func newVisit(t *testing.T, flags ...string) *e2eEnv {
 	t.Helper()
 	return visitOn(t, testimage.Engine(t), os.Getenv("HOLDFAST_TEST_DOCKER"), testimage.Scratch(t), flags...)
@@ -60,7 +60,7 @@ func visitOn(t *testing.T, e *engine.Engine, host, image string, flags ...string
 	v.home, v.project = filepath.Join(dir, "home"), filepath.Join(dir, "project")
 	v.okay(os.Mkdir(v.project, 0o755))
 	if os.Getuid() == 0 {
-		v.okay(os.Chown(v.project, 4711, 4711)) // root's agents are this user
+		v.okay(os.Chown(v.project, 4711, 4711)) // agents of root run as this user
 	}
 	model := httptest.NewServer(http.HandlerFunc(v.answer))
 	t.Cleanup(model.Close)
@@ -73,7 +73,7 @@ func visitOn(t *testing.T, e *engine.Engine, host, image string, flags ...string
 			v.okay(v.engine.Remove(context.WithoutCancel(t.Context()), c.ID))
 		}
 	})
-	if image == "" { // as a user makes it
+	if image == "" { // as a user builds it
 		v.must("workspace", "image", "build")
 		image = workspace.DefaultImage
 	}
@@ -88,7 +88,7 @@ func (v *e2eEnv) okay(err error) {
 	}
 }
 
-// command is a command of ours in a process of its own.
+// command is a running holdfast command.
 type command struct {
 	v        *e2eEnv
 	cmd      *exec.Cmd
@@ -110,7 +110,7 @@ func (v *e2eEnv) begin(args ...string) *command {
 	return c
 }
 
-// ended waits for the end of a command and gives its exit code; -1 by a signal.
+// ended waits for the end of a command and returns its exit code, or -1 if a signal ended it.
 func (c *command) ended() int {
 	c.v.t.Helper()
 	if err := c.cmd.Wait(); err != nil {
@@ -123,7 +123,7 @@ func (c *command) ended() int {
 
 func (c *command) kill(s syscall.Signal) { c.v.okay(c.cmd.Process.Signal(s)) }
 
-// wants waits for the end and looks at the exit code and at what was said.
+// wants waits for the end and checks the exit code and the output.
 func (c *command) wants(code int, said ...string) {
 	c.v.t.Helper()
 	got := c.ended()
@@ -146,7 +146,7 @@ func (v *e2eEnv) run(args ...string) (out string, code int) {
 	return c.out.String() + c.err.String(), code
 }
 
-// must is run for a command that has to end well.
+// must runs a command that has to succeed.
 func (v *e2eEnv) must(args ...string) string {
 	v.t.Helper()
 	out, code := v.run(args...)
@@ -156,7 +156,7 @@ func (v *e2eEnv) must(args ...string) string {
 	return out
 }
 
-// turn runs a turn in the workspace and wants an answer.
+// turn runs a turn in the workspace and checks its answer.
 func (v *e2eEnv) turn(want string, args ...string) {
 	v.t.Helper()
 	if out := v.must(append([]string{"run", "--workspace", "blog"}, args...)...); !strings.Contains(out, want) {
@@ -164,7 +164,7 @@ func (v *e2eEnv) turn(want string, args ...string) {
 	}
 }
 
-// waits returns when a turn that waits has come to the model.
+// waits returns when a "wait" prompt has reached the model.
 func (v *e2eEnv) waits() {
 	v.t.Helper()
 	select {
@@ -174,7 +174,7 @@ func (v *e2eEnv) waits() {
 	}
 }
 
-// until looks again and again until something is so, which happens in another process.
+// until polls until a condition that depends on another process is true.
 func (v *e2eEnv) until(what string, is func() bool) {
 	v.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
@@ -184,7 +184,7 @@ func (v *e2eEnv) until(what string, is func() bool) {
 	}
 }
 
-// container is what a workspace's container is, as the program says it.
+// containerDoc is what the program reports about a workspace's container.
 type containerDoc struct {
 	ID        string `json:"id"`
 	State     string `json:"state"`
@@ -201,7 +201,7 @@ func (v *e2eEnv) container() (c containerDoc) {
 	return doc.Container
 }
 
-// containers are those of this home, as the engine says it.
+// containers returns the containers of this home, as the engine reports them.
 func (v *e2eEnv) containers() []engine.Container {
 	v.t.Helper()
 	list, err := v.engine.List(context.WithoutCancel(v.t.Context()), map[string]string{"dev.holdfast.home": v.hash()})
@@ -209,19 +209,19 @@ func (v *e2eEnv) containers() []engine.Container {
 	return list
 }
 
-// hash is the home as labels and names have it.
+// hash returns the hash of the home that is used in labels and names.
 func (v *e2eEnv) hash() string {
 	sum := sha256.Sum256([]byte(v.home))
 	return hex.EncodeToString(sum[:])
 }
 
-// kill ends the container as a crash of it does.
+// kill kills the container, like a crash.
 func (v *e2eEnv) kill() {
 	v.t.Helper()
 	v.api(http.MethodPost, "/containers/"+v.containers()[0].ID+"/kill")
 }
 
-// api asks the engine past all code of ours.
+// api calls the engine directly, without the code under test.
 func (v *e2eEnv) api(method, path string) []byte {
 	v.t.Helper()
 	socket := strings.TrimPrefix(v.engine.Host(), "unix://")
@@ -243,7 +243,7 @@ func (v *e2eEnv) api(method, path string) []byte {
 	return b
 }
 
-// processes are the command lines inside, as the engine says it.
+// processes returns the command lines in the container, as the engine reports them.
 func (v *e2eEnv) processes() (list []string) {
 	v.t.Helper()
 	all := v.containers()
@@ -258,8 +258,7 @@ func (v *e2eEnv) processes() (list []string) {
 	return list
 }
 
-// idle waits until nothing but the supervisor runs inside: the engine's list of
-// processes says so, not what the program believes.
+// idle waits until only the supervisor runs inside, according to the engine's list of processes.
 func (v *e2eEnv) idle() {
 	v.t.Helper()
 	v.until("nothing is left inside", func() bool {
@@ -289,7 +288,7 @@ func (v *e2eEnv) answer(w http.ResponseWriter, r *http.Request) {
 	case last.Role == "tool":
 		said["content"] = "wrote it"
 	case word == "wait" && !v.waited(r):
-		return // who asked is gone
+		return // the client is gone
 	case word == "wait":
 		said["tool_calls"] = writing("waited")
 	case word == "write":
@@ -326,7 +325,7 @@ func writing(name string) any {
 	}}
 }
 
-// made wants a file of the project.
+// made checks that a file of the project exists.
 func (v *e2eEnv) made(name string) {
 	v.t.Helper()
 	if b, err := os.ReadFile(filepath.Join(v.project, name)); err != nil || string(b) != "by the agent" {

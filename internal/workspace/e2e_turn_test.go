@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Create, a turn, the container is killed, the next turn goes on; and so it does when the
-// container was taken away.
+// The session continues after its container was killed between turns, and after it was removed.
 func TestE2EContainerReused(t *testing.T) {
 	t.Parallel()
 	v := newVisit(t)
@@ -35,8 +34,8 @@ func TestE2EContainerReused(t *testing.T) {
 	v.must("sessions", "verify", "--all")
 }
 
-// The container is killed while a turn is under way: the turn fails and says why, what
-// was said is kept, and the next one goes on.
+// The container is killed during a turn: the turn fails with the cause, its messages are stored, and the next
+// turn works.
 func TestE2EKilledInTurn(t *testing.T) {
 	v := newVisit(t)
 	c := v.begin("run", "--workspace", "blog", "wait")
@@ -48,8 +47,7 @@ func TestE2EKilledInTurn(t *testing.T) {
 	v.must("sessions", "verify", "--all")
 }
 
-// The container is stopped while a turn is under way: nobody has interrupted the turn, and
-// it does not say so.
+// The container is stopped during a turn: the turn is not reported as interrupted.
 func TestVisitStoppedInATurn(t *testing.T) {
 	v := newVisit(t)
 	c := v.begin("run", "--workspace", "blog", "wait")
@@ -61,7 +59,7 @@ func TestVisitStoppedInATurn(t *testing.T) {
 	v.must("sessions", "verify", "--all")
 }
 
-// Two sessions work in one container at the same time.
+// Two sessions run in one container at the same time.
 func TestVisitTwoAtOnce(t *testing.T) {
 	v := newVisit(t)
 	one := v.begin("run", "--workspace", "blog", "--session-id", "one", "--permission-mode", "acceptEdits", "wait")
@@ -81,8 +79,8 @@ func TestVisitTwoAtOnce(t *testing.T) {
 	v.idle()
 }
 
-// Settings that change while somebody works there wait for the end, and are told; with
-// nobody there the next turn has them.
+// Changed settings are reported and take effect after the running turns have ended; without running turns they
+// apply to the next turn.
 func TestVisitSettingsChange(t *testing.T) {
 	v := newVisit(t)
 	c := v.begin("run", "--workspace", "blog", "--permission-mode", "acceptEdits", "wait")
@@ -106,7 +104,7 @@ func TestVisitSettingsChange(t *testing.T) {
 	}
 }
 
-// However a turn ends before its end, nothing of it is left inside.
+// A turn that ends early leaves no process inside, whatever ended it.
 func TestVisitCancel(t *testing.T) {
 	t.Parallel()
 	v := newVisit(t)

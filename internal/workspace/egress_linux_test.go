@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever an agent put in the place of the proxy's socket, the socket is there then.
+// Whatever an agent put in the place of the proxy's socket, the socket is created.
 func TestListenInPlaceOf(t *testing.T) {
 	to := outside(t)
 	for name, put := range map[string]func(path string) error{

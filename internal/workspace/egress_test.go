@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/supervisor"
 )
 
-// A container reaches what its settings name, by way of the host, and nothing else; it
-// goes on when the process that let it through ends.
+// A container reaches only what its settings name, through the host, and keeps this access when the process
+// that started the proxy ends.
 func TestNetwork(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("sockets reach into containers on Linux only")
@@ -35,7 +35,7 @@ func TestNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	space(t, w, "none", image)
-	// Programs keep a proxy from addresses of this machine: it is named by hand.
+	// HTTP clients ignore a proxy for addresses of this machine, so it is named explicitly.
 	get := func(w *Workspaces, slug, url string) string {
 		t.Helper()
 		var out, failed bytes.Buffer
@@ -58,19 +58,19 @@ func TestNetwork(t *testing.T) {
 	if got := get(w, "none", site.URL); !strings.HasPrefix(got, "1 ") {
 		t.Errorf("%q", got)
 	}
-	// Another process works in it too, and the first one ends.
+	// Another process uses the container too, and the first one ends.
 	second := spaces(t, e, home)
 	also := ensure(t, second, "blog")
 	if also.ID != held.ID {
 		t.Error("another container")
 	}
 	_ = held.Close()
-	for get(second, "blog", site.URL) != "0 200\nwelcome" { // until the test's end at most
+	for get(second, "blog", site.URL) != "0 200\nwelcome" { // until the test ends at most
 		if t.Context().Err() != nil {
 			t.Fatal("nobody took over")
 		}
 	}
-	// What the agent put in the socket's place is not followed.
+	// A file that the agent put in the socket's place is not followed.
 	_ = also.Close()
 	socket := filepath.Join(w.dirs(s).Run, supervisor.EgressName)
 	target := filepath.Join(t.TempDir(), "target")

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The turn of an agent ends when its container does, also while a question waits that nobody
-// answers: the question is withdrawn, and its command does not run.
+// The turn of an agent ends with its container, also while an approval request is pending: the request is
+// withdrawn, and its command does not run.
 func TestContainerThatEndsWhileAQuestionWaitsEndsTheTurn(t *testing.T) {
 	x := newStudio(t)
 	withdrawn := make(chan struct{})

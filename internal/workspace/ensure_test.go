@@ -17,8 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// A container is made when it is needed, used as long as it is as it should be, and
-// found again by another program.
+// A container is created when needed, reused while it is up to date, and found by other programs.
 func TestEnsure(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -42,7 +41,7 @@ func TestEnsure(t *testing.T) {
 	if got := output(t, w, "blog", "id"); got != fmt.Sprintln(uid, gid) {
 		t.Errorf("%q", got)
 	}
-	// What the agent keeps is on the host; what it does not may be lost.
+	// What the agent stores in its home is on the host; other files may be lost.
 	output(t, w, "blog", "write", "/home/agent/note", "kept")
 	output(t, w, "blog", "write", "/work/file", "made")
 	output(t, w, "blog", "write", "/tmp/file", "gone")
@@ -89,7 +88,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What happens to a container from outside is made good.
+// Changes made to a container from outside are repaired.
 func TestEnsureAfter(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -130,7 +129,7 @@ func TestEnsureAfter(t *testing.T) {
 	_ = first
 }
 
-// command asks the engine by its own program for what this package never does.
+// command runs the engine's own command-line program, for operations that this package never performs.
 func command(args ...string) error {
 	out, err := exec.Command("docker", append([]string{"-H", os.Getenv("HOLDFAST_TEST_DOCKER")}, args...)...).CombinedOutput()
 	if err != nil {
@@ -139,7 +138,7 @@ func command(args ...string) error {
 	return nil
 }
 
-// Settings that have changed apply when nobody works in the container, and not before.
+// tryConfigChange: changed settings apply only when no one uses the container.
 func tryConfigChange(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -180,14 +179,14 @@ func tryConfigChange(t *testing.T) {
 	_ = c.Close()
 	c = same(false, "nobody holds it")
 	_ = c.Close()
-	// The same name may mean another image.
+	// The same name may refer to another image.
 	if err := command("tag", testImage(t, e, "2"), image); err != nil {
 		t.Fatal(err)
 	}
 	same(false, "another image")
 }
 
-// Of many who ask at once one makes the container, in one process and in several.
+// Of many concurrent callers, in one process and in several, exactly one creates the container.
 func TestEnsureAtOnce(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -232,7 +231,7 @@ func TestEnsureAtOnce(t *testing.T) {
 	}
 }
 
-// TestEnsureElsewhere is what TestEnsureAtOnce runs in other processes.
+// TestEnsureElsewhere is the part of TestEnsureAtOnce that runs in other processes.
 func TestEnsureElsewhere(t *testing.T) {
 	home := os.Getenv("HOLDFAST_TEST_ENSURE")
 	if home == "" {
@@ -255,7 +254,7 @@ func TestEnsureElsewhere(t *testing.T) {
 	_ = c.Close()
 }
 
-// What cannot start says why and leaves nothing.
+// tryEnsureFails: an error says why a container cannot start, and nothing is left.
 func tryEnsureFails(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -318,7 +317,7 @@ func tryEnsureFails(t *testing.T) {
 
 func command0(args ...string) error { return exec.Command(args[0], args[1:]...).Run() }
 
-// What has our name and is not ours stays as it is.
+// A container with a workspace's name but without its labels is not changed.
 func TestForeign(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -352,7 +351,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// Without an engine nothing runs, least of all on the host.
+// tryNoEngine: without an engine nothing runs, in particular not on the host.
 func tryNoEngine(t *testing.T) {
 	w, err := New(t.TempDir(), nil)
 	if err != nil {

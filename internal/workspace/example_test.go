@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace"
 )
 
-// A workspace is made, changed, listed and deleted. Nothing of this needs an engine for
-// containers, but for a deletion that is to take the container away as well.
+// A workspace is created, changed, listed and deleted. Only a deletion that also removes a container needs an
+// engine.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -56,7 +56,7 @@ func ExampleNew() {
 	// read workspace blog: no such workspace
 }
 
-// What a container wrote is read without following links, and without waiting.
+// A file that a container wrote is read without following links and without blocking.
 func ExampleOpenRegular() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -5,14 +5,14 @@ import "testing"
 // StartEngine starts an engine that a test may kill.
 func StartEngine(t *testing.T, settings string) *ownEngine { return startEngine(t, settings) }
 
-// Host is where it answers.
+// Host returns its address.
 func (o *ownEngine) Host() string { return o.host() }
 
-// Kill ends dockerd as a crash does.
+// Kill kills dockerd, like a crash.
 func (o *ownEngine) Kill() { o.kill() }
 
 // Start starts it again.
 func (o *ownEngine) Start() { o.start() }
 
-// ClaudeProgram is the stand-in for Claude Code.
+// ClaudeProgram builds the stand-in for Claude Code.
 func ClaudeProgram() ([]byte, error) { return claudeProgram() }

@@ -63,7 +63,7 @@ func TestFilesList(t *testing.T) {
 	}
 }
 
-// Pages hold every name once, in order, whatever is in it.
+// Pages contain every name once, in order, whatever it contains.
 func TestFilesPages(t *testing.T) {
 	f, dir := newDisk(t).files(ProjectFiles)
 	want := []string{"a\nb", "\xff\xfe", "ünï", strings.Repeat("x", 255), " ", "-rf", "*"}
@@ -108,12 +108,12 @@ func TestFilesWrite(t *testing.T) {
 		err          error
 	}{
 		{"", "plain.txt", "plain.txt", nil},
-		{"/", "plain.txt", "plain.txt", nil}, // again, over the first
+		{"/", "plain.txt", "plain.txt", nil}, // replaces the first one
 		{"uploads/2024", "data.csv", "uploads/2024/data.csv", nil},
 		{"", "../../etc/evil.txt", "evil.txt", nil},
 		{"", `C:\Users\me\report.pdf`, "report.pdf", nil},
 		{"", `..\..\evil2.txt`, "evil2.txt", nil},
-		{"", "link", "link", nil}, // takes the place of the link
+		{"", "link", "link", nil}, // replaces the link
 		{"", "a\nb", "a\nb", nil},
 		{"", "", "", ErrInvalidPath},
 		{"", "..", "", ErrInvalidPath},
@@ -174,7 +174,7 @@ func TestFilesMakeAndRemove(t *testing.T) {
 		return dir.Close()
 	}
 	okay(t, mkdir("new/nested"))
-	okay(t, mkdir("new/nested")) // there already
+	okay(t, mkdir("new/nested")) // exists already
 	if info, err := os.Stat(filepath.Join(dir, "new", "nested")); err != nil || !info.IsDir() {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -214,7 +214,7 @@ func TestFilesOf(t *testing.T) {
 			t.Errorf("%q of %s is open", of, slug)
 		}
 	}
-	// A project that was replaced by a link is not gone through.
+	// A project that was replaced by a link is not searched.
 	okay(t, os.Rename(project, project+"2"))
 	okay(t, os.Symlink(outside(t), project))
 	if _, err := d.Files(t.Context(), "a", ProjectFiles); !errors.Is(err, ErrInvalid) {

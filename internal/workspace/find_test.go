@@ -34,8 +34,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// A file is found in the folders where it may be; links, FIFOs and files in the place of
-// folders are none, and are not waited for.
+// A file is found only in the expected folders. Links, FIFOs and files in place of folders are skipped without
+// blocking.
 func TestFindBelow(t *testing.T) {
 	home, other := t.TempDir(), t.TempDir()
 	write := func(dir string, rel string) {

@@ -14,8 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// On a disk that is full a workspace can be deleted, which makes room, and nothing else
-// is half done.
+// On a full disk a workspace can be deleted, which frees space; no other operation is done halfway.
 func TestFullDisk(t *testing.T) {
 	if dir := os.Getenv("HOLDFAST_TEST_FULL"); dir != "" {
 		fullDisk(t, dir)

@@ -65,7 +65,7 @@ func TestOpenRegular(t *testing.T) {
 	}
 }
 
-// A file that grows while it is read is read no further than it may be.
+// A file that grows while it is read is read only up to the limit.
 func TestRegularGrows(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -86,7 +86,7 @@ func TestRegularGrows(t *testing.T) {
 	}
 }
 
-// Whoever swaps the file or a folder for a link while it is opened gains nothing.
+// Replacing the file or a folder by a link while it is opened has no effect.
 func TestOpenRegularRacing(t *testing.T) {
 	dir, to := t.TempDir(), outside(t)
 	okay(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o700))
@@ -100,7 +100,7 @@ func TestOpenRegularRacing(t *testing.T) {
 				return
 			default:
 			}
-			// What fails, fails.
+			// Failures are expected here.
 			_ = os.Rename(filepath.Join(dir, "sub"), filepath.Join(dir, "kept"))
 			_ = os.Symlink(filepath.Join(to, "sub"), filepath.Join(dir, "sub"))
 			_ = os.Remove(filepath.Join(dir, "sub"))

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fillProgram is what fills a home, built once: it needs no library.
+// fillProgram builds the program that fills a home once; it needs no library.
 var fillProgram = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "holdfast-fill-")
 	if err != nil {
@@ -39,7 +39,7 @@ func filler(t *testing.T, path string) string {
 	return path
 }
 
-// public is a folder that every user can look into.
+// public creates a folder that every user can read.
 func public(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "holdfast-public-")
@@ -49,8 +49,7 @@ func public(t *testing.T) string {
 	return dir
 }
 
-// heavy are how many files and how deep a folder: a million and 10,000 with
-// HOLDFAST_HEAVY=1.
+// heavy returns the number of files and the depth of folders: a million and 10,000 with HOLDFAST_HEAVY=1.
 func heavy() (many, deep int) {
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {
 		return 1_000_000, 10_000
@@ -58,7 +57,7 @@ func heavy() (many, deep int) {
 	return 1500, 2500
 }
 
-// fillHome fills the home of a workspace as a user, 0 being root where we are it.
+// fillHome fills the home of a workspace as a user; 0 is root if the test runs as root.
 func (d *disk) fillHome(s *Settings, uid int, out string, args ...string) *exec.Cmd {
 	many, deep := heavy()
 	dir := public(d.t)
@@ -84,8 +83,7 @@ func (d *disk) filled(s *Settings, uid int, out string) {
 	d.t.Logf("filled in %v", time.Since(began))
 }
 
-// A home in which somebody made everything that can be made harms nobody, and goes as
-// a whole.
+// A home that contains every kind of hostile file harms nothing, and is deleted completely.
 func TestHostileHome(t *testing.T) {
 	t.Parallel()
 	users := map[string]int{"as the agent": 4711}
@@ -118,7 +116,7 @@ func TestHostileHome(t *testing.T) {
 	}
 }
 
-// looked looks at a hostile home in every way that the host does.
+// looked uses every host operation on a hostile home.
 func (d *disk) looked(s *Settings, who string) {
 	t := d.t
 	t.Helper()
@@ -169,8 +167,8 @@ func (d *disk) looked(s *Settings, who string) {
 	}
 }
 
-// A program that goes on swapping folders for links while its home is deleted gains
-// nothing, and once it has ended the deletion is completed.
+// A program that keeps replacing folders by links while its home is deleted gains nothing; after it has ended,
+// the deletion is completed.
 func TestHostileRace(t *testing.T) {
 	d := newDisk(t)
 	to := outside(t)
@@ -203,7 +201,7 @@ func TestHostileRace(t *testing.T) {
 	}
 }
 
-// The same from inside a real container, by a program that its agent has put there.
+// The same from inside a real container, by a program that its agent put there.
 func TestHostileContainer(t *testing.T) {
 	t.Parallel()
 	e := testEngine(t)

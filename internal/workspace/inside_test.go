@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// testEngine is the engine that the machine has for tests.
+// testEngine returns the test engine of this machine.
 func testEngine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
@@ -35,7 +35,7 @@ func testEngine(t testing.TB) *engine.Engine {
 	return e
 }
 
-// insideProgram is the program of the tests' containers, built once.
+// insideProgram builds the program of the test containers once.
 var insideProgram = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "holdfast-inside-")
 	if err != nil {
@@ -51,8 +51,8 @@ var insideProgram = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out)
 })
 
-// testImage makes an image with the program alone. What is added makes it another image
-// of the same program.
+// testImage builds an image that contains only the program. added makes it a different image of the same
+// program.
 func testImage(t testing.TB, e *engine.Engine, added string, changes ...string) (ref string) {
 	t.Helper()
 	program, err := insideProgram()
@@ -84,8 +84,8 @@ func testImage(t testing.TB, e *engine.Engine, added string, changes ...string) 
 	return ref
 }
 
-// spaces are the workspaces of a new home with the machine's engine. The test's end
-// removes what they made of containers.
+// spaces returns the workspaces of a new home with the test engine. Their containers are removed when the test
+// ends.
 func spaces(t testing.TB, e *engine.Engine, home string) *Workspaces {
 	t.Helper()
 	w, err := New(home, &Options{Engine: e})
@@ -109,7 +109,7 @@ func sweepContainers(t testing.TB, w *Workspaces, e *engine.Engine) {
 	}
 }
 
-// space makes a workspace that is small.
+// space creates a workspace with small limits.
 func space(t testing.TB, w *Workspaces, slug, image string) *Settings {
 	t.Helper()
 	s, err := w.Create(t.Context(), Settings{Slug: slug, Image: image, Limits: Limits{Memory: 256 << 20, PIDs: 256}})
@@ -139,18 +139,18 @@ func hint(err error) string {
 	return ""
 }
 
-// runs is a process in a container that stays until its connection is closed.
+// runs is a process in a container that runs until its connection is closed.
 type runs struct {
 	p   *supervisor.Process
 	out *bufio.Reader
 }
 
-// begin starts a verb in a container and waits for its first line.
+// begin starts a verb of the program in a container and waits for its first line.
 func begin(t testing.TB, c *Container, args ...string) *runs {
 	t.Helper()
 	conn, err := c.Dial(t.Context())
 	for end := time.Now().Add(time.Minute); errors.Is(err, supervisor.ErrLost) && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond) // a container that was only just started: it does not listen yet
+		time.Sleep(50 * time.Millisecond) // the container has just been started and does not listen yet
 		conn, err = c.Dial(t.Context())
 	}
 	if err != nil {
@@ -168,7 +168,7 @@ func begin(t testing.TB, c *Container, args ...string) *runs {
 	return r
 }
 
-// finish ends its input and waits until it has ended.
+// finish closes its input and waits for its end.
 func (r *runs) finish(t testing.TB) supervisor.Exit {
 	t.Helper()
 	_ = r.p.Stdin().Close()
@@ -179,7 +179,7 @@ func (r *runs) finish(t testing.TB) supervisor.Exit {
 	return exit
 }
 
-// output runs a verb of the program and gives what it wrote.
+// output runs a verb of the program and returns its output.
 func output(t testing.TB, w *Workspaces, slug string, args ...string) string {
 	t.Helper()
 	var out, failed bytes.Buffer

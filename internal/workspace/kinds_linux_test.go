@@ -2,7 +2,7 @@ package workspace
 
 import "golang.org/x/sys/unix"
 
-// makeDevice makes one that would be read for ever.
+// makeDevice creates a device that returns endless data.
 func makeDevice(path string) error {
 	return unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5)))
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostileKinds puts a FIFO, a socket and a device into a folder; where there can be no
-// device, a FIFO in its place.
+// hostileKinds creates a FIFO, a socket and a device in a folder; where devices cannot be created, another
+// FIFO.
 func hostileKinds(t *testing.T, dir string) {
 	t.Helper()
 	okay(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600))

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// What an agent did to its folders does not keep the next one out, and what it put there
-// is not followed.
+// Changes of an agent to its folders do not prevent the next start, and links that it put there are not
+// followed.
 func TestMendFolders(t *testing.T) {
 	d := newDisk(t)
 	to := outside(t)
@@ -47,7 +47,7 @@ func TestMendFolders(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
 	}
-	// A link in the place of a folder is left to who says that the workspace is damaged.
+	// A link in place of a folder is left for the check that reports a damaged workspace.
 	okay(t, os.Remove(d.dirs(s).Home))
 	okay(t, os.Symlink(to, d.dirs(s).Home))
 	okay(t, mendFolders(t.Context(), h.dir))
@@ -78,8 +78,8 @@ func TestContainerAfterSabotage(t *testing.T) {
 	}
 }
 
-// What an image says about how it is to be run does not count: no volume on the disk
-// that nothing bounds, no variable for the agents, no other user or program.
+// Run settings of an image are ignored: no volume on the unlimited disk, no variable for the agents, no other
+// user or program.
 func TestImageThatSubverts(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1", `ENTRYPOINT ["/added"]`, `CMD ["nothing"]`, "USER 0:0", "VOLUME /data /home/agent",
@@ -109,7 +109,7 @@ func TestImageThatSubverts(t *testing.T) {
 	}
 }
 
-// The log of a container is for a line of text, however long it is.
+// The container's log is shortened to one line.
 func TestLastWords(t *testing.T) {
 	if got := lastWords("one\n  two\r\n"); got != "one two" {
 		t.Errorf("%q", got)
@@ -119,7 +119,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// What an engine says has the exit codes and statuses of the one table.
+// Errors of an engine have the exit codes and HTTP statuses of the common table.
 func TestOutcomesOfEngine(t *testing.T) {
 	for err, want := range map[error]outcome.Outcome{
 		engine.ErrNoEngine: outcome.NoEngine, engine.ErrTimeout: outcome.NoEngine, engine.ErrNoImage: outcome.NoEngine,

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// BenchmarkOwnTurn is a turn of our own agent in a process of its own, without a
-// container: from the call of Run to the model's first text, and to the end.
+// BenchmarkOwnTurn measures a turn of the built-in agent in a separate process, without a container: from the
+// call of Run to the model's first text, and to the end.
 func BenchmarkOwnTurn(b *testing.B) {
 	h := newHouse(b, `
 steps:

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// seen counts what observers are told.
+// seen counts what observers receive.
 type seen struct {
 	models int
 	usd    float64
@@ -27,8 +27,8 @@ func (s *seen) Observe(session string, e event.Event) {
 	}
 }
 
-// A budget that the last answer has passed is told of an agent in a container, too, and
-// observers see its calls and what they cost.
+// A budget that is exceeded by the last answer is also reported for an agent in a container, and observers get
+// its calls and their cost.
 func TestOwnTellsThatItsBudgetIsPassed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "price: {input: 10, output: 10}\nsteps: [{text: a dear answer, usage: {input: 200000}}]")

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// contained is our own agent in a container.
+// contained returns the built-in agent in a container.
 type contained struct {
 	t        *testing.T
 	w        *Workspaces
@@ -61,8 +61,8 @@ func (c *contained) turn(text string, look func(event.Event)) *event.Result {
 	return nil
 }
 
-// Our own agent works on the project in the container: it is asked about, its log is the
-// host's, and the next turn goes on after the container was killed in the middle of a tool.
+// The built-in agent works on the project in the container: it asks for approval, its log is on the host, and
+// the next turn works after the container was killed during a tool call.
 func TestOwnInContainer(t *testing.T) {
 	c := newContained(t, testimage.Scratch(t), `
 steps:
@@ -100,8 +100,8 @@ func (c *contained) verified() {
 	}
 }
 
-// Commands are held inside, too; a container that is killed in mid command leaves an
-// unknown outcome, and the next turn knows.
+// Commands are also confined in the container. If it is killed during a command, the outcome is unknown, and
+// the next turn is told so.
 func TestOwnCommandsInContainer(t *testing.T) {
 	c := newContained(t, testimage.Debian(t), `
 steps:

@@ -24,8 +24,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// counting is a model that has commands run, one after another, and none twice. It goes
-// by the transcript alone, as a model does.
+// counting is a model that has commands run one after the other, none twice. Like a model, it only uses the
+// transcript.
 type counting struct{ commands int }
 
 func (counting) Info() model.Info {
@@ -51,9 +51,8 @@ func (c counting) Stream(_ context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// Whatever ends at whatever moment, the process, the way to it, or the host: what was
-// acknowledged is in the log, no command runs twice, and one whose result is on record
-// has run.
+// Whether the process, its connection or the host ends, at any time: acknowledged items are in the log, no
+// command runs twice, and a command with a recorded result has run.
 func TestBuiltinKilledAnywhere(t *testing.T) {
 	const commands = 6
 	rounds := 4
@@ -74,7 +73,7 @@ func TestBuiltinKilledAnywhere(t *testing.T) {
 			t.Cleanup(func() { _ = store.Close() })
 			h.store, h.sessions = store, session.New(store, nil)
 			h.o.Sessions = h.sessions
-			seen := map[string]bool{} // ids of items that were acknowledged
+			seen := map[string]bool{} // IDs of items that were acknowledged
 			ends := 0
 			for turn := 0; ; turn++ {
 				if turn > 3*commands {
@@ -97,8 +96,7 @@ func TestBuiltinKilledAnywhere(t *testing.T) {
 	}
 }
 
-// goOn runs a turn of a new agent, and ends something in the middle of it. It reports
-// whether the turn was completed.
+// goOn runs a turn of a new agent, and kills something during it. It reports whether the turn was completed.
 func (h *builtinEnv) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool) bool {
 	h.t.Helper()
 	a, err := newBuiltin(h.o)
@@ -110,7 +108,7 @@ func (h *builtinEnv) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool
 	if first {
 		parts = append(parts, transcript.Text{Text: "go"})
 	}
-	left, how := 2+rnd.IntN(13), rnd.IntN(3) // the first event is from before the process
+	left, how := 2+rnd.IntN(13), rnd.IntN(3) // the first event comes from before the process
 	ctx, stop := context.WithCancel(h.t.Context())
 	defer stop()
 	var late sync.WaitGroup
@@ -134,7 +132,7 @@ func (h *builtinEnv) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool
 			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		case 1:
 			_ = p.channel.Close()
-		case 2: // the host's process: its lease is left behind, its end of the pipe is closed
+		case 2: // the host's process: its lease stays, its end of the pipe is closed
 			late.Go(func() { _ = p.channel.Close() })
 			stop()
 		}
@@ -142,7 +140,7 @@ func (h *builtinEnv) goOn(rnd *rand.Rand, seen map[string]bool, first, harm bool
 	return false
 }
 
-// ids are those of all items in the log.
+// ids returns the IDs of all items in the log.
 func (h *builtinEnv) ids() (list []string) {
 	h.t.Helper()
 	for r, err := range h.sessions.Records(h.t.Context(), "s", session.Range{}) {
@@ -160,7 +158,7 @@ func (h *builtinEnv) ids() (list []string) {
 	return list
 }
 
-// ranOnce compares what the commands have left with what the log says of them.
+// ranOnce compares the files that the commands wrote with the log.
 func (h *builtinEnv) ranOnce(commands int) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, "ran"))

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// The turn of our own agent ends when its process does, also while a question waits.
+// The turn of the built-in agent ends with its process, also while an approval request is pending.
 func TestOwnEndsWhileAQuestionWaits(t *testing.T) {
 	h := newHouse(t, "steps:\n  - tool_uses: [{tool: Bash, input: {command: touch made}}]\n  - text: done\n")
 	h.o.Spec.Run.Permissions.Mode = "default"

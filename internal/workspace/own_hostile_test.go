@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What a run may ask of models is bounded where the models are, and told as it was.
+// A run's limit of model calls is enforced on the host and reported as the limit it was.
 func TestOwnBudget(t *testing.T) {
 	const step = "  - {text: more, tool_uses: [{tool: Bash, input: {command: 'true'}}]}\n"
 	for _, tt := range []struct {
@@ -45,7 +45,7 @@ func TestOwnBudget(t *testing.T) {
 	}
 }
 
-// hostile is a process that says what it wants to.
+// hostile is a process that sends what a test chooses.
 type hostile struct {
 	net.Conn
 	stdin io.WriteCloser
@@ -69,7 +69,7 @@ func (p *hostile) Wait(ctx context.Context) (supervisor.Exit, error) {
 	}
 }
 
-// lying returns a house whose process is led by somebody else.
+// lying returns an environment whose process is replaced by a hostile one.
 func lying(t *testing.T, lie func(c *hostpipe.Client)) *builtinEnv {
 	t.Helper()
 	h := &builtinEnv{t: t, store: memory.New()}
@@ -96,8 +96,7 @@ func lying(t *testing.T, lie func(c *hostpipe.Client)) *builtinEnv {
 	return h
 }
 
-// What a process says of what it has used, whose session it is and which mode is in
-// force is not what is told.
+// The host does not pass on false statements of a process about its usage, its session and the mode.
 func TestHostileAgent(t *testing.T) {
 	h := lying(t, func(c *hostpipe.Client) {
 		for _, e := range []event.Event{
@@ -139,8 +138,7 @@ func TestHostileAgent(t *testing.T) {
 	h.verified()
 }
 
-// Who tells more than anybody can look at is cut off, however large or small it is, and
-// the turn says so.
+// A process that sends too much data, in large or small messages, is cut off, and the turn reports it.
 func TestOwnFlood(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"large": strings.Repeat("x", 16<<20), "small": "x"} {
@@ -173,7 +171,7 @@ func TestOwnFlood(t *testing.T) {
 	}
 }
 
-// flooded reports whether the turn under way was cut off.
+// flooded reports whether the current turn was cut off.
 func (a *builtinAgent) flooded() bool {
 	a.mu.Lock()
 	s := a.server

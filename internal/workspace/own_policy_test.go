@@ -21,8 +21,8 @@ steps:
   - text: never
 `
 
-// A mode that is set between two turns holds in the next ones, whoever sets it and in
-// whatever mode the session was begun.
+// A mode that is set between two turns applies to the next ones, whoever sets it and whatever mode the session
+// began in.
 func TestOwnModeHolds(t *testing.T) {
 	for name, set := range map[string]func(t *testing.T, h *builtinEnv, a *builtinAgent, c policy.Change) error{
 		"here": func(t *testing.T, _ *builtinEnv, a *builtinAgent, c policy.Change) error {
@@ -52,14 +52,13 @@ func TestOwnModeHolds(t *testing.T) {
 	}
 }
 
-// The mode that a run is started in is on the host's record, which the process inside may not
-// write for a mode that allows something.
+// The host records the initial mode of a run; the process inside cannot write a record that allows something.
 func TestOwnModeOfTheStartIsOnRecord(t *testing.T) {
 	for _, mode := range []string{"acceptEdits", "dontAsk"} {
 		t.Run(mode, func(t *testing.T) {
 			h := newHouse(t, everyTurn)
 			h.o.Spec.Run.Permissions.Mode = mode
-			for range 2 { // the second time it is on record
+			for range 2 { // the second time it is recorded already
 				a := h.agent()
 				h.run(t.Context(), a, "go", nil)
 				if err := a.Close(); err != nil {

@@ -75,7 +75,7 @@ func TestOwnTurns(t *testing.T) {
 		t.Errorf("after Close the lease is %+v", held)
 	}
 
-	b := h.agent() // another one goes on
+	b := h.agent() // another agent resumes
 	if _, res = h.run(t.Context(), b, "more", nil); res.Reason != event.ReasonFailed || !strings.Contains(res.Err.Error(), "no step") && res.Err == nil {
 		t.Errorf("the third result is %+v", res)
 	}
@@ -88,7 +88,7 @@ func TestOwnTurns(t *testing.T) {
 	}
 }
 
-// Keys of the host are not in the process's environment, arguments or input.
+// The process has no keys of the host in its environment, arguments or input.
 func TestOwnHasNoKeys(t *testing.T) {
 	h := newHouse(t, `
 steps:
@@ -150,8 +150,7 @@ func TestOwnAsks(t *testing.T) {
 	}
 }
 
-// An answer for the session leaves a grant that the next turn's process knows, and that
-// lasts as long as the session.
+// An answer for the session creates a grant that applies to later turns of the session.
 func TestOwnGrants(t *testing.T) {
 	h := newHouse(t, asks)
 	asked := 0
@@ -174,7 +173,7 @@ func TestOwnGrants(t *testing.T) {
 	}
 }
 
-// Somebody else answers, while the person here is asked.
+// Another client answers while the approver at this terminal is asked.
 func TestOwnAnsweredElsewhere(t *testing.T) {
 	h := newHouse(t, asks)
 	h.o.Spec.Run.Permissions.Mode = "default"
@@ -202,7 +201,7 @@ func TestOwnAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// A question that is left open is asked again by the next process, and by the next agent.
+// An open approval request is asked again by the next process and by the next agent.
 func TestOwnLeavesQuestion(t *testing.T) {
 	h := newHouse(t, asks)
 	h.o.Spec.Run.Permissions.Mode = "default"
@@ -241,7 +240,7 @@ steps:
   - text: Something else.
 `
 
-// reached waits for a file that a command makes.
+// reached waits for a file that a command creates.
 func (h *builtinEnv) reached(name string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
@@ -279,7 +278,7 @@ func TestOwnKilled(t *testing.T) {
 	h.verified()
 }
 
-// A process whose host is gone ends by itself, and so does what it runs.
+// A process whose host is gone ends by itself with everything it runs.
 func TestBuiltinHostGone(t *testing.T) {
 	h := newHouse(t, `
 steps:
@@ -306,7 +305,7 @@ steps:
 	if res.Reason != event.ReasonFailed || h.last().exit.Signal != "" {
 		t.Errorf("the result is %+v, the process ended with %+v", res, h.last().exit)
 	}
-	if _, err := io.ReadAll(held); err != nil { // it ends when nobody can write any more
+	if _, err := io.ReadAll(held); err != nil { // ends when no process can write any more
 		t.Error(err)
 	}
 	h.verified()
@@ -365,7 +364,7 @@ func TestOwnInterrupted(t *testing.T) {
 	}
 }
 
-// full is a store that has room for so many appends.
+// full is a store that accepts only a number of appends.
 type full struct {
 	session.Store
 	mu   sync.Mutex
@@ -385,7 +384,7 @@ func (f *full) Append(ctx context.Context, id string, b session.Batch) error {
 	return f.Store.Append(ctx, id, b)
 }
 
-// What the store has not taken has not happened: the command is not run.
+// What the store has not accepted does not happen: the command is not run.
 func TestOwnFullStore(t *testing.T) {
 	h := newHouse(t, twice)
 	f := &full{Store: h.store, left: 2} // opened; turn and input
@@ -410,7 +409,7 @@ func TestOwnFullStore(t *testing.T) {
 	h.verified()
 }
 
-// Input that comes while a turn is under way is taken in after the tool round.
+// Input that arrives during a turn is added after the tool round.
 func TestOwnSubmit(t *testing.T) {
 	h := newHouse(t, `
 steps:
@@ -438,7 +437,7 @@ steps:
 	}
 }
 
-// A container that cannot be had leaves no session behind in which nothing was said.
+// If the container cannot be started, no empty session is left.
 func TestOwnWithoutContainer(t *testing.T) {
 	h := newHouse(t, "steps: [{text: hello}, {text: again}]")
 	h.o.Session.SessionID = ""

@@ -10,7 +10,7 @@ import (
 )
 
 func TestImposter(t *testing.T) {
-	// A shell gives what it starts in the background /dev/null to read, and cat would end at once.
+	// A shell redirects the input of background commands from /dev/null, and cat would end at once.
 	sh := exec.Command("sh", "-c", "exec 3<&0; cat <&3 & echo $!; wait")
 	in, err := sh.StdinPipe()
 	if err != nil {

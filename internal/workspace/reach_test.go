@@ -15,15 +15,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// What no container can reach is refused before anything starts, with the address and what
-// to set.
+// An address that no container can reach is rejected before anything starts, with the address and a hint.
 func TestGuestWhoseModelIsOutOfReachIsRefused(t *testing.T) {
 	proxy := Network{Mode: NetworkProxy, Domains: []string{"model.example.com"}}
 	for name, c := range map[string]struct {
 		agent   AgentSpec
 		network Network
 		env     []string
-		says    string // "" : it is not refused
+		says    string // "": accepted
 	}{
 		"localhost":           {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://localhost:8080"}, "ANTHROPIC_BASE_URL, which is http://localhost:8080, refers to the container itself"},
 		"a loopback address":  {AgentSpec{Kind: KindClaude}, proxy, []string{"ANTHROPIC_BASE_URL=http://127.0.0.2:8080/v1"}, "refers to the container itself"},
@@ -70,7 +69,7 @@ func TestGuestWhoseModelIsOutOfReachIsRefused(t *testing.T) {
 	}
 }
 
-// The rules of the workspace and the server itself are tried before the agent is started.
+// The workspace's rules and the server itself are checked before the agent starts.
 func TestGuestReachesItsModel(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -106,8 +105,8 @@ func TestGuestReachesItsModel(t *testing.T) {
 	}
 }
 
-// In a real container: while the server is away the turn fails with its address instead of
-// waiting for the agent, and when it is there the agent works.
+// In a real container: while the server is down, the turn fails at once and names its address; when it is up,
+// the agent works.
 func TestGuestInContainerSaysThatItsModelIsAway(t *testing.T) {
 	e := testEngine(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(hostAddress(t), "0"))

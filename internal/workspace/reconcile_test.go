@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// made creates a container by the engine alone.
+// made creates a container directly with the engine.
 func made(t *testing.T, e *engine.Engine, image, name string, labels map[string]string, start bool, mounted ...string) string {
 	t.Helper()
 	img, err := e.Image(t.Context(), image)
@@ -40,8 +40,8 @@ func made(t *testing.T, e *engine.Engine, image, name string, labels map[string]
 	return id
 }
 
-// Containers without a workspace go, unless somebody works in them; those of others
-// stay as they are.
+// tryReconcile: containers without a workspace are removed unless they are in use; foreign containers are not
+// touched.
 func tryReconcile(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -91,8 +91,8 @@ func tryReconcile(t *testing.T) {
 	}
 }
 
-// A label that an image has makes no container ephemeral, and a copy of one of ours is
-// not stopped or removed with it.
+// A label of an image does not make its container ephemeral, and a copy of a workspace's container is not
+// stopped or removed with it.
 func TestLabelsOfAnImage(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1", "LABEL "+labelEphemeral+"=0123456789abcdef")
@@ -116,14 +116,14 @@ func TestLabelsOfAnImage(t *testing.T) {
 	}
 }
 
-// bridgedOnly is the same home for whom sockets do not reach into containers.
+// bridgedOnly returns the same home on an engine whose containers cannot use sockets of the host.
 func bridgedOnly(w *Workspaces) *Workspaces {
 	b := &Workspaces{home: w.home, opt: w.opt}
 	b.setBridged()
 	return b
 }
 
-// A deleted workspace leaves no container; one made again under its name gets its own.
+// Deleting a workspace removes its container; a new workspace of the same name gets its own.
 func TestDeleteAndAgain(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -177,7 +177,7 @@ func tryStopAll(t *testing.T) {
 	}
 }
 
-// An ephemeral container keeps nothing, and goes when its work is done.
+// An ephemeral container stores nothing and is removed when its work is done.
 func TestEphemeral(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -219,7 +219,7 @@ func TestEphemeral(t *testing.T) {
 	}
 }
 
-// The ephemeral container of a process that was killed is found and removed.
+// The ephemeral container of a killed process is found and removed.
 func TestEphemeralOrphan(t *testing.T) {
 	e := testEngine(t)
 	image := testImage(t, e, "1")
@@ -244,7 +244,7 @@ func TestEphemeralOrphan(t *testing.T) {
 	}
 }
 
-// TestEphemeralElsewhere makes an ephemeral container and is killed.
+// TestEphemeralElsewhere creates an ephemeral container and is killed.
 func TestEphemeralElsewhere(t *testing.T) {
 	home := os.Getenv("HOLDFAST_TEST_EPHEMERAL")
 	if home == "" {

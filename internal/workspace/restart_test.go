@@ -57,7 +57,7 @@ func startEngine(t *testing.T, settings string) *ownEngine {
 
 func (o *ownEngine) host() string { return "unix://" + filepath.Join(o.dir, "docker.sock") }
 
-// kill ends dockerd as a crash does.
+// kill kills dockerd, like a crash.
 func (o *ownEngine) kill() {
 	o.t.Helper()
 	b, err := os.ReadFile(filepath.Join(o.dir, "docker.pid"))
@@ -84,8 +84,8 @@ func (o *ownEngine) start() {
 	}
 }
 
-// An engine that crashes and comes back finds its containers or not: the next Ensure
-// has one either way. With live-restore even what runs goes on, engine or not.
+// After a crash of the engine its containers may be gone: the next Ensure returns one either way. With
+// live-restore, running containers survive without the engine.
 func TestEngineRestart(t *testing.T) {
 	for name, tt := range map[string]struct {
 		settings string
@@ -142,7 +142,7 @@ func TestEngineRestart(t *testing.T) {
 	}
 }
 
-// brief ends at once: who waits with it only looks.
+// brief is a context that ends soon, for callers that only look.
 func brief(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

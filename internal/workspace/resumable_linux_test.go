@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/codex"
 )
 
-// What may be in the place of the file of an agent's session, or on the way to it, and
-// whether it is one that can be resumed. Nothing of it is waited for.
+// TestResumable tries every kind of file in the place of an agent's session file or of a folder on the way to
+// it, and checks whether the session can be resumed. None of them blocks.
 func TestResumable(t *testing.T) {
 	const id = "01a20200-0000-7000-8000-000000000001"
 	errSome := errors.New("some error: which it is depends on who looks")
@@ -35,13 +35,13 @@ func TestResumable(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		put  func(t *testing.T, file string)
-		want error // nil: it is resumed
+		want error // nil: the session can be resumed
 	}{
 		{"a file", plain, nil},
-		{"an empty file", func(t *testing.T, file string) { okay(t, os.WriteFile(file, nil, 0o600)) }, nil}, // the agent says what it thinks of it
+		{"an empty file", func(t *testing.T, file string) { okay(t, os.WriteFile(file, nil, 0o600)) }, nil}, // the agent checks the content itself
 		{"no file", func(*testing.T, string) {}, ErrNoFile},
 		{"no folder", func(t *testing.T, file string) { okay(t, os.Remove(up(file, 1))) }, ErrNoFile},
-		{"a hard link", func(t *testing.T, file string) { // to what lies in the home as well: it is a file
+		{"a hard link", func(t *testing.T, file string) { // to a file in the home: it is a regular file
 			plain(t, file+".other")
 			okay(t, os.Link(file+".other", file))
 		}, nil},
@@ -84,7 +84,7 @@ func TestResumable(t *testing.T) {
 		}, os.ErrPermission},
 		{"a file without an end", func(t *testing.T, file string) {
 			plain(t, file)
-			okay(t, os.Truncate(file, maxTranscript+1)) // of holes
+			okay(t, os.Truncate(file, maxTranscript+1)) // a sparse file
 		}, ErrTooLarge},
 	} {
 		for agent, file := range map[string]string{

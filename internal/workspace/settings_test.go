@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// everySetting returns settings in which every field says something.
+// everySetting returns settings in which every field is set.
 func everySetting() Settings {
 	return Settings{
 		ID: "0123456789abcdef", Slug: "blog", Created: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC),
@@ -162,7 +162,7 @@ func TestSettingsWithoutIdentity(t *testing.T) {
 			t.Errorf("%s\n got %v\nwant %s", source, err, want)
 		}
 	}
-	// A newer one is said to be newer, whatever else is in it.
+	// A newer version is reported as newer, whatever else the file contains.
 	_, err := decodeSettings("f", []byte(`{"slug": 5, "novel": {}, "format": 2}`))
 	if !errors.Is(err, ErrNewer) || outcome.FromError(err).Code != outcome.Corrupt.Code || !strings.Contains(outcome.Hint(err), "newer holdfast") {
 		t.Errorf("%v, %v", err, outcome.FromError(err))

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/outcome"
 )
 
-// slugPattern is the pattern of seed 004, without its fault.
+// slugPattern is the pattern of an earlier program, with its error corrected.
 var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?\z`)
 
 func TestCheckSlug(t *testing.T) {

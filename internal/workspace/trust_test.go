@@ -16,7 +16,7 @@ func TestParseTrust(t *testing.T) {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
-	// The Kelvin sign and other letters that only look alike are others.
+	// The Kelvin sign and other look-alike letters are different letters.
 	for _, text := range []string{"", "invalid", "none", " direct", "direct ", "direct\n", "full,direct", "ſandboxed", "ﬀull", "trusted\x00"} {
 		got, err := parseTrust(text)
 		e, ok := errors.AsType[*Error](err)

@@ -51,7 +51,7 @@ func TestCheckDisk(t *testing.T) {
 	s := d.make(Settings{Slug: "a", Limits: Limits{Disk: 1 << 20}})
 	file := filepath.Join(d.dirs(s).Home, "file")
 	check := func() error {
-		d.disks.all = nil // what was measured before is not asked for here
+		d.disks.all = nil // removes cached results
 		return d.CheckDisk(t.Context(), "a")
 	}
 	okay(t, check())
@@ -63,7 +63,7 @@ func TestCheckDisk(t *testing.T) {
 	}
 	okay(t, os.Remove(file))
 	okay(t, check())
-	// Many files of nothing use it up as well.
+	// Many empty files use up the limit as well.
 	for i := range 300 {
 		okay(t, os.WriteFile(file+strings.Repeat("x", i%200)+string(rune('a'+i/200)), nil, 0o600))
 	}
@@ -73,7 +73,7 @@ func TestCheckDisk(t *testing.T) {
 	_, err = d.Set(t.Context(), "a", func(s *Settings) error { s.Limits.Disk = Unlimited; return nil })
 	okay(t, err)
 	okay(t, check())
-	// What nobody may look into is opened.
+	// A folder that is not readable is made readable.
 	_, err = d.Set(t.Context(), "a", func(s *Settings) error { s.Limits.Disk = 1 << 20; return nil })
 	okay(t, err)
 	okay(t, os.Mkdir(filepath.Join(d.dirs(s).Home, "locked"), 0))
@@ -82,7 +82,7 @@ func TestCheckDisk(t *testing.T) {
 	}
 }
 
-// A result is kept for as long as it is worth, and never when there is no room.
+// A result is cached as long as it is valid, and never when the disk is full.
 func TestDisksKeep(t *testing.T) {
 	var d disks
 	now := time.Now()

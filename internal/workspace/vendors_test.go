@@ -28,8 +28,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// The agents themselves, of npm, in a Debian container that reaches nothing but a model
-// server of tests.
+// TestClaudeCode runs the real agents, from npm, in a Debian container that reaches only a test model server.
 func TestClaudeCode(t *testing.T) {
 	model := reachable(t, aimock.Start(t, "testdata/claude-model.json"))
 	twoTurns(t, Settings{
@@ -46,7 +45,7 @@ func TestCodex(t *testing.T) {
 	}, []string{"OPENAI_API_KEY=sk-" + "made-up-key", "OPENAI_BASE_URL=http://" + model + "/v1"}, ".codex/sessions/*/*/*/rollout-*.jsonl")
 }
 
-// Claude Code again, with the adapter that an editor has for it, over ACP.
+// TestClaudeCodeOverACP runs Claude Code with the adapter that editors use, over ACP.
 func TestClaudeCodeOverACP(t *testing.T) {
 	script := os.Getenv("HOLDFAST_TEST_ACP")
 	if script == "" {
@@ -64,7 +63,7 @@ func TestClaudeCodeOverACP(t *testing.T) {
 	}, []string{"ANTHROPIC_API_KEY=made-up" + "-key", "ANTHROPIC_BASE_URL=http://" + model}, ".claude/projects/-work/*.jsonl")
 }
 
-// nodeFolder is a folder with the machine's node alone.
+// nodeFolder returns a folder that contains only this machine's node.
 func nodeFolder(t *testing.T) string {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -82,8 +81,8 @@ func nodeFolder(t *testing.T) string {
 	return dir
 }
 
-// twoTurns has an agent run a command that a person allows, and then resume. kept is
-// where it keeps its own, below its home. No secret is in a file of the home.
+// twoTurns has an agent run a command that the user allows, and then resume. kept is the agent's folder below
+// its home. No file of the home contains a secret.
 func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	t.Helper()
 	secrets := []string{"another-made-up-secret"}
@@ -164,8 +163,8 @@ func twoTurns(t *testing.T, set Settings, environ []string, kept string) {
 	}
 }
 
-// reachable makes a server of this machine's loopback one of its address, which the
-// proxy of containers reaches, and returns host and port.
+// reachable makes a server on this machine's loopback address reachable for the containers' proxy, and returns
+// host and port.
 func reachable(t *testing.T, url string) string {
 	t.Helper()
 	host := hostAddress(t)
@@ -197,7 +196,7 @@ func relay(c net.Conn, to string) {
 	_, _ = io.Copy(c, s)
 }
 
-// hostAddress is an address of this machine that is not its loopback.
+// hostAddress returns an address of this machine that is not a loopback address.
 func hostAddress(t *testing.T) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()

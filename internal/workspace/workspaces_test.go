@@ -91,7 +91,7 @@ func TestCreateRefused(t *testing.T) {
 	noFile(t, d.at("x"))
 }
 
-// Of many who make the same one at once, one does.
+// Of many processes that create the same workspace at once, one succeeds.
 func TestCreateTogether(t *testing.T) {
 	for range 20 {
 		createTogether(t)
@@ -160,7 +160,7 @@ func TestGetDamaged(t *testing.T) {
 	}
 }
 
-// A FIFO in the place of the settings or of the lock keeps nobody waiting.
+// A FIFO in place of the settings or of the lock does not block.
 func TestList(t *testing.T) {
 	d := newDisk(t)
 	if list, err := d.List(t.Context()); len(list) != 0 || err != nil {
@@ -234,7 +234,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Changes at the same time come one after the other, from several programs.
+// Concurrent changes from several programs are applied one after the other.
 func TestSetTogether(t *testing.T) {
 	d := newDisk(t)
 	d.make(Settings{Slug: "a"})
@@ -275,7 +275,7 @@ func TestPathsRefused(t *testing.T) {
 		want    string
 	}{
 		{project: in("q")},
-		{project: in("p")}, // the same one as another's
+		{project: in("p")}, // another workspace's project
 		{mounts: []Mount{{Host: in("file"), Target: "/mnt/file"}}},
 		{mounts: []Mount{{Host: "/usr/share", Target: "/mnt/share", ReadOnly: true}}},
 		{project: "/", want: "project: / belongs to the system"},
@@ -312,7 +312,7 @@ func TestPathsRefused(t *testing.T) {
 	}
 }
 
-// The socket of an engine is given to nobody, nor is a folder around it.
+// The engine's socket and folders around it are rejected.
 func TestPathsOfEngine(t *testing.T) {
 	d := newDisk(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -326,7 +326,7 @@ func TestPathsOfEngine(t *testing.T) {
 	}
 }
 
-// The sockets that give an agent a person's rights are not in what it is given.
+// Folders that contain sockets with the user's rights are rejected.
 func TestPathsOfSockets(t *testing.T) {
 	d := newDisk(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -377,7 +377,7 @@ func TestLockWaits(t *testing.T) {
 	}
 }
 
-// Who waits for the lock of a workspace that goes finds no workspace.
+// A caller that waits for the lock of a workspace that is deleted gets ErrNotFound.
 func TestLockOfDeleted(t *testing.T) {
 	d := newDisk(t)
 	d.make(Settings{Slug: "a"})
@@ -400,7 +400,7 @@ func TestLockOfDeleted(t *testing.T) {
 	}
 }
 
-// A folder that was replaced by a link since the settings were made gets no container.
+// A folder that was replaced by a link after the settings were made gets no container.
 func TestReadyLooksAgain(t *testing.T) {
 	d := newDisk(t)
 	project := filepath.Join(filepath.Dir(d.home), "project")

@@ -37,7 +37,7 @@ func (d *declared) parse(t *testing.T, args ...string) error {
 	return b.bind(args)
 }
 
-// What follows the last named argument of a verbatim command is not read as flags.
+// Words after the last named argument of a verbatim command are not parsed as flags.
 func TestVerbatim(t *testing.T) {
 	for _, tt := range []struct {
 		args         string

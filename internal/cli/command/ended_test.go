@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The collector waits for what a long session takes, and for no more than that of a very long one.
+// The garbage collector's threshold allows for the memory of a long session, but not more than that of a very
+// long one.
 func TestMakeRoom(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(StartupGCPercent))
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/cli/command"
 )
 
-// A flag beats a variable beats the settings beat the default, and an empty variable
-// says nothing: cd-srv-041. What settings do not know is refused: cd-srv-042.
+// A flag overrides a variable, which overrides the settings, which override the default; an empty variable is
+// ignored: cd-srv-041. Unknown settings are rejected: cd-srv-042.
 func TestDaemonSettings(t *testing.T) {
 	minute := time.Minute
 	const file = `{"daemon": {"listen": ["127.0.0.1:3"], "drain": "3s", "logFormat": "json", "allowHosts": ["file.example"]}}`

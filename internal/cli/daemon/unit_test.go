@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The packaged units are those that the program prints.
+// The packaged units equal those that the program prints.
 func TestPackagedUnits(t *testing.T) {
 	for name, want := range map[string]string{
 		"holdfast.service": strings.ReplaceAll(serviceUnit, "@BINARY@", "%h/.local/bin/holdfast"), "holdfast.socket": socketUnit,

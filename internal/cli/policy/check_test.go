@@ -40,8 +40,7 @@ type checkAnswer struct {
 	Trace   []policy.Contribution
 }
 
-// Every line gets one answer in order, also when the program at the other end waits
-// for it before it writes the next.
+// Every line gets one answer in order, also if the other program waits for it before it writes the next line.
 func TestCheckAnswersAtOnce(t *testing.T) {
 	in, calls := io.Pipe()
 	answers, out := io.Pipe()
@@ -90,7 +89,7 @@ func TestCheckLongLine(t *testing.T) {
 	}
 }
 
-// What is written by hand is what encoding/json would write.
+// The handwritten encoder writes what encoding/json would write.
 func TestAppendVerdict(t *testing.T) {
 	origin := &policy.Origin{Rule: `Bash(echo "ü":*)`, Layer: layernames.User, File: "/a b/s.json", Line: 3, Col: 4}
 	for _, d := range []policy.Decision{
@@ -123,8 +122,7 @@ func TestAppendVerdict(t *testing.T) {
 	}
 }
 
-// FuzzCheckLine: whatever a line holds, the answer is one line of JSON, and what is
-// no call is denied.
+// FuzzCheckLine: for any line, the answer is one line of JSON, and a line that is not a call is denied.
 func FuzzCheckLine(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", "[]", "null", `{"id":1,"tool":"Bash","input":{"command":"ls"}}`, `{"id":"\u202e","tool":"Read","input":{"file_path":"~/x"}}`,
@@ -147,8 +145,8 @@ func FuzzCheckLine(f *testing.F) {
 	})
 }
 
-// BenchmarkPolicyCheck is one simple command, from the JSON of the line to that of
-// the answer: 50,000 a second on one core are 20 µs each.
+// BenchmarkPolicyCheck measures one simple command, from the JSON of the line to that of the answer: 50,000 a
+// second on one core are 20 µs each.
 func BenchmarkPolicyCheck(b *testing.B) {
 	for _, bb := range []struct{ name, settings string }{
 		{"no-rules", `{}`},

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// desk is an asker whose person types into a pipe, and the printer of who shows the run.
+// desk is an asker whose approver types into a pipe, and the printer that shows the run.
 func desk(t *testing.T, width int) (a *Asker, others *term.Printer, screen *bytes.Buffer, types func(string)) {
 	in, typed := io.Pipe()
 	t.Cleanup(func() { _ = typed.Close() })
@@ -32,8 +32,7 @@ func aboutCommand(id, command string) approval.Request {
 	return approval.Request{ID: id, Tool: "Bash", Agent: id, Requests: []policy.Request{{Tool: "Bash", Operation: policy.OpCommand, Resource: command}}}
 }
 
-// Several sub-agents ask at the same time: a key is an answer to the question that is on the
-// screen, and to no other.
+// Several sub-agents request approvals at the same time: a key answers the request on the screen and no other.
 func TestOneQuestionAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, screen, types := desk(t, 120)
@@ -69,7 +68,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 	})
 }
 
-// Who waits behind a question leaves when it is over, and keeps nobody from being asked.
+// A request that waits behind another one can be canceled, and does not block later requests.
 func TestWaitingAskerCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, _, types := desk(t, 120)
@@ -97,8 +96,7 @@ func TestWaitingAskerCancelled(t *testing.T) {
 	})
 }
 
-// What others do while a question is open is shown when it is answered, so that the question
-// stays in sight.
+// Output that arrives while a request is open is shown after the answer, so that the request stays visible.
 func TestOutputHeldDuringQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, others, screen, types := desk(t, 120)
@@ -134,7 +132,7 @@ func TestOutputHeldDuringQuestion(t *testing.T) {
 	})
 }
 
-// No key and no word of the line of keys is broken in two.
+// The key line is never broken within a key or a word.
 func TestKeysFitTheScreen(t *testing.T) {
 	for width := 30; width <= 120; width += 10 {
 		a, _, screen, _ := desk(t, width)
@@ -148,7 +146,7 @@ func TestKeysFitTheScreen(t *testing.T) {
 	}
 }
 
-// Each question of several stands above its own keys.
+// Each of several questions is shown above its own keys.
 func TestQuestionsOfTheModelOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, screen, types := desk(t, 120)
@@ -175,7 +173,7 @@ func TestQuestionsOfTheModelOneByOne(t *testing.T) {
 			}
 			if types(keys); keys == "c\n" {
 				synctest.Wait()
-				types("1, 2 2\n") // twice is once
+				types("1, 2 2\n") // a repeated number counts once
 			}
 		}
 		synctest.Wait()

@@ -11,8 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// What state says of a session follows from its log and from who holds it; asking takes
-// nothing from anybody.
+// The state of a session follows from its log and its lease; reading it takes no lease.
 func TestStateOfRuns(t *testing.T) {
 	status := func(s string) session.Draft {
 		return session.Draft{Kind: record.KindRunEvent, Payload: json.RawMessage(`{"event":"x","status":"` + s + `"}`)}
@@ -27,7 +26,7 @@ func TestStateOfRuns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		drafts []session.Draft
-		held   string // state while somebody holds it
+		held   string // state while a process has it open
 		free   string
 	}{
 		{"new", nil, stateIdle, stateIdle},
@@ -71,7 +70,7 @@ func TestStateOfRuns(t *testing.T) {
 	}
 }
 
-// Who waits for the answer to what a sub-agent asks waits, whether its own turn is open or not.
+// A session that waits for an approval of its sub-agent is "waiting", whether its own turn is open or not.
 func TestStateWhenASubagentAsks(t *testing.T) {
 	ctx, s := t.Context(), session.New(memory.New(), nil)
 	for id, owner := range map[string]string{"lead": "", "other": "", "sub": "lead", "idle": "lead"} {

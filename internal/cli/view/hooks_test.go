@@ -57,7 +57,7 @@ func TestHooksInText(t *testing.T) {
 	}
 }
 
-// A hook that fails in the same way at every call is told in full once.
+// A hook that fails in the same way at every call is reported in full once.
 func TestRepeatedFailuresOfHooks(t *testing.T) {
 	p, b := screen(t, false)
 	v := &Text{Program: p, names: map[string]string{}}
@@ -78,7 +78,7 @@ func TestRepeatedFailuresOfHooks(t *testing.T) {
 	}
 }
 
-// Why the agent goes on after it was done is told.
+// The text says why the agent continues after it was done.
 func TestStopHookInText(t *testing.T) {
 	p, b := screen(t, false)
 	v := &Text{Program: p, names: map[string]string{}}

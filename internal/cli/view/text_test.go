@@ -35,7 +35,7 @@ func said(id, text string) event.ItemAppended {
 	}.MustEncode()}
 }
 
-// exited is the end of a call of Bash.
+// exited returns the end event of a Bash call.
 func exited(use string, code int, took int64) event.ToolFinished {
 	return event.ToolFinished{
 		Use: use, Tool: "Bash", Content: []transcript.Part{transcript.Text{Text: "line 1\nline 2\x1b[2J"}},

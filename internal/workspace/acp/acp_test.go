@@ -283,7 +283,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// An id that cannot be kept is none.
+// An ID that is not valid as a session ID is ignored.
 func TestImproperSession(t *testing.T) {
 	for _, id := range []string{"", "a\nb", strings.Repeat("x", 513)} {
 		_, err := acp.Driver{}.Run(t.Context(), turn("x"), vendortest.ReplayText(t, hello+

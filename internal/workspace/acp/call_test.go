@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Calls are put in the terms of the field's tools by what the agent tells of them.
+// Tool calls are translated to the names of Claude Code's tools by what the agent reports about them.
 func TestUse(t *testing.T) {
 	for _, c := range []struct{ call, content, name, input string }{
 		{`{"kind":"execute","rawInput":{"command":"ls -la"}}`, ``, "Bash", `{"command":"ls -la"}`},

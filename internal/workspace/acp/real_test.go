@@ -23,7 +23,7 @@ type agent struct {
 	driver    acp.Driver
 }
 
-// run has one turn.
+// run runs one turn.
 func (a *agent) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.RecordingSink, vendor.End, string) {
 	t.Helper()
 	tu := turn(text)
@@ -68,8 +68,8 @@ func claude(t *testing.T) *agent {
 	return a
 }
 
-// Claude Code over ACP: a session is begun and gone on with; a command is asked about, and
-// what is refused does not happen.
+// TestClaude runs Claude Code over ACP: a session is started and resumed; a command needs approval, and a
+// denied command does not run.
 func TestClaude(t *testing.T) {
 	a := claude(t)
 	_, end, id := a.run(t, "", "first turn", vendor.Answer{})
@@ -98,8 +98,8 @@ func TestClaude(t *testing.T) {
 	}
 }
 
-// The example agent of the protocol's Go library: it reads without asking, asks for an
-// edit, and cannot go on with a session.
+// TestExample runs the example agent of the protocol's Go library: it reads without approval, asks for
+// approval of an edit, and cannot resume a session.
 func TestExample(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "agent")
 	if out, err := exec.Command("go", "build", "-o", program, "github.com/coder/acp-go-sdk/example/agent").CombinedOutput(); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// tape is a process that says what was recorded.
+// tape is a process that replays a recording.
 type tape struct {
 	out io.Reader
 	in  *saved
@@ -27,7 +27,7 @@ type tape struct {
 type saved struct {
 	mu  sync.Mutex
 	b   strings.Builder
-	got chan struct{} // takes one for each write, or is nil
+	got chan struct{} // receives once per write; may be nil
 }
 
 func (s *saved) Write(b []byte) (int, error) {
@@ -39,7 +39,7 @@ func (s *saved) Write(b []byte) (int, error) {
 	return s.b.Write(b)
 }
 
-// Read says that the turn is over when the initialisation and the message have come.
+// Read returns the end of the turn after the initialization and the message were written.
 func (s *saved) Read(b []byte) (int, error) {
 	<-s.got
 	<-s.got
@@ -51,7 +51,7 @@ func (t *tape) Stdin() io.WriteCloser { return t.in }
 func (t *tape) Stdout() io.Reader     { return t.out }
 func (t *tape) Stderr() string        { return "" }
 
-// notes is a sink that writes down what it is told, in words.
+// notes is a sink that records its calls as text.
 type notes struct {
 	mu     sync.Mutex
 	told   []string
@@ -107,7 +107,7 @@ func replay(t testing.TB, wire io.Reader, turn vendor.Turn, n *notes) (vendor.En
 	return end, p.in.b.String(), err
 }
 
-// What version 2.1.197 said, against a model server of tests.
+// Recordings of version 2.1.197 against a test model server.
 func TestRecorded(t *testing.T) {
 	for _, c := range []struct {
 		file   string
@@ -159,7 +159,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// lines are a wire of a few events.
+// lines is the wire text of a few events.
 func lines(events ...string) io.Reader { return strings.NewReader(strings.Join(events, "\n") + "\n") }
 
 const over = `{"type":"result","subtype":"success","is_error":false,"result":"ok"}`

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// blocksOf is what comes of a message with a case's content.
+// blocksOf returns the items made from a message with a case's content.
 func blocksOf(t *testing.T, content any) []transcript.Part {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{"type": "assistant", "message": map[string]any{"id": "m", "content": content}})
@@ -75,8 +75,7 @@ func TestCorpusTranscripts(t *testing.T) {
 	})
 }
 
-// deltas says texts, with a tool use where one is empty, and holds that each delta is what
-// was added.
+// deltas sends texts, with a tool use in place of an empty one, and checks that each delta is the added text.
 func deltas(t *testing.T, texts ...string) {
 	t.Helper()
 	var wire, want []string

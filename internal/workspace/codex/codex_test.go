@@ -26,7 +26,7 @@ func deny(a vendor.Answer) func(context.Context, vendor.Permission) (vendor.Answ
 
 const unknownModel = "notice Model metadata for `gpt-5` not found. Defaulting to fallback metadata; this can degrade performance and cause issues."
 
-// What was recorded of the real program is told by the rules of the sink.
+// Recordings of the real program pass the checks of the test sink.
 func TestRecorded(t *testing.T) {
 	for _, c := range []struct {
 		file   string
@@ -74,7 +74,7 @@ func TestRecorded(t *testing.T) {
 			end: vendor.End{Failure: "interrupted", Turns: 1},
 		},
 		{
-			// Other arguments than the asked-for cannot be run.
+			// A call with other arguments than the approved ones cannot be run.
 			file: "declined", decide: vendor.Answer{Allow: true, Input: []byte(`{"command":"true"}`)},
 			want: []string{
 				`use call_sh1 Bash {"command":"touch 'made by' codex","cwd":"/work/sub"}`, "permit call_sh1",
@@ -175,7 +175,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// greeting is how every turn begins.
+// greeting is the beginning of every turn.
 const greeting = `> {"id":1,"method":"initialize"}
 < {"id":1,"result":{"userAgent":"x"}}
 > {"method":"initialized"}
@@ -199,7 +199,7 @@ func event(method, of, more string) string {
 func begun(of, item string) string { return event("item/started", of, `"item":`+item) }
 func whole(of, item string) string { return event("item/completed", of, `"item":`+item) }
 
-// What no recording has.
+// Cases that no recording contains.
 func TestWire(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -332,7 +332,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// A line has no limit that an image or a file would reach.
+// Lines may be long enough for an image or a file.
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("x", 20<<20)
 	n := vendortest.Listen(t)
@@ -343,7 +343,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// A question that was answered elsewhere, or does not matter any more, is withdrawn.
+// An approval request that was answered elsewhere or is obsolete is withdrawn.
 func TestWithdrawn(t *testing.T) {
 	n := vendortest.Listen(t)
 	withdrawn := make(chan struct{})

@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/vendortest"
 )
 
-// codexEnv is where the real Codex runs, with a model server of others.
+// codexEnv runs the real Codex against a test model server.
 type codexEnv struct {
 	program   string
 	home, dir string
@@ -42,7 +42,7 @@ func newHouse(t *testing.T) *codexEnv {
 	return r
 }
 
-// unpack takes the program out of the package as npm publishes it.
+// unpack unpacks the program from the package as npm publishes it.
 func unpack(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("HOLDFAST_TEST_VENDORS")
@@ -82,7 +82,7 @@ func unpack(t *testing.T) string {
 	}
 }
 
-// run has one turn.
+// run runs one turn.
 func (r *codexEnv) run(t *testing.T, session, text string, decide vendor.Answer) (*vendortest.RecordingSink, vendor.End, string) {
 	t.Helper()
 	tu := turn(text)
@@ -111,8 +111,7 @@ func TestReal(t *testing.T) {
 	t.Run("asks", r.asks)
 }
 
-// A session is begun and gone on with; its file is where it is looked for; the key is in
-// no file.
+// resumes starts and resumes a session. Its file has the expected path, and no file contains the key.
 func (r *codexEnv) resumes(t *testing.T) {
 	_, end, id := r.run(t, "", "first turn", vendor.Answer{})
 	if end.Text != "First answer." || end.Failure != "" || end.Usage.Input != 100 {
@@ -131,7 +130,7 @@ func (r *codexEnv) resumes(t *testing.T) {
 		t.Errorf("a session that is not there: %+v", end)
 	}
 	env := r.env
-	r.env = slices.Clone(env[:len(env)-1]) // without the model server
+	r.env = slices.Clone(env[:len(env)-1]) // without the URL of the model server
 	if _, end, _ = r.run(t, id, "x", vendor.Answer{}); !end.ResumeFailed {
 		t.Errorf("a session of a model server that is not named any more: %+v", end)
 	}
@@ -150,7 +149,7 @@ func (r *codexEnv) resumes(t *testing.T) {
 	}
 }
 
-// A command and a change of files are asked about; what is refused does not happen.
+// asks checks that commands and file changes need approval, and that denied ones do not happen.
 func (r *codexEnv) asks(t *testing.T) {
 	made := func(name string) bool {
 		_, err := os.Stat(filepath.Join(r.dir, name))

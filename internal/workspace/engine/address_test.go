@@ -22,8 +22,7 @@ import (
 	"time"
 )
 
-// certificates writes ca.pem, and cert.pem and key.pem of a host and a person that it
-// has signed.
+// certificates writes ca.pem, and cert.pem and key.pem of a host and of a client, signed by that CA.
 func certificates(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -63,8 +62,8 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// Over TLS the engine sees our certificate, its own is checked when that is asked for,
-// and a stream works as on a socket.
+// Over TLS the engine gets the client certificate, the engine's certificate is verified if configured, and
+// streams work as on a socket.
 func TestTLS(t *testing.T) {
 	alone(t)
 	dir, other := certificates(t), certificates(t)
@@ -124,7 +123,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A tcp address may have a path, below which the API lies.
+// A tcp address may have a path, which prefixes the API's paths.
 func TestTCP(t *testing.T) {
 	alone(t)
 	t.Setenv("HTTP_PROXY", "")

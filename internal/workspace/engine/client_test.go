@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// serve answers on a socket of its own and gives the address.
+// serve serves a handler on a new socket and returns its address.
 func serve(t testing.TB, h http.HandlerFunc) (host string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -29,7 +29,7 @@ func serve(t testing.TB, h http.HandlerFunc) (host string) {
 	return "unix://" + path
 }
 
-// dial makes an engine of a handler that need not answer pings.
+// dial creates an engine from a handler that need not answer pings.
 func dial(t testing.TB, h http.HandlerFunc) *Engine {
 	t.Helper()
 	host := serve(t, h)
@@ -43,7 +43,7 @@ func dial(t testing.TB, h http.HandlerFunc) *Engine {
 	return e
 }
 
-// What an answer is not a success for stands in the error, in whatever form it comes.
+// The error contains the message of an unsuccessful response, in all its forms.
 func TestRefusals(t *testing.T) {
 	const js = "application/json"
 	for _, tt := range []struct {
@@ -95,7 +95,7 @@ func first[T any](seq func(func(T, error) bool)) (err error) {
 	return err
 }
 
-// A name reaches the engine as one part of the path, or not at all.
+// A name is escaped as one part of the path, or rejected.
 func TestNames(t *testing.T) {
 	var got string
 	e := dial(t, func(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +130,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Headers say who asks, and a socket gets a host that is no path.
+// Requests have the client's headers, and on a socket a Host that is not a path.
 func TestHeaders(t *testing.T) {
 	var got *http.Request
 	e := dial(t, func(w http.ResponseWriter, r *http.Request) {
@@ -148,7 +148,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// One connection serves calls that come after each other.
+// Sequential calls share one connection.
 func TestConnections(t *testing.T) {
 	path, opened := filepath.Join(t.TempDir(), "s"), 0
 	l, err := net.Listen("unix", path)
@@ -188,7 +188,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// A connection that ends is no engine; a context that ends is the caller's.
+// A lost connection is reported as ErrNoEngine; a canceled context returns the caller's error.
 func TestCut(t *testing.T) {
 	for _, sent := range []string{"", "HTTP/1.1 ", "\x15\x03\x01\x00\x02\x02"} {
 		e := dial(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -218,14 +218,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What happens is told as it comes, and an end of the stream is an error.
+// Events are returned as they arrive, and the end of the stream is an error.
 func TestWatchStream(t *testing.T) {
 	var query string
 	e := dial(t, func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.Query().Get("filters")
 		for _, line := range []string{
 			`{"Type":"container","Action":"die","Actor":{"ID":"1","Attributes":{"name":"a","l":"v"}},"timeNano":5,"time":0}`,
-			`{"Type":"container","Action":"die","Actor":{"ID":"2","Attributes":{"name":"b"}},"timeNano":6}`, // not ours
+			`{"Type":"container","Action":"die","Actor":{"ID":"2","Attributes":{"name":"b"}},"timeNano":6}`, // not created by holdfast
 			`{"Type":"container","Action":"start","Actor":{"ID":"1","Attributes":{"name":"a","l":"v"}},"timeNano":7}`,
 			`{"Type":`,
 		} {
@@ -264,8 +264,8 @@ func TestWatchStream(t *testing.T) {
 	}
 }
 
-// What an engine says while it builds is told line by line, and an error in the middle
-// of it is one, in both forms that engines send.
+// Build messages are reported line by line, and an error in the stream is returned, in both forms that engines
+// send.
 func TestMessages(t *testing.T) {
 	for _, tt := range []struct{ name, stream, id, status, lines, fails string }{
 		{"a build", `{"stream":"Step 1/2\r\nnext\n"}{"aux":{"ID":"sha256:1"}}{"stream":"\n"}`, "sha256:1", "", "Step 1/2|next", ""},

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// fake is an engine that answers as it is told: path (without the version) to JSON.
+// fake is an engine with fixed answers: path (without the version) to JSON.
 func fake(t *testing.T, api string, answers map[string]string) (host string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -51,7 +51,7 @@ func fake(t *testing.T, api string, answers map[string]string) (host string) {
 	return "unix://" + path
 }
 
-// alone hides what the machine has of engines.
+// alone hides the engines of this machine.
 func alone(t *testing.T) (home string) {
 	home = t.TempDir()
 	for k, v := range map[string]string{
@@ -73,7 +73,7 @@ func TestConnectNames(t *testing.T) {
 
 	for _, tt := range []struct {
 		name, argument, host, context string
-		want                          string // the host, or what the error says
+		want                          string // the host, or a part of the error
 	}{
 		{"argument", good, absent, "", good},
 		{"DOCKER_HOST", "", good, "none", good},
@@ -119,7 +119,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// Without an engine it is said that there is none, and what to do.
+// Without an engine, the error says so and has a hint.
 func TestConnectFinds(t *testing.T) {
 	home := alone(t)
 	if _, err := os.Stat("/var/run/docker.sock"); err == nil || runtime.GOOS != "linux" {
@@ -167,7 +167,7 @@ func TestUsualHosts(t *testing.T) {
 	}
 }
 
-// An engine that is too old, of another system, or silent is none.
+// An engine that is too old, runs another system, or does not answer is rejected.
 func TestConnectRefuses(t *testing.T) {
 	alone(t)
 	for host, want := range map[string]string{
@@ -231,7 +231,7 @@ func TestInfoOfOthers(t *testing.T) {
 	}
 }
 
-// An engine of a virtual machine filters no system calls by itself, and does when asked.
+// An engine in a virtual machine may filter system calls only when configured.
 func TestInfoOfUnconfined(t *testing.T) {
 	e, err := Connect(t.Context(), fake(t, "1.45", map[string]string{
 		"version": `{"Version":"26.1"}`, "info": `{"SecurityOptions":["name=seccomp,profile=unconfined"],"MemoryLimit":true,"PidsLimit":true}`,
@@ -249,7 +249,7 @@ func TestInfoOfUnconfined(t *testing.T) {
 	}
 }
 
-// What an engine answers becomes one of the contracts.
+// Every error answer of an engine maps to one of the package's errors.
 func TestAnswers(t *testing.T) {
 	host := fake(t, "1.41", map[string]string{
 		"containers/a/json":  "500|" + `{"message":"something broke"}`,
@@ -290,7 +290,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An engine that ended is none, whatever is asked.
+// After the engine has ended, every call returns ErrNoEngine.
 func TestEngineEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	if err := os.Symlink(strings.TrimPrefix(fake(t, "1.41", nil), "unix://"), path); err != nil {
@@ -301,7 +301,7 @@ func TestEngineEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	_ = e.Close() // the connections
+	_ = e.Close() // closes the connections
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

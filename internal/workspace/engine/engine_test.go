@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// machine is the engine that the machine has for tests.
+// machine returns the test engine of this machine.
 func machine(t testing.TB) *Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
@@ -34,7 +34,7 @@ func machine(t testing.TB) *Engine {
 	return e
 }
 
-// program builds a static program of one file and gives an image with nothing else.
+// program builds a static program from one file and returns an image that contains nothing else.
 func program(t testing.TB, e *Engine, source string) Image {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func pack(t testing.TB, files map[string][]byte) io.Reader {
 	return &b
 }
 
-// create makes a container that the test's end removes.
+// create creates a container that is removed when the test ends.
 func create(t testing.TB, e *Engine, s Spec) string {
 	t.Helper()
 	id, err := e.Create(t.Context(), s)
@@ -100,7 +100,7 @@ func create(t testing.TB, e *Engine, s Spec) string {
 	return id
 }
 
-// A program that says what it may do, echoes lines, and ends when its input does.
+// A program that prints its restrictions, echoes lines, and ends with its input.
 const echo = `package main
 
 import (
@@ -225,13 +225,13 @@ func tryExec(t *testing.T, e *Engine, id string) {
 	}
 }
 
-// A program that is not in the image says so, and an image that is not there too.
+// A missing program and a missing image are reported as such.
 func TestNoProgramNoImage(t *testing.T) {
 	e := machine(t)
 	img := program(t, e, "package main\nfunc main() {}\n")
 	name := fmt.Sprintf("holdfast-test-engine-%d", time.Now().UnixNano())
 	id := create(t, e, Spec{Name: name, Image: img.ID, Command: []string{"/other"}, User: "4711:4711"})
-	if err := e.Start(t.Context(), id); err != nil { // the init starts
+	if err := e.Start(t.Context(), id); err != nil { // the init process starts
 		t.Fatal(err)
 	}
 	for c, err := e.Inspect(t.Context(), id); c.State != Exited; c, err = e.Inspect(t.Context(), id) {
@@ -251,7 +251,7 @@ func TestNoProgramNoImage(t *testing.T) {
 	}
 }
 
-// What an engine has been told is what it says: all the locks, whoever asks.
+// The engine reports every restriction that was requested, for every user.
 func TestLockedDown(t *testing.T) {
 	e := machine(t)
 	img := program(t, e, "package main\nfunc main() {}\n")
@@ -337,7 +337,7 @@ func TestWatch(t *testing.T) {
 		<-started
 		ok := false
 		defer func() {
-			if !ok { // nothing will happen that could be watched
+			if !ok { // no event will come
 				cancel()
 			}
 		}()

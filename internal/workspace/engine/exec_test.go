@@ -15,8 +15,8 @@ import (
 
 const upgraded = "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
 
-// processes answers as an engine in which every exec is the function, and gives it the
-// connection and what was read of it already.
+// processes serves as an engine in which every exec is the function; it gets the connection and the data
+// already read from it.
 func processes(t *testing.T, run func(conn net.Conn, input *bufio.Reader)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -56,7 +56,7 @@ func open1(t *testing.T, e *Engine) *Stream {
 	return st
 }
 
-// The end of the input reaches the process, whose output goes on until it ends.
+// After the input is closed, output is still read until the process ends.
 func TestExecHalfClose(t *testing.T) {
 	e := dial(t, processes(t, func(conn net.Conn, input *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded)
@@ -85,8 +85,8 @@ func TestExecHalfClose(t *testing.T) {
 	}
 }
 
-// Output that comes in the same packet as the answer is not lost, a lot of it arrives
-// whole, and of the errors the end is kept.
+// Output in the same packet as the response is not lost, large output arrives whole, and the end of standard
+// error is kept.
 func TestExecOutput(t *testing.T) {
 	large := bytes.Repeat([]byte("\x80\xff output that is no UTF-8\n"), 200_000)
 	e := dial(t, processes(t, func(conn net.Conn, _ *bufio.Reader) {
@@ -108,7 +108,7 @@ func TestExecOutput(t *testing.T) {
 	}
 }
 
-// A stream that ends in the middle of something says so.
+// A stream that ends within a frame is an error.
 func TestExecCut(t *testing.T) {
 	e := dial(t, processes(t, func(conn net.Conn, _ *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded+frame(1, "whole")+frame(1, "half of it")[:12])
@@ -118,7 +118,7 @@ func TestExecCut(t *testing.T) {
 	}
 }
 
-// The context ends the start only, and there it does.
+// The context cancels only the start.
 func TestExecContext(t *testing.T) {
 	e := dial(t, processes(t, func(conn net.Conn, input *bufio.Reader) {
 		_, _ = io.WriteString(conn, upgraded)
@@ -132,7 +132,7 @@ func TestExecContext(t *testing.T) {
 	}
 	defer st.Close()
 	cancel()
-	_ = e.Close() // leaves open streams
+	_ = e.Close() // leaves streams open
 	if _, err := io.WriteString(st, "still here\n"); err != nil {
 		t.Error(err)
 	}
@@ -143,14 +143,14 @@ func TestExecContext(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	e = dial(t, processes(t, func(conn net.Conn, input *bufio.Reader) {
 		cancel()
-		_, _ = io.Copy(io.Discard, input) // until the other side goes away
+		_, _ = io.Copy(io.Discard, input) // until the peer closes
 	}))
 	if _, err := e.Exec(ctx, "x", ExecSpec{User: "1:1"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
 
-// Close ends a stream that nobody reads and on which nothing comes.
+// Close ends a stream that no one reads and that receives nothing.
 func TestExecClose(t *testing.T) {
 	for name, sent := range map[string]string{"silent": "", "unread": frame(1, strings.Repeat("x", 1<<20))} {
 		ended := make(chan struct{})
@@ -170,7 +170,7 @@ func TestExecClose(t *testing.T) {
 	}
 }
 
-// An engine that does not give the connection has a reason, or is none.
+// An engine that refuses the connection returns an error.
 func TestExecRefused(t *testing.T) {
 	for answer, want := range map[string]error{
 		"HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: 30\r\n\r\n" + `{"message":"x is paused here"}`: ErrConflict,

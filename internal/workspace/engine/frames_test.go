@@ -60,7 +60,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add([]byte("\x01\x00\x00\x00\xff\xff\xff\xff"), []byte{})
 	f.Fuzz(func(t *testing.T, output, junk []byte) {
 		var got, errs bytes.Buffer
-		_ = split(&got, &errs, bytes.NewReader(junk)) // whatever comes
+		_ = split(&got, &errs, bytes.NewReader(junk)) // with any input
 		got.Reset()
 		errs.Reset()
 		stream := frame(1, string(output)) + frame(2, string(junk))

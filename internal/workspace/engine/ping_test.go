@@ -12,7 +12,7 @@ func TestPing(t *testing.T) {
 	for _, tt := range []struct {
 		name, api string
 		head, get int
-		want      string // the version that is spoken, or what the error says
+		want      string // the negotiated version, or a part of the error
 	}{
 		{"of the same version", maxAPI, 200, 200, maxAPI},
 		{"an older one", "1.44", 200, 200, "1.44"},

@@ -22,7 +22,7 @@ func TestReference(t *testing.T) {
 		{"[fe80::1]:5000/app:1", "[fe80::1]:5000/app", "1", ""},
 		{"[fe80::1]/app", "[fe80::1]/app", "", ""},
 		{"a.b-c.d:1/e__f/g---h/i.j", "a.b-c.d:1/e__f/g---h/i.j", "", ""},
-		{"a__b.c/d", "a__b.c/d", "", ""}, // no host, and yet a name
+		{"a__b.c/d", "a__b.c/d", "", ""}, // no host, but a valid name
 		{"debian@" + sum, "docker.io/library/debian", "", sum},
 		{"x.y/z:1@" + sum, "x.y/z", "1", sum},
 		{"app@sha512:" + strings.Repeat("f", 128), "docker.io/library/app", "", "sha512:" + strings.Repeat("f", 128)},

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// get asks the engine for what our client does not.
+// get requests from the engine what the client under test does not.
 func get(t testing.TB, path string) []byte {
 	t.Helper()
 	socket, ok := strings.CutPrefix(os.Getenv("HOLDFAST_TEST_DOCKER"), "unix://")

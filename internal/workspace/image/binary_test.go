@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// small is a program of a few lines that is a holdfast by its name. Tests share it.
+// small is a small program that is a holdfast by its name. Tests share it.
 var small = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "holdfast-image") // TestMain removes it
+	dir, err := os.MkdirTemp("", "holdfast-image") // removed by TestMain
 	if err != nil {
 		return "", err
 	}
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// report says who it is and which folders it may use.
+// report prints its user and the folders that it may use.
 const report = `package main
 
 import (
@@ -76,7 +76,7 @@ func program(dir, name, source string, env ...string) error {
 	return nil
 }
 
-// holdfast is the path of the small program.
+// holdfast returns the path of the small program.
 func holdfast(t testing.TB) string {
 	t.Helper()
 	dir, err := small()
@@ -131,7 +131,7 @@ func TestBinary(t *testing.T) {
 	if _, err := openBinary(filepath.Join(dir, "none"), runtime.GOARCH); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	if _, err := openBinary("", runtime.GOARCH); !errors.Is(err, ErrBinary) { // this test is no holdfast
+	if _, err := openBinary("", runtime.GOARCH); !errors.Is(err, ErrBinary) { // the test program is not a holdfast
 		t.Errorf("%v", err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// machine is the engine that the machine has for tests.
+// machine returns the test engine of this machine.
 func machine(t testing.TB) *engine.Engine {
 	t.Helper()
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
@@ -38,7 +38,7 @@ func machine(t testing.TB) *engine.Engine {
 	return e
 }
 
-// specOf is a spec whose image goes when the test ends.
+// specOf returns a spec whose image is removed when the test ends.
 func specOf(t testing.TB, e *engine.Engine, variant string) Spec {
 	t.Helper()
 	s := Spec{Variant: variant, Tag: unique(t), Binary: holdfast(t), Folder: t.TempDir()}
@@ -72,7 +72,7 @@ func remove(t testing.TB, e *engine.Engine, ref string) {
 	})
 }
 
-// heard are the progresses of a build.
+// heard collects the progress reports of a build.
 type heard struct {
 	mu  sync.Mutex
 	all []Progress
@@ -84,14 +84,14 @@ func (h *heard) tell(p Progress) {
 	h.all = append(h.all, p)
 }
 
-// last is what was told at the end.
+// last returns the last report.
 func (h *heard) last() Progress { return h.all[len(h.all)-1] }
 
 func (h *heard) has(stage string) bool {
 	return slices.ContainsFunc(h.all, func(p Progress) bool { return p.Stage == stage })
 }
 
-// layers are the digests of an image's layers.
+// layers returns the digests of an image's layers.
 func layers(t testing.TB, ref string) []string {
 	t.Helper()
 	var got struct{ RootFS struct{ Layers []string } }
@@ -126,7 +126,7 @@ func TestScratch(t *testing.T) {
 	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || h.last().Text != s.Tag+" is up to date" || h.has(Send) {
 		t.Errorf("%s, %v, %+v", again, err, h.all)
 	}
-	// Built anew, by another with another folder, it is the same image.
+	// Rebuilt by another process with another folder, the image is the same.
 	s.NoCache, s.Folder = true, t.TempDir()
 	h = heard{}
 	if again, err := Build(t.Context(), e, s, h.tell); err != nil || again != id || !h.has(Send) {
@@ -138,7 +138,7 @@ func TestScratch(t *testing.T) {
 	left(t, s.Folder)
 }
 
-// left says what a build leaves in its folder: its lock and the packages.
+// left checks what a build leaves in its folder: its lock and the packages.
 func left(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -152,8 +152,8 @@ func left(t *testing.T, dir string) {
 	}
 }
 
-// The image works as workspaces use it: locked down, with nothing that can be written
-// but what is mounted, for any user, and also for somebody who starts it by hand.
+// The image works as workspaces use it: locked down, with only the mounts writable, for any user, and also if
+// a user starts it by hand.
 func TestScratchRuns(t *testing.T) {
 	e := machine(t)
 	s := specOf(t, e, Scratch)
@@ -197,7 +197,7 @@ func TestScratchRuns(t *testing.T) {
 	}
 }
 
-// start runs a container to its end and gives what it has printed.
+// start runs a container to its end and returns its output.
 func start(t *testing.T, e *engine.Engine, s engine.Spec) string {
 	t.Helper()
 	s.Name = fmt.Sprintf("holdfast-test-image-%d", time.Now().UnixNano())
@@ -234,7 +234,7 @@ func start(t *testing.T, e *engine.Engine, s engine.Spec) string {
 	return strings.TrimSpace(out)
 }
 
-// One after the other builds a name, and those that waited find it there.
+// Concurrent builds of one name run one after the other, and the later ones find the image up to date.
 func TestOneAtATime(t *testing.T) {
 	e := machine(t)
 	s := specOf(t, e, Scratch)
@@ -261,10 +261,9 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// A build that ends early leaves neither a named image nor a file, and the name what it was.
-// Unnamed images and the builder's containers are not looked for: an engine that is told to
-// cancel goes on with the step that it is at, without telling when it ends, and removes the
-// container only then. The next build of the name removes what was left.
+// A canceled build leaves no named image and no file, and does not change the existing name. Unnamed images
+// and the builder's containers are not checked: an engine that cancels a build completes the current step,
+// does not report its end, and removes the container only then. The next build of the name removes leftovers.
 func TestCancel(t *testing.T) {
 	e := machine(t)
 	for _, variant := range []string{Scratch, Debian} {
@@ -300,7 +299,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// tiny is a base of a few files.
+// tiny is a base image of a few files.
 func tiny(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	ref := unique(t) + "-base"
@@ -321,7 +320,7 @@ func tiny(t testing.TB, e *engine.Engine) string {
 	return ref
 }
 
-// What somebody else made is not ours, and what is not there is not there.
+// A foreign image is not used, and a missing image is reported as missing.
 func TestFindForeign(t *testing.T) {
 	e := machine(t)
 	for _, ref := range []string{tiny(t, e), "holdfast-test/none:1"} {
@@ -335,7 +334,7 @@ func TestFindForeign(t *testing.T) {
 	}
 }
 
-// A folder of builds that cannot be used is said before anything is built.
+// A build folder that cannot be used is reported before anything is built.
 func TestLockFails(t *testing.T) {
 	dir := t.TempDir()
 	l, err := lock(t.Context(), dir, "a", func() { t.Error("nobody else is there") })

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// On a base that the engine has: the same layers each time, a new one of the program
-// alone when that is another, and everything that the base said overruled.
+// With a base image from the engine, builds have the same layers each time, only the program's layer changes
+// with the program, and the settings of the base are overridden.
 func TestDebian(t *testing.T) {
 	e := machine(t)
 	s := specOf(t, e, Debian)
@@ -67,7 +67,7 @@ func TestDebian(t *testing.T) {
 	}
 }
 
-// other is a program like another, with a byte more.
+// other returns a copy of a program with one more byte.
 func other(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -96,7 +96,7 @@ func TestDebianRefused(t *testing.T) {
 	left(t, s.Folder)
 }
 
-// What cannot be read while it is sent is the error, and not what the engine makes of it.
+// If a file cannot be read while it is sent, that is the error, not the engine's consequence of it.
 func TestSendFails(t *testing.T) {
 	e := machine(t)
 	b := &build{engine: e, spec: Spec{Tag: unique(t)}, progress: func(Progress) {}}

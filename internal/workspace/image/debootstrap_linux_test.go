@@ -15,9 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// debootstrap stands in for the program: it makes a small system with what a new one has
-// that may not be in an image, fails as debootstrap does, or mounts something, leaves a
-// process behind and never ends.
+// debootstrap stands in for the program: it creates a small system with files that an image must not contain,
+// fails as debootstrap does, or mounts something, leaves a process running and never ends.
 const debootstrap = `#!/bin/sh
 root=$5
 [ "$1 $2 $4" = "--variant=minbase --force-check-gpg bookworm" ] || { echo "E: called as $*"; exit 2; }
@@ -42,7 +41,7 @@ echo "1" >"$root/etc/machine-id"
 echo "what" >"$root/var/log/dpkg.log"
 `
 
-// bootstrap is a build that makes its base of a mirror.
+// bootstrap is a build that creates its base from a mirror.
 func bootstrap(t *testing.T, mirror string) *build {
 	t.Helper()
 	testneed.Root(t, "debootstrap")
@@ -98,8 +97,8 @@ func TestDebootstrapFails(t *testing.T) {
 	}
 }
 
-// The end of a build is the end of all that debootstrap has started and mounted, so that
-// its folder can be removed.
+// Canceling a build ends everything that debootstrap has started and mounted, so that its folder can be
+// removed.
 func TestDebootstrapCanceled(t *testing.T) {
 	b := bootstrap(t, "http://mirror.test/hangs")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,7 +133,7 @@ func TestDebootstrapCanceled(t *testing.T) {
 	}
 }
 
-// The real one, which takes minutes and asks a mirror of Debian.
+// TestDebootstrapReal runs the real program, which takes minutes and uses a mirror of Debian.
 func TestDebootstrapReal(t *testing.T) {
 	if os.Getenv("HOLDFAST_TEST_DEBOOTSTRAP") == "" {
 		t.Skip("it takes minutes and a mirror of Debian: HOLDFAST_TEST_DEBOOTSTRAP=1 makes this run")

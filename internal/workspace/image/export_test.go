@@ -1,4 +1,4 @@
 package image
 
-// Start is for the tests that use package testimage, which uses this one.
+// Start is for tests that use package testimage, which uses this package.
 var Start = start

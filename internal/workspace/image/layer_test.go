@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// lines is a tar as text, one line a file.
+// lines returns a tar as text, one line per file.
 func lines(t testing.TB, r io.Reader) string {
 	t.Helper()
 	var out strings.Builder
@@ -77,7 +77,7 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// A file that is changed while it is sent is an error, not another image.
+// A file that changes while it is sent is an error, not another image.
 func TestLayerChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, content := range []string{"short", "much longer than said"} {
@@ -93,7 +93,7 @@ func TestLayerChanges(t *testing.T) {
 	}
 }
 
-// The same input is the same archive, and what is in it fits together.
+// The same input gives the same archive, and its parts are consistent.
 func TestArchive(t *testing.T) {
 	files := sorted(text("etc/a", "content"))
 	c := config{Architecture: "amd64", OS: "linux", Created: time.Unix(0, 0).UTC(), Config: run{User: "4711:4711", Labels: map[string]string{"b": "2", "a": "1"}}}

@@ -53,7 +53,7 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// Without a folder it is one in the user's cache, for this user alone.
+// The default folder is in the user's cache and only accessible to this user.
 func TestSpecFolder(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)

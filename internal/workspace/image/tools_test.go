@@ -55,7 +55,7 @@ type entry struct {
 	link string
 }
 
-// packed is a package of npm with such files.
+// packed returns an npm package with these files.
 func packed(t testing.TB, list ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -124,7 +124,7 @@ func gzipped(t testing.TB, s string) []byte {
 	return b.Bytes()
 }
 
-// Whatever a package says, its files stay below the folder that they are put into.
+// Whatever a package contains, its files stay in the folder they are unpacked to.
 func FuzzUnpack(f *testing.F) {
 	f.Add(packed(f, entry{name: "package/a", body: "1"}))
 	f.Add(packed(f, entry{name: "package/../a", body: "1"}))
@@ -154,7 +154,7 @@ func agents(t testing.TB, dir, arch string) {
 	}
 }
 
-// The builder gets the agents and our program, and how they are started.
+// The builder gets the agents, the program, and the commands that start them.
 func TestContext(t *testing.T) {
 	b := &build{arch: "amd64", program: &binary{path: "/dev/null"}, spec: Spec{Variant: Debian, Tag: "a/b:1", Packages: t.TempDir()}}
 	agents(t, b.spec.Packages, b.arch)
@@ -195,7 +195,7 @@ func TestContext(t *testing.T) {
 	if got := lines(t, &out); got != want {
 		t.Errorf("%s", got)
 	}
-	// A package without its program is none.
+	// A package without its program is invalid.
 	at := filepath.Join(b.spec.Packages, PackageFile("claude", "9.9.9", "amd64"))
 	if err := os.WriteFile(at, packed(t, entry{name: "package/other"}), 0o600); err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// A package that is not the one of its digest is refused, whoever put it there.
+// A package with another digest than its expected one is rejected, whoever stored it.
 func TestPackageDigest(t *testing.T) {
 	list, err := parseTools([]string{"claude"})
 	if err != nil {
@@ -221,8 +221,7 @@ func TestPackageDigest(t *testing.T) {
 	}
 }
 
-// npm stands in for the program: it gets what it is told to, fails as npm does, or
-// never ends.
+// npm stands in for the program: it downloads what is requested, fails as npm does, or never ends.
 const npm = `#!/bin/sh
 for last; do :; done
 for a; do case $a in --pack-destination=*) to=${a#*=};; esac; done

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/testimage"
 )
 
-// The real agents, of npm, in a real Debian: both start as a workspace starts them, for
-// its user, with nothing to write to but the home, without a network and without Node.
+// TestAgents runs the real agents, from npm, in a real Debian: both start as in a workspace, as its user, with
+// only the home writable, without a network and without Node.
 func TestAgents(t *testing.T) {
 	e, id := testimage.Engine(t), testimage.Debian(t, "claude", "codex")
 	out := image.Start(t, e, engine.Spec{

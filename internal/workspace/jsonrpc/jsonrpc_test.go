@@ -25,7 +25,7 @@ func TestNext(t *testing.T) {
 	}{
 		{line: `{"id":1,"result":{}}`, answers: true},
 		{line: `{"jsonrpc":"2.0","id": 1 ,"error":{"code":1,"message":"no"}}`, answers: true},
-		{line: `{"id":"1","result":{}}`, broken: true}, // to calls that there never were
+		{line: `{"id":"1","result":{}}`, broken: true}, // to calls that were never made
 		{line: `{"id":10,"result":{}}`, broken: true},
 		{line: `{"id":1,"method":"m"}`, asks: true},
 		{line: `{"id":"a","method":"m","params":{}}`, asks: true},
@@ -55,7 +55,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// A call has one answer: what a second one would have a driver do is not done twice.
+// A call has one answer: a second one has no effect.
 func TestSecondAnswer(t *testing.T) {
 	conn := jsonrpc.New(strings.NewReader(strings.Repeat(`{"id":1,"result":{}}`+"\n", 2)), nowhere{}, jsonrpc.Options{})
 	defer conn.Close()

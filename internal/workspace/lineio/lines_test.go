@@ -40,7 +40,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// What a reader returns is not changed by what it reads later.
+// A returned line is not changed by later reads.
 func TestReaderOwns(t *testing.T) {
 	r := lineio.NewReader(iotest.OneByteReader(strings.NewReader("first\nsecond\n")))
 	a, _ := r.Next()
@@ -61,7 +61,7 @@ func TestReaderBreaks(t *testing.T) {
 	}
 }
 
-// A program that does not read stops nobody who writes, and Close ends it.
+// A program that does not read does not block writers, and Close ends it.
 func TestWriterWithoutReader(t *testing.T) {
 	r, w := io.Pipe()
 	out := lineio.NewWriter(w)

@@ -26,7 +26,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// ask asks and waits for the answer.
+// ask requests a permission and waits for the answer.
 func ask(t *testing.T, st *toolqueue.Turn, p vendor.Permission) vendor.Answer {
 	t.Helper()
 	answers := make(chan vendor.Answer, 1)
@@ -34,8 +34,7 @@ func ask(t *testing.T, st *toolqueue.Turn, p vendor.Permission) vendor.Answer {
 	return <-answers
 }
 
-// A use that somebody still decides about does not run in the background, and one that
-// was refused never ran.
+// A use whose approval is pending does not count as running in the background, and a denied one never ran.
 func TestAdvance(t *testing.T) {
 	n := vendortest.Listen(t)
 	decide := make(chan vendor.Answer)
@@ -76,7 +75,7 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// A use is told once, whatever the wire repeats, and results of nothing are nothing.
+// A use is reported once, even if the wire repeats it, and results without a use are ignored.
 func TestOnce(t *testing.T) {
 	n := vendortest.Listen(t)
 	st := toolqueue.New(t.Context(), n)
@@ -97,7 +96,7 @@ func TestOnce(t *testing.T) {
 	n.Expect("running a", `use a Bash {"x":1}`, "failure a done", "notice word")
 }
 
-// A wire that is full of strange things does not fill the log.
+// Many unknown messages do not fill the log.
 func TestNotices(t *testing.T) {
 	n := vendortest.Listen(t)
 	st := toolqueue.New(t.Context(), n)
@@ -110,7 +109,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A question about nothing that is known is one of what runs.
+// An approval request for an unknown use belongs to the running one.
 func TestUnknown(t *testing.T) {
 	n := vendortest.Listen(t)
 	st := toolqueue.New(t.Context(), n)

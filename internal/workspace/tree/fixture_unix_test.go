@@ -18,8 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// treeEnv is where a test works: hostile/ is what is measured and removed, outside/ is
-// what nobody may touch.
+// treeEnv is the folder of a test: hostile/ is measured and removed, outside/ must not change.
 type treeEnv struct {
 	t       *testing.T
 	dir     string
@@ -54,7 +53,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// path is a place below the hostile folder.
+// path returns a path below the hostile folder.
 func (s *treeEnv) path(names ...string) string {
 	return filepath.Join(append([]string{s.dir, "hostile"}, names...)...)
 }
@@ -63,7 +62,7 @@ func (s *treeEnv) out(names ...string) string {
 	return filepath.Join(append([]string{s.dir, "outside"}, names...)...)
 }
 
-// snapshot is what lies outside, with modes.
+// snapshot returns the files outside, with modes.
 func (s *treeEnv) snapshot() map[string]string {
 	s.t.Helper()
 	all := map[string]string{}
@@ -89,7 +88,7 @@ func (s *treeEnv) snapshot() map[string]string {
 	return all
 }
 
-// unharmed checks that nothing outside was touched.
+// unharmed checks that nothing outside has changed.
 func (s *treeEnv) unharmed() {
 	s.t.Helper()
 	if now := s.snapshot(); fmt.Sprint(now) != fmt.Sprint(s.outside) {
@@ -97,7 +96,7 @@ func (s *treeEnv) unharmed() {
 	}
 }
 
-// gone checks that the hostile folder is no more, and that nothing else went.
+// gone checks that the hostile folder was removed, and nothing else.
 func (s *treeEnv) gone() {
 	s.t.Helper()
 	if _, err := os.Lstat(s.path()); !errors.Is(err, os.ErrNotExist) {
@@ -106,7 +105,7 @@ func (s *treeEnv) gone() {
 	s.unharmed()
 }
 
-// fill makes everything that a program can make in its folder.
+// fill creates everything that a program can create in its folder.
 func (s *treeEnv) fill() {
 	s.t.Helper()
 	t, at := s.t, s.path()
@@ -128,7 +127,7 @@ func (s *treeEnv) fill() {
 	}
 	for _, name := range []string{"a\nb", "\n", "\xff\xfe", strings.Repeat("x", 255), "-rf", " ", "...", "*", "\x1b[2J", "ünï"} {
 		if err := os.WriteFile(filepath.Join(at, name), []byte(name), 0o600); errors.Is(err, unix.EILSEQ) {
-			continue // a file system that wants UTF-8
+			continue // a file system that requires UTF-8
 		} else {
 			must(t, err)
 		}
@@ -139,7 +138,7 @@ func (s *treeEnv) fill() {
 	s.many(filepath.Join(at, "many"), many())
 }
 
-// modes makes folders without rights, in one another.
+// modes creates nested folders without permissions.
 func (s *treeEnv) modes(at string) {
 	var folders []string
 	for _, mode := range []os.FileMode{0, 0o100, 0o200, 0o400, 0o500, 0o300} {
@@ -160,8 +159,8 @@ func (s *treeEnv) modes(at string) {
 	})
 }
 
-// depth is deeper than a path may be long, and than files may be open. As another user
-// it is less, for the time it takes.
+// depth exceeds the maximal path length and the number of open files. For another user it is less, to save
+// time.
 func depth() int {
 	if os.Getuid() != 0 && os.Getenv("HOLDFAST_HEAVY") != "1" {
 		return 2500
@@ -184,7 +183,7 @@ func (s *treeEnv) deep(at string, n int) {
 	must(s.t, unix.Close(dir))
 }
 
-// many is how many files are many: HOLDFAST_HEAVY=1 makes a million of them.
+// many is the number of files in a large folder: a million with HOLDFAST_HEAVY=1.
 func many() int {
 	if os.Getenv("HOLDFAST_HEAVY") == "1" {
 		return 1_000_000

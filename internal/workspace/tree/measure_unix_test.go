@@ -63,7 +63,7 @@ func TestMeasureEndsWithContext(t *testing.T) {
 	}
 }
 
-// The walk loses its way when folders are moved, and counts what it still can.
+// If folders are moved during the walk, it counts the files it can still reach.
 func TestMeasureRacing(t *testing.T) {
 	s := newScene(t)
 	s.deep(s.path("0"), 200)
@@ -86,7 +86,7 @@ func TestMeasureRacing(t *testing.T) {
 	}
 }
 
-// Measuring ends where enough is there, also when that never ends by itself.
+// Measuring stops at the limit, also in a tree that keeps growing.
 func TestMeasureMost(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5000 {

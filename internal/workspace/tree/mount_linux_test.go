@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// What is mounted below a folder is neither measured nor removed, be it another file
-// system or a folder of the same one.
+// Mounts below a folder are neither measured nor removed, whether they are another file system or a folder of
+// the same one.
 func TestMounts(t *testing.T) {
 	if os.Getenv("HOLDFAST_TEST_MOUNTS") != "" {
 		mounts(t)
@@ -46,7 +46,7 @@ func mounts(t *testing.T) {
 	must(t, unix.Mount(s.out("file"), s.path("mounted-file"), "", unix.MS_BIND, ""))
 	must(t, unix.Mount("tmpfs", s.path("tmp/deep"), "tmpfs", 0, "size=1m"))
 	must(t, os.WriteFile(s.path("tmp/deep/kept"), []byte("kept"), 0o600))
-	must(t, os.Chmod(s.path("bind"), 0o200)) // of what is mounted; nobody gives it rights
+	must(t, os.Chmod(s.path("bind"), 0o200)) // the mode of the mounted folder; it is not changed
 
 	size, err := Measure(t.Context(), s.parent, "hostile", &Options{Unlock: true})
 	if err != nil || size.Mounted != 2 || size.Files != 1 {
@@ -77,7 +77,7 @@ func mounts(t *testing.T) {
 	}
 	s.gone()
 
-	// The folder itself may be one that is mounted: it is measured and not removed.
+	// The folder itself may be a mount: it is measured but not removed.
 	must(t, os.Mkdir(s.path(), 0o700))
 	must(t, unix.Mount(s.out(), s.path(), "", unix.MS_BIND, ""))
 	if size, err := Measure(t.Context(), s.parent, "hostile", nil); err != nil || size.Files != 3 {
@@ -93,7 +93,7 @@ func mounts(t *testing.T) {
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.
 const immutable = 0x10
 
-// A file that root has made immutable stays, and all else goes.
+// A file that root has made immutable stays, and everything else is removed.
 func TestImmutable(t *testing.T) {
 	s := newScene(t)
 	must(t, os.MkdirAll(s.path("sub"), 0o700))

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// Everything at once is measured, and then removed.
+// A tree with every kind of hostile file is measured, and then removed.
 func TestRemoveHostile(t *testing.T) {
 	s := newScene(t)
 	s.fill()
@@ -37,7 +37,7 @@ func TestRemoveHostile(t *testing.T) {
 	s.gone()
 }
 
-// measured checks what is measured of everything.
+// measured checks the measured sizes of the whole tree.
 func (s *treeEnv) measured() {
 	t, began := s.t, time.Now()
 	got, err := Measure(t.Context(), s.parent, "hostile", nil)
@@ -57,7 +57,7 @@ func (s *treeEnv) measured() {
 	s.unharmed()
 }
 
-// openFiles counts this process's open files, where the system tells.
+// openFiles counts this process's open files, where the system supports it.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -97,7 +97,7 @@ func TestRemoveKinds(t *testing.T) {
 	}
 }
 
-// A name must be one that is in the folder.
+// Names that are not an entry of the folder are rejected.
 func TestRemoveLeftAlone(t *testing.T) {
 	s := newScene(t)
 	_ = s.parent.Close()
@@ -121,7 +121,7 @@ func TestRemoveEndsWithContext(t *testing.T) {
 	s.gone()
 }
 
-// What belongs to somebody else stays and is told, and all else goes.
+// Files of another user stay and are reported; everything else is removed.
 func TestRemoveWithoutRights(t *testing.T) {
 	testneed.Root(t, "making files of another user")
 	dir, err := os.MkdirTemp("", "holdfast-rights-")
@@ -155,7 +155,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// Somebody swaps folders for links, moves them about and makes new ones all the time.
+// Another process keeps replacing folders by links, moving them and creating new ones.
 func TestRemoveRacing(t *testing.T) {
 	rounds := 5
 	if testing.Short() {
@@ -197,14 +197,14 @@ func (s *treeEnv) disturb(stop chan struct{}) {
 			return
 		default:
 		}
-		// Whatever fails, fails: the folder may be gone by now.
+		// Failures are ignored: the folder may be gone by now.
 		i, j := fmt.Sprint(n%10), fmt.Sprint(n%10)
 		_ = os.Rename(s.path(i, j), s.path(i, "moved"))
 		_ = os.Symlink(s.out(), s.path(i, j))
 		_ = os.Rename(s.path(i, "moved"), s.path(fmt.Sprint((n+7)%10), "back"))
 		_ = os.Rename(s.path(i), s.path("swap"))
 		_ = os.Symlink(s.out("sub"), s.path(i))
-		_ = os.Remove(s.path(i)) // the link: nothing here may go through it
+		_ = os.Remove(s.path(i)) // the link: the test must not write through it
 		_ = os.Rename(s.path("swap"), s.path(i))
 		if n%5 == 0 {
 			_ = os.Mkdir(s.path("new"), 0)

@@ -102,7 +102,7 @@ func TestCorpusResume(t *testing.T) {
 	}, nil)
 }
 
-// tries runs a turn that goes wrong after one that did not.
+// tries runs a successful turn and then one that fails.
 func tries(t *testing.T, text string, starts int, well bool) {
 	t.Helper()
 	s := newStage(t)
@@ -117,7 +117,7 @@ func tries(t *testing.T, text string, starts int, well bool) {
 	}
 }
 
-// saved keeps a session that no vendor has.
+// saved stores a session that no vendor has.
 func saved(t *testing.T, s *guestEnv, asked, answered string) {
 	t.Helper()
 	must(t, s.sessions.Save(t.Context(), "old", []transcript.Item{
@@ -186,7 +186,7 @@ func TestCorpusEntry(t *testing.T) {
 	}, map[string]string{"pa-entry-005": "package workspace takes credentials from the environment, and tests it"})
 }
 
-// granted is an agent that may use some tools alone, and is asked about nothing.
+// granted returns an agent that may use some tools without approval requests.
 func granted(t *testing.T, tools ...string) (*guestEnv, *player) {
 	t.Helper()
 	list, err := policy.ToolNames(tools).Allow()

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// echoVendor is a vendor whose agent says what it is told.
+// echoVendor is a vendor whose agent repeats its input.
 type echoVendor struct{}
 
 func (echoVendor) Name() string                       { return "parrot" }

@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// hostileVendor is a vendor that says what a test wants it to say.
+// hostileVendor is a vendor whose output a test chooses.
 type hostileVendor func(ctx context.Context, s vendor.Sink) (vendor.End, error)
 
 func (hostileVendor) Name() string { return "wild" }
@@ -37,8 +37,7 @@ func (w hostileVendor) Run(ctx context.Context, t vendor.Turn, _ vendor.Process,
 	return w(ctx, s)
 }
 
-// inertProcess is a process that ends when it is killed, or when its input is closed, unless it
-// stays.
+// inertProcess is a process that ends when it is killed, or, unless it stays, when its input is closed.
 type inertProcess struct {
 	stays bool
 	gone  chan struct{}
@@ -68,7 +67,7 @@ func (h inertProcess) Wait(ctx context.Context) (vendoragent.Exit, error) {
 	}
 }
 
-// tame makes a guest of a wild vendor.
+// tame returns a vendor agent for a hostile vendor.
 func tame(t testing.TB, w hostileVendor, o agent.Options, stays bool) (*guestEnv, *player, *[]inertProcess) {
 	t.Helper()
 	s, started := newStage(t), &[]inertProcess{}
@@ -102,7 +101,7 @@ func bash(id, line string) vendor.Permission {
 
 var yes = answering(approval.Answer{Decision: approval.Allow, Actor: "ann"})
 
-// What vendors may do that is against all rules, and what comes of the turn.
+// TestWildVendors lists violations of the protocol by vendors, and the results of the turn.
 func TestWildVendors(t *testing.T) {
 	hello, asked, told := `{"command":"hello"}`, make(chan struct{}), make(chan struct{})
 	for _, c := range []struct {
@@ -224,7 +223,7 @@ func TestWildVendors(t *testing.T) {
 	}
 }
 
-// A vendor that is silent is ended, before it has begun to speak and after.
+// A vendor that sends nothing is ended, both before its first output and after.
 func TestSilence(t *testing.T) {
 	for name, say := range map[string]func(s vendor.Sink) error{
 		"from the beginning": func(vendor.Sink) error { return nil },
@@ -247,7 +246,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// What a vendor counts and costs is never less than nothing, and stays a number.
+// Token counts and cost of a vendor are never negative and always finite.
 func TestWildNumbers(t *testing.T) {
 	for _, end := range []vendor.End{
 		{Text: "x", Usage: transcript.Usage{Input: math.MinInt64, Output: -5, CacheRead: math.MaxInt64}, Cost: -7},
@@ -270,7 +269,7 @@ func TestWildNumbers(t *testing.T) {
 	}
 }
 
-// A turn that fails has cost what it has cost: a budget holds for it as for others.
+// The cost of a failed turn counts against the budget.
 func TestCostOfAFailure(t *testing.T) {
 	for name, say := range map[string]func(vendor.Sink) error{
 		"nothing": func(vendor.Sink) error { return nil },
@@ -286,7 +285,7 @@ func TestCostOfAFailure(t *testing.T) {
 	}
 }
 
-// An interrupt is one in every state, and nothing runs after it.
+// A turn can be interrupted in every state, and nothing runs afterwards.
 func TestInterruptInEveryState(t *testing.T) {
 	block := func(ctx context.Context) (vendor.End, error) {
 		<-ctx.Done()

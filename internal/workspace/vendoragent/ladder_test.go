@@ -20,12 +20,12 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// transcriptOf is the file that the stand-in keeps of a session.
+// transcriptOf returns the path of the file that the stand-in keeps for a session.
 func (s *guestEnv) transcriptOf(id string) string {
 	return filepath.Join(s.home, ".claude", "projects", "-work", id+".jsonl")
 }
 
-// Each cause on the way from resuming to a new session that is told the history.
+// TestLadder tries each reason to start a new session with the history instead of resuming.
 func TestLadder(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -55,7 +55,7 @@ func TestLadder(t *testing.T) {
 			must(t, os.Symlink(projects+"2", projects))
 		}, "say two", 1, "not a regular file"},
 		{"the vendor refuses", func(_ *testing.T, s *guestEnv, _ string) {
-			s.options.Ready = nil // it vanishes between the look and the start
+			s.options.Ready = nil // it vanishes between the check and the start
 		}, "say two", 1, ""},
 		{"the vendor finds nothing", func(t *testing.T, s *guestEnv, file string) {
 			s.options.Ready = nil
@@ -99,9 +99,9 @@ func TestLadder(t *testing.T) {
 				t.Errorf("the log has %s", log)
 			}
 			if c.name == "a linked folder" {
-				return // which it still is
+				return // it still is
 			}
-			// and the turn after that goes on with the new one
+			// and the turn after that resumes the new one
 			a.close()
 			s.options.Patience = 0
 			a = s.agent("one", agent.Options{})
@@ -123,7 +123,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A turn that has said or done something is never run again; a second failure is told.
+// A turn that has produced output or run a tool is never run again; a second failure is reported.
 func TestNoSecondTry(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -172,7 +172,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// What cannot be started says why, and the next turn can.
+// A failed start is reported with its reason, and the next turn works.
 func TestNotStarted(t *testing.T) {
 	s := newStage(t)
 	s.fail = errors.New("there is no engine for containers")
@@ -229,7 +229,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// An interrupt while a tool runs says that the outcome is not known.
+// After an interrupt during a tool call, the tool result says that the outcome is unknown.
 func TestInterruptedTool(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", allowing())
@@ -252,7 +252,7 @@ func TestInterruptedTool(t *testing.T) {
 	}
 }
 
-// Input that comes while the guest works is given to it after that.
+// Input that arrives while the vendor agent works is sent to it afterwards.
 func TestSteering(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", allowing())
@@ -278,7 +278,7 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// Whatever the guest does not have makes its session one that is not gone on with.
+// If the transcript contains items that the vendor's session lacks, that session is not resumed.
 func TestInjectUnknownHistory(t *testing.T) {
 	t.Run("a rewrite", func(t *testing.T) {
 		s := newStage(t)
@@ -333,7 +333,7 @@ func TestInjectUnknownHistory(t *testing.T) {
 	})
 }
 
-// host is a process that is killed in the middle of a turn.
+// host is a process that is killed during a turn.
 func host() {
 	dir := os.Getenv("HOLDFAST_TEST_HOST")
 	store, err := sqlite.Open(filepath.Join(dir, "s.db"), nil)
@@ -345,7 +345,7 @@ func host() {
 	s.agent("one", allowing()).turnIn(context.Background(), "run echo $$ > pid; sleep 600")
 }
 
-// kill -9 of the host while a tool runs: the next turn knows that the outcome is unknown.
+// After kill -9 of the host during a tool call, the next turn knows that the outcome is unknown.
 func TestKilledHost(t *testing.T) {
 	dir := t.TempDir()
 	exe, err := os.Executable()

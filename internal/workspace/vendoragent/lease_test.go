@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// One turn of a session runs at a time: whoever comes second starts nothing, and can go
-// on when the first has ended.
+// One turn of a session runs at a time: a second one fails without starting anything, and works after the
+// first has ended.
 func TestOneTurnAtATime(t *testing.T) {
 	s := newStage(t)
 	first, second := s.agent("one", agent.Options{}), s.agent("one", agent.Options{})

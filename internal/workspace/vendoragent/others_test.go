@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// recordedProcess is a process that was recorded.
+// recordedProcess replays a recording.
 type recordedProcess struct{ *vendortest.Process }
 
 func (recordedProcess) Wait(context.Context) (vendoragent.Exit, error) {
@@ -24,8 +24,8 @@ func (recordedProcess) Wait(context.Context) (vendoragent.Exit, error) {
 func (recordedProcess) Kill(context.Context) error { return nil }
 func (recordedProcess) Close() error               { return nil }
 
-// What Codex was recorded to say comes through our loop: a command that runs on in the
-// background stops neither the next question nor the turn.
+// A recording of Codex passes through the loop: a command that runs in the background delays neither the next
+// approval request nor the end of the turn.
 func TestCodex(t *testing.T) {
 	for file, want := range map[string]string{
 		"background": "bg over", "patch": "Patched.", "allowed": "Listed.", "mcp": "MCP done.", "first": "First answer.",

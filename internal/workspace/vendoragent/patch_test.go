@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A change of several files is one of each, and a command is judged where it runs.
+// A change of several files is one request per file, and a command is checked in its working folder.
 func TestRequestsOfOthers(t *testing.T) {
 	p := PathMap{Work: "/work", Home: "/home/agent", All: []PathMapping{{Host: "/src/project", Inside: "/work"}}}
 	for _, c := range []struct{ tool, input, want string }{

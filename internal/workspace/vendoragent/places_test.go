@@ -28,7 +28,7 @@ func placesIn(t *testing.T) (p PathMap, project, home string) {
 	}}, project, home
 }
 
-// A path is judged where it lies on the host, and links are the container's.
+// A path is checked at its location on the host, and links are resolved as in the container.
 func TestLocate(t *testing.T) {
 	p, project, home := placesIn(t)
 	for name, to := range map[string]string{

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is a guest that runs here, without a container.
+// process is a vendor agent that runs on this machine, without a container.
 type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -86,7 +86,7 @@ func (p *process) Kill(context.Context) error {
 
 func (p *process) Close() error { _ = p.Kill(context.Background()); <-p.done; return nil }
 
-// guestEnv is a workspace on this host: a home, a project, sessions.
+// guestEnv is a workspace on this machine: a home, a project, sessions.
 type guestEnv struct {
 	t             testing.TB
 	home, project string
@@ -117,7 +117,7 @@ func stageIn(t testing.TB, dir string, sessions *session.Sessions) *guestEnv {
 	return s
 }
 
-// ready is what the workspace looks for: a regular file, and no link on the way.
+// ready does the workspace's check: a regular file, and no link on the way.
 func (s *guestEnv) ready(file string) (size int64, err error) {
 	dir := s.home
 	for part := range strings.SplitSeq(file, "/") {
@@ -168,7 +168,7 @@ func (s *guestEnv) start(_ context.Context, spec vendoragent.Spec) (vendoragent.
 	return p, nil
 }
 
-// guest is an agent of the stage for a session.
+// player is a vendor agent of the environment, for one session.
 type player struct {
 	*agent.Agent
 	g *vendoragent.VendorAgent
@@ -199,12 +199,12 @@ func (s *guestEnv) agent(id string, o agent.Options) *player {
 	return p
 }
 
-// allowing lets every tool run without a question.
+// allowing allows every tool without an approval request.
 func allowing() agent.Options {
 	return agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}
 }
 
-// answering asks about everything and answers alike.
+// answering asks about everything and always gives the same answer.
 func answering(d approval.Answer) agent.Options {
 	return agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) { return d, nil }}}
 }
@@ -254,7 +254,7 @@ func (o turn) notices() string {
 	return strings.Join(all, "\n")
 }
 
-// short is a session's records in words: kinds, roles, what was decided.
+// short returns a session's records as words: kinds, roles and decisions.
 func (s *guestEnv) short(id string) string {
 	s.t.Helper()
 	var all []string

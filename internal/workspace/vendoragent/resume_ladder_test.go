@@ -22,8 +22,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// Each failure to resume makes one more generation, under an id that there never was, by
-// agents that go on and by those that come after them.
+// Each failure to resume creates one more generation with a new ID, in the same agent and in agents that
+// resume the session.
 func TestGenerations(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", agent.Options{})
@@ -54,7 +54,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// A session that works in another process is not worked in: no second vendor is started.
+// A session that is open in another process cannot be used: no second vendor process is started.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	exe, err := os.Executable()
@@ -87,7 +87,7 @@ func TestTwoProcesses(t *testing.T) {
 	killGroupOf(t, pidFile)
 }
 
-// What a history has in it stays in its block, whatever it is.
+// Nothing in a history can end the block that contains it.
 func TestHistory(t *testing.T) {
 	said := func(role transcript.Role, parts ...transcript.Part) transcript.Item {
 		return transcript.Item{Role: role, Parts: parts}
@@ -151,8 +151,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Images and files of a person go to the vendor as they are, also when it is told the
-// history before them.
+// Images and files of the user are sent to the vendor unchanged, also after a history.
 func TestImageInput(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", agent.Options{})

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// A turn is on record in the loop's order, and the next resumes the vendor's session.
+// A turn is recorded in the loop's order, and the next resumes the vendor's session.
 func TestTwoTurns(t *testing.T) {
 	s := newStage(t)
 	a := s.agent("one", agent.Options{})
@@ -48,7 +48,7 @@ func TestTwoTurns(t *testing.T) {
 	}
 }
 
-// What a person decides reaches the guest, and is on record before it runs.
+// A decision is recorded before it reaches the vendor agent and before the tool runs.
 func TestPermission(t *testing.T) {
 	yes, no := approval.Answer{Decision: approval.Allow, Actor: "ann"}, approval.Answer{Decision: approval.Deny, Actor: "ann", Message: "not today"}
 	changed := yes
@@ -56,7 +56,7 @@ func TestPermission(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
 		o                agent.Options
-		made             string // a file that is there afterwards
+		made             string // a file that exists afterwards
 		told             string // in the result of the use
 	}{
 		{"allowed", "run touch it; echo made", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:allow tool.started tool.finished tool assistant closed:completed", answering(yes), "it", "made"},
@@ -107,7 +107,7 @@ func results(t *testing.T, a *player) string {
 	return strings.Join(all, "\n")
 }
 
-// A guest that asks about two uses at once gets both answers, one after the other.
+// A vendor agent that requests two approvals at once gets both answers, one after the other.
 func TestTwoQuestionsAtOnce(t *testing.T) {
 	s := newStage(t)
 	asked := 0
@@ -125,12 +125,12 @@ func TestTwoQuestionsAtOnce(t *testing.T) {
 	}
 	_, first := os.Stat(filepath.Join(s.project, "first"))
 	_, second := os.Stat(filepath.Join(s.project, "second"))
-	if (first == nil) == (second == nil) { // they are started side by side: which is asked about first is not said
+	if (first == nil) == (second == nil) { // they start in parallel, in any order
 		t.Errorf("first: %v, second: %v", first, second)
 	}
 }
 
-// A denied use of a guest that does not ask ends its turn.
+// A denied use of a vendor agent that does not ask for approval ends its turn.
 func TestUnaskedAndDenied(t *testing.T) {
 	s := newStage(t)
 	rules, err := policy.ToolNames{"Bash"}.Deny()
@@ -193,8 +193,8 @@ func TestWhatGuestsSay(t *testing.T) {
 	})
 }
 
-// A question that was left open is asked again by the next agent; the guest that had asked
-// is gone, so what is allowed then is not run, which the resumed guest is told.
+// An open approval request is asked again by the next agent. The vendor process that made it is gone, so an
+// allowed call is not run, and the resumed agent is told so.
 func TestAQuestionLeftOpen(t *testing.T) {
 	s := newStage(t)
 	leaving := agent.Options{Permissions: agent.Permissions{Ask: func(context.Context, approval.Request) (approval.Answer, error) {

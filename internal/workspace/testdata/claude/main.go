@@ -1,4 +1,4 @@
-// The stand-in for Claude Code in the containers of tests.
+// The stand-in for Claude Code in test containers.
 package main
 
 import (

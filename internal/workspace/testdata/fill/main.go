@@ -1,7 +1,6 @@
-// Fill makes in a folder everything that a hostile program can make there: links that
-// lead out, loops, FIFOs, sockets, devices, names of all kinds, folders without rights,
-// a very deep one and one with very many files. With -race it swaps folders for links
-// until it is killed.
+// Fill fills a folder with everything that a hostile program can create there: links that lead out, loops,
+// FIFOs, sockets, devices, names of all kinds, folders without permissions, a very deep folder and one with
+// very many files. With -race it keeps replacing folders by links until it is killed.
 package main
 
 import (
@@ -91,7 +90,7 @@ func fill(many, deep int, out string) error {
 	return errors.Join(failed...)
 }
 
-// enter does something in a new folder and comes back.
+// enter calls a function in a new folder and returns to the old one.
 func enter(dir string, do func() error) error {
 	home, err := os.Open(".")
 	if err != nil {
@@ -115,7 +114,7 @@ func socket(name string) error {
 	return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: name}), syscall.Close(fd))
 }
 
-// swap never ends. What fails, fails.
+// swap never returns. Failures are ignored.
 func swap(out string) {
 	for n := 0; ; n++ {
 		dir := fmt.Sprintf("swap-%d", n%10)

@@ -1,5 +1,5 @@
-// Command inside is what the containers of the tests run: the supervisor, as our own
-// program has it, and a few things that agents do.
+// Command inside is the program of the test containers: the supervisor, as in holdfast, and a few operations
+// of agents.
 package main
 
 import (
@@ -69,7 +69,7 @@ func read(_ context.Context, args []string) error {
 	return err
 }
 
-// wait says that it is there and stays until its input ends.
+// wait prints a line and waits for the end of its input.
 func wait(context.Context, []string) error {
 	fmt.Println("here")
 	_, err := bufio.NewReader(os.Stdin).ReadString(0)
@@ -79,7 +79,7 @@ func wait(context.Context, []string) error {
 	return err
 }
 
-// eat uses memory until it is ended for it.
+// eat uses memory until it is killed.
 func eat(context.Context, []string) error {
 	var all [][]byte
 	for {
@@ -117,8 +117,7 @@ func leave(_ context.Context, args []string) error {
 	return err
 }
 
-// spawn starts another process that leaves its group and stays, and ends itself when
-// its input does.
+// spawn starts a process that leaves its process group and keeps running, and ends with its input.
 func spawn(ctx context.Context, _ []string) error {
 	c := exec.Command("/proc/self/exe", "wait")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -134,7 +133,7 @@ func spawn(ctx context.Context, _ []string) error {
 	return wait(ctx, nil)
 }
 
-// ps lists the programs that run beside this one.
+// ps lists the other programs that run here.
 func ps(context.Context, []string) error {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -152,7 +151,7 @@ func ps(context.Context, []string) error {
 	return nil
 }
 
-// yell writes much to the standard error, and then a word to the output.
+// yell writes a lot to standard error, and then a word to standard output.
 func yell(context.Context, []string) error {
 	line := strings.Repeat("x", 1023) + "\n"
 	for range 1024 {
@@ -164,7 +163,7 @@ func yell(context.Context, []string) error {
 	return nil
 }
 
-// get fetches a URL the way the environment says, or by the proxy that is named.
+// get fetches a URL through the proxy of the environment, or through a proxy that is named.
 func get(ctx context.Context, args []string) error {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
