@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// itemBytes is the size of the item that is appended, as in the anchors.
+// itemBytes is the size of an appended item, as in the published reference numbers.
 const itemBytes = 1437
 
 func item(id string) transcript.Encoded {
@@ -46,8 +46,8 @@ func openSQLite(dir string) (session.Store, error) {
 
 func openFile(dir string) (session.Store, error) { return file.Open(filepath.Join(dir, "files"), nil) }
 
-// appendAlone measures one writer against the bare file, one append of each in
-// turn, and the 100,000th append against the 100th.
+// appendAlone measures one writer against the bare file, alternating single appends, and the 100,000th append
+// against the 100th.
 func (b *bench) appendAlone(ctx context.Context, name string, open func(string) (session.Store, error)) error {
 	dir, err := os.MkdirTemp(b.dir, "append-")
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *bench) appendAlone(ctx context.Context, name string, open func(string) 
 	return nil
 }
 
-// fill appends n items in big batches.
+// fill appends n items in large batches.
 func fill(ctx context.Context, s *session.Sessions, log *session.Log, n int) error {
 	const batch = 1000
 	for n > 0 {
@@ -122,9 +122,9 @@ func fill(ctx context.Context, s *session.Sessions, log *session.Log, n int) err
 	return nil
 }
 
-// appendMany measures 64 sessions with a writer each against the same store
-// with one transaction per item, which is what one writer at a time gets, and against one
-// thread that writes 64 in a transaction: into the same tables, and payloads alone.
+// appendMany measures 64 sessions with one writer each, against the same store with one transaction per item,
+// which is the rate of one writer at a time, and against one thread that writes 64 items per transaction: into
+// the same tables, and payloads only.
 func (b *bench) appendMany(ctx context.Context) error {
 	each := b.rounds(300, 60)
 	var many, single, rows, tables []float64
@@ -205,7 +205,7 @@ func (b *bench) appendMany(ctx context.Context) error {
 	return nil
 }
 
-// bareGroups is how many payloads a second SQLite takes, 64 in a transaction.
+// bareGroups returns how many payloads per second SQLite stores, 64 in a transaction.
 func bareGroups(ctx context.Context, path string, groups int, payload []byte) (rate float64, err error) {
 	bare, err := newBareSQLite(ctx, path)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	modernc "modernc.org/sqlite"
 )
 
-// bareTables is the rate at which one thread writes what the store keeps of an item, one of each
-// session in a transaction, into the tables of a store that was closed: no digest is made, no
-// lease or head compared, nobody woken. It is what the format costs by itself.
+// bareTables returns the rate at which one thread writes the store's rows for items, one of each session in a
+// transaction, into the tables of a closed store: without digests, lease checks, head checks and wakeups. This
+// is the cost of the format alone.
 func bareTables(ctx context.Context, dir string, groups int, payload []byte) (rate float64, err error) {
 	connector, err := modernc.NewConnector("file://" + filepath.Join(dir, "sessions.db"))
 	if err != nil {

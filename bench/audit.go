@@ -8,8 +8,7 @@ import (
 	"fmt"
 )
 
-// audits measures what evidence costs: the trail's leaf to an append, verifying, and
-// masking.
+// audits measures the cost of the audit trail: its part of an append, verification, and masking.
 func (b *bench) audits(ctx context.Context) error {
 	if err := b.witnessed(ctx); err != nil {
 		return err
@@ -20,8 +19,8 @@ func (b *bench) audits(ctx context.Context) error {
 	return b.masked(ctx)
 }
 
-// witnessed compares durable appends with and without a trail, which take turns. A
-// disk's latency wanders, so the median of rounds is told.
+// witnessed compares durable appends with and without a trail, alternating. Disk latency varies, so it reports
+// the median of rounds.
 func (b *bench) witnessed(ctx context.Context) error {
 	with, without, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	stores := []string{"sqlite", "file"}

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// imports measures how fast a folder of Claude Code is taken in, in MB of its files.
+// imports measures how fast a folder of Claude Code is imported, in MB of its files.
 func (b *bench) imports(ctx context.Context) error {
 	dir := filepath.Join(b.dir, ".claude")
 	made, err := claudefixture.Make(dir, claudefixture.Options{Sessions: 200, Turns: b.rounds(40, 10), Result: 3000, Faults: true, LongLine: 20 << 20})

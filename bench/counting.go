@@ -15,23 +15,22 @@ import (
 	"sync"
 )
 
-// counting is a model server of Anthropic's wire that answers with a text and counts what
-// it is given, for each way to have turns apart: the first part of the path names it.
+// counting is a model server for Anthropic's protocol that answers with a text and counts what it receives,
+// separately for each way of running turns: the first part of the path names the way.
 //
-// What is cached follows the rules of the original: a request may mark places in it, by
-// cache_control; what is before a mark is kept, and a later request finds the longest kept
-// beginning that ends at a mark of its own or at one of the twenty blocks before that.
-// Nothing is forgotten, and nothing is too small to be kept.
+// Caching follows the rules of the original: a request may mark positions with cache_control; what precedes a
+// mark is cached, and a later request uses the longest cached prefix that ends at one of its own marks or at
+// one of the twenty blocks before one. Nothing expires, and nothing is too small to be cached.
 type counting struct {
 	srv    *httptest.Server
 	answer string
 
 	mu     sync.Mutex
 	counts map[string]*counted
-	kept   map[string]map[[32]byte]bool // beginnings, by way
+	kept   map[string]map[[32]byte]bool // prefixes, by way
 }
 
-// counted is what requests have held.
+// counted is the content of requests.
 type counted struct {
 	requests int
 	bytes    int // of their bodies
@@ -43,8 +42,8 @@ func (c counted) minus(o counted) counted {
 	return counted{c.requests - o.requests, c.bytes - o.bytes, c.all - o.all, c.fresh - o.fresh}
 }
 
-// newCounting listens where the proxy of containers reaches it: it lets nobody to this
-// machine's loopback.
+// newCounting listens on an address that the containers' proxy can reach: the proxy does not connect to this
+// machine's loopback address.
 func newCounting(answer string) (*counting, error) {
 	host, err := ownAddress()
 	if err != nil {
@@ -60,7 +59,7 @@ func newCounting(answer string) (*counting, error) {
 	return c, nil
 }
 
-// ownAddress is an address of this machine that is not its loopback's, or "".
+// ownAddress returns an address of this machine that is not a loopback address, or "".
 func ownAddress() (string, error) {
 	addrs, err := net.InterfaceAddrs()
 	for _, a := range addrs {
@@ -71,7 +70,7 @@ func ownAddress() (string, error) {
 	return "", err
 }
 
-// so is what was counted so far.
+// so returns the current counts.
 func (c *counting) so(way string) counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +99,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ask.Stream {
 		message["content"], message["stop_reason"] = []any{map[string]any{"type": "text", "text": c.answer}}, "end_turn"
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(message) // who asked may have left
+		_ = json.NewEncoder(w).Encode(message) // the client may be gone
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -117,7 +116,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asked is a request, as far as it is counted.
+// asked is the counted part of a request.
 type asked struct {
 	Model    string            `json:"model"`
 	Stream   bool              `json:"stream"`
@@ -135,7 +134,7 @@ type block struct {
 	mark bool
 }
 
-// blocks are what a model reads of a request, in the order in which it is cached.
+// blocks returns what a model reads of a request, in the order in which it is cached.
 func (a *asked) blocks() []block {
 	var list []block
 	for _, t := range a.Tools {
@@ -164,11 +163,11 @@ func blocksOf(role string, raw json.RawMessage) []block {
 	}
 	_, mark := fields["cache_control"]
 	delete(fields, "cache_control")
-	text, _ := json.Marshal(fields) // in one order; it was read as JSON
+	text, _ := json.Marshal(fields) // in a fixed order; it was read as JSON
 	return []block{{append([]byte(role), text...), mark}}
 }
 
-// usage is what the server says of a request.
+// usage returns the usage that the server reports for a request.
 type usage struct {
 	Input  int `json:"input_tokens"`
 	Wrote  int `json:"cache_creation_input_tokens"`
@@ -176,10 +175,10 @@ type usage struct {
 	Output int `json:"output_tokens"`
 }
 
-// lookBack is how many blocks before a mark are looked at for what is kept.
+// lookBack is how many blocks before a mark may end a cached prefix.
 const lookBack = 20
 
-// count counts a request, and keeps what it marks.
+// count counts a request, and caches its marked prefixes.
 func (c *counting) count(way string, a *asked, size int) usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,8 +193,7 @@ func (c *counting) count(way string, a *asked, size int) usage {
 	return u
 }
 
-// find returns the tokens of a request, of the beginning that is kept already, and of the
-// one that it marks.
+// find returns the tokens of a request, of its cached prefix, and of its marked prefix.
 func (c *counting) find(way string, a *asked) (all, found, marked int) {
 	var prefix bytes.Buffer
 	prefix.WriteString(a.Model)

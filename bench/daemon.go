@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// daemons measures what the daemon adds: the way of a decision to the tool, an event to
-// a thousand subscribers, and a thousand connections that do nothing.
+// daemons measures the cost of the daemon: the time from a decision to the tool, an event to a thousand
+// subscribers, and a thousand idle connections.
 func (b *bench) daemons(ctx context.Context) error {
 	if err := b.decisions(ctx); err != nil {
 		return err
@@ -35,8 +35,7 @@ func (b *bench) daemons(ctx context.Context) error {
 	return nil
 }
 
-// decisions compares the way from a client's decision to the tool with an echo behind
-// one append; both take turns.
+// decisions compares the time from a client's decision to the tool with an echo and one append, alternating.
 func (b *bench) decisions(ctx context.Context) error {
 	ours, control, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	quantiles := []string{"p50", "p99"}

@@ -18,18 +18,18 @@ import (
 	"strings"
 )
 
-// bareEngine speaks to a container engine with as little as that takes: it is what ours
-// is compared with, and what a shell's `docker exec` does without a shell's start.
+// bareEngine talks to a container engine with minimal code. It is the control: what a shell's `docker exec`
+// does, without the start of the shell.
 type bareEngine struct {
 	network, addr string
 	http          *http.Client
 }
 
-// noEngine says what makes the rows of workspaces.
+// noEngine says how to get the rows of workspaces.
 const noEngine = `no container engine: eval "$(scripts/services start docker)", or set DOCKER_HOST`
 
-// findEngine is the engine that the environment names, which is then everybody's in this
-// process. It is nil where none is named.
+// findEngine returns the engine that the environment names, and makes it the engine of this process. It
+// returns nil if none is named.
 func findEngine() (*bareEngine, error) {
 	host := os.Getenv("HOLDFAST_TEST_DOCKER")
 	if host == "" {
@@ -54,7 +54,7 @@ func (e *bareEngine) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, e.network, e.addr)
 }
 
-// call asks the engine for something and reads its answer into out, unless that is nil.
+// call sends a request to the engine and reads its answer into out, unless that is nil.
 func (e *bareEngine) call(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -88,8 +88,7 @@ type bareExec struct {
 	said bytes.Buffer
 }
 
-// exec starts a process: what `docker exec -i` asks the engine for. Standard input is
-// written and closed.
+// exec starts a process with the requests of `docker exec -i`. Standard input is written and closed.
 func (e *bareEngine) exec(ctx context.Context, container, dir, stdin string, args ...string) (*bareExec, error) {
 	var made struct{ ID string }
 	if err := e.call(ctx, "POST", "/containers/"+container+"/exec", map[string]any{
@@ -122,7 +121,7 @@ func (e *bareEngine) exec(ctx context.Context, container, dir, stdin string, arg
 	return x, nil
 }
 
-// streams reads standard output out of an engine's two streams in one.
+// streams reads standard output from an engine's stream that combines both outputs.
 type streams struct {
 	in   *bufio.Reader
 	errs io.Writer
@@ -149,7 +148,7 @@ func (s *streams) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended reads what is left, and how it ended.
+// ended reads the rest, and returns how the process ended.
 func (e *bareEngine) ended(ctx context.Context, x *bareExec) error {
 	_, err := io.Copy(io.Discard, x.out)
 	err = errors.Join(err, x.conn.Close())
@@ -168,14 +167,14 @@ func (e *bareEngine) remove(ctx context.Context, container string) error {
 	return e.call(ctx, "DELETE", "/containers/"+container+"?force=true", nil, nil)
 }
 
-// removeImage takes a name from an image.
+// removeImage removes a name of an image.
 func (e *bareEngine) removeImage(ctx context.Context, name string) error {
 	return e.call(ctx, "DELETE", "/images/"+name, nil, nil)
 }
 
-// idle is what a container takes that does nothing.
+// idle is the resource use of an idle container.
 type idle struct {
-	bytes     int64 // of memory, without what could be written to the disk or thrown away
+	bytes     int64 // of memory, without pages that could be written to disk or dropped
 	processes int
 	threads   int
 }

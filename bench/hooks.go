@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// hooks measures what hooks add: twenty functions that say nothing to a tool call
-// of a run, and the way around a command to the command.
+// hooks measures the cost of hooks: twenty functions without output for a tool call of a run, and the overhead
+// of a command hook over its command.
 func (b *bench) hooks(ctx context.Context) error {
 	if err := b.functionHooks(ctx); err != nil {
 		return err
@@ -19,8 +19,7 @@ func (b *bench) hooks(ctx context.Context) error {
 	return b.commandHooks(ctx)
 }
 
-// functionHooks compares runs without and with hooks, round by round: a busy disk
-// troubles both of a round alike.
+// functionHooks compares runs without and with hooks in each round, so that a busy disk affects both alike.
 func (b *bench) functionHooks(ctx context.Context) error {
 	bare, all, added := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	stores := []string{"memory", "sqlite"}

@@ -55,14 +55,14 @@ type bench struct {
 	only  string
 	dir   string // temporary, on the disk that is measured
 	rows  []row
-	told  bool // which backends are left out
+	told  bool // the missing backends were reported
 
-	unmanned bool // told that there is no engine
+	unmanned bool // the missing engine was reported
 
 	container string
 }
 
-// group is some rows that are measured together.
+// group is a set of rows that are measured together.
 type group struct {
 	name string
 	of   string // the group that it is a part of
@@ -74,7 +74,7 @@ type row struct {
 	what, measured, control, ratio, goal string
 }
 
-// checkout makes the checkout the current folder: programs and benchmarks are named from there.
+// checkout makes the checkout the current folder: programs and benchmarks are named relative to it.
 func (*bench) checkout() error {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/holdfast-dev/holdfast").Output()
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *bench) add(what, measured, control, ratio, goal string) {
 	b.rows = append(b.rows, row{what, measured, control, ratio, goal})
 }
 
-// rounds picks a number by size of the run.
+// rounds chooses a number by the size of the run.
 func (b *bench) rounds(full, quick int) int {
 	if b.quick {
 		return quick
@@ -142,9 +142,8 @@ func (b *bench) rounds(full, quick int) int {
 	return full
 }
 
-// build compiles a program of the checkout into the bench's directory. It returns a
-// copy, because the way in which a file was written decides in how large pieces the
-// kernel maps it, and so a program's memory: see duplicate.
+// build compiles a program of the checkout into the bench's directory. It returns a copy, because a file's
+// page sizes in the page cache, and with them a program's memory, depend on how it was written: see duplicate.
 func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	if _, err := os.Stat(out); err == nil {
@@ -165,9 +164,8 @@ func (b *bench) build(ctx context.Context, pkg, name string, flags ...string) (s
 	return out, errors.Join(duplicate(linked, out), os.Remove(linked))
 }
 
-// duplicate writes a program again, in small pieces. Its memory is then what it is
-// when a program is loaded from the disk. A file that was written at once lies in the
-// page cache in pieces of megabytes, of which the kernel maps the whole.
+// duplicate copies a program in small pieces. Its memory is then the same as after loading it from disk. A
+// file that was written at once is in the page cache in pieces of megabytes, which the kernel maps as a whole.
 func duplicate(from, to string) error {
 	r, err := os.Open(from)
 	if err != nil {
@@ -178,7 +176,7 @@ func duplicate(from, to string) error {
 	if err != nil {
 		return err
 	}
-	// Without the files' own ways to copy, it is 32 KiB at a time.
+	// The wrapper hides the file's own copy methods, so that it copies 32 KiB at a time.
 	_, err = io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{r})
 	return errors.Join(err, w.Close())
 }

@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// quiet waits until nothing else runs, so that what one row leaves to the kernel,
-// such as network namespaces to be taken down, does not slow the next row. It gives
-// up after a while, and counts that.
+// quiet waits until nothing else runs, so that work which one row leaves to the kernel, such as removing
+// network namespaces, does not slow down the next row. It gives up after a while, and counts that.
 type quiet struct {
 	waits, vain int
-	spent       time.Duration // in vain
+	spent       time.Duration // waiting in vain
 }
 
 const (
 	quietWindow  = 60 * time.Millisecond // with 100 ticks a second, a few ticks of each processor
-	quietWindows = 2                     // in a row: the kernel takes namespaces down with pauses
+	quietWindows = 2                     // in a row: the kernel removes namespaces with pauses
 
 	quietPatience = 700 * time.Millisecond // for a busy machine
-	quietBudget   = 20 * time.Second       // of all that, so that a run ends on a busy machine, too
+	quietBudget   = 20 * time.Second       // in total, so that a run ends on a busy machine, too
 )
 
 func (q *quiet) wait() error {
@@ -58,7 +57,7 @@ func (q *quiet) wait() error {
 	return nil
 }
 
-// String says how quiet it was, when it was not.
+// String reports how often the machine was not quiet, or "".
 func (q *quiet) String() string {
 	if q.vain == 0 {
 		return ""
@@ -66,7 +65,7 @@ func (q *quiet) String() string {
 	return fmt.Sprintf("%d of %d blocks began while other programs ran: measure again when they have ended", q.vain, q.waits)
 }
 
-// busyTicks is the time that all processors have worked, in ticks.
+// busyTicks returns the busy time of all processors, in ticks.
 func busyTicks() (int64, error) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -83,7 +82,7 @@ func parseBusy(stat string) (int64, error) {
 	}
 	var sum int64
 	for i, text := range f[1:8] {
-		if i == 3 || i == 4 { // idle, and idle while a disk works
+		if i == 3 || i == 4 { // idle, and idle during disk access
 			continue
 		}
 		n, err := strconv.ParseInt(text, 10, 64)

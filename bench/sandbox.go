@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-dev/holdfast/bench/spawn"
 )
 
-// sandboxes measures what it costs to start /bin/true in our sandbox and in those
-// of others, against a plain start. Blocks of starts follow each other, and each
-// waits until the machine is quiet. A ratio is to the plain block of its round.
+// sandboxes measures the start of /bin/true in Holdfast's sandbox and in others, against a plain start. Blocks
+// of starts alternate, and each waits until the machine is quiet. A ratio compares with the plain block of its
+// round.
 func (b *bench) sandboxes(ctx context.Context) error {
 	s := &sandboxBench{bench: b, processes: map[string]*spawn.Client{}}
 	defer s.stop()
@@ -42,12 +42,12 @@ func (b *bench) sandboxes(ctx context.Context) error {
 	return nil
 }
 
-// sandboxBench is one run of it.
+// sandboxBench is one run of the sandbox benchmark.
 type sandboxBench struct {
 	*bench
 	quiet     quiet
 	runners   []*runner
-	processes map[string]*spawn.Client // that start: by build
+	processes map[string]*spawn.Client // that start programs, by build
 	ended     []func() error
 }
 
@@ -63,8 +63,8 @@ type runner struct {
 	absent  string          // why it is not measured
 }
 
-// The processes that start: as it is, with namespaces refused, and built so that
-// it starts commands by way of itself.
+// The builds of the starting process: normal, with namespaces refused, and with commands started through the
+// program itself.
 const (
 	usual   = ""
 	refused = "refused"
@@ -106,8 +106,8 @@ func (s *sandboxBench) prepare(ctx context.Context) error {
 	return nil
 }
 
-// buildAgain builds the spawner as the race detector has it built, but without the
-// race detector: with the one constant changed that says so.
+// buildAgain builds the spawner as under the race detector, but without the race detector, by changing the one
+// constant that depends on it.
 func (s *sandboxBench) buildAgain(ctx context.Context) (string, error) {
 	const source = "internal/sandbox/kernel/norace.go"
 	path, err := filepath.Abs(source)
@@ -126,7 +126,7 @@ func (s *sandboxBench) buildAgain(ctx context.Context) (string, error) {
 	return s.build(ctx, "./bench/spawner", "spawner-again", "-overlay", overlay)
 }
 
-// launch starts a process that starts.
+// launch starts a process that starts programs.
 func (s *sandboxBench) launch(name string, cmd *exec.Cmd) error {
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *sandboxBench) launch(name string, cmd *exec.Cmd) error {
 	}
 	s.processes[name] = spawn.NewClient(in, out)
 	s.ended = append(s.ended, func() error {
-		_ = in.Close() // it ends by this
+		_ = in.Close() // ends the process
 		return cmd.Wait()
 	})
 	return nil
@@ -156,7 +156,7 @@ func (s *sandboxBench) stop() {
 	}
 }
 
-// try runs a runner a few times, which also warms it up, and sizes its blocks.
+// try runs a runner a few times, which also warms it up, and sets the size of its blocks.
 func (s *sandboxBench) try(r *runner) {
 	if r.absent != "" {
 		return
@@ -179,8 +179,8 @@ func (s *sandboxBench) block(r *runner, times, workers int) (*spawn.Answer, erro
 	return s.processes[r.build].Block(&ask)
 }
 
-// rounds measures each runner once in each round. Each round begins with another
-// runner, so that nobody always follows the same one.
+// rounds measures each runner once per round. Each round begins with another runner, so that no runner always
+// follows the same one.
 func (s *sandboxBench) rounds() error {
 	for round := range s.bench.rounds(12, 4) {
 		for i := range s.runners {
@@ -198,8 +198,8 @@ func (s *sandboxBench) rounds() error {
 	return nil
 }
 
-// tell adds the rows, each against the plain start, and ours also against bubblewrap or
-// the control that makes the same system calls.
+// tell adds the rows, each against the plain start, and Holdfast's also against bubblewrap or the control that
+// makes the same system calls.
 func (s *sandboxBench) tell() {
 	for _, r := range s.runners {
 		s.addRatio(r, s.runners[0], r.goal)
@@ -239,7 +239,7 @@ func (s *sandboxBench) find(name string) *runner {
 	return s.runners[i]
 }
 
-// throughput has two workers start at once.
+// throughput has two workers start programs at once.
 func (s *sandboxBench) throughput() error {
 	names := []string{namePlain, nameKernel, nameOpen, nameExec, nameEqual}
 	rates := map[string][]float64{}

@@ -14,12 +14,11 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/seccomp"
 )
 
-// bare is the process that makes the same system calls as our sandbox, and nothing
-// else: what our starts cannot be faster than.
+// bare is a process that makes only the system calls of Holdfast's sandbox: the lower limit for its starts.
 const bare = "bare"
 
-// addBare adds the controls that have the limit which our own rows have. They are
-// written in C, so that a machine without a compiler for it lists them as absent.
+// addBare adds the controls for the rows of Holdfast. They are written in C; a machine without a C compiler
+// lists them as absent.
 func (s *sandboxBench) addBare(ctx context.Context, folder string) error {
 	why := ""
 	cc, err := exec.LookPath("cc")
@@ -42,7 +41,7 @@ func (s *sandboxBench) addBare(ctx context.Context, folder string) error {
 	return nil
 }
 
-// launchBare compiles the control and starts it with our filter of system calls.
+// launchBare compiles the control and starts it with Holdfast's system call filter.
 func (s *sandboxBench) launchBare(ctx context.Context, cc string) error {
 	program, filter := filepath.Join(s.dir, "bare"), filepath.Join(s.dir, "filter")
 	code, err := seccomp.Filter(nil)

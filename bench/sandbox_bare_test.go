@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/sandbox/kernel"
 )
 
-// The control starts in each of its ways, which fail when a system call of theirs does.
+// The control works in each of its modes, and fails if one of its system calls fails.
 func TestBare(t *testing.T) {
 	if err := kernel.Namespaces(); err != nil {
 		t.Skip("the kernel refuses namespaces:", err)

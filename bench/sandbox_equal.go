@@ -15,10 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// equal makes bubblewrap's command line for what `holdfast sandbox exec` does by
-// mounts in a folder: it asks a command inside for its mounts. It leaves out what
-// bubblewrap has no word for: Landlock, the filter of system calls, limits. The
-// command line is for the folder twin, which is like the first one.
+// equal returns bubblewrap's command line for the mounts that `holdfast sandbox exec` makes in a folder: it
+// reads the mounts inside from a command. It omits what bubblewrap does not support: Landlock, the system call
+// filter, limits. The command line is for the folder twin, a copy of the first one.
 func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env []string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, holdfast, "sandbox", "exec", "--", "/bin/cat", "/proc/self/mountinfo")
 	cmd.Dir, cmd.Env, cmd.Stderr = folder, env, os.Stderr
@@ -45,14 +44,13 @@ func equal(ctx context.Context, bwrap, holdfast, folder, twin, empty string, env
 	return append(args, "--chdir", twin, "/bin/true"), nil
 }
 
-// mount is a line of /proc/self/mountinfo, as far as it is asked for.
+// mount is the needed part of a line of /proc/self/mountinfo.
 type mount struct {
 	root, at, kind string
 	readOnly       bool
 }
 
-// parseMounts reads mounts in the order of their paths, so that what is mounted on
-// another mount comes after it.
+// parseMounts reads mounts in the order of their paths, so that a mount on another mount comes after it.
 func parseMounts(text string) ([]mount, error) {
 	var list []mount
 	spaces := strings.NewReplacer(`\040`, " ", `\134`, `\`)
@@ -71,8 +69,8 @@ func parseMounts(text string) ([]mount, error) {
 	return list, nil
 }
 
-// flags are bubblewrap's words for a mount: a mask, or a protected or pinned name
-// in the folder. Others are part of every command line.
+// flags returns bubblewrap's flags for a mount: a mask, or a protected or pinned name in the folder. Other
+// mounts are part of every command line.
 func (m *mount) flags(folder, twin, empty string) []string {
 	switch {
 	case m.kind == "tmpfs" && m.root == "/file":
@@ -84,7 +82,7 @@ func (m *mount) flags(folder, twin, empty string) []string {
 	}
 	own := twin + strings.TrimPrefix(m.at, folder)
 	switch {
-	case unix.Access(own, unix.F_OK) != nil: // barred: bubblewrap leaves an empty file there
+	case unix.Access(own, unix.F_OK) != nil: // a protected name: bubblewrap creates an empty file there
 		return []string{"--ro-bind", "/dev/null", own}
 	case m.readOnly:
 		return []string{"--ro-bind", own, own}

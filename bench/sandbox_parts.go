@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// systemCalls tells what our filter adds to a system call, beside what the
-// smallest filter adds that there can be.
+// systemCalls measures the cost of Holdfast's filter per system call, compared with that of the smallest
+// possible filter.
 func (b *bench) systemCalls(ctx context.Context) error {
 	figures, err := b.partBench(ctx, "./internal/sandbox/seccomp", "^BenchmarkCall$", "0.4s")
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) systemCalls(ctx context.Context) error {
 	return nil
 }
 
-// downloads tells which share of a direct download's speed one through our proxy has.
+// downloads measures the speed of a download through Holdfast's proxy as a share of a direct download.
 func (b *bench) downloads(ctx context.Context) error {
 	figures, err := b.partBench(ctx, "./internal/sandbox/egress", "^Benchmark(TLS)?Download$", "4s")
 	if err != nil {
@@ -78,8 +78,7 @@ func (f figures) find(name, unit string) (float64, error) {
 	return f[i].value, nil
 }
 
-// partBench runs Go benchmarks of a package, for what cannot be measured from
-// outside of it.
+// partBench runs Go benchmarks of a package, for parts that cannot be measured from outside it.
 func (b *bench) partBench(ctx context.Context, pkg, pattern, long string) (figures, error) {
 	if b.quick {
 		long = "0.1s"
@@ -94,7 +93,7 @@ func (b *bench) partBench(ctx context.Context, pkg, pattern, long string) (figur
 	return parseFigures(string(out)), nil
 }
 
-// parseFigures reads what go test prints: name-2  count  value unit  value unit …
+// parseFigures reads the output of go test: name-2  count  value unit  value unit …
 func parseFigures(text string) figures {
 	var list figures
 	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {

@@ -31,7 +31,7 @@ const (
 	nameBareListener   = "bare: these, a network and a listener"
 )
 
-// list makes the runners. What is not on this machine is listed with the reason.
+// list returns the runners. A runner that this machine lacks is listed with the reason.
 func (s *sandboxBench) list(ctx context.Context) error {
 	folder, err := s.workspace(ctx, "folder", false)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *sandboxBench) list(ctx context.Context) error {
 	return s.others(ctx, holdfast, repository)
 }
 
-// workspace makes a folder for commands, with a repository or without.
+// workspace creates a folder for commands, with a repository or without.
 func (s *sandboxBench) workspace(ctx context.Context, name string, git bool) (string, error) {
 	dir := filepath.Join(s.dir, name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -78,13 +78,12 @@ func (s *sandboxBench) addRunner(name, goal, build string, way spawn.Way, dir st
 	return r
 }
 
-// environ is what all runners get: the person's home folder, of which secrets are
-// hidden, and no settings.
+// environ is the environment of all runners: the user's home folder, with its secrets hidden, and no settings.
 func (s *sandboxBench) environ() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOLDFAST_HOME=" + filepath.Join(s.dir, "home")}
 }
 
-// inProcess adds what a running program starts by way of our packages.
+// inProcess adds the starts that a running program makes with Holdfast's packages.
 func (s *sandboxBench) inProcess(folder, repository string) {
 	for _, r := range []struct {
 		name, goal, build string
@@ -108,8 +107,7 @@ func (s *sandboxBench) inProcess(folder, repository string) {
 	}
 }
 
-// others adds the sandboxes of others, each as its users start it, with the
-// repository to be written and no network.
+// others adds other sandboxes, each started as its users do, with a writable repository and no network.
 func (s *sandboxBench) others(ctx context.Context, holdfast, repository string) error {
 	twin, err := s.workspace(ctx, "twin", true)
 	if err != nil {
@@ -151,14 +149,14 @@ func (s *sandboxBench) others(ctx context.Context, holdfast, repository string) 
 	return nil
 }
 
-// srt writes the settings that srt needs.
+// srt writes the settings of srt.
 func (s *sandboxBench) srt(path string) ([]string, error) {
 	const settings = `{"network":{"allowedDomains":[],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
 	file := filepath.Join(s.dir, "srt.json")
 	return []string{path, "-s", file, "/bin/true"}, os.WriteFile(file, []byte(settings), 0o600)
 }
 
-// containers adds docker exec into a container that the person has started for it.
+// containers adds docker exec in a container that the user has started for it.
 func (s *sandboxBench) containers(dir string) {
 	r := s.addRunner("docker exec", "", usual, spawn.Fork, dir)
 	docker, err := exec.LookPath("docker")

@@ -25,7 +25,7 @@ func TestParseMounts(t *testing.T) {
 	for _, m := range mounts {
 		got = append(got, m.flags("/w/a", twin, "/empty")...)
 	}
-	// Nothing of the twin is there, so what is protected in it would be made.
+	// The twin is empty, so its protected names would be created.
 	want := []string{
 		"--ro-bind", "/dev/null", "/etc/sha dow",
 		"--ro-bind", "/empty", "/root/.ssh",
@@ -50,7 +50,7 @@ func TestMountFlags(t *testing.T) {
 		{"pin", mount{at: "/w", kind: "ext4"}, "--bind"},
 		{"protected", mount{at: "/w", kind: "ext4", readOnly: true}, "--ro-bind"},
 	} {
-		tt.m.at = "/w/" // what is there in the twin: itself
+		tt.m.at = "/w/" // exists in the twin
 		if got := tt.m.flags("/w", twin, "/empty"); len(got) != 3 || got[0] != tt.want {
 			t.Errorf("%s: %q", tt.name, got)
 		}
@@ -85,7 +85,7 @@ func TestParseBusy(t *testing.T) {
 		want int64
 		ok   bool
 	}{
-		{"cpu  10 1 5 1000 50 2 3 999 0 0\ncpu0 1 1 1 1 1 1 1 1\n", 21, true}, // neither idle, disk nor what the host took
+		{"cpu  10 1 5 1000 50 2 3 999 0 0\ncpu0 1 1 1 1 1 1 1 1\n", 21, true}, // neither idle, disk nor steal time
 		{"cpu  10 1 5\n", 0, false},
 		{"cpu  10 1 x 1000 50 2 3 0 0 0\n", 0, false},
 		{"", 0, false},

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// modelServer speaks the Messages wire on loopback: for each run it asks for
-// `true` a number of times and then says "done". It notes when each request
-// had arrived and when its answer was about to leave.
+// modelServer is a model server on loopback with the Messages protocol: for each run it requests a number of
+// calls of `true` and then answers "done". It records when each request had arrived and when its answer was
+// about to be sent.
 type modelServer struct {
 	url string
 	srv *http.Server
@@ -24,7 +24,7 @@ type modelServer struct {
 }
 
 type modelRun struct {
-	calls    int // tool calls to ask for
+	calls    int // tool calls to request
 	asked    int
 	size     int64 // of the last request
 	arrived  []time.Time
@@ -80,7 +80,7 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	} else {
 		writeAnswer(w, r.asked, `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn")
 	}
-	r.answered = append(r.answered, time.Now()) // before it is out: a client that has it may be gone before this goes on
+	r.answered = append(r.answered, time.Now()) // before it is sent: the client may be gone before this function returns
 	w.(http.Flusher).Flush()
 }
 
@@ -97,8 +97,7 @@ func writeAnswer(w io.Writer, n int, block, delta, stop string) {
 	send("message_stop", `{"type":"message_stop"}`)
 }
 
-// gaps are the times from an answer to the request that follows it: one tool
-// turn each, as the model sees it.
+// gaps returns the times from an answer to the next request: one tool turn each, as the model server sees it.
 func (r *modelRun) gaps() []time.Duration {
 	var d []time.Duration
 	for i := 1; i < len(r.arrived); i++ {

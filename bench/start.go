@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// starts measures what the program costs before it does anything.
+// starts measures the cost of the program before it does anything.
 func (b *bench) starts(ctx context.Context) error {
 	holdfast, err := b.build(ctx, "./cmd/holdfast", "holdfast")
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *bench) starts(ctx context.Context) error {
 	return nil
 }
 
-// size adds how large the program is, in millions of bytes.
+// size adds the size of the program, in millions of bytes.
 func (b *bench) size(program, control string) error {
 	var mb [2]float64
 	for i, file := range []string{program, control} {

@@ -19,15 +19,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// backend is a kind of store, and the engine below it.
+// backend is a kind of store and its engine.
 type backend struct {
 	name    string
-	control string // what the bare way is called in the table; "" when there is none
+	control string // name of the bare way in the table; "" if there is none
 	service string // of scripts/services, "" when it needs no server
 	place   func(ctx context.Context, dir string) (*place, error)
 }
 
-// place is where a store of a backend is, and a bare one of the same engine beside it.
+// place is the location of a backend's store, and of a bare store of the same engine next to it.
 type place struct {
 	open   func(context.Context) (session.Store, error)
 	bare   func(context.Context) (bareWay, error)
@@ -35,16 +35,16 @@ type place struct {
 	remove func(context.Context) error
 }
 
-// bareWay is the least that makes some bytes durable in an engine. Writers, which are
-// counted from 0, may append at once.
+// bareWay is the minimal way to make some bytes durable in an engine. Writers, numbered from 0, may append
+// concurrently.
 type bareWay interface {
 	append(ctx context.Context, writer int, p []byte) error
 	Close() error
 }
 
 const (
-	writers = 64 // of sessions of their own, at once
-	conns   = 16 // of a store to a database, its default; the bare way has as many
+	writers = 64 // concurrent, each with its own session
+	conns   = 16 // of a store to a database, by default; the bare way has as many
 )
 
 var backends = []backend{
@@ -57,7 +57,7 @@ var backends = []backend{
 	{"S3", "PutObject If-None-Match", "s3", s3Place},
 }
 
-// server is the URL of a backend's server, or "".
+// server returns the URL of a backend's server, or "".
 func (be *backend) server() string {
 	if be.service == "" {
 		return ""
@@ -65,7 +65,7 @@ func (be *backend) server() string {
 	return os.Getenv("HOLDFAST_TEST_" + strings.ToUpper(be.service))
 }
 
-// there are the backends that can be measured. The others are told, once.
+// there returns the backends that can be measured. The others are reported once.
 func (b *bench) there() []backend {
 	var found []backend
 	var names, services []string
@@ -87,7 +87,7 @@ func (b *bench) there() []backend {
 	return found
 }
 
-// within makes a place for f and removes it behind it.
+// within creates a place for f and removes it afterwards.
 func (b *bench) within(ctx context.Context, be backend, f func(*place) error) (err error) {
 	dir, err := os.MkdirTemp(b.dir, "store-")
 	if err != nil {
@@ -136,7 +136,7 @@ func sqlitePlace(_ context.Context, dir string) (*place, error) {
 	}, nil
 }
 
-// diskUse is what a folder's files take on the disk, folders counted in.
+// diskUse returns the disk space of a folder's files, including folders.
 func diskUse(dir string) (sum int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err != nil {
@@ -152,7 +152,7 @@ func diskUse(dir string) (sum int64, err error) {
 	return sum, err
 }
 
-// serverURL reads the URL of a service's server. Its errors do not show the URL.
+// serverURL parses the URL of a service's server. Its errors do not contain the URL.
 func serverURL(service string) (*url.URL, error) {
 	name := "HOLDFAST_TEST_" + strings.ToUpper(service)
 	u, err := url.Parse(os.Getenv(name))
@@ -162,7 +162,7 @@ func serverURL(service string) (*url.URL, error) {
 	return u, nil
 }
 
-// with is a URL with parameters set.
+// with returns a URL with parameters set.
 func with(u *url.URL, pairs ...string) string {
 	c, q := *u, u.Query()
 	for i := 0; i < len(pairs); i += 2 {
@@ -172,5 +172,5 @@ func with(u *url.URL, pairs ...string) string {
 	return c.String()
 }
 
-// unused is a name that nobody else on a server has.
+// unused returns a name that nothing else on a server uses.
 func unused() string { return "holdfast_bench_" + strings.ToLower(rand.Text()) }

@@ -44,7 +44,7 @@ func (b *bench) engine(ctx context.Context, be backend, p *place) (err error) {
 	return b.manyWriters(ctx, be, sessions, bare)
 }
 
-// oneWriter takes turns with the bare way, append by append.
+// oneWriter alternates with the bare way, append by append.
 func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Sessions, bare bareWay) error {
 	log, err := sessions.Create(ctx, session.Opened{})
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Ses
 		}
 	}
 	n := b.rounds(300, 20)
-	if _, _, err := takeTurns(n/2, ours, control); err != nil { // to warm up
+	if _, _, err := takeTurns(n/2, ours, control); err != nil { // warm-up
 		return err
 	}
 	var all, bares []time.Duration
@@ -89,8 +89,8 @@ func (b *bench) oneWriter(ctx context.Context, be backend, sessions *session.Ses
 	return nil
 }
 
-// takeTurns calls both n times. Whoever comes second in a pair finds the disk a little
-// warmer, so they take turns at coming first.
+// takeTurns calls both n times. The second call of a pair finds the disk slightly warmer, so they alternate in
+// coming first.
 func takeTurns(n int, ours, control func() (time.Duration, error)) (o, c []time.Duration, err error) {
 	for i := range n {
 		first, second := ours, control
@@ -110,8 +110,8 @@ func takeTurns(n int, ours, control func() (time.Duration, error)) (o, c []time.
 	return o, c, nil
 }
 
-// manyWriters has each of 64 writers append to a session of its own for a while, and
-// then as many the bare way, or the other way round.
+// manyWriters has each of 64 writers append to a session of its own for a while, and then as many writers the
+// bare way, or in the other order.
 func (b *bench) manyWriters(ctx context.Context, be backend, sessions *session.Sessions, bare bareWay) (err error) {
 	logs := make([]*session.Log, writers)
 	for i := range logs {
@@ -159,8 +159,7 @@ func (b *bench) manyWriters(ctx context.Context, be backend, sessions *session.S
 	return nil
 }
 
-// perSecond has 64 writers call f one time after the other, for a while, and returns
-// how often all of them did in a second.
+// perSecond has 64 writers call f repeatedly for a while, and returns their calls per second.
 func perSecond(window time.Duration, f func(writer int) error) (float64, error) {
 	var done atomic.Int64
 	errs := make([]error, writers)
@@ -182,6 +181,6 @@ func perSecond(window time.Duration, f func(writer int) error) (float64, error) 
 
 func closeStore(s session.Store) {
 	if c, ok := s.(io.Closer); ok {
-		_ = c.Close() // a benchmark's throw-away store
+		_ = c.Close() // a benchmark's temporary store
 	}
 }

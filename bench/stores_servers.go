@@ -25,7 +25,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/redis"
 )
 
-// postgresPlace has a schema for the store and one for the bare table.
+// postgresPlace creates a schema for the store and one for the bare table.
 func postgresPlace(ctx context.Context, _ string) (*place, error) {
 	u, err := serverURL("postgres")
 	if err != nil {
@@ -57,7 +57,7 @@ func postgresPlace(ctx context.Context, _ string) (*place, error) {
 }
 
 type barePostgres struct {
-	pool *pgxpool.Pool // the place closes it
+	pool *pgxpool.Pool // closed by the place
 	sql  string
 }
 
@@ -68,7 +68,7 @@ func (b *barePostgres) append(ctx context.Context, _ int, p []byte) error {
 
 func (b *barePostgres) Close() error { return nil }
 
-// mysqlPlace has a database for the store and one for the bare table.
+// mysqlPlace creates a database for the store and one for the bare table.
 func mysqlPlace(ctx context.Context, _ string) (*place, error) {
 	u, err := serverURL("mysql")
 	if err != nil {
@@ -121,8 +121,8 @@ func (b *bareMySQL) append(ctx context.Context, _ int, p []byte) error {
 
 func (b *bareMySQL) Close() error { return b.insert.Close() }
 
-// redisPlace has a prefix for the store's keys and the bare lists. A server that syncs
-// later than it answers is refused by the store.
+// redisPlace creates a prefix for the store's keys and the bare lists. The store refuses a server that syncs
+// after it answers.
 func redisPlace(ctx context.Context, _ string) (*place, error) {
 	u, err := serverURL("redis")
 	if err != nil {
@@ -152,7 +152,7 @@ func redisPlace(ctx context.Context, _ string) (*place, error) {
 }
 
 type bareRedis struct {
-	client *goredis.Client // the place closes it
+	client *goredis.Client // closed by the place
 	prefix string
 }
 
@@ -162,7 +162,7 @@ func (b *bareRedis) append(ctx context.Context, writer int, p []byte) error {
 
 func (b *bareRedis) Close() error { return nil }
 
-// s3Place has a prefix for the store and the bare objects.
+// s3Place creates a prefix for the store and the bare objects.
 func s3Place(_ context.Context, _ string) (*place, error) {
 	u, err := serverURL("s3")
 	if err != nil {

@@ -25,7 +25,7 @@ func TestTakeTurns(t *testing.T) {
 	}
 }
 
-// What needs no server is opened, appended to both ways, measured and opened again.
+// Backends without a server are opened, appended to both ways, measured and opened again.
 func TestPlaces(t *testing.T) {
 	t.Setenv("HOLDFAST_TEST_POSTGRES", "")
 	t.Setenv("HOLDFAST_TEST_MYSQL", "")

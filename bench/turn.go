@@ -16,13 +16,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// client is a program that is given a model server and one prompt.
+// client is a program that gets a model server and one prompt.
 type client struct {
 	name string
 	cmd  func(ctx context.Context, url, dir string) *exec.Cmd
 }
 
-// ours is holdfast, which commits each record to disk and sandboxes commands unless a flag says no.
+// ours is holdfast, which commits each record to disk and sandboxes commands unless a flag turns that off.
 func (b *bench) ours(program, name string, flags ...string) client {
 	return client{name, func(ctx context.Context, url, dir string) *exec.Cmd {
 		args := append([]string{"run", "-m", "anthropic/bench", "--permission-mode", "bypassPermissions"}, flags...)
@@ -52,7 +52,7 @@ func (b *bench) env(url string) []string {
 	}
 }
 
-// outcome is what one run of a client showed.
+// outcome is the result of one run of a client.
 type outcome struct {
 	first time.Duration // start → first request
 	exit  time.Duration // last answer → the process has ended
@@ -61,7 +61,7 @@ type outcome struct {
 	peak  int   // KiB, the process's own high-water mark at its last request
 }
 
-// play runs a client once, in a folder that it keeps from run to run.
+// play runs a client once, in a folder that stays from run to run.
 func (b *bench) play(ctx context.Context, s *modelServer, c client, calls int) (o outcome, err error) {
 	dir := filepath.Join(b.dir, "folder of "+c.name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -70,7 +70,7 @@ func (b *bench) play(ctx context.Context, s *modelServer, c client, calls int) (
 	var cmd *exec.Cmd
 	asks := 0
 	run, url := s.start(calls, func() {
-		// Reading the mark costs; do it once, at the last request.
+		// Reading the mark takes time, so it is done once, at the last request.
 		if asks++; asks == calls+1 {
 			o.peak = peakOf(cmd.Process.Pid)
 		}
@@ -118,14 +118,14 @@ func (b *bench) turns(ctx context.Context) error {
 	return b.longRun(ctx, s, ours, bare)
 }
 
-// taken is what the runs of one client have shown: of each run the figure, of its turns the median.
+// taken is the result of the runs of one client: each run's figures, and the median of its turns.
 type taken struct {
 	first, exit, turn []time.Duration
-	grown             []float64 // the last tenth of the turns against the first
+	grown             []float64 // the last tenth of the turns compared with the first
 	peak              []float64 // MiB
 }
 
-// playTurns plays clients in turns, each round with another one first. The first round is not counted.
+// playTurns runs clients in alternation, each round with another one first. The first round is not counted.
 func (b *bench) playTurns(ctx context.Context, s *modelServer, rounds, calls int, clients ...client) ([]taken, error) {
 	all := make([]taken, len(clients))
 	for round := range rounds + 1 {
@@ -168,7 +168,7 @@ func (b *bench) shortRun(ctx context.Context, s *modelServer, ours, bare, open c
 	return nil
 }
 
-// compare adds a row of two clients that took turns: the ratio is the median of the rounds'.
+// compare adds a row of two clients that alternated: the ratio is the median of the rounds'.
 func (b *bench) compare(what string, ours []time.Duration, name string, control []time.Duration, limit float64) {
 	ratios := make([]float64, len(ours))
 	for i := range ours {
@@ -177,8 +177,8 @@ func (b *bench) compare(what string, ours []time.Duration, name string, control 
 	b.add(what, micros(median(ours)), name+" "+micros(median(control)), quartiles(ratios, "×"), most(limit, "×", middle(ratios)))
 }
 
-// longRun compares many turns, ours and the control's in alternation, and looks
-// whether a turn costs more the longer the session is.
+// longRun compares many turns of holdfast and the control in alternation, and checks whether a turn costs more
+// the longer the session is.
 func (b *bench) longRun(ctx context.Context, s *modelServer, ours, bare client) error {
 	calls := b.rounds(1500, 200)
 	all, err := b.playTurns(ctx, s, b.rounds(3, 1), calls, ours, bare)
@@ -194,13 +194,13 @@ func (b *bench) longRun(ctx context.Context, s *modelServer, ours, bare client) 
 	return nil
 }
 
-// growth is the median of the last tenth over that of the first.
+// growth is the median of the last tenth divided by that of the first.
 func growth(gaps []time.Duration) float64 {
 	part := len(gaps) / 10
 	return float64(median(gaps[len(gaps)-part:])) / float64(median(gaps[:part]))
 }
 
-// resume measures how long a 10,000-item session takes to its first request.
+// resume measures the time from the start with a 10,000-item session to the first request.
 func (b *bench) resume(ctx context.Context) error {
 	s, err := newModelServer()
 	if err != nil {
@@ -230,7 +230,7 @@ func (b *bench) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := b.play(ctx, s, ours, 0) // to warm up, and for the size
+	o, err := b.play(ctx, s, ours, 0) // warm-up, and for the size
 	if err != nil {
 		return err
 	}
@@ -258,12 +258,11 @@ func (b *bench) resume(ctx context.Context) error {
 	return nil
 }
 
-// longTranscript is n items of a session with tools as the agent records it:
-// calls with the provider's own blocks beside them, and results. Each item has
-// about itemBytes.
+// longTranscript returns n items of a session with tools as the agent records it: calls together with the
+// provider's own blocks, and results. Each item has about itemBytes.
 func longTranscript(s *session.Sessions, n int) []transcript.Item {
 	text := item("").Text()
-	said := text[:len(text)/2-200] // it stands in the item twice
+	said := text[:len(text)/2-200] // the item contains it twice
 	var items []transcript.Item
 	for i := 0; len(items) < n; i++ {
 		use := fmt.Sprintf("toolu_%06d", i)

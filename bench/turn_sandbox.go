@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// heldRun tells what the sandbox adds to a tool turn that is durable either way. The two
-// take turns, and so a ratio is that of one pair.
+// heldRun measures the cost of the sandbox in a durable tool turn. The two alternate, and a ratio is that of
+// one pair.
 func (b *bench) heldRun(ctx context.Context, s *modelServer, ours client) error {
 	const calls = 20
 	free := client{ours.name + " without sandbox", func(ctx context.Context, url, dir string) *exec.Cmd {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// containers, warmTurns and words measure agents in containers: the way to a container, a
-// turn where everything is warm, and what an agent of another make is told.
+// containers, warmTurns and words measure agents in containers: the time to reach a container, a turn with
+// everything running, and the text that a vendor agent receives.
 func (b *bench) containers(ctx context.Context) error {
 	return b.inStudio(ctx, (*studio).reach)
 }
@@ -30,7 +30,7 @@ func (b *bench) words(ctx context.Context) error {
 	return b.inStudio(ctx, (*studio).standInTokens, (*studio).realTokens)
 }
 
-// inStudio measures parts in a studio of their own.
+// inStudio measures parts in a studio of its own.
 func (b *bench) inStudio(ctx context.Context, parts ...func(*studio, context.Context) error) error {
 	e, err := findEngine()
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *studio) makeImage(ctx context.Context, i image.Spec) error {
 	return nil
 }
 
-// create makes a workspace and returns its project's folder.
+// create creates a workspace and returns its project's folder.
 func (s *studio) create(ctx context.Context, set workspace.Settings) (project string, err error) {
 	if set.Image == "" {
 		set.Image = s.image
@@ -111,7 +111,7 @@ func (s *studio) create(ctx context.Context, set workspace.Settings) (project st
 	return s.spaces.ProjectFolder(made), nil
 }
 
-// home is the folder that agents of a workspace have as their home.
+// home returns the home folder of a workspace's agents.
 func (s *studio) home(slug string) string {
 	return filepath.Join(s.folder, "workspaces", slug, "home")
 }
@@ -137,7 +137,7 @@ func (s *studio) close() {
 	}
 }
 
-// ensure asks for a container and lets it go again.
+// ensure requests a container and releases it.
 func (s *studio) ensure(ctx context.Context, slug string) (id string, took time.Duration, err error) {
 	began := time.Now()
 	c, err := s.spaces.Ensure(ctx, slug)
@@ -148,7 +148,7 @@ func (s *studio) ensure(ctx context.Context, slug string) (id string, took time.
 	return c.ID, took, c.Close()
 }
 
-// reach measures the ways to a container that answers.
+// reach measures the ways to a running container.
 func (s *studio) reach(ctx context.Context) error {
 	const slug = "ways"
 	if _, err := s.create(ctx, workspace.Settings{Slug: slug}); err != nil {
@@ -219,7 +219,7 @@ func (s *studio) program(ctx context.Context, pkg, name, project string) error {
 	return errors.Join(os.WriteFile(file, data, 0o755), os.Chmod(file, 0o755)) //nolint:gosec // it is run by another user
 }
 
-// padded is a text of about n tokens, other than that of other numbers.
+// padded returns a text of about n tokens, different for each number.
 func padded(n, number int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n*bytesPerToken; i++ {
@@ -228,7 +228,7 @@ func padded(n, number int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// bytesPerToken is the estimate that all counts of tokens are made with.
+// bytesPerToken is the estimate for all token counts.
 const bytesPerToken = 4
 
 func tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A conversation that goes on finds its beginning in the cache; another one finds what
-// was marked of what they share.
+// A continued conversation finds its prefix in the cache; another conversation finds the marked part of their
+// common prefix.
 func TestCounting(t *testing.T) {
 	c := &counting{counts: map[string]*counted{}, kept: map[string]map[[32]byte]bool{}}
 	long := strings.Repeat("x", 4000)

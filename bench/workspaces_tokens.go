@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The two ways to have an agent of another make go on, and what a turn says and hears.
+// The two ways to continue a vendor agent, and what a turn sends and receives.
 const (
 	byResume  = "resume"
 	byHistory = "history"
@@ -29,9 +29,9 @@ const (
 	heardTokens = 300
 )
 
-// wordTurns leads an agent through turns. By history its own session is taken away before
-// each, which is what has an agent told the history. At is called after each turn, when
-// the agent's process is gone: it writes to its session until then.
+// wordTurns runs turns of an agent. By history, its own session is removed before each turn, so that the agent
+// gets the history as text. at is called after each turn, when the agent's process has ended: it writes to its
+// session until then.
 func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(), environ ...string) error {
 	a, err := s.guest(ctx, slug, "words by "+way+" in "+slug, environ...)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *studio) wordTurns(ctx context.Context, slug, way, word string, at func(
 	return s.checkWay(ctx, "words by "+way+" in "+slug, way)
 }
 
-// emptied waits until no process of agents is in a workspace's container.
+// emptied waits until no agent process is in a workspace's container.
 func (s *studio) emptied(ctx context.Context, slug string) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -78,8 +78,7 @@ func (s *studio) emptied(ctx context.Context, slug string) error {
 	}
 }
 
-// checkWay looks whether an agent went on in the way that is counted: by history every
-// turn is in a session of its own.
+// checkWay checks whether an agent continued in the expected way: by history, every turn has its own session.
 func (s *studio) checkWay(ctx context.Context, id, way string) error {
 	sessions, want := 0, 1
 	if way == byHistory {
@@ -101,7 +100,7 @@ func (s *studio) checkWay(ctx context.Context, id, way string) error {
 
 func (s *studio) wordCount() int { return s.rounds(20, 10) }
 
-// forget removes the sessions that Claude Code has in a home.
+// forget removes the sessions of Claude Code in a home.
 func forget(home string) error {
 	files, err := filepath.Glob(filepath.Join(home, ".claude/projects/-work/*.jsonl"))
 	for _, f := range files {
@@ -110,7 +109,7 @@ func forget(home string) error {
 	return err
 }
 
-// standInTokens counts what the host tells an agent in its turns.
+// standInTokens counts what the host sends to an agent in its turns.
 func (s *studio) standInTokens(ctx context.Context) error {
 	told := map[string][]int{}
 	for _, way := range []string{byResume, byHistory} {
@@ -130,7 +129,7 @@ func (s *studio) standInTokens(ctx context.Context) error {
 	return nil
 }
 
-// told reads what the stand-in has heard, in tokens, turn by turn.
+// told returns what the stand-in has received, in tokens per turn.
 func (s *studio) told(slug, way string) (list []int, err error) {
 	b, err := os.ReadFile(filepath.Join(s.home(slug), "calls.jsonl"))
 	if err != nil {
@@ -160,8 +159,8 @@ func (s *studio) told(slug, way string) (list []int, err error) {
 	return list, nil
 }
 
-// addWords adds two rows of what turns have taken: the last turn, and all of them. What a
-// turn takes more than the one before makes the sum grow with the square of their number.
+// addWords adds two rows for the tokens of turns: the last turn, and the sum. The difference between
+// consecutive turns makes the sum grow quadratically.
 func (s *studio) addWords(what string, resume, history []int, judged bool) {
 	n := len(resume)
 	share := float64(history[n-1]) / float64(resume[n-1])
@@ -177,8 +176,8 @@ func (s *studio) addWords(what string, resume, history []int, judged bool) {
 		fmt.Sprintf("1/%.1f", float64(sum(history))/float64(sum(resume))), linear)
 }
 
-// growthOf is how much more each turn of the second half takes than the one before: the
-// first ones find less in a cache.
+// growthOf is how many more tokens each turn of the second half takes than the one before: the first turns
+// find less in a cache.
 func growthOf(list []int) int {
 	last := len(list) - 1
 	return (list[last] - list[last/2]) / (last - last/2)
@@ -191,8 +190,8 @@ func sum(list []int) (all int) {
 	return all
 }
 
-// realTokens has Claude Code itself do the same, and counts at a model server. Both ways
-// work side by side, each in a container of its own.
+// realTokens does the same with Claude Code itself, and counts at a model server. Both ways run in parallel,
+// each in a container of its own.
 func (s *studio) realTokens(ctx context.Context) error {
 	const what = "Claude Code itself, counted by a model server"
 	packages, debian := os.Getenv("HOLDFAST_TEST_VENDORS"), os.Getenv("HOLDFAST_TEST_DEBIAN")
@@ -206,7 +205,7 @@ func (s *studio) realTokens(ctx context.Context) error {
 	case packages == "" || debian == "":
 		s.add(what, "-", "", "", `not measured: eval "$(scripts/services env debian vendors)"`)
 		return nil
-	case strings.HasPrefix(address, "["): // it listens everywhere: there is no address of its own
+	case strings.HasPrefix(address, "["): // it listens on all addresses: this machine has no other
 		s.add(what, "-", "", "", "not measured: this machine has no address but its loopback's")
 		return nil
 	}
@@ -272,7 +271,7 @@ func (s *studio) tellCounts(resume, history []counted) {
 	s.add(fmt.Sprintf("turn %d, Claude Code: what it sends", len(resume)), "resume "+last(resume), "history "+last(history), "", "")
 }
 
-// importImage makes an image of an archive of its files.
+// importImage creates an image from an archive of its files.
 func (e *bareEngine) importImage(ctx context.Context, file, name string) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -26,14 +26,14 @@ import (
 // hello is a model that answers at once.
 const hello = "steps:\n  - {when: {any: true}, text: Hello.}\n"
 
-// moments are of one turn, counted from its call.
+// moments are the times of one turn, counted from its call.
 type moments struct {
-	event time.Duration // the first event of whoever works in the container
+	event time.Duration // the first event from the container
 	words time.Duration // the first of the answer
 	end   time.Duration
 }
 
-// series is turns of one way to have them.
+// series are the turns of one way.
 type series struct{ event, words, end []time.Duration }
 
 func (s *series) add(m moments) {
@@ -65,8 +65,8 @@ func turn(ctx context.Context, a *workspace.Agent, text string, first func(event
 	return m, nil
 }
 
-// bareTurn runs a process in a container until its end: the first event is its first line,
-// the first words are where it says text_delta.
+// bareTurn runs a process in a container until its end: the first event is its first line, the first words are
+// the first line that contains text_delta.
 func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args ...string) (m moments, err error) {
 	began := time.Now()
 	x, err := e.exec(ctx, container, workspace.WorkFolder, stdin, args...)
@@ -96,8 +96,8 @@ func (e *bareEngine) bareTurn(ctx context.Context, container, stdin string, args
 	return m, nil
 }
 
-// ownTurns measures our own loop in a container that runs, the second turn of each
-// session, against a bare exec of the same binary in the same container.
+// ownTurns measures the built-in agent in a running container, the second turn of each session, against a bare
+// exec of the same binary in the same container.
 func (s *studio) ownTurns(ctx context.Context) error {
 	const slug = "own"
 	project, err := s.create(ctx, workspace.Settings{Slug: slug})
@@ -160,7 +160,7 @@ func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err e
 	if err != nil {
 		return m, err
 	}
-	// All events of a second turn come from inside.
+	// All events of a second turn come from inside the container.
 	for _, text := range []string{"one", "two"} {
 		if m, err = turn(ctx, a, text, func(event.Event) bool { return true }); err != nil {
 			break
@@ -169,12 +169,11 @@ func (s *studio) ownTurn(ctx context.Context, slug, id string) (m moments, err e
 	return m, errors.Join(err, a.Close())
 }
 
-// standIn is a program in the place of Claude Code, which has no model: it says what it
-// is told to.
+// standIn is a program that replaces Claude Code and has no model: it follows its prompt.
 const standIn = "stand-in"
 
-// guestTurns is the same for an agent of another make: until it says something, for our
-// loop's own events are no sign of it.
+// guestTurns does the same for a vendor agent. It measures until the agent's first output, because the loop's
+// own events do not come from the agent.
 func (s *studio) guestTurns(ctx context.Context) error {
 	const slug = "guest"
 	id, err := s.standIn(ctx, slug)
@@ -208,7 +207,7 @@ func (s *studio) guestTurns(ctx context.Context) error {
 	return nil
 }
 
-// standIn makes a workspace whose agent is the stand-in.
+// standIn creates a workspace whose agent is the stand-in.
 func (s *studio) standIn(ctx context.Context, slug string) (id string, err error) {
 	project, err := s.create(ctx, workspace.Settings{
 		Slug: slug, Agent: workspace.AgentSpec{Kind: workspace.KindClaude, Command: []string{workspace.WorkFolder + "/" + standIn}},
@@ -247,8 +246,8 @@ func isWords(e event.Event) bool {
 	return ok
 }
 
-// addPaired adds a row of two series that took turns: the ratio is the median of the
-// pairs' ratios, with their quartiles.
+// addPaired adds a row of two series that alternated: the ratio is the median of the pairs' ratios, with their
+// quartiles.
 func (b *bench) addPaired(what string, ours []time.Duration, name string, control []time.Duration, bound string) {
 	ratios := make([]float64, len(ours))
 	for i := range ours {

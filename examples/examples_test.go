@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/client"
 )
 
-// TestOutput builds the programs and compares what they print. None of them needs a key.
+// TestOutput builds the programs and compares their output. None of them needs a key.
 func TestOutput(t *testing.T) {
 	bin := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", bin, "./approver", "./daemon-client", "./events", "./hooks", "./tool", "../cmd/holdfast")

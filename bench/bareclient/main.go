@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command bareclient is the control for a tool turn: post the conversation to a
-// model server, read the stream, run `bash -c`, and make the turn durable by
-// two appends with fdatasync, as plainly as Go can.
+// Command bareclient is the control for a tool turn: it posts the conversation to a model server, reads the
+// stream, runs `bash -c`, and makes the turn durable by two appends with fdatasync, as directly as Go can.
 //
 //	bareclient URL LOGFILE
 package main

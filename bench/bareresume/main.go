@@ -1,9 +1,8 @@
 //go:build linux
 
-// Command bareresume is the control for resuming a long session: read the rows of its
-// records, check each payload against its digest beside that, and post as many bytes as
-// the request has. Nothing is understood, so nothing is put together. Without a database
-// it only posts.
+// Command bareresume is the control for resuming a long session: it reads the rows of its records, checks each
+// payload against its digest, and posts as many bytes as the request has. It does not decode the payloads.
+// Without a database it only posts.
 //
 //	bareresume URL BYTES [DATABASE]
 package main

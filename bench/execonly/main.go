@@ -1,13 +1,13 @@
-// Command execonly is `holdfast sandbox exec` and nothing else, with what that links:
-// the control for what it costs to be part of a large program. Go initializes every
-// package that is linked before main begins, or nearly: package first runs among them.
+// Command execonly is `holdfast sandbox exec` and nothing else, with the packages that it links: the control
+// for the cost of being part of a large program. Go initializes every linked package before main begins,
+// except that package first runs early.
 package main
 
 import (
 	"fmt"
 	"os"
 
-	_ "github.com/holdfast-dev/holdfast/internal/confine/first" // runs it, and ends
+	_ "github.com/holdfast-dev/holdfast/internal/confine/first" // runs it, and exits
 )
 
 func main() {

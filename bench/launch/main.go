@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command launch runs a program and prints its peak memory in KiB. A process's
-// resource usage begins with the size of the one that started it, so the peak of
-// a small program can only be read by a small parent.
+// Command launch runs a program and prints its peak memory in KiB. A process's resource usage begins with the
+// size of its parent, so only a small parent can measure a small program.
 //
 //	launch PROGRAM [ARGUMENT ...]
 package main

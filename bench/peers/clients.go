@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// packages are the programs as npm has them, in the versions that are measured.
+// packages are the programs as npm packages, in the measured versions.
 var packages = []string{"@anthropic-ai/claude-code@2.1.332", "@openai/codex@0.171.0", "opencode-ai@1.18.33", "@google/gemini-cli@0.61.0"}
 
-// program is one that is measured.
+// program is a measured program.
 type program struct {
 	name, version string
-	sandbox       string // what held the command
-	durable       string // whether a turn is on the disk before the next
+	sandbox       string // what confined the command
+	durable       string // whether a turn is on disk before the next
 	env           []string
-	once, again   []string // before the prompt: a new session, and the last one resumed
+	once, again   []string // before the prompt: for a new session, and to resume the last one
 	home, dir     string
-	noResume      string // why it is not resumed
+	noResume      string // why resuming is not measured
 }
 
-// install gets the packages once. None of their scripts is run.
+// install downloads the packages once. Their scripts are not run.
 func install(dir string) error {
 	done := filepath.Join(dir, "installed")
 	if b, _ := os.ReadFile(done); string(b) == strings.Join(packages, " ") {
@@ -43,8 +43,8 @@ func install(dir string) error {
 	return os.WriteFile(done, []byte(strings.Join(packages, " ")), 0o600)
 }
 
-// programs are all that are measured. What npm starts by way of Node although it is a
-// program of the machine is started as that program.
+// programs are all measured programs. A native program that its npm package starts through Node is started
+// directly.
 func programs(url, peers, holdfast, bare, homes string) []*program {
 	at := func(path string) string { return filepath.Join(peers, "node_modules", path) }
 	arch := "x64"
@@ -95,7 +95,7 @@ func programs(url, peers, holdfast, bare, homes string) []*program {
 	return all
 }
 
-// prepare makes a home with the settings that no flag has, and asks for the version.
+// prepare creates a home with the settings that have no flag, and reads the version.
 func (p *program) prepare(url string) error {
 	files := map[string]string{filepath.Join(p.dir, "a"): "a\n"}
 	switch p.name {

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command peers measures holdfast beside other agents, each against the same model server
-// on this machine, and prints Markdown. It installs them with npm, once.
+// Command peers compares holdfast with other agents, each against the same model server on this machine, and
+// prints Markdown. It installs them with npm, once.
 //
 //	go run -C bench ./peers                  0, 20 and 200 tool calls, resume, and the turns of a conversation
 //	go run -C bench ./peers -rounds 3        fewer rounds
@@ -111,7 +111,7 @@ func build(dir, pkg, to string) (string, error) {
 	return to, cmd.Run()
 }
 
-// table measures all programs in turns and prints their medians.
+// table measures all programs, alternating, and prints their medians.
 func table(ctx context.Context, s *server, all []*program, calls int, again bool, rounds int) {
 	what := fmt.Sprintf("%d tool calls", calls)
 	if again {
@@ -170,7 +170,7 @@ func table(ctx context.Context, s *server, all []*program, calls int, again bool
 	}
 }
 
-// conversation compares a session that is resumed with one that is told the history.
+// conversation compares a resumed session with a session that gets the history as text.
 func conversation(ctx context.Context, s *server, all []*program, n int) {
 	if n < 2 {
 		return

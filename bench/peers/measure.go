@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// figures are what one process has shown.
+// figures are the measurements of one process.
 type figures struct {
 	wall, first, exit, cpu time.Duration
-	peak                   int // KiB, of the process and what it has started
+	peak                   int // KiB, of the process and its children
 	bytes, requests        int
 	prompts                []string
 }
 
-// play runs a program once. With memory it looks at its processes again and again, which
-// costs time: such a run is not timed.
+// play runs a program once. With memory it polls the memory of its processes, which costs time, so such a run
+// is not timed.
 func play(ctx context.Context, s *server, p *program, again bool, calls int, prompt, answer string, memory bool) (f figures, err error) {
 	args := p.once
 	if again {
@@ -85,8 +85,7 @@ func play(ctx context.Context, s *server, p *program, again bool, calls int, pro
 	return f, nil
 }
 
-// memoryOf sums what a process and those below it have in memory, in KiB. Pages that they
-// share are counted for each.
+// memoryOf sums the memory of a process and its descendants, in KiB. Shared pages are counted for each.
 func memoryOf(pid int) (sum int) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if fields := strings.Fields(string(b)); err == nil && len(fields) > 1 {

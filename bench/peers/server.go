@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// server is the model server of all programs. It asks for a number of calls of the
-// program's own shell tool, running `true 1` and so on, and then says its text. A request that offers
-// no shell tool, for a title as an example, is answered with the text and not counted.
+// server is the model server of all programs. It requests a number of calls of the program's own shell tool,
+// running `true 1` and so on, and then answers with its text. A request without a shell tool, for example for
+// a title, is answered with the text and not counted.
 type server struct {
 	url string
 
 	mu       sync.Mutex
-	calls    int    // still to ask for
+	calls    int    // still to request
 	text     string // the last answer
 	arrived  []time.Time
 	answered time.Time
-	bytes    int      // of all bodies, also of those that are not counted
+	bytes    int      // of all bodies, also of requests that are not counted
 	prompts  []string // of the counted requests: tools, system prompt and messages
 	all      int      // requests
 	onAsk    func()
@@ -41,7 +41,7 @@ func newServer() (*server, error) {
 	return s, nil
 }
 
-// begin forgets the last run.
+// begin resets the server for a new run.
 func (s *server) begin(calls int, text string, onAsk func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *server) begin(calls int, text string, onAsk func()) {
 	s.arrived, s.prompts, s.bytes, s.all = nil, nil, 0, 0
 }
 
-// request is what the three wires have in common, as far as it counts.
+// request is the counted part of a request, in all three protocols.
 type request struct {
 	Model             string          `json:"model"`
 	Tools             json.RawMessage `json:"tools"`
@@ -67,7 +67,7 @@ func (r *request) prompt() string {
 	for _, part := range []json.RawMessage{r.Tools, r.System, r.Instructions, r.SystemInstruction, r.Messages, r.Input, r.Contents} {
 		b.Write(part)
 	}
-	// A mark says what shall be kept in a cache; it is no part of what is read.
+	// A cache mark is not part of what the model reads.
 	return regexp.MustCompile(`,?"cache_control":\{[^}]*\}`).ReplaceAllString(b.String(), "")
 }
 
@@ -116,7 +116,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			break
 		}
 	}
-	if r.Model == "bench" { // the control, which offers none and has one
+	if r.Model == "bench" { // the control, which declares no tool and has one
 		name, input = shells[0].name, shells[0].input
 	}
 	s.mu.Lock()
@@ -133,7 +133,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			name = ""
 		}
 	}
-	// Gemini CLI ends a turn in which the same call comes again and again.
+	// Gemini CLI ends a turn that repeats the same call.
 	input = strings.Replace(input, `"true"`, fmt.Sprintf(`"true %d"`, s.all), 1)
 	if stream {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -144,7 +144,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	wire(w, id, name, input, text, stream)
 }
 
-// event writes one of a stream.
+// event writes one event of a stream.
 func event(w io.Writer, name string, data any) {
 	b, _ := json.Marshal(data) // maps, texts and numbers
 	if name != "" {
@@ -167,7 +167,7 @@ func anthropic(w io.Writer, id, name, input, text string, stream bool) {
 		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 10, "output_tokens": 1}}
 	if !stream {
 		message["content"], message["stop_reason"] = list{block}, stop
-		_ = json.NewEncoder(w).Encode(message) // who asked may have left
+		_ = json.NewEncoder(w).Encode(message) // the client may be gone
 		return
 	}
 	event(w, "message_start", object{"type": "message_start", "message": message})
@@ -200,5 +200,5 @@ func gemini(w io.Writer, id, name, input, text string, stream bool) {
 		event(w, "", answer)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(answer) // who asked may have left
+	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
 }

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// said is a text of so many tokens, four bytes each.
+// said returns a text of so many tokens, four bytes each.
 func said(tokens, turn int) string {
 	return fmt.Sprintf("turn %02d ", turn) + strings.Repeat("word", tokens-2)
 }
 
 // usage is what a turn has sent.
 type usage struct {
-	bytes, tokens, fresh int // fresh are tokens that do not follow from a beginning which the server has seen
+	bytes, tokens, fresh int // fresh are tokens that are not part of a prefix the server has seen
 	wall, first          time.Duration
 }
 
-// talk is a conversation, each turn by a process of its own: the session is resumed, or a
-// new one is told the history.
+// talk is a conversation with a new process for each turn: the session is resumed, or a new session gets the
+// history as text.
 type talk struct {
 	p       *program
 	resume  bool
@@ -30,7 +30,7 @@ type talk struct {
 	usage   []usage
 }
 
-// turns makes two conversations, a turn of each in turns.
+// turns runs two conversations, alternating.
 func turns(ctx context.Context, s *server, talks []*talk, n int) error {
 	for i := range n {
 		for _, t := range talks {
@@ -66,7 +66,7 @@ func (t *talk) turn(ctx context.Context, s *server, i int) error {
 	return nil
 }
 
-// common is the length of the beginning that two texts share.
+// common returns the length of the common prefix of two texts.
 func common(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {

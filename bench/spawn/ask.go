@@ -11,50 +11,50 @@ import (
 // Way is how a program is started.
 type Way string
 
-// The ways. Those of a kernel policy read everything and write the folder.
+// The ways. Those with a kernel policy may read everything and write the folder.
 const (
-	Fork   Way = "fork"    // syscall.ForkExec and wait4: what the others are compared with
+	Fork   Way = "fork"    // syscall.ForkExec and wait4: the control
 	OSExec Way = "os/exec" // os/exec
 
-	Weaker    Way = "weaker"     // Landlock and seccomp alone; fails where namespaces can be made
-	NoSockets Way = "no sockets" // namespaces, but for the network's
-	NoNetwork Way = "no network" // and a network namespace with nothing in it
-	Told      Way = "told"       // and refused calls are told
-	Proxy     Way = "proxy"      // a network namespace with a listener in it, on which we accept
+	Weaker    Way = "weaker"     // Landlock and seccomp only; fails where namespaces are available
+	NoSockets Way = "no sockets" // all namespaces except the network's
+	NoNetwork Way = "no network" // and an empty network namespace
+	Told      Way = "told"       // and refused calls are reported
+	Proxy     Way = "proxy"      // a network namespace with a listener that this process accepts on
 
 	Open      Way = "open"       // sandbox.Open with no settings, then Command
-	OpenProxy Way = "open proxy" // the same with a host that may be reached
+	OpenProxy Way = "open proxy" // the same with one allowed host
 )
 
-// Ask is one block of starts.
+// Ask requests one block of starts.
 type Ask struct {
 	Way     Way
-	Argv    []string // the program by its path, and its arguments
-	Dir     string   // where it starts, and what it may write
+	Argv    []string // the program's path, and its arguments
+	Dir     string   // the working folder, which it may write
 	Env     []string
 	Times   int
-	Workers int // how many start at once; 0 is 1
+	Workers int // concurrent starts; 0 is 1
 }
 
-// Answer is how a block went.
+// Answer is the result of a block.
 type Answer struct {
-	Took  []time.Duration // of each start, in no order when there are several workers
+	Took  []time.Duration // of each start; unordered if there are several workers
 	Wall  time.Duration   // of the block
-	Error string          // "" when every program ended with status 0
+	Error string          // "" if every program ended with status 0
 }
 
-// Client asks a process that serves. It is for one goroutine.
+// Client sends requests to a serving process. It is for one goroutine.
 type Client struct {
 	in  *json.Encoder
 	out *json.Decoder
 }
 
-// NewClient asks by way of the standard input and output of a serving process.
+// NewClient returns a client that uses the standard input and output of a serving process.
 func NewClient(in io.Writer, out io.Reader) *Client {
 	return &Client{json.NewEncoder(in), json.NewDecoder(out)}
 }
 
-// Block has a block of starts made.
+// Block runs a block of starts.
 func (c *Client) Block(a *Ask) (*Answer, error) {
 	if err := c.in.Encode(a); err != nil {
 		return nil, err

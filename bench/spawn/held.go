@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/sandbox"
 )
 
-// jail starts under a kernel policy.
+// jail starts programs under a kernel policy.
 type jail struct {
 	*kernel.Jail
 	attr kernel.Attr
@@ -50,7 +50,7 @@ func newJail(a *Ask) (starter, error) {
 	return s, nil
 }
 
-// accept is a proxy that nobody asks.
+// accept is a proxy that gets no requests.
 func accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -75,7 +75,7 @@ func (j *jail) start() error {
 
 func (j *jail) close() error { return errors.Join(j.Close(), j.null.Close()) }
 
-// box starts as users of the library do.
+// box starts programs as users of the library do.
 type box struct {
 	*sandbox.Sandbox
 	ask *Ask

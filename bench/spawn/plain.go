@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// prepare makes what a way needs once.
+// prepare creates what a way needs once.
 func prepare(a *Ask) (starter, error) {
 	if len(a.Argv) == 0 || a.Times < 1 {
 		return nil, errors.New("nothing to start")
@@ -28,7 +28,7 @@ func prepare(a *Ask) (starter, error) {
 	return nil, fmt.Errorf("unknown way %q", a.Way)
 }
 
-// fork is the plainest start there is.
+// fork is the simplest possible start.
 type fork struct {
 	argv []string
 	attr syscall.ProcAttr
@@ -64,7 +64,7 @@ func (f *fork) start() error {
 
 func (f *fork) close() error { return f.null.Close() }
 
-// viaExec starts as most Go programs do.
+// viaExec starts programs as most Go programs do.
 type viaExec Ask
 
 func (e *viaExec) start() error {

@@ -12,9 +12,8 @@ import (
 // RefuseFlag is the argument after which a serving process makes no namespaces.
 const RefuseFlag = "-refuse-namespaces"
 
-// Refused says how to start a serving process for which the kernel refuses
-// namespaces, as it does in many containers: in a user namespace of its own, of
-// which [Refuse] then sets the limit to none.
+// Refused returns how to start a serving process for which the kernel refuses namespaces, as in many
+// containers: in a user namespace of its own, whose limit [Refuse] then sets to zero.
 func Refused() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
@@ -23,14 +22,13 @@ func Refused() *syscall.SysProcAttr {
 	}
 }
 
-// Refuse has the kernel refuse namespaces from here on. It is for a process that
-// was started as [Refused] says: elsewhere it would hold for the whole machine, so
-// it fails there.
+// Refuse makes the kernel refuse namespaces from now on. It is for a process that was started with [Refused]:
+// elsewhere it would affect the whole machine, so it fails there.
 func Refuse() error {
 	return refuse("/proc/self/uid_map", "/proc/sys/user/max_user_namespaces")
 }
 
-// refuse sets the limit of the user namespace whose map of users this is.
+// refuse sets the limit of the user namespace that has this user map.
 func refuse(users, limit string) error {
 	b, err := os.ReadFile(users)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Only in a user namespace of its own may a process set the limit. This is tried
-// with files: with the kernel's, a mistake would hold for the whole machine.
+// A process may set the limit only in a user namespace of its own. The test uses files, because with the
+// kernel's a mistake would affect the whole machine.
 func TestRefuse(t *testing.T) {
 	for _, tt := range []struct {
 		name, users, limit string

@@ -19,8 +19,7 @@ type starter interface {
 	close() error
 }
 
-// Serve answers what is asked until the input ends. A way is prepared the first
-// time that it is asked for.
+// Serve answers requests until the input ends. A way is prepared at its first request.
 func Serve(in io.Reader, out io.Writer) (err error) {
 	prepared := map[string]starter{}
 	defer func() {
@@ -54,7 +53,7 @@ func Serve(in io.Reader, out io.Writer) (err error) {
 	}
 }
 
-// block starts a program as often as asked.
+// block starts a program as often as requested.
 func block(a *Ask, s starter) *Answer {
 	answer := &Answer{Took: make([]time.Duration, a.Times)}
 	var (

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// This test is also the process that starts, when it is asked to be.
+// This test program is also the serving process, if an argument says so.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == spawn.RefuseFlag || os.Args[1] == "-serve") {
 		err := error(nil)
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// client starts a process that serves.
+// client starts a serving process.
 func client(t *testing.T, flag string) *spawn.Client {
 	t.Helper()
 	if err := kernel.Namespaces(); err != nil {
@@ -89,7 +89,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// What cannot be measured as asked is an error, and the next block is answered.
+// A request that cannot be measured returns an error, and the next block is answered.
 func TestRefusals(t *testing.T) {
 	c, dir := client(t, "-serve"), t.TempDir()
 	for name, a := range map[string]spawn.Ask{

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aimock"
 )
 
-// TestMain runs the program itself when a test started it as a child.
+// TestMain runs the program itself when a test starts it as a child.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOLDFAST_TEST_PROGRAM") != "" {
 		main()
@@ -70,7 +70,7 @@ func (h *house) read(name string) string {
 	return string(b)
 }
 
-// holdfast runs the program and returns what it printed.
+// holdfast runs the program and returns its output.
 func (h *house) holdfast(args ...string) (stdout, stderr string) {
 	h.t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
@@ -89,8 +89,8 @@ func (h *house) run(args ...string) (stdout string) {
 	return stdout
 }
 
-// The main job against a model server that others wrote, in both wires: an
-// agent edits a real repository, goes on, and goes another way in a fork.
+// The main use case against aimock, an independent model server, in both protocols: an agent edits a real
+// repository, is resumed, and continues differently in a fork.
 func TestTheMainJobAgainstAimock(t *testing.T) {
 	url := aimock.Start(t, "testdata/aimock.json")
 	for _, c := range []struct {
@@ -152,7 +152,7 @@ func TestTheMainJobAgainstAimock(t *testing.T) {
 	}
 }
 
-// items lists the ids of a session's items as its export tells them.
+// items lists the IDs of a session's items from its export.
 func (h *house) items(session string) (ids []string) {
 	h.t.Helper()
 	out, _ := h.holdfast("sessions", "export", session)

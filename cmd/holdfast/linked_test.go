@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// The most that the program may have, in bytes. The aim is 40 MB: the clients of the four servers that can keep
-// sessions make the difference, and a build with the tag holdfast_minimal has none of them.
+// The maximal size of the program, in bytes. The goal is 40 MB: the clients of the four server stores make the
+// difference, and a build with the tag holdfast_minimal has none of them.
 const (
 	maxSize    = 44_600_000
 	maxMinimal = 39_500_000
 )
 
-// The linker leaves out what nothing calls, as long as nothing looks up methods by names that are made at run
-// time: one such call in any package keeps all exported methods of everything (it was 41 MB).
+// The linker removes unused code only if nothing looks up methods by names computed at run time: one such call
+// in any package keeps all exported methods of everything (the program was 41 MB).
 func TestLinked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the program, which takes some seconds")
@@ -48,7 +48,7 @@ func TestLinked(t *testing.T) {
 	checkSize(t, file, maxSize)
 }
 
-// A build without the clients of servers says so.
+// A build without the clients of servers reports that.
 func TestMinimal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the program, which takes some seconds")

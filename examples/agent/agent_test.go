@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The program is killed while a command runs, and finishes when it is started again. The interrupted
-// command is not repeated, and the model is told.
+// The program is killed while a command runs, and finishes when it is started again. The interrupted command
+// is not repeated, and the model gets a notification.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "agent")

@@ -43,7 +43,7 @@ func TestArea(t *testing.T) {
 	cases[0].Decode(t, cases[0].Input(), &input)
 }
 
-// The copies that ship with the project are the ones that lie beside it.
+// The copies in the project equal those of a folder shared/corpus next to the repository.
 func TestCopiesAreCurrent(t *testing.T) {
 	shared := filepath.Join(filepath.Dir(Root(t)), "shared", "corpus")
 	entries, err := os.ReadDir(shared)
@@ -126,8 +126,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// A case is read when somebody has asked for all that goes in and comes out; steps in prose,
-// and what is empty, need not be.
+// A case is read if its inputs and expectations were all requested; steps in prose, and empty fields, need not
+// be.
 func TestUnread(t *testing.T) {
 	c := Variants(map[string]string{"given": `{"a":1}`, "when": `["x"]`, "expect": `{"b":[]}`, "settings": `{}`, "input": `null`})
 	if got := c.unread(); !slices.Equal(got, []string{"given", "expect"}) {

@@ -48,7 +48,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// The shell is all that the project needs.
+// The project needs only a shell.
 func TestProjectNeedsNoPrograms(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestProjectNeedsNoPrograms(t *testing.T) {
 type stage struct {
 	dir    string
 	store  session.Store
-	pauses time.Duration // of the model, all together
+	pauses time.Duration // of the model, in total
 }
 
 func newStage(t *testing.T) *stage {
@@ -77,8 +77,7 @@ func newStage(t *testing.T) *stage {
 	return st
 }
 
-// run lets a new agent go on with the session and returns the tool uses that it
-// started and how it ended.
+// run resumes the session with a new agent and returns the tool uses that it started and how it ended.
 func (s *stage) run(t *testing.T, store session.Store, input ...transcript.Part) (started []string, text string, err error) {
 	t.Helper()
 	folders, err := workdir.Open(s.dir)
@@ -150,8 +149,8 @@ func TestPlayUndisturbed(t *testing.T) {
 	s.mended(t)
 }
 
-// crashingStore is a store on which a record of KillAtUse does not arrive, nor anything
-// after it, as when the process is killed during the call or before it.
+// crashingStore is a store that loses a record of KillAtUse and everything after it, as when the process is
+// killed during the call or before it.
 type crashingStore struct {
 	session.Store
 	at session.Kind
@@ -197,7 +196,7 @@ func TestPlayKilled(t *testing.T) {
 	}
 }
 
-// The pauses are short enough to watch all of it.
+// The pauses are short enough to watch the whole demo.
 func TestPauses(t *testing.T) {
 	s := newStage(t)
 	_, _, err := s.run(t, s.store, transcript.Text{Text: Prompt})

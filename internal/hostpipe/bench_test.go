@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// pair are two ends of a socket, as a process and its host have.
+// pair returns two ends of a socket, for a process and its host.
 func pair(b *testing.B) (inside, host net.Conn) {
 	b.Helper()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -32,7 +32,7 @@ func pair(b *testing.B) (inside, host net.Conn) {
 	return ends[0], ends[1]
 }
 
-// BenchmarkAppend is an append of one item over a socket, to a store in memory.
+// BenchmarkAppend measures an append of one item over a socket, to a store in memory.
 func BenchmarkAppend(b *testing.B) {
 	sessions := session.New(memory.New(), nil)
 	log, err := sessions.Create(b.Context(), session.Opened{SessionID: "s"})

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// limitedClient is a session that the host holds, and a client that is bound to it.
+// limitedClient is a session that the host has open, and a client that is limited to it.
 type limitedClient struct {
 	t        *testing.T
 	sessions *session.Sessions // the host's
@@ -97,7 +97,7 @@ func draft(t *testing.T, k session.Kind, payload any) session.Draft {
 	return d
 }
 
-// What is written inside is in the host's log, under the host's lease.
+// Records written inside are in the host's log, under the host's lease.
 func TestWritesUnderTheHostsLease(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	l := b.open()
@@ -118,7 +118,7 @@ func TestWritesUnderTheHostsLease(t *testing.T) {
 	if held, err := b.sessions.Store().(session.Leaser).Held(t.Context(), "s"); err != nil || held == nil {
 		t.Errorf("what was closed inside the host holds no more: %+v %v", held, err)
 	}
-	again := b.open() // it is the host's to give, as often as it is asked
+	again := b.open() // the host grants it as often as requested
 	taken, err := b.sessions.Open(t.Context(), "s", &session.OpenOptions{Takeover: true})
 	if err != nil {
 		t.Fatal(err)
@@ -132,11 +132,11 @@ func TestWritesUnderTheHostsLease(t *testing.T) {
 	}
 }
 
-// Everything that is another session's is refused.
+// Access to other sessions is refused.
 func TestOthersAreRefused(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	b.other("x", session.Opened{})
-	b.other("s.child", session.Opened{}) // a name is no proof
+	b.other("s.child", session.Opened{}) // the ID of a child is not sufficient
 	b.other("mine", session.Opened{Owner: "s"})
 	b.other("mine.too", session.Opened{Owner: "mine"})
 	b.other("loop", session.Opened{Owner: "loop"})
@@ -190,7 +190,7 @@ func TestOthersAreRefused(t *testing.T) {
 	}
 }
 
-// forge appends a record behind the back of a Log.
+// forge appends a record directly to the store.
 func forge(b *limitedClient, id string, k session.Kind, payload any) error {
 	b.t.Helper()
 	m, err := b.sessions.Get(b.t.Context(), id)
@@ -228,7 +228,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// A session that is a fork reads what it was forked from, up to there and no further.
+// A fork may read its parent up to the fork, and no further.
 func TestForksReadTheirParents(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	parent, err := sessions.Create(t.Context(), session.Opened{SessionID: "parent"})
@@ -266,7 +266,7 @@ func TestForksReadTheirParents(t *testing.T) {
 	}
 }
 
-// What would permit something, or is the host's to say, is refused.
+// Records that would allow something, or that only the host may write, are refused.
 func TestForgedRecords(t *testing.T) {
 	word := "x"
 	grant := func(e policy.Effect, question string) policy.Change {
@@ -319,7 +319,7 @@ func TestForgedRecords(t *testing.T) {
 	}
 }
 
-// A grant that a person's answer gives passes; one that is wider does not.
+// A grant that follows from a user's answer is accepted; a wider one is refused.
 func TestGrantsOfAnswers(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	req := policy.Request{Tool: "Bash", Operation: policy.OpCommand, Resource: "make", Cwd: "/work"}
@@ -349,7 +349,7 @@ func TestGrantsOfAnswers(t *testing.T) {
 	}
 }
 
-// Records that do not fit are refused before the store sees them.
+// Invalid records are refused before the store gets them.
 func TestRecordsThatDoNotFit(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	m, err := b.sessions.Get(t.Context(), "s")

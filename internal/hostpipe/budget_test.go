@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// paid is a model that costs a dollar a call, and breaks off when it is asked to.
+// paid is a model that costs a dollar per call, and breaks off on request.
 type paid struct {
 	echo
 	calls, under, most atomic.Int64
@@ -64,7 +64,7 @@ func (b *limitedClient) call(req *model.Request) error {
 	return nil
 }
 
-// Nothing is asked of the host's model beyond the budget, whatever the loop inside does.
+// The host's model is not called beyond the budget, whatever the loop inside does.
 func TestBudget(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -98,7 +98,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Calls at once do not get around what each costs, nor are there many.
+// Concurrent calls cannot exceed the budget, and their number is limited.
 func TestManyCallsAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		budget Budget
@@ -124,7 +124,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-// until waits for something to become so.
+// until waits for a condition.
 func until(t *testing.T, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
@@ -134,7 +134,7 @@ func until(t *testing.T, so func() bool) {
 	}
 }
 
-// A request that wants more than the run was given is not made.
+// A request beyond the limits of the run is not made.
 func TestRequestsBeyondTheRun(t *testing.T) {
 	m := &paid{}
 	b := newBound(t, ServeOptions{Models: []model.Model{m}, Budget: Budget{MaxTokens: 1000, Effort: "low"}})
@@ -166,14 +166,14 @@ func TestRequestsBeyondTheRun(t *testing.T) {
 	}
 }
 
-// largeRecord makes much of little: what it sends for a message is as large as a request may be.
+// largeRecord expands a small input: the message that it sends is as large as a request may be.
 type largeRecord struct{ paid }
 
 func (v *largeRecord) Encode(transcript.Encoded) (model.EncodedItem, error) {
 	return model.EncodedItem{Role: "user", JSON: make([]byte, maxRequest)}, nil
 }
 
-// A request that no provider takes is not made, whichever part of it is large.
+// A request that no provider accepts is not made, whichever part of it is too large.
 func TestRequestsThatAreTooLarge(t *testing.T) {
 	m := &largeRecord{}
 	b := newBound(t, ServeOptions{Models: []model.Model{m}})
@@ -188,7 +188,7 @@ func TestRequestsThatAreTooLarge(t *testing.T) {
 	if err := b.call(&model.Request{System: "x", Messages: messages}); !errors.Is(err, ErrRefused) {
 		t.Error(err)
 	}
-	if !testing.Short() { // a head that no host takes
+	if !testing.Short() { // larger than any host accepts
 		if err := b.call(&model.Request{System: strings.Repeat("x", hostOps.head)}); err == nil {
 			t.Error("it was sent")
 		}
@@ -198,7 +198,8 @@ func TestRequestsThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// What is sent as a model's own words is that: no address that the provider would fetch.
+// A native form is sent only if it contains the model's own words, and no address that the provider would
+// fetch.
 func TestNativeForms(t *testing.T) {
 	const url = "https://collect.example/?secret"
 	for _, tt := range []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// echo answers with what it was sent. Its wire form is its own.
+// echo answers with its input. It has its own wire form.
 type echo struct{ encoded *int }
 
 func (echo) Info() model.Info { return model.Info{Provider: "echo", Model: "e", API: "echo"} }
@@ -52,7 +52,7 @@ func (echo) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Even
 	}
 }
 
-// say asks a model about texts.
+// say sends texts to a model.
 func say(ctx context.Context, m model.Model, texts ...string) (deltas int, answer transcript.Item, err error) {
 	req := &model.Request{System: "sys", Effort: "high"}
 	for _, text := range texts {
@@ -78,7 +78,7 @@ func say(ctx context.Context, m model.Model, texts ...string) (deltas int, answe
 	return deltas, answer, nil
 }
 
-// The host encodes and keeps what it was sent: each item goes over once.
+// The host encodes and keeps what it has received: each item is sent once.
 func TestModel(t *testing.T) {
 	n := 0
 	b := newBound(t, ServeOptions{Models: []model.Model{echo{&n}}, Budget: Budget{Effort: "high"}})
@@ -104,7 +104,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// What was said until an interrupt comes with the error.
+// An interrupted call returns the text so far together with the error.
 func TestModelInterrupted(t *testing.T) {
 	b := newBound(t, ServeOptions{Models: []model.Model{echo{}}, Budget: Budget{Effort: "high"}})
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -127,7 +127,7 @@ func TestModelInterrupted(t *testing.T) {
 	}
 }
 
-// told is a handler that notes what it is asked for.
+// told is a handler that records its calls.
 type told struct {
 	interrupted chan struct{}
 	parts       chan []byte
@@ -189,7 +189,7 @@ func (h *hanging) Append(ctx context.Context, id string, b session.Batch) error 
 	return h.Store.Append(ctx, id, b)
 }
 
-// An append whose connection breaks may have been written: nobody says that it was not.
+// An append whose connection breaks may have been stored, so its error does not say that it was not.
 func TestLostInAppend(t *testing.T) {
 	for _, who := range []string{"host", "inside"} {
 		t.Run(who, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestLostInAppend(t *testing.T) {
 	}
 }
 
-// Leases of what the session owns end with the connection.
+// Leases of owned sessions end with the connection.
 func TestLeasesEnd(t *testing.T) {
 	sessions := session.New(memory.New(), nil)
 	l, err := sessions.Create(t.Context(), session.Opened{SessionID: "s"})
@@ -265,7 +265,7 @@ func TestLeasesEnd(t *testing.T) {
 	_ = c.Close()
 }
 
-// The question that a person is asked is the one on record.
+// The approver gets the recorded approval request.
 func TestAsk(t *testing.T) {
 	var asked approval.Request
 	answer := approval.Answer{Decision: approval.Allow}

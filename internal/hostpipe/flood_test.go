@@ -24,7 +24,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/memory"
 )
 
-// served is a server that reads what it is given, and how it ended.
+// serve starts a server that reads its input, and returns how it ended.
 func serve(t *testing.T, r io.Reader, o ServeOptions) (*limitedClient, error) {
 	t.Helper()
 	b := newBound(t, ServeOptions{})
@@ -33,7 +33,7 @@ func serve(t *testing.T, r io.Reader, o ServeOptions) (*limitedClient, error) {
 	return b, s.Serve(t.Context())
 }
 
-// frameOf is the beginning of a frame that promises so much.
+// frameOf returns the beginning of a frame with these lengths.
 func frameOf(head, blob uint32, text string) []byte {
 	b := make([]byte, 8, 8+len(text))
 	binary.BigEndian.PutUint32(b, head)
@@ -41,7 +41,7 @@ func frameOf(head, blob uint32, text string) []byte {
 	return append(b, text...)
 }
 
-// endless repeats a text for ever, and counts.
+// endless repeats a text without end, and counts.
 type endless struct {
 	text []byte
 	read int64
@@ -57,8 +57,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// What is no frame of ours ends the connection with an error, and costs no more memory
-// than has come.
+// An invalid frame ends the connection with an error, and needs no more memory than was received.
 func TestHostileFrames(t *testing.T) {
 	bomb := func(open, of, end string, n int) []byte {
 		text := open + strings.TrimSuffix(strings.Repeat(of+",", n), ",") + end
@@ -120,7 +119,7 @@ func (s *slow) Append(ctx context.Context, id string, b session.Batch) error {
 	return s.Store.Append(ctx, id, b)
 }
 
-// What waits for a slow store is bounded in bytes: the rest is not read.
+// The memory for requests that wait for a slow store is limited: the rest is not read.
 func TestNoMoreIsReadThanFits(t *testing.T) {
 	store := &slow{Store: memory.New(), in: make(chan struct{})}
 	sessions := session.New(store, nil)
@@ -141,7 +140,7 @@ func TestNoMoreIsReadThanFits(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	s := newServer(&oneWay{Reader: io.MultiReader(frames...)}, sessions, ServeOptions{Session: "s", Lease: log.Lease()})
-	s.room.used = maxRoom - 2*size // as if others waited
+	s.room.used = maxRoom - 2*size // as if other requests waited
 	var served sync.WaitGroup
 	served.Go(func() { _ = s.Serve(ctx) })
 	s.appending.Lock()
@@ -165,8 +164,8 @@ func (c counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A process that asks and never listens costs a bounded number of goroutines, and nobody
-// on the host waits for it longer than he wants to.
+// A process that sends requests and never reads uses a limited number of goroutines, and callers on the host
+// wait for it only as long as they choose.
 func TestDeafProcess(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	before := runtime.NumGoroutine()
@@ -207,7 +206,7 @@ func TestDeafProcess(t *testing.T) {
 	until(t, func() bool { return runtime.NumGoroutine() <= before+1 })
 }
 
-// A person is asked each question once, and not many at a time.
+// An approver is asked each request once, and only a few at a time.
 func TestFloodOfQuestions(t *testing.T) {
 	var asked atomic.Int64
 	b := newBound(t, ServeOptions{Ask: func(ctx context.Context, _ approval.Request) (approval.Answer, error) {
@@ -237,7 +236,7 @@ func TestFloodOfQuestions(t *testing.T) {
 	asks.Wait()
 }
 
-// What a hook may not have a terminal do, nobody inside can say that one did.
+// Terminal sequences that hooks may not use are removed from the events of the process inside.
 func TestTerminalSequences(t *testing.T) {
 	told := make(chan event.Event, 1)
 	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { told <- e }})
@@ -250,7 +249,7 @@ func TestTerminalSequences(t *testing.T) {
 	}
 }
 
-// A log that is larger than anybody writes in a turn is not written.
+// Records beyond the limit of a turn are refused.
 func TestMoreThanATurnWrites(t *testing.T) {
 	b, s := boundServer(t, ServeOptions{})
 	s.bounds.mu.Lock()

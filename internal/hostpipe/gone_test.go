@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/model"
 )
 
-// A process whose host is gone in the middle of an answer does not wait for the rest.
+// A process whose host disappears during an answer does not wait for the rest.
 func TestHostGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inside, host := net.Pipe()
@@ -26,7 +26,7 @@ func TestHostGone(t *testing.T) {
 			stop(hostpipe.ErrLost)
 		}()
 		go func() {
-			_, _ = io.ReadFull(host, make([]byte, 1)) // the request has begun to come
+			_, _ = io.ReadFull(host, make([]byte, 1)) // the request has begun to arrive
 			go func() { _, _ = io.Copy(io.Discard, host) }()
 			time.Sleep(time.Second)
 			_ = host.Close()

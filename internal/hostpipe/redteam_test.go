@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// inStores runs an attack on hosts whose sessions are in stores of several kinds.
+// inStores runs an attack on hosts with several kinds of stores.
 func inStores(t *testing.T, attack func(t *testing.T, b *limitedClient)) {
 	for name, open := range map[string]func(t *testing.T) (session.Store, error){
 		"memory": func(*testing.T) (session.Store, error) { return memory.New(), nil },
@@ -43,7 +43,7 @@ func inStores(t *testing.T, attack func(t *testing.T, b *limitedClient)) {
 	}
 }
 
-// next is a sealed record that follows a session's head.
+// next returns a sealed record that follows a session's head.
 func (b *limitedClient) next(id string, k session.Kind, payload string, change func(*session.Record)) session.Batch {
 	b.t.Helper()
 	m, err := b.sessions.Get(b.t.Context(), id)
@@ -59,7 +59,7 @@ func (b *limitedClient) next(id string, k session.Kind, payload string, change f
 	return session.Batch{Expect: r.Seq - 1, Epoch: b.log.Lease().Epoch, Records: []session.Record{r}}
 }
 
-// unharmed fails the test when a session's log has changed, or cannot be listed.
+// unharmed fails the test if a session's log has changed, or cannot be listed.
 func (b *limitedClient) unharmed(id string, head int64) {
 	b.t.Helper()
 	p, err := b.sessions.List(b.t.Context(), session.Query{})
@@ -78,8 +78,8 @@ func (b *limitedClient) unharmed(id string, head int64) {
 	}
 }
 
-// A record that stands for something else, that no reader reads, or that puts the session
-// elsewhere in time is refused, whatever its digests say.
+// A record with another kind's content, of an unknown kind or with an invalid time is refused, whatever its
+// digests are.
 func TestInvalidRecords(t *testing.T) {
 	const turn = `{"turn":"t"}`
 	far := func(when time.Time) func(*session.Record) { return func(r *session.Record) { r.Time = when } }
@@ -128,7 +128,7 @@ func TestInvalidRecords(t *testing.T) {
 	}
 }
 
-// A record of which only the digest is there, as of an erased or a masked one, is refused.
+// A record without content, like one that was erased or masked, is refused.
 func TestRecordsWithoutContent(t *testing.T) {
 	inStores(t, func(t *testing.T, b *limitedClient) {
 		for name, change := range map[string]func(*session.Record){
@@ -145,8 +145,7 @@ func TestRecordsWithoutContent(t *testing.T) {
 	})
 }
 
-// A first record is no way into a log that is there: not into one of others, nor once
-// more into one's own.
+// A first record cannot be appended to an existing log, neither another session's nor the own one.
 func TestOpenedAgain(t *testing.T) {
 	inStores(t, func(t *testing.T, b *limitedClient) {
 		b.other("x", session.Opened{Project: "p"})
@@ -178,8 +177,8 @@ func TestOpenedAgain(t *testing.T) {
 	})
 }
 
-// Once the host has lost the session nothing of the process inside is written, also not
-// of the kinds that need no lease.
+// After the host has lost the session, nothing of the process inside is written, not even kinds that need no
+// lease.
 func TestWriteAfterTakeover(t *testing.T) {
 	inStores(t, func(t *testing.T, b *limitedClient) {
 		old := b.log.Lease().Epoch
@@ -203,8 +202,8 @@ func TestWriteAfterTakeover(t *testing.T) {
 	})
 }
 
-// A record for a place behind the head does not wait until the host has filled the gap:
-// then nobody would see that it follows nothing.
+// A record with a seq beyond the head does not wait until the host fills the gap, which would hide that it
+// follows no record.
 func TestNoGapIsFilledLater(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	stop := make(chan struct{})
@@ -239,7 +238,7 @@ func TestNoGapIsFilledLater(t *testing.T) {
 	b.unharmed("s", 301)
 }
 
-// A second question of the same id would be allowed by the answer to the first.
+// A second approval request with the same ID would be allowed by the answer to the first.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	inStores(t, func(t *testing.T, b *limitedClient) {
 		ask := func(id, command string) approval.Request {
@@ -274,7 +273,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 	})
 }
 
-// What no operation is for is refused.
+// Unknown operations are refused.
 func TestNoOtherOperations(t *testing.T) {
 	b := newBound(t, ServeOptions{})
 	for _, op := range []string{"delete", "erase", "trash", "search", "rebuild", "redact", "fork", "rename", "", "APPEND", "submit", "interrupt"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// Who is to have no tools gets none: an empty list is not the same as no list.
+// An empty list of tools means no tools, unlike a missing list.
 func TestSpecTools(t *testing.T) {
 	for _, tools := range [][]string{nil, {}, {"Read", "Write"}} {
 		b, err := json.Marshal(Spec{Version: SpecVersion, Session: "one", Run: runspec.Spec{Cwd: "/work", Tools: tools}, Models: []model.Info{{Model: "m"}}})

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-dev/holdfast/session/sqlite"
 )
 
-// remoteStore is a store behind a pipe, without bounds.
+// remoteStore is a store behind a pipe, without limits.
 type remoteStore struct {
 	*Client
 	sessions *session.Sessions

@@ -77,7 +77,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Every event of an agent arrives as it was told.
+// Every event of an agent arrives unchanged.
 func TestEvents(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	code := 3
@@ -138,7 +138,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// An event of an item shows the host's record, whatever the process inside says.
+// An event of an item contains the host's record, whatever the process inside sends.
 func TestItemsFromHostModels(t *testing.T) {
 	told := make(chan event.Event, 10)
 	b := newBound(t, ServeOptions{Event: func(e event.Event, _ int) { told <- e }})
@@ -170,7 +170,7 @@ func TestItemsFromHostModels(t *testing.T) {
 	if err := b.c.SendEvent(event.ItemAppended{Seq: 99}); err != nil {
 		t.Fatal(err)
 	}
-	<-b.c.Lost() // who tells of what is not there is not listened to any more
+	<-b.c.Lost() // an event about an unknown record ends the connection
 }
 
 func TestSpec(t *testing.T) {
@@ -200,7 +200,7 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// Frames of any bytes never make the reader fail otherwise than with an error.
+// Frames of any bytes make the reader return an error at worst.
 func FuzzFrame(f *testing.F) {
 	var p pipe
 	frame := frames{rw: &p, in: hostOps, out: hostOps}
@@ -236,7 +236,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// What a server is sent by somebody who is no client ends the connection, and nothing else.
+// Invalid input ends the server's connection, and nothing else.
 func FuzzServer(f *testing.F) {
 	for _, r := range []request{
 		{ID: 1, Op: opRead, Session: "s", Range: &wireRange{}},
@@ -264,13 +264,13 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// oneWay is a connection whose other side does not listen.
+// oneWay is a connection whose peer does not read.
 type oneWay struct{ io.Reader }
 
 func (*oneWay) Write(b []byte) (int, error) { return len(b), nil }
 func (*oneWay) Close() error                { return nil }
 
-// What a process inside is told to do is read, or refused.
+// A process's spec is decoded or rejected.
 func FuzzSpec(f *testing.F) {
 	f.Add([]byte(`{"version":3,"session":"s","run":{"cwd":"/w"},"models":[{}]}`))
 	f.Add([]byte(`{"version":3}`))
@@ -290,8 +290,7 @@ func FuzzSpec(f *testing.F) {
 	})
 }
 
-// A record of any kind and content is refused, or leaves a log that is whole and that
-// sessions can be listed with.
+// A record of any kind and content is refused, or leaves a valid log whose session can be listed.
 func FuzzRecord(f *testing.F) {
 	for _, text := range []string{
 		`{"turn":"t"}`, `{"masked":{"project":"x"}}`, `{"title":"x"}`, `{"mode":"plan"}`, `{"id":"q","requests":[],"digest":""}`,
@@ -321,7 +320,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// A native form that is sent as it came names nothing that is fetched.
+// A native form that is sent unchanged contains no URL that is fetched.
 func FuzzNative(f *testing.F) {
 	f.Add([]byte(`[{"type":"text","text":"a"}]`))
 	f.Add([]byte(`{"role":"assistant","content":null,"tool_calls":[{"type":"function"}]}`))

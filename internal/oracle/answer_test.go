@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// answer is a collector that takes everything and answers with these bytes.
+// answer is a collector that accepts everything and answers with these bytes.
 type answer []byte
 
 func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
@@ -24,7 +24,7 @@ func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// A collector's answer is read as OpenTelemetry's own code reads it.
+// A collector's answer is decoded as by OpenTelemetry's own code.
 func FuzzAnswer(f *testing.F) {
 	for _, m := range []proto.Message{
 		&collmetrics.ExportMetricsServiceResponse{},
@@ -44,7 +44,7 @@ func FuzzAnswer(f *testing.F) {
 		got := fmt.Sprint(err)
 		var m collmetrics.ExportMetricsServiceResponse
 		if proto.Unmarshal(b, &m) != nil || strings.HasPrefix(got, "its answer cannot be read") {
-			return // they read groups, too, and want UTF-8
+			return // they decode groups, too, and require UTF-8
 		}
 		n, said := m.GetPartialSuccess().GetRejectedDataPoints(), m.GetPartialSuccess().GetErrorMessage()
 		want := fmt.Sprintf("it rejected %d points: %s", n, said)

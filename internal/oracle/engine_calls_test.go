@@ -33,7 +33,7 @@ const containerAnswer = `{"Id":"c1","Name":"/one","Image":"sha256:1","Config":{"
 const imageAnswer = `{"Id":"sha256:1","RepoTags":["a:1","b:2"],"Os":"linux","Architecture":"arm64","Size":12345678901,"Created":"2026-01-02T03:04:05.678901234Z",
 	"Config":{"Labels":{"l":"v"},"User":"1:1","Volumes":{"/z":{},"/a":{}}}}`
 
-// The same call of both clients is the same request, and the same answer says the same.
+// The same call of both clients sends the same request, and the same answer gives the same result.
 func TestEngineCalls(t *testing.T) {
 	labels := map[string]string{"l": "v", "m": ""}
 	for _, tt := range []struct {
@@ -238,7 +238,7 @@ func TestEngineCalls(t *testing.T) {
 				t.Fatal(err1, err2)
 			}
 			sameRequests(t, ours, s.taken())
-			if text, ok := b.(string); ok { // ours without the white space around it
+			if text, ok := b.(string); ok { // the engine client's text, without surrounding white space
 				b = strings.TrimSpace(text)
 			}
 			if !reflect.DeepEqual(a, b) {

@@ -17,7 +17,7 @@ func drawLabels(rt *rapid.T, name string) map[string]string {
 	return rapid.MapOfN(rapid.StringMatching(`[a-z.]{1,8}`), rapid.StringMatching(`[a-z= é"]{0,8}`), 0, 3).Draw(rt, name)
 }
 
-// A container is asked for in the same words.
+// Both clients send the same request to create a container.
 func TestEngineCreate(t *testing.T) {
 	s := newEngineServer(t)
 	s.answers[""] = `{"Id":"c1"}`
@@ -50,7 +50,7 @@ func TestEngineCreate(t *testing.T) {
 	})
 }
 
-// created is a specification in Docker's types.
+// created returns a specification in Docker's types.
 func created(s engine.Spec) client.ContainerCreateOptions {
 	yes, size := true, "1048576"
 	if s.LogBytes > 0 {
@@ -85,7 +85,7 @@ func created(s engine.Spec) client.ContainerCreateOptions {
 	}}
 }
 
-// An image is built by the same request and gets its name by the same.
+// Both clients send the same requests to build and to tag an image.
 func TestEngineBuild(t *testing.T) {
 	s := newEngineServer(t)
 	id := "sha256:" + strings.Repeat("1", 64)
@@ -121,7 +121,7 @@ func TestEngineBuild(t *testing.T) {
 	})
 }
 
-// A name of an image means the same to both, or nothing.
+// Both clients parse the name of an image alike, or reject it.
 func TestEngineReferences(t *testing.T) {
 	s := newEngineServer(t)
 	ours, theirs := both(t, s)

@@ -21,23 +21,23 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// asked is a request as an engine sees it.
+// asked is a request as an engine receives it.
 type asked struct {
 	method, path string
 	query        url.Values
 	kind, body   string
 }
 
-// engineServer answers every request with the same, and keeps what it was asked.
+// engineServer answers every request alike, and keeps the requests.
 type engineServer struct {
 	host string
 
 	mu      sync.Mutex
 	version string
 	status  int
-	answers map[string]string // by the last part of the path; "" is for all others
+	answers map[string]string // by the last part of the path; "" for all others
 	kind    string
-	process func(conn net.Conn, input *bufio.Reader) // what a stream is connected with
+	process func(conn net.Conn, input *bufio.Reader) // handles the connection of a stream
 	log     []asked
 }
 
@@ -86,7 +86,7 @@ func (s *engineServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// taken gives what was asked since it was called last.
+// taken returns the requests since the last call.
 func (s *engineServer) taken() []asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *engineServer) set(change func(s *engineServer)) {
 	change(s)
 }
 
-// both connects our client and Docker's.
+// both connects the engine client and Docker's.
 func both(t *testing.T, s *engineServer) (*engine.Engine, *client.Client) {
 	t.Helper()
 	ours, err := engine.Connect(t.Context(), s.host)

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/workspace/engine"
 )
 
-// The version of the API is settled in the same way. We speak none before 1.41.
+// Both clients negotiate the API version alike. The engine client supports none before 1.41.
 func TestEngineVersions(t *testing.T) {
 	s := newEngineServer(t)
 	for _, version := range []string{"", "1.41", "1.44", "1.51", client.MaxAPIVersion, "1.57", "1.100", "2.0", "1.40", "1.39", "1", "x", "1.x", "1.44.1"} {
@@ -44,7 +44,7 @@ func TestEngineVersions(t *testing.T) {
 	}
 }
 
-// What is no success is of the same kind to both, with the same words.
+// Both clients return the same kind of error for a failure, with the same message.
 func TestEngineErrors(t *testing.T) {
 	s := newEngineServer(t)
 	ours, theirs := both(t, s)
@@ -76,7 +76,7 @@ func TestEngineErrors(t *testing.T) {
 	}
 }
 
-// Both watch the same, and see the same.
+// Both clients watch the same events.
 func TestEngineEvents(t *testing.T) {
 	s := newEngineServer(t)
 	s.answers[""] = `{"Type":"container","Action":"die","Actor":{"ID":"c1","Attributes":{"name":"a","l":"v"}},"time":1,"timeNano":1000000005}` + "\n"
@@ -102,8 +102,7 @@ func TestEngineEvents(t *testing.T) {
 	}
 }
 
-// A stream is asked for in the same words, carries the same input, and its output is
-// taken apart in the same way.
+// Both clients start a stream with the same request, send the same input, and split its output alike.
 func TestEngineStreams(t *testing.T) {
 	s := newEngineServer(t)
 	s.answers["exec"] = `{"Id":"e1"}`

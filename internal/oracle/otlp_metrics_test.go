@@ -24,7 +24,7 @@ func exemplarsOf[N int64 | float64](v N) []metricdata.Exemplar[N] {
 	}
 }
 
-// everyKind has each kind of numbers, with v in it and with nothing in it.
+// everyKind has each kind of metric, with v as its value and without a value.
 func everyKind[N int64 | float64](v N, t metricdata.Temporality) []metricdata.Metrics {
 	set, start := attribute.NewSet(every...), when.Add(-time.Hour)
 	point := metricdata.DataPoint[N]{Attributes: set, StartTime: start, Time: when, Value: v, Exemplars: exemplarsOf(v)}
@@ -73,7 +73,7 @@ func TestMetricsAreEncodedAsTheirs(t *testing.T) {
 	x.compareMetrics(t, &metricdata.ResourceMetrics{})
 }
 
-// drawMetrics draws numbers of every kind.
+// drawMetrics draws metrics of every kind.
 func drawMetrics(t *rapid.T, set attribute.Set) *metricdata.ResourceMetrics {
 	n, f, list := rapid.Int64().Draw(t, "n"), rapid.Float64().Draw(t, "f"), rapid.SliceOf(rapid.Uint64()).Draw(t, "counts")
 	at := time.Unix(0, rapid.Int64().Draw(t, "at"))
@@ -91,7 +91,7 @@ func drawMetrics(t *rapid.T, set attribute.Set) *metricdata.ResourceMetrics {
 	)
 }
 
-// What cannot be encoded is named in the error, and the rest is encoded.
+// The error names what cannot be encoded, and the rest is encoded.
 func TestUnknownMetrics(t *testing.T) {
 	good := metricdata.Metrics{Name: "good", Data: metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 1}}}}
 	body, err := otelwire.EncodeMetrics(scoped(metricdata.Metrics{Name: "none"}, metricdata.Metrics{Name: "odd", Data: metricdata.Sum[int64]{}}, good))

@@ -31,7 +31,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// theirs are OpenTelemetry's own exporters, and what they have sent last.
+// theirs are OpenTelemetry's own exporters, and what they sent last.
 type theirs struct {
 	spans   sdktrace.SpanExporter
 	metrics *otlpmetrichttp.Exporter
@@ -66,7 +66,7 @@ func same(t failer, got, want []byte, a, b proto.Message) {
 	if err := proto.Unmarshal(want, b); err != nil {
 		t.Fatalf("theirs cannot be read: %v", err)
 	}
-	for _, m := range []proto.Message{a, b} { // theirs have no order
+	for _, m := range []proto.Message{a, b} { // theirs are unordered
 		if r, ok := m.(*colltraces.ExportTraceServiceRequest); ok {
 			slices.SortFunc(r.GetResourceSpans(), func(a, b *tracepb.ResourceSpans) int {
 				return strings.Compare(prototext.Format(a), prototext.Format(b))
@@ -163,7 +163,7 @@ func TestSpansAreEncodedAsTheirs(t *testing.T) {
 	}
 }
 
-// value draws an attribute's value, with others in it down to depth.
+// drawValue draws an attribute's value, nested up to depth.
 func drawValue(t *rapid.T, depth int) attribute.Value {
 	most := 9
 	if depth == 0 {

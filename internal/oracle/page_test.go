@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/otelwire"
 )
 
-// record records numbers with every kind of instrument that we use.
+// record records metrics with every kind of instrument in use.
 func record(t testing.TB, m metric.Meter) {
 	t.Helper()
 	counts, err := m.Int64Counter("holdfast.decisions", metric.WithUnit("{decision}"), metric.WithDescription("Decisions\nabout tool \\ calls."))
@@ -57,7 +57,7 @@ func record(t testing.TB, m metric.Meter) {
 	level.Add(t.Context(), 2)
 }
 
-// The page says of the same numbers what OpenTelemetry's own exporter for Prometheus says.
+// The page has the same content for the same metrics as OpenTelemetry's own exporter for Prometheus.
 func TestPageIsThatOfTheLibrary(t *testing.T) {
 	registry := prom.NewRegistry()
 	reader, err := prometheus.New(prometheus.WithRegisterer(registry), prometheus.WithoutScopeInfo())
@@ -99,7 +99,7 @@ func TestPageIsThatOfTheLibrary(t *testing.T) {
 	}
 }
 
-// flat is a family's samples without times and exemplars, sorted.
+// flat returns a family's samples without times and exemplars, sorted.
 func flat(f *dto.MetricFamily) []string {
 	var list []string
 	for _, m := range f.GetMetric() {

@@ -22,8 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/redis"
 )
 
-// redisServer notes what it is told, name first in upper case, and answers what answer
-// gives, as it is.
+// redisServer records its commands, with names in upper case, and returns the answers of answer unchanged.
 type redisServer struct {
 	addr string
 
@@ -96,7 +95,7 @@ func (s *redisServer) talk(c net.Conn) {
 	}
 }
 
-// take returns what was told since the last time.
+// take returns the commands since the last call.
 func (s *redisServer) take() [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +110,7 @@ func (s *redisServer) answers(f func([]string) string) {
 	s.answer = f
 }
 
-// both are the clients, with the settings of session/redis.
+// both returns the clients, with the settings of session/redis.
 func (s *redisServer) both(t *testing.T, user, password string, db int) (*redis.Client, *goredis.Client) {
 	ours := redis.New(redis.Options{Addr: s.addr, User: user, Password: password, Database: db, Timeout: 10 * time.Second})
 	theirs := goredis.NewClient(&goredis.Options{
@@ -185,7 +184,7 @@ func TestCommandsLikeGoRedis(t *testing.T) {
 		_ = goredis.NewScript(source).EvalSha(ctx, pipe, []string{"key"}, args...)
 		_, _ = pipe.Exec(ctx)
 
-		// go-redis has connections of their own for pipelines.
+		// go-redis has separate connections for pipelines.
 		want := slices.DeleteFunc(s.take(), func(c []string) bool { return c[0] == "HELLO" })
 		if !reflect.DeepEqual(got, want) {
 			rt.Fatalf("ours %q\ntheirs %q", got, want)
@@ -193,7 +192,7 @@ func TestCommandsLikeGoRedis(t *testing.T) {
 	})
 }
 
-// respValue draws an answer as a server writes it.
+// respValue draws an answer as a server encodes it.
 func respValue(depth int) *rapid.Generator[string] {
 	return rapid.Custom(func(rt *rapid.T) string {
 		kinds := []string{"+", "-", ":", "$", "nil", "*", "nil list"}
@@ -218,7 +217,7 @@ func respValue(depth int) *rapid.Generator[string] {
 	})
 }
 
-// plain turns what go-redis gives into what our client gives.
+// plain converts results of go-redis to those of the redis client.
 func plain(v any) any {
 	switch v := v.(type) {
 	case error:
@@ -236,7 +235,7 @@ func plain(v any) any {
 	return v
 }
 
-// Both clients read the same from an answer.
+// Both clients decode an answer alike.
 func TestAnswersLikeGoRedis(t *testing.T) {
 	s := serveRedis(t)
 	ours, theirs := s.both(t, "", "", 0)
@@ -263,7 +262,7 @@ func TestAnswersLikeGoRedis(t *testing.T) {
 	})
 }
 
-// Both clients subscribe alike and hear the same.
+// Both clients subscribe alike and receive the same messages.
 func TestChannelsLikeGoRedis(t *testing.T) {
 	s := serveRedis(t)
 	s.answers(func(command []string) string {

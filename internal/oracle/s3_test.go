@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/s3"
 )
 
-// recorder notes what is sent and answers as little as it can.
+// recorder records requests and answers minimally.
 type recorder struct{ last []string }
 
 func (c *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -44,7 +44,7 @@ func (c *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Both clients ask the same hosts for the same paths, under the same conditions.
+// Both clients send requests to the same hosts and paths, with the same conditions.
 func TestRequestsLikeMinIO(t *testing.T) {
 	ctx := t.Context()
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestRequestsLikeMinIO(t *testing.T) {
 	}
 }
 
-// The AWS files give the same keys, as far as both know what they say.
+// AWS configuration files give the same keys, as far as both clients support their content.
 func TestProfilesLikeMinIO(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/aws/sigv4"
 )
 
-// request is one that is signed by us and by somebody else.
+// request is signed by both implementations.
 type request struct {
 	method, key string
 	query       url.Values
@@ -40,7 +40,7 @@ func (q request) make(t failer) *http.Request {
 	return r
 }
 
-// odd are parts of keys that encoders disagree about.
+// odd are parts of keys that encoders treat differently.
 var odd = []string{
 	"a", "Z", "0", " ", "+", "%", "%2F", "/", "//", ".", "..", "/../", "~", "-", "_", "!", "*", "'", "(", ")", "&", "=", ";", ",", ":", "@",
 	"$", "#", "?", "[", "]", "{", "}", "|", "\\", "^", "`", "\"", "<", ">", "ä", "日本", "🙂", "\u00a0", "\t", "\u007f",
@@ -77,7 +77,7 @@ func requests() *rapid.Generator[request] {
 	})
 }
 
-// what a server reads of a signed request.
+// wire returns what a server reads of a signed request.
 func wire(r *http.Request) []string {
 	lines := []string{r.Method + " " + r.URL.RequestURI()}
 	for name, values := range r.Header {
@@ -113,7 +113,7 @@ func TestSignatureLikeMinIO(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { sameAsMinIO(t, requests().Draw(t, "request")) })
 }
 
-// The signatures of other services, such as Bedrock, whose paths are encoded twice.
+// The signatures for other services, such as Bedrock, whose paths are encoded twice.
 func TestSignatureLikeAWS(t *testing.T) {
 	same := func(t failer, service string, q request) {
 		t.Helper()
@@ -144,10 +144,10 @@ func TestSignatureLikeAWS(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		q := requests().Draw(t, "request")
-		for _, part := range []string{"//", "."} { // which the SDK does not normalize, as the standard has it
+		for _, part := range []string{"//", "."} { // which the SDK does not normalize, unlike the standard
 			q.key = strings.ReplaceAll(q.key, part, "x")
 		}
-		q.header.Del("Accept-Encoding") // which the SDK signs, and we do not because net/http adds it
+		q.header.Del("Accept-Encoding") // which the SDK signs, unlike Holdfast's signer, because net/http adds it
 		q.key = "k" + strings.Trim(q.key, "/")
 		same(t, "bedrock", q)
 		same(t, "s3", q)

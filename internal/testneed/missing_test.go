@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testneed"
 )
 
-// watch is a test that notes how it was ended.
+// watch is a test that records how it ended.
 type watch struct {
 	testing.TB
 	ended string
@@ -55,7 +55,7 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// Root and User are about who runs the tests: exactly one of the two skips, also in CI.
+// Root and User depend on who runs the tests: exactly one of the two skips, also in CI.
 func TestRootAndUser(t *testing.T) {
 	t.Setenv("CI", "true")
 	skipped := 0

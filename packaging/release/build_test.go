@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An archive has one folder, in which everything lies that belongs to its system.
+// An archive has one folder, which contains every file for its system.
 func TestArchive(t *testing.T) {
 	r, builds := sample(t, "")
 	for _, b := range builds {
@@ -35,7 +35,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// What somebody has set for his own builds changes nothing.
+// Build settings in the environment change nothing.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("GOFLAGS", "-race -tags=mine")
 	t.Setenv("GOAMD64", "v4")
@@ -54,7 +54,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// The version comes from the tag of a commit whose files are as committed.
+// The version comes from the tag of a commit whose files are unchanged.
 func TestReadSource(t *testing.T) {
 	root := t.TempDir()
 	git := func(args ...string) {
@@ -100,7 +100,7 @@ func TestReadSource(t *testing.T) {
 	}
 }
 
-// The module proxy takes upper case letters with a mark.
+// The module proxy marks upper case letters.
 func TestEscape(t *testing.T) {
 	for s, want := range map[string]string{"github.com/JohannesKaufmann/dom": "github.com/!johannes!kaufmann/dom", "v1.2.3-RC1": "v1.2.3-!r!c1", "golang.org/x/sys": "golang.org/x/sys"} {
 		if got := escape(s); got != want {

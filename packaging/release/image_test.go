@@ -35,7 +35,7 @@ func untar(t *testing.T, r io.Reader) (map[string]*tar.Header, map[string][]byte
 	}
 }
 
-// The image is a valid OCI layout with an image for each processor, and docker's own format beside it.
+// The image is a valid OCI layout with an image for each processor, and also has docker's own format.
 func TestImage(t *testing.T) {
 	r, builds := sample(t, "")
 	data, err := r.image(builds)
@@ -127,7 +127,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// An SBOM has what SPDX 2.3 asks for, and each relation leads to a part.
+// An SBOM contains what SPDX 2.3 requires, and each relation refers to an existing element.
 func TestSBOM(t *testing.T) {
 	r, builds := sample(t, "")
 	data, err := r.sbom(builds[0])

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// person is somebody who installs: a home, a folder of programs, and the server of the release.
+// person is a user who installs: a home, a folder of programs, and the server of the release.
 type person struct {
 	t              *testing.T
 	home, bin, url string
 	script         string
 }
 
-// newPerson serves the folder of a release to somebody who has these programs and no others.
+// newPerson serves the folder of a release to a user who has these programs and no others.
 func newPerson(t *testing.T, folder string, without ...string) *person {
 	t.Helper()
 	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
@@ -39,7 +39,7 @@ func newPerson(t *testing.T, folder string, without ...string) *person {
 	return p
 }
 
-// has gives the person a program of one line.
+// has adds a program of one line.
 func (p *person) has(name, script string) {
 	p.t.Helper()
 	file := filepath.Join(p.bin, name)
@@ -57,7 +57,7 @@ func (p *person) install(shell []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// files lists what lies in the home.
+// files lists the files in the home.
 func (p *person) files() (list []string) {
 	p.t.Helper()
 	err := filepath.WalkDir(p.home, func(path string, d fs.DirEntry, err error) error {
@@ -115,7 +115,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// Nothing is installed that is not what was released.
+// Nothing is installed that differs from the release.
 func TestInstallRefuses(t *testing.T) {
 	needs(t, "sh", "curl", "sha256sum", "tar")
 	key := newKey(t)
@@ -198,7 +198,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// What a machine does not have is done without, and said.
+// If the machine lacks a tool, the script continues without it and prints that.
 func TestInstallWithout(t *testing.T) {
 	needs(t, "sh", "curl", "wget", "sha256sum", "openssl", "tar")
 	r, builds := sample(t, newKey(t))

@@ -44,7 +44,7 @@ func TestExpression(t *testing.T) {
 	}
 }
 
-// The licence of a folder counts if a package in it or below it is linked.
+// The license of a folder applies if a package in it or below it is linked.
 func TestReadTexts(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -73,7 +73,7 @@ func TestReadTexts(t *testing.T) {
 	}
 }
 
-// Each module that the program says it is made of is in the notices, with a licence and its text, and in the list of parts.
+// Each module of the program is in the notices, with a license and its text, and in the list of parts.
 func TestNoticesAreComplete(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -86,7 +86,7 @@ func TestNoticesAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With these flags, which scripts/test passes, other tests have compiled nearly everything already.
+	// With these flags, which scripts/test uses, other tests have compiled nearly everything already.
 	r := &release{source: s, root: root, work: t.TempDir(), flags: []string{"-buildvcs=false", "-trimpath"}}
 	b, err := r.build(t.Context(), target{runtime.GOOS, runtime.GOARCH})
 	if err != nil {

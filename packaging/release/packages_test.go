@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Each format has the files where its systems look for them.
+// Each format has its files where its systems look for them.
 func TestInstalled(t *testing.T) {
 	r, builds := sample(t, "")
 	texts := sampleTexts(t)
@@ -60,7 +60,7 @@ func TestAPKVersion(t *testing.T) {
 	}
 }
 
-// The tools of the systems read what we write.
+// The tools of the systems can read the packages.
 func TestPackages(t *testing.T) {
 	r, builds := sample(t, "")
 	r.Version = "0.9.0-rc.1"
@@ -101,7 +101,7 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// An apk is two archives after one another; the first has the hash of the second, by which apk checks it.
+// An apk consists of two archives; the first contains the hash of the second, which apk checks.
 func TestAPK(t *testing.T) {
 	r, builds := sample(t, "")
 	if err := r.writePackages(builds[0], sampleTexts(t)); err != nil {

@@ -13,7 +13,7 @@ import (
 
 const commit = "0123456789abcdef0123456789abcdef01234567"
 
-// sample is a release of a program that is a shell script, for all systems, in folders of its own.
+// sample is a release for all systems of a program that is a shell script, in temporary folders.
 func sample(t *testing.T, key string) (*release, []*build) {
 	t.Helper()
 	r := &release{
@@ -42,7 +42,7 @@ func sample(t *testing.T, key string) (*release, []*build) {
 	return r, builds
 }
 
-// texts are those that a program prints, and files of the checkout.
+// sampleTexts are texts that a program prints, and files of the checkout.
 func sampleTexts(t *testing.T) map[string][]byte {
 	t.Helper()
 	texts := map[string][]byte{
@@ -84,7 +84,7 @@ func writeAll(t *testing.T, r *release, builds []*build) {
 	}
 }
 
-// newKey makes a signing key.
+// newKey creates a signing key.
 func newKey(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
@@ -97,7 +97,7 @@ func newKey(t *testing.T) string {
 	return key
 }
 
-// Two releases of one commit are the same, byte by byte, whatever the folders are called.
+// Two releases of one commit are identical, whatever the folders are called.
 func TestSameBytes(t *testing.T) {
 	key := newKey(t)
 	one, builds := sample(t, key)
@@ -149,7 +149,7 @@ func TestNewSource(t *testing.T) {
 	}
 }
 
-// What is not of a release is not removed.
+// Files that do not belong to a release are not removed.
 func TestEmptyFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"holdfast_0.1.0_linux_amd64.deb", "checksums.txt", "install.sh"} {
