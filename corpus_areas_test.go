@@ -16,10 +16,10 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/corpus"
 )
 
-// coveredElsewhere names, by case or by area, the tests that try what no map of corpus.Claim has:
-// "folder.TestName". A script is the test that runs it and its name.
+// coveredElsewhere names, by case or by area, the tests of cases that no map of corpus.Claim contains:
+// "folder.TestName". A script is named by its test and its own name.
 var coveredElsewhere = map[string]caseClaim{
-	"escapes.json":      {"", []string{"internal/sandbox/escape.TestCorpusEscapes", "internal/sandbox/egress.TestEscapes"}, ""}, // of each id there is an attempt
+	"escapes.json":      {"", []string{"internal/sandbox/escape.TestCorpusEscapes", "internal/sandbox/egress.TestEscapes"}, ""}, // each ID has an attack
 	"tool_executor-013": {`{"input": {"tool":"mcp__s__t"}, "expect": {"readOnly":false}}`, []string{"internal/tool/mcp.TestToolsOfAServer"}, ""},
 	"ak-loop-015":       {`{"given": {"sources":"two tools with the same name, policy first wins / last wins"}, "when": ["call"], "expect": {"first_wins":"first source runs","last_wins":"last source runs"}}`, []string{"tool.TestRegistryRefusesTwins"}, "neither wins: two tools of one name are refused when the registry is made"},
 	"ak-tool-016":       {`{"given": {"state":"script calls tool needing approval after 2 completed children"}, "when": ["approve and resume"], "expect": {"completed children":"not run a second time (replayed from record)"}}`, []string{"agent.TestAQuestionOutlivesItsProcess", "agent.TestAnInterruptAfterTheAnswer", "internal/crashtest.TestKillWhileAsking"}, ""},
@@ -56,17 +56,17 @@ var coveredElsewhere = map[string]caseClaim{
 	"session_store-040": read,
 }
 
-// caseClaim is what a case says, as the tests play it that are written for it, and those tests.
+// caseClaim is the content of a case that its tests were written for, and those tests.
 type caseClaim struct {
 	says    string
 	tests   []string
-	instead string // where we deviate on purpose: what we do, which the tests show
+	instead string // an intended deviation, which the tests show
 }
 
-// read is the trial of cases that a runner finds by the beginning of their names, and reads.
+// read is a group of cases that a runner selects by the prefix of their names, and reads.
 var read = caseClaim{tests: []string{"session.TestCorpusSessionStore"}}
 
-// uncovered are the cases about what is not here, with the reason.
+// uncovered are the cases about features that Holdfast does not have, with the reason.
 var uncovered = map[string]string{
 	"cd-tool-011":       "no tool moves files",
 	"cd-tool-012":       "no tool moves files",
@@ -74,10 +74,10 @@ var uncovered = map[string]string{
 	"session_store-054": "a time, not a behaviour: bench measures it",
 }
 
-// Every case of the corpus is claimed by its id, or by its area for each of its cases, in
-// a test that runs it, or by a test that elsewhere names and that there is. A reason why a
-// package does not run a case is no claim. A claim of a test that does not read what the case
-// says fails where it is run ([corpus.Claim]); what elsewhere says is compared here.
+// Every case of the corpus is claimed by its ID, or by its area for each of its cases, in a test that runs it,
+// or by an existing test that coveredElsewhere names. A reason why a package does not run a case is not a
+// claim. A test that does not read all of a case fails where it runs ([corpus.Claim]); the content in
+// coveredElsewhere is compared here.
 func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
 	cases := map[string]corpus.Case{} // by id
 	areas := map[string]bool{}
@@ -88,7 +88,7 @@ func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
 	for _, file := range files {
 		for _, c := range corpus.Load(t, filepath.Base(file)) {
 			if c.Area == "" {
-				c.Area = filepath.Base(file) // the escapes have categories, and are tried all at once
+				c.Area = filepath.Base(file) // escapes have categories instead of areas, and one test runs them all
 			}
 			cases[c.ID], areas[c.Area] = c, true
 		}
@@ -122,7 +122,7 @@ func TestEveryCaseOfTheCorpusIsClaimed(t *testing.T) {
 	}
 }
 
-// claimed is what the tests say.
+// claimed are the claims of the tests.
 type claimed struct {
 	keys  map[string]bool // of maps from ids or areas to functions
 	tests map[string]bool // "folder.TestName"
@@ -171,7 +171,7 @@ func readClaims(t *testing.T) claimed {
 	return c
 }
 
-// literal takes the keys of a map whose values are functions.
+// literal collects the keys of a map whose values are functions.
 func (c claimed) literal(lit *ast.CompositeLit) {
 	m, ok := lit.Type.(*ast.MapType)
 	if !ok {
@@ -187,7 +187,7 @@ func (c claimed) literal(lit *ast.CompositeLit) {
 	}
 }
 
-// key takes a key that is a text, unless its value is one, too: a reason.
+// key adds a key that is a text, unless its value is a text, too: a reason.
 func (c claimed) key(key, value ast.Expr) {
 	k, ok := key.(*ast.BasicLit)
 	if v, reason := value.(*ast.BasicLit); !ok || reason && v.Kind == token.STRING {

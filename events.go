@@ -55,10 +55,10 @@ type stream struct {
 	run   *Run
 	sub   *feed.Subscription
 	state recordevents.Reader
-	seq   int64 // of the last record told
+	seq   int64 // of the last emitted record
 
-	stopAtHead bool // no turn is under way here: what is on record is all there is
-	atHead     bool // what was on record was told
+	stopAtHead bool // no turn is running in this process: the recorded events are all there is
+	atHead     bool // all recorded events were emitted
 }
 
 // pollInterval is how often to check a run of another process, which may have been killed.
@@ -83,7 +83,7 @@ func (s *stream) next(ctx context.Context) ([]event.Event, error) {
 			return nil, io.EOF
 		}
 		return nil, nil
-	case e.Kind == feed.Gap: // the end of the work may be among what was lost
+	case e.Kind == feed.Gap: // the end of the work may be among the lost events
 		s.atHead, s.stopAtHead = false, !s.run.isWorking()
 		return nil, nil
 	case e.Kind == feed.Delta && e.Delta == nil:

@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-dev/holdfast/event"
 )
 
-// A run asks the program before it writes, and is on record.
+// A run needs the program's approval before it writes, and is recorded.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	play := filepath.Join(dir, "play.yaml") // stands for a model
+	play := filepath.Join(dir, "play.yaml") // stands in for a model
 	steps := "steps:\n  - tool_uses: [{tool: Write, input: {file_path: a.txt, content: it}}]\n  - text: I have written it.\n"
 	if err := os.WriteFile(play, []byte(steps), 0o600); err != nil {
 		panic(err)

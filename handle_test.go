@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-dev/holdfast/daemon/client"
 )
 
-// Who has a runtime or a client of a daemon starts runs by the same methods, and who has a run need not
-// know where it works.
+// A runtime and a client of a daemon start runs with the same methods, and a run has the same methods wherever
+// it works.
 func TestARunOfADaemonHasTheSameMethods(t *testing.T) {
 	for name, pair := range map[string][2]reflect.Type{
 		"Run":     {reflect.TypeFor[*holdfast.Run](), reflect.TypeFor[*client.Run]()},
@@ -23,7 +23,7 @@ func TestARunOfADaemonHasTheSameMethods(t *testing.T) {
 				continue
 			case "Close": // a client has nothing to close that can fail
 				continue
-			case "Prompt": // what it does to the end is Start and Wait
+			case "Prompt": // in a client it is Start and Wait
 				continue
 			}
 			other, ok := there.MethodByName(m.Name)
@@ -38,7 +38,8 @@ func TestARunOfADaemonHasTheSameMethods(t *testing.T) {
 	}
 }
 
-// signature is that of a method without its receiver, with the two types of a run as one.
+// signature returns the signature of a method without its receiver, with the two types of a run treated as
+// one.
 func signature(f reflect.Type) string {
 	var in, out []string
 	for i := 1; i < f.NumIn(); i++ {

@@ -12,35 +12,35 @@ import (
 
 const module = "github.com/holdfast-dev/holdfast"
 
-// layers is the floor plan of docs/architecture.md. A package may import packages
-// of lower floors only. A new package needs a line here, and with it a place in the plan.
+// layers lists the floor of each package, as in docs/architecture.md. A package may import only packages of
+// lower floors. A new package needs an entry here, which also places it in the page.
 var layers = map[string]int{
-	"internal/jsonscan":   -2, // bytes of JSON, for the transcript, too
-	"internal/lazyregexp": -2, // regular expressions that are compiled when they are first used
-	"internal/heap":       -2, // memory for much that is about to be read
+	"internal/jsonscan":   -2, // bytes of JSON, also for the transcript
+	"internal/lazyregexp": -2, // regular expressions that are compiled at their first use
+	"internal/heap":       -2, // memory for large reads
 	"transcript":          -1,
-	"internal/diskfile":   -1, // files written whole, and locks
-	"internal/wait":       -1, // a pause that a context can cut short
-	"internal/truncate":   -1, // texts of others, shortened
+	"internal/diskfile":   -1, // complete writes of files, and locks
+	"internal/wait":       -1, // a pause that a context can end
+	"internal/truncate":   -1, // shortens texts of other programs
 
-	"internal/aws/sigv4":  -1, // signatures of requests to AWS
+	"internal/aws/sigv4":  -1, // request signatures for AWS
 	"internal/registries": -1, // package registries and their hosts
 
-	// nothing of ours is imported, but for these two
+	// These import nothing of the project except packages above.
 	"bench/bareclient":                     0,
 	"bench/bareresume":                     0,
 	"bench/empty":                          0,
 	"bench/launch":                         0,
 	"bench/peers":                          0,
-	"internal/aws/credentials":             0, // keys to sign requests with
+	"internal/aws/credentials":             0, // keys for signing requests
 	"internal/claudefixture":               0, // for tests
 	"internal/corpus":                      0, // for tests
 	"internal/docgen":                      0, // for tests
 	"internal/crosscheck":                  0, // for scripts/cross
 	"internal/demo":                        0, // files only
-	"internal/environ":                     0, // what commands may know of the environment
+	"internal/environ":                     0, // the environment variables that commands get
 	"internal/freeport":                    0, // for tests
-	"internal/history":                     0, // items of a transcript repaired, and as text
+	"internal/history":                     0, // repairs items of a transcript, and prints them as text
 	"internal/jsonlines":                   0,
 	"internal/jsontree":                    0,
 	"internal/layernames":                  0, // the layers of settings
@@ -51,18 +51,18 @@ var layers = map[string]int{
 	"internal/terminalseq":                 1, // control sequences that hooks may send
 	"internal/urlpattern":                  0,
 	"internal/hooktranscript":              1, // what hooks read of a session
-	"internal/protectedpaths":              0, // files and folders that matter
-	"internal/patterns":                    0, // globs and rules as people write them
+	"internal/protectedpaths":              0, // files and folders that need protection
+	"internal/patterns":                    0, // globs and rules in the users' syntax
 	"internal/procgroup":                   0,
 	"internal/providers":                   0, // model providers by name
 	"internal/record":                      0, // payloads of records
 	"internal/sandbox/cgroup":              0,
 	"internal/sandbox/egress":              0,
 	"internal/sandbox/caches":              0,
-	"internal/sandbox/quarantine":          0, // what commands made under protected names
+	"internal/sandbox/quarantine":          0, // files that commands created under protected names
 	"internal/sandbox/realpath":            0,
 	"internal/sandbox/seccomp":             0,
-	"internal/shellparse":                  0, // with the one library that knows the shell
+	"internal/shellparse":                  0, // with the library that parses shell
 	"internal/spelling":                    0,
 	"internal/supervisor/reaper":           0, // as early
 	"internal/version":                     0,
@@ -74,19 +74,19 @@ var layers = map[string]int{
 	// the log, the rules, the model
 	"audit/secret":               1,
 	"internal/aimock":            1, // for tests
-	"internal/forms":             1, // what a person is asked by tools, and answers
-	"internal/early":             1, // next to nothing: it must start before the libraries
+	"internal/forms":             1, // forms of tools, and their answers
+	"internal/early":             1, // almost nothing, because it must start before the libraries
 	"internal/listen":            1,
 	"internal/redis":             1,
 	"internal/s3":                1,
 	"internal/sandbox/kernel":    1,
 	"internal/supervisor":        1,
-	"internal/term":              1, // the only place that prints, asks and draws in a terminal
-	"internal/workspace/engine":  1, // the only one that knows Docker's API
+	"internal/term":              1, // the only package that prints, prompts and draws in a terminal
+	"internal/workspace/engine":  1, // the only package that uses Docker's API
 	"internal/workspace/jsonrpc": 1,
-	"internal/workspace/vendor":  1, // what drivers are
+	"internal/workspace/vendor":  1, // the interface of drivers
 	"internal/yamltree":          1,
-	"internal/importsettings":    1, // settings files of other agents, as ours
+	"internal/importsettings":    1, // imports settings files of other agents
 	"model":                      1,
 	"policy":                     1,
 	"session":                    1,
@@ -94,11 +94,11 @@ var layers = map[string]int{
 	// a tool, the sandbox, a question; stores around stores
 	"approval":                      2,
 	"internal/daemon/strategy":      2,
-	"internal/outputs":              2, // what sessions keep beside the store
-	"internal/project":              2, // which project a folder belongs to
+	"internal/outputs":              2, // files of sessions outside the store
+	"internal/project":              2, // the project of a folder
 	"internal/sessionpolicy":        2, // what sessions record of policy
-	"internal/savedrule":            3, // what clients are told of answers that last
-	"internal/workspace/toolqueue":  2, // what drivers keep back
+	"internal/savedrule":            3, // what clients learn about saved answers
+	"internal/workspace/toolqueue":  2, // what drivers hold back
 	"internal/workspace/vendortest": 2, // tests only
 	"model/internal/call":           2,
 	"model/internal/modelfacts":     2, // prices and context sizes
@@ -119,9 +119,9 @@ var layers = map[string]int{
 	"session/redacting":                3,
 	"internal/session/retry":           3,
 	"session/sessiontest":              3,
-	"internal/audit":                   3, // it reads what the floors below have recorded
+	"internal/audit":                   3, // it reads the records of the floors below
 	"bench/spawn":                      3,
-	"event":                            3, // what a run tells
+	"event":                            3, // the events of a run
 	"hook":                             3,
 	"internal/instructions":            3,
 	"internal/supervisor/first":        3,
@@ -140,8 +140,8 @@ var layers = map[string]int{
 	"internal/session/search":          3, // an index in a file of its own
 	"session/sqlite":                   3,
 	"internal/tool/ask":                3,
-	"internal/tool/workdir":            2, // paths inside a session's folders
-	"internal/tool/toolext":            3, // what an agent looks for in our tools
+	"internal/tool/workdir":            2, // paths in a session's folders
+	"internal/tool/toolext":            3, // what an agent needs from Holdfast's tools
 	"internal/tool/override":           3,
 	"internal/tool/files":              4,
 	"internal/tool/plan":               3,
@@ -156,51 +156,51 @@ var layers = map[string]int{
 	"agent":                    4,
 	"bench/spawner":            4,
 	"internal/outcome":         4,
-	"internal/recordevents":    4, // what records tell
-	"internal/session/salvage": 4, // what can be read of a damaged database
+	"internal/recordevents":    4, // events of records
+	"internal/session/salvage": 4, // reads a damaged database
 	"internal/settings":        4,
-	"internal/tool/mcp":        4, // hooks are told about what servers ask
+	"internal/tool/mcp":        4, // hooks are informed about requests of servers
 
-	// what stands on the loop
+	// packages that use the loop
 	"internal/confine":               5,
 	"internal/daemon/feed":           5,
-	"internal/policycheck":           5, // what would become of a call
+	"internal/policycheck":           5, // what would be decided about a call
 	"internal/agentdef":              5,
-	"internal/hostpipe":              5, // it knows an agent, and whom it may ask
-	"internal/workspace/vendoragent": 5, // agents of another make in our loop
-	"internal/otel":                  5, // it watches an agent
-	"internal/tool/team":             5, // it leads agents
+	"internal/hostpipe":              5, // it knows an agent and its approvers
+	"internal/workspace/vendoragent": 5, // vendor agents in Holdfast's loop
+	"internal/otel":                  5, // it observes an agent
+	"internal/tool/team":             5, // it runs agents
 
 	// parts of workspaces and of the daemon
 	"daemon/api":               6, // types of the HTTP interface
-	"internal/confine/first":   6, // for cmd/holdfast: what it runs, it runs before other packages start
-	"internal/compose/env":     6, // whose run it is
+	"internal/confine/first":   6, // for cmd/holdfast: its code runs before other packages start
+	"internal/compose/env":     6, // the environment of a run
 	"internal/compose/keys":    6, // of model providers
-	"internal/workspace/image": 6, // what containers are made of
+	"internal/workspace/image": 6, // the images of containers
 
 	// parts of a run; workspaces
 	"bench/execonly":               7,
 	"internal/compose/hooks":       7,
 	"internal/compose/models":      7,
-	"internal/compose/saverule":    8, // answers that last
+	"internal/compose/saverule":    8, // saved answers
 	"internal/compose/stores":      7,
 	"internal/workspace/testimage": 7, // for tests
 	"internal/workspace":           7,
 	"internal/daemon/routes":       7,
 	"internal/daemon/wire":         7,
 
-	// what looks at sessions and at the setup; who a client is
+	// packages that inspect sessions and the setup; the identity of a client
 	"internal/rewind":      8,
-	"internal/doctor":      8, // what the machine and the setup offer
+	"internal/doctor":      8, // what the machine and the setup support
 	"internal/daemon/auth": 8,
-	"internal/runlog":      8, // what a log says of the run itself
+	"internal/runlog":      8, // the run's own records in a log
 
 	// runs for many clients; the tools of a run
 	"internal/console":       9, // the page, no logic
 	"daemon/client":          9,
 	"internal/compose/tools": 9,
 	"internal/daemon/runs":   9,
-	"internal/mcpserver":     9, // it has an agent, and whom it lets in
+	"internal/mcpserver":     9, // it has an agent, and an access check
 
 	// an agent from its spec; the daemon
 	"internal/compose": 10,
@@ -263,15 +263,15 @@ var layers = map[string]int{
 	"site/record":             16, // makes the recordings of the documentation
 }
 
-// heavyPackages names the libraries that only some packages may link, by what their
-// import path starts with. Whoever does not import these packages does not pay.
+// heavyPackages names the libraries that only some packages may link, by prefixes of their import paths, so
+// that programs which do not import these packages do not link them.
 var heavyPackages = map[string][]string{
 	"mvdan.cc/sh":                            {"internal/shellparse"},
 	"modernc.org/sqlite":                     {"session/sqlite", "internal/session/salvage", "internal/session/search", "bench", "bench/bareresume", "examples/persistence"},
 	"modernc.org/libc":                       {"session/sqlite"}, // the memory and threads of SQLite
 	"github.com/jackc/pgx":                   {"session/postgres", "bench"},
 	"github.com/go-sql-driver/mysql":         {"session/mysql", "bench"},
-	"github.com/redis/go-redis":              {"bench"}, // what an append is compared with
+	"github.com/redis/go-redis":              {"bench"}, // the control of an append
 	"github.com/minio/minio-go":              {"bench"}, // as above
 	"filippo.io/age":                         {"session/encrypted", "internal/cli/store"},
 	"github.com/zalando/go-keyring":          {"session/encrypted", "internal/compose/env", "internal/compose/keys"},
@@ -282,7 +282,7 @@ var heavyPackages = map[string][]string{
 	"github.com/spf13":                       {"internal/cli", "internal/cli/command"}, // cobra and pflag
 	"github.com/goccy/go-yaml":               {"model/scripted", "internal/cli/policy", "internal/yamltree"},
 	"github.com/pelletier/go-toml":           {"internal/importsettings"},
-	"github.com/google/jsonschema-go":        {"tool", "internal/forms", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // internal/forms: what is filled in is to fit the schema that a server will check it by
+	"github.com/google/jsonschema-go":        {"tool", "internal/forms", "runspec", "internal/daemon/wire", "internal/daemon/routes"}, // internal/forms: answers must match the schema that the server checks
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tool/mcp", "internal/mcpserver"},
 	"golang.org/x/oauth2":                    {"internal/tool/mcp"},
 	"github.com/coder/websocket":             {"internal/daemon", "bench"},
@@ -310,8 +310,8 @@ var heavyPackages = map[string][]string{
 // imports no other group.
 var sharedByGroups = []string{"command", "dial", "flags", "question", "view"}
 
-// besideFlags are the packages of the project that a file with flags may import: data, words and
-// the command groups themselves. What does the work is in the files beside it.
+// besideFlags are the packages of the project that a file with flags may import: data, texts and the command
+// groups themselves. The work is done in other files.
 var besideFlags = []string{
 	"daemon/api", "runspec", "internal/cli/command", "internal/cli/flags",
 	"internal/outcome", "internal/spelling", "internal/term", "internal/version",
@@ -373,7 +373,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// forbidden says why pkg may not import imp, or "".
+// forbidden returns why pkg may not import imp, or "".
 func forbidden(pkg, imp string) string {
 	within := func(prefix string) bool { return imp == prefix || strings.HasPrefix(imp, prefix+"/") }
 	if own, ok := strings.CutPrefix(imp+"/", module+"/"); ok {
@@ -409,7 +409,7 @@ func forbidden(pkg, imp string) string {
 	return "this library is not on the list"
 }
 
-// A file of the command line that knows flags knows no part that does the work.
+// A file of the command line that declares flags does not import packages that do the work.
 func TestFlagsApart(t *testing.T) {
 	withFlags := 0
 	for _, name := range goFiles(t) {
@@ -434,7 +434,7 @@ func TestFlagsApart(t *testing.T) {
 	}
 }
 
-// knowsFlags reports whether a file declares flags, or imports what does.
+// knowsFlags reports whether a file declares flags, or imports a package that does.
 func knowsFlags(t *testing.T, f *ast.File) (found bool) {
 	for _, imp := range importsOf(t, f) {
 		found = found || strings.HasPrefix(imp, "github.com/spf13/") || imp == module+"/internal/cli/flags"
@@ -443,7 +443,7 @@ func knowsFlags(t *testing.T, f *ast.File) (found bool) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
-			return !ok || x.Name != "strings" // strings.Builder is another one
+			return !ok || x.Name != "strings" // strings.Builder is another type
 		case *ast.Ident:
 			found = found || n.Name == "Builder" // command.Builder
 		}

@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// Every link of every Markdown page leads to a file, a folder or a heading of this
-// repository. Addresses of other places are not opened.
+// Every link of every Markdown page leads to a file, a folder or a heading of this repository. External
+// addresses are not checked.
 func TestLinks(t *testing.T) {
 	c := newLinkCheck()
 	pages := markdownPages(t)

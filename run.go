@@ -20,11 +20,11 @@ import (
 type Run struct {
 	rt    *Runtime
 	id    string
-	agent *compose.Agent // nil: the run is not this process's
+	agent *compose.Agent // nil: another process runs it
 
 	mu          sync.Mutex
 	turnRunning bool
-	idle        chan struct{} // closed when it does not work, and replaced
+	idle        chan struct{} // closed while it does not work, and replaced
 	result      *event.Result // of the last turn
 	err         error         // that stopped it
 	stopped     bool
@@ -52,7 +52,7 @@ func (r *Run) work(input []transcript.Part) {
 	}
 }
 
-// turn runs one turn and tells of it.
+// turn runs one turn and publishes its events.
 func (r *Run) turn(input []transcript.Part) (result *event.Result, err error) {
 	for e, err := range r.agent.Run(r.rt.ctx, input...) {
 		if err != nil {

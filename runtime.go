@@ -63,7 +63,7 @@ func (rt *Runtime) Start(ctx context.Context, spec RunSpec) (*Run, error) {
 	return r, nil
 }
 
-// compose puts the agent of a run together.
+// compose creates the agent of a run.
 func (rt *Runtime) compose(ctx context.Context, e *env.Env, spec *RunSpec, r *Run) (*compose.Agent, error) {
 	request := &compose.Request{Env: e, Spec: spec, Cwd: spec.Cwd, Model: rt.config.Model, Fallback: rt.config.Fallback, Tools: rt.config.Tools}
 	return rt.parts.Agent(ctx, request, nil, compose.Askers{
@@ -74,7 +74,7 @@ func (rt *Runtime) compose(ctx context.Context, e *env.Env, spec *RunSpec, r *Ru
 	})
 }
 
-// begin opens the run's session and puts on record how the run is described.
+// begin opens the run's session and records the run's spec.
 func (rt *Runtime) begin(ctx context.Context, r *Run, spec *RunSpec, title string) error {
 	opened, err := r.agent.Start(ctx)
 	if err != nil {
@@ -161,13 +161,13 @@ func (rt *Runtime) Approvals(ctx context.Context, id string) ([]approval.Request
 	return runlog.Pending(ctx, rt.Sessions(), id)
 }
 
-// Policy is what was decided in a run, beside what settings say.
+// Policy is what was decided in a run, in addition to the settings.
 type Policy struct {
-	Mode   policy.Mode    // in force
-	Grants []policy.Grant // what was allowed and denied for the session
+	Mode   policy.Mode    // in effect
+	Grants []policy.Grant // allowed or denied for the session
 }
 
-// Policy is the policy of a run, by the id of its session or of one that works for it.
+// Policy returns the policy of a run, by the ID of its session or of a sub-agent's session.
 func (rt *Runtime) Policy(ctx context.Context, id string) (Policy, error) {
 	m, err := rt.Sessions().Get(ctx, id)
 	if err == nil {
@@ -209,7 +209,7 @@ func (rt *Runtime) Prompt(ctx context.Context, id string, spec RunSpec) (string,
 	return res.Text, res.Err
 }
 
-// lastAnswer is the last text of the model in a session.
+// lastAnswer returns the last text of the model in a session.
 func (rt *Runtime) lastAnswer(ctx context.Context, id string) (string, error) {
 	l, err := rt.Sessions().Load(ctx, id, nil)
 	if err != nil {

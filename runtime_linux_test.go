@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-dev/holdfast/runspec"
 )
 
-// A command of a program's run cannot step outside, although it was allowed.
+// A command in a run of a program cannot write outside the sandbox, even if it was allowed.
 func TestCannotStepOutside(t *testing.T) {
 	p := newPlace(t)
 	out := filepath.Join(t.TempDir(), "escaped")

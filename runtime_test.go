@@ -24,7 +24,7 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// testEnv is a home and a folder to work in.
+// testEnv is a home and a working folder.
 type testEnv struct {
 	t         *testing.T
 	home, dir string
@@ -35,7 +35,7 @@ func newPlace(t *testing.T) *testEnv {
 	return &testEnv{t, t.TempDir(), t.TempDir()}
 }
 
-// play writes a model's play and returns the model's name.
+// play writes a model script and returns the model's name.
 func (p *testEnv) play(steps string) string {
 	p.t.Helper()
 	file := filepath.Join(p.t.TempDir(), "play.yaml")
@@ -61,7 +61,7 @@ func (p *testEnv) open(c holdfast.Config) *holdfast.Runtime {
 	return rt
 }
 
-// asks is a play in which a file is written, which is asked about.
+// asks is a model script that writes a file, which needs an approval.
 const asks = "  - tool_uses: [{tool: Write, input: {file_path: a.txt, content: it}}]\n  - text: done\n"
 
 func allow(context.Context, approval.Request) (approval.Answer, error) {
@@ -85,7 +85,7 @@ func wait(t *testing.T, r *holdfast.Run) *event.Result {
 	return res
 }
 
-// types are the types of what a run tells.
+// types returns the types of a run's events.
 func types(t *testing.T, r *holdfast.Run, after int64) (list []string, last int64) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -120,7 +120,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("behind the end are %q", rest)
 	}
 
-	// The same session takes more.
+	// The same session accepts more input.
 	must(t, run.Send(t.Context(), transcript.Text{Text: "more"}))
 	if res := wait(t, run); res.Err == nil || !strings.Contains(res.Err.Error(), "play") {
 		t.Errorf("the play has ended, and the result is %+v", res)
@@ -132,7 +132,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A question waits for whoever answers it: by the run, or by the run as another runtime sees it.
+// An approval request is answered through the run, or through the same run in another runtime.
 func TestAnswer(t *testing.T) {
 	p := newPlace(t)
 	rt, other := p.open(holdfast.Config{}), p.open(holdfast.Config{})
@@ -156,7 +156,7 @@ func TestAnswer(t *testing.T) {
 			_, err = seen.Answer(t.Context(), q.Request.ID, approval.Answer{Decision: approval.AllowSession})
 			must(t, err)
 			if by == other {
-				break // nobody ends it there
+				break // it does not end in that process
 			}
 		}
 		if res := wait(t, run); res.Text != "done" {
@@ -171,7 +171,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Without anybody to ask, the answer is no.
+// Without an approver, the answer is deny.
 func TestNobodyAnswers(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
@@ -183,7 +183,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// A run that is interrupted is resumed as it was described, also by another process.
+// An interrupted run is resumed as described by its spec, also by another process.
 func TestResume(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
@@ -226,7 +226,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Who resumes a run elsewhere hears which of its variables are missing, and may rename it.
+// A program that resumes a run elsewhere is notified which of its variables are missing, and may rename it.
 func TestResumeElsewhere(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
@@ -254,7 +254,7 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
-// Closing ends what works and what waits for an answer; the question stays on record.
+// Close ends running work and waiting approvals; the approval request stays recorded.
 func TestCloseWhileAsked(t *testing.T) {
 	p := newPlace(t)
 	asked := make(chan struct{})
@@ -286,7 +286,7 @@ func TestCloseWhileAsked(t *testing.T) {
 	}
 }
 
-// Many send and read at once; every input is answered, and every reader hears of every record.
+// Many goroutines send and read at once; every input is answered, and every reader gets every record.
 func TestMany(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
@@ -326,7 +326,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// A run that has few tools may have sub-agents, which have no more than it has.
+// A run with few tools may have sub-agents, which have no more tools than the run.
 func TestSubagentOfFewTools(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})
@@ -349,7 +349,7 @@ func TestSubagentOfFewTools(t *testing.T) {
 	}
 }
 
-// A fork leaves its session as it is.
+// A fork does not change its session.
 func TestFork(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{Approve: allow})
@@ -368,7 +368,7 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// The program's own store, tool and policy take the place of the usual ones.
+// The program's own store, tool and policy replace the default ones.
 func TestOwnParts(t *testing.T) {
 	p := newPlace(t)
 	store := memory.New()
@@ -398,7 +398,7 @@ func TestOwnParts(t *testing.T) {
 	}
 }
 
-// What cannot be a run is refused, and leaves nothing behind.
+// An invalid run is rejected, and leaves nothing behind.
 func TestStartRefuses(t *testing.T) {
 	p := newPlace(t)
 	rt := p.open(holdfast.Config{})

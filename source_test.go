@@ -17,7 +17,7 @@ import (
 
 const maxLines = 500
 
-// No file grows past maxLines without a second noun being looked for.
+// A file above maxLines should be split.
 func TestFilesAreShort(t *testing.T) {
 	for _, f := range goFiles(t) {
 		if strings.HasSuffix(f, "_test.go") {
@@ -60,7 +60,7 @@ func compiles(vars *ast.GenDecl) (found bool) {
 	return found
 }
 
-// Every package says in its doc comment what it is for.
+// Every package has a doc comment that says what it is for.
 func TestPackagesHaveComments(t *testing.T) {
 	documented := map[string]bool{}
 	for _, f := range goFiles(t) {
@@ -77,7 +77,7 @@ func TestPackagesHaveComments(t *testing.T) {
 	}
 }
 
-// No folder is called by a word that says nothing.
+// No folder has a meaningless name.
 func TestPackageNames(t *testing.T) {
 	for pkg := range packageImports(t) {
 		if slices.Contains([]string{"util", "utils", "common", "helpers", "manager"}, path.Base(pkg)) {
@@ -86,8 +86,8 @@ func TestPackageNames(t *testing.T) {
 	}
 }
 
-// Every exported constructor of a public package is called by an example that
-// runs, which is one that says what it prints.
+// Every exported constructor of a public package is called by an example that runs, that is, one with an
+// Output comment.
 func TestConstructorsHaveExamples(t *testing.T) {
 	constructors := map[string][]string{} // by folder
 	shown := map[string]map[string]bool{} // what examples call, by folder
@@ -126,7 +126,7 @@ var constructor = regexp.MustCompile(`^(New|Open)([A-Z].*)?$`)
 
 func isConstructor(name string) bool { return constructor.MatchString(name) }
 
-// hasOutput reports whether an example ends in a comment that says what it prints.
+// hasOutput reports whether an example ends in an Output comment.
 func hasOutput(file *ast.File, fn *ast.FuncDecl) bool {
 	for _, c := range file.Comments {
 		text := strings.ToLower(c.Text())
@@ -158,14 +158,14 @@ func noteCalls(fn *ast.FuncDecl, names map[string]bool) {
 	})
 }
 
-// Nothing that ships names the machine or the place where it was made.
+// Nothing in the repository names the machine or the path where it was made.
 func TestNoMachinePaths(t *testing.T) {
 	tracked, err := exec.Command("git", "ls-files", "-z").Output()
 	if err != nil {
 		t.Skipf("not a git checkout (%v); run in a clone: go test .", err)
 	}
-	// Put together here so that this file does not match itself. What is below /work
-	// otherwise is the project's folder in a workspace's container.
+	// Joined here so that this file does not match itself. Other paths below /work are the project's folder in
+	// a workspace's container.
 	foreign := regexp.MustCompile(strings.Join([]string{
 		`/wo` + `rk/(main|shared|[.][a-z])`, `/fa` + `rm/`, `[.]lib` + `rary`, `fa` + `rm-(bench|studio)`, `suba` + `gent session`,
 		`/tmp/br` + `ief`, `/home/[a-z]+/go`, `/ro` + `ot/go`,
@@ -186,12 +186,11 @@ func TestNoMachinePaths(t *testing.T) {
 	}
 }
 
-// exportedBar is the file with the number of exported names that public packages may
-// have together. It only goes down: a new name needs another one to go.
+// exportedBar is the file with the total number of exported names that public packages may have. It only goes
+// down: a new name has to replace another one.
 const exportedBar = "testdata/exported-names"
 
-// Exported names are for programs outside. What only this project uses is unexported
-// or lies below internal.
+// Exported names are for other programs. What only this project uses is unexported or below internal.
 func TestExportedNames(t *testing.T) {
 	counts, total := map[string]int{}, 0
 	for _, f := range goFiles(t) {

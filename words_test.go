@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/docgen"
 )
 
-// wordBudget has how often each word may be used. A number there only goes down:
+// wordBudget contains how often each word may be used. A number there only goes down:
 //
 //	go test . -run TestWords -update
 const wordBudget = "testdata/words.txt"
@@ -55,8 +55,8 @@ var oldWords = []oldWord{
 	{"wish", `wish(es|ed)?`, "(say what it is)"},
 }
 
-// The old words do not come back: each is used at most as often as its budget says, in the
-// strings and comments of the code that is not a test, in the console and in the docs.
+// The old words do not return: each is used at most as often as its budget says, in strings and comments of
+// non-test code, in the console and in the docs.
 func TestWords(t *testing.T) {
 	texts := map[string]string{}
 	for _, f := range goFiles(t) {
@@ -120,7 +120,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// recent are the places in files that are changed or belong to the last commit; all of them if there are none.
+// recent returns the lines of files that are changed or belong to the last commit; all of them if there are
+// none.
 func recent(places []string) []string {
 	out, _ := exec.Command("git", "diff", "--name-only", "HEAD~1").Output()
 	changed := strings.Fields(string(out))
@@ -151,7 +152,7 @@ func readBudget(t *testing.T) map[string]int {
 	return budget
 }
 
-// proseOfGo is a file with nothing but its strings and comments, each on its line.
+// proseOfGo returns only the strings and comments of a file, each on its line.
 func proseOfGo(t *testing.T, name string) string {
 	source, err := os.ReadFile(name)
 	if err != nil {

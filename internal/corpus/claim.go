@@ -33,9 +33,9 @@ func Claim(t *testing.T, cases []Case, handled map[string]func(*testing.T, Case)
 	}
 }
 
-// Test has a test that is written for one case check it: says is what the case says, a JSON
-// object of its settings, input, given, when and expect. When the case comes to say something
-// else, the test has to be looked at, and fails until somebody did.
+// Test checks that a case still has the content that a test was written for: says is that content, a JSON
+// object of its settings, input, given, when and expect. If the case changes, the test fails until a developer
+// has adapted it.
 func Test(says string, test func(*testing.T, Case)) func(*testing.T, Case) {
 	return func(t *testing.T, c Case) {
 		t.Helper()
@@ -46,7 +46,7 @@ func Test(says string, test func(*testing.T, Case)) func(*testing.T, Case) {
 	}
 }
 
-// CompareClaim compares what a case says with what a test takes it to say.
+// CompareClaim compares the content of a case with the content that a test expects.
 func (c Case) CompareClaim(says string) error {
 	var want map[string]any
 	if err := json.Unmarshal([]byte(says), &want); err != nil {
@@ -75,7 +75,7 @@ func empty(v any) bool {
 	return v == nil || object && len(m) == 0
 }
 
-// claim finds who runs each case; nil where nobody does.
+// claim finds the test function of each case; nil if it has none.
 func claim(cases []Case, handled map[string]func(*testing.T, Case), named map[string]string) (plan []func(*testing.T, Case), problems []string) {
 	used := map[string]bool{}
 	ids := map[string]bool{}

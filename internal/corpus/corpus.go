@@ -1,5 +1,5 @@
-// Package corpus reads the project's cases: what goes in and what a correct
-// implementation answers, as data. Tests run them by id.
+// Package corpus reads the project's cases: inputs and the answers of a correct implementation, as data. Tests
+// run them by ID.
 //
 //	testdata/corpus/open-agent-sdk.json ──► Load ──► Area ──► Claim ──► one subtest per id
 //
@@ -10,10 +10,10 @@
 //		map[string]func(*testing.T, corpus.Case){"session_id": checkID},
 //		map[string]string{"session_id-009": "Windows names; the policy issue has it"})
 //
-// Where a folder shared/corpus lies beside the repository, its files are read in
-// place of the copies in testdata/corpus.
+// If there is a folder shared/corpus next to the repository, its files are read instead of the copies in
+// testdata/corpus.
 //
-// The package is for tests only. What a case means is said in testdata/corpus/README.md.
+// The package is for tests only. testdata/corpus/README.md explains the cases.
 package corpus
 
 import (
@@ -25,8 +25,8 @@ import (
 	"testing"
 )
 
-// Case is one case of a corpus file. Fields that a file does not have are empty;
-// the shapes of the raw ones differ from area to area.
+// Case is one case of a corpus file. Fields that a file does not have are empty; the raw fields have different
+// forms in different areas.
 type Case struct {
 	ID     string `json:"id"`
 	Area   string `json:"area"`
@@ -48,24 +48,24 @@ type Case struct {
 
 	Raw json.RawMessage `json:"-"` // the whole case
 
-	data map[string]json.RawMessage // what goes in and what comes out, by its name
-	read map[string]bool            // what of it somebody has looked at
+	data map[string]json.RawMessage // inputs and expectations, by name
+	read map[string]bool            // the fields that a test has read
 }
 
-// Settings is what goes in, or nil. Who asks for it, or for another of these, has read it:
-// [Claim] fails a case of which something that counts was not read.
+// Settings returns the settings, or nil. A test that calls it, or one of the following methods, has read that
+// field: [Claim] fails if a test leaves a relevant field of a case unread.
 func (c Case) Settings() json.RawMessage { return c.lookup("settings") }
 
-// Input is what goes in, or nil.
+// Input returns the input, or nil.
 func (c Case) Input() json.RawMessage { return c.lookup("input") }
 
-// Setup is how things are before, or nil.
+// Setup returns the initial state, or nil.
 func (c Case) Setup() json.RawMessage { return c.lookup("given") }
 
-// Action is what is done, or nil.
+// Action returns the actions, or nil.
 func (c Case) Action() json.RawMessage { return c.lookup("when") }
 
-// Expect is what comes out.
+// Expect returns the expected results.
 func (c Case) Expect() json.RawMessage { return c.lookup("expect") }
 
 func (c Case) lookup(name string) json.RawMessage {
@@ -73,8 +73,8 @@ func (c Case) lookup(name string) json.RawMessage {
 	return c.data[name]
 }
 
-// unread lists what a case says that nobody has looked at. The steps of "when" are prose for
-// the most part; what goes in and what comes out counts.
+// unread lists the fields of a case that no test has read. The steps of "when" are mostly prose; inputs and
+// expectations are relevant.
 func (c Case) unread() []string {
 	var list []string
 	for _, name := range []string{"settings", "input", "given", "expect"} {
@@ -85,7 +85,7 @@ func (c Case) unread() []string {
 	return list
 }
 
-// Variants makes a case of what a test has thought of itself: JSON texts by the name of the field.
+// Variants creates cases that a test defines itself: JSON texts by the name of the field.
 func Variants(fields map[string]string) Case {
 	c := Case{ID: "near", data: map[string]json.RawMessage{}, read: map[string]bool{}}
 	for name, text := range fields {
@@ -94,8 +94,8 @@ func Variants(fields map[string]string) Case {
 	return c
 }
 
-// Decode unpacks one of the case's raw fields into v. What v has no place for ends the test:
-// nothing that a case says is passed over.
+// Decode decodes one of the case's raw fields into v. A field without a place in v fails the test, so that
+// nothing of a case is ignored.
 func (c Case) Decode(t testing.TB, raw json.RawMessage, v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -105,7 +105,7 @@ func (c Case) Decode(t testing.TB, raw json.RawMessage, v any) {
 	}
 }
 
-// Part is Decode for a test that knows a part of a case whose whole is tried elsewhere.
+// Part is Decode for a test that checks a part of a case, while another test checks all of it.
 func (c Case) Part(t testing.TB, raw json.RawMessage, v any) {
 	t.Helper()
 	if err := json.Unmarshal(raw, v); err != nil {
@@ -127,7 +127,7 @@ func Load(t testing.TB, file string) []Case {
 	return cases
 }
 
-// Path is where a corpus file is read from.
+// Path returns the path of a corpus file.
 func Path(t testing.TB, file string) string {
 	t.Helper()
 	root := Root(t)
@@ -138,7 +138,7 @@ func Path(t testing.TB, file string) string {
 	return filepath.Join(root, "testdata", "corpus", file)
 }
 
-// Root is the folder of the project's go.mod.
+// Root returns the folder of the project's go.mod.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -157,8 +157,7 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Area reads the cases of a file that belong to one of the areas. An area
-// without cases ends the test.
+// Area reads the cases of a file that belong to one of the areas. An area without cases fails the test.
 func Area(t testing.TB, file string, areas ...string) []Case {
 	t.Helper()
 	var out []Case

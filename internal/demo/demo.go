@@ -1,17 +1,16 @@
-// Package demo contains the project and the model script of `holdfast demo`: a small
-// shell project with a bug, and an agent that finds and fixes it. The agent is killed
-// on the way, and resumed.
+// Package demo contains the project and the model script of `holdfast demo`: a small shell project with a bug,
+// and an agent that finds and fixes it. The agent is killed during its work, and resumed.
 //
-//	Unpack ──► calendar.sh test.sh walk.sh      Play ──► look, test, search, read, edit,
+//	Unpack ──► calendar.sh test.sh walk.sh    Script ──► look, test, search, read, edit,
 //	             ▲                                       verify ✗ killed … check, verify, done
 //	             └──────── tools of the agent ◄────────── scripted model
 //
 // The shortest use:
 //
 //	err := demo.Unpack(dir)
-//	m, err := scripted.New(demo.Play(), nil)
+//	m, err := scripted.New(demo.Script(), nil)
 //
-// Running and killing the agent is package cli's.
+// Package cli runs and kills the agent.
 package demo
 
 import (
@@ -24,8 +23,8 @@ import (
 // Prompt is the user's prompt.
 const Prompt = "One of the tests fails. Find out why, fix it, and make sure all tests pass."
 
-// KillAtUse is the id of the tool use during which the agent is to be killed. It
-// runs for about a second, and the project's bug is fixed by then.
+// KillAtUse is the ID of the tool use during which the agent is to be killed. It runs for about a second, and
+// the project's bug is fixed by then.
 const KillAtUse = "verify"
 
 // ResumedUse is the id of the first tool use after the interruption.
@@ -50,6 +49,6 @@ func Unpack(dir string) error {
 	return nil
 }
 
-// Script is the play, for package scripted. With tools Glob, Grep, Read, Edit and
-// Bash it plays to its end, whether the run is killed during [KillAtUse] or not.
+// Script returns the model script, for package scripted. With the tools Glob, Grep, Read, Edit and Bash it
+// runs to its end, whether the run is killed during [KillAtUse] or not.
 func Script() []byte { return []byte(script) }

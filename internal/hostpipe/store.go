@@ -156,7 +156,7 @@ func (c *Client) Watch(ctx context.Context, id string, after int64) iter.Seq2[in
 	}
 }
 
-// drop ends a request whose answers nobody wants any more.
+// drop ends a request whose answers are no longer needed.
 func (c *Client) drop(id uint64) {
 	c.mu.Lock()
 	_, there := c.calls[id]
@@ -167,7 +167,7 @@ func (c *Client) drop(id uint64) {
 	}
 }
 
-// busyError is the error of a lease that somebody has, or nil.
+// busyError is the error of a lease that another writer has, or nil.
 func busyError(err error) *session.BusyError {
 	busy, _ := errors.AsType[*session.BusyError](err)
 	return busy

@@ -1,5 +1,5 @@
-// Package oracle compares our own encoders and clients with the official libraries that
-// they stand in for: OpenTelemetry's exporters, Prometheus' client, minio-go, go-redis, the
-// signatures of AWS's SDK, and Docker's client. It is a module of its own and has tests
-// only, so that nobody who uses the library downloads those libraries.
+// Package oracle compares encoders and clients of the project with the official libraries that they replace:
+// OpenTelemetry's exporters, Prometheus' client, minio-go, go-redis, the signatures of AWS's SDK, and Docker's
+// client. It is a separate module with tests only, so that users of the library do not download those
+// libraries.
 package oracle

@@ -1,15 +1,14 @@
-// Package testneed ends a test that lacks something it needs: by a skip on
-// somebody's machine, by a failure in CI, where everything is installed first
-// and a skip would hide that it was not.
+// Package testneed ends a test that lacks something it needs: by a skip on a developer's machine, and by a
+// failure in CI, where everything is installed first and a skip would hide a failed installation.
 //
-//	test ──► program, server or right is not there ──► missing.Skip ──► CI=true? fail : skip
+//	test ──► program, server or right is missing ──► testneed.Need ──► CI=true? fail : skip
 //
 //	if _, err := exec.LookPath("rg"); err != nil {
-//		missing.Skip(t, "no rg on the PATH: apt-get install ripgrep makes this run")
+//		testneed.Need(t, "no rg on the PATH: apt-get install ripgrep makes this run")
 //	}
 //
-// Who runs the tests is no such thing: some tests need root, and some need somebody who is
-// not. Each ends with a skip where the other kind runs it; `.ci/run` runs both kinds.
+// The user is not such a need: some tests need root, and others need a user who is not root. Each of them
+// skips for the other user, also in CI; `.ci/run` runs both.
 //
 // The package is for tests only.
 package testneed
@@ -30,8 +29,8 @@ func Need(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Heavy is [Need] for what takes minutes to get or to run: with -short, which `make test`
-// has and `make test-all` has not, nobody wants it, also in CI.
+// Heavy is [Need] for what takes minutes to install or to run: with -short, which `make test` uses and `make
+// test-all` does not, the test is skipped, also in CI.
 func Heavy(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if testing.Short() {
@@ -49,8 +48,8 @@ func Root(t testing.TB, what string) {
 	}
 }
 
-// User skips the test when root runs it, whom no file mode stops. scripts/test-as-user runs
-// every test that calls it as an ordinary user, as a part of `make test-all`.
+// User skips the test when root runs it, because file modes do not stop root. scripts/test-as-user runs every
+// test that calls it as an ordinary user; it is part of `make test-all`.
 func User(t testing.TB) {
 	t.Helper()
 	if os.Getuid() == 0 {
@@ -58,9 +57,9 @@ func User(t testing.TB) {
 	}
 }
 
-// OutsideTmp returns a folder that outlives the test and is neither /tmp nor below it, since
-// sandboxed commands have a /tmp of their own: /srv for root, else the home folder.
-// False: the home folder lies below /tmp, too.
+// OutsideTmp returns a folder that outlives the test and is neither /tmp nor below it, since sandboxed
+// commands have a /tmp of their own: /srv for root, else the home folder. It returns false if the home folder
+// is below /tmp, too.
 func OutsideTmp() (dir string, ok bool) {
 	if os.Getuid() == 0 {
 		return "/srv", true
@@ -69,7 +68,7 @@ func OutsideTmp() (dir string, ok bool) {
 	return home, err == nil && !UnderTmp(home)
 }
 
-// UnderTmp reports whether sandboxed commands see something else at path than everybody.
+// UnderTmp reports whether sandboxed commands see other content at path than other processes.
 func UnderTmp(path string) bool {
 	return strings.HasPrefix(path+"/", "/tmp/") || strings.HasPrefix(path+"/", "/var/tmp/")
 }

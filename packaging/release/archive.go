@@ -18,7 +18,7 @@ type entry struct {
 	Data []byte
 }
 
-// tarball writes an archive of which nothing but its arguments decides the bytes.
+// tarball writes an archive whose bytes depend only on its arguments.
 func tarball(entries []entry, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -38,7 +38,7 @@ func tarball(entries []entry, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// gzipped compresses without a name and a time.
+// gzipped compresses without a file name and a time.
 func gzipped(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -52,7 +52,7 @@ func gzipped(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// archiveEntries are the files of a build in one folder.
+// archiveEntries returns the files of a build in one folder.
 func (r *release) archiveEntries(b *build, texts map[string][]byte) []entry {
 	top := r.name(b.target, "/")
 	files := maps.Clone(texts)

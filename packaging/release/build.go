@@ -33,14 +33,14 @@ type build struct {
 	target
 	program []byte
 	info    *buildinfo.BuildInfo
-	modules []module // what is linked, the module of the program first and Go's library last
+	modules []module // the linked modules: that of the program first, and Go's library last
 	notices []byte
 }
 
 // versionPkg is the import path of package version.
 const versionPkg = "github.com/holdfast-dev/holdfast/internal/version"
 
-// environment is that of the go command: what somebody has set for his own builds does not count.
+// environment returns the environment of the go command: build settings of the user are ignored.
 func environment(t target) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -83,8 +83,8 @@ func (r *release) build(ctx context.Context, t target) (*build, error) {
 	return b, err
 }
 
-// texts are the files that the program prints, as they lie in an archive: the man page and
-// the completions. They are the same for all systems.
+// texts are the files that the program prints, as an archive contains them: the man page and the completions.
+// They are the same for all systems.
 func (r *release) texts(ctx context.Context) (map[string][]byte, error) {
 	file, err := r.compile(ctx, target{runtime.GOOS, runtime.GOARCH})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // caskText is the file with which Homebrew installs a release, on macOS and Linux. The folder ~/.holdfast has
-// the user's sessions, so there is no zap. The program is not notarized by Apple: the mark of a download is
-// taken off it.
+// the user's sessions, so there is no zap. The program is not notarized by Apple, so the cask removes the
+// quarantine attribute of the download.
 const caskText = `cask "holdfast" do
   arch arm: "arm64", intel: "amd64"
   os macos: "darwin", linux: "linux"
@@ -43,7 +43,7 @@ const caskText = `cask "holdfast" do
 end
 `
 
-// writeCask writes holdfast.rb, once the archives are there. A release of a few systems has none.
+// writeCask writes holdfast.rb after the archives. A release of only some systems has none.
 func (r *release) writeCask() error {
 	var sums []string
 	for _, t := range []struct {

@@ -21,7 +21,7 @@ const (
 	imageUser    = 65532 // no account has it
 )
 
-// descriptor points at a blob. https://github.com/opencontainers/image-spec
+// descriptor refers to a blob. https://github.com/opencontainers/image-spec
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
@@ -35,7 +35,7 @@ type platform struct {
 	OS           string `json:"os"`
 }
 
-// layout is an image archive under way: its blobs by digest, in the order in which they came.
+// layout is an unfinished image archive: its blobs by digest, in the order in which they were added.
 type layout struct {
 	names []string
 	blobs map[string][]byte
@@ -56,7 +56,7 @@ func (l *layout) addJSON(kind string, v any) (descriptor, error) {
 	return l.add(kind, data), err
 }
 
-// certificates are the authorities that Mozilla trusts without a condition, as PEM.
+// certificates are the authorities that Mozilla trusts unconditionally, as PEM.
 func certificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
@@ -76,7 +76,7 @@ If a copy of the MPL was not distributed with this file, You can obtain one at
 https://mozilla.org/MPL/2.0/.
 `
 
-// imageFiles are those of an image: the program, whom it trusts, and folders that it may write.
+// imageFiles returns the files of an image: the program, trusted certificates, and folders that it may write.
 func imageFiles(b *build, licence []byte) []entry {
 	return []entry{
 		{Name: "data/", Mode: 0o700, ID: imageUser},
@@ -91,7 +91,7 @@ func imageFiles(b *build, licence []byte) []entry {
 	}
 }
 
-// labels say what an image is. https://specs.opencontainers.org/image-spec/annotations/
+// labels describe an image. https://specs.opencontainers.org/image-spec/annotations/
 func (r *release) labels() map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":         "holdfast",
@@ -105,7 +105,7 @@ func (r *release) labels() map[string]string {
 	}
 }
 
-// addImage adds the image of one build and returns its manifest, and what docker load wants to know of it.
+// addImage adds the image of one build and returns its manifest, and the entry for docker load.
 func (r *release) addImage(l *layout, b *build) (descriptor, map[string]any, error) {
 	licence := b.modules[0].Texts[slices.IndexFunc(b.modules[0].Texts, func(t text) bool { return t.Name == "LICENSE" })].Data
 	files, err := tarball(imageFiles(b, licence), r.Time)
@@ -141,8 +141,8 @@ func (r *release) addImage(l *layout, b *build) (descriptor, map[string]any, err
 	return manifest, map[string]any{"Config": path(config), "RepoTags": []string{tag}, "Layers": []string{path(layer)}}, err
 }
 
-// image is an archive that is both an OCI layout, with one image for several processors, and what `docker save`
-// writes, so that old and new engines load it.
+// image returns an archive that is both an OCI layout, with one image for several processors, and in the
+// format of `docker save`, so that old and new engines can load it.
 func (r *release) image(builds []*build) ([]byte, error) {
 	l := &layout{blobs: map[string][]byte{}}
 	var manifests []descriptor

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// licences tells texts apart by words that only one of them has, the narrower first.
+// licences identifies license texts by phrases that only one of them contains, specific ones first.
 var licences = []struct {
 	id    string
 	words []string
@@ -33,7 +33,7 @@ var licences = []struct {
 	{"Zlib", []string{"this software is provided 'as-is'", "altered source versions"}},
 }
 
-// allowed are the licences that what we ship may have.
+// allowed are the licenses that linked modules may have.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unlicense", "Zlib"}
 
 var (
@@ -41,8 +41,8 @@ var (
 	identifier = regexp.MustCompile(`SPDX-License-Identifier: ([A-Za-z0-9. -]*[A-Za-z0-9])`)
 )
 
-// identify names the licences of a text. Most texts have one; some modules list those of several parts. A text
-// that names them itself is believed. The Mozilla licence names others, under which nothing is used.
+// identify names the licenses of a text. Most texts have one; some modules list those of several parts. SPDX
+// names in a text are accepted. The Mozilla license names others that do not apply here.
 func identify(data []byte) (ids []string) {
 	if named := identifier.FindSubmatch(data); named != nil {
 		return []string{string(named[1])}
@@ -60,8 +60,8 @@ func identify(data []byte) (ids []string) {
 	return ids
 }
 
-// expression says under which licences a module comes, by all of its texts. Notices grant nothing, and what is for
-// the documents or the logo of a module is for nothing that is linked.
+// expression returns the licenses of a module as an expression, from all of its texts. Notices grant nothing,
+// and a license for a module's documents or logo does not apply to linked code.
 func expression(texts []text) (string, error) {
 	var ids []string
 	for _, t := range texts {
@@ -95,8 +95,8 @@ func expression(texts []text) (string, error) {
 
 const line = "================================================================================\n"
 
-// notices is the file that goes along with a program: what is in it by others, where its source
-// is, and all their licences and notices.
+// notices returns the file that accompanies a program: its third-party modules, the URLs of their source, and
+// all their licenses and notices.
 func notices(b *build, version string) []byte {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "holdfast %s for %s contains the software of others, under these licences.\nThe source of each part is at the address given with it.\n\n", version, b.target)
@@ -105,7 +105,7 @@ func notices(b *build, version string) []byte {
 	}
 	for _, m := range b.modules {
 		texts := m.Texts
-		if m.Path == b.modules[0].Path { // LICENSE lies beside this file
+		if m.Path == b.modules[0].Path { // LICENSE is in the same folder
 			texts = slices.DeleteFunc(slices.Clone(texts), func(t text) bool { return !strings.Contains(t.Name, "/") })
 			if len(texts) == 0 {
 				continue

@@ -1,5 +1,4 @@
-// Command release makes everything that a release consists of, without a network
-// service and without a container engine.
+// Command release makes all files of a release, without a network service and without a container engine.
 //
 //	git ──Source──► go build ──per system──► archives ─► cask, install script
 //	                   │                     deb, rpm, apk            ├─► checksums ─► signature
@@ -23,12 +22,12 @@ import (
 	"strings"
 )
 
-// A release is what is being made.
+// release is the release that is being made.
 type release struct {
 	*source
 	root   string   // the checkout
 	out    string   // where the files go
-	work   string   // a folder that is removed in the end
+	work   string   // a folder that is removed at the end
 	flags  []string // of go build
 	key    string   // of the signature; none for an unsigned snapshot
 	signer string   // its public half
@@ -119,7 +118,7 @@ func (r *release) make(ctx context.Context, targets []target) error {
 	return errors.Join(r.writeImage(builds), r.writeCask(), r.writeInstaller(), r.writeChecksums(ctx))
 }
 
-// emptyFolder makes a folder and removes what an earlier release left in it, and nothing else.
+// emptyFolder creates a folder and removes only the files that an earlier release left in it.
 func emptyFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -142,12 +141,12 @@ func emptyFolder(dir string) error {
 	return nil
 }
 
-// name is that of a file of this release.
+// name returns the name of a file of this release.
 func (r *release) name(t target, ending string) string {
 	return "holdfast_" + r.Version + "_" + t.OS + "_" + t.Arch + ending
 }
 
-// write writes a file of the release and says so.
+// write writes a file of the release and prints its name.
 func (r *release) write(name string, data []byte, mode os.FileMode) error {
 	fmt.Printf("  %-60s %9d\n", name, len(data))
 	return os.WriteFile(filepath.Join(r.out, name), data, mode)

@@ -16,12 +16,12 @@ import (
 	"unicode"
 )
 
-// module is something that is linked, with the texts that come with it.
+// module is a linked module, with its license texts.
 type module struct {
 	Path, Version string
-	Source        string // where its source is had, as a URL
+	Source        string // the URL of its source
 	Licence       string // an SPDX expression
-	Texts         []text // its licence and notices, the folder's first
+	Texts         []text // its licenses and notices, the folder's first
 }
 
 type text struct {
@@ -29,13 +29,13 @@ type text struct {
 	Data []byte
 }
 
-// textFile is a file with a licence or a notice.
+// textFile is a file with a license or a notice.
 var (
 	textFile  = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|notice|copyright|patents)s?([._-].*)?$`)
 	otherFile = regexp.MustCompile(`(?i)\.(go|s|json|ya?ml|mod|sum|html|tmpl|py|sh)$`)
 )
 
-// describe reads what is linked into a build: its modules, their licences, and the notices of all.
+// describe reads the modules linked into a build, with their licenses and notices.
 func (r *release) describe(ctx context.Context, b *build) error {
 	folders, err := r.linkedFolders(ctx, b.target)
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *release) describe(ctx context.Context, b *build) error {
 	return errors.Join(errs...)
 }
 
-// linkedFolders lists the folders of the packages that a build consists of, by module.
+// linkedFolders lists the folders of the packages in a build, by module.
 func (r *release) linkedFolders(ctx context.Context, t target) (map[string][]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-trimpath", "-f", "{{with .Module}}{{.Path}}\t{{$.Dir}}{{end}}", "./cmd/holdfast")
 	cmd.Dir, cmd.Env, cmd.Stderr = r.root, environment(t), os.Stderr
@@ -95,7 +95,7 @@ func (r *release) linkedFolders(ctx context.Context, t target) (map[string][]str
 	return folders, nil
 }
 
-// moduleFolders finds the modules of a build in the cache.
+// moduleFolders finds the modules of a build in the module cache.
 func (r *release) moduleFolders(ctx context.Context, b *build) (map[string]string, error) {
 	args := []string{"mod", "download", "-json"}
 	for _, d := range b.info.Deps {
@@ -122,9 +122,8 @@ func (r *release) moduleFolders(ctx context.Context, b *build) (map[string]strin
 	}
 }
 
-// readTexts reads the licences and notices of a module: those of its root, and those of
-// every folder between it and a package that is linked. A folder named vendor
-// below such a package has files of others.
+// readTexts reads the licenses and notices of a module: those of its root, and those of every folder between
+// it and a linked package. A folder named vendor below such a package contains other modules' files.
 func readTexts(root string, packages []string) (texts []text, err error) {
 	dirs := []string{root}
 	for _, dir := range packages {
@@ -161,7 +160,7 @@ func readTexts(root string, packages []string) (texts []text, err error) {
 	return texts, nil
 }
 
-// escape writes a path or a version as the module proxy takes it.
+// escape encodes a path or a version for the module proxy.
 func escape(s string) string {
 	var b strings.Builder
 	for _, c := range s {

@@ -26,7 +26,7 @@ const (
 	description = summary + "\nRuns AI agents whose sessions are logs that survive a crash, whose actions\npass rules and questions, and whose commands the kernel confines."
 )
 
-// copyright is what Debian wants to know, in its format.
+// copyright is the copyright file in Debian's format.
 const copyright = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: holdfast
 Source: ` + homepage + `
@@ -40,14 +40,14 @@ License: Apache-2.0
  /usr/share/doc/holdfast/THIRD_PARTY_NOTICES.txt.
 `
 
-// installed are the files of a package by their place.
+// installed are the files of a package by their path.
 func (r *release) installed(b *build, texts map[string][]byte, format string) (map[string][]byte, error) {
 	page, err := gzipped(texts["man/holdfast.1"])
 	if err != nil {
 		return nil, err
 	}
 	unit := texts["systemd/holdfast.service"]
-	const start = "ExecStart=%h/.local/bin/holdfast " // of an installation by hand
+	const start = "ExecStart=%h/.local/bin/holdfast " // of a manual installation
 	if !bytes.Contains(unit, []byte(start)) {
 		return nil, errors.New("holdfast.service has no line " + start)
 	}
@@ -79,8 +79,8 @@ func (r *release) installed(b *build, texts map[string][]byte, format string) (m
 
 var digits = regexp.MustCompile(`\d+`)
 
-// apkVersion writes a version as apk-tools order it: 1.0.0_rc1 before 1.0.0. What is neither alpha, beta nor rc is
-// named pre, with its first number.
+// apkVersion converts a version to the order of apk-tools: 1.0.0_rc1 before 1.0.0. A pre-release other than
+// alpha, beta and rc is named pre, with its first number.
 func apkVersion(version string) string {
 	core, pre, ok := strings.Cut(version, "-")
 	if !ok {
@@ -131,7 +131,7 @@ func (r *release) writePackages(b *build, texts map[string][]byte) error {
 				Deb: nfpm.Deb{Compression: "xz"},
 			},
 		})
-		if format == "apk" { // which has no recommendations
+		if format == "apk" { // apk has no recommendations
 			info.Version, info.Prerelease, info.Description = apkVersion(r.Version), "", summary
 		} else {
 			info.Recommends = []string{"ca-certificates", "git"}

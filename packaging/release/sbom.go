@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The parts of SPDX 2.3 that we have something to say in. https://spdx.github.io/spdx-spec/v2.3/
+// The parts of SPDX 2.3 that the SBOM uses. https://spdx.github.io/spdx-spec/v2.3/
 type (
 	spdxDocument struct {
 		Version       string             `json:"spdxVersion"`
@@ -59,7 +59,7 @@ type (
 
 var notSPDX = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// sbom lists what the program of a build consists of, as the program itself says it.
+// sbom lists the modules of a build from its build info.
 func (r *release) sbom(b *build) ([]byte, error) {
 	sum := sha256.Sum256(b.program)
 	name := r.name(b.target, "")
@@ -93,7 +93,7 @@ func (r *release) sbom(b *build) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// packageID is the program's.
+// packageID is the ID of the program.
 func (d *spdxDocument) packageID() string {
 	if len(d.Packages) == 0 {
 		return d.ID
@@ -101,7 +101,7 @@ func (d *spdxDocument) packageID() string {
 	return d.Packages[0].ID
 }
 
-// writeSBOM writes the list of what is linked into a build.
+// writeSBOM writes the list of the modules linked into a build.
 func (r *release) writeSBOM(b *build) error {
 	data, err := r.sbom(b)
 	if err != nil {

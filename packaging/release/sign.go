@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Signatures are those of `ssh-keygen -Y sign`: OpenSSH is on nearly every machine that has git, so
-// people can verify them with what they have.
+// Signatures are made with `ssh-keygen -Y sign`: nearly every machine that has git has OpenSSH, so users can
+// verify them without installing anything.
 const (
 	signatureNamespace = "holdfast-release"
 	signerName         = "holdfast"
 )
 
-// publicKey is the public half of a key: "ssh-ed25519 AAAA…", without a comment. The file of a key that an agent
-// holds is that of its public half.
+// publicKey returns the public half of a key: "ssh-ed25519 AAAA…", without a comment. For a key in an SSH
+// agent, the file contains the public half.
 func publicKey(ctx context.Context, key string) (string, error) {
 	data, err := os.ReadFile(strings.TrimSuffix(key, ".pub") + ".pub")
 	if os.IsNotExist(err) {
@@ -38,7 +38,7 @@ func publicKey(ctx context.Context, key string) (string, error) {
 	return words[0] + " " + words[1], nil
 }
 
-// signers is the line that `ssh-keygen -Y verify -f` takes, or "" for a release without a signature.
+// signers returns the line for `ssh-keygen -Y verify -f`, or "" for a release without a signature.
 func (r *release) signers() string {
 	if r.signer == "" {
 		return ""
@@ -49,7 +49,8 @@ func (r *release) signers() string {
 //go:embed install.sh
 var installer string
 
-// writeInstaller writes install.sh, which knows this version and who has signed it, and the signer's key by itself.
+// writeInstaller writes install.sh, which contains this version and the signer's key, and the key as a
+// separate file.
 func (r *release) writeInstaller() error {
 	text := installer
 	for name, value := range map[string]string{"version": r.Version, "signers": strings.TrimSpace(r.signers())} {

@@ -16,7 +16,7 @@ import (
 type source struct {
 	Version string // without v
 	Tag     string // none for a snapshot
-	Commit  string // the whole hash, with -dirty after it where files differ
+	Commit  string // the full hash, with the suffix -dirty if files differ
 	Time    time.Time
 }
 
@@ -25,7 +25,7 @@ var (
 	nextLine = regexp.MustCompile(`(?m)^const next = "([^"]+)"$`)
 )
 
-// readSource asks git about the checkout.
+// readSource reads the commit and the tag of the checkout from git.
 func readSource(ctx context.Context, root string) (*source, error) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...)
@@ -67,8 +67,8 @@ func readSource(ctx context.Context, root string) (*source, error) {
 	return newSource(commit, time.Unix(unix, 0).UTC(), strings.Fields(tags), changes != "", string(next[1]))
 }
 
-// newSource decides what is made: a release if files are as committed and the commit has a
-// tag, otherwise a snapshot of the next release.
+// newSource decides what is made: a release if all files are committed and the commit has a tag, otherwise a
+// snapshot of the next release.
 func newSource(commit string, at time.Time, tags []string, changed bool, next string) (*source, error) {
 	s := &source{Commit: commit, Time: at}
 	for _, tag := range tags {

@@ -20,8 +20,8 @@ import (
 
 const demoSession = "demo"
 
-// demoRun is where a demo plays: a folder of its own, with the project, the play
-// and the store in it. Nothing outside is touched.
+// demoRun is one run of the demo: a temporary folder with the project, the script and the store. Nothing
+// outside is touched.
 type demoRun struct {
 	p         *command.Program
 	dir       string
@@ -95,7 +95,7 @@ func newStage(p *command.Program) (*demoRun, error) {
 	return s, nil
 }
 
-// cleanup removes the folder or says where it is.
+// cleanup removes the folder or prints its path.
 func (s *demoRun) cleanup(remove bool) error {
 	if !remove {
 		return nil
@@ -122,7 +122,7 @@ func (s *demoRun) withLog(ctx context.Context, do func(context.Context, *session
 	return do(ctx, sessions)
 }
 
-// reportKilled says what the dead process left in the log.
+// reportKilled prints what the killed process left in the log.
 func (s *demoRun) reportKilled(ctx context.Context, sessions *session.Sessions) error {
 	m, err := sessions.Get(ctx, demoSession)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *demoRun) tests(ctx context.Context) error {
 	return nil
 }
 
-// summary picks the line that counts the tests.
+// summary returns the line with the numbers of tests.
 func summary(lines []string) string {
 	for _, l := range lines {
 		if strings.Contains(l, "passed") {
@@ -162,7 +162,7 @@ func summary(lines []string) string {
 
 func (s *demoRun) ok() string { return s.p.Out.Green("ok") }
 
-// reportLog checks the log and says what is in it.
+// reportLog checks the log and prints a summary.
 func (s *demoRun) reportLog(ctx context.Context, sessions *session.Sessions) error {
 	r, err := sessions.Verify(ctx, demoSession)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *demoRun) reportLog(ctx context.Context, sessions *session.Sessions) err
 	return nil
 }
 
-// nextSteps prints commands that work as they stand.
+// nextSteps prints commands that can be copied and run.
 func (s *demoRun) nextSteps() {
 	t := s.p.Out.Style
 	self := s.executable()
@@ -212,7 +212,7 @@ func (s *demoRun) nextSteps() {
 	s.p.Out.Line("%s", t.Dim("To remove the demo's folder: rm -r "+term.Quote(s.dir)))
 }
 
-// executable is how a person can call this program again.
+// executable returns the command with which the user can run this program again.
 func (s *demoRun) executable() string {
 	if strings.Contains(s.exe, string(filepath.Separator)+"go-build") {
 		return "go run ./cmd/holdfast"

@@ -23,7 +23,7 @@ func verdictOutcome(e policy.Effect) outcome.Outcome {
 	return outcome.Denied
 }
 
-// decision prints a decision: the verdict, the reason, and the contribution of each link in order.
+// printDecision prints a decision: the verdict, the reason, and the contribution of each link in order.
 func printDecision(p *term.Printer, v *policycheck.Explanation) {
 	t := p.Style
 	row := func(name, value string) {

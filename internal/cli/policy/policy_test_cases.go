@@ -123,7 +123,7 @@ func printTableFailure(p *command.Program, r *tableResult) {
 	printTrace(p.Out, &r.Explanation, "     ")
 }
 
-// readTable reads the cases of a file; told is the file's name on the command line.
+// readTable reads the cases of a file; name is the file's name on the command line.
 func readTable(file, told string) ([]tableCase, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

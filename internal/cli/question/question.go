@@ -84,7 +84,7 @@ func printForPerson(p *term.Printer, q approval.Request, list []forms.Choice, pl
 	printUntil(p, q, now)
 }
 
-// asks prints that the model has questions.
+// printAsks prints that the model has questions.
 func printAsks(p *term.Printer, q approval.Request, n int, now time.Time) {
 	of := ""
 	if n > 1 {

@@ -47,7 +47,7 @@ func PrintServer(p *term.Printer, srv *settings.MCPServer) {
 	p.Line("  %s  %s", t.Dim("digest "), srv.Digest)
 }
 
-// serverFacts prints what is run or connected to, and what the server can read.
+// printServerFacts prints what is run or connected to, and what the server can read.
 func printServerFacts(p *term.Printer, srv *settings.MCPServer) {
 	fact := func(name, text string) {
 		if text != "" {
