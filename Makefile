@@ -7,22 +7,22 @@ GOFLAGS_TEST ?=
 
 .PHONY: help test test-all race cross bench lint docs fuzz build release site
 
-help: ## what there is
+help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: ## install what the tests need, vet, run what finds most in a few minutes
+test: ## install what the tests need, vet, run the tests that take minutes
 	@scripts/test -short $(GOFLAGS_TEST)
 
-test-all: ## run every test: crashes, containers, agents of others, other systems, an ordinary user
+test-all: ## run every test: crashes, containers, vendor agents, other systems, an ordinary user
 	@scripts/test $(GOFLAGS_TEST)
 
 race: ## run the packages with goroutines under the race detector
 	@scripts/race
 
-cross: ## check that it fits macOS, Windows and arm64 Linux (HOLDFAST_HEAVY=1 builds)
+cross: ## type-check for macOS, Windows and arm64 Linux (HOLDFAST_HEAVY=1 builds)
 	@scripts/cross
 
-bench: ## measure against bare controls and print the table
+bench: ## measure against minimal control programs and print a table
 	@go run -C bench .
 
 lint: ## formatting, vet, tidiness, golangci-lint

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Installs holdfast: downloads the archive for this machine, compares its checksum,
-# verifies who has signed the checksums, and copies the program, its man page and its
+# verifies the signature of the checksums, and copies the program, its man page and its
 # completions.
 #
 #   curl -fsSL https://github.com/holdfast-dev/holdfast/releases/latest/download/install.sh | sh
 #
 #   HOLDFAST_INSTALL_DIR=DIR    installs below DIR; default ~/.local, and /usr/local as root
-#   HOLDFAST_INSTALL_FROM=URL   downloads from there, for example from a mirror
+#   HOLDFAST_INSTALL_FROM=URL   downloads from URL, for example from a mirror
 #
-# sh install.sh --uninstall removes what it has installed. Sessions in ~/.holdfast stay.
+# sh install.sh --uninstall removes the installed files. Sessions in ~/.holdfast stay.
 set -eu
 
 version=''
@@ -18,14 +18,14 @@ say() { echo "install: $*"; }
 fail() { echo "install: $*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# machine prints SYSTEM_PROCESSOR as the names of archives have it.
+# machine prints SYSTEM_PROCESSOR as in the names of archives.
 machine() {
   system=$(uname -s) processor=$(uname -m)
   case $system in
     Linux) system=linux ;;
     Darwin)
       system=darwin
-      # a shell under Rosetta does not know what processor it runs on
+      # under Rosetta, uname reports another processor
       if [ "$(sysctl -n sysctl.proc_translated 2>/dev/null || true)" = 1 ]; then processor=arm64; fi
       ;;
     *) fail "there is no holdfast for $system; on Windows, use WSL" ;;
@@ -33,7 +33,7 @@ machine() {
   case $processor in
     x86_64 | amd64) processor=amd64 ;;
     arm64 | aarch64) processor=arm64 ;;
-    *) fail "there is no holdfast for processors of kind $processor" ;;
+    *) fail "there is no holdfast for the processor $processor" ;;
   esac
   echo "${system}_$processor"
 }
@@ -62,8 +62,8 @@ checksum() {
   fi
 }
 
-# verify checks the signature of the checksums, if this script knows who signs and the
-# machine has OpenSSH 8.0 or later.
+# verify checks the signature of the checksums, if this script contains the signer's key and
+# the machine has OpenSSH 8.0 or later.
 verify() {
   if [ -z "$signers" ]; then
     say "this version is not signed; only its checksum is compared"
@@ -88,7 +88,7 @@ verify() {
   esac
 }
 
-# place FROM TO MODE puts a file where it belongs, also over a program that runs.
+# place FROM TO MODE installs a file, also over a running program.
 place() {
   if mkdir -p "$(dirname "$prefix/$2")" && cp "$1" "$prefix/$2.new" && chmod "$3" "$prefix/$2.new" && mv -f "$prefix/$2.new" "$prefix/$2"; then
     return 0
@@ -121,7 +121,7 @@ main() {
   get checksums.txt
   verify
   want=$(sed -n "s/^\([0-9a-f]\{64\}\)  $name\.tar\.gz\$/\1/p" "$tmp/checksums.txt")
-  [ -n "$want" ] || fail "checksums.txt does not name $name.tar.gz"
+  [ -n "$want" ] || fail "checksums.txt does not list $name.tar.gz"
   get "$name.tar.gz"
   got=$(checksum "$tmp/$name.tar.gz")
   [ "$got" = "$want" ] || fail "the checksum of $name.tar.gz is $got, not $want"
@@ -141,5 +141,5 @@ main() {
   esac
 }
 
-# Only a script that has arrived whole runs.
+# At the end, so that an incomplete download runs nothing.
 main "$@"

@@ -142,7 +142,7 @@ func TestInstallRefuses(t *testing.T) {
 		"another archive with its checksum": {func(t *testing.T, _ *person, dir string) {
 			replace(t, filepath.Join(dir, "checksums.txt"), "a", "b")
 		}, "the signature of checksums.txt is wrong"},
-		"somebody else's signature": {func(t *testing.T, _ *person, dir string) {
+		"a foreign signature": {func(t *testing.T, _ *person, dir string) {
 			other, err := os.ReadFile(filepath.Join(dir, "checksums.txt"))
 			if err != nil {
 				t.Fatal(err)
@@ -170,9 +170,9 @@ func TestInstallRefuses(t *testing.T) {
 		"no archive for this machine": {func(t *testing.T, _ *person, dir string) {
 			replace(t, filepath.Join(dir, "install.sh"), "signers='"+signerName, "signers='' #")
 			replace(t, filepath.Join(dir, "checksums.txt"), archive, "another")
-		}, "checksums.txt does not name " + archive},
-		"a processor that we do not build for": {func(_ *testing.T, p *person, _ string) { p.has("uname", `[ "$1" = -m ] && echo riscv64 || echo Linux`) }, "processors of kind riscv64"},
-		"a system that we do not build for": {func(_ *testing.T, p *person, _ string) {
+		}, "checksums.txt does not list " + archive},
+		"a processor without a build": {func(_ *testing.T, p *person, _ string) { p.has("uname", `[ "$1" = -m ] && echo riscv64 || echo Linux`) }, "the processor riscv64"},
+		"a system without a build": {func(_ *testing.T, p *person, _ string) {
 			p.has("uname", `[ "$1" = -m ] && echo x86_64 || echo MINGW64_NT`)
 		}, "MINGW64_NT; on Windows, use WSL"},
 		"a folder that cannot be written": {func(t *testing.T, p *person, _ string) {

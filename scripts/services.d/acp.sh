@@ -1,5 +1,5 @@
-# An agent that speaks the Agent Client Protocol and that others wrote: Claude Code with
-# the adapter that an editor has for it, from npm.
+# An independent agent with the Agent Client Protocol: Claude Code with the adapter that
+# editors use, from npm.
 #
 # HOLDFAST_TEST_ACP is the script that node runs.
 

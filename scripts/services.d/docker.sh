@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# A Docker engine, Debian's, with containers, images and network of its own: never the
-# system's engine. Nothing is pulled: it reaches this machine and no other.
+# A Docker engine, Debian's, with separate containers, images and network: never the
+# system's engine. It pulls nothing: it reaches only this machine.
 #
 # HOLDFAST_TEST_DOCKER is its address, a unix socket. HOLDFAST_TEST_DOCKER_HOST is this
 # machine's address as containers of its bridge network see it.
 #
-# A test that kills an engine starts one of its own with HOLDFAST_TEST_DOCKER_ENGINE,
-# which is this file:
+# A test that kills an engine starts a separate one with HOLDFAST_TEST_DOCKER_ENGINE,
+# which is the path of this file:
 #
-#   docker.sh FOLDER   holds an engine in FOLDER, prints "engine answers" and stays
-#                      until it gets SIGTERM; then containers and FOLDER go
+#   docker.sh FOLDER   runs an engine in FOLDER, prints "engine answers" and waits
+#                      for SIGTERM; then it removes the containers and FOLDER
 #
 #   FOLDER/docker.sock   the engine's socket       FOLDER/docker.pid   dockerd's process
-#   FOLDER/daemon.json   its settings; one that    FOLDER/run          starts dockerd again
-#                        lies there is kept                            and waits for it
+#   FOLDER/daemon.json   its settings; an existing FOLDER/run          starts dockerd again
+#                        file is kept                                  and waits for it
 #
-# HOLDFAST_TEST_DEBIAN is the tar of a small Debian, to make images from.
+# HOLDFAST_TEST_DEBIAN is the tar of a small Debian, for building images.
 
 docker_env() {
   packages dockerd:docker.io containerd:containerd runc:runc iptables:iptables ip:iproute2 curl:curl || return 1
@@ -39,22 +39,22 @@ docker_start() {
 debian_env() {
   local tar=$cache/debian-bookworm.tar dir
   if [ ! -f "$tar" ]; then
-    [ "$(id -u)" -eq 0 ] || fail "debian: making it needs root" || return 1
+    [ "$(id -u)" -eq 0 ] || fail "debian: building it needs root" || return 1
     packages debootstrap:debootstrap || return 1
-    say "making a Debian with debootstrap, which takes minutes"
+    say "building a Debian with debootstrap, which takes minutes"
     mkdir -p "$cache"
     dir=$(mktemp -d "$cache/debian.XXXXXX")
     debootstrap --variant=minbase bookworm "$dir" >&2 && rm -f "$dir"/var/cache/apt/archives/*.deb &&
       tar -C "$dir" -cf "$tar.part" . && mv "$tar.part" "$tar"
     rm -rf --one-file-system "$dir"
   fi
-  [ -f "$tar" ] || fail "debian: not made" || return 1
+  [ -f "$tar" ] || fail "debian: not built" || return 1
   give HOLDFAST_TEST_DEBIAN "$tar"
 }
 debian_start() { debian_env; }
 
-# engine_network makes a network that this machine and the engine alone are in. A
-# process holds it: when that ends, the network is gone.
+# engine_network creates a network that contains only this machine and the engine. It
+# exists as long as one process, its holder.
 engine_network() {
   local net
   setsid unshare --net sleep infinity &
@@ -63,7 +63,7 @@ engine_network() {
     kill -0 "$holder" || return 1
     sleep 0.01
   done
-  net=198.18.$(((holder >> 6) & 255)).$(((holder & 63) << 2)) # for tests, says RFC 2544
+  net=198.18.$(((holder >> 6) & 255)).$(((holder & 63) << 2)) # for tests, see RFC 2544
   echo "${net%.*}.$((${net##*.} + 1))" >"$dir/host"
   ip link add "hf$holder" type veth peer name eth0 netns "$holder" || return 1
   ip addr add "$(cat "$dir/host")/30" dev "hf$holder"
@@ -75,7 +75,7 @@ engine_network() {
     ip route add default via "$2"' sh "${net%.*}.$((${net##*.} + 2))" "$(cat "$dir/host")"
 }
 
-# engine_files writes what containerd and dockerd are started with.
+# engine_files writes the configuration of containerd and dockerd.
 engine_files() {
   cat >"$dir/containerd.toml" <<TOML
 version = 2
@@ -102,7 +102,7 @@ RUN
   chmod 755 "$dir/run"
 }
 
-# engine_end ends process $1, which has half a minute for it.
+# engine_end ends process $1, which may take half a minute.
 engine_end() {
   [ -n "$1" ] || return 0
   kill "$1" 2>/dev/null || return 0
@@ -113,11 +113,11 @@ engine_end() {
   kill -KILL "$1" 2>/dev/null
 }
 
-# engine_stop takes away everything that the engine made: what it does not do itself,
-# because a test killed it, is done by hand.
+# engine_stop removes everything that the engine created, including what the engine
+# itself could not remove because a test killed it.
 engine_stop() {
   local id sockets
-  trap '' TERM INT # asked twice, it still takes everything away
+  trap '' TERM INT # a second signal does not interrupt the removal
   for id in $(curl -s --unix-socket "$dir/docker.sock" 'http://docker/containers/json?all=1' | grep -o '"Id":"[0-9a-f]*"' | cut -d '"' -f 4); do
     curl -s -o /dev/null -X DELETE --unix-socket "$dir/docker.sock" "http://docker/containers/$id?force=1&v=1"
   done
@@ -133,7 +133,7 @@ engine_stop() {
   rm -rf --one-file-system "$dir"
 }
 
-# engine DIR holds an engine until SIGTERM, or until its containerd ends.
+# engine DIR runs an engine until SIGTERM, or until its containerd ends.
 engine() {
   mkdir -p "$1" && dir=$(realpath "$1") || return 1 # these are not local: engine_stop, at the exit, needs them
   group=holdfast-docker.$$
@@ -150,7 +150,7 @@ engine() {
   wait "$containerd"
 }
 
-# Sourced by scripts/services, it says what there is; run by itself, it is an engine.
+# Sourced by scripts/services, it defines functions; run by itself, it is an engine.
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   [ $# -eq 1 ] || { sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
   PATH=$PATH:/usr/sbin:/sbin

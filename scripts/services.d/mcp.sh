@@ -1,5 +1,5 @@
-# The suites that MCP is tested with, from npm: conformance in the version for the
-# protocol of 2025-11-25 and in that for 2026-07-28, and the inspector.
+# The test suites for MCP, from npm: conformance in the versions for the protocols
+# 2025-11-25 and 2026-07-28, and the inspector.
 #
 # HOLDFAST_TEST_MCP is a folder with bin/node, and with node_modules/conformance-2025,
 # node_modules/conformance-2026 and node_modules/@modelcontextprotocol/inspector in it.
@@ -12,7 +12,7 @@ mcp_packages=(
 
 mcp_env() {
   local dir node packages=("${mcp_packages[@]}")
-  # They want Node 22.
+  # They need Node 22.
   node=$(command -v node || true)
   if [ -z "$node" ] || ! "$node" -e 'process.exit(+process.versions.node.split(".")[0] >= 22 ? 0 : 1)' 2>/dev/null; then
     case $(uname -m) in

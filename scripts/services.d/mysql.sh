@@ -1,12 +1,12 @@
-# MariaDB, Debian's, with data, socket and port of its own: never the system's instance.
-# HOLDFAST_TEST_MYSQL is the URL of a server, without a database: the user in it may make
-# and drop those whose name begins with holdfast_.
+# MariaDB, Debian's, with separate data, socket and port: never the system's instance.
+# HOLDFAST_TEST_MYSQL is the URL of a server, without a database: its user may create
+# and drop databases whose name begins with holdfast_.
 
 mysql_env() { packages mariadbd:mariadb-server mariadb-install-db:mariadb-server; }
 
-# The server runs as the user mysql when this is root, who alone may read root's cache:
-# so the data lies in the folder for temporary files. Who holds it there goes when the
-# server does, and takes the folder along.
+# For root, the server runs as the user mysql, who cannot read root's cache, so the data is
+# in the folder for temporary files. A background process removes that folder when the
+# server ends.
 mysql_start() {
   local _
   mysql_env || return 1
@@ -37,10 +37,10 @@ mysql_try() {
   give HOLDFAST_TEST_MYSQL "mysql://holdfast:$password@127.0.0.1:$port/"
 }
 
-# mysql_user prints the option that makes the server leave root's rights.
+# mysql_user prints the option that makes the server drop root's rights.
 mysql_user() { [ "$(id -u)" -ne 0 ] || echo --user=mysql; }
 
-# mysql_data makes an empty server and the user of the tests in folder $1.
+# mysql_data creates an empty server and the user of the tests in folder $1.
 mysql_data() {
   cat >"$1/init.sql" <<SQL
 CREATE USER IF NOT EXISTS 'holdfast'@'%' IDENTIFIED BY '$2';
@@ -49,7 +49,7 @@ SQL
   chmod 755 "$1"
   chmod 644 "$1/init.sql"
   [ "$(id -u)" -ne 0 ] || chown -R mysql "$1"
-  # Root's TMPDIR may be closed to the user mysql.
+  # The user mysql may not have access to root's TMPDIR.
   # shellcheck disable=SC2046
   TMPDIR=$1 mariadb-install-db --no-defaults --datadir="$1/data" --skip-test-db --auth-root-authentication-method=normal \
     $(mysql_user) >"$1/install.log" 2>&1 || fail "mysql: $(grep -m 3 ERROR "$1/install.log" || tail -n 3 "$1/install.log")"

@@ -1,7 +1,7 @@
-# PostgreSQL, Debian's, with data and port of its own: never the system's cluster.
-# HOLDFAST_TEST_POSTGRES is the URL of a database in which tests make schemas and drop
-# them. HOLDFAST_POSTGRES_BIN is the folder with initdb and postgres, for the tests that
-# run servers of their own.
+# PostgreSQL, Debian's, with separate data and port: never the system's cluster.
+# HOLDFAST_TEST_POSTGRES is the URL of a database in which tests create and drop
+# schemas. HOLDFAST_POSTGRES_BIN is the folder with initdb and postgres, for tests that
+# run separate servers.
 
 postgres_bin() { find /usr/lib/postgresql -maxdepth 3 -name initdb 2>/dev/null | sort -V | tail -n 1 | xargs -r dirname; }
 
@@ -14,9 +14,9 @@ postgres_env() {
   give HOLDFAST_POSTGRES_BIN "$bin"
 }
 
-# The server refuses root: then it runs as the user postgres, who cannot reach what lies
-# in root's cache. So the data lies in the folder for temporary files. Who holds it there
-# goes when the server does, and takes the folder along.
+# The server refuses to run as root, so it runs as the user postgres, who cannot read root's
+# cache. So the data is in the folder for temporary files. A background process removes that
+# folder when the server ends.
 postgres_start() {
   local settings _
   settings=$(postgres_env) || return 1
@@ -46,7 +46,7 @@ postgres_try() {
     rm -rf "$dir"
     return 1
   fi
-  # The fast shutdown of PostgreSQL is an interrupt; what it is asked for here is to end.
+  # PostgreSQL's fast shutdown is SIGINT; here SIGTERM has to end it.
   background postgres bash -c '
     dir=$1; shift; cd "$dir"
     "$@" &

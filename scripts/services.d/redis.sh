@@ -1,7 +1,7 @@
-# Redis, Debian's, on a port of its own with data of its own: never the system's instance.
-# HOLDFAST_TEST_REDIS is the URL of the server, which syncs what it appends before it
-# answers. HOLDFAST_TEST_REDIS_SERVER is the program, for tests that stop servers of
-# their own.
+# Redis, Debian's, on a separate port with separate data: never the system's instance.
+# HOLDFAST_TEST_REDIS is the URL of the server, which syncs appends before it
+# answers. HOLDFAST_TEST_REDIS_SERVER is the program, for tests that run and stop
+# separate servers.
 
 redis_env() {
   packages redis-server:redis-server || return 1
@@ -12,7 +12,7 @@ redis_start() {
   local settings port dir=$state/redis _
   settings=$(redis_env) || return 1
   eval "$settings"
-  for _ in $(seq 10); do # until the port is one that nobody has
+  for _ in $(seq 10); do # until the port is free
     stop redis
     mkdir -p "$dir"
     port=$(free_port) || return 1

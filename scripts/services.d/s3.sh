@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # An S3 server for the tests of session/object: versitygw, built from its module, on
-# a folder. It honours If-Match and If-None-Match as Amazon does.
+# a folder. It supports If-Match and If-None-Match as Amazon does.
 
 versitygw_version=v1.8.0
 
@@ -13,8 +13,7 @@ s3_env() {
   give HOLDFAST_VERSITYGW "$program"
 }
 
-# The port is taken by versitygw itself, which cannot say which one the kernel gave
-# it: so some are tried.
+# versitygw cannot report a port chosen by the kernel, so several ports are tried.
 s3_start() {
   local settings bucket=holdfast-test port try _
   settings=$(s3_env) || return 1

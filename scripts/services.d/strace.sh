@@ -1,3 +1,3 @@
-# strace lets system calls of stores fail, see internal/crashtest.
+# strace makes system calls of stores fail, see internal/crashtest.
 strace_env() { packages strace:strace; }
 strace_start() { strace_env; }

@@ -1,22 +1,22 @@
 # The packages of Claude Code and Codex, from npm, in the versions that holdfast was
-# tested with, for images with these agents. None of them is installed.
+# tested with, for images with these agents. They are downloaded, not installed.
 #
-# HOLDFAST_TEST_VENDORS is a folder with them, named as internal/workspace/image wants them.
+# HOLDFAST_TEST_VENDORS is a folder with them, named as internal/workspace/image expects.
 
 claude_version=2.1.197
 codex_version=0.169.0
 
-# npm_file PACKAGE@VERSION FILE gets a package as npm publishes it.
+# npm_file PACKAGE@VERSION FILE downloads a package as npm publishes it.
 npm_file() {
   local dir
   [ -f "$2" ] && return 0
   command -v npm >/dev/null || packages node:nodejs npm:npm || return 1
-  say "getting with npm: $1"
+  say "downloading with npm: $1"
   mkdir -p "$(dirname "$2")"
   dir=$(mktemp -d "$2.XXXXXX")
   (cd "$dir" && npm pack --loglevel=error --ignore-scripts -- "$1" >&2) && mv "$dir"/*.tgz "$2"
   rm -rf "$dir"
-  [ -f "$2" ] || fail "npm did not get $1"
+  [ -f "$2" ] || fail "npm did not download $1"
 }
 
 vendors_env() {
