@@ -44,38 +44,38 @@ type Agent struct {
 	opt    Options
 	model  model.Model
 	guards *policy.Guards
-	shared *Run    // what decides for all agents of the run
-	budget *budget // of the run
+	shared *Run    // the policy, shared by all agents of the run
+	budget *budget // shared by all agents of the run
 	total  usageTotal
 	once   itemIDs // for QueueNotificationOnce
 
-	at      atomic.Pointer[string] // the current directory, once it is another than that of the session
-	running ctxMutex               // had by Run and Next
+	at      atomic.Pointer[string] // the current directory, once it differs from the session's folder
+	running ctxMutex               // held by Run and Next
 	loop    *loop                  // nil until started; used under running
 
-	mu            sync.Mutex             // guards what follows
-	models        map[string]model.Model // that commands have asked for, by provider and name
+	mu            sync.Mutex             // guards the fields below
+	models        map[string]model.Model // models requested by slash commands, by provider and name
 	closed        bool
 	log           *session.Log
 	id            string
 	tools         *tool.Registry
-	toolsNew      bool          // since the last request
-	before        *event.Result // of the turns that the next one is a part of the same work with; see Work
+	toolsNew      bool          // tools changed since the last request
+	previous      *event.Result // the result so far of the Work call that the next turn belongs to
 	queue         []transcript.Encoded
-	unsent        *unconfirmedInput
-	more          chan struct{}         // closed when the queue has grown or left was set, and replaced
-	pendingEvents []event.Event         // from away from the loop's goroutine
-	newPolicy     []event.PolicyChanged // likewise, to be told before the next decision
-	hookTexts     []string              // by hooks, to the model, likewise
-	stops         *event.Error          // likewise: a hook wants the turn to end
-	wake          chan struct{}         // rung when there is something untold while calls run
-	suspendedErr  error                 // why the run ends: a question of somebody who works for it was left open
-	toResume      chan struct{}         // with left: closed when the agent runs again
-	suspending    bool                  // closed, and gone on with later
+	unconfirmed   *unconfirmedInput
+	more          chan struct{}         // closed and replaced when the queue grows or suspendedErr is set
+	pendingEvents []event.Event         // events from other goroutines than the loop's
+	newPolicy     []event.PolicyChanged // policy changes from other goroutines, emitted before the next decision
+	hookTexts     []string              // texts of hooks for the model, from other goroutines
+	stops         *event.Error          // set on another goroutine when a hook ends the turn
+	wake          chan struct{}         // receives a value when there are pending events while calls run
+	suspendedErr  error                 // why the run ends: an approval request of a sub-agent was suspended
+	toResume      chan struct{}         // set with suspendedErr; closed when the agent runs again
+	suspending    bool                  // the agent is being closed and will be resumed later
 	asking        bool
 	interrupt     context.CancelCauseFunc
 	snapshot      func() Snapshot
-	failed        error // of a record about the background: nothing runs any more
+	failed        error // set when a background task's end could not be recorded; stops the agent
 }
 
 // New returns an agent for a model. It does no I/O: the session is opened by
@@ -254,8 +254,8 @@ func (a *Agent) Submit(ctx context.Context, input ...transcript.Part) error {
 	return a.enqueue(ctx, input, false)
 }
 
-// takes says why input is not taken now.
-func (a *Agent) takes(input []transcript.Part, asking bool) error {
+// checkInput returns why input is rejected now, or nil.
+func (a *Agent) checkInput(input []transcript.Part, asking bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -327,7 +327,7 @@ func (a *Agent) leaseLost(cause error) {
 	if errors.Is(cause, session.ErrFenced) {
 		a.fenced(cause)
 	}
-	if a.opt.parent == nil { // the hooks are those of the run
+	if a.opt.parent == nil { // a sub-agent's hooks belong to the run
 		a.opt.Hooks.Registry.CancelAsync(cause)
 	}
 	if a.opt.OnLeaseLost != nil {
@@ -335,8 +335,8 @@ func (a *Agent) leaseLost(cause error) {
 	}
 }
 
-// interruptible returns a context that Interrupt ends, until done is called.
-// Inside a run, which is interruptible as a whole, it changes nothing.
+// interruptible returns a context that Interrupt cancels until done is called.
+// Inside a run, which is interruptible as a whole, it returns ctx.
 func (a *Agent) interruptible(ctx context.Context) (_ context.Context, done func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -362,7 +362,7 @@ func (a *Agent) SetTools(r *tool.Registry) {
 	a.tools, a.toolsNew = r, true
 }
 
-// toolNames are those of the tools that the model may call.
+// toolNames returns the names of the tools that the model may call.
 func (a *Agent) toolNames() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -373,7 +373,7 @@ func (a *Agent) toolNames() []string {
 	return names
 }
 
-// toolNow finds a tool of those that the model may call from the next request on.
+// toolNow returns the tool with this name, if the model may call it from the next request on.
 func (a *Agent) toolNow(name string) (tool.Tool, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -428,21 +428,21 @@ func (a *Agent) ownSnapshot() Snapshot {
 }
 
 // Close interrupts a running turn, waits for its end, and releases the session. Grants of the
-// session apply again when it is resumed. A session id that was given but never used stays behind
-// as an empty session. A second Close returns ErrClosed.
+// session apply again when it is resumed. If a session id was given but never used, Close creates
+// an empty session with it. A second Close returns ErrClosed.
 func (a *Agent) Close() error { return a.close(false) }
 
-// Suspend is Close for a turn that will be resumed: what sub-agents work in is kept, and approval
-// requests stay open, as after a kill.
+// Suspend is Close for a turn that will be resumed: the working folders of sub-agents are kept, and
+// approval requests stay open, as after a kill.
 func (a *Agent) Suspend() error { return a.close(true) }
 
-func (a *Agent) close(goesOn bool) error {
+func (a *Agent) close(suspend bool) error {
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
 		return ErrClosed
 	}
-	a.closed, a.suspending = true, goesOn
+	a.closed, a.suspending = true, suspend
 	if a.interrupt != nil {
 		a.interrupt(errInterrupted)
 	}
@@ -455,7 +455,7 @@ func (a *Agent) close(goesOn bool) error {
 	var err error
 	if a.loop != nil {
 		err = a.loop.halt(endContext())
-		err = errors.Join(err, a.opt.Subagents.close(goesOn))
+		err = errors.Join(err, a.opt.Subagents.close(suspend))
 		err = errors.Join(err, a.opt.Background.close(a.loop.broken != nil))
 		err = errors.Join(err, a.loop.closing(endContext()))
 	}

@@ -15,25 +15,24 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// answerEffect is what comes of an answer.
+// answerEffect is the effect of an answer to an approval request.
 //
-//	answer ─► still what was shown, and not forbidden since? ─► one batch:
-//	            approval.resolved + decision + tool.started (or the refusal) + policy.changed
+//	answer ─► call unchanged, and not denied since? ─► one batch:
+//	            approval.resolved + decision + tool.started (or the denial) + policy.changed
 type answerEffect struct {
 	answer   approval.Answer
-	recorded bool             // by another program
-	late     *approval.Answer // the one from here, when another was faster
+	recorded bool             // another program recorded the answer
+	late     *approval.Answer // this process's answer, if it came second and differs
 	decision policy.Decision
-	call     *tool.Call     // to run, or nil
-	text     string         // told to the model when it is not run
+	call     *tool.Call     // the call to run, or nil
+	text     string         // the tool result if the call does not run
 	change   *policy.Change // a grant for the session, or nil
 }
 
-// resolve takes an answer to the question that waits: on a yes the call is
-// started, on a no it is refused. An answer that another program has recorded
-// meanwhile counts instead, and own is an AnsweredError when it says something
-// else. own is nil when there is such an answer.
-func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) error {
+// resolve applies an answer to the pending approval request: allow starts the call, deny ends it.
+// If another program has recorded an answer first, that one applies, and resolve returns an
+// *AnsweredError if given differs from it. given is nil if such an answer is known to exist.
+func (l *loop) resolve(ctx context.Context, id string, given *approval.Answer) error {
 	r := l.round
 	if r == nil || r.asked == nil || r.asked.approval.ID != id {
 		return approval.ErrNoRequest
@@ -42,24 +41,24 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 	if err := l.announceApproval(c); err != nil {
 		return err
 	}
-	if own != nil {
-		if err := c.approval.Check(*own); err != nil {
+	if given != nil {
+		if err := c.approval.Check(*given); err != nil {
 			return err
 		}
-		own = l.complete(c.approval, *own)
+		given = l.complete(c.approval, *given)
 	}
 	ctx, kept := detachedContext(ctx)
 	for {
 		var head int64
-		var theirs *approval.Answer
+		var stored *approval.Answer
 		err := l.retryRead(ctx, func() (err error) {
-			head, theirs, err = l.a.shared.answerTo(ctx, id)
+			head, stored, err = l.a.shared.answerTo(ctx, id)
 			return err
 		})
 		if err == nil {
-			s := l.evaluateAnswer(ctx, c, own, theirs)
+			s := l.evaluateAnswer(ctx, c, given, stored)
 			if err = l.commit(ctx, head, c, s); errors.Is(err, session.ErrConflict) {
-				continue // somebody was faster: see what they said
+				continue // another program appended first: read its records
 			}
 			if err == nil && s.late != nil {
 				return kept(&approval.AnsweredError{First: s.answer})
@@ -72,8 +71,7 @@ func (l *loop) resolve(ctx context.Context, id string, own *approval.Answer) err
 	}
 }
 
-// complete fills in what the record of an answer has. A yes that comes too late is
-// a no.
+// complete fills in the recorded fields of an answer. An allow after the deadline becomes a deny.
 func (l *loop) complete(q *approval.Request, ans approval.Answer) *approval.Answer {
 	if ans.Decision.Allows() && l.late(q) {
 		ans = timedOut()
@@ -84,15 +82,15 @@ func (l *loop) complete(q *approval.Request, ans approval.Answer) *approval.Answ
 }
 
 // evaluateAnswer returns the effect of an answer.
-func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approval.Answer) *answerEffect {
-	s := &answerEffect{recorded: theirs != nil}
-	if theirs != nil {
-		s.answer = *theirs
-		if own != nil && !agree(*own, *theirs) {
-			s.late = own
+func (l *loop) evaluateAnswer(ctx context.Context, c *call, given, stored *approval.Answer) *answerEffect {
+	s := &answerEffect{recorded: stored != nil}
+	if stored != nil {
+		s.answer = *stored
+		if given != nil && !agree(*given, *stored) {
+			s.late = given
 		}
 	} else {
-		s.answer = *own
+		s.answer = *given
 	}
 	ans, d := s.answer, c.decision
 	d.PersonAsked, d.AskReason, d.By, d.Reason = true, c.approval.Reason, cmp.Or(ans.Actor, "person"), ans.Message
@@ -107,7 +105,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approva
 		if d.By == byExpiredCaller {
 			s.text = "not run: " + d.Reason
 		}
-	case own != nil && own.Actor == byInterrupt: // and theirs was yes
+	case given != nil && given.Actor == byInterrupt: // the recorded answer allows
 		s.decision.By, s.text = byInterrupt, "not run: the turn was interrupted first"
 	default:
 		l.review(ctx, c, s)
@@ -115,7 +113,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approva
 	refused := ans.Decision.Allows() && s.call == nil
 	switch granted := l.a.shared.grantOf(c.approval.ID); {
 	case !ans.Decision.Session() || c.approval.OnceOnly():
-	case refused && granted != "": // what is not run is not remembered
+	case refused && granted != "": // a call that does not run leaves no grant
 		s.change = &policy.Change{Revoke: granted, By: s.decision.By}
 	case !refused && granted == "":
 		l.rememberFor(c, s)
@@ -123,7 +121,7 @@ func (l *loop) evaluateAnswer(ctx context.Context, c *call, own, theirs *approva
 	return s
 }
 
-// agree reports whether two answers say the same.
+// agree reports whether two answers have the same decision, scope and input.
 func agree(a, b approval.Answer) bool {
 	return a.Decision == b.Decision && a.Scope == b.Scope && bytes.Equal(jsonscan.Compact(a.Input), jsonscan.Compact(b.Input))
 }
@@ -136,13 +134,13 @@ func denial(d policy.Decision) string {
 	return refusal(d)
 }
 
-// review looks whether what was allowed still is what was shown, and whether
-// nothing forbids it meanwhile.
+// review checks that an allowed call is still the one that was shown, and that the policy has not
+// denied it since.
 func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	refuse := func(by, why, text string) {
 		s.decision.By, s.decision.Reason, s.text = by, why, text
 	}
-	if err := c.approval.Check(s.answer); err != nil { // of a program that did not look
+	if err := c.approval.Check(s.answer); err != nil { // another program may have recorded an invalid answer
 		refuse("approval", err.Error(), "not run: the answer is invalid: "+err.Error())
 		return
 	}
@@ -168,8 +166,8 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 		l.refirePreToolUse(ctx, c, input)
 	}
 	if now := l.a.policyVersion(); s.answer.Input != nil || c.judged != now {
-		// By the policy as it is now, wherever the answer came from: what it grants for the
-		// session does not count for the call itself.
+		// The current policy decides, whichever program answered. The grant that this answer
+		// creates does not apply to the call itself.
 		d := l.decideWithout(ctx, l.a.shared.grantOf(c.approval.ID), c, reqs, input)
 		switch {
 		case d.Effect == policy.Deny:
@@ -195,8 +193,8 @@ func (l *loop) review(ctx context.Context, c *call, s *answerEffect) {
 	s.call = &run
 }
 
-// asShown asks the tool again what the call would touch. An error says what is
-// not as it was shown.
+// asShown returns the requests of the call as the tool describes them now, or an error that says
+// how they differ from the shown ones.
 func (l *loop) asShown(c *call) ([]policy.Request, error) {
 	q := c.approval
 	if c.tool == nil {
@@ -246,8 +244,8 @@ func (s *answerEffect) fail(err error) {
 	s.call, s.change, s.text = nil, nil, refusal(s.decision)
 }
 
-// commit makes a settlement durable in one batch, on the condition that the log's
-// head still is head, and lets it count.
+// commit records the effect of an answer in one batch, if the log's head is still head, and applies
+// it.
 func (l *loop) commit(ctx context.Context, head int64, c *call, s *answerEffect) error {
 	if s.call == nil && s.decision.Effect == policy.Deny && c.nested == nil {
 		s.text += l.firePermissionDenied(ctx, c, &s.decision)
@@ -293,7 +291,7 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *answerEffect)
 	if s.change != nil {
 		checked, err := l.a.rootAgent().guards.Check(*s.change)
 		switch {
-		case s.change.Revoke != "" && err != nil: // somebody has revoked it
+		case s.change.Revoke != "" && err != nil: // already revoked
 			s.change = nil
 		case err != nil:
 			s.fail(err)
@@ -304,23 +302,23 @@ func (l *loop) record(ctx context.Context, head int64, c *call, s *answerEffect)
 			s.change = &checked
 		}
 	}
-	said := c.hooks.entries
-	entries, err := l.settled(c, s)
+	hookEntries := c.hooks.entries
+	entries, err := l.answerEntries(c, s)
 	if err != nil {
 		return nil, nil, err
 	}
 	recs, err := l.store(ctx, &head, entries)
 	switch {
 	case err != nil:
-		c.hooks.entries = said // for the next attempt
+		c.hooks.entries = hookEntries // for the next attempt
 	case s.change != nil:
 		err = r.recorded(*s.change, 0)
 	}
 	return entries, recs, err
 }
 
-// settled are the records of a settlement.
-func (l *loop) settled(c *call, s *answerEffect) ([]entry, error) {
+// answerEntries returns the records of an answer's effect.
+func (l *loop) answerEntries(c *call, s *answerEffect) ([]entry, error) {
 	var entries []entry
 	add := func(k session.Kind, payload any, e event.Event) error {
 		d, err := session.NewDraft(k, payload)

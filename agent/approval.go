@@ -13,15 +13,15 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// The actors of answers that no person gave.
+// The actors of answers that did not come from a person.
 const (
 	byTimeout       = "timeout"
 	byInterrupt     = "interrupt"
-	byExpiredCaller = "lapse" // whoever asked for the call has ended
+	byExpiredCaller = "lapse" // the program that requested the call has ended
 )
 
-// requestApproval records the question about a call and leaves the call waiting. One
-// question waits at a time: what the next call would do depends on this one.
+// requestApproval records an approval request for a call and leaves the call waiting. Only one
+// request waits at a time, because the effect of the next call depends on this one.
 func (l *loop) requestApproval(c *call) ([]entry, error) {
 	q := approval.Request{
 		ID: l.newID(""), Home: l.a.opt.Permissions.Config.Home, Cwd: l.cwd(),
@@ -40,45 +40,45 @@ func (l *loop) requestApproval(c *call) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.approval, c.told = &q, true
+	c.approval, c.announced = &q, true
 	l.reserveID(q.ID)
 	l.await(c)
 	return append(c.hooks.takeEntries(), entry{draft: d, event: event.ApprovalAsked{Request: q}}), nil
 }
 
-// await makes c the call that waits, or none.
+// await sets the call that waits for approval; nil means none.
 func (l *loop) await(c *call) {
 	l.a.mu.Lock()
 	defer l.a.mu.Unlock()
 	l.round.asked, l.a.asking = c, c != nil
 }
 
-// announceApproval tells of a question from before a restart, once.
+// announceApproval emits the approval request of a call from before a restart, once.
 func (l *loop) announceApproval(c *call) error {
-	if c.told {
+	if c.announced {
 		return nil
 	}
-	c.told = true
+	c.announced = true
 	if l.head == nil {
 		if err := l.refreshHead(); err != nil {
 			return err
 		}
 	}
-	l.lookup(c) // a tool that is gone is told when the answer is there
+	l.lookup(c) // if the tool is gone, the call fails when the answer arrives
 	if _, answered := l.a.shared.answer(c.approval.ID); !answered {
 		l.publish(event.ApprovalAsked{Request: *c.approval})
 	}
 	return nil
 }
 
-// consult puts a question to whoever answers first, and takes the answer.
+// consult presents an approval request and applies the first answer.
 func (l *loop) consult(ctx context.Context, q approval.Request) error {
 	asking, stop := l.untilAbandoned(ctx)
 	defer stop()
 	ans, err := l.ask(asking, q)
 	switch {
 	case asking.Err() != nil:
-		return nil // next answers the question
+		return nil // next answers the request
 	case errors.Is(err, approval.ErrSuspend) && l.round.asked.nested != nil:
 		ans = noAnswer("the run cannot be suspended while the command that asked is running").ans
 	case errors.Is(err, approval.ErrSuspend):
@@ -88,25 +88,25 @@ func (l *loop) consult(ctx context.Context, q approval.Request) error {
 	}
 	err = l.resolve(ctx, q.ID, &ans)
 	if errors.Is(err, approval.ErrAnswered) {
-		return nil // the event has told it
+		return nil // the event has reported it
 	}
 	return err
 }
 
-// reply is one answer on its way, from the person here or from the log.
+// reply is one answer, from the approver of this process or from the log.
 type reply struct {
 	ans  approval.Answer
 	err  error
-	here bool // a person here gave ans
+	here bool // the approver of this process gave ans
 }
 
-// patience is how long an asker may take to notice that its context ended.
-// An asker that takes longer is abandoned, and its answer is ignored.
+// patience is how long an approval callback may take to return after its context has ended.
+// A callback that takes longer is abandoned, and its answer is ignored.
 const patience = 2 * time.Second
 
-// ask waits for the person here and for an answer that another program records,
-// whichever comes first. If both have answered, it returns the answer of the person here:
-// resolve finds the recorded one in the log.
+// ask waits for the approver of this process and for an answer that another program records,
+// whichever comes first. If both have answered, it returns the approver's answer: resolve finds
+// the recorded one in the log.
 func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, error) {
 	if l.a.opt.Permissions.Ask == nil {
 		return approval.Answer{Decision: approval.Deny, Actor: byNobody}, nil
@@ -122,7 +122,7 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	asked := 1
 	go func() {
 		r := unasked("the approval callback ended without an answer")
-		defer func() { replies <- r }() // whatever becomes of this goroutine
+		defer func() { replies <- r }() // also if the callback ends the goroutine
 		r = l.askHere(ctx, q)
 	}()
 	switch {
@@ -159,11 +159,11 @@ func (l *loop) ask(ctx context.Context, q approval.Request) (approval.Answer, er
 	return first.ans, first.err
 }
 
-// idleAfter is how long a person may look at a question before hooks are told that it waits.
+// idleAfter is how long an approval request waits before the idle Notification hook event.
 const idleAfter = time.Minute
 
-// remindOf tells hooks, once, that the person who is asked has not answered for a while. What
-// it returns is closed when it has ended, which it does soon after ctx.
+// remindOf fires the idle Notification hook event, once, if the approver has not answered after
+// idleAfter. The returned channel is closed when it is done, soon after ctx ends at the latest.
 func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	if !l.a.opt.Hooks.Registry.Has(hook.Notification) {
@@ -177,7 +177,7 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 		select {
 		case <-ctx.Done():
 		case <-t.C:
-			_, _ = l.a.Fire(ctx, hook.Input{ // a store that fails stops the loop by itself
+			_, _ = l.a.Fire(ctx, hook.Input{ // a failed store stops the loop elsewhere
 				Event: hook.Notification,
 				Note:  hook.UserNotification{Type: "idle_prompt", Title: "Waiting for you", Body: "Holdfast is waiting for your input"},
 			})
@@ -186,7 +186,7 @@ func (l *loop) remindOf(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-// askHere calls the approver of the host. Every error except ErrSuspend denies.
+// askHere calls the host's approval callback. Every error except ErrSuspend denies.
 func (l *loop) askHere(ctx context.Context, q approval.Request) (r reply) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -228,8 +228,8 @@ func timedOut() approval.Answer {
 	return approval.Answer{Decision: approval.Deny, Actor: byTimeout, Message: "timeout: no answer in time"}
 }
 
-// pollAnswer looks whether the question that waits was answered elsewhere, or whether
-// its time is up.
+// pollAnswer checks whether another program answered the pending approval request, or whether the
+// request has expired.
 func (l *loop) pollAnswer(ctx context.Context) (settled bool, err error) {
 	if err := l.retryRead(ctx, func() error { return l.a.shared.readNew(ctx) }); err != nil {
 		return false, err
@@ -248,14 +248,15 @@ func (l *loop) pollAnswer(ctx context.Context) (settled bool, err error) {
 	return true, err
 }
 
-// How often a read that fails for now is tried again while a question waits. What the
-// pauses add up to is the time that the store has: about ten minutes.
+// How often a read that failed with a transient error is retried while an approval request waits.
+// The pauses add up to about ten minutes, the time in which the store must recover.
 const (
 	readTries = 125
-	readPause = 5 * time.Second // at most; the first is a 20th of it
+	readPause = 5 * time.Second // the longest pause; the first is a 20th of it
 )
 
-// retryRead reads while a question waits: one read that fails is no reason to end the run.
+// retryRead calls read again after transient errors: a failed read while an approval request waits
+// does not end the run.
 func (l *loop) retryRead(ctx context.Context, read func() error) error {
 	err := read()
 	for n := 1; n < readTries && session.IsTransient(err) && ctx.Err() == nil; n++ {
@@ -267,7 +268,7 @@ func (l *loop) retryRead(ctx context.Context, read func() error) error {
 	return err
 }
 
-// cancelApproval answers the question that waits because the turn ends.
+// cancelApproval denies the pending approval request because the turn ends.
 func (l *loop) cancelApproval(ctx context.Context) error {
 	err := l.resolve(ctx, l.round.asked.approval.ID, &approval.Answer{
 		Decision: approval.Deny, Actor: byInterrupt, Message: "approval cancelled",

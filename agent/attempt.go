@@ -10,37 +10,37 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// callUsage is what a model call has used.
+// callUsage is the usage of a model call.
 type callUsage struct {
 	model     string
 	usage     transcript.Usage
 	cost      float64
-	estimated bool // it was cut off before the provider said what it used
+	estimated bool // the call was cut off before the provider reported its usage
 }
 
-// What a call was made for, as model.called records have it.
+// The purposes of model calls in model.called records.
 const (
-	forAgent   = "agent"   // the answer of an agent that works for the run
-	forAttempt = "attempt" // it failed
-	forTool    = "aside"   // a tool's question
+	forAgent   = "agent"   // the answer of a sub-agent
+	forAttempt = "attempt" // a failed attempt
+	forTool    = "aside"   // a side call of a tool
 	forMutator = "mutator" // a summary, for example
 )
 
-// attempt makes one attempt of a model call, within the budget of the run, and counts it. told
-// gets what comes before the answer; nil: nobody wants it. The caller records what was paid,
-// which is nil for nothing.
-func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, aside bool, told func(model.Event)) (model.Answer, *callUsage, error) {
+// attempt makes one attempt of a model call, within the budget of the run, and adds its usage to the
+// totals. deltas receives provisional events; it may be nil. The caller records the returned usage,
+// which is nil if there is none.
+func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, aside bool, deltas func(model.Event)) (model.Answer, *callUsage, error) {
 	info := m.Info()
-	held, err := a.budget.reserve(ctx, a, m, req, aside)
+	reserved, err := a.budget.reserve(ctx, a, m, req, aside)
 	if err != nil {
 		return model.Answer{}, nil, err
 	}
 	var p *callUsage
-	defer func() { // whatever the model does
+	defer func() { // also if the model panics
 		if p == nil {
 			p = &callUsage{}
 		}
-		a.budget.settle(held, p.cost, p.usage.Total())
+		a.budget.settle(reserved, p.cost, p.usage.Total())
 	}()
 	got := 0
 	for ev, err := range m.Stream(ctx, req) {
@@ -63,8 +63,8 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 		case model.ToolInputDelta:
 			got += len(ev.JSON)
 		}
-		if told != nil {
-			told(ev)
+		if deltas != nil {
+			deltas(ev)
 		}
 	}
 	err = &model.Error{Kind: model.ErrorMalformed, Provider: info.Provider, Message: "the model stream ended without an answer"}
@@ -73,8 +73,8 @@ func (a *Agent) attempt(ctx context.Context, m model.Model, req *model.Request, 
 	return model.Answer{}, p, err
 }
 
-// usageRecord is what a call has used that failed: what the provider says, and when a part of the
-// answer had come without a word of that, about what its bytes amount to.
+// usageRecord returns the usage of a failed call: as the provider reported it or, if part of the
+// answer had arrived without a report, an estimate from its bytes. It returns nil if there is none.
 func usageRecord(info model.Info, req *model.Request, err error, got int) *callUsage {
 	me, ok := errors.AsType[*model.Error](err)
 	if ok && me.Usage != nil {
@@ -87,7 +87,7 @@ func usageRecord(info model.Info, req *model.Request, err error, got int) *callU
 	return &callUsage{model: info.Model, usage: u, cost: info.Price.Cost(u), estimated: true}
 }
 
-// sizeOf is the size of a request in bytes.
+// sizeOf returns the size of a request in bytes.
 func sizeOf(req *model.Request) int {
 	n := len(req.System)
 	for i := range req.Tools {
@@ -99,7 +99,7 @@ func sizeOf(req *model.Request) int {
 	return n
 }
 
-// count adds a call to what this agent and those that it works for have used.
+// count adds a call to the totals of this agent and of its parents.
 func (a *Agent) count(p *callUsage) {
 	if p == nil {
 		return
@@ -109,7 +109,7 @@ func (a *Agent) count(p *callUsage) {
 	}
 }
 
-// recordPaid has a call on record that no item of the run's own log tells of.
+// recordPaid records the usage of a call that has no item in the run's log.
 func (a *Agent) recordPaid(ctx context.Context, p *callUsage, why string) error {
 	log := a.shared.home()
 	if p == nil || log == nil {
@@ -128,8 +128,8 @@ func (a *Agent) recordPaid(ctx context.Context, p *callUsage, why string) error 
 	return err
 }
 
-// recordAnswer is recordPaid for a call whose answer is an item of the agent's log: that of the
-// run itself tells of it.
+// recordAnswer is recordPaid for a call whose answer is an item of the agent's log. It does nothing
+// if that is the run's log, where the item itself has the usage.
 func (a *Agent) recordAnswer(ctx context.Context, p *callUsage) error {
 	if a.openLog() == a.shared.home() {
 		return nil

@@ -16,7 +16,7 @@ import (
 // The limits of a run apply to the whole.
 func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		defer a.goOnFrom(nil)
+		defer a.continueFrom(nil)
 		for {
 			res, ok := a.workTurn(ctx, input, yield)
 			if !ok {
@@ -43,7 +43,7 @@ func (a *Agent) Work(ctx context.Context, input ...transcript.Part) iter.Seq2[ev
 				yield(nil, err)
 				return
 			}
-			a.goOnFrom(res)
+			a.continueFrom(res)
 			input = nil
 		}
 	}
@@ -71,17 +71,17 @@ func (a *Agent) workTurn(ctx context.Context, input []transcript.Part, yield fun
 	if !nothing {
 		return nil, false
 	}
-	if err := a.Await(ctx); err != nil { // who works for a session that was gone on with may have something to say
+	if err := a.Await(ctx); err != nil { // teammates of a resumed session may still send messages
 		yield(nil, err)
 		return nil, false
 	}
 	return a.workTurn(ctx, nil, yield)
 }
 
-func (a *Agent) goOnFrom(res *event.Result) {
+func (a *Agent) continueFrom(res *event.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.before = res
+	a.previous = res
 }
 
 // Await waits until there is something for the agent to answer: queued input or a notification.
@@ -89,42 +89,42 @@ func (a *Agent) goOnFrom(res *event.Result) {
 // [tool.Detacher]) or a [Teammate] works, and returns ErrNoInput if nothing will come.
 func (a *Agent) Await(ctx context.Context) error { return a.await(ctx, nil) }
 
-// await is Await, and tells meanwhile of what happens in the background.
-func (a *Agent) await(ctx context.Context, tell func(event.Event)) error {
+// await is Await that also passes the events of background work to emit, if emit is not nil.
+func (a *Agent) await(ctx context.Context, emit func(event.Event)) error {
 	for {
-		mates, waits := a.opt.Subagents.busy()
-		busy, ended := a.opt.Background.busy() // first: an end is queued before it is told
+		teammates, waits := a.opt.Subagents.busy()
+		busy, ended := a.opt.Background.busy() // before the queue is read: an end is queued before it is reported
 		a.mu.Lock()
-		queued, closed, more, left := len(a.queue) > 0, a.closed, a.more, a.suspendedErr
+		queued, closed, more, suspended := len(a.queue) > 0, a.closed, a.more, a.suspendedErr
 		a.mu.Unlock()
 		switch {
 		case closed:
 			return ErrClosed
-		case left != nil:
-			return left
+		case suspended != nil:
+			return suspended
 		case queued:
 			return nil
-		case !busy && !mates:
+		case !busy && !teammates:
 			return ErrNoInput
 		}
-		var bell <-chan struct{}
-		if tell != nil {
-			bell = a.wake
+		var wake <-chan struct{}
+		if emit != nil {
+			wake = a.wake
 		}
 		select {
 		case <-ended:
 		case <-waits:
 		case <-more:
-		case <-bell:
-			a.emitBetweenTurns(tell)
+		case <-wake:
+			a.emitBetweenTurns(emit)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// emitBetweenTurns tells of what happened while no turn runs.
-func (a *Agent) emitBetweenTurns(tell func(event.Event)) {
+// emitBetweenTurns emits pending events while no turn runs.
+func (a *Agent) emitBetweenTurns(emit func(event.Event)) {
 	if !a.running.TryLock() {
 		return
 	}
@@ -132,19 +132,19 @@ func (a *Agent) emitBetweenTurns(tell func(event.Event)) {
 	if a.loop == nil {
 		return
 	}
-	a.loop.emit = tell
+	a.loop.emit = emit
 	defer a.loop.silence()
 	a.loop.emitPending()
 	a.loop.emitChanges()
 }
 
-// notifyWaiters has whoever waits for the agent look again. The caller holds mu.
+// notifyWaiters wakes the calls of Await, which check the agent's state again. The caller holds mu.
 func (a *Agent) notifyWaiters() {
 	close(a.more)
 	a.more = make(chan struct{})
 }
 
-// busy reports whether a call goes on that is waited for, and what is closed when one ends.
+// busy reports whether an awaited background task runs. The channel is closed when a task ends.
 func (b *Background) busy() (bool, <-chan struct{}) {
 	if b == nil {
 		return false, nil

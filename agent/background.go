@@ -41,12 +41,12 @@ type Background struct {
 	mu      sync.Mutex
 	a       *Agent
 	jobs    []*backJob    // oldest first
-	changed chan struct{} // closed when a call has ended, and replaced
+	changed chan struct{} // closed and replaced when a task ends
 	closed  bool
-	ctx     context.Context // ends when it is closed
+	ctx     context.Context // ends when the Background is closed
 	end     context.CancelFunc
-	broken  chan struct{} // closed when nothing can be recorded any more
-	err     error         // what could not be recorded
+	broken  chan struct{} // closed when nothing can be recorded anymore
+	err     error         // errors of records that could not be written
 	work    sync.WaitGroup
 }
 
@@ -55,15 +55,15 @@ type BackgroundTask struct {
 	UseID, Tool string
 	StartedAt   time.Time
 	Running     bool
-	Stopped     bool         // somebody has ended it
-	Result      *tool.Result // once it has ended
+	Stopped     bool         // ended by Stop or by closing the agent
+	Result      *tool.Result // set when the task has ended
 }
 
-// backJob is a job in the background.
+// backJob is a background task with its job.
 type backJob struct {
 	*job
 	description BackgroundTask
-	read        int64 // how much of its output was read
+	read        int64 // output bytes already returned by Output
 }
 
 // List returns the running tasks and the newest finished ones, oldest first.
@@ -110,7 +110,7 @@ func (b *Background) Output(use string) (about BackgroundTask, text []byte, lost
 	return j.description, text, lost, nil
 }
 
-// find finds a call by its use. The caller holds mu.
+// find returns the task of a tool use, or nil. The caller holds mu.
 func (b *Background) find(use string) *backJob {
 	i := slices.IndexFunc(b.jobs, func(j *backJob) bool { return j.description.UseID == use })
 	if i < 0 {
@@ -143,7 +143,7 @@ func (b *Background) Wait(ctx context.Context, use string) error {
 	}
 }
 
-// errStopped is why a call in the background ends that somebody has stopped.
+// errStopped is the cancellation cause of a task that Stop ends.
 var errStopped = errors.New("stopped")
 
 // Stop stops a task and waits until its end is recorded. It does nothing for a finished task.
@@ -161,7 +161,7 @@ func (b *Background) Stop(ctx context.Context, use string) error {
 	return b.Wait(ctx, use)
 }
 
-// bind makes the background that of an agent.
+// bind ties the Background to an agent.
 func (b *Background) bind(a *Agent) error {
 	if b == nil {
 		return nil
@@ -176,7 +176,7 @@ func (b *Background) bind(a *Agent) error {
 	return nil
 }
 
-// watch returns when a call has ended, or goes on in the background.
+// watch returns when a call has ended or continues in the background.
 func (b *Background) watch(a *Agent, j *job) {
 	after := b.patience(j.c)
 	if after < 0 {
@@ -204,7 +204,7 @@ func (b *Background) watch(a *Agent, j *job) {
 	}
 }
 
-// patience says how long a call may hold its turn up; negative is for ever.
+// patience returns how long a turn waits for a call; a negative value means until it ends.
 func (b *Background) patience(c *call) time.Duration {
 	if b == nil {
 		return -1
@@ -235,12 +235,12 @@ func (b *Background) add(j *job) {
 	b.work.Go(func() { b.follow(k) })
 }
 
-// follow waits for the end of a call and has it on record.
+// follow waits for the end of a task and records it.
 func (b *Background) follow(k *backJob) {
 	<-k.done
 	var err error
 	select {
-	case <-k.placed: // its result comes first
+	case <-k.placed: // the result of the call is recorded first
 		err = b.a.settle(agentContext(b.ctx), k)
 	case <-b.broken:
 	}
@@ -260,10 +260,10 @@ func (b *Background) follow(k *backJob) {
 	}
 }
 
-// defaultKeep is how many calls that have ended are remembered.
+// defaultKeep is the default of MaxFinished.
 const defaultKeep = 100
 
-// forget drops the oldest calls that have ended. The caller holds mu.
+// forget drops the oldest finished tasks beyond MaxFinished. The caller holds mu.
 func (b *Background) forget() {
 	over := -defaultKeep
 	if b.MaxFinished > 0 {
@@ -283,8 +283,8 @@ func (b *Background) forget() {
 	})
 }
 
-// close ends all calls and waits until that is on record, or until they have ended where
-// the loop has broken. It does not run any more.
+// close stops all tasks and waits until their ends are recorded. If the loop is broken, it waits
+// only until they have ended. The loop must not be running.
 func (b *Background) close(broken bool) error {
 	if b == nil {
 		return nil
@@ -310,8 +310,8 @@ func (b *Background) close(broken bool) error {
 
 var errClosing = errors.New("the session was closed")
 
-// settle has the end of a call in the background on record, together with what the
-// model is told of it, which is queued.
+// settle records the end of a background task together with its notification, and queues the
+// notification.
 func (a *Agent) settle(ctx context.Context, k *backJob) error {
 	c := *k.c
 	c.detached, c.result, c.took = false, k.result, k.took
@@ -330,7 +330,7 @@ func (a *Agent) settle(ctx context.Context, k *backJob) error {
 	return a.queueNotification(ctx, append(entries, ended), note)
 }
 
-// notification is what the model is told of the end of a call in the background.
+// notification returns the parts of the notification about the end of a task.
 func (k *backJob) notification(c *call) []transcript.Part {
 	how := "completed"
 	switch {
@@ -345,7 +345,7 @@ func (k *backJob) notification(c *call) []transcript.Part {
 	return append([]transcript.Part{head}, c.result.Content...)
 }
 
-// queueNotification makes records durable, and queues an item that the model reads next.
+// queueNotification makes records durable and queues notifications for the model.
 func (a *Agent) queueNotification(ctx context.Context, entries []entry, items ...transcript.Encoded) error {
 	for _, e := range items {
 		entries = append(entries, entry{draft: session.ItemDraft(e, true, nil)})
@@ -371,7 +371,7 @@ func (a *Agent) queueNotification(ctx context.Context, entries []entry, items ..
 	return nil
 }
 
-// fail has the agent run nothing any more: what happened could not be recorded.
+// fail stops the agent: something that happened could not be recorded.
 func (a *Agent) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -380,10 +380,10 @@ func (a *Agent) fail(err error) {
 	}
 }
 
-// QueueNotification queues something that the model is to know and that no person has said: it is
-// durable when Tell returns, and read after the current tool round or with the next
-// turn. It opens the session if nothing has yet. Errors: ErrClosed, those of the store, and
-// ErrRunning while a run opens the session.
+// QueueNotification queues a notification for the model. It is durable when QueueNotification
+// returns, and the model reads it after the current tool round or with the next turn. It opens the
+// session if needed. It returns ErrClosed, errors of the store, and ErrRunning while a run opens the
+// session.
 func (a *Agent) QueueNotification(ctx context.Context, parts ...transcript.Part) error {
 	if err := a.ready(ctx, parts); err != nil {
 		return err
@@ -395,7 +395,7 @@ func (a *Agent) QueueNotification(ctx context.Context, parts ...transcript.Part)
 	return a.queueNotification(ctx, nil, e)
 }
 
-// ready opens the session, if nothing has yet, for parts that the agent is told.
+// ready opens the session, if needed, for a notification with these parts.
 func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 	a.mu.Lock()
 	started, closed := a.snapshot != nil, a.closed
@@ -416,22 +416,22 @@ func (a *Agent) ready(ctx context.Context, parts []transcript.Part) error {
 	return err
 }
 
-// judgeBackground judges what a call in the background wants besides. Nobody can be asked
-// about it: the turn that would wait for the answer has gone on.
+// judgeBackground decides about a nested request of a background task. It cannot wait for approval,
+// because the turn that would wait has continued.
 func (l *loop) judgeBackground(ctx context.Context, c *call, r policy.Request) (json.RawMessage, error) {
 	if err := l.a.shared.readNew(ctx); err != nil {
 		return nil, err
 	}
 	w := &nestedRequest{of: c, request: r, ctx: ctx, reply: make(chan nestedReply, 1)}
-	as, err := l.nestedCall(w)
+	nested, err := l.nestedCall(w)
 	if err != nil {
 		return nil, err
 	}
-	d := l.decide(ctx, as, as.requests, as.call.Input)
+	d := l.decide(ctx, nested, nested.requests, nested.call.Input)
 	if d.Effect == policy.Ask {
 		d.Effect, d.By = policy.Deny, byNobody
 	}
-	as.decision = d
+	nested.decision = d
 	draft, err := session.NewDraft(record.KindDecision, d)
 	if err != nil {
 		return nil, err
@@ -439,12 +439,12 @@ func (l *loop) judgeBackground(ctx context.Context, c *call, r policy.Request) (
 	if err := l.a.record(ctx, []entry{{draft: draft, event: event.DecisionMade{Decision: d}}}); err != nil {
 		return nil, err
 	}
-	as.replyNested()
+	nested.replyNested()
 	reply := <-w.reply
 	return reply.input, reply.err
 }
 
-// now is the time of the agent that this is the background of.
+// now returns the time of the agent's clock.
 func (b *Background) now() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

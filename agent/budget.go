@@ -17,26 +17,26 @@ import (
 // ErrBudget says that the budget of the run is used up.
 var ErrBudget = errors.New("the budget of the run is used up")
 
-// budget is what a run may use and has used. The agent that a person has started and all that
-// work for it have the same one.
+// budget is the budget of a run and what the run has used. The agent that the user started and all
+// its sub-agents share it.
 //
-//	reserve ─► spent + under way + at most this call <= bound ─► call ─► settle ─► record
-//	   └─ waits for the calls of others that are under way, unless there are none
+//	reserve ─► spent + reserved + maximum of this call <= limit ─► call ─► settle ─► record
+//	   └─ waits for the running calls of others, unless there are none
 //
-// So whatever runs side by side, no more than one call goes beyond the bound.
-// The zero value is one without a bound.
+// However many agents run in parallel, at most one call exceeds the limit. The zero value has no
+// limit.
 type budget struct {
-	mu      sync.Mutex
-	asked   record.Budget // by options: 0 leaves the bound, and less than 0 lifts it
-	limited record.Budget
-	record  record.Budget // the bound that is on record
-	usd     float64       // spent
-	tokens  int64
-	calls   []*reservation // under way
-	settled chan struct{}  // closed when one has ended, and replaced; nil until somebody waits
+	mu        sync.Mutex
+	requested record.Budget // by options: 0 keeps the limit, a negative value removes it
+	limited   record.Budget
+	record    record.Budget // the recorded limit
+	usd       float64       // spent
+	tokens    int64
+	calls     []*reservation // running
+	settled   chan struct{}  // closed when a call ends; nil unless a call waits
 }
 
-// reservation is a model call under way, and the most that it may use.
+// reservation is a running model call and the most that it may use.
 type reservation struct {
 	agent  *Agent
 	aside  bool
@@ -44,7 +44,8 @@ type reservation struct {
 	tokens float64
 }
 
-// makeBudget gives an agent the budget of its run, and refuses models that cannot be held to it.
+// makeBudget gives an agent the budget of its run, and rejects models without the prices that the
+// budget needs.
 func (a *Agent) makeBudget() error {
 	switch {
 	case a.opt.parent != nil:
@@ -60,28 +61,28 @@ func (a *Agent) makeBudget() error {
 	return a.budget.prices(a.model, a.opt.Model.Fallback)
 }
 
-// ask takes what options say: 0 leaves the bound, and infinity or less than 0 lifts it.
+// ask sets the limits from options: 0 keeps a limit, infinity or a negative value removes it.
 func (b *budget) ask(usd float64, tokens int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if math.IsInf(usd, 1) {
 		usd = -1
 	}
-	b.asked = record.Budget{USD: cmp.Or(usd, b.asked.USD), Tokens: cmp.Or(tokens, b.asked.Tokens)}
+	b.requested = record.Budget{USD: cmp.Or(usd, b.requested.USD), Tokens: cmp.Or(tokens, b.requested.Tokens)}
 	b.bind()
 }
 
-// bind puts what was asked for in place of the bound. The caller holds mu.
+// bind replaces the limits by the requested ones. The caller holds mu.
 func (b *budget) bind() {
-	if b.asked.USD != 0 {
-		b.limited.USD = max(b.asked.USD, 0)
+	if b.requested.USD != 0 {
+		b.limited.USD = max(b.requested.USD, 0)
 	}
-	if b.asked.Tokens != 0 {
-		b.limited.Tokens = max(b.asked.Tokens, 0)
+	if b.requested.Tokens != 0 {
+		b.limited.Tokens = max(b.requested.Tokens, 0)
 	}
 }
 
-// restore goes on with what the run's log says.
+// restore adds the usage and the limits from the run's log.
 func (b *budget) restore(st *session.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,42 +91,42 @@ func (b *budget) restore(st *session.State) {
 	b.bind()
 }
 
-// unrecorded is the bound when it is not on record as it is.
+// unrecorded returns the limit if it differs from the recorded one, or nil.
 func (b *budget) unrecorded() *record.Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.limited == b.record {
 		return nil
 	}
-	bound := b.limited
-	return &bound
+	limit := b.limited
+	return &limit
 }
 
-// recorded notes that a bound is on record; nil changes nothing.
-func (b *budget) recorded(bound *record.Budget) {
-	if bound == nil {
+// recorded notes that a limit was recorded; nil changes nothing.
+func (b *budget) recorded(limit *record.Budget) {
+	if limit == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.record = *bound
+	b.record = *limit
 }
 
-// spent is what the run has used, and its bound.
-func (b *budget) spent() (usd float64, bound record.Budget) {
+// spent returns the cost of the run so far and its limit.
+func (b *budget) spent() (usd float64, limit record.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.usd, b.limited
 }
 
-// exhausted reports whether nothing is left, and beyond whether more than all was used.
+// exhausted reports whether the budget is used up.
 func (b *budget) exhausted() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.none()
+	return b.usedUp()
 }
 
-func (b *budget) none() bool {
+func (b *budget) usedUp() bool {
 	return b.limited.USD > 0 && b.usd >= b.limited.USD || b.limited.Tokens > 0 && b.tokens >= b.limited.Tokens
 }
 
@@ -135,7 +136,7 @@ func (b *budget) exceeded() bool {
 	return b.limited.USD > 0 && b.usd > b.limited.USD || b.limited.Tokens > 0 && b.tokens > b.limited.Tokens
 }
 
-// prices refuses models whose price has to be known and is not.
+// prices returns an error if a budget in US dollars is set and a model has no known price.
 func (b *budget) prices(models ...model.Model) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +148,8 @@ func (b *budget) prices(models ...model.Model) error {
 	return nil
 }
 
-// checkCostKnown refuses an answer that does not say what it cost where that has to be known.
+// checkCostKnown returns an error if a budget in US dollars is set and the cost of an answer is
+// unknown.
 func (b *budget) checkCostKnown(info model.Info, answer *model.Answer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,8 +159,9 @@ func (b *budget) checkCostKnown(info model.Info, answer *model.Answer) error {
 	return nil
 }
 
-// reserve waits until a call fits, at its most, beside those that are under way. Nil without
-// an error: there is no bound. Errors: ErrBudget, that of a model without a price, and that of ctx.
+// reserve waits until the maximum usage of a call fits beside the running calls. It returns nil
+// without an error if there is no limit. It returns ErrBudget, [model.Info.Unpriced], and an error
+// when ctx ends.
 func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *model.Request, aside bool) (*reservation, error) {
 	if err := b.prices(m); err != nil {
 		return nil, err
@@ -171,7 +174,7 @@ func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *mode
 	r := maxTokensOf(m.Info(), req)
 	r.agent, r.aside = a, aside
 	for {
-		if b.none() {
+		if b.usedUp() {
 			b.mu.Unlock()
 			return nil, ErrBudget
 		}
@@ -194,8 +197,8 @@ func (b *budget) reserve(ctx context.Context, a *Agent, m model.Model, req *mode
 	}
 }
 
-// fits reports whether a call may begin now. What a tool asks does not wait for the call of the
-// agent that it is a tool of: that may be what waits for the tool. The caller holds mu.
+// fits reports whether a call may start now. A side call of a tool does not wait for its agent's own
+// call, which may be waiting for the tool. The caller holds mu.
 func (b *budget) fits(r *reservation) bool {
 	usd, tokens, others := b.usd+r.usd, float64(b.tokens)+r.tokens, false
 	for _, c := range b.calls {
@@ -207,7 +210,7 @@ func (b *budget) fits(r *reservation) bool {
 	return !others || (b.limited.USD == 0 || usd <= b.limited.USD) && (b.limited.Tokens == 0 || tokens <= float64(b.limited.Tokens))
 }
 
-// maxTokensOf is the most that a call may use: no token is shorter than a byte.
+// maxTokensOf returns the most that a call may use, counting each byte as one token.
 func maxTokensOf(info model.Info, req *model.Request) *reservation {
 	input, output := int64(sizeOf(req)), int64(cmp.Or(req.MaxTokens, info.MaxOutput))
 	r := &reservation{usd: math.Inf(1), tokens: math.Inf(1)}
@@ -222,7 +225,7 @@ func maxTokensOf(info model.Info, req *model.Request) *reservation {
 	return r
 }
 
-// settle ends a call that has used so much.
+// settle ends a reservation and adds the usage of its call.
 func (b *budget) settle(r *reservation, usd float64, tokens int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

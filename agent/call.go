@@ -21,10 +21,10 @@ import (
 // continuePrompt asks for the rest of an answer that the output limit cut off.
 const continuePrompt = "Please continue from where you left off."
 
-// maxContinues is how often in a row that is done.
+// maxContinues is how many times in a row continuePrompt is sent.
 const maxContinues = 3
 
-// callModel makes one model call and takes in the answer.
+// callModel makes one model call and records the answer.
 func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 	if err := l.refreshHead(); err != nil {
 		return DriverState{}, false, err
@@ -50,7 +50,7 @@ func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 	if err != nil {
 		return l.finish(ctx, event.ReasonFailed, err)
 	}
-	uses := whole.Uses() // what runs is what the model wrote
+	uses := whole.Uses() // tools get the unmasked input
 	if text := answer.Text(); text != "" {
 		l.turn.text = append(l.turn.text, text)
 	}
@@ -67,7 +67,7 @@ func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 	if len(uses) > 0 {
 		l.turn.cutOff = 0
 		l.openRound(uses)
-		if l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // what others hear of is on disk
+		if l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // outside hooks see only recorded calls
 			return DriverState{}, false, l.write(ctx, entries...)
 		}
 		more, err := l.plan(ctx)
@@ -96,7 +96,7 @@ func (l *loop) callModel(ctx context.Context) (DriverState, bool, error) {
 	if err := l.write(ctx, entries...); err != nil {
 		return DriverState{}, false, err
 	}
-	if took, err := l.admitQueued(ctx); took || err != nil || l.turn.goesOn {
+	if took, err := l.admitQueued(ctx); took || err != nil || l.turn.continues {
 		return DriverState{}, false, err
 	}
 	return l.finish(ctx, event.ReasonCompleted, nil)
@@ -137,8 +137,8 @@ func (l *loop) refreshHead() error {
 	return nil
 }
 
-// announceTools tells the model which tools have come or gone since its last answer: it has planned
-// without them.
+// announceTools tells the model which tools were added or removed since its last answer, so that it
+// can change its plan.
 func (l *loop) announceTools() {
 	l.a.mu.Lock()
 	tools, changed := l.a.tools, l.a.toolsNew
@@ -166,25 +166,24 @@ func (l *loop) announceTools() {
 }
 
 func (l *loop) encoder() *encoder {
-	if l.turn != nil && l.turn.fell {
+	if l.turn != nil && l.turn.fellBack {
 		return l.fallback
 	}
-	if l.turn != nil && l.asked != nil {
-		return l.asked
+	if l.turn != nil && l.commandModel != nil {
+		return l.commandModel
 	}
 	return l.primary
 }
 
-// answer calls the model, again after retryable errors, and the fallback when
-// the model stays unavailable.
+// answer calls the model, with retries, and then the fallback if the model stays unavailable.
 func (l *loop) answer(ctx context.Context) (transcript.Item, record.RequestMark, error) {
 	for {
 		it, mark, err := l.answerFrom(ctx, l.encoder())
-		if err == nil || ctx.Err() != nil || l.turn.fell || l.fallback == nil || !fallsBack(err) {
+		if err == nil || ctx.Err() != nil || l.turn.fellBack || l.fallback == nil || !fallsBack(err) {
 			return it, mark, err
 		}
 		from, to := l.encoder().m.Info().String(), l.fallback.m.Info().String()
-		l.turn.fell = true
+		l.turn.fellBack = true
 		l.publish(event.ModelSwitched{From: from, To: to, Err: err})
 		if err := l.modelSwitched(ctx, from, to); err != nil {
 			return it, mark, err
@@ -192,7 +191,7 @@ func (l *loop) answer(ctx context.Context) (transcript.Item, record.RequestMark,
 	}
 }
 
-// fallsBack tells errors that another model may not have.
+// fallsBack reports whether another model could succeed after this error.
 func fallsBack(err error) bool {
 	me, ok := errors.AsType[*model.Error](err)
 	return ok && (me.Unavailable() || me.Kind == model.ErrorNotFound)
@@ -212,7 +211,7 @@ func (l *loop) answerFrom(ctx context.Context, enc *encoder) (transcript.Item, r
 	return it, mark, err
 }
 
-// sendWithRetry sends the request, again after retryable errors.
+// sendWithRetry sends the request and retries after retryable errors.
 func (l *loop) sendWithRetry(ctx context.Context, enc *encoder) (transcript.Item, error) {
 	req := &model.Request{
 		System: l.head.system, Tools: l.head.specs, Messages: enc.wires,
@@ -242,14 +241,14 @@ func (l *loop) sendWithRetry(ctx context.Context, enc *encoder) (transcript.Item
 	}
 }
 
-// recordFailedCall has a model call on record that no item comes of.
+// recordFailedCall records the usage of a failed model call.
 func (l *loop) recordFailedCall(ctx context.Context) error {
 	p := l.takeUsage()
 	l.emitUsage(p)
 	return l.a.recordPaid(ctx, p, forAttempt)
 }
 
-// waitRetry waits after a failed attempt; false: there is to be no other.
+// waitRetry waits before the next attempt. It returns false if there must be none.
 func (l *loop) waitRetry(ctx context.Context, err error, attempt int) bool {
 	me, ok := errors.AsType[*model.Error](err)
 	if !ok || !me.Retryable() || attempt >= l.a.opt.Model.Retry.Max || ctx.Err() != nil {
@@ -264,12 +263,12 @@ func (l *loop) waitRetry(ctx context.Context, err error, attempt int) bool {
 	return l.a.opt.Sleep(ctx, delay) == nil
 }
 
-// tooLongToWait says why a provider is not asked again.
-func tooLongToWait(e *model.Error, bound time.Duration) string {
-	return fmt.Sprintf("%s asks for a retry after %v, which is more than the maximum of %v; hint: raise retry.maxRetryAfter in the settings", e.Provider, e.RetryAfter, bound)
+// tooLongToWait returns the notice for a provider that asks for too long a wait.
+func tooLongToWait(e *model.Error, limit time.Duration) string {
+	return fmt.Sprintf("%s asks for a retry after %v, which is more than the maximum of %v; hint: raise retry.maxRetryAfter in the settings", e.Provider, e.RetryAfter, limit)
 }
 
-// delay is Base·2ⁿ ± 25 % up to Cap; what the provider asked for wins when it is longer.
+// delay returns Base·2ⁿ ± 25 %, at most Cap, or the provider's retry time if that is longer.
 func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duration {
 	d := r.Base << min(attempt, 30)
 	if d > r.Cap || d <= 0 {
@@ -279,7 +278,7 @@ func (r Retry) delay(attempt int, asked time.Duration, rnd float64) time.Duratio
 	return max(min(d, r.Cap), asked)
 }
 
-// stream makes one attempt and passes the deltas on. What it cost is the turn's to record.
+// stream makes one attempt and emits the deltas. The turn records the usage.
 func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (transcript.Item, error) {
 	answer, paid, err := l.a.attempt(ctx, m, req, false, func(ev model.Event) {
 		if e, ok := ev.(event.Event); ok {
@@ -290,7 +289,7 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 	if err != nil {
 		return transcript.Item{}, err
 	}
-	l.turn.goesOn = answer.More
+	l.turn.continues = answer.More
 	it := answer.Item
 	it.Role = transcript.RoleAssistant
 	if it.Model == "" {
@@ -299,8 +298,8 @@ func (l *loop) stream(ctx context.Context, m model.Model, req *model.Request) (t
 	return it, nil
 }
 
-// noAnswer ends a turn whose model call failed or was interrupted. Text that
-// had arrived is kept and marked.
+// noAnswer ends a turn whose model call failed or was interrupted. Text that arrived before is kept
+// and marked.
 func (l *loop) noAnswer(ctx context.Context, err error) (DriverState, bool, error) {
 	me, _ := errors.AsType[*model.Error](err)
 	if me != nil && me.Partial != nil && len(me.Partial.Parts) > 0 {
@@ -334,14 +333,14 @@ func (l *loop) noAnswer(ctx context.Context, err error) (DriverState, bool, erro
 	return l.fail(ctx, err)
 }
 
-// takeUsage is the last model call, which the caller has on record.
+// takeUsage returns the usage of the last model call, which the caller records.
 func (l *loop) takeUsage() *callUsage {
 	p := l.turn.paid
 	l.turn.paid = nil
 	return p
 }
 
-// emitUsage tells what a model call has used; nil is nothing.
+// emitUsage emits the usage of a model call; nil does nothing.
 func (l *loop) emitUsage(p *callUsage) {
 	if p != nil {
 		l.publish(l.usageOf(p))
@@ -357,7 +356,7 @@ func (l *loop) usageOf(p *callUsage) event.UsageUpdated {
 	return event.UsageUpdated{Model: p.model, Usage: p.usage, Total: r.Usage, CostUSD: r.CostUSD, CallUSD: p.cost}
 }
 
-// reserveID keeps an id from being given again.
+// reserveID prevents newID and uniqueUses from using an id again.
 func (l *loop) reserveID(id string) {
 	if l.used == nil {
 		l.used = map[string]bool{}
@@ -365,7 +364,7 @@ func (l *loop) reserveID(id string) {
 	l.used[id] = true
 }
 
-// newID makes an id that the log does not have.
+// newID returns an id that is not in the log.
 func (l *loop) newID(prefix string) string {
 	made := prefix + l.a.opt.NewID()
 	id := made
@@ -375,8 +374,8 @@ func (l *loop) newID(prefix string) string {
 	return id
 }
 
-// uniqueUses renames tool uses whose id the log has, also in what was compacted: small local
-// models count their calls from zero in every answer.
+// uniqueUses gives new ids to tool uses whose id is already in the log, compacted items included:
+// small local models count their calls from zero in every answer.
 func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 	seen := map[string]bool{}
 	renamed := false
@@ -402,8 +401,8 @@ func (l *loop) uniqueUses(it transcript.Item) transcript.Item {
 	return it
 }
 
-// useRenamer is a model that runs what it asks for itself. It is told when a tool use of its
-// answer is given another id because the session has that one already.
+// useRenamer is a model that runs tool calls itself. RenameUse is called when a tool use of its
+// answer gets another id because the session already has that id.
 type useRenamer interface {
 	RenameUse(from, to string)
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// fileSnapshots keeps what files were before calls change them, in the session's log.
+// fileSnapshots records the content of files in the session's log before calls change them.
 type fileSnapshots struct {
-	mu sync.Mutex // one at a time, so that the same content is kept once
+	mu sync.Mutex // one snapshot at a time, so that equal content is stored once
 	at map[string]int64
 }
 
-// keeper is where a call says what a file is before it changes it; nil: nothing is kept.
+// keeper returns the function that a call uses to save a file before it changes the file, or nil
+// without a log.
 func (l *loop) keeper(c *call) func(context.Context, tool.Image) error {
 	if l.log == nil {
 		return nil
@@ -27,7 +28,7 @@ func (l *loop) keeper(c *call) func(context.Context, tool.Image) error {
 func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 	l.saves.mu.Lock()
 	defer l.saves.mu.Unlock()
-	f := record.FileSaved{Use: use, Path: i.Path, Digest: record.FileAbsent, After: i.After, Folders: i.Folders, ParentHeads: l.a.above()}
+	f := record.FileSaved{Use: use, Path: i.Path, Digest: record.FileAbsent, After: i.After, Folders: i.Folders, ParentHeads: l.a.parentHeads()}
 	if i.Existed {
 		f.Describe(i.Mode, i.Size, i.Digest)
 		f.SetContent(i.Data, l.saves.at)
@@ -62,9 +63,9 @@ func (l *loop) saveFile(ctx context.Context, use string, i tool.Image) error {
 	return nil
 }
 
-// above are the heads of the logs of those that the agent works for, nearest first: by
-// them a rewind of theirs knows what came after a record of theirs.
-func (a *Agent) above() []record.LogHead {
+// parentHeads returns the log heads of the agent's parents, nearest first. A rewind of a parent uses
+// them to find what happened after one of its records.
+func (a *Agent) parentHeads() []record.LogHead {
 	var list []record.LogHead
 	for p := a.opt.parent; p != nil; p = p.opt.parent {
 		if log := p.openLog(); log != nil {

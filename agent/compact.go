@@ -21,20 +21,20 @@ var compactPrompt string
 
 const (
 	defaultReserve   = 13000 // tokens
-	bytesPerToken    = 4     // an estimate; providers report the truth afterwards
+	bytesPerToken    = 4     // an estimate; providers report the exact number after a call
 	summaryMaxRender = 512 << 10
 )
 
-// compactor makes a transcript smaller that is about to outgrow its bounds, by steps. It
-// is one rewrite, or none.
+// compactor runs the compaction steps when the transcript is about to exceed its limits. A
+// compaction is one rewrite, or none.
 type compactor struct{ o Compact }
 
 func (compactor) Name() string { return "compaction" }
 
-// conditionalMutator is a mutator that knows beforehand when there is nothing to do.
+// conditionalMutator is a mutator that can report in advance that it has nothing to do.
 type conditionalMutator interface{ mayDo(cur MutatorContext) bool }
 
-// due says whether the transcript is to be compacted now, and a step can do something.
+// due reports whether the transcript must be compacted now and a step can change it.
 func (c compactor) due(cur MutatorContext) bool {
 	return c.over(cur) && slices.ContainsFunc(c.steps(), func(m Mutator) bool {
 		d, knows := m.(conditionalMutator)
@@ -42,7 +42,7 @@ func (c compactor) due(cur MutatorContext) bool {
 	})
 }
 
-// over says whether the transcript is larger than its bounds.
+// over reports whether the transcript exceeds its limits.
 func (c compactor) over(cur MutatorContext) bool {
 	tokens := estimate(cur)
 	full := cur.Context > 0 && tokens >= cur.Context-c.reserve(cur)
@@ -95,7 +95,7 @@ func (c compactor) Mutate(ctx context.Context, cur MutatorContext) ([]transcript
 	return cur.Items, transcript.Validate(cur.Items)
 }
 
-// timeOf is when an item was written.
+// timeOf returns the time of an item.
 func timeOf(e transcript.Encoded) time.Time {
 	it, err := e.Decode()
 	if err != nil {
@@ -104,7 +104,7 @@ func timeOf(e transcript.Encoded) time.Time {
 	return it.Time
 }
 
-// summary is the step that has the model tell the older items.
+// summary is the step that replaces the older items by a summary from the model.
 type summary struct{ keep int }
 
 func (summary) Name() string { return "summary" }
@@ -112,19 +112,19 @@ func (summary) Name() string { return "summary" }
 func (s summary) mayDo(cur MutatorContext) bool {
 	cut, _ := s.split(cur)
 	_, older := splitItems(cur.Items[:cut])
-	return len(older) >= 2 // less is not worth a summary
+	return len(older) >= 2 // fewer are not worth a summary
 }
 
 // splitItems separates fixed items from conversation items.
-func splitItems(items []transcript.Encoded) (standing, older []transcript.Encoded) {
+func splitItems(items []transcript.Encoded) (fixed, older []transcript.Encoded) {
 	for _, e := range items {
 		if isFixed(e) {
-			standing = append(standing, e)
+			fixed = append(fixed, e)
 		} else {
 			older = append(older, e)
 		}
 	}
-	return standing, older
+	return fixed, older
 }
 
 func (s summary) split(cur MutatorContext) (cut, prompt int) {
@@ -145,32 +145,31 @@ func (s summary) Mutate(ctx context.Context, cur MutatorContext) ([]transcript.E
 	if len(older) < 2 {
 		return nil, nil
 	}
-	told, err := summariseItems(ctx, cur, older)
+	item, err := summariseItems(ctx, cur, older)
 	if err != nil {
 		return nil, err
 	}
-	gone := 0
+	removed := 0
 	for i, e := range cur.Items[:cut] {
 		if i != prompt && !isFixed(e) {
-			gone += estimateItem(e)
+			removed += estimateItem(e)
 		}
 	}
-	if len(told.JSON) >= gone {
+	if len(item.JSON) >= removed {
 		return nil, errors.New("the model's summary is not shorter than the text it replaces")
 	}
-	out = append(out, told)
+	out = append(out, item)
 	if prompt >= 0 && prompt < cut {
 		out = append(out, cur.Items[prompt])
 	}
 	return append(out, cur.Items[cut:]...), nil
 }
 
-// size is the model's context in tokens, or a small one's where it is not known.
+// size returns the model's context in tokens, or that of a small model if it is unknown.
 func size(cur MutatorContext) int { return cmp.Or(cur.Context, 32_000) }
 
-// estimate is the number of tokens the next request would have: what the last
-// call reported plus what came since, or a count of bytes when nothing was
-// reported yet.
+// estimate returns the estimated tokens of the next request: the usage of the last call plus the
+// items since, or a count of bytes if there is no usage yet.
 func estimate(cur MutatorContext) int {
 	bytes := 0
 	for _, e := range slices.Backward(cur.Items) {
@@ -183,12 +182,12 @@ func estimate(cur MutatorContext) int {
 }
 
 const (
-	smallItem  = 8 << 10       // bytes of an item that has no media to speak of
-	mediaBytes = 1600 * 4      // what an image counts for, whatever its file's size is
-	filePerKiB = 1024 / 15 * 4 // what a KiB of a document counts for
+	smallItem  = 8 << 10       // bytes; a smaller item has no significant media
+	mediaBytes = 1600 * 4      // the estimate for an image of any file size
+	filePerKiB = 1024 / 15 * 4 // the estimate for one KiB of a document
 )
 
-// estimateItem is the size of an item in bytes of text: a picture costs a model much less than
+// estimateItem returns the size of an item in bytes of text. An image costs a model much less than
 // its bytes.
 func estimateItem(e transcript.Encoded) int {
 	n := len(e.JSON)
@@ -202,7 +201,7 @@ func estimateItem(e transcript.Encoded) int {
 	return max(n-lightItem(it.Parts), 0)
 }
 
-// lightItem is by how much parts are lighter than their bytes.
+// lightItem returns how many bytes to subtract for media.
 func lightItem(parts []transcript.Part) (n int) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -252,13 +251,13 @@ func summariseItems(ctx context.Context, cur MutatorContext, items []transcript.
 
 }
 
-// summariseHistory has the model tell items; a history that is too long for it is shortened from
-// the old end.
+// summariseHistory asks the model for a summary of items. If the history is too long for the model,
+// its oldest part is dropped.
 func summariseHistory(ctx context.Context, cur MutatorContext, system string, items []transcript.Encoded) (string, error) {
 	budget := min(summaryMaxRender, size(cur)*bytesPerToken/2)
 	for tries := 0; ; tries++ {
-		told := history.Render(items, history.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
-		ask, err := transcript.UserText("<history>\n" + told + "</history>\n\nSummarize this history as instructed.").Encode()
+		rendered := history.Render(items, history.RenderOptions{MaxBytes: budget, MaxPartBytes: max(budget/40, 1000)})
+		ask, err := transcript.UserText("<history>\n" + rendered + "</history>\n\nSummarize this history as instructed.").Encode()
 		if err != nil {
 			return "", err
 		}
@@ -281,7 +280,7 @@ func summariseHistory(ctx context.Context, cur MutatorContext, system string, it
 	}
 }
 
-// tooLong reports whether a model says that what it was sent does not fit.
+// tooLong reports whether the model rejected a request because it was too long.
 func tooLong(err error) bool {
 	me, ok := errors.AsType[*model.Error](err)
 	return ok && me.Kind == model.ErrorTooLong

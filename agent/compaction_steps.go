@@ -20,9 +20,9 @@ import (
 //	summarise     replaces the older items by a summary; the prompt of the turn stays
 type CompactionStep struct {
 	Step   string
-	Items  int            // that keepRecent keeps
-	Tokens int            // of the newest items that summarise leaves; default a fifth of the context
-	Mask   *secret.Masker // of redact
+	Items  int            // keepRecent: how many items to keep
+	Tokens int            // summarise: how many tokens of the newest items to keep; default a fifth of the context
+	Mask   *secret.Masker // redact: the masker
 }
 
 func (r CompactionStep) mutator() Mutator {
@@ -43,10 +43,10 @@ func (r CompactionStep) mutator() Mutator {
 	}}
 }
 
-// Name is what the step is called in events and records.
+// Name returns the name of the step in events and records.
 func (r CompactionStep) Name() string { return r.mutator().Name() }
 
-// Mutate takes the step.
+// Mutate runs the step.
 func (r CompactionStep) Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 	return r.mutator().Mutate(ctx, c)
 }
@@ -60,7 +60,7 @@ func (r CompactionStep) mayDo(c MutatorContext) bool {
 type step struct {
 	name string
 	do   func(ctx context.Context, c MutatorContext) ([]transcript.Encoded, error)
-	may  func(c MutatorContext) bool // nil: nobody knows beforehand
+	may  func(c MutatorContext) bool // nil: not known in advance
 }
 
 func (s step) Name() string { return s.name }
@@ -71,7 +71,7 @@ func (s step) Mutate(ctx context.Context, c MutatorContext) ([]transcript.Encode
 	return s.do(ctx, c)
 }
 
-// lastPrompt is the index of the last user item, or -1.
+// lastPrompt returns the index of the last user item, or -1.
 func lastPrompt(items []transcript.Encoded) int {
 	for i, item := range slices.Backward(items) {
 		if item.Role() == transcript.RoleUser {
@@ -81,8 +81,8 @@ func lastPrompt(items []transcript.Encoded) int {
 	return -1
 }
 
-// dropThinking takes the model's thinking out of answers before the last prompt. Those
-// after it a provider wants to see again, and that of the calls that it answers next.
+// dropThinking removes the model's thinking from answers before the last prompt. A provider requires
+// the thinking of later answers, and of the calls that it answers next.
 func dropThinking() Mutator {
 	return step{name: "drop thinking", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		stays := min(lastPrompt(c.Items), lastAnswer(c.Items))
@@ -95,9 +95,8 @@ func dropThinking() Mutator {
 	}}
 }
 
-// lastAnswer is the index of the last answer when tools were called in it, else the number
-// of items: a provider may want the thinking that led to the calls, also when a prompt came
-// in behind their results.
+// lastAnswer returns the index of the last answer if it has tool calls, or else the number of items.
+// A provider may require the thinking that led to the calls, even if a prompt follows their results.
 func lastAnswer(items []transcript.Encoded) int {
 	for i, item := range slices.Backward(items) {
 		if item.Role() == transcript.RoleAssistant {
@@ -110,8 +109,7 @@ func lastAnswer(items []transcript.Encoded) int {
 	return len(items)
 }
 
-// dropFailed takes out tool uses that failed, with their results, once the model has
-// seen them.
+// dropFailed removes failed tool uses and their results after the model has seen them.
 func dropFailed() Mutator {
 	return step{name: "drop failed results", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		failed, err := failures(c.Items)
@@ -132,8 +130,8 @@ func dropFailed() Mutator {
 	}}
 }
 
-// failures are the uses whose results are errors, with something other than results
-// behind them.
+// failures returns the tool uses whose results are errors, except for the results at the end of the
+// transcript.
 func failures(items []transcript.Encoded) (map[string]bool, error) {
 	end := len(items)
 	for end > 0 && items[end-1].Role() == transcript.RoleTool {
@@ -157,15 +155,15 @@ func failures(items []transcript.Encoded) (map[string]bool, error) {
 	return failed, nil
 }
 
-// isFixed reports whether an item is what a host has laid down for the whole session, and no
-// part of the conversation: no step takes it away.
+// isFixed reports whether an item is a host's instruction for the whole session and not part of the
+// conversation. No step removes it.
 func isFixed(e transcript.Encoded) bool {
 	return e.Role() == transcript.RoleSystem || e.Role() == transcript.RoleDeveloper
 }
 
-// keepRecent keeps the newest items, those that a tool pair needs to be whole, the last
-// prompt, and what is no part of the conversation: system, developer and context items, such
-// as a summary. The last do not count.
+// keepRecent keeps the newest items, the items that complete a tool pair, the last prompt, and the
+// items outside the conversation, which it does not count: system, developer and context items, such
+// as a summary.
 func keepRecent(items int) Mutator {
 	return step{name: "keep recent", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		if kept := recent(c.Items, items); len(kept) < len(c.Items) {
@@ -175,7 +173,7 @@ func keepRecent(items int) Mutator {
 	}, may: func(c MutatorContext) bool { return len(recent(c.Items, items)) < len(c.Items) }}
 }
 
-// recent is what of a list keepRecent leaves.
+// recent returns the items of a list that keepRecent keeps.
 func recent(list []transcript.Encoded, items int) []transcript.Encoded {
 	aside := func(e transcript.Encoded) bool { return isFixed(e) || e.Role() == transcript.RoleContext }
 	from := len(list)
@@ -197,8 +195,8 @@ func recent(list []transcript.Encoded, items int) []transcript.Encoded {
 	return kept
 }
 
-// redact masks secrets in items that were written down without a mask. What was there
-// before stays in the log: session.Sessions.Redact erases it.
+// redact masks secrets in items that were stored without a mask. The earlier content stays in the
+// log until session.Sessions.Redact erases it.
 func redact(m *secret.Masker) Mutator {
 	return step{name: "redaction", do: func(_ context.Context, c MutatorContext) ([]transcript.Encoded, error) {
 		out := slices.Clone(c.Items)
@@ -213,8 +211,8 @@ func redact(m *secret.Masker) Mutator {
 	}}
 }
 
-// edit changes items; one that has no parts left is gone. What a provider has signed
-// does not fit an item any more that was changed.
+// edit changes items and removes those without parts. A changed item loses its native form, because
+// the provider's signature no longer matches.
 func edit(items []transcript.Encoded, change func(i int, it *transcript.Item) bool) ([]transcript.Encoded, error) {
 	out := make([]transcript.Encoded, 0, len(items))
 	for i, e := range items {
@@ -252,7 +250,7 @@ func hasContent(parts []transcript.Part) bool {
 	})
 }
 
-// drop takes parts out of an item, and reports whether there were any.
+// drop removes parts from an item and reports whether there were any.
 func drop(it *transcript.Item, gone func(transcript.Part) bool) bool {
 	n := len(it.Parts)
 	it.Parts = slices.DeleteFunc(slices.Clone(it.Parts), gone)

@@ -251,7 +251,7 @@ func effectCase(t *testing.T, field string) {
 			holds = func(e *echo, _ *fake, _ string, _ []event.Event) bool { return len(e.ran) == 1 }
 		case "ask":
 			holds = func(e *echo, _ *fake, told string, _ []event.Event) bool {
-				return len(e.ran) == 0 && strings.Contains(told, "no one is available to approve")
+				return len(e.ran) == 0 && strings.Contains(told, "no one can answer")
 			}
 		default:
 			holds = blocked

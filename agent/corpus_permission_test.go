@@ -352,7 +352,7 @@ func (g *gate) compare(key string, raw json.RawMessage) {
 			g.Errorf("the callback was asked %d times, want %s", len(g.called), raw)
 		}
 	case "asks", "asked":
-		if got := strings.Contains(g.result.Text(), "no one is available to approve"); got != yes {
+		if got := strings.Contains(g.result.Text(), "no one can answer"); got != yes {
 			g.Errorf("a person would be asked: %v, want %v", got, yes)
 		}
 	case "within": // play has returned

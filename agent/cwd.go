@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// folder is the session's folder.
+// folder returns the session's folder.
 func (a *Agent) folder() string {
 	if folders := a.opt.Permissions.Config.Folders; len(folders) > 0 {
 		return folders[0]
@@ -16,20 +16,20 @@ func (a *Agent) folder() string {
 	return a.opt.Session.Opened.CWD
 }
 
-// workingDirectory is the folder that is on record of a new session when nobody says: the first of its folders,
-// else that of this process.
+// workingDirectory returns the folder to record for a new session if none was given: the first of its
+// folders, or else the working directory of this process.
 func workingDirectory(o *Options) string {
 	if folders := o.Permissions.Config.Folders; len(folders) > 0 {
 		return folders[0]
 	}
 	dir, err := os.Getwd()
-	if err != nil { // it was removed: the session has none
+	if err != nil { // the directory was removed: the session has none
 		return ""
 	}
 	return dir
 }
 
-// cwd is the current directory: the session's folder, until a call changes it.
+// cwd returns the current directory: the session's folder, until a call changes it.
 func (a *Agent) cwd() string {
 	if at := a.at.Load(); at != nil {
 		return *at
@@ -37,35 +37,35 @@ func (a *Agent) cwd() string {
 	return a.folder()
 }
 
-// changed is the current directory where something has changed it, or "".
-func (a *Agent) changed() string {
+// changedCwd returns the current directory if it was changed, or "".
+func (a *Agent) changedCwd() string {
 	if at := a.at.Load(); at != nil {
 		return *at
 	}
 	return ""
 }
 
-// enter goes where the host wants the session to begin.
+// enter changes to the directory in which the host wants the session to begin.
 func (l *loop) enter(ctx context.Context) error {
 	if l.a.opt.EnterDir == nil {
 		return nil
 	}
-	dir, told, err := l.a.opt.EnterDir(context.WithValue(ctx, ofKey{}, l.a))
+	dir, text, err := l.a.opt.EnterDir(context.WithValue(ctx, agentKey{}, l.a))
 	if err != nil {
 		return err
 	}
 	if dir != "" {
 		l.a.at.Store(&dir)
 	}
-	if told != "" {
-		l.hookTexts = append(l.hookTexts, told)
+	if text != "" {
+		l.hookTexts = append(l.hookTexts, text)
 	}
 	return nil
 }
 
-// goBack goes to the current directory in which a session was when it was left. Where
-// that is not possible the person and the model are told.
-func (l *loop) goBack(dir string) {
+// restoreCwd changes to the current directory that a resumed session had. If it cannot, it notifies
+// the user and the model.
+func (l *loop) restoreCwd(dir string) {
 	if dir == "" || dir == l.a.folder() || l.a.opt.RestoreDir == nil {
 		return
 	}
@@ -75,13 +75,13 @@ func (l *loop) goBack(dir string) {
 		return
 	}
 	folder := l.a.folder()
-	l.a.at.Store(&folder) // the next turn says so, and it is not tried again
+	l.a.at.Store(&folder) // the next turn records it, so the change is not tried again
 	text := fmt.Sprintf("cannot return to %s; continuing in %s: %v", dir, folder, err)
 	l.opened.Notices = append(l.opened.Notices, text)
 	l.hookTexts = append(l.hookTexts, text)
 }
 
-// watch has files watched for hooks. Names count from the current directory.
+// watch watches files for hooks. Relative paths start at the current directory.
 func (a *Agent) watch(paths []string) error {
 	if a.opt.Hooks.Watch == nil {
 		return errors.New("no file watcher is configured; hint: set HookOptions.Watch")

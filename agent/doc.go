@@ -15,7 +15,7 @@
 //	a, err := agent.New(m, nil)
 //	res, err := a.Prompt(ctx, "hello")
 //
-// With [Options].Sessions the agent remembers: the next agent with the same session id resumes
+// With [Options].Sessions the session is stored: the next agent with the same session id resumes
 // where this one stopped, even after kill -9. [Agent.Run] yields events as they happen. A host
 // that wants control over each step uses [Driver].
 //

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// encoder keeps the wire forms of the transcript for one model, so that an item
-// is encoded once, and a running digest of what a request would send.
+// encoder keeps the encoded items of the transcript for one model, so that each item is encoded
+// once, and a running digest of what a request would send.
 type encoder struct {
 	m     model.Model
 	api   string
@@ -27,24 +27,24 @@ type encoder struct {
 
 	slab []byte // holds small wire forms one after the other
 
-	head   session.Digest // of system and tools: what the digest began with
+	head   session.Digest // digest of the system prompt and tools, with which sum began
 	sum    hash.Hash
-	summed int // wires in sum
+	summed int // number of wires in sum
 }
 
 func newEncoder(m model.Model) *encoder { return &encoder{m: m, api: m.Info().API} }
 
-// reset forgets the wire forms; a rewrite has changed what they stand for.
+// reset drops the encoded items after a rewrite of the transcript.
 func (c *encoder) reset() {
 	if c != nil {
 		c.wires, c.sum, c.summed = nil, nil, 0
 	}
 }
 
-// encodeBatch is how many items are worth a goroutine.
+// encodeBatch is the number of items that is worth a goroutine.
 const encodeBatch = 512
 
-// encode brings the wire forms up to items.
+// encode encodes the items that are not encoded yet.
 func (c *encoder) encode(items []transcript.Encoded) error {
 	known := len(c.wires)
 	c.wires = slices.Grow(c.wires, len(items)-known)[:len(items)]
@@ -63,8 +63,8 @@ const (
 	slabPiece = 1 << 10
 )
 
-// settle moves a small wire form next to the one before it. Every request reads
-// all of them in order, which is several times faster when they lie that way.
+// settle copies a small encoded item next to the one before it in memory. Every request reads all of
+// them in order, which is several times faster that way.
 func (c *encoder) settle(w *model.EncodedItem) {
 	n := len(w.JSON)
 	if n > slabPiece {
@@ -104,10 +104,9 @@ func (c *encoder) encodeFrom(from int, items []transcript.Encoded) error {
 	return g.Wait()
 }
 
-// mark starts to digest what the request sends and returns a function that
-// waits for the result: the request's mark and, when before is a mark of this
-// API, whether the bytes up to there are the same. Digesting a long transcript
-// thus runs beside sending it.
+// mark starts to digest what the request sends and returns a function that waits for the result: the
+// mark of the request and, if before is a mark of this API, whether the bytes up to it are the same.
+// This way a long transcript is digested while it is sent.
 func (c *encoder) mark(head session.Digest, before *record.RequestMark) func() (record.RequestMark, bool) {
 	var (
 		m    record.RequestMark
@@ -145,15 +144,14 @@ func (c *encoder) digest(head session.Digest, before *record.RequestMark) (m rec
 	}
 }
 
-// headDigest stands for a message in the digest: its role, length and CRC. A
-// mark has to notice that bytes came out differently, not to resist a forger,
-// and this costs a tenth of hashing a long transcript once more.
+// headDigest represents a message in the digest: its role, length and CRC. A mark must detect changed
+// bytes but not resist a forger, and this costs a tenth of hashing a long transcript again.
 func headDigest(w model.EncodedItem) []byte {
 	b := make([]byte, 0, 32)
 	b = append(b, w.Role...)
 	b = append(b, 0)
 	b = binary.BigEndian.AppendUint64(b, uint64(len(w.JSON)))
-	castagnoli := crc32.MakeTable(crc32.Castagnoli) // made at the first call: at the start of the program it takes 0.16 ms of commands that need none
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // made here, because at program start it costs 0.16 ms even for commands that do not need it
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(w.JSON, castagnoli))
 }
 
@@ -162,7 +160,7 @@ func (c *encoder) now() (d session.Digest) {
 	return d
 }
 
-// requestHead is what every request begins with: the system prompt and the tools.
+// requestHead is the beginning of every request: the system prompt and the tools.
 type requestHead struct {
 	system string
 	tools  *tool.Registry

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// endTimeout is how long the store has, from the end of a context on, for what has happened to
-// be put on record: an interrupt must not tear an append, and a store that is away must not
-// keep an agent from ending.
+// endTimeout is how long the store may take to record what happened after a context has ended. An
+// interrupt must not break an append, and an unavailable store must not keep an agent from ending.
 const endTimeout = 5 * time.Second
 
 var errEndTimeout = errors.New("timed out at the end of the run")
 
-// detachedContext returns a context for the store that outlives ctx by endTimeout, and what words the
-// error that came of it.
+// detachedContext returns a context for the store that outlives ctx by endTimeout. The caller passes
+// the store's error through done, which explains a timeout.
 func detachedContext(ctx context.Context) (_ context.Context, done func(error) error) {
 	ends := ctx
 	if e, ok := ctx.Value(endContextKey{}).(context.Context); ok {
@@ -39,20 +38,19 @@ func detachedContext(ctx context.Context) (_ context.Context, done func(error) e
 
 type endContextKey struct{}
 
-// agentContext returns a context that does not end, for the store, but for [detachedContext] does with
-// another one.
+// agentContext returns a context without an end that [detachedContext] treats as ending with ends.
 func agentContext(ends context.Context) context.Context {
 	return context.WithValue(context.Background(), endContextKey{}, ends)
 }
 
-// endContext returns such a context for what ends now.
+// endContext returns an agentContext that has already ended.
 func endContext() context.Context {
 	over, end := context.WithCancel(context.Background())
 	end()
 	return agentContext(over)
 }
 
-// ctxMutex is a lock that may be held over the store's work: for who has the loop.
+// ctxMutex is a lock with TryLock that may be held during store operations. Its holder owns the loop.
 type ctxMutex chan struct{}
 
 func (t ctxMutex) Lock()   { t <- struct{}{} }

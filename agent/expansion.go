@@ -18,24 +18,24 @@ import (
 
 // Expansion is the expansion of a slash command.
 type Expansion struct {
-	Command, Args string // "commit", and what stood behind it
-	Source        string // whose it is: user, project
+	Command, Args string // the name, such as "commit", and the text after it
+	Source        string // where the command is defined: user, project
 	Text          string // what the model reads in its place
-	// Limit, when not nil, narrows the turn that the prompt is answered in. Its turn and id
-	// are filled in.
+	// Limit, if not nil, restricts the turn that answers the prompt. Its turn and id are filled
+	// in.
 	Limit *policy.Limit
-	// Model, when not nil, answers in that turn in place of the agent's own. Who resumes a turn that was
-	// cut off goes on with its own.
+	// Model, if not nil, answers in that turn instead of the agent's model. An agent that resumes an
+	// interrupted turn uses its own model.
 	Model model.Model
 }
 
-// Where an item keeps the limit that comes with it, and the model that is to answer.
+// Metadata keys of an item for the limit and the model of its turn.
 const (
 	limitKey = "limit"
 	modelKey = "model"
 )
 
-// expand puts what a person's /name stands for in its place.
+// expand replaces the user's /name by the expansion of the slash command.
 func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transcript.Part, meta map[string]json.RawMessage, err error) {
 	if a.opt.Expand == nil || len(input) == 0 {
 		return input, nil, nil
@@ -63,7 +63,7 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 	}
 	if x.Limit != nil {
 		lim := *x.Limit
-		lim.ID, lim.Turn = "checked", "next" // it is not in the way of a turn that cannot be narrowed so
+		lim.ID, lim.Turn = "checked", "next" // reject the prompt now if the limit is invalid
 		if _, err := a.guards.Check(policy.Change{Limit: &lim, By: lim.Name}); err != nil {
 			return nil, nil, err
 		}
@@ -93,24 +93,23 @@ func (a *Agent) expand(ctx context.Context, input []transcript.Part) (_ []transc
 	return append([]transcript.Part{transcript.Text{Text: text}}, input[1:]...), meta, nil
 }
 
-// limitTools puts the limits of a turn in force before it takes items in: those that come with
-// them and, when they hold nothing that a person said, those that are left of the turn
-// that it goes on with.
-func (l *loop) limitTools(ctx context.Context, turn string, items []transcript.Encoded, left []policy.Limit) error {
-	var own []policy.Limit
+// limitTools applies the limits of a turn before it takes items in: the limits of the items and, if
+// no item is from the user, the carried limits of the turn that this one continues.
+func (l *loop) limitTools(ctx context.Context, turn string, items []transcript.Encoded, carried []policy.Limit) error {
+	var limits []policy.Limit
 	for _, e := range items {
 		if e.Role() != transcript.RoleUser {
 			continue
 		}
-		left = nil
-		if l.turn == nil { // a turn of its own, and none that goes on
-			l.asked = nil
+		carried = nil
+		if l.turn == nil { // a new turn, not a continued one
+			l.commandModel = nil
 		}
 		it, err := e.Decode()
 		if err != nil {
 			continue
 		}
-		l.askFor(it.Metadata[modelKey])
+		l.selectModel(it.Metadata[modelKey])
 		if it.Metadata[limitKey] == nil {
 			continue
 		}
@@ -119,9 +118,9 @@ func (l *loop) limitTools(ctx context.Context, turn string, items []transcript.E
 			return fmt.Errorf("agent: the limit of item %s: %w", e.ID(), err)
 		}
 		lim.ID = e.ID()
-		own = append(own, lim)
+		limits = append(limits, lim)
 	}
-	for _, lim := range slices.Concat(left, own) {
+	for _, lim := range slices.Concat(carried, limits) {
 		lim.Turn = turn
 		if _, err := l.a.change(ctx, policy.Change{Limit: &lim, By: lim.Name}); err != nil {
 			return err
@@ -130,8 +129,8 @@ func (l *loop) limitTools(ctx context.Context, turn string, items []transcript.E
 	return nil
 }
 
-// askFor has the model answer in the turn that an item names.
-func (l *loop) askFor(name json.RawMessage) {
+// selectModel selects the model that an item names for its turn.
+func (l *loop) selectModel(name json.RawMessage) {
 	var text string
 	if json.Unmarshal(name, &text) != nil {
 		return
@@ -139,30 +138,30 @@ func (l *loop) askFor(name json.RawMessage) {
 	l.a.mu.Lock()
 	m := l.a.models[text]
 	l.a.mu.Unlock()
-	if m != nil && (l.asked == nil || l.asked.m != m) {
-		l.asked = newEncoder(m)
+	if m != nil && (l.commandModel == nil || l.commandModel.m != m) {
+		l.commandModel = newEncoder(m)
 	}
 }
 
-// widen takes the limits of a turn that has ended away. A turn that has not come to its end
-// may be gone on with.
-func (l *loop) widen(turn string, why event.Reason) {
-	l.left = nil
+// endLimits removes the limits of a turn that has ended. If the turn did not complete, its limits
+// are kept for a turn that continues it.
+func (l *loop) endLimits(turn string, why event.Reason) {
+	l.carried = nil
 	if why == event.ReasonCompleted {
-		l.asked = nil
+		l.commandModel = nil
 	} else {
 		for _, lim := range l.a.guards.Limits() {
 			if lim.Turn == turn {
-				l.left = append(l.left, lim)
+				l.carried = append(l.carried, lim)
 			}
 		}
 	}
 	l.a.guards.EndTurn(turn)
 }
 
-// leftOf are the limits of a session's last turn, which was cut off, or of the one that was
-// about to begin.
-func leftOf(st *session.State) (list []policy.Limit) {
+// carriedLimits returns the limits of a session's last turn, which was interrupted, or of the turn
+// that was about to begin.
+func carriedLimits(st *session.State) (list []policy.Limit) {
 	for _, raw := range st.Policy {
 		var c policy.Change
 		if json.Unmarshal(raw, &c) != nil || c.Limit == nil {
@@ -181,7 +180,7 @@ func leftOf(st *session.State) (list []policy.Limit) {
 
 func turnID(n int) string { return fmt.Sprintf("turn-%d", n) }
 
-// ofTurn fills in the turn of a limit that a tool puts in force.
+// ofTurn fills in the turn of a limit that a tool applies.
 func (a *Agent) ofTurn(c policy.Change) policy.Change {
 	if c.Limit == nil || c.Limit.Turn != "" {
 		return c

@@ -25,20 +25,20 @@ func (a *Agent) Fire(ctx context.Context, in hook.Input) (hook.Outcome, error) {
 	return out, a.record(ctx, entries)
 }
 
-// gather takes in what hooks have said away from the loop's goroutine.
+// gather takes over the hook texts and stops from other goroutines.
 func (l *loop) gather() {
 	l.a.mu.Lock()
-	said, stops := l.a.hookTexts, l.a.stops
+	texts, stops := l.a.hookTexts, l.a.stops
 	l.a.hookTexts, l.a.stops = nil, nil
 	l.a.mu.Unlock()
-	l.hookTexts = append(l.hookTexts, said...)
+	l.hookTexts = append(l.hookTexts, texts...)
 	if stops != nil && l.turn != nil && l.turn.stopped == nil {
 		l.turn.stopped = stops
 	}
 }
 
-// record makes what hooks have done durable, away from the loop's goroutine, and
-// leaves it to the loop to tell.
+// record makes entries durable on another goroutine than the loop's, and leaves their events for the
+// loop to emit.
 func (a *Agent) record(ctx context.Context, entries []entry) error {
 	log := a.openLog()
 	if len(entries) == 0 {
@@ -67,12 +67,12 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	if !a.opt.Hooks.Registry.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil
 	}
-	if log := a.openLog(); log != nil && a.opt.Hooks.Registry.Outside(in.Event) { // a command ends with the lease, too
-		held, done := log.LeaseContext(ctx)
+	if log := a.openLog(); log != nil && a.opt.Hooks.Registry.Outside(in.Event) { // a hook command also ends with the lease
+		leased, done := log.LeaseContext(ctx)
 		defer done()
-		ctx = held
+		ctx = leased
 	}
-	out := a.opt.Hooks.Registry.Fire(ctx, a.about(in))
+	out := a.opt.Hooks.Registry.Fire(ctx, a.complete(in))
 	entries := a.hookReport(&out)
 	for _, u := range out.Updates {
 		if err := a.update(ctx, u); err != nil {
@@ -100,8 +100,8 @@ func (a *Agent) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry)
 	return out, entries
 }
 
-// about fills in what every input has.
-func (a *Agent) about(in hook.Input) hook.Input {
+// complete fills in the fields that every hook input has.
+func (a *Agent) complete(in hook.Input) hook.Input {
 	in.SessionID, in.TranscriptPath = a.SessionID(), a.opt.Hooks.TranscriptPath
 	in.Agent, in.AgentType = cmp.Or(in.Agent, a.opt.AgentName), cmp.Or(in.AgentType, a.opt.kind)
 	in.CWD, in.Dir = cmp.Or(in.CWD, a.cwd()), cmp.Or(in.Dir, a.folder())
@@ -115,19 +115,19 @@ func (a *Agent) about(in hook.Input) hook.Input {
 	return in
 }
 
-// noticesOf returns what hooks say to the person, for a record.
-func noticesOf(said []hook.Text) []record.HookNotice {
+// noticesOf returns the texts of hooks for the user, for a record.
+func noticesOf(texts []hook.Text) []record.HookNotice {
 	var list []record.HookNotice
-	for _, s := range said {
+	for _, s := range texts {
 		list = append(list, record.HookNotice{Hook: s.Hook, Text: s.Text})
 	}
 	return list
 }
 
-// hookReport is what a person learns of an outcome, and its record.
+// hookReport returns the events of an outcome for the user, and its record.
 func (a *Agent) hookReport(out *hook.Outcome) []entry {
 	var entries []entry
-	if out.Ran != nil && (len(out.Ran.Hooks) > 0 || len(out.Notices) > 0) { // what ran and said nothing is no news
+	if out.Ran != nil && (len(out.Ran.Hooks) > 0 || len(out.Notices) > 0) { // hooks that ran without a text are not reported
 		ran := *out.Ran
 		ran.Messages = noticesOf(out.Notices)
 		if d, err := session.NewDraft(record.KindHookRan, ran); err == nil {
@@ -143,8 +143,7 @@ func (a *Agent) hookReport(out *hook.Outcome) []entry {
 	return entries
 }
 
-// update changes the policy of the run as a hook wants it. What a hook allows is
-// weaker than what anybody asks about.
+// update applies a policy change of a hook to the run. An allow of a hook is weaker than every ask.
 func (a *Agent) update(ctx context.Context, u hook.PermissionUpdate) error {
 	by := "hook " + u.Hook
 	if u.Mode != "" {
@@ -152,7 +151,7 @@ func (a *Agent) update(ctx context.Context, u hook.PermissionUpdate) error {
 		if err := m.Check(); err != nil {
 			return err
 		}
-		if now := a.Mode(); m == policy.ModeBypass || opens(now, m) {
+		if now := a.Mode(); m == policy.ModeBypass || loosens(now, m) {
 			return fmt.Errorf("a hook cannot set mode %s in mode %s", m, now)
 		}
 		_, err := a.Change(ctx, policy.Change{Mode: m, By: by})
@@ -161,9 +160,9 @@ func (a *Agent) update(ctx context.Context, u hook.PermissionUpdate) error {
 	return a.takeUpdate(ctx, by, policy.Update{Rules: u.Rules, Effect: policy.Effect(u.Behavior)})
 }
 
-// opens reports whether a change of mode opens what the old one keeps shut. From
-// plan every change does, as others take allow rules for changes.
-func opens(from, to policy.Mode) bool {
+// loosens reports whether a change of mode allows what the old mode does not. Every change from plan
+// does, because only plan ignores allow rules for changes.
+func loosens(from, to policy.Mode) bool {
 	switch from {
 	case to:
 		return false
@@ -176,8 +175,7 @@ func opens(from, to policy.Mode) bool {
 	return false
 }
 
-// fire is Agent.fire for the loop: its ctx may be one that has ended already, and
-// hooks are still told, for a moment.
+// fire is Agent.fire for the loop. If ctx has already ended, the hooks still run for a short time.
 func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) {
 	if !l.a.opt.Hooks.Registry.Has(in.Event) {
 		return hook.Outcome{Event: in.Event}, nil
@@ -200,31 +198,31 @@ func (l *loop) fire(ctx context.Context, in hook.Input) (hook.Outcome, []entry) 
 	return out, entries
 }
 
-// emitPending tells of what happened away from the loop's goroutine.
+// emitPending emits the events from other goroutines.
 func (l *loop) emitPending() {
 	l.a.mu.Lock()
-	untold := l.a.pendingEvents
+	pending := l.a.pendingEvents
 	l.a.pendingEvents = nil
 	l.a.mu.Unlock()
-	for _, e := range untold {
+	for _, e := range pending {
 		l.publish(e)
 	}
 }
 
-// contextItem is what hooks add for the model to read, or false.
-func (a *Agent) contextItem(e hook.Event, said []hook.Text) (transcript.Encoded, bool, error) {
-	return a.hookTextItem(hookTexts(e, said))
+// contextItem returns an item with the hooks' texts for the model, or false if there are none.
+func (a *Agent) contextItem(e hook.Event, texts []hook.Text) (transcript.Encoded, bool, error) {
+	return a.hookTextItem(hookTexts(e, texts))
 }
 
-// hookTexts are what hooks say to the model, each as a text.
-func hookTexts(e hook.Event, said []hook.Text) []string {
-	if len(said) == 0 {
+// hookTexts returns the hooks' texts for the model as one text, or nothing.
+func hookTexts(e hook.Event, texts []hook.Text) []string {
+	if len(texts) == 0 {
 		return nil
 	}
-	return []string{hookText(e, said)}
+	return []string{hookText(e, texts)}
 }
 
-// hookTextItem puts texts for the model into an item, or says that there are none.
+// hookTextItem returns an item with texts for the model, or false if there are none.
 func (a *Agent) hookTextItem(texts []string) (transcript.Encoded, bool, error) {
 	if len(texts) == 0 {
 		return transcript.Encoded{}, false, nil
@@ -237,9 +235,9 @@ func (a *Agent) hookTextItem(texts []string) (transcript.Encoded, bool, error) {
 }
 
 // hookText formats the texts of hooks for the model.
-func hookText(e hook.Event, said []hook.Text) string {
-	lines := make([]string, len(said))
-	for i, s := range said {
+func hookText(e hook.Event, texts []hook.Text) string {
+	lines := make([]string, len(texts))
+	for i, s := range texts {
 		lines[i] = fmt.Sprintf("%s hook: %s", e, s.Text)
 	}
 	return strings.Join(lines, "\n")

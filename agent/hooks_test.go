@@ -72,11 +72,11 @@ func TestPreToolUseOutcomes(t *testing.T) {
 		{"block without a word", hook.PreToolUse, hook.Output{Block: true}, policy.Config{Mode: policy.ModeBypass}, false, "Tool execution blocked by hook", "hook"},
 		{"decision block", hook.PreToolUse, hook.Output{Decision: "block", Message: "m"}, policy.Config{Mode: policy.ModeBypass}, false, "m", "hook"},
 		{"deny", hook.PreToolUse, hook.Output{Permission: "deny", PermissionReason: "no"}, policy.Config{Mode: policy.ModeBypass}, false, "no", "hook"},
-		{"ask beats bypass", hook.PreToolUse, hook.Output{Permission: "ask", PermissionReason: "look"}, policy.Config{Mode: policy.ModeBypass}, false, "no one is available to approve", "nobody"},
+		{"ask beats bypass", hook.PreToolUse, hook.Output{Permission: "ask", PermissionReason: "look"}, policy.Config{Mode: policy.ModeBypass}, false, "no one can answer", "nobody"},
 		{"allow passes a mode's question", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in}, true, "ran", "hook"},
 		{"decision approve", hook.PreToolUse, hook.Output{Decision: "approve"}, policy.Config{Mode: in}, true, "ran", "hook"},
 		{"allow against a deny rule", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Deny, "Edit")}, false, "denied", "rules"},
-		{"allow against an ask rule", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Ask, "Edit")}, false, "no one is available to approve", "nobody"},
+		{"allow against an ask rule", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Ask, "Edit")}, false, "no one can answer", "nobody"},
 		{"allow against plan mode", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: policy.ModePlan}, false, "", ""},
 		{"allow against dontAsk", hook.PreToolUse, hook.Output{Permission: "allow"}, policy.Config{Mode: policy.ModeDontAsk}, false, "", ""},
 		{"context", hook.PreToolUse, hook.Output{Context: "mind the gap"}, policy.Config{Mode: policy.ModeBypass}, true, "mind the gap", ""},
@@ -86,9 +86,9 @@ func TestPreToolUseOutcomes(t *testing.T) {
 		{"request: allow", hook.PermissionRequest, hook.Output{Permission: "allow"}, policy.Config{Mode: in}, true, "ran", "hook"},
 		{"request: deny", hook.PermissionRequest, hook.Output{Permission: "deny", PermissionReason: "no"}, policy.Config{Mode: in}, false, "no", "hook"},
 		{"request: block", hook.PermissionRequest, hook.Output{Block: true, Reason: "no"}, policy.Config{Mode: in}, false, "no", "hook"},
-		{"request: allow against an ask rule", hook.PermissionRequest, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Ask, "Edit")}, false, "no one is available to approve", "nobody"},
+		{"request: allow against an ask rule", hook.PermissionRequest, hook.Output{Permission: "allow"}, policy.Config{Mode: in, Rules: rules(t, policy.Ask, "Edit")}, false, "no one can answer", "nobody"},
 		{"request: other input", hook.PermissionRequest, hook.Output{Permission: "allow", Input: json.RawMessage(`{"b":2}`)}, policy.Config{Mode: in}, true, `ran {"b":2}`, "hook"},
-		{"request: nothing", hook.PermissionRequest, hook.Output{}, policy.Config{Mode: in}, false, "no one is available to approve", "nobody"},
+		{"request: nothing", hook.PermissionRequest, hook.Output{}, policy.Config{Mode: in}, false, "no one can answer", "nobody"},
 
 		{"denied: retry", hook.PermissionDenied, hook.Output{Retry: true}, policy.Config{Mode: policy.ModeDontAsk}, false, "may retry", ""},
 
@@ -366,10 +366,10 @@ func TestHookAllowBoundToInput(t *testing.T) {
 		ran   string
 		told  string
 	}{
-		{"another hook's", hooks{pre: []hookFunc{allows(was), changes}}, policy.Config{}, "", "no one is available to approve"},
+		{"another hook's", hooks{pre: []hookFunc{allows(was), changes}}, policy.Config{}, "", "no one can answer"},
 		{"another hook's, allowed as well", hooks{pre: []hookFunc{allows(was, is), changes}}, policy.Config{}, is, ""},
 		{"a guard before the hook that changes it", hooks{pre: []hookFunc{denies(is), changes}}, policy.Config{Mode: policy.ModeBypass}, "", "the guard says no"},
-		{"of a permission request", hooks{pre: []hookFunc{allows(was)}, request: []hookFunc{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "no one is available to approve"},
+		{"of a permission request", hooks{pre: []hookFunc{allows(was)}, request: []hookFunc{request}}, policy.Config{Rules: rules(t, policy.Ask, "Edit")}, "", "no one can answer"},
 		{"of a permission request, denied by a guard", hooks{pre: []hookFunc{denies(is)}, request: []hookFunc{request}}, policy.Config{}, "", "the guard says no"},
 		{"of a permission request, by two", hooks{request: []hookFunc{denies(is), request}}, policy.Config{}, "", "the guard says no"},
 		{"the callback's", hooks{pre: []hookFunc{allows(was)}}, policy.Config{CanUseTool: callback}, is, ""}, // which allows it itself

@@ -18,66 +18,66 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// hookResults is what hooks have said to a call.
+// hookResults holds the results of the hooks of a call.
 type hookResults struct {
-	recorded bool              // PreToolUse was fired
-	shown    []policy.Request  // with it, for the judgement that follows
-	texts    []hookVerdict     // for the guard
-	seen     []json.RawMessage // the inputs that PreToolUse was fired with, or that came of it
-	input    json.RawMessage   // instead of the model's, or nil
-	defers   bool              // a hook puts the call off
-	context  []string          // for the model, beside the result
-	denied   bool              // PermissionDenied was fired
-	entries  []entry           // not yet on disk
+	fired   bool              // PreToolUse was fired
+	shown   []policy.Request  // the requests shown to PreToolUse, for the decision that follows
+	texts   []hookVerdict     // for the guard
+	seen    []json.RawMessage // the inputs that PreToolUse was fired with, or returned
+	input   json.RawMessage   // replaces the model's input, or nil
+	defers  bool              // a hook deferred the call
+	context []string          // texts for the model, added to the result
+	denied  bool              // PermissionDenied was fired
+	entries []entry           // not yet recorded
 }
 
-// hookVerdict is what a hook has said to a call with one input.
+// hookVerdict is the verdict of a hook about a call with one input.
 type hookVerdict struct {
 	policy.Contribution
 	input json.RawMessage
 }
 
-// add keeps what an outcome means for a call with an input.
+// add adds the verdicts of an outcome about a call with this input.
 func (h *hookResults) add(out *hook.Outcome, input json.RawMessage) {
 	for _, s := range hookVerdicts(out) {
 		h.texts = append(h.texts, hookVerdict{s, input})
 	}
 }
 
-// about is what hooks have said that counts for a call with an input: all of it, and the
-// questions about another one. What they have allowed or denied is no other input.
-func (h *hookResults) about(input json.RawMessage) []policy.Contribution {
+// contributions returns the verdicts that apply to a call with this input: those about this input,
+// and asks about any other. An allow or deny applies only to the input it was given for.
+func (h *hookResults) contributions(input json.RawMessage) []policy.Contribution {
 	if len(h.texts) == 0 {
 		return nil
 	}
 	input = jsonscan.Compact(input)
-	var said []policy.Contribution
+	var list []policy.Contribution
 	for _, o := range h.texts {
 		if bytes.Equal(o.input, input) || o.Effect == policy.Ask {
-			said = append(said, o.Contribution)
+			list = append(list, o.Contribution)
 		}
 	}
-	return said
+	return list
 }
 
-// hookName is how the guard and decisions call a hook.
+// hookName returns the name of a hook in guards and decisions.
 func hookName(by string) string { return "hook " + by }
 
-// addTexts keeps what hooks say to the model until there is a result to put it beside.
-func (h *hookResults) addTexts(e hook.Event, said []hook.Text) {
-	if len(said) > 0 {
-		h.context = append(h.context, hookText(e, said))
+// addTexts keeps texts of hooks for the model until the call has a result.
+func (h *hookResults) addTexts(e hook.Event, texts []hook.Text) {
+	if len(texts) > 0 {
+		h.context = append(h.context, hookText(e, texts))
 	}
 }
 
-// takeEntries are the records of hooks that are not on disk yet.
+// takeEntries returns the hook records that are not stored yet.
 func (h *hookResults) takeEntries() []entry {
 	e := h.entries
 	h.entries = nil
 	return e
 }
 
-// input is what the call is judged with.
+// input returns the input that is judged: the hooks' or the model's.
 func (c *call) input() json.RawMessage {
 	if c.hooks.input != nil {
 		return c.hooks.input
@@ -85,18 +85,18 @@ func (c *call) input() json.RawMessage {
 	return c.use.Input
 }
 
-// announce fires PreToolUse, once per call. An error is the tool's: the input makes
-// no sense, and no hook is asked about it.
+// announce fires PreToolUse, once per call. An error comes from the tool: the input is invalid, and
+// no hook runs.
 func (l *loop) announce(ctx context.Context, c *call) error {
 	h := &c.hooks
-	if h.recorded || c.nested != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) {
+	if h.fired || c.nested != nil || !l.a.opt.Hooks.Registry.Has(hook.PreToolUse) {
 		return nil
 	}
 	reqs, err := l.requests(c, c.use.Input)
 	if err != nil {
 		return err
 	}
-	if h.recorded = true; !l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
+	if h.fired = true; !l.a.opt.Hooks.Registry.Outside(hook.PreToolUse) { // a command may have changed what the call would touch
 		h.shown = reqs
 	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: c.use.Input, UseID: c.use.ID, Requests: reqs}}
@@ -113,7 +113,7 @@ func (l *loop) announce(ctx context.Context, c *call) error {
 	return nil
 }
 
-// merge takes in what PreToolUse hooks say to an input.
+// merge adds the results of PreToolUse hooks for an input.
 func (h *hookResults) merge(out *hook.Outcome, input json.RawMessage) {
 	h.seen = append(h.seen, input)
 	h.add(out, input)
@@ -124,9 +124,9 @@ func (h *hookResults) merge(out *hook.Outcome, input json.RawMessage) {
 	}
 }
 
-// refirePreToolUse fires PreToolUse for a call whose input was changed by somebody other
-// than these hooks: a policy, a hook of PermissionRequest, a person. It says whether it
-// did: once for each input.
+// refirePreToolUse fires PreToolUse for a call whose input was changed by something other than these
+// hooks: a policy, a PermissionRequest hook, the approver. It does so once for each input, and
+// reports whether it did.
 func (l *loop) refirePreToolUse(ctx context.Context, c *call, input json.RawMessage) bool {
 	h := &c.hooks
 	same := func(seen json.RawMessage) bool { return bytes.Equal(seen, input) }
@@ -134,7 +134,7 @@ func (l *loop) refirePreToolUse(ctx context.Context, c *call, input json.RawMess
 		return false
 	}
 	in := hook.Input{Event: hook.PreToolUse, Tool: hook.ToolCall{Name: c.use.Name, Input: input, UseID: c.use.ID, Settled: true}}
-	in.Tool.Requests, _ = l.requests(c, input) // what makes no sense is told when it is judged
+	in.Tool.Requests, _ = l.requests(c, input) // an invalid input fails when it is judged
 	out, entries := l.fire(ctx, in)
 	h.entries = append(h.entries, entries...)
 	h.addTexts(in.Event, out.Context)
@@ -142,10 +142,10 @@ func (l *loop) refirePreToolUse(ctx context.Context, c *call, input json.RawMess
 	return true
 }
 
-// hookVerdicts are what an outcome means for the guard.
-func hookVerdicts(out *hook.Outcome) (said []policy.Contribution) {
+// hookVerdicts returns the verdicts of an outcome for the guard.
+func hookVerdicts(out *hook.Outcome) (list []policy.Contribution) {
 	add := func(by string, e policy.Effect, reason string) {
-		said = append(said, policy.Contribution{Policy: hookName(by), Verdict: policy.Verdict{Effect: e, Reason: reason, Stop: e == policy.Deny && out.Interrupt}})
+		list = append(list, policy.Contribution{Policy: hookName(by), Verdict: policy.Verdict{Effect: e, Reason: reason, Stop: e == policy.Deny && out.Interrupt}})
 	}
 	if out.Block != nil {
 		add(out.Block.Hook, policy.Deny, out.Block.Text)
@@ -156,12 +156,11 @@ func hookVerdicts(out *hook.Outcome) (said []policy.Contribution) {
 	case "allow", "deny", "ask":
 		add(out.PermissionHook, policy.Effect(out.Permission), out.PermissionReason)
 	}
-	return said
+	return list
 }
 
-// consultHooks fires PermissionRequest when a person would be asked about a call.
-// What the hooks say is judged like everything else: their allow passes the question
-// of a mode, and no other.
+// consultHooks fires PermissionRequest if a call needs approval. The hooks' verdicts are judged like
+// all others: their allow overrides only an ask that comes from the mode.
 func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	if c.decision.Effect != policy.Ask || c.hooks.defers || !l.a.opt.Hooks.Registry.Has(hook.PermissionRequest) {
 		return nil
@@ -185,7 +184,7 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	}
 	c.hooks.add(&out, input)
 	asked := c.decision
-	c.requests = nil // judge anew
+	c.requests = nil // judge again
 	if err := l.judge(ctx, c); err != nil {
 		return err
 	}
@@ -197,8 +196,8 @@ func (l *loop) consultHooks(ctx context.Context, c *call) error {
 	return nil
 }
 
-// suggestions are what a person could choose for the session, in Claude
-// Code's form.
+// suggestions returns the rules that the approver could choose for the session, in Claude Code's
+// format.
 func (l *loop) suggestions(c *call) json.RawMessage {
 	type rule struct {
 		Tool    string `json:"toolName"`
@@ -249,8 +248,8 @@ func (l *loop) firePermissionDenied(ctx context.Context, c *call, d *policy.Deci
 	return ""
 }
 
-// reviewResult fires PostToolUse or PostToolUseFailure for a call that has run, and puts
-// what the hooks say into its result.
+// reviewResult fires PostToolUse or PostToolUseFailure for a call that has run, and adds the hooks'
+// texts to its result.
 func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 	fire := func(in hook.Input) (hook.Outcome, []entry) {
 		in.Tool.Interrupted = in.Event == hook.PostToolUseFailure && ctx.Err() != nil
@@ -262,7 +261,7 @@ func (l *loop) reviewResult(ctx context.Context, c *call) []entry {
 	})
 }
 
-// reviewBackground is reviewResult for a call in the background: no turn may be under way.
+// reviewBackground is reviewResult for a background task, which can end while no turn is open.
 func (a *Agent) reviewBackground(ctx context.Context, c *call) []entry {
 	fire := func(in hook.Input) (hook.Outcome, []entry) { return a.fire(ctx, in) }
 	return a.review(c, fire, func(in hook.Input) []entry {
@@ -272,8 +271,8 @@ func (a *Agent) reviewBackground(ctx context.Context, c *call) []entry {
 	})
 }
 
-// review fires the hooks of a call's end. What fire's say goes into the result, what
-// aside's say does not.
+// review fires the hooks for the end of a call. The texts of hooks run by fire go into the result,
+// those of hooks run by aside do not.
 func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), aside func(hook.Input) []entry) []entry {
 	in := hook.Input{
 		Event: hook.PostToolUse,
@@ -312,7 +311,7 @@ func (a *Agent) review(c *call, fire func(hook.Input) (hook.Outcome, []entry), a
 	return c.hooks.takeEntries()
 }
 
-// addContext puts what hooks say to the model beside the result of their call.
+// addContext adds the hooks' texts for the model to the result of the call.
 func (c *call) addContext() {
 	if len(c.hooks.context) == 0 {
 		return
@@ -331,10 +330,10 @@ func changeOf(ch record.FileChange) string {
 	return "change"
 }
 
-// resultText is the text of a result.
+// resultText returns the text of a result.
 func resultText(r *tool.Result) string { return transcript.ToolResult{Content: r.Content}.Text() }
 
-// response is a result in the form that hooks of Claude Code read.
+// response returns a result in the format of Claude Code's hooks.
 func response(c *call) json.RawMessage {
 	text := resultText(&c.result)
 	doc := map[string]any{"content": text, "is_error": c.result.IsError, "success": !c.result.IsError}
@@ -354,7 +353,7 @@ func response(c *call) json.RawMessage {
 	return raw
 }
 
-// outputText is what the model reads of an output that a hook has replaced.
+// outputText returns the text of an output that a hook has replaced.
 func outputText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -384,7 +383,7 @@ func (l *loop) batchDone(ctx context.Context, r *round) error {
 	return l.write(ctx, entries...)
 }
 
-// notifyAsked tells hooks that a person is asked.
+// notifyAsked fires Notification for a pending approval request, once.
 func (l *loop) notifyAsked(ctx context.Context, c *call) error {
 	if c.notified {
 		return nil
@@ -407,7 +406,7 @@ func (l *loop) deferCall() (DriverState, bool, error) {
 	return DriverState{Result: &res}, true, nil
 }
 
-// resumeDeferred judges a call anew that was put off in an earlier run.
+// resumeDeferred judges a call again that a hook deferred in an earlier run.
 func (l *loop) resumeDeferred(ctx context.Context) error {
 	r := l.round
 	if r == nil || r.asked == nil || r.asked.approval.Reason != reasonDefer {
@@ -422,10 +421,10 @@ func (l *loop) resumeDeferred(ctx context.Context) error {
 	return nil
 }
 
-// reasonDefer is the reason of a question about a call that a hook has put off.
+// reasonDefer is the reason of the approval request for a call that a hook deferred.
 const reasonDefer = "hook-defer"
 
-// touches say what requests are about, for the decision's record.
+// touches returns the operations and resources of requests, for the record of a decision.
 func touches(reqs []policy.Request) []policy.Target {
 	list := make([]policy.Target, len(reqs))
 	for i, r := range reqs {

@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxKept is how often in a turn hooks may keep the agent from stopping.
-const maxKept = 8
+// maxStopHooks is how often in a turn hooks may keep the agent from stopping.
+const maxStopHooks = 8
 
-// opening fires Setup and SessionStart when the session is open, or SubagentStart.
+// opening fires Setup and SessionStart after the session was opened, or SubagentStart.
 func (l *loop) opening(ctx context.Context) error {
 	if l.a.opt.parent != nil {
 		_, entries := l.fireForContext(ctx, hook.Input{Event: hook.SubagentStart})
@@ -35,7 +35,7 @@ func (l *loop) opening(ctx context.Context) error {
 	return l.a.record(ctx, entries)
 }
 
-// closing fires SessionEnd. Of a sub-agent's end SubagentStop has told.
+// closing fires SessionEnd, except for sub-agents, for which SubagentStop was fired.
 func (l *loop) closing(ctx context.Context) error {
 	entries := l.takeAsyncHookTexts()
 	if l.a.opt.parent == nil {
@@ -43,13 +43,13 @@ func (l *loop) closing(ctx context.Context) error {
 		entries = append(entries, more...)
 	}
 	if l.broken != nil {
-		return nil //nolint:nilerr // what broke the loop was told, and nothing can be recorded
+		return nil //nolint:nilerr // the error that broke the loop was reported, and nothing can be recorded
 	}
 	return l.a.record(ctx, entries)
 }
 
-// admit takes input in past the hooks of UserPromptSubmit: the items to append, or a
-// *event.Error. Nothing of a blocked prompt is kept.
+// admit fires UserPromptSubmit for input and returns the items to append, or an *event.Error if a
+// hook blocks the prompt. Nothing of a blocked prompt is stored.
 func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcript.Encoded, error) {
 	var items []transcript.Encoded
 	input, meta, err := a.expand(ctx, input)
@@ -81,8 +81,8 @@ func (a *Agent) admit(ctx context.Context, input []transcript.Part) ([]transcrip
 	return append(items, e), nil
 }
 
-// fireStop fires the hooks of a turn's end. True means that one of them keeps the
-// agent going, and that what it says is the next input.
+// fireStop fires the hooks of a turn's end. It returns true if a hook continues the turn, with the
+// hook's text as the next input.
 func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (bool, error) {
 	t := l.turn
 	var entries []entry
@@ -106,34 +106,34 @@ func (l *loop) fireStop(ctx context.Context, why event.Reason, cause error) (boo
 	}
 	out, more := l.fire(ctx, hook.Input{
 		Event: stop, Reason: string(why),
-		End: hook.TurnEnd{StopHookActive: t.kept > 0, LastMessage: t.last(), AgentTranscriptPath: l.a.opt.Hooks.TranscriptPath},
+		End: hook.TurnEnd{StopHookActive: t.continued > 0, LastMessage: t.last(), AgentTranscriptPath: l.a.opt.Hooks.TranscriptPath},
 	})
 	entries = append(entries, more...)
-	says := out.Context
+	texts := out.Context
 	if out.Block != nil {
-		says = append([]hook.Text{{Hook: out.Block.Hook, Text: cmp.Or(out.Block.Text, "go on")}}, says...)
+		texts = append([]hook.Text{{Hook: out.Block.Hook, Text: cmp.Or(out.Block.Text, "continue")}}, texts...)
 	}
-	stays := why == event.ReasonCompleted && out.Stop == nil && t.stopped == nil && len(says) > 0
-	if stays && t.kept == maxKept {
+	keepsGoing := why == event.ReasonCompleted && out.Stop == nil && t.stopped == nil && len(texts) > 0
+	if keepsGoing && t.continued == maxStopHooks {
 		entries = append(entries, entry{event: event.Notice{
-			Text: fmt.Sprintf(string(stop)+" hooks continued this turn %d times, which is the limit; the turn ends (hook %s asked to continue)", maxKept, says[0].Hook),
+			Text: fmt.Sprintf(string(stop)+" hooks continued this turn %d times, which is the limit; the turn ends (hook %s asked to continue)", maxStopHooks, texts[0].Hook),
 		}})
-		stays = false
+		keepsGoing = false
 	}
-	if !stays {
+	if !keepsGoing {
 		l.hookTexts = append(l.hookTexts, hookTexts(stop, out.Context)...)
 	} else {
-		t.kept++
-		e, err := l.item(transcript.UserText(hookText(stop, says)))
+		t.continued++
+		e, err := l.item(transcript.UserText(hookText(stop, texts)))
 		if err != nil {
 			return false, err
 		}
 		entries = append(entries, itemEntry(e, nil))
 	}
-	return stays, l.write(ctx, entries...)
+	return keepsGoing, l.write(ctx, entries...)
 }
 
-// last is the newest text of the assistant in this turn.
+// last returns the newest text of the assistant in this turn.
 func (t *turn) last() string {
 	if len(t.text) == 0 {
 		return ""
@@ -141,7 +141,7 @@ func (t *turn) last() string {
 	return t.text[len(t.text)-1]
 }
 
-// failureKind is an error in Claude Code's words.
+// failureKind returns Claude Code's name for an error.
 func failureKind(err error) string {
 	me, ok := errors.AsType[*model.Error](err)
 	if !ok {
@@ -161,18 +161,18 @@ func failureKind(err error) string {
 	return "unknown"
 }
 
-// stopTurn ends a turn that a hook wants to end.
+// stopTurn ends a turn because a hook asked for it.
 func (l *loop) stopTurn(ctx context.Context) (DriverState, bool, error) {
 	return l.finish(ctx, event.ReasonHook, l.turn.stopped)
 }
 
-// What had a transcript compacted.
+// The triggers of a compaction.
 const (
 	triggerAuto   = "auto"
 	triggerManual = "manual"
 )
 
-// beforeCompaction fires PreCompact. An error says that a hook keeps the transcript as it is.
+// beforeCompaction fires PreCompact. It returns an *event.Error if a hook blocks the compaction.
 func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions string) error {
 	in := hook.Input{Event: hook.PreCompact, Trigger: trigger}
 	if instructions != "" {
@@ -188,8 +188,8 @@ func (l *loop) beforeCompaction(ctx context.Context, trigger, instructions strin
 	return nil
 }
 
-// afterCompaction fires PostCompact, and SessionStart for what hooks want the model
-// to know again.
+// afterCompaction fires PostCompact, and SessionStart so that hooks can send the model their context
+// again.
 func (l *loop) afterCompaction(ctx context.Context, trigger, summary string) error {
 	in := hook.Input{Event: hook.PostCompact, Trigger: trigger, Summary: summary}
 	_, entries := l.fireForContext(ctx, in)
@@ -206,7 +206,7 @@ func (l *loop) modelSwitched(ctx context.Context, from, to string) error {
 	return l.takeHookTexts(ctx)
 }
 
-// switchFrom is the switch to the fallback, and about what it costs that it reads the transcript.
+// switchFrom describes the switch to the fallback, with the estimated cost of reading the transcript.
 func (l *loop) switchFrom(model string) hook.ModelSwitch {
 	u := l.lastUsage
 	s := hook.ModelSwitch{From: model, ContextTokens: u.Input + u.CacheRead + u.CacheWrite + u.Output, CacheTTL: "5m", Pricing: "default"}

@@ -12,24 +12,24 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// unconfirmedInput is input whose append failed, and that may be on record all the same. Whoever
-// gives the same input again means this one.
+// unconfirmedInput is input whose append failed but may still have been recorded. The same input
+// given again is treated as a retry.
 type unconfirmedInput struct {
 	input []transcript.Part
 	items []transcript.Encoded
-	taken bool // it was on record, and is queued
+	taken bool // it was recorded after all, and is queued
 }
 
-// enqueue makes input durable and queues it; while a question waits only when
-// asking says so.
+// enqueue makes input durable and queues it. While an approval request waits, it does so only if
+// asking is true.
 func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking bool) error {
-	if err := a.takes(input, asking); err != nil {
+	if err := a.checkInput(input, asking); err != nil {
 		return err
 	}
 	a.mu.Lock()
-	before := a.unsent
+	before := a.unconfirmed
 	a.mu.Unlock()
-	if before != nil { // what is on record of it comes first
+	if before != nil { // it may have been recorded
 		if err := a.readNew(ctx); err != nil {
 			return err
 		}
@@ -51,19 +51,19 @@ func (a *Agent) enqueue(ctx context.Context, input []transcript.Part, asking boo
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
-		a.unsent = nil
+		a.unconfirmed = nil
 	} else if session.IsTransient(err) {
-		a.unsent = &unconfirmedInput{input: slices.Clone(input), items: items}
+		a.unconfirmed = &unconfirmedInput{input: slices.Clone(input), items: items}
 	}
 	return err
 }
 
-// appendAndQueue makes drafts durable, and queues items that are among them. The agent's state is
-// not locked while the store is at work: a slow one holds up nobody else.
+// appendAndQueue makes drafts durable and queues the items among them. The agent's state is not
+// locked during the append, so that a slow store does not block other calls.
 func (a *Agent) appendAndQueue(ctx context.Context, drafts []session.Draft, items []transcript.Encoded) error {
 	a.mu.Lock()
 	log, closed := a.log, a.closed
-	taken := a.unsent != nil && a.unsent.taken && same(a.unsent.items, items)
+	taken := a.unconfirmed != nil && a.unconfirmed.taken && same(a.unconfirmed.items, items)
 	a.mu.Unlock()
 	switch {
 	case closed:
@@ -93,15 +93,14 @@ func (a *Agent) push(items []transcript.Encoded) {
 	a.notifyWaiters()
 }
 
-// requeue queues an item of the agent's own that is on record although its append was told
-// as failed.
+// requeue queues an item that was recorded although its append reported an error.
 func (a *Agent) requeue(payload json.RawMessage) error {
 	it, err := record.ReadItem(payload)
 	if err != nil || !it.Queued {
 		return err
 	}
 	a.mu.Lock()
-	if u := a.unsent; u != nil && slices.ContainsFunc(u.items, func(e transcript.Encoded) bool { return e.ID() == it.Item.ID() }) {
+	if u := a.unconfirmed; u != nil && slices.ContainsFunc(u.items, func(e transcript.Encoded) bool { return e.ID() == it.Item.ID() }) {
 		u.taken = true
 	}
 	a.mu.Unlock()

@@ -17,12 +17,12 @@ import (
 // removed the item, it is sent again.
 type Instructions struct {
 	Text string
-	// Loaded are the files: InstructionsLoaded is fired for each when the session is
-	// opened, and when they are told again.
+	// Loaded are the files. InstructionsLoaded is fired for each when the session is opened, and
+	// when they are sent again.
 	Loaded []hook.Input
 }
 
-// instructedKey marks the items that tell a model of instructions, by their digest.
+// instructedKey is the metadata key of items with instructions; its value is their digest.
 const instructedKey = "instructions"
 
 const (
@@ -30,13 +30,13 @@ const (
 	instructionsGone    = "The instruction files you read earlier no longer apply. There are none now."
 )
 
-// instructionsTracker is how far the transcript was looked through for what the model knows of
-// instructions, as a reminder is.
+// instructionsTracker finds in the transcript which instructions the model has read. It reads each
+// item once.
 type instructionsTracker struct {
 	of   *transcript.Transcript
 	seen int
-	told string // the digest, or ""
-	once bool   // they were told, or were there, since the agent began
+	sent string // digest of the instructions sent last, or ""
+	once bool   // instructions were in the transcript since the agent started
 }
 
 func (r *instructionsTracker) remember(t *transcript.Transcript) {
@@ -49,7 +49,7 @@ func (r *instructionsTracker) remember(t *transcript.Transcript) {
 			continue
 		}
 		if it, err := e.Decode(); err == nil && it.Metadata[instructedKey] != nil {
-			_ = json.Unmarshal(it.Metadata[instructedKey], &r.told) // an unreadable mark is ignored
+			_ = json.Unmarshal(it.Metadata[instructedKey], &r.sent) // an unreadable mark is ignored
 			r.once = true
 		}
 	}
@@ -63,8 +63,8 @@ func (i *Instructions) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// instructionsItem tells the model of the instructions, unless it knows. again says that
-// it did, and that a compaction has taken that away.
+// instructionsItem returns an item with the instructions, unless the model has read them. again
+// reports that it had, and that a compaction removed the item.
 func (l *loop) instructionsItem() (e transcript.Encoded, ok, again bool, err error) {
 	in, known := &l.a.opt.Instructions, &l.instructed
 	if in.Text == "" && l.t.Len() == 0 {
@@ -73,11 +73,11 @@ func (l *loop) instructionsItem() (e transcript.Encoded, ok, again bool, err err
 	again = known.once
 	known.remember(l.t)
 	digest := in.digest()
-	if digest == known.told {
+	if digest == known.sent {
 		return e, false, false, nil
 	}
 	text := in.Text
-	if known.told != "" {
+	if known.sent != "" {
 		text, again = cmp.Or(text, instructionsGone), false
 		if in.Text != "" {
 			text = instructionsChanged + text
@@ -95,7 +95,7 @@ func (l *loop) instructionsItem() (e transcript.Encoded, ok, again bool, err err
 	return e, err == nil, again, err
 }
 
-// instructionItems is instructionsItem as a list of it or nothing.
+// instructionItems is instructionsItem with the item as a list of one or none.
 func (l *loop) instructionItems() (items []transcript.Encoded, again bool, err error) {
 	e, ok, again, err := l.instructionsItem()
 	if ok {
@@ -104,7 +104,7 @@ func (l *loop) instructionItems() (items []transcript.Encoded, again bool, err e
 	return items, again && ok, err
 }
 
-// instruct tells the model of the instructions in the middle of a turn.
+// instruct sends the instructions to the model in the middle of a turn, if needed.
 func (l *loop) instruct(ctx context.Context) error {
 	if !l.t.Dispatchable() {
 		return nil
@@ -120,7 +120,7 @@ func (l *loop) instruct(ctx context.Context) error {
 	return l.write(ctx, entries...)
 }
 
-// loaded fires InstructionsLoaded for each file; reason, when not "", is why all of them.
+// loaded fires InstructionsLoaded for each file. A reason other than "" replaces the files' own.
 func (l *loop) loaded(ctx context.Context, reason string) []entry {
 	if l.a.opt.parent != nil || !l.a.opt.Hooks.Registry.Has(hook.InstructionsLoaded) {
 		return nil

@@ -8,20 +8,20 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// job is a call while it runs: in the foreground, where its turn waits for it, or
-// detached, in the background.
+// job is a running call: in the foreground, where its turn waits for it, or detached, in the
+// background.
 type job struct {
-	c    *call // the loop's, until the job is detached
+	c    *call // belongs to the loop until the job is detached
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	out  tailBuffer
 	done chan struct{} // closed when it has ended
-	// release tells the session's log that nothing of it goes on any more.
+	// release tells the session's log that the call has ended.
 	release func()
-	placed  chan struct{} // closed when it is on disk that it goes on in the background
+	placed  chan struct{} // closed when the result "it continues in the background" is recorded
 
-	mu       sync.Mutex // guards what follows
-	free     *sync.Cond // of mu: asking or ended has changed
+	mu       sync.Mutex // guards the fields below
+	free     *sync.Cond // signals changes of asking or ended
 	asking   int        // number of nested requests that the loop handles
 	ended    bool
 	detached bool
@@ -29,8 +29,8 @@ type job struct {
 	took     time.Duration
 }
 
-// newJob makes a job of a call. It ends with the session's lease: whoever has the session
-// after that may begin at once.
+// newJob makes a job of a call. The job ends with the session's lease, so that the next lease holder
+// can start at once.
 func (l *loop) newJob(ctx context.Context, c *call) *job {
 	j := &job{c: c, done: make(chan struct{}), placed: make(chan struct{}), release: func() {}}
 	if l.log != nil {
@@ -41,7 +41,7 @@ func (l *loop) newJob(ctx context.Context, c *call) *job {
 	return j
 }
 
-// end takes what the call came to.
+// end stores the result of the call.
 func (j *job) end(r tool.Result, took time.Duration) {
 	j.stop(nil)
 	j.release()
@@ -52,7 +52,7 @@ func (j *job) end(r tool.Result, took time.Duration) {
 	close(j.done)
 }
 
-// interrupt ends the call, unless it goes on in the background.
+// interrupt stops the call unless it continues in the background.
 func (j *job) interrupt(cause error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -61,8 +61,8 @@ func (j *job) interrupt(cause error) {
 	}
 }
 
-// detach has the call go on in the background, as soon as it waits for no answer.
-// False: it has ended.
+// detach moves the call to the background as soon as it waits for no nested request. It returns false
+// if the call has ended.
 func (j *job) detach() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -73,7 +73,8 @@ func (j *job) detach() bool {
 	return j.detached
 }
 
-// holdForeground keeps the call in the foreground until lets. False: it is not there any more.
+// holdForeground keeps the call in the foreground until releaseForeground. It returns false if the
+// call is already in the background.
 func (j *job) holdForeground() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -104,7 +105,7 @@ func (j *job) deliver() {
 	c.placed = sync.OnceFunc(func() { close(j.placed) })
 }
 
-// tailBuffer keeps the end of what is written to it.
+// tailBuffer keeps the last bytes that are written to it.
 type tailBuffer struct {
 	mu    sync.Mutex
 	max   int // bytes; default 64 KiB
@@ -129,8 +130,8 @@ func (t *tailBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// since is what was written after a place, how much of it is not kept any more, and
-// the place of the end.
+// since returns the bytes written after offset at, how many of them were dropped, and the offset of
+// the end.
 func (t *tailBuffer) since(at int64) (text []byte, lost, end int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

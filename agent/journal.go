@@ -10,21 +10,21 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// entry is one thing to make durable, and what to tell once it is.
+// entry is a record to write and what follows once it is durable. Without a draft it is only an
+// event.
 type entry struct {
 	draft session.Draft
 	item  transcript.Encoded // set when the draft is an item of the transcript
-	event event.Event        // nil: nothing to tell besides ItemAppended
+	event event.Event        // emitted once it is durable, besides ItemAppended; may be nil
 	after func()             // called once it is durable, or nil
-} // without a draft there is only something to tell
+}
 
 func itemEntry(e transcript.Encoded, mark *record.RequestMark) entry {
 	return entry{draft: session.ItemDraft(e, false, mark), item: e}
 }
 
-// write makes entries durable in one batch, then shows their items to the
-// observers, then lets them count, then tells. That order is law 1: nothing is
-// acted on or shown before the store has acknowledged it.
+// write makes entries durable in one batch, then passes their items to the observers, applies them,
+// and emits their events. Nothing takes effect or is shown before the store has acknowledged it.
 func (l *loop) write(ctx context.Context, entries ...entry) error {
 	recs, err := l.store(ctx, nil, entries)
 	if err != nil {
@@ -33,8 +33,8 @@ func (l *loop) write(ctx context.Context, entries ...entry) error {
 	return l.accept(entries, recs)
 }
 
-// store makes entries durable in one batch: when at is given, only if that is the
-// log's head (ErrConflict otherwise).
+// store makes entries durable in one batch. If at is not nil, it must be the log's head (ErrConflict
+// otherwise).
 func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session.Record, error) {
 	if l.log == nil {
 		return nil, nil
@@ -57,9 +57,8 @@ func (l *loop) store(ctx context.Context, at *int64, entries []entry) ([]session
 	return recs, kept(err)
 }
 
-// appendToRunLog is store where the records of the run are in another log than the agent's own.
-// An answer is on record before what follows of it, and a question after what leads to it.
-// at is the head of the run's log.
+// appendToRunLog is store for an agent whose log is not the run's log. An answer is recorded before
+// its effects, and an approval request after its causes. at is the head of the run's log.
 func (l *loop) appendToRunLog(ctx context.Context, at *int64, drafts []session.Draft) ([]session.Record, error) {
 	var run, own []session.Draft
 	for _, d := range drafts {
@@ -82,7 +81,7 @@ func (l *loop) appendToRunLog(ctx context.Context, at *int64, drafts []session.D
 		more, err = l.runLog.Append(ctx, run...)
 	}
 	if at != nil && err == nil {
-		if recs, err = l.log.Append(ctx, own...); err != nil { // no conflict about at: that the answer counts is on record
+		if recs, err = l.log.Append(ctx, own...); err != nil { // not reported as a conflict: the answer is already recorded
 			err = fmt.Errorf("agent: append to session %s: %v", l.log.ID(), err) //nolint:errorlint // see above
 		}
 	}
@@ -100,13 +99,13 @@ func (l *loop) appendToRunLog(ctx context.Context, at *int64, drafts []session.D
 	return merged, nil
 }
 
-// ofRun reports whether a record of the loop is in the log of the run, and not in that of
-// the sub-agent that makes it.
+// ofRun reports whether a record belongs in the log of the run, and not in that of the sub-agent that
+// writes it.
 func ofRun(k session.Kind) bool {
 	return k == record.KindApprovalAsked || k == record.KindApprovalResolved || k == record.KindPolicyChanged
 }
 
-// drafts are what of entries is to be on disk, secrets masked.
+// drafts returns the records of entries, with secrets masked.
 func (a *Agent) drafts(entries []entry) []session.Draft {
 	list := make([]session.Draft, 0, len(entries))
 	for _, e := range entries {
@@ -117,7 +116,7 @@ func (a *Agent) drafts(entries []entry) []session.Draft {
 	return list
 }
 
-// accept lets entries that are durable count, and tells of them.
+// accept applies durable entries and emits their events.
 func (l *loop) accept(entries []entry, recs []session.Record) error {
 	for _, e := range entries {
 		if e.item.IsZero() {
@@ -156,7 +155,7 @@ func (l *loop) remember(e transcript.Encoded) error {
 	return l.t.Append(e)
 }
 
-// item gives a new item its id and time and encodes it, secrets masked.
+// item gives a new item its id and time and encodes it, with secrets masked.
 func (l *loop) item(it transcript.Item) (transcript.Encoded, error) {
 	return l.a.encode(l.stamp(it))
 }

@@ -16,20 +16,19 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// policyVersion is what a decision was made under; it stands until this changes.
+// policyVersion identifies the policy behind a decision. The decision is valid until it changes.
 type policyVersion struct {
-	version int
-	own     int64
+	version   int
+	callbacks int64
 }
 
 func (a *Agent) policyVersion() policyVersion {
 	a.shared.mu.Lock()
 	defer a.shared.mu.Unlock()
-	return policyVersion{a.guards.Version(), a.shared.own}
+	return policyVersion{a.guards.Version(), a.shared.callbacks}
 }
 
-// judge asks the tool's guard about a call. An error is the tool's: the input
-// makes no sense.
+// judge asks the tool's guard about a call. An error comes from the tool: the input is invalid.
 func (l *loop) judge(ctx context.Context, c *call) error {
 	now := l.a.policyVersion()
 	if c.requests != nil && c.judged == now {
@@ -58,13 +57,13 @@ func (l *loop) judge(ctx context.Context, c *call) error {
 	}
 	c.requests, c.decision, c.judged = reqs, d, now
 	if l.takeUpdates(ctx, &d) {
-		c.judged = l.a.policyVersion() // what comes with an answer is about the calls behind this one
+		c.judged = l.a.policyVersion() // updates that come with an answer apply to the calls after this one
 	}
 	return nil
 }
 
-// takeUpdates changes the policy as those want it who have allowed a call, and reports whether
-// it did. What cannot be changed is told, and the call goes on.
+// takeUpdates applies the policy updates that came with an allow, and reports whether there were any.
+// An update that fails is reported as a notice, and the call continues.
 func (l *loop) takeUpdates(ctx context.Context, d *policy.Decision) (changed bool) {
 	if d.Effect != policy.Allow {
 		return false
@@ -81,7 +80,7 @@ func (l *loop) takeUpdates(ctx context.Context, d *policy.Decision) (changed boo
 	return changed
 }
 
-// takeUpdate makes one change. What is allowed so is weaker than what anybody asks about.
+// takeUpdate applies one update. Its allow rules are weaker than every ask.
 func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) error {
 	if u.Mode != "" {
 		if _, err := a.Change(ctx, policy.Change{Mode: u.Mode, By: by}); err != nil {
@@ -98,9 +97,9 @@ func (a *Agent) takeUpdate(ctx context.Context, by string, u policy.Update) erro
 	return nil
 }
 
-// judgeChanged goes on when a policy has changed the input: hooks that had an opinion
-// are asked about that one. Where none had, the call is not put to them again, as in
-// the Open Agent SDK: the callback has the last word on what runs.
+// judgeChanged judges a call again after a policy has changed its input. If hooks had verdicts about
+// the call, they run again with the new input. If none had, they do not: as in the Open Agent SDK, the
+// callback has the last word on what runs.
 func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (policy.Decision, []policy.Request, error) {
 	input := jsonscan.Compact(d.Input)
 	c.call.Input = input
@@ -124,25 +123,25 @@ func (l *loop) judgeChanged(ctx context.Context, c *call, d policy.Decision) (po
 	return d, reqs, nil
 }
 
-// decide has requests judged as those of a call with an input.
+// decide judges the requests of a call with an input.
 func (l *loop) decide(ctx context.Context, c *call, reqs []policy.Request, input json.RawMessage) policy.Decision {
 	return l.decideWithout(ctx, "", c, reqs, input)
 }
 
-// decideWithout is decide as if a grant were not there.
+// decideWithout is decide that ignores one grant.
 func (l *loop) decideWithout(ctx context.Context, grant string, c *call, reqs []policy.Request, input json.RawMessage) policy.Decision {
 	d := l.a.guards.Guard(c.use.Name).WithoutGrant(grant).Judge(ctx, reqs, func(input json.RawMessage) ([]policy.Request, error) {
 		return l.requests(c, input)
-	}, c.hooks.about(input)...)
+	}, c.hooks.contributions(input)...)
 	d.Touches = touches(reqs)
 	d.Use, d.Tool, d.Agent = c.use.ID, c.use.Name, l.a.opt.AgentName
 	d.Sandbox, d.Profile = l.a.sandboxSummary(reqs)
 	return d
 }
 
-// sandboxSummary says what would hold a call, in words and as a digest. A sandbox with a
-// profile holds what says so; any other is the host's, who knows.
-func (a *Agent) sandboxSummary(reqs []policy.Request) (words, profile string) {
+// sandboxSummary returns the name and the profile digest of the sandbox that a call would run in. With
+// a profile, the sandbox applies to confined requests only; without one, the host decides.
+func (a *Agent) sandboxSummary(reqs []policy.Request) (name, profile string) {
 	confined := func(r policy.Request) bool { return r.Confined }
 	outside := func(r policy.Request) bool { return r.Unsandboxed }
 	if len(reqs) > 0 && !slices.ContainsFunc(reqs, func(r policy.Request) bool { return !r.Words() }) {
@@ -154,8 +153,8 @@ func (a *Agent) sandboxSummary(reqs []policy.Request) (words, profile string) {
 	return a.opt.Permissions.Sandbox, a.opt.Permissions.Profile
 }
 
-// requests says what the call would touch when it is run with input. A call that
-// names nothing is one about the tool itself.
+// requests returns what the call would do if it ran with input. For a call without requests it is one
+// about the tool itself.
 func (l *loop) requests(c *call, input json.RawMessage) ([]policy.Request, error) {
 	as := *c.call
 	as.Input = input
@@ -185,23 +184,23 @@ func (l *loop) requestsOf(c *call, as tool.Call) ([]policy.Request, error) {
 	return reqs, nil
 }
 
-// cwd is where a command starts that does not say.
+// cwd returns the default folder of a command.
 func (l *loop) cwd() string { return l.a.cwd() }
 
-// refusal is the text of a denial for the model.
+// refusal returns the text of a denial for the model.
 func refusal(d policy.Decision) string {
 	switch {
 	case strings.HasPrefix(d.By, "hook "):
 		return cmp.Or(d.Reason, "Tool execution blocked by hook")
 	case d.By == byNobody && strings.HasPrefix(d.Reason, "Permission required"):
-		return d.Reason + ", and no one is available to approve"
+		return d.Reason + ", and no one can answer"
 	case d.By == byNobody:
-		return fmt.Sprintf("Permission required for tool %q (%s), and no one is available to approve", d.Tool, d.Reason)
+		return fmt.Sprintf("Permission required for tool %q (%s), and no one can answer", d.Tool, d.Reason)
 	case d.Reason == "":
 		return fmt.Sprintf("Permission denied for tool %q", d.Tool)
 	}
 	return "permission denied: " + d.Reason
 }
 
-// byNobody is the actor of a denial if approval is needed and no one can approve.
+// byNobody is the actor of a denial if a call needs approval and no one can answer.
 const byNobody = "nobody"

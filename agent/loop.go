@@ -16,61 +16,61 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// loop is the state of one agent between and during steps. It belongs to
-// whoever holds Agent.running; what Snapshot reads changes under Agent.mu.
+// loop is the state of one agent. Only the holder of Agent.running uses it. Fields that Snapshot
+// reads change under Agent.mu.
 type loop struct {
 	a       *Agent
 	emit    func(event.Event)
 	emitted bool // SessionOpened was emitted
-	// alone: nobody can be asked, and no host answers for itself through a Driver.
+	// alone means that no one can answer: there is no approver, and no host with a Driver.
 	alone bool
 
-	repair *event.TranscriptRewritten // of the start, to be told with the opening; nil: none
+	repair *event.TranscriptRewritten // the repair at the start, emitted after SessionOpened; nil: none
 
 	log    *session.Log // nil without a store
-	runLog *session.Log // that of the run: another one of a sub-agent
+	runLog *session.Log // the run's log: for a sub-agent, another log than its own
 	opened event.SessionOpened
 	t      *transcript.Transcript
-	used   map[string]bool     // ids that the log has and the transcript does not show: see [session.State]
+	used   map[string]bool     // ids in the log that are not in the transcript; see [session.State]
 	mark   *record.RequestMark // from before the restart, until it was compared
-	broken error               // what stopped the agent for good
+	broken error               // the error that stopped the agent
 
 	primary, fallback *encoder
-	asked             *encoder // of the model that a command wants for its turn, or nil
+	commandModel      *encoder // of the model that a slash command selected for its turn, or nil
 	head              *requestHead
 	turns             int              // turns opened so far in the session
 	lastUsage         transcript.Usage // of the last model call; zero after a rewrite
 	overhead          int              // tokens of a request besides the items, as of the last rewrite
 
-	announced  *tool.Registry      // of which the model was told what has changed
-	hookTexts  []string            // of hooks, for the model to read next
+	announced  *tool.Registry      // the tools whose changes the model was told about
+	hookTexts  []string            // texts of hooks, for the model to read next
 	planned    planTracker         // what the model knows of plan mode
 	instructed instructionsTracker // what it knows of instructions
-	left       []policy.Limit      // of a turn that did not come to its end
-	initial    string              // input of a SessionStart hook, when there is no other
-	ended      *event.Error        // a hook ends the next turn before it has begun
+	carried    []policy.Limit      // limits of a turn that did not complete
+	initial    string              // input from a SessionStart hook, used if there is no other
+	ended      *event.Error        // a hook ended the next turn before its start
 
-	saves fileSnapshots // of files
-	turn  *turn         // the open turn, or nil
-	round *round        // the open tool round, or nil
+	saves fileSnapshots
+	turn  *turn  // the open turn, or nil
+	round *round // the open tool round, or nil
 }
 
 // turn is one turn from its input to its end.
 type turn struct {
-	id     string
-	began  time.Time
-	fell   bool       // the fallback model answers
-	fresh  bool       // no model call yet
-	cutOff int        // answers in a row that hit the output limit
-	goesOn bool       // the model has more to say by itself
-	paid   *callUsage // the last model call, until it is on record
-	text   []string
-	res    event.Result
+	id        string
+	began     time.Time
+	fellBack  bool       // the fallback model answers
+	fresh     bool       // no model call yet
+	cutOff    int        // answers in a row that hit the output limit
+	continues bool       // the model has more to send without new input
+	paid      *callUsage // usage of the last model call, until it is recorded
+	text      []string
+	res       event.Result
 
-	kept             int          // how often hooks have kept the agent from stopping
-	stopped          *event.Error // a hook wants the turn to end
-	uncompacted      bool         // the transcript stays as it is: compacting it was tried
-	compactedTooLong bool         // it was compacted because the model found it too long
+	continued        int          // how often hooks have kept the agent from stopping
+	stopped          *event.Error // a hook ends the turn
+	uncompacted      bool         // compaction was tried and must not be tried again in this turn
+	compactedTooLong bool         // compacted because the model rejected the transcript as too long
 }
 
 func newLoop(a *Agent) *loop {
@@ -84,7 +84,7 @@ func newLoop(a *Agent) *loop {
 
 func (l *loop) silence() { l.emit = func(event.Event) {} }
 
-// publish hands an event to the observers and to whoever listens.
+// publish passes an event to the observers and the listener.
 func (l *loop) publish(e event.Event) {
 	for _, o := range l.a.opt.LoopObservers {
 		o.Observe(l.opened.ID, e)
@@ -100,8 +100,7 @@ func (l *loop) snapshotOf() Snapshot {
 	return s
 }
 
-// begin opens a turn for Run: with input, with what is queued, or with what the
-// transcript ends with.
+// begin opens a turn for Run: with input, with queued input, or with the end of the transcript.
 func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
 	if err := l.resumeDeferred(ctx); err != nil {
 		return err
@@ -115,12 +114,12 @@ func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
 	}
 	l.initial = ""
 	if len(input) > 0 {
-		own, err := l.a.admit(ctx, input)
+		admitted, err := l.a.admit(ctx, input)
 		if err != nil {
 			l.requeue(items)
 			return err
 		}
-		items = append(items, own...)
+		items = append(items, admitted...)
 	}
 	if len(items) == 0 && !l.t.Dispatchable() {
 		return ErrNoInput
@@ -128,15 +127,15 @@ func (l *loop) begin(ctx context.Context, input []transcript.Part) error {
 	return l.openTurn(ctx, items)
 }
 
-// requeue puts back what was taken from the queue and is not used now.
+// requeue puts items back at the front of the queue.
 func (l *loop) requeue(items []transcript.Encoded) {
 	l.a.mu.Lock()
 	defer l.a.mu.Unlock()
 	l.a.queue = append(items, l.a.queue...)
 }
 
-// admitNow adds Run's input to a turn that is open: a Driver left it, or a question
-// did. It is taken in after the round.
+// admitNow adds Run's input to an open turn, which a Driver or a suspended approval request left
+// open. The turn takes the input in after the tool round.
 func (l *loop) admitNow(ctx context.Context, input []transcript.Part) error {
 	if len(input) == 0 {
 		return nil
@@ -152,8 +151,8 @@ func (l *loop) takeQueue() []transcript.Encoded {
 	return q
 }
 
-// openTurn opens a turn that takes items in. An error breaks the loop: those that were
-// queued are on disk, and the next agent of the session has them.
+// openTurn opens a turn with items. An error breaks the loop. Queued items are already durable, and
+// the next agent of the session takes them in.
 func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 	err := l.enterTurn(ctx, items)
 	if err != nil && l.broken == nil {
@@ -165,10 +164,10 @@ func (l *loop) openTurn(ctx context.Context, items []transcript.Encoded) error {
 func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error {
 	l.turns++
 	id := turnID(l.turns)
-	if err := l.limitTools(ctx, id, items, l.left); err != nil {
+	if err := l.limitTools(ctx, id, items, l.carried); err != nil {
 		return err
 	}
-	began := record.TurnOpened{Turn: id, Cwd: l.a.changed()}
+	began := record.TurnOpened{Turn: id, Cwd: l.a.changedCwd()}
 	if l.a.opt.parent == nil && l.log == l.a.shared.home() {
 		began.Budget = l.a.budget.unrecorded()
 	}
@@ -183,12 +182,12 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	l.a.mu.Unlock()
 	entries := []entry{{draft: opened, event: event.TurnStarted{Turn: id}, after: func() { l.a.budget.recorded(began.Budget) }}}
 	l.gather()
-	before, told, err := l.a.hookTextItem(l.hookTexts)
+	texts, ok, err := l.a.hookTextItem(l.hookTexts)
 	if err != nil {
 		return err
 	}
-	if l.hookTexts = nil; told {
-		items = append([]transcript.Encoded{before}, items...)
+	if l.hookTexts = nil; ok {
+		items = append([]transcript.Encoded{texts}, items...)
 	}
 	if plan, ok, err := l.planItem(); err != nil {
 		return err
@@ -212,7 +211,7 @@ func (l *loop) enterTurn(ctx context.Context, items []transcript.Encoded) error 
 	return nil
 }
 
-// openingRecords are those that go before the first turn.
+// openingRecords returns the records before the first turn.
 func (l *loop) openingRecords() (entries []entry) {
 	for _, d := range l.a.opt.NewSession {
 		entries = append(entries, entry{draft: d, after: func() { l.a.opt.NewSession = nil }})
@@ -227,7 +226,7 @@ func (l *loop) newTurn(id string) *turn {
 	}
 	l.ended = nil
 	l.a.mu.Lock()
-	before := l.a.before
+	before := l.a.previous
 	l.a.mu.Unlock()
 	if before == nil {
 		l.a.total.empty()
@@ -254,11 +253,11 @@ func (l *loop) next(ctx context.Context) (DriverState, error) {
 		}
 		step, done, err := l.advance(ctx)
 		if err != nil && errors.Is(err, l.a.suspendedBy()) {
-			return DriverState{}, err // those who were left go on when the loop does
+			return DriverState{}, err // suspended sub-agents continue when the loop does
 		}
 		if err != nil {
 			l.broken = err
-			_ = l.halt(ctx) // what broke the loop is told
+			_ = l.halt(ctx) // err is returned
 			return DriverState{}, err
 		}
 		if done {
@@ -278,8 +277,8 @@ func (s DriverState) turnID(l *loop) string {
 	return ""
 }
 
-// advance does the next piece of an open turn: a piece of the tool round, or a
-// model call. done means that there is something to tell.
+// advance does the next part of an open turn: a part of the tool round, or a model call. done means
+// that next must return step.
 func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err error) {
 	if l.round != nil {
 		return l.advanceRound(ctx)
@@ -299,10 +298,10 @@ func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err er
 		}
 		return l.finish(ctx, event.ReasonFailed, err)
 	}
-	if over, reason := l.overLimit(); over { // what a mutator asked a model counts
+	if over, reason := l.overLimit(); over { // a mutator's model calls count
 		return l.finish(ctx, reason, nil)
 	}
-	if _, err := l.admitQueued(ctx); err != nil { // it came after the round: while a host decided, or a mutator worked
+	if _, err := l.admitQueued(ctx); err != nil { // queued after the round, while a host decided or a mutator ran
 		return DriverState{}, false, err
 	}
 	if err := l.takeHookTexts(ctx); err != nil {
@@ -314,8 +313,8 @@ func (l *loop) advance(ctx context.Context) (step DriverState, done bool, err er
 	if err := l.instruct(ctx); err != nil {
 		return DriverState{}, false, err
 	}
-	if !l.t.Dispatchable() && !l.turn.goesOn {
-		// A mutator may have removed what asked for an answer.
+	if !l.t.Dispatchable() && !l.turn.continues {
+		// A mutator may have removed the item that needed an answer.
 		return l.finish(ctx, event.ReasonCompleted, nil)
 	}
 	return l.callModel(ctx)
@@ -332,14 +331,13 @@ func (l *loop) overLimit() (bool, event.Reason) {
 	return false, ""
 }
 
-// finish closes the turn, unless hooks keep the agent going. Open tool calls were
-// answered by whoever got here.
+// finish closes the turn, unless hooks continue it. The caller has answered all open tool calls.
 func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (DriverState, bool, error) {
 	t := l.turn
 	if why == event.ReasonCompleted && l.a.opt.parent == nil && l.a.budget.exceeded() {
 		why = event.ReasonBudget
 	}
-	if stays, err := l.fireStop(ctx, why, cause); stays || err != nil {
+	if keepsGoing, err := l.fireStop(ctx, why, cause); keepsGoing || err != nil {
 		return DriverState{}, false, err
 	}
 	if why == event.ReasonCompleted && t.stopped != nil {
@@ -361,7 +359,7 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Drive
 	l.a.mu.Lock()
 	l.turn, l.round, l.a.asking = nil, nil, false
 	l.a.mu.Unlock()
-	l.widen(t.id, why)
+	l.endLimits(t.id, why)
 	res := t.res
 	res.Reason, res.Err = why, cause
 	res.Text = strings.Join(t.text, "\n")
@@ -369,14 +367,14 @@ func (l *loop) finish(ctx context.Context, why event.Reason, cause error) (Drive
 	return DriverState{Result: &res}, true, nil
 }
 
-// countRun writes down what was used, and what the run has cost of its budget.
+// countRun fills in the usage of the turn and the cost and budget of the run.
 func (l *loop) countRun(r *event.Result) {
 	l.a.total.count(r)
-	usd, bound := l.a.budget.spent()
-	r.RunCostUSD, r.BudgetUSD = usd, bound.USD
+	usd, limit := l.a.budget.spent()
+	r.RunCostUSD, r.BudgetUSD = usd, limit.USD
 }
 
-// fail closes the turn after a model call that did not succeed.
+// fail closes the turn after a failed model call.
 func (l *loop) fail(ctx context.Context, err error) (DriverState, bool, error) {
 	var me *model.Error
 	if errors.As(err, &me) && me.Kind == model.ErrorRefused {

@@ -20,8 +20,8 @@ func (a *Agent) encode(it transcript.Item) (transcript.Encoded, error) {
 	return a.mask(e)
 }
 
-// mask masks the secrets of an item. What the provider had signed does not fit any
-// more then, and is left out.
+// mask masks the secrets of an item. A masked item loses its native form, because the provider's
+// signature no longer matches.
 func (a *Agent) mask(e transcript.Encoded) (transcript.Encoded, error) {
 	return maskItem(a.opt.Mask, e)
 }
@@ -45,8 +45,8 @@ func maskItem(m *secret.Masker, e transcript.Encoded) (transcript.Encoded, error
 	return it.Encode()
 }
 
-// masked masks the secrets of a record that is no item. Digests in it are of what
-// was there before.
+// masked masks the secrets of a record that is not an item. Digests in it are those of the unmasked
+// content.
 func (a *Agent) masked(d session.Draft) session.Draft {
 	if a.opt.Mask == nil || d.Kind == session.KindItem {
 		return d
@@ -55,17 +55,17 @@ func (a *Agent) masked(d session.Draft) session.Draft {
 	return d
 }
 
-// maskedReason says why a call from before a restart does not run.
+// maskedReason is why a call from before a restart does not run.
 const maskedReason = "a secret in the input was masked in the log, so the call cannot resume after a restart; make the call again"
 
-// inputErased reports whether the input of a call was read from a log that has it
-// masked or erased.
+// inputErased reports whether the input of a call was read from a log in which it is masked or
+// erased.
 func (a *Agent) inputErased(c *call) bool {
 	in := string(c.use.Input)
-	return c.openQuestion && (a.opt.Mask.HasPlaceholder(in) || strings.Contains(in, record.Erased))
+	return c.fromLog && (a.opt.Mask.HasPlaceholder(in) || strings.Contains(in, record.Erased))
 }
 
-// hiddenReason says why an allow from another program is rejected.
+// hiddenReason is why an allow from another program is rejected.
 const hiddenReason = "the approver saw the command with a masked secret, and the masked part could do more; approve it where the agent runs"
 
 // isPartlyMasked reports whether the log hides a part of the command that a shell would execute,

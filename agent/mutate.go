@@ -14,13 +14,13 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// mutate lets the mutators rewrite the transcript. The loop itself finds out
-// whether anything changed, checks the result, records and announces it.
+// mutate lets the mutators rewrite the transcript. The loop detects whether anything changed, checks
+// the result, records it and emits an event.
 func (l *loop) mutate(ctx context.Context) error {
 	turnEnded := l.turn.fresh
 	for _, m := range l.mutators() {
 		var err error
-		if c, ours := m.(compactor); ours {
+		if c, ok := m.(compactor); ok {
 			err = l.compactWhenDue(ctx, c, turnEnded)
 		} else {
 			_, err = l.mutateBy(ctx, m, l.cursor(turnEnded))
@@ -39,15 +39,15 @@ func (l *loop) cursor(turnEnded bool) MutatorContext {
 	}
 }
 
-// moment is the word of [event.TranscriptRewritten] for when a mutator ran.
-func (c MutatorContext) moment() string {
+// when returns the value of [event.TranscriptRewritten].When.
+func (c MutatorContext) when() string {
 	if c.TurnEnded {
 		return "after_turn_ended"
 	}
 	return "after_tool_result"
 }
 
-// mutateBy lets one mutator rewrite the transcript, and says whether it did.
+// mutateBy lets one mutator rewrite the transcript, and reports whether it did.
 func (l *loop) mutateBy(ctx context.Context, m Mutator, c MutatorContext) (bool, error) {
 	items, err := m.Mutate(ctx, c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *loop) mutateBy(ctx context.Context, m Mutator, c MutatorContext) (bool,
 	return l.take(ctx, m, c, items)
 }
 
-// take records and announces what a mutator has made of the transcript, if it is another.
+// take records the items that a mutator returned and emits an event, if they differ.
 func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []transcript.Encoded) (bool, error) {
 	if items == nil || same(c.Items, items) {
 		return false, nil
@@ -64,16 +64,16 @@ func (l *loop) take(ctx context.Context, m Mutator, c MutatorContext, items []tr
 	if err := l.rewrite(ctx, m.Name(), items); err != nil {
 		return false, fmt.Errorf("mutator %s: %w", m.Name(), err)
 	}
-	e := event.TranscriptRewritten{Mutator: m.Name(), When: c.moment(), Before: len(c.Items), After: len(items)}
-	if _, ours := m.(compactor); ours {
+	e := event.TranscriptRewritten{Mutator: m.Name(), When: c.when(), Before: len(c.Items), After: len(items)}
+	if _, ok := m.(compactor); ok {
 		e.Trigger, e.TokensBefore, e.TokensAfter = c.trigger, estimate(c), estimate(l.cursor(c.TurnEnded))
 	}
 	l.publish(e)
 	return true, nil
 }
 
-// compactWhenDue compacts a transcript that has grown too large. Where that fails, or a
-// hook does not want it, the turn goes on as it is.
+// compactWhenDue compacts the transcript if it has grown too large. If that fails or a hook blocks it,
+// the turn continues with the same transcript.
 func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) error {
 	cur := l.cursor(turnEnded)
 	if l.turn.uncompacted || !c.due(cur) {
@@ -90,8 +90,8 @@ func (l *loop) compactWhenDue(ctx context.Context, c compactor, turnEnded bool) 
 	return nil
 }
 
-// tryCompact compacts while a turn is open, and says whether it did. What keeps the
-// transcript as it is does not end the turn.
+// tryCompact compacts while a turn is open, and reports whether it did. A failed or blocked
+// compaction does not end the turn.
 func (l *loop) tryCompact(ctx context.Context, c compactor, cur MutatorContext) (bool, error) {
 	did, err := l.compact(ctx, c, cur, triggerAuto)
 	blocked, ok := errors.AsType[*event.Error](err)
@@ -106,8 +106,8 @@ func (l *loop) tryCompact(ctx context.Context, c compactor, cur MutatorContext) 
 	return did, err
 }
 
-// compactTooLong compacts a transcript that the model has found too long, once until it answers,
-// and says whether the model is to be asked again.
+// compactTooLong compacts a transcript that the model rejected as too long, once until the model
+// answers, and reports whether to call the model again.
 func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 	c := compactor{l.a.opt.Compact}
 	if !tooLong(cause) || c.o.Disabled || l.turn.compactedTooLong || ctx.Err() != nil {
@@ -122,10 +122,10 @@ func (l *loop) compactTooLong(ctx context.Context, cause error) (bool, error) {
 	return did, err
 }
 
-// errNotCompacted says that a compaction failed before anything was rewritten.
+// errNotCompacted means that a compaction failed before anything was rewritten.
 var errNotCompacted = errors.New("the transcript was not changed")
 
-// compact makes the transcript smaller, and says whether it did.
+// compact compacts the transcript, and reports whether it changed.
 func (l *loop) compact(ctx context.Context, c compactor, cur MutatorContext, trigger string) (bool, error) {
 	if err := l.beforeCompaction(ctx, trigger, cur.Instructions); err != nil {
 		return false, err
@@ -143,7 +143,7 @@ func (l *loop) compact(ctx context.Context, c compactor, cur MutatorContext, tri
 	return true, l.afterCompaction(ctx, trigger, summaryIn(items, cur.Items))
 }
 
-// summaryIn is what a compaction has put in place of older items, or "".
+// summaryIn returns the text of the summary that a compaction added, or "".
 func summaryIn(items, before []transcript.Encoded) string {
 	for _, item := range items {
 		if isFixed(item) {
@@ -157,10 +157,10 @@ func summaryIn(items, before []transcript.Encoded) string {
 	return ""
 }
 
-// Compact compacts the transcript now, between turns: with the steps of
-// [Options].Compact, and instructions for the model that summarises, which may be "". It
-// returns how many items there were and are. Errors: ErrRunning while a turn is open, a
-// [*event.Error] when a hook does not want it, the model's and the store's.
+// Compact compacts the transcript now, between turns, with the steps of [Options].Compact.
+// instructions are for the model that summarizes and may be "". Compact returns the number of items
+// before and after. It returns ErrRunning while a turn is open, an *[event.Error] if a hook blocks it,
+// and errors of the model and the store.
 func (a *Agent) Compact(ctx context.Context, instructions string) (before, after int, err error) {
 	if !a.running.TryLock() {
 		return 0, 0, ErrRunning
@@ -233,13 +233,13 @@ func (l *loop) rewrite(ctx context.Context, by string, items []transcript.Encode
 	l.a.mu.Unlock()
 	l.primary.reset()
 	l.fallback.reset()
-	l.asked.reset()
-	l.mark = nil                     // it was of what is no longer sent
-	l.lastUsage = transcript.Usage{} // and so was this
+	l.commandModel.reset()
+	l.mark = nil // the mark and the usage belong to the old transcript
+	l.lastUsage = transcript.Usage{}
 	return nil
 }
 
-// maskNew masks what a mutator has written, and refuses an id that is there twice.
+// maskNew masks the items that a mutator has written, and rejects duplicate ids.
 func (l *loop) maskNew(items []transcript.Encoded) ([]transcript.Encoded, error) {
 	known := make(map[string][]byte, l.t.Len())
 	for _, e := range l.t.Items() {
@@ -281,8 +281,8 @@ func (l *loop) contextSize() int {
 	return l.encoder().m.Info().Context
 }
 
-// askModel is a mutator's own model call. It is counted like any other, and the fallback
-// answers it where the model stays unavailable.
+// askModel makes a model call for a mutator. Its usage counts, and the fallback answers if the model
+// stays unavailable.
 func (l *loop) askModel(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error) {
 	enc := l.encoder()
 	it, err := l.askWith(ctx, enc.m, system, items)

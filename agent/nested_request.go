@@ -21,10 +21,10 @@ import (
 // nestedRequest is a permission request that a call raises while it runs, such as a connection to
 // a host that is not in its sandbox's list. It is judged and asked about like a call.
 type nestedRequest struct {
-	of      *call // that runs
+	of      *call // the running call
 	request policy.Request
-	ctx     context.Context  // ends when nobody waits for the answer any more
-	reply   chan nestedReply // takes one
+	ctx     context.Context  // ends when the requester no longer waits for the answer
+	reply   chan nestedReply // has room for the one reply
 }
 
 // nestedReply is the result of a nested request: the allowed input, or the reason it was denied.
@@ -51,7 +51,7 @@ func (w *work) ask(ctx, asker context.Context, c *call, r policy.Request) (json.
 	case <-asker.Done():
 	}
 	select {
-	case g := <-nested.reply: // it came first, and may be why the call ends
+	case g := <-nested.reply: // the reply came first, and may be why the call ends
 		return g.input, g.err
 	default:
 		return nil, context.Cause(asker)
@@ -71,12 +71,12 @@ func (l *loop) judgeNested(ctx context.Context, w *nestedRequest) error {
 	c, err := l.nestedCall(w)
 	if err != nil {
 		w.reply <- nestedReply{err: err}
-		return nil //nolint:nilerr // it is the caller's error, who has it
+		return nil //nolint:nilerr // the requester gets the error
 	}
 	c.judged = l.a.policyVersion()
 	c.decision = l.decide(ctx, c, c.requests, c.call.Input)
 	err = l.consultHooks(ctx, c)
-	if ctx.Err() != nil { // what was said may be because of this
+	if ctx.Err() != nil { // hook results after an interrupt may be caused by it
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *loop) nestedCall(w *nestedRequest) (*call, error) {
 	return c, err
 }
 
-// replyNested tells whoever waits what was decided.
+// replyNested sends the decision to the requester.
 func (c *call) replyNested() {
 	d := c.decision
 	switch {
@@ -131,7 +131,7 @@ func (c *call) replyNested() {
 	}
 }
 
-// denied is the error of a no, which says so when it is nobody's.
+// denied returns the error of a denial: an errUndecided if no person decided.
 func denied(d policy.Decision, text string) error {
 	switch d.By {
 	case byNobody, byTimeout, byInterrupt:
@@ -140,7 +140,7 @@ func denied(d policy.Decision, text string) error {
 	return errors.New(text)
 }
 
-// errUndecided is a denial without a decision of a person.
+// errUndecided is a denial that no person decided.
 type errUndecided string
 
 func (u errUndecided) Error() string { return string(u) }
@@ -171,12 +171,12 @@ func (l *loop) untilAbandoned(ctx context.Context) (context.Context, context.Can
 		release := context.AfterFunc(r.asked.nested.ctx, stop)
 		return ctx, func() { release(); stop() }
 	}
-	if lapsed, _ := r.asked.void(); lapsed != nil {
+	if expired, _ := r.asked.void(); expired != nil {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			select {
-			case <-lapsed:
+			case <-expired:
 				stop()
 			case <-ctx.Done():
 			}
@@ -186,7 +186,7 @@ func (l *loop) untilAbandoned(ctx context.Context) (context.Context, context.Can
 	return ctx, stop
 }
 
-// void is the channel that is closed when a call cannot run any more, or nil.
+// void returns a channel that is closed when a call can no longer run, or nil, and the reason.
 func (c *call) void() (<-chan struct{}, func() string) {
 	if t, ok := c.tool.(toolext.Voidable); ok && c.call != nil {
 		return t.Void(c.call)
@@ -194,11 +194,11 @@ func (c *call) void() (<-chan struct{}, func() string) {
 	return nil, nil
 }
 
-// voidReason says why a call cannot run any more, or "".
+// voidReason returns why a call can no longer run, or "".
 func (c *call) voidReason() string {
-	if lapsed, why := c.void(); lapsed != nil {
+	if expired, why := c.void(); expired != nil {
 		select {
-		case <-lapsed:
+		case <-expired:
 			return cmp.Or(why(), "the program that asked has ended")
 		default:
 		}
@@ -206,7 +206,7 @@ func (c *call) voidReason() string {
 	return ""
 }
 
-// withdrawVoid answers the question about a call that cannot run any more.
+// withdrawVoid denies the approval request of a call that can no longer run.
 func (l *loop) withdrawVoid(ctx context.Context, why string) error {
 	err := l.resolve(ctx, l.round.asked.approval.ID, &approval.Answer{Decision: approval.Deny, Actor: byExpiredCaller, Message: why})
 	if errors.Is(err, approval.ErrAnswered) {
@@ -220,8 +220,8 @@ type requestTool struct{ request policy.Request }
 
 func (d requestTool) Spec() tool.Spec { return tool.Spec{Name: d.request.Tool} }
 
-// Requests are the one that it stands for. Only a form can be given another input, and only
-// by the person who was asked.
+// Requests returns the nested request. Only a form can get another input, and only from the person
+// who answers it.
 func (d requestTool) Requests(c *tool.Call) ([]policy.Request, error) {
 	r := d.request
 	if string(jsonscan.Compact(c.Input)) == string(jsonscan.Compact(r.Input)) {

@@ -89,7 +89,7 @@ func TestARunningCallAsks(t *testing.T) {
 		{"another input", nil, &approval.Answer{Decision: approval.Allow, Input: json.RawMessage(`{"host":"c"}`)}, nil, 3, "cannot be changed", event.ReasonCompleted},
 		{"left open", nil, &yes, approval.ErrSuspend, 3, "cannot be suspended", event.ReasonCompleted},
 		{"a failure", nil, &yes, errors.New("the wire broke"), 3, "the wire broke", event.ReasonCompleted},
-		{"nobody", nil, nil, nil, 0, "no one is available to approve", event.ReasonCompleted},
+		{"nobody", nil, nil, nil, 0, "no one can answer", event.ReasonCompleted},
 		{"a rule allows", []string{"allow WebFetch(domain:a.org)", "allow WebFetch(domain:b.org)"}, nil, nil, 0, "a.org: reached\na.org: reached\nb.org: reached", event.ReasonCompleted},
 		{"a rule denies", []string{"deny WebFetch(domain:a.org)"}, &yes, nil, 1, "a.org: permission denied", event.ReasonCompleted},
 	} {

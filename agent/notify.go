@@ -14,15 +14,14 @@ func (a *Agent) Notice(text string) {
 	a.pendingEvents = append(a.pendingEvents, event.Notice{Text: text})
 }
 
-// notify fires Notification away from the loop's goroutine, and returns what is to be
-// recorded.
+// notify fires Notification on another goroutine than the loop's, and returns the records to write.
 func (a *Agent) notify(ctx context.Context, kind, title, message string) []entry {
 	out, entries := a.fire(ctx, hook.Input{Event: hook.Notification, Note: hook.UserNotification{Type: kind, Title: title, Body: message}})
 	a.addHookTexts(&out)
 	return entries
 }
 
-// addHookTexts keeps what hooks have said to the model away from the loop's goroutine.
+// addHookTexts keeps texts of hooks from another goroutine until the loop sends them to the model.
 func (a *Agent) addHookTexts(out *hook.Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -32,7 +31,7 @@ func (a *Agent) addHookTexts(out *hook.Outcome) {
 	}
 }
 
-// ended tells hooks of the end of a call in the background.
+// ended fires Notification for the end of a background task.
 func (b *Background) ended(ctx context.Context, k *backJob) []entry {
 	b.mu.Lock()
 	closed := b.closed

@@ -63,7 +63,7 @@ type Options struct {
 	// is the agent. It changes to the directory in which the session begins, and returns that
 	// directory ("" for no change) and a text for the model. An error ends the run before it
 	// begins.
-	EnterDir func(ctx context.Context) (dir, told string, err error)
+	EnterDir func(ctx context.Context) (dir, text string, err error)
 	// OnLeaseLost, if not nil, is called when the session's lease is lost: the store was
 	// unreachable for most of the lease's time, or another process took the session over. It must
 	// end what the host runs for the session beside the agent's calls, such as servers, before it
@@ -86,7 +86,7 @@ type Options struct {
 	Mutators []Mutator
 
 	parent *Agent // the parent of a sub-agent
-	kind   string // of a sub-agent
+	kind   string // the kind of a sub-agent
 
 	// Clock, NewID, Sleep and Rand are for tests; the defaults are the real ones.
 	Clock func() time.Time
@@ -195,8 +195,8 @@ type Compact struct {
 	Threshold     float64 // and when more than this share of the context is used; 0 means never
 	Items         int     // and when there are more items than this; 0 means never
 	KeepTokens    int     // tokens of the newest items that a summary leaves; default a fifth of Context, at most half of what there is
-	// Steps run in order. The default is one [CompactionStep] that summarizes and keeps Keep
-	// tokens.
+	// Steps run in order. The default is one [CompactionStep] that summarizes and keeps
+	// KeepTokens.
 	Steps []Mutator
 }
 
@@ -229,8 +229,8 @@ type MutatorContext struct {
 	// Ask makes a separate model call. Its usage is added to the run.
 	Ask func(ctx context.Context, system string, items []transcript.Encoded) (transcript.Item, error)
 
-	trigger  string // of a compaction
-	overhead int    // tokens of a request besides the items, as far as it is known
+	trigger  string // the trigger of a compaction
+	overhead int    // tokens of a request besides the items, if known
 }
 
 // Mutator rewrites a transcript: compaction, redaction, repair. Its result must keep the pairing

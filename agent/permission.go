@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// makeGuards makes the agent's guards from its options, or takes the host's.
+// makeGuards makes the agent's guards from its options, or uses the host's.
 func (a *Agent) makeGuards() error {
 	c := a.opt.Permissions.Config
 	if g := a.opt.Permissions.Guards; g != nil {
 		if !reflect.ValueOf(c).IsZero() {
-			return errors.New("give Permissions or Guards, not both")
+			return errors.New("Permissions.Config and Permissions.Guards are both set; hint: set one of them")
 		}
 		a.guards = g
 		return a.joinRun()
@@ -33,7 +33,7 @@ func (a *Agent) makeGuards() error {
 	return a.joinRun()
 }
 
-// joinRun has the agent decide by its parent's run, the host's, or one of its own.
+// joinRun sets the agent's run: its parent's, the host's, or a new one.
 func (a *Agent) joinRun() error {
 	switch {
 	case a.opt.parent != nil:
@@ -76,7 +76,7 @@ func (a *Agent) SetCanUseTool(f policy.CanUseTool) {
 	a.guards.SetCanUseTool(f)
 	a.shared.mu.Lock()
 	defer a.shared.mu.Unlock()
-	a.shared.own++
+	a.shared.callbacks++
 }
 
 // Change changes the policy of the run: a mode, a patch, a grant, a revocation. When Change
@@ -102,8 +102,8 @@ func (a *Agent) change(ctx context.Context, c policy.Change) (policy.Change, err
 	return a.shared.change(ctx, a, c)
 }
 
-// limit narrows what the agent and its sub-agents may do in a turn of its session, whose
-// log has the record.
+// limit restricts what the agent and its sub-agents may do in a turn of its session. The limit is
+// recorded in the log of that session.
 func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, error) {
 	checked, err := a.guards.Check(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *Agent) limit(ctx context.Context, c policy.Change) (policy.Change, erro
 	return checked, nil
 }
 
-// opened makes the loop that of the agent.
+// opened sets the agent's loop and what belongs to it.
 func (a *Agent) opened(ctx context.Context, l *loop) error {
 	if a.opt.parent == nil && a.opt.Permissions.Run == nil {
 		if err := a.shared.opened(ctx, l.log); err != nil {
@@ -147,7 +147,7 @@ func (a *Agent) openLog() *session.Log {
 	return a.log
 }
 
-// readNew takes in what others have appended, to the run's log and to the agent's own.
+// readNew reads the records that other programs appended to the run's log and to the agent's log.
 func (a *Agent) readNew(ctx context.Context) error {
 	if err := a.shared.readNew(ctx); err != nil {
 		return err
@@ -167,8 +167,8 @@ func (a *Agent) readNew(ctx context.Context) error {
 	return err
 }
 
-// named is the tool that a change is about, or "".
-func named(c policy.Change) string {
+// changedTool returns the tool that a change is about, or "".
+func changedTool(c policy.Change) string {
 	switch {
 	case c.Patch != nil:
 		return c.Patch.Tool
@@ -178,7 +178,7 @@ func named(c policy.Change) string {
 	return ""
 }
 
-// emitChanges tells of changes on the loop's goroutine.
+// emitChanges emits the events of policy changes. It runs on the loop's goroutine.
 func (l *loop) emitChanges() {
 	l.a.mu.Lock()
 	changed := l.a.newPolicy

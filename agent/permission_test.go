@@ -88,7 +88,7 @@ func TestWhatTheModelIsTold(t *testing.T) {
 		{"a deny with a reason", push, deny(policy.Verdict{Reason: "not on Fridays"}), "permission denied: not on Fridays", "canUseTool"},
 		{"a bare deny", push, deny(policy.Verdict{}), `Permission denied for tool "Bash"`, "canUseTool"},
 		{"nobody is there", push, policy.Config{}, `Permission required for tool "Bash"`, "nobody"},
-		{"a question of the callback, and nobody there", push, policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and no one is available to approve`, "nobody"},
+		{"a question of the callback, and nobody there", push, policy.Config{CanUseTool: says2(policy.Verdict{Effect: policy.Ask, Reason: "are you sure"})}, `Permission required for tool "Bash" (are you sure), and no one can answer`, "nobody"},
 		{"an input that makes no sense", `{"bad":true}`, policy.Config{Mode: policy.ModeBypass}, "Failed to decode input: it is bad", ""},
 		{"a mode that asks nobody", push, policy.Config{Mode: policy.ModeDontAsk}, "permission denied: ", "mode dontAsk"},
 		{"a callback that panics", push, policy.Config{Mode: policy.ModeBypass, CanUseTool: func(context.Context, policy.Request) (policy.Verdict, error) { panic("bang") }}, "bang", "canUseTool"},

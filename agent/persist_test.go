@@ -116,7 +116,7 @@ func TestAfterACrash(t *testing.T) {
 		turn string
 	}{
 		{"while the tool ran", policy.ModeBypass, "outcome unknown", "turn-2"},
-		{"while a question waited", policy.ModeDefault, "no one is available to approve", "turn-1"}, // it goes on
+		{"while a question waited", policy.ModeDefault, "no one can answer", "turn-1"}, // it goes on
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sessions(t)

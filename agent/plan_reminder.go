@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// exitPlanMode is the tool that ends plan mode, where there is one.
+// exitPlanMode is the name of the tool that ends plan mode, if there is one.
 const exitPlanMode = "ExitPlanMode"
 
-// planKey marks the items that tell a model of plan mode: "on" or "off".
+// planKey is the metadata key of items about plan mode; its value is "on" or "off".
 const planKey = "plan_mode"
 
 const (
@@ -24,16 +24,15 @@ const (
 	planEnds   = "Plan mode is off; the permission mode is "
 )
 
-// planTracker is how far the transcript was looked through for what the model knows of
-// plan mode. That it is in the transcript, and nowhere else, keeps it right over a
-// restart and a compaction.
+// planTracker finds in the transcript whether the model knows that plan mode is on. It reads each item
+// once. Because the state is only in the transcript, it is correct after a restart and a compaction.
 type planTracker struct {
 	of   *transcript.Transcript
 	seen int
-	told string // "on", "off" or ""
+	sent string // "on", "off" or ""
 }
 
-// remember looks through the items that are new.
+// remember reads the new items.
 func (r *planTracker) remember(t *transcript.Transcript) {
 	if r.of != t {
 		*r = planTracker{of: t}
@@ -44,7 +43,7 @@ func (r *planTracker) remember(t *transcript.Transcript) {
 			continue
 		}
 		if it, err := e.Decode(); err == nil && it.Metadata[planKey] != nil {
-			_ = json.Unmarshal(it.Metadata[planKey], &r.told) // an unreadable mark is ignored
+			_ = json.Unmarshal(it.Metadata[planKey], &r.sent) // an unreadable mark is ignored
 		}
 	}
 }
@@ -54,7 +53,7 @@ func (r *planTracker) remember(t *transcript.Transcript) {
 func (l *loop) planItem() (transcript.Encoded, bool, error) {
 	l.planned.remember(l.t)
 	plans := l.a.guards.Plans()
-	if plans == (l.planned.told == "on") {
+	if plans == (l.planned.sent == "on") {
 		return transcript.Encoded{}, false, nil
 	}
 	state, text := `"off"`, planEnds+string(l.a.guards.Mode())+"."
@@ -72,7 +71,7 @@ func (l *loop) planItem() (transcript.Encoded, bool, error) {
 	return e, err == nil, err
 }
 
-// remind tells the model of plan mode in the middle of a turn.
+// remind tells the model about plan mode in the middle of a turn, if needed.
 func (l *loop) remind(ctx context.Context) error {
 	e, ok, err := l.planItem()
 	if err != nil || !ok {
@@ -81,10 +80,10 @@ func (l *loop) remind(ctx context.Context) error {
 	return l.write(ctx, itemEntry(e, nil))
 }
 
-// isPlanMode reports whether the session goes on in plan mode although that does not
-// outlive its process: a question that was asked in it waits, or was answered meanwhile,
-// and an answer to a plan must find what it ends. Nobody has changed the mode since. The
-// question of a sub-agent says nothing: it may plan where the session does not.
+// isPlanMode reports whether the session resumes in plan mode, which otherwise ends with its process.
+// It does if an approval request from plan mode is open or was answered since, and the mode was not
+// changed after it: the answer to a plan must find plan mode on. Requests of sub-agents do not count,
+// because a sub-agent can be in plan mode when the session is not.
 func isPlanMode(st *session.State) bool {
 	asked := slices.Clone(st.OpenApprovals)
 	for _, a := range st.Answered {

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/policy"
 )
 
-// refusalOf words a deny of a call for the model, as its tool wants it or as usual.
+// refusalOf returns the text of a denial for the model: the tool's own text, or else usual.
 func (c *call) refusalOf(d policy.Decision, usual string) string {
 	if r, ok := c.tool.(toolext.DenialWriter); ok {
 		return cmp.Or(r.Denial(c.call, d), usual)

@@ -17,9 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// resumePolicy puts what was decided in the session in force again. The mode follows its own
-// rule. A permission that cannot be read here is left out, which the notices say; a denial
-// stops.
+// resumePolicy applies the policy changes of the session again. The mode has its own rules. A
+// permission that cannot be read is dropped with a notice; a denial that cannot be read is an error.
 func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notices []string, err error) {
 	st := got.State
 	if err := a.resumeLimits(st); err != nil {
@@ -31,13 +30,13 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 	if notices, err = a.shared.restore(st); err != nil {
 		return nil, err
 	}
-	set := a.shared.setsMode()
+	set := a.shared.hasEarlyMode()
 	m, ok := resumedMode(st.Mode)
 	if plans := isPlanMode(st); plans || got.Interrupted && policy.Mode(st.Mode) == policy.ModePlan {
 		m, ok = policy.ModePlan, true
 	}
 	wanted := a.opt.Permissions.Config.Mode
-	if ok && a.yields(m) {
+	if ok && a.prefersResumed(m) {
 		wanted = ""
 	}
 	switch {
@@ -55,19 +54,19 @@ func (a *Agent) resumePolicy(ctx context.Context, got *session.Restored) (notice
 		}
 	}
 	a.mu.Lock()
-	a.newPolicy = nil // it is no news
+	a.newPolicy = nil // restored changes are not reported
 	a.mu.Unlock()
 	return notices, nil
 }
 
-// yields reports whether the mode that a session was left in goes before that of the options,
-// which nobody has asked for this time.
-func (a *Agent) yields(left policy.Mode) bool {
+// prefersResumed reports whether the last mode of a session has priority over the mode of the
+// options, which was not requested for this run.
+func (a *Agent) prefersResumed(last policy.Mode) bool {
 	m := a.opt.Permissions.Config.Mode
-	return m == "" || a.opt.Permissions.DefaultMode && m.Stricter(left) == left
+	return m == "" || a.opt.Permissions.DefaultMode && m.Stricter(last) == last
 }
 
-// startMode records the mode that was asked for this time, where the log has another one.
+// startMode records the mode that was requested for this run, if the log has another one.
 func (r *Run) startMode(wanted, recorded policy.Mode) error {
 	c, record := sessionpolicy.Start(wanted, recorded, r.root.opt.Session.Opened.User)
 	if !record {
@@ -83,14 +82,14 @@ func (r *Run) startMode(wanted, recorded policy.Mode) error {
 	return err
 }
 
-// setsMode reports whether somebody has set a mode before the session was opened.
-func (r *Run) setsMode() bool {
+// hasEarlyMode reports whether a mode was set before the session was opened.
+func (r *Run) hasEarlyMode() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.early, func(c policy.Change) bool { return c.Mode != "" })
 }
 
-// resumeLimits narrows the turn that is still open as it was narrowed before.
+// resumeLimits applies the limits of the open turn again.
 func (a *Agent) resumeLimits(st *session.State) error {
 	for _, raw := range st.Policy {
 		var c policy.Change
@@ -107,8 +106,8 @@ func (a *Agent) resumeLimits(st *session.State) error {
 	return nil
 }
 
-// migratePolicy records in the run's log what an earlier version has recorded in that of one of
-// its agents: only what forbids, since the run may have ended or have revoked the rest.
+// migratePolicy copies policy changes to the run's log that an earlier version of Holdfast recorded
+// in an agent's log. It copies only denials, because the run may have revoked the permissions.
 func (a *Agent) migratePolicy(ctx context.Context, st *session.State) (notices []string, err error) {
 	revoked := map[string]bool{}
 	var list []policy.Change
@@ -139,7 +138,7 @@ func (a *Agent) migratePolicy(ctx context.Context, st *session.State) (notices [
 	return notices, nil
 }
 
-// adopt records a change of another log, once.
+// adopt records a change from another log, once.
 func (r *Run) adopt(ctx context.Context, a *Agent, c policy.Change) error {
 	r.mu.Lock()
 	known := c.Grant != nil && r.grants[c.Grant.ID] || c.Patch != nil && slices.ContainsFunc(r.changes, func(o policy.Change) bool {
@@ -154,8 +153,8 @@ func (r *Run) adopt(ctx context.Context, a *Agent, c policy.Change) error {
 	return err
 }
 
-// resumedMode is the mode to go on in when nobody asks for one. What was loosened
-// or planned by hand does not outlive its process.
+// resumedMode returns the mode of a resumed session if none is requested. Modes that the user set by
+// hand to loosen or to plan end with their process.
 func resumedMode(recorded string) (policy.Mode, bool) {
 	m := policy.Mode(recorded)
 	if m.Check() != nil {
@@ -164,9 +163,9 @@ func resumedMode(recorded string) (policy.Mode, bool) {
 	return m, m != policy.ModeDefault && m != policy.ModePlan && m != policy.ModeBypass
 }
 
-// resume goes on with the round that a restart has left open: the calls of the last
-// answer that have no result. The question about one of them waits again, under its
-// id; one that was answered meanwhile is settled, and the others are judged.
+// resume continues the tool round that was open before a restart: the calls of the last answer without
+// a result. Their open approval request waits again, under the same id. Answers given since are
+// applied. The other calls are judged.
 func (l *loop) resume(ctx context.Context, st *session.State) error {
 	if st.OpenTurn == "" {
 		if err := l.openTurn(ctx, nil); err != nil {
@@ -177,7 +176,7 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	}
 	r := &round{}
 	for _, u := range l.t.OpenUses() {
-		c := &call{use: u, openQuestion: true}
+		c := &call{use: u, fromLog: true}
 		r.calls = append(r.calls, c)
 		if err := l.findApproval(ctx, c, st); err != nil {
 			return err
@@ -192,8 +191,8 @@ func (l *loop) resume(ctx context.Context, st *session.State) error {
 	return nil
 }
 
-// askedAbout is the tool use of this session that a question is about, or "".
-func (l *loop) askedAbout(r session.Record) string {
+// useOfApproval returns the tool use of this session that an approval request is about, or "".
+func (l *loop) useOfApproval(r session.Record) string {
 	var q struct {
 		Use   string `json:"use_id"`
 		Asker string `json:"asker"`
@@ -204,16 +203,16 @@ func (l *loop) askedAbout(r session.Record) string {
 	return q.Use
 }
 
-// findApproval gives a call the question that was asked about it, if one was.
+// findApproval finds the approval request of a call, if there is one.
 func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) error {
 	var asked session.Record
 	for _, r := range st.OpenApprovals {
-		if l.askedAbout(r) == c.use.ID {
+		if l.useOfApproval(r) == c.use.ID {
 			asked = r
 		}
 	}
 	for _, r := range st.Answered {
-		if l.askedAbout(r.Asked) != c.use.ID {
+		if l.useOfApproval(r.Asked) != c.use.ID {
 			continue
 		}
 		var ans approval.Answer
@@ -237,11 +236,11 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 	}
 	_, answered := l.a.shared.answer(q.ID)
 	misplaced := !answered && l.approvalLog(q) != l.runLog.ID()
-	if q.Digest == "" || q.Reason == reasonDefer || misplaced { // put off, or of a version that did not say what exactly was shown
+	if q.Digest == "" || q.Reason == reasonDefer || misplaced { // deferred, or from a version that did not record what exactly was shown
 		return l.withdraw(ctx, q)
 	}
 	c.approval, c.requests = &q, q.Requests
-	c.judged = policyVersion{version: -1} // under what it was judged then is not known
+	c.judged = policyVersion{version: -1} // the policy of that decision is unknown
 	c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input, Resumed: true}
 	c.decision = policy.Decision{
 		Use: q.Use, Agent: q.Agent, Tool: q.Tool, Effect: policy.Ask, By: q.AskedBy, Reason: q.ReasonText, Rule: q.Rule,
@@ -250,13 +249,14 @@ func (l *loop) findApproval(ctx context.Context, c *call, st *session.State) err
 	return nil
 }
 
-// withdraw closes a question whose answer could not be held against what will run, or that
-// is in another log than it would be now. The call is judged anew, and asked about anew.
+// withdraw closes an approval request whose answer could not be checked against the call that will
+// run, or that is in another log than it would be now. The call is judged again and may need approval
+// again.
 func (l *loop) withdraw(ctx context.Context, q approval.Request) error {
 	return l.close(ctx, q, "the call needs approval again")
 }
 
-// close denies a question that nobody waits with any more, where it was asked.
+// close denies an approval request that no call waits for, in the log that has it.
 func (l *loop) close(ctx context.Context, q approval.Request, why string) error {
 	if _, answered := l.a.shared.answer(q.ID); answered || l.log == nil {
 		return nil
@@ -276,7 +276,7 @@ func (l *loop) close(ctx context.Context, q approval.Request, why string) error 
 	return err
 }
 
-// byRestart closes questions that nobody waits with any more.
+// byRestart is the actor that closes approval requests that no call waits for.
 const byRestart = "restart"
 
 // closed reports whether the approval request was closed without a decision. Its call is judged
@@ -285,9 +285,8 @@ func closed(ans approval.Answer) bool {
 	return ans.Actor == byRestart && ans.Via == "" && ans.Decision == approval.Deny
 }
 
-// closeOrphans closes the questions in the log of the run whose askers have ended with the
-// program that ran them: sub-agents that this agent had begun and that do not work now.
-// Whoever goes on with one has it ask anew.
+// closeOrphans closes the approval requests in the run's log whose sub-agents ended with an earlier
+// process: sub-agents of this agent that do not run now. A resumed sub-agent asks again.
 func (l *loop) closeOrphans(ctx context.Context) error {
 	if l.a.opt.parent != nil || l.runLog.Meta().OpenApprovals == 0 {
 		return nil
@@ -297,15 +296,15 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 		return err
 	}
 	open = slices.DeleteFunc(open, func(q approval.Request) bool {
-		return q.Asker == "" || q.Asker == l.opened.ID || l.a.opt.Subagents.works(q.Asker)
+		return q.Asker == "" || q.Asker == l.opened.ID || l.a.opt.Subagents.isRunning(q.Asker)
 	})
-	if l.runLog != l.log && len(open) > 0 { // others work for the run, too
-		begun, err := l.log.Sessions().Children(ctx, l.opened.ID)
+	if l.runLog != l.log && len(open) > 0 { // the run has other agents, too
+		children, err := l.log.Sessions().Children(ctx, l.opened.ID)
 		if err != nil {
 			return err
 		}
 		open = slices.DeleteFunc(open, func(q approval.Request) bool {
-			return !slices.ContainsFunc(begun, func(m session.Meta) bool { return m.ID == q.Asker })
+			return !slices.ContainsFunc(children, func(m session.Meta) bool { return m.ID == q.Asker })
 		})
 	}
 	for _, q := range open {
@@ -316,30 +315,29 @@ func (l *loop) closeOrphans(ctx context.Context) error {
 	return nil
 }
 
-// approvalLog is the session whose log has a question.
+// approvalLog returns the session whose log has an approval request.
 func (l *loop) approvalLog(q approval.Request) string { return cmp.Or(q.Session, l.log.ID()) }
 
-// closeMoot denies the questions of this session in the log of its run that no call waits
-// with.
+// closeMoot denies the approval requests of this session in the run's log that no call waits for.
 func (l *loop) closeMoot(ctx context.Context, st *session.State) error {
 	for _, r := range st.OpenApprovals {
 		var q approval.Request
 		if json.Unmarshal(r.Payload, &q) != nil {
-			continue // it is not of this session, or could not have been read where it is
+			continue // not of this session, or unreadable in its own log, too
 		}
 		waits := l.round != nil && slices.ContainsFunc(l.round.calls, func(c *call) bool { return c.approval != nil && c.approval.ID == q.ID })
 		if q.Asker != l.opened.ID || waits {
 			continue
 		}
-		if err := l.close(ctx, q, "the call will not run any more"); err != nil {
+		if err := l.close(ctx, q, "the call will no longer run"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// approvalsInRunLog looks in the log of the run that a session works for for the questions that
-// it has asked.
+// approvalsInRunLog fills in the approval requests of a sub-agent's session, which are in the log of
+// its run.
 func (a *Agent) approvalsInRunLog(ctx context.Context, o *session.RestoreOptions) error {
 	if o.SessionID == "" || o.Fork {
 		return nil
@@ -348,7 +346,7 @@ func (a *Agent) approvalsInRunLog(ctx context.Context, o *session.RestoreOptions
 	if err == nil && m.Owner != "" {
 		o.OpenApprovals, o.Answered, err = askedInRun(ctx, a.opt.Sessions, m.Owner, m.ID)
 	}
-	if errors.Is(err, session.ErrNotFound) { // it is new, or its owner was deleted
+	if errors.Is(err, session.ErrNotFound) { // a new session, or its owner was deleted
 		return nil
 	}
 	return err

@@ -91,7 +91,7 @@ func TestAQuestionOutlivesItsProcess(t *testing.T) {
 	}{
 		{"answered by the second process", nil, &approval.Answer{Decision: approval.Allow}, 2, 2, "ran"},
 		{"refused by the second process", nil, &approval.Answer{Decision: approval.Deny}, 2, 0, "by the user"},
-		{"and nobody there", nil, nil, 0, 0, "no one is available to approve"},
+		{"and nobody there", nil, nil, 0, 0, "no one can answer"},
 		{"allowed in between", &approval.Answer{Decision: approval.Allow, Actor: "bob"}, &approval.Answer{Decision: approval.Deny}, 1, 1, "ran"},
 		{"allowed for the session in between", &approval.Answer{Decision: approval.AllowSession, Actor: "bob"}, nil, 0, 2, "ran"},
 		{"refused in between", &approval.Answer{Decision: approval.Deny, Actor: "bob", Message: "no"}, &approval.Answer{Decision: approval.Deny}, 1, 0, "permission denied: no"},

@@ -16,39 +16,39 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// maxParallel bounds how many read-only calls run side by side.
+// maxParallel is the maximum number of read-only calls that run in parallel.
 const maxParallel = 10
 
-// round is the tool calls of one answer. They are taken in order: a run of
-// read-only calls side by side, anything else alone.
+// round is the tool calls of one answer. They run in order: consecutive read-only calls in parallel,
+// each other call alone.
 type round struct {
 	calls []*call
 	at    int     // the first call without a result
-	ready []*call // from at on: started on disk, to be run next
-	asked *call   // calls[at], or what a call that runs would do besides, while its question waits
-	work  *work   // of ready, while it runs
-	stop  bool    // a person or a policy said no and stop
+	ready []*call // the calls from at on that are recorded as started and run next
+	asked *call   // the call that waits for approval: calls[at] or a nested request
+	work  *work   // the running calls of ready
+	stop  bool    // a denial also stops the turn
 }
 
-// call is one tool call on its way.
+// call is the state of one tool call.
 type call struct {
-	use          transcript.ToolUse
-	tool         tool.Tool
-	call         *tool.Call // as it runs: its input may differ from the use's
-	requests     []policy.Request
-	decision     policy.Decision
-	judged       policyVersion
-	approval     *approval.Request // until it is settled
-	openQuestion bool              // from the log of before a restart
-	told         bool              // that it waits
-	note         string            // of whoever allowed it, for the model
-	notified     bool              // hooks know that it waits
-	hooks        hookResults
-	nested       *nestedRequest // it is no call of its own: one that runs would do this, too
-	result       tool.Result
-	took         time.Duration
-	detached     bool   // it goes on in the background, and result says so
-	placed       func() // which is on disk
+	use       transcript.ToolUse
+	tool      tool.Tool
+	call      *tool.Call // the call as it runs; its input may differ from that of the use
+	requests  []policy.Request
+	decision  policy.Decision
+	judged    policyVersion
+	approval  *approval.Request // the open approval request
+	fromLog   bool              // restored from the log after a restart
+	announced bool              // the approval request was emitted
+	note      string            // the approver's note for the model
+	notified  bool              // hooks were notified of the approval request
+	hooks     hookResults
+	nested    *nestedRequest // set if this is a nested request and not a call of its own
+	result    tool.Result
+	took      time.Duration
+	detached  bool   // it continues in the background, and result says so
+	placed    func() // called when that result is recorded
 }
 
 func (l *loop) openRound(uses []transcript.ToolUse) {
@@ -68,9 +68,8 @@ func (r *round) approvals() []approval.Request {
 	return []approval.Request{*r.asked.approval}
 }
 
-// plan decides about the calls that come next, up to something to run or to
-// ask, and returns what must be on disk before that. What others have changed of
-// the policy by then is in force.
+// plan decides about the next calls until one can run or needs approval, and returns the records to
+// write before that. Policy changes that other programs recorded until then apply.
 func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	r := l.round
 	if r.at == len(r.calls) {
@@ -96,8 +95,7 @@ func (l *loop) plan(ctx context.Context) ([]entry, error) {
 	return entries, nil
 }
 
-// planCall decides about the call that comes next. done means that it is to be
-// run, or waits for an answer.
+// planCall decides about the next call. done means that it can run or waits for an answer.
 func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done bool, err error) {
 	if refusal, ok := l.lookup(c); !ok {
 		entries, err = l.refuse(c, refusal, false)
@@ -115,11 +113,11 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 		entries, err = l.refuse(c, err.Error(), false)
 		return entries, false, err
 	}
-	if ctx.Err() != nil { // what was said may be because of this
+	if ctx.Err() != nil { // hook results after an interrupt may be caused by it
 		return nil, true, nil //nolint:nilerr // the turn ends with the interrupt
 	}
 	if c.decision.Effect == policy.Ask && !l.alone {
-		if why := c.wouldFail(); why != nil { // nobody is asked in vain
+		if why := c.wouldFail(); why != nil { // do not ask about a call that fails anyway
 			entries, err = l.refuse(c, why.Error(), false)
 			return entries, false, err
 		}
@@ -147,7 +145,7 @@ func (l *loop) planCall(ctx context.Context, c *call) (entries []entry, done boo
 	return entries, false, err
 }
 
-// wouldFail says why the call fails whatever a person answers, or nil.
+// wouldFail returns why the call would fail even if it was approved, or nil.
 func (c *call) wouldFail() error {
 	if t, ok := c.tool.(toolext.Checker); ok {
 		return t.Check(c.call)
@@ -155,7 +153,7 @@ func (c *call) wouldFail() error {
 	return nil
 }
 
-// lookup finds the call's tool. Unknown tools are answered without a start.
+// lookup finds the call's tool. If it is unknown, lookup returns the text of the result.
 func (l *loop) lookup(c *call) (refusal string, ok bool) {
 	if c.call == nil {
 		c.call = &tool.Call{ID: c.use.ID, Session: l.opened.ID, Tool: c.use.Name, Input: c.use.Input}
@@ -172,8 +170,7 @@ func (l *loop) lookup(c *call) (refusal string, ok bool) {
 	return "", true
 }
 
-// startReady starts c and, when it is read-only, the read-only calls behind it
-// that are allowed too.
+// startReady starts c and, if it is read-only, the read-only calls after it that are also allowed.
 func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 	r := l.round
 	r.ready = []*call{c}
@@ -186,10 +183,10 @@ func (l *loop) startReady(ctx context.Context, c *call) ([]entry, error) {
 				break
 			}
 			if l.announce(ctx, next) != nil {
-				break // told when it is its turn
+				break // its turn reports the error
 			}
 			if err := l.judge(ctx, next); err != nil || next.decision.Effect != policy.Allow {
-				break // told when it is its turn
+				break // its turn reports the error
 			}
 			r.ready = append(r.ready, next)
 		}
@@ -249,7 +246,7 @@ func (l *loop) resultItem(c *call) (transcript.Encoded, error) {
 	}.Item())
 }
 
-// advanceRound runs what is ready, or tells what is asked, or ends the round.
+// advanceRound runs the ready calls, returns an open approval request, or ends the round.
 func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 	r := l.round
 	switch {
@@ -299,8 +296,8 @@ func (l *loop) advanceRound(ctx context.Context) (DriverState, bool, error) {
 	return l.closeRound(ctx)
 }
 
-// goOn records what has run and what comes next.
-func (l *loop) goOn(ctx context.Context) (DriverState, bool, error) {
+// nextCalls records the calls that have run and starts the next ones.
+func (l *loop) nextCalls(ctx context.Context) (DriverState, bool, error) {
 	entries, err := l.finishReady(ctx)
 	if err != nil {
 		return DriverState{}, false, err
@@ -335,8 +332,8 @@ func (l *loop) closeRound(ctx context.Context) (DriverState, bool, error) {
 	return DriverState{}, true, nil
 }
 
-// abandon answers every call that has no result and ends the turn. A call that
-// was started on disk but not yet run says so.
+// abandon gives every call without a result a result with this text and ends the turn. A call that was
+// recorded as started but did not run gets the outcome not_run.
 func (l *loop) abandon(ctx context.Context, text string, why event.Reason) (DriverState, bool, error) {
 	return l.abandonBy(ctx, text, why, nil)
 }
@@ -359,7 +356,7 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 	r.ready = nil
 	for r.at < len(r.calls) {
 		c := r.calls[r.at]
-		if c.approval != nil { // from before a restart, behind others
+		if c.approval != nil { // from before a restart, after other calls
 			if err := l.write(ctx, entries...); err != nil {
 				return DriverState{}, false, err
 			}
@@ -382,8 +379,7 @@ func (l *loop) abandonBy(ctx context.Context, text string, why event.Reason, cau
 	return l.finish(ctx, why, cause)
 }
 
-// finishReady makes the results of the ready calls into entries, in call order,
-// with what hooks say to them.
+// finishReady returns the records of the ready calls' results, in call order, with the texts of hooks.
 func (l *loop) finishReady(ctx context.Context) ([]entry, error) {
 	r := l.round
 	var entries []entry

@@ -30,22 +30,22 @@ import (
 // An agent makes its own Run, which its sub-agents share. [NewRun] is for several agents that work
 // for one session. A Run is safe for concurrent use.
 type Run struct {
-	changeMu sync.Mutex // one at a time changes the policy and reads the log; taken before mu
+	changeMu sync.Mutex // serializes policy changes and reading the log; locked before mu
 
-	mu      sync.Mutex   // guards what follows; never held over the store's work or a host's code
-	log     *session.Log // nil without a store, and until it is opened
-	from    int64        // records up to here were restored
-	mode    int64        // seq of the change that set the mode
-	own     int64        // changes of the callback: decisions from before are void
-	resumed policy.Mode  // for members that want no mode: what the session was left in
-	changes []policy.Change
-	early   []policy.Change // from before the session was opened: to be recorded then
-	answers map[string]approval.Answer
-	granted map[string]string // the grant that the answer to a question has become, by question; revoked ones too
-	grants  map[string]bool   // ids of all grants on record, revoked ones too
-	root    *Agent            // whose session has the log, or nil
-	budget  *budget
-	members []*Agent // those with guards of their own; sub-agents have those of a member
+	mu        sync.Mutex   // guards the fields below; not held during store operations or host code
+	log       *session.Log // nil without a store, and until it is opened
+	from      int64        // records up to here were restored
+	mode      int64        // seq of the change that set the mode
+	callbacks int64        // number of callback changes: earlier decisions are void
+	resumed   policy.Mode  // the session's last mode, for members without a mode of their own
+	changes   []policy.Change
+	early     []policy.Change // changes before the session was opened, recorded when it opens
+	answers   map[string]approval.Answer
+	granted   map[string]string // ids of grants by approval request, revoked grants included
+	grants    map[string]bool   // ids of all recorded grants, revoked grants included
+	root      *Agent            // the agent whose session has the log, or nil
+	budget    *budget
+	members   []*Agent // the agents with their own guards; sub-agents derive stored from a member's
 }
 
 // NewRun returns the run of a session that several agents work for, each in its own session
@@ -67,7 +67,7 @@ func NewRun(ctx context.Context, log *session.Log) (*Run, error) {
 func (r *Run) join(a *Agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.resumed != "" && a.opt.Permissions.Guards == nil && a.yields(r.resumed) {
+	if r.resumed != "" && a.opt.Permissions.Guards == nil && a.prefersResumed(r.resumed) {
 		if err := a.guards.Apply(policy.Change{Mode: r.resumed}); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (r *Run) restore(st *session.State) (notices []string, err error) {
 func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error) {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
-	guards, err := r.first()
+	guards, err := r.anyGuards()
 	if err != nil {
 		return c, err
 	}
@@ -118,14 +118,14 @@ func (r *Run) Change(ctx context.Context, c policy.Change) (policy.Change, error
 	return done, kept(err)
 }
 
-// first are the guards of the first member, or those for a run without an agent.
-func (r *Run) first() (*policy.Guards, error) {
+// anyGuards returns the guards of the first member, or those for a run without an agent.
+func (r *Run) anyGuards() (*policy.Guards, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.members) > 0 {
 		return r.members[0].guards, nil
 	}
-	return r.unattended()
+	return r.guardsWithoutAgent()
 }
 
 // Chain returns the policy chain of a tool, or of all tools for "", as far as it is known without
@@ -133,15 +133,15 @@ func (r *Run) first() (*policy.Guards, error) {
 func (r *Run) Chain(tool string) (policy.Chain, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	guards, err := r.unattended()
+	guards, err := r.guardsWithoutAgent()
 	if err != nil {
 		return policy.Chain{}, err
 	}
 	return guards.Guard(tool).Chain(), nil
 }
 
-// unattended are guards for a run that has no agent now. mu is held.
-func (r *Run) unattended() (*policy.Guards, error) {
+// guardsWithoutAgent returns guards for a run that has no agent now. mu is held.
+func (r *Run) guardsWithoutAgent() (*policy.Guards, error) {
 	o := &policy.Config{NewID: func() string { return ulid.Make().String() }}
 	if r.log != nil {
 		o.NewID = r.log.Sessions().NewID
@@ -163,7 +163,7 @@ func (r *Run) change(ctx context.Context, a *Agent, c policy.Change) (policy.Cha
 	return r.changeAs(ctx, a.rootAgent().guards, c)
 }
 
-// changeAs is change with other guards. order is held.
+// changeAs is change with other guards. changeMu is held.
 func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Change) (policy.Change, error) {
 	log := r.home()
 	for {
@@ -194,8 +194,8 @@ func (r *Run) changeAs(ctx context.Context, guards *policy.Guards, c policy.Chan
 	}
 }
 
-// recorded puts a change in force that is on record as seq; without a log it is to be
-// recorded.
+// recorded applies a change that was recorded as seq. Without a log it is recorded when the session
+// opens.
 func (r *Run) recorded(c policy.Change, seq int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,8 +206,7 @@ func (r *Run) recorded(c policy.Change, seq int64) error {
 	return err
 }
 
-// opened says which log has the records from now on, and records there what was changed
-// before.
+// opened sets the log of the run and records the earlier changes in it.
 func (r *Run) opened(ctx context.Context, log *session.Log) error {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
@@ -248,14 +247,14 @@ func (r *Run) home() *session.Log {
 	return r.log
 }
 
-// readToHead reads all records up to the head that it returns. order is held.
+// readToHead reads all records up to the head that it returns. changeMu is held.
 func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 	log := r.home()
 	if log == nil {
 		return 0, nil
 	}
-	// An append of our own may move the head, and meet records of others on the
-	// way, between two looks.
+	// A concurrent append by this process may move the head, past records of other programs,
+	// between two reads.
 	for {
 		head = log.Head()
 		if err := r.readBatch(ctx); err != nil || log.Head() == head {
@@ -264,7 +263,7 @@ func (r *Run) readToHead(ctx context.Context) (head int64, err error) {
 	}
 }
 
-// readBatch reads the new records. order is held.
+// readBatch reads the new records. changeMu is held.
 func (r *Run) readBatch(ctx context.Context) error {
 	log := r.home()
 	if log == nil {
@@ -331,24 +330,24 @@ func (r *Run) answer(id string) (approval.Answer, bool) {
 
 // answerTo reads the records of other programs up to head and returns the answer to an approval
 // request among them.
-func (r *Run) answerTo(ctx context.Context, id string) (head int64, theirs *approval.Answer, err error) {
+func (r *Run) answerTo(ctx context.Context, id string) (head int64, stored *approval.Answer, err error) {
 	r.changeMu.Lock()
 	defer r.changeMu.Unlock()
 	if head, err = r.readToHead(ctx); err != nil {
 		return 0, nil, err
 	}
 	if ans, ok := r.answer(id); ok {
-		theirs = &ans
+		stored = &ans
 	}
-	return head, theirs, nil
+	return head, stored, nil
 }
 
-// grantOf is the id of the grant that the answer to a question has become already, by whoever
-// recorded the answer, or before a restart; or "".
-func (r *Run) grantOf(question string) string {
+// grantOf returns the id of the grant that the answer to an approval request has already made, in
+// another program or before a restart, or "".
+func (r *Run) grantOf(request string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.granted[question]
+	return r.granted[request]
 }
 
 // apply applies the change that is recorded as seq. mu is held.
@@ -356,7 +355,7 @@ func (r *Run) apply(c policy.Change, seq int64) error {
 	switch {
 	case c.Mode != "":
 		if seq < r.mode {
-			return nil // a later one was faster
+			return nil // a later change was applied first
 		}
 		r.mode = seq
 	case c.Grant != nil:
@@ -383,16 +382,15 @@ func (r *Run) apply(c policy.Change, seq int64) error {
 	return nil
 }
 
-// take puts a change of the run in force for an agent with guards of its own, and for its
-// sub-agents.
+// take applies a change of the run to an agent with its own guards, and to its sub-agents.
 func (a *Agent) take(c policy.Change) error {
 	if c.Grant != nil && slices.ContainsFunc(a.guards.Grants(), func(g policy.Grant) bool { return g.ID == c.Grant.ID }) {
-		return nil // by another agent of the host's guards
+		return nil // applied by another agent with the same guards
 	}
 	if c.Ended && a.opt.Permissions.Guards != nil {
-		return nil // the run is the host's to end
+		return nil // the host ends the run
 	}
-	if err := a.guards.Apply(c); err != nil && !errors.Is(err, policy.ErrUnknownGrant) { // revoked is revoked
+	if err := a.guards.Apply(c); err != nil && !errors.Is(err, policy.ErrUnknownGrant) { // an already revoked grant is fine
 		return err
 	}
 	return nil
@@ -410,8 +408,8 @@ func (a *Agent) deferEvent(c policy.Change) {
 	}
 }
 
-// rootAgent is the agent whose guards the agent's are made from: itself, or the first of those
-// that it works for.
+// rootAgent returns the agent from whose guards the agent's guards derive: itself, or its topmost
+// parent.
 func (a *Agent) rootAgent() *Agent {
 	for a.opt.parent != nil {
 		a = a.opt.parent

@@ -28,7 +28,7 @@ func (a *Agent) SideCall(ctx context.Context, m model.Model, system, text string
 	return out, err
 }
 
-// sideCall asks one model, again after errors that may pass.
+// sideCall calls one model and retries after retryable errors.
 func (a *Agent) sideCall(ctx context.Context, m model.Model, system string, e transcript.Encoded) (string, error) {
 	w, err := m.Encode(e)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *Agent) sideCall(ctx context.Context, m model.Model, system string, e tr
 	}
 }
 
-// reportSideCall has the loop tell what a call has used that is no answer of the agent.
+// reportSideCall queues the usage event of a side call for the loop.
 func (a *Agent) reportSideCall(provider string, p *callUsage, took time.Duration) {
 	if p == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// start opens the session once; later calls return the loop that is there. With emit nil
-// nobody listens, and what was found is told the next time.
+// start opens the session once; later calls return the same loop. If emit is nil, the opening events
+// are emitted by the next call with an emit function.
 func (a *Agent) start(ctx context.Context, emit func(event.Event)) (*loop, error) {
 	a.mu.Lock()
 	closed, failed := a.closed, a.failed
@@ -87,16 +87,16 @@ func (l *loop) emitOpened(emit func(event.Event)) {
 	l.emitPending()
 }
 
-// describe completes what a new session is opened with.
+// describe completes the description of a new session.
 func (a *Agent) describe(o session.Opened) session.Opened {
 	if o.Model == "" {
-		o.Model = a.model.Info().Model // as the items of its answers name it
+		o.Model = a.model.Info().Model // the same name as in the items of its answers
 	}
 	if o.CWD == "" {
 		o.CWD = workingDirectory(&a.opt)
 	}
 	if o.CWD != "" && o.Project == "" {
-		// A folder that has no identity yet still gets a session.
+		// A folder without a project id still gets a session.
 		if id, branch, err := project.ID(o.CWD); err == nil {
 			o.Project, o.GitBranch = id, branch
 		}
@@ -111,7 +111,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	ro := a.opt.Session
 	ro.Opened = a.describe(ro.Opened)
 	if given := a.opt.Session.Opened; ro.ContinueRecent && ro.Project == "" && (given.CWD != "" || given.Project != "") {
-		ro.Project = ro.Opened.Project // of a folder that nobody named, the last one of any project is meant
+		ro.Project = ro.Opened.Project // without a given folder, the newest session of any project is meant
 	}
 	if err := a.approvalsInRunLog(ctx, &ro); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if home := a.shared.home(); home != nil {
 		l.runLog = home
 	}
-	l.turns, l.left = got.State.Turns, leftOf(got.State)
+	l.turns, l.carried = got.State.Turns, carriedLimits(got.State)
 	l.mark, l.used = got.State.Mark, got.State.UsedIDs
 	l.saves.at = got.State.Saved
 	a.once.recorded = got.State.NotificationIDs
@@ -134,23 +134,23 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	if got.Rewritten {
 		l.repairedFrom(got.Before)
 	}
-	if got.State.Mark == nil { // no request since the transcript was rewritten
+	if got.State.Mark == nil { // no request since the last rewrite
 		l.lastUsage = transcript.Usage{}
 	}
 	l.opened = event.SessionOpened{
 		ID: got.Log.ID(), Created: got.Created, Forked: got.Forked, Items: len(got.State.Items),
 		Notices: got.Notices, Recovery: got.Log.Recovery(),
 	}
-	l.calledBy()
+	l.setCaller()
 	if a.shared.root == a {
 		a.budget.restore(got.State)
 	}
 	if err := a.budget.prices(a.model, a.opt.Model.Fallback); err != nil {
 		return nil, errors.Join(fmt.Errorf("agent: %w", err), got.Log.Close())
 	}
-	l.goBack(got.State.Cwd)
-	left, err := a.resumePolicy(ctx, got)
-	l.opened.Notices = append(l.opened.Notices, left...)
+	l.restoreCwd(got.State.Cwd)
+	notices, err := a.resumePolicy(ctx, got)
+	l.opened.Notices = append(l.opened.Notices, notices...)
 	if err == nil && got.Waiting {
 		err = l.resume(ctx, got.State)
 	}
@@ -166,14 +166,14 @@ func (a *Agent) startSession(ctx context.Context) (*loop, error) {
 	return l, nil
 }
 
-// calledBy notes whose tool use works through this agent.
-func (l *loop) calledBy() {
+// setCaller notes the tool use that started this agent.
+func (l *loop) setCaller() {
 	if o := &l.a.opt; o.parent != nil {
 		l.opened.Caller, l.opened.Use, l.opened.Name = o.Session.Opened.Caller, o.Session.Opened.Use, o.AgentName
 	}
 }
 
-// restoreSeenFiles tells the tools which files the transcript shows.
+// restoreSeenFiles passes the files that the transcript shows to the tools.
 func (a *Agent) restoreSeenFiles(seen []record.FileShown) {
 	a.mu.Lock()
 	tools := a.tools.Tools()
@@ -185,7 +185,7 @@ func (a *Agent) restoreSeenFiles(seen []record.FileShown) {
 	}
 }
 
-// startCopy restores a session's transcript and leaves the session alone.
+// startCopy restores a session's transcript without opening the session.
 func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 	l := newLoop(a)
 	l.opened.Created = true
@@ -207,7 +207,7 @@ func (a *Agent) startCopy(ctx context.Context) (*loop, error) {
 		return nil, err
 	}
 	l.opened = event.SessionOpened{ID: id}
-	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // else files are read again
+	if st, err := a.opt.Sessions.StateAt(ctx, id, got.Meta.Head); err == nil { // otherwise the model reads files again
 		a.restoreSeenFiles(st.ShownFiles)
 		if a.shared.root == a {
 			a.budget.restore(st)
@@ -233,7 +233,7 @@ func (a *Agent) startFrom(items []transcript.Item) (*loop, error) {
 	return l, l.repaired(list)
 }
 
-// repaired loads items that no store has vouched for.
+// repaired loads items that no store has checked, and repairs them.
 func (l *loop) repaired(items []transcript.Encoded) error {
 	before := len(items)
 	items, notes, err := history.Repair(items, l.a.opt.NewID)
@@ -250,13 +250,13 @@ func (l *loop) repaired(items []transcript.Encoded) error {
 	return err
 }
 
-// repairedFrom notes that the transcript is another than a host with a store of its own has.
+// repairedFrom notes the repair, for hosts that keep their own copy of the transcript.
 func (l *loop) repairedFrom(before int) {
 	l.repair = &event.TranscriptRewritten{Mutator: byRepair, When: "at_start", Before: before, After: l.t.Len()}
 }
 
-// byRepair rewrites the transcript at the start: calls without a result are answered, and
-// what pairs with nothing is set aside.
+// byRepair is the mutator name of the repair at the start: calls without a result get one, and
+// unpaired items are removed.
 const byRepair = "repair"
 
 func (l *loop) load(items []transcript.Encoded) error {
@@ -272,7 +272,7 @@ func (l *loop) load(items []transcript.Encoded) error {
 	return nil
 }
 
-// use goes on with a transcript that is in order.
+// use continues with a valid transcript.
 func (l *loop) use(t *transcript.Transcript) {
 	l.t = t
 	for i := t.Len() - 1; i >= 0; i-- {

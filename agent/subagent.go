@@ -24,23 +24,23 @@ import (
 // Definition defines a kind of sub-agent.
 type Definition struct {
 	Name        string // the name in calls and in rules: Agent(Name)
-	Description string // tells the model when to use it
+	Description string // says when the model should use it
 	Prompt      string // the system prompt
-	// Tools are what it may use of its parent's; nil means all. Without takes some away.
-	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in Without mcp__* are
+	// Tools are the parent's tools that it may use; nil means all. DisallowedTools removes some.
+	// mcp__SERVER and mcp__SERVER__* are all tools of an MCP server; in DisallowedTools, mcp__* are
 	// those of all servers.
 	Tools, DisallowedTools []string
-	// ToolRules are rules, such as Bash(git diff:*): of the tools that they name only what they cover
-	// may be called.
+	// ToolRules are rules, such as Bash(git diff:*). A tool that they name may be called only as the
+	// rules allow.
 	ToolRules  []string
 	Model      string      // "" or "inherit" is the parent's model
 	Mode       policy.Mode // "" is the parent's mode; the mode is never weaker than that
 	MaxTurns   int         // maximum number of model calls; 0 is the parent's limit, which also is the maximum
 	Background bool        // its calls are always background tasks
-	// Isolation has each work in a checkout of its own, Skills are what it has read when it
-	// begins, Servers are MCP servers that it wants, of the run or of its own, and Memory says
-	// whose a folder is that it keeps from session to session: user, project, local, or "" for
-	// none. All of them are for [SubagentOptions].Tools to see to; without it they are refused.
+	// [SubagentOptions].Tools must provide the following; without it they are an error. Isolation
+	// gives each sub-agent its own checkout. Skills are loaded when it starts. Servers are MCP
+	// servers, of the run or its own. Memory is the layer of the memory folder that it keeps between
+	// sessions: user, project, local, or "" for none.
 	Isolation bool
 	Skills    []string
 	Servers   []string
@@ -61,13 +61,14 @@ type SubagentOptions struct {
 	// Definitions are the kinds of sub-agents; default [GeneralPurpose]. Duplicate names are an
 	// error.
 	Definitions []Definition
-	// Model finds a model that a definition or a call names; nil: there is the parent's.
+	// Model returns a model that a definition or a call names. If it is nil, only the parent's model
+	// is available.
 	Model func(name string) (model.Model, error)
-	// Tools equips one sub-agent, before its definition narrows what it may use. Nil gives
-	// it the tools of its parent, whose current directory and memory of what was read it
-	// then shares.
+	// Tools returns the equipment of one sub-agent, before its definition restricts the tools. If it
+	// is nil, the sub-agent gets its parent's tools and shares their current directory and their list
+	// of read files.
 	Tools func(ctx context.Context, w SubagentRequest) (SubagentSetup, error)
-	// Limit is how many work at once; others wait. Default 10.
+	// Limit is how many sub-agents work at once; others wait. Default 10.
 	Limit int
 	// Named handles calls that name the sub-agent, which makes it a teammate
 	// ([Subagents.StartTeammate]). The options hold Name, Kind, Title and Mode of the call; team
@@ -81,28 +82,28 @@ type SubagentOptions struct {
 // SubagentSetup is the equipment of one sub-agent.
 type SubagentSetup struct {
 	Tools         *tool.Registry
-	ExtraTools    []tool.Tool            // that it has also where its definition's Tools do not name them
-	Folder        string                 // of its own, see [policy.Guards.OwnFolder]; "" for none
+	ExtraTools    []tool.Tool            // tools that it gets even if its definition's Tools do not name them
+	Folder        string                 // its own folder, see [policy.Guards.OwnFolder]; "" for none
 	Background    *Background            // see [Options].Background; ends with it
-	Return        func(dir string) error // see [Options].Return
+	RestoreDir    func(dir string) error // see [Options].RestoreDir
 	Instructions  Instructions           // see [Options].Instructions
 	LoopObservers []LoopObserver
-	// Enter is its option of that name.
-	Enter func(ctx context.Context) (dir, told string, err error)
-	// OnEnd is called when it has ended, before Close: what its parent's model is told of what
-	// it leaves behind, or ""; may be nil.
+	// EnterDir is its [Options].EnterDir.
+	EnterDir func(ctx context.Context) (dir, text string, err error)
+	// OnEnd, if not nil, is called when it has ended, before Close. It returns a text for the
+	// parent's model about what remains, such as a checkout with changes, or "".
 	OnEnd func(ctx context.Context) string
-	// OnLeaseLost is its option of that name.
-	LeaseLost func(error)
-	Close     func() error // called when it has ended; may be nil
+	// OnLeaseLost is its [Options].OnLeaseLost.
+	OnLeaseLost func(error)
+	Close       func() error // called when it has ended; may be nil
 }
 
 // SubagentRequest describes the sub-agent that needs tools.
 type SubagentRequest struct {
 	Definition Definition
-	Name       string // of one that lives on, or ""
-	Session    string // that it goes on with, or ""
-	CWD        string // where that one was, or ""
+	Name       string // the name of a teammate, or ""
+	Session    string // the session that it resumes, or ""
+	CWD        string // the folder of that session, or ""
 }
 
 // Subagents lets one agent give tasks to others. Each sub-agent has its own session, which belongs
@@ -114,13 +115,13 @@ type Subagents struct {
 	tool  tool.Tool
 	slots chan struct{}
 
-	mu        sync.Mutex
-	a         *Agent
-	live      []*Agent // all that have begun, teammates too, and have not ended
-	teammates []*Teammate
-	changed   chan struct{} // closed when a teammate has begun to wait or has left, and replaced
-	closed    bool
-	leaving   bool // the teammates are gone on with later
+	mu         sync.Mutex
+	a          *Agent
+	live       []*Agent // started and not ended, teammates included
+	teammates  []*Teammate
+	changed    chan struct{} // closed and replaced when a teammate becomes idle or ends
+	closed     bool
+	suspending bool // closed, and the teammates will be resumed later
 }
 
 type agentInput struct {
@@ -181,7 +182,7 @@ func (s *Subagents) make(spec tool.Spec) (tool.Tool, error) {
 	}
 	return tool.New(spec, s.runNamed, func(c *tool.Call, in teammateInput) ([]policy.Request, error) {
 		if in.Name != "" && (in.Resume != "" || in.Background) {
-			return nil, errors.New("a teammate (name) cannot be combined with resume or run_in_background")
+			return nil, errors.New("name cannot be combined with resume or run_in_background")
 		}
 		if in.Name == "" && in.Team != "" {
 			return nil, errors.New("team_name requires name")
@@ -285,7 +286,7 @@ func (d backgroundableTool) Detach(c *tool.Call) time.Duration {
 // Awaited implements [tool.Detacher].
 func (backgroundableTool) Awaited(*tool.Call) bool { return true }
 
-// find returns the definition that a call asks for.
+// find returns the definition that a call names.
 func (s *Subagents) find(in agentInput) (Definition, error) {
 	name := cmp.Or(in.Type, s.o.Definitions[0].Name)
 	var names []string
@@ -337,11 +338,11 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	end := child.Close
 	defer func() {
 		failed := end()
-		if err == nil { // without a result there is no place for the text
+		if err == nil { // an error has no result to which the text could be added
 			if text := with.OnEnd(context.WithoutCancel(ctx)); text != "" {
 				out.Content = append(out.Content, transcript.Text{Text: text})
 			}
-			with.OnEnd = nothingLeft
+			with.OnEnd = noRemains
 		}
 		if err := errors.Join(failed, with.close(context.WithoutCancel(ctx), parent)); err != nil {
 			parent.Notice(fmt.Sprintf("cannot end sub-agent %s cleanly: %v", child.SessionID(), err))
@@ -352,8 +353,8 @@ func (s *Subagents) run(ctx context.Context, c *tool.Call, in agentInput) (out t
 	case errors.Is(err, session.ErrBusy) && in.Resume != "":
 		return tool.Failure("the sub-agent " + in.Resume + " is still running; wait until it ends"), nil
 	case errors.Is(err, approval.ErrSuspend) && parent.isSuspended():
-		end, with.OnEnd = child.Suspend, nothingLeft
-		return isWaiting(child.SessionID()), nil
+		end, with.OnEnd = child.Suspend, noRemains
+		return suspendedResult(child.SessionID()), nil
 	case err != nil:
 		return tool.Result{}, err
 	case ctx.Err() != nil:
@@ -393,8 +394,9 @@ func (s *Subagents) turn(ctx context.Context, parent, child *Agent, use string, 
 	return res, nil
 }
 
-// isWaiting is the result of a call whose sub-agent was suspended with an open approval request.
-func isWaiting(id string) tool.Result {
+// suspendedResult returns the result of a call whose sub-agent was suspended with an open approval
+// request.
+func suspendedResult(id string) tool.Result {
 	return tool.Failure("The session stopped while the sub-agent was waiting for approval. " +
 		"[sub-agent " + id + ": pass this id as resume to continue it]")
 }
@@ -409,7 +411,7 @@ func (s *Subagents) acquireSlot(ctx context.Context) (free func(), err error) {
 	}
 }
 
-// answerOf is the result of a call, made from the run of its sub-agent.
+// answerOf returns the result of a call from the result of its sub-agent's run.
 func answerOf(r *event.Result, id string) tool.Result {
 	text := cmp.Or(r.Text, "(no text)")
 	out := tool.Text(text)

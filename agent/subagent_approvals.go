@@ -9,14 +9,14 @@ import (
 	"github.com/holdfast-dev/holdfast/session"
 )
 
-// askedInRun lists the questions that a sub-agent's session has asked in the log of the run that
-// it works for, oldest first: open ones, and those that were answered.
+// askedInRun lists the approval requests of a sub-agent's session in the log of its run, oldest first:
+// the open ones and the answered ones.
 func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker string) (open []session.Record, answered []session.AnsweredApproval, err error) {
 	m, err := sessions.Get(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}
-	var ids []string // of open
+	var ids []string // request ids of open
 	answers := map[string]session.Record{}
 	for r, err := range sessions.Effective(ctx, run, session.Range{After: m.ParentSeq, Until: m.Head}) {
 		if err != nil {
@@ -30,7 +30,7 @@ func askedInRun(ctx context.Context, sessions *session.Sessions, run, asker stri
 				return nil, nil, err
 			}
 			if q.Asker == asker {
-				r.Seq = 0 // it is that of another log
+				r.Seq = 0 // the seq of another log means nothing here
 				open, ids = append(open, r), append(ids, q.ID)
 			}
 		case r.Kind == record.KindApprovalResolved && len(open) > 0:

@@ -16,20 +16,20 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// spawnParams is what a sub-agent is made from.
+// spawnParams describes a sub-agent to start.
 type spawnParams struct {
 	kind   Definition
-	name   string // of one that lives on
+	name   string // the name of a teammate, or ""
 	title  string
 	tag    string
-	use    string // the call that wants it
-	resume string // the session that it goes on with
+	use    string // the tool use that starts it
+	resume string // the session to resume, or ""
 	mode   policy.Mode
 	extra  []tool.Tool
 }
 
-// child makes a sub-agent, which has not begun. The caller closes what comes with it when that
-// has ended.
+// child makes a sub-agent without starting it. The caller closes the setup when the sub-agent has
+// ended.
 func (s *Subagents) child(ctx context.Context, p *Agent, b spawnParams) (*Agent, *SubagentSetup, error) {
 	m, fallback, err := s.model(p, b.kind)
 	if err != nil {
@@ -51,18 +51,18 @@ func (s *Subagents) child(ctx context.Context, p *Agent, b spawnParams) (*Agent,
 	s.mu.Lock()
 	s.live = append(s.live, a)
 	s.mu.Unlock()
-	shut := with.Close
+	closeSetup := with.Close
 	with.Close = func() error {
 		s.mu.Lock()
 		s.live = slices.DeleteFunc(s.live, func(o *Agent) bool { return o == a })
 		s.mu.Unlock()
-		return shut()
+		return closeSetup()
 	}
 	return a, with, nil
 }
 
-// works reports whether the sub-agent of a session has begun here and has not ended.
-func (s *Subagents) works(session string) bool {
+// isRunning reports whether the sub-agent of a session was started here and has not ended.
+func (s *Subagents) isRunning(session string) bool {
 	if s == nil {
 		return false
 	}
@@ -71,7 +71,7 @@ func (s *Subagents) works(session string) bool {
 	return slices.ContainsFunc(s.live, func(a *Agent) bool { return a.SessionID() == session })
 }
 
-// approvals are what sub-agents ask and nobody has answered yet.
+// approvals returns the open approval requests of the sub-agents.
 func (s *Subagents) approvals() (list []approval.Request) {
 	if s == nil {
 		return nil
@@ -85,7 +85,7 @@ func (s *Subagents) approvals() (list []approval.Request) {
 	return list
 }
 
-// approvals are what the agent itself asks.
+// approvals returns the open approval requests of the agent itself.
 func (a *Agent) approvals() []approval.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,7 +95,7 @@ func (a *Agent) approvals() []approval.Request {
 	return a.loop.round.approvals()
 }
 
-// model is that of a kind, and what answers for the parent's when it is that.
+// model returns the model of a kind, and the parent's fallback if it is the parent's model.
 func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err error) {
 	switch {
 	case d.Model == "" || d.Model == "inherit" || d.Model == p.model.Info().Model:
@@ -107,8 +107,8 @@ func (s *Subagents) model(p *Agent, d Definition) (m, fallback model.Model, err 
 	return m, nil, err
 }
 
-// narrowKind has the guards keep what the rules of a kind leave of the tools that they name, for as long as the
-// sub-agent lives.
+// narrowKind limits the tools that the rules of a kind name to the calls that the rules allow, for the
+// life of the sub-agent.
 func narrowKind(o *Options, d Definition) error {
 	if len(d.ToolRules) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func narrowKind(o *Options, d Definition) error {
 	return o.Permissions.Guards.Apply(c)
 }
 
-// equip gives a sub-agent its tools. The caller closes what it returns when that has ended.
+// equip gives a sub-agent its tools. The caller closes the setup when the sub-agent has ended.
 func (s *Subagents) equip(ctx context.Context, p *Agent, b spawnParams, o *Options) (_ *SubagentSetup, err error) {
 	p.mu.Lock()
 	e := SubagentSetup{Tools: p.tools, Instructions: p.opt.Instructions}
@@ -139,28 +139,28 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b spawnParams, o *Optio
 			return nil, err
 		}
 	} else if p.opt.Background != nil {
-		without = append(without, "TaskOutput", "TaskStop") // of what is the parent's
+		without = append(without, "TaskOutput", "TaskStop") // they would show the parent's tasks
 	}
 	if e.Close == nil {
 		e.Close = func() error { return nil }
 	}
 	if e.OnEnd == nil {
-		e.OnEnd = nothingLeft
+		e.OnEnd = noRemains
 	}
-	without = append(without, ofServers(e.Tools, b.kind.DisallowedTools)...)
+	without = append(without, expandServers(e.Tools, b.kind.DisallowedTools)...)
 	if slices.Contains(b.kind.DisallowedTools, "mcp__*") {
 		without = append(without, withPrefix(e.Tools, "mcp__")...)
 	}
 	if b.kind.Tools != nil {
-		e.Tools = e.Tools.Select(ofServers(e.Tools, b.kind.Tools)...)
+		e.Tools = e.Tools.Select(expandServers(e.Tools, b.kind.Tools)...)
 	}
-	if e.Tools, err = also(e.Tools, e.ExtraTools); err == nil && e.Folder != "" {
+	if e.Tools, err = withMissing(e.Tools, e.ExtraTools); err == nil && e.Folder != "" {
 		err = o.Permissions.Guards.OwnFolder(e.Folder)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	for _, t := range b.extra { // in place of the parent's
+	for _, t := range b.extra { // they replace the parent's tools of the same name
 		without = append(without, t.Spec().Name)
 	}
 	o.Tools = e.Tools.Exclude(without...)
@@ -172,12 +172,12 @@ func (s *Subagents) equip(ctx context.Context, p *Agent, b spawnParams, o *Optio
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	o.Background, o.RestoreDir, o.Instructions, o.LoopObservers, o.EnterDir, o.OnLeaseLost = e.Background, e.Return, e.Instructions, e.LoopObservers, e.Enter, e.LeaseLost
+	o.Background, o.RestoreDir, o.Instructions, o.LoopObservers, o.EnterDir, o.OnLeaseLost = e.Background, e.RestoreDir, e.Instructions, e.LoopObservers, e.EnterDir, e.OnLeaseLost
 	return &e, nil
 }
 
-// also adds the tools whose names a registry does not have.
-func also(r *tool.Registry, more []tool.Tool) (*tool.Registry, error) {
+// withMissing adds the tools whose names a registry does not have.
+func withMissing(r *tool.Registry, more []tool.Tool) (*tool.Registry, error) {
 	list := r.Tools()
 	for _, t := range more {
 		if _, ok := r.Lookup(t.Spec().Name); !ok {
@@ -190,8 +190,8 @@ func also(r *tool.Registry, more []tool.Tool) (*tool.Registry, error) {
 	return tool.NewRegistry(list...)
 }
 
-// ofServers puts the tools of MCP servers besides the names of those servers.
-func ofServers(r *tool.Registry, names []string) []string {
+// expandServers adds the tools of the MCP servers that are among names.
+func expandServers(r *tool.Registry, names []string) []string {
 	list := slices.Clone(names)
 	for _, n := range names {
 		server, ok := strings.CutPrefix(strings.TrimSuffix(n, "__*"), "mcp__")
@@ -211,9 +211,9 @@ func withPrefix(r *tool.Registry, prefix string) (names []string) {
 	return names
 }
 
-func nothingLeft(context.Context) string { return "" }
+func noRemains(context.Context) string { return "" }
 
-// close ends what a sub-agent worked with, and tells its parent's person what it leaves.
+// close closes the setup of a sub-agent, and shows the user what remains of it.
 func (e *SubagentSetup) close(ctx context.Context, p *Agent) error {
 	if text := e.OnEnd(ctx); text != "" {
 		p.Notice(text)
@@ -221,7 +221,7 @@ func (e *SubagentSetup) close(ctx context.Context, p *Agent) error {
 	return e.Close()
 }
 
-// options are the parent's, as far as they are a sub-agent's, too.
+// options returns the options of a sub-agent, most of them from its parent.
 func (s *Subagents) options(ctx context.Context, p *Agent, b spawnParams) (*Options, error) {
 	d := b.kind
 	name := cmp.Or(b.name, d.Name)
@@ -244,26 +244,27 @@ func (s *Subagents) options(ctx context.Context, p *Agent, b spawnParams) (*Opti
 			Retry:     p.opt.Model.Retry,
 		},
 		Permissions: Permissions{Guards: guards, Ask: p.opt.Permissions.Ask, AskTimeout: p.opt.Permissions.AskTimeout, Sandbox: p.opt.Permissions.Sandbox, Profile: p.opt.Permissions.Profile}, AgentName: name,
-		Hooks: Hooks{Registry: p.opt.Hooks.Registry}, Mask: p.opt.Mask, Limits: Limits{MaxTurns: p.turnsOf(d)}, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
+		Hooks: Hooks{Registry: p.opt.Hooks.Registry}, Mask: p.opt.Mask, Limits: Limits{MaxTurns: p.maxTurnsOf(d)}, Compact: p.opt.Compact, Mutators: p.opt.Mutators,
 		Clock: p.opt.Clock, NewID: p.opt.NewID, Sleep: p.opt.Sleep, Rand: p.opt.Rand,
 		parent: p, kind: d.Name,
 	}
-	if p.opt.Model.Retry.Max == 0 { // filled: none
+	if p.opt.Model.Retry.Max == 0 { // 0 after fill means no retries
 		o.Model.Retry.Max = -1
 	}
 	return o, nil
 }
 
-// turnsOf bounds the model calls of a sub-agent: by its kind, and never by more than the run's.
-func (a *Agent) turnsOf(d Definition) int {
+// maxTurnsOf returns the maximum number of model calls of a sub-agent: that of its kind, at most the
+// run's.
+func (a *Agent) maxTurnsOf(d Definition) int {
 	if n := a.opt.Limits.MaxTurns; n > 0 && (d.MaxTurns == 0 || d.MaxTurns > n) {
 		return n
 	}
 	return d.MaxTurns
 }
 
-// childSession is the session of a sub-agent: a new one, or the one that is gone on
-// with, or a fork of it where it belongs to a session that this one was forked from.
+// childSession returns the session of a sub-agent: a new one, the resumed one, or a fork of the
+// resumed one if that belongs to a session from which this one was forked.
 func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.RestoreOptions, error) {
 	opened := session.Opened{
 		Owner: a.root(), Caller: a.SessionID(), Use: b.use, CWD: a.cwd(), Title: b.title, Tag: b.tag,
@@ -285,7 +286,7 @@ func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.Restor
 		return r, fmt.Errorf("resume: %w", err)
 	}
 	r.SessionID, r.MustExist = m.ID, true
-	if r.Opened.CWD != "" { // the parent was given a folder, and so was it
+	if r.Opened.CWD != "" { // only if the parent has a folder
 		r.Opened.CWD = cmp.Or(m.CWD, r.Opened.CWD)
 	}
 	for at := a.SessionID(); at != "" && caller != ""; {
@@ -293,20 +294,19 @@ func (a *Agent) childSession(ctx context.Context, b spawnParams) (session.Restor
 			r.Fork = at != a.SessionID()
 			return r, nil
 		}
-		above, err := a.opt.Sessions.Get(ctx, at)
+		ancestor, err := a.opt.Sessions.Get(ctx, at)
 		if err != nil {
 			return r, fmt.Errorf("resume: %w", err)
 		}
-		at = above.Parent
+		at = ancestor.Parent
 	}
 	return r, fmt.Errorf("resume: %s is not a sub-agent of this session", b.resume)
 }
 
-// Model is the model that answers.
+// Model returns the agent's model.
 func (a *Agent) Model() model.Model { return a.model }
 
-// root is the session of the run that the agent works for: its own where it is no part of
-// another's.
+// root returns the id of the run's session: the owner of the agent's session, or that session itself.
 func (a *Agent) root() string {
 	if log := a.openLog(); log != nil {
 		if owner := log.Meta().Owner; owner != "" {
@@ -316,7 +316,7 @@ func (a *Agent) root() string {
 	return a.SessionID()
 }
 
-// pass tells of what a sub-agent does, as far as there is room for it.
+// pass queues an event of a sub-agent, unless the queue is full.
 func (a *Agent) pass(e event.SubagentEvent) {
 	switch e.Event.(type) {
 	case event.TextDelta, event.ThinkingDelta, event.ToolInputDelta:
@@ -333,5 +333,5 @@ func (a *Agent) pass(e event.SubagentEvent) {
 	}
 }
 
-// maxPendingEvents bounds what waits to be told of sub-agents while no turn runs.
+// maxPendingEvents is the maximum number of events of sub-agents that wait while no turn runs.
 const maxPendingEvents = 4096

@@ -1,8 +1,7 @@
 package agent
 
-// suspendFor notes that somebody who works for the agent was left with a question: the run ends
-// with err, as with a question of its own. What it returns is closed when the agent runs
-// again.
+// suspendFor notes that an approval request of a sub-agent was suspended. The run ends with err, as
+// with a request of the agent itself. The returned channel is closed when the agent runs again.
 func (a *Agent) suspendFor(err error) <-chan struct{} {
 	a.mu.Lock()
 	if a.suspendedErr == nil {
@@ -18,14 +17,14 @@ func (a *Agent) suspendFor(err error) <-chan struct{} {
 	return again
 }
 
-// suspendedBy is why the run ends, or nil.
+// suspendedBy returns the error of a suspended sub-agent, or nil.
 func (a *Agent) suspendedBy() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.suspendedErr
 }
 
-// resumeSuspended has those ask again who were left with questions.
+// resumeSuspended lets suspended sub-agents ask again.
 func (a *Agent) resumeSuspended() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -35,7 +34,7 @@ func (a *Agent) resumeSuspended() {
 	}
 }
 
-// isSuspended reports whether the agent was left, to be gone on with later.
+// isSuspended reports whether the agent was closed by Suspend.
 func (a *Agent) isSuspended() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -42,19 +42,19 @@ type Teammate struct {
 
 // TeammateOptions are the options of [Subagents.StartTeammate].
 type TeammateOptions struct {
-	Name    string      // what it is called in decisions and questions; no two at a time
-	Kind    Definition  // its prompt, model and what it may use
-	Title   string      // of its session
-	Tag     string      // of its session
-	Use     string      // the call that wants it, or ""
-	Session string      // goes on with this one
-	Mode    policy.Mode // stricter than that of Kind, or ""
-	Tools   []tool.Tool // that it has besides
+	Name    string      // its name in decisions and approval requests, unique among running teammates
+	Kind    Definition  // its prompt, model and tools
+	Title   string      // the title of its session
+	Tag     string      // the tag of its session
+	Use     string      // the tool use that starts it, or ""
+	Session string      // the session to resume, or ""
+	Mode    policy.Mode // a mode stricter than that of Kind, or ""
+	Tools   []tool.Tool // additional tools
 	// OnIdle is called when the teammate has no work, before it waits. If it returns a text, the
 	// teammate works on that next. last is nil if there was no work from the start. OnIdle must
 	// not wait for the teammate. Nil means that it waits.
 	OnIdle func(ctx context.Context, m *Teammate, last *event.Result) (next string)
-	// Before is called when its session is open and before it does anything; may be nil.
+	// Before, if not nil, is called after its session was opened and before its first turn.
 	Before func(ctx context.Context, m *Teammate) error
 	// OnError is called if the teammate ended with an error because its records could not be
 	// written.
@@ -87,11 +87,11 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 	if err != nil {
 		return nil, err
 	}
-	unfit := func(err error) (*Teammate, error) {
+	abort := func(err error) (*Teammate, error) {
 		return nil, errors.Join(err, a.Suspend(), with.close(context.WithoutCancel(ctx), p))
 	}
 	if _, err := a.Start(ctx); err != nil {
-		return unfit(err)
+		return abort(err)
 	}
 	m := &Teammate{s: s, parent: p, agent: a, setup: with, spawnRecord: h, done: make(chan struct{}), working: true}
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -99,19 +99,19 @@ func (s *Subagents) StartTeammate(ctx context.Context, h TeammateOptions) (*Team
 	if h.Before != nil {
 		if err := h.Before(ctx, m); err != nil {
 			stop(nil)
-			return unfit(err)
+			return abort(err)
 		}
 	}
-	if err := s.admit(h.Name, m); err != nil { // it took a while
+	if err := s.admit(h.Name, m); err != nil { // the name may have been taken meanwhile
 		stop(nil)
-		return unfit(err)
+		return abort(err)
 	}
 	go m.live(run)
 	return m, nil
 }
 
-// admit says why there can be no teammate of a name now, and else puts m on the list, if there
-// is one.
+// admit returns an error if no teammate with this name can start now. Otherwise it adds m to the list,
+// if m is not nil.
 func (s *Subagents) admit(name string, m *Teammate) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,24 +129,24 @@ func (s *Subagents) admit(name string, m *Teammate) error {
 // Name returns the name of the teammate.
 func (m *Teammate) Name() string { return m.spawnRecord.Name }
 
-// Kind is its definition.
+// Kind returns the definition of the teammate.
 func (m *Teammate) Kind() Definition { return m.spawnRecord.Kind }
 
-// Session is its session.
+// Session returns the id of the teammate's session.
 func (m *Teammate) Session() string { return m.agent.SessionID() }
 
 // Agent returns the teammate as an agent, to fire events and to read its state. Only the teammate
 // runs its turns.
 func (m *Teammate) Agent() *Agent { return m.agent }
 
-// Working reports whether it has something to do.
+// Working reports whether the teammate works or has queued input.
 func (m *Teammate) Working() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.working || m.pending()
 }
 
-// QueueNotification gives it something to do or to know. It is durable when Tell returns.
+// QueueNotification is [Agent.QueueNotification] for the teammate, which works on the notification.
 func (m *Teammate) QueueNotification(ctx context.Context, parts ...transcript.Part) error {
 	return m.agent.QueueNotification(ctx, parts...)
 }
@@ -156,27 +156,27 @@ func (m *Teammate) QueueNotificationOnce(ctx context.Context, id string, parts .
 	return m.agent.QueueNotificationOnce(ctx, id, parts...)
 }
 
-// live is the teammate's goroutine.
+// live runs on the teammate's goroutine.
 func (m *Teammate) live(ctx context.Context) {
 	defer close(m.done)
 	err := m.work(ctx)
-	m.suspend(err)
+	m.finish(err)
 	if err != nil && m.spawnRecord.OnError != nil {
 		m.spawnRecord.OnError(m, err)
 	}
 }
 
-// work goes from turn to turn until ctx ends.
+// work runs turns until ctx ends.
 func (m *Teammate) work(ctx context.Context) error {
 	for first := true; ; first = false {
 		res, err := m.turn(ctx)
 		more := m.more()
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // it ends
+			return nil //nolint:nilerr // the teammate ends
 		case errors.Is(err, approval.ErrSuspend):
 			if !m.awaitParent(ctx, err) {
-				return nil // it ends, and its question stays open
+				return nil // the teammate ends, and its approval request stays open
 			}
 			continue
 		case err != nil && !errors.Is(err, ErrNoInput):
@@ -198,8 +198,8 @@ func (m *Teammate) work(ctx context.Context) error {
 	}
 }
 
-// awaitParent waits with a question that was left open until its parent runs again. False: it is
-// to end.
+// awaitParent waits with a suspended approval request until the parent runs again. It returns false if
+// the teammate must end.
 func (m *Teammate) awaitParent(ctx context.Context, err error) bool {
 	select {
 	case <-m.parent.suspendFor(err):
@@ -209,14 +209,14 @@ func (m *Teammate) awaitParent(ctx context.Context, err error) bool {
 	}
 }
 
-// more is closed when something more is queued than is now.
+// more returns a channel that is closed when the queue grows.
 func (m *Teammate) more() <-chan struct{} {
 	m.agent.mu.Lock()
 	defer m.agent.mu.Unlock()
 	return m.agent.more
 }
 
-// turn works on what there is.
+// turn runs one turn on the queued input.
 func (m *Teammate) turn(ctx context.Context) (*event.Result, error) {
 	free, err := m.s.acquireSlot(ctx)
 	if err != nil {
@@ -242,13 +242,13 @@ func (m *Teammate) pending() bool {
 	return len(m.agent.queue) > 0
 }
 
-// wait counts the teammate as idle until something more is queued. False: it is to end.
+// wait marks the teammate as idle until the queue grows. It returns false if the teammate must end.
 func (m *Teammate) wait(ctx context.Context, more <-chan struct{}) bool {
 	m.set(false)
 	m.s.notifyWaiters()
 	select {
 	case <-more:
-		m.set(true) // before the turn takes what is queued
+		m.set(true) // before the turn empties the queue
 		return true
 	case <-ctx.Done():
 		return false
@@ -261,12 +261,12 @@ func (m *Teammate) set(working bool) {
 	m.working = working
 }
 
-// suspend gives the session back.
-func (m *Teammate) suspend(err error) {
+// finish closes or suspends the teammate's agent and removes it from the list.
+func (m *Teammate) finish(err error) {
 	m.s.mu.Lock()
 	end := m.agent.Close
-	if m.s.closed && m.s.leaving {
-		end, m.setup.OnEnd = m.agent.Suspend, nothingLeft
+	if m.s.closed && m.s.suspending {
+		end, m.setup.OnEnd = m.agent.Suspend, noRemains
 	}
 	m.s.mu.Unlock()
 	err = errors.Join(err, end(), m.setup.close(context.Background(), m.parent))
@@ -296,13 +296,13 @@ func (m *Teammate) Dismiss(ctx context.Context) error {
 	return m.err
 }
 
-// Retire ends the teammate and does not wait: it is for [TeammateOptions].Idle.
+// Retire ends the teammate and does not wait, for use in [TeammateOptions].OnIdle.
 func (m *Teammate) Retire() { m.stop(errDismissed) }
 
-// Done is closed when the teammate has left.
+// Done returns a channel that is closed when the teammate has ended.
 func (m *Teammate) Done() <-chan struct{} { return m.done }
 
-// notifyWaiters has whoever waits for teammates look again.
+// notifyWaiters wakes the calls that wait for teammates, which check the state again.
 func (s *Subagents) notifyWaiters() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +310,7 @@ func (s *Subagents) notifyWaiters() {
 	s.changed = make(chan struct{})
 }
 
-// Teammates lists those that live, in the order in which they were started.
+// Teammates returns the running teammates, in the order in which they were started.
 func (s *Subagents) Teammates() []*Teammate {
 	if s == nil {
 		return nil
@@ -320,7 +320,7 @@ func (s *Subagents) Teammates() []*Teammate {
 	return slices.Clone(s.teammates)
 }
 
-// busy reports whether a teammate works, and what is closed when that may have changed.
+// busy reports whether a teammate works. The channel is closed when that may have changed.
 func (s *Subagents) busy() (bool, <-chan struct{}) {
 	if s == nil {
 		return false, nil
@@ -331,36 +331,37 @@ func (s *Subagents) busy() (bool, <-chan struct{}) {
 	return slices.ContainsFunc(s.Teammates(), (*Teammate).Working), changed
 }
 
-// close ends all teammates, and waits.
-func (s *Subagents) close(goesOn bool) error {
+// close ends all teammates and waits for their end.
+func (s *Subagents) close(suspend bool) error {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
-	s.closed, s.leaving = true, goesOn
-	mates := slices.Clone(s.teammates)
+	s.closed, s.suspending = true, suspend
+	list := slices.Clone(s.teammates)
 	s.mu.Unlock()
 	var err error
-	for _, m := range mates {
+	for _, m := range list {
 		m.stop(errClosing)
 	}
-	for _, m := range mates {
+	for _, m := range list {
 		err = errors.Join(err, m.Dismiss(context.Background()))
 	}
 	return err
 }
 
-// QueueNotificationOnce is [Agent.QueueNotification] for an item with an id of the caller's choice: when the session
-// has one of that id, from before a restart too, nothing happens and told is false.
-func (a *Agent) QueueNotificationOnce(ctx context.Context, id string, parts ...transcript.Part) (told bool, err error) {
+// QueueNotificationOnce is [Agent.QueueNotification] for an item with an id that the caller chooses. If
+// the session already has an item with that id, also from before a restart, it does nothing and queued
+// is false.
+func (a *Agent) QueueNotificationOnce(ctx context.Context, id string, parts ...transcript.Part) (queued bool, err error) {
 	if id == "" || strings.ContainsAny(id, "\n\r\x00") {
 		return false, fmt.Errorf("item id %q: %w", id, session.ErrInvalid)
 	}
 	if err := a.ready(ctx, parts); err != nil {
 		return false, err
 	}
-	e, ours, err := a.once.begin(ctx, id, a.itemIDs)
-	if err != nil || !ours {
+	e, first, err := a.once.begin(ctx, id, a.itemIDs)
+	if err != nil || !first {
 		return false, err
 	}
 	defer func() { a.once.end(id, e, err) }()
@@ -376,27 +377,27 @@ func (a *Agent) QueueNotificationOnce(ctx context.Context, id string, parts ...t
 	return true, nil
 }
 
-// itemIDs are the ids of items that a session has; nil until they are wanted.
+// itemIDs tracks the ids of the items of a session, so that each id is appended once.
 type itemIDs struct {
 	mu       sync.Mutex
-	ids      map[string]bool
-	recorded map[string]bool // of notifications, when the session was gone on with
-	// tried are those whose append failed; the same item is appended again.
+	ids      map[string]bool // nil until the first use
+	recorded map[string]bool // ids of recorded notifications of a resumed session
+	// tried has the items whose append failed; the same item is appended again.
 	tried   map[string]transcript.Encoded
-	pending map[string]chan struct{} // of items that are being appended; closed when that is over
+	pending map[string]chan struct{} // appends in progress; closed at their end
 }
 
-// begin reports whether the session does not have an item yet and the caller appends it, who
-// calls end then. e is the item of an attempt before, or zero. Somebody else's append of the
-// same item is waited for; all is what the session has.
-func (s *itemIDs) begin(ctx context.Context, id string, all func() map[string]bool) (e transcript.Encoded, ours bool, err error) {
+// begin reports whether the session does not have an item yet, so that the caller must append it and
+// then call end. It waits for a concurrent append of the same item. e is the item of an earlier
+// attempt, or zero. all returns the ids that the session has.
+func (s *itemIDs) begin(ctx context.Context, id string, all func() map[string]bool) (e transcript.Encoded, first bool, err error) {
 	for {
 		s.mu.Lock()
 		if s.ids == nil {
 			s.ids = all()
 		}
-		going := s.pending[id]
-		if s.ids[id] || going == nil {
+		pending := s.pending[id]
+		if s.ids[id] || pending == nil {
 			defer s.mu.Unlock()
 			if s.ids[id] {
 				return e, false, nil
@@ -409,14 +410,14 @@ func (s *itemIDs) begin(ctx context.Context, id string, all func() map[string]bo
 		}
 		s.mu.Unlock()
 		select {
-		case <-going:
+		case <-pending:
 		case <-ctx.Done():
 			return e, false, context.Cause(ctx)
 		}
 	}
 }
 
-// end takes in how the append of an item ended.
+// end notes how the append of an item ended.
 func (s *itemIDs) end(id string, e transcript.Encoded, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -428,7 +429,7 @@ func (s *itemIDs) end(id string, e transcript.Encoded, err error) {
 		if s.ids != nil {
 			s.ids[id] = true
 		}
-	case session.IsTransient(err): // it may be on record all the same
+	case session.IsTransient(err): // it may have been recorded all the same
 		s.tried[id] = e
 		fallthrough
 	default:
@@ -436,7 +437,7 @@ func (s *itemIDs) end(id string, e transcript.Encoded, err error) {
 	}
 }
 
-// itemIDs are those of what the transcript has and waits for, and of what it was ever told.
+// itemIDs returns the ids of the transcript, of queued items and of recorded notifications.
 func (a *Agent) itemIDs() map[string]bool {
 	ids := map[string]bool{}
 	maps.Copy(ids, a.once.recorded)

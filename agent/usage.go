@@ -8,17 +8,17 @@ import (
 	"github.com/holdfast-dev/holdfast/transcript"
 )
 
-// usageTotal is what an agent and those who work for it have used since its turn, or the work that
-// the turn is a part of, has begun. They count from goroutines of their own.
+// usageTotal is the usage of an agent and its sub-agents since the start of the turn or of [Agent.Work].
+// Sub-agents add to it from their own goroutines.
 type usageTotal struct {
 	mu      sync.Mutex
 	usage   transcript.Usage
 	cost    float64
-	closed  float64 // of it, what is on record as the cost of turns
+	closed  float64 // the part of cost that is recorded as the cost of turns
 	byModel map[string]event.ModelUsage
 }
 
-// empty begins anew. What was spent since the last turn is still to go on record.
+// empty starts again from zero. The cost since the last turn is still recorded with the next one.
 func (t *usageTotal) empty() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,7 +26,7 @@ func (t *usageTotal) empty() {
 	t.usage, t.cost, t.byModel = transcript.Usage{}, 0, map[string]event.ModelUsage{}
 }
 
-// close returns what was spent since a turn was closed last.
+// close returns the cost since the last call of close.
 func (t *usageTotal) close() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (t *usageTotal) add(m string, u transcript.Usage, cost float64) {
 	t.byModel[m] = event.ModelUsage{Usage: mu.Usage.Add(u), CostUSD: mu.CostUSD + cost, Calls: mu.Calls + 1}
 }
 
-// count writes down what was used.
+// count fills in the usage.
 func (t *usageTotal) count(r *event.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-dev/holdfast/tool"
 )
 
-// work is the ready calls of a round while they run, each on a goroutine of its
-// own. The loop's goroutine waits for their end, and answers what they ask. A call that
-// goes on in the background is not of the work any more.
+// work is the ready calls of a round while they run, each on its own goroutine. The loop's goroutine
+// waits for their end and handles their nested requests. A call that continues in the background is no
+// longer part of it.
 //
-//	calls ─► Call.Ask ─► requests ─► attend ─► guard ─► yes, no, or a question that waits
-//	      └► over ─────────────────► attend ─► results
+//	calls ─► Call.Ask ─► requests ─► awaitCall ─► guard ─► allow, deny, or an approval request
+//	      └► over ─────────────────► awaitCall ─► results
 type work struct {
 	jobs     []*job
-	over     chan struct{} // closed when all have ended, or gone on in the background
+	over     chan struct{} // closed when all have ended or continue in the background
 	requests chan *nestedRequest
 }
 
-// startWork runs calls that are on disk as started. They go on while a Driver's
-// host has the reins, and end with ctx only while the loop attends to them.
+// startWork runs calls that are recorded as started. They continue between calls of Driver.Next, and
+// end with ctx only during awaitCall.
 func (l *loop) startWork(ctx context.Context, calls []*call) *work {
 	w := &work{over: make(chan struct{}), requests: make(chan *nestedRequest)}
 	var wg sync.WaitGroup
@@ -41,14 +41,14 @@ func (l *loop) startWork(ctx context.Context, calls []*call) *work {
 	return w
 }
 
-// stop ends the calls.
+// stop interrupts the calls.
 func (w *work) stop(cause error) {
 	for _, j := range w.jobs {
 		j.interrupt(cause)
 	}
 }
 
-// results has each call know what it came to so far.
+// results stores the result of each job in its call.
 func (w *work) results() {
 	for _, j := range w.jobs {
 		j.deliver()
@@ -75,7 +75,7 @@ func (l *loop) runCall(w *work, j *job) {
 		_, err := l.askOf(w, j, asker, r)
 		return err
 	}
-	res, err := j.c.tool.Run(context.WithValue(j.ctx, ofKey{}, l.a), &as)
+	res, err := j.c.tool.Run(context.WithValue(j.ctx, agentKey{}, l.a), &as)
 	switch {
 	case err != nil && j.ctx.Err() != nil:
 		res = tool.Failure("interrupted while running; it may have taken effect in part")
@@ -85,8 +85,8 @@ func (l *loop) runCall(w *work, j *job) {
 	result = res
 }
 
-// askOf asks for what a job wants besides, wherever it goes on. It returns the input that
-// was allowed.
+// askOf handles a nested request of a job in the foreground or background. It returns the allowed
+// input.
 func (l *loop) askOf(w *work, j *job, asker context.Context, r policy.Request) (json.RawMessage, error) {
 	if j.holdForeground() {
 		defer j.releaseForeground()
@@ -95,7 +95,7 @@ func (l *loop) askOf(w *work, j *job, asker context.Context, r policy.Request) (
 	return l.judgeBackground(asker, j.c, r)
 }
 
-// awaitCall waits for the calls that run, or for what they ask meanwhile.
+// awaitCall waits for the running calls or for a nested request.
 func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	r := l.round
 	w := r.work
@@ -128,11 +128,11 @@ func (l *loop) awaitCall(ctx context.Context) (DriverState, bool, error) {
 	}
 	w.results()
 	r.work = nil
-	return l.goOn(ctx)
+	return l.nextCalls(ctx)
 }
 
-// halt ends calls that still run when the loop will not attend to them any more,
-// and records what became of them where it can; where it cannot, the loop is broken.
+// halt ends the calls that still run when the loop stops, and records their results. If it cannot, the
+// loop is broken.
 func (l *loop) halt(ctx context.Context) error {
 	err := l.endEarly(ctx)
 	if err != nil && l.broken == nil {
@@ -151,7 +151,7 @@ func (l *loop) endEarly(ctx context.Context) error {
 	r.work.results()
 	r.work = nil
 	if l.broken != nil {
-		return nil //nolint:nilerr // it was told when it broke, and nothing can be recorded
+		return nil //nolint:nilerr // the error was reported when the loop broke, and nothing can be recorded
 	}
 	if r.asked != nil {
 		if err := l.cancelApproval(ctx); err != nil {

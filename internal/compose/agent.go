@@ -154,7 +154,7 @@ func (r *Request) description(o *agent.Options) ([]session.Draft, error) {
 	return []session.Draft{d}, err
 }
 
-// enterWorktree is [agent.Options].Enter of an agent that works in a worktree.
+// enterWorktree is [agent.Options].EnterDir of an agent that works in a worktree.
 func (a *Agent) enterWorktree(name string, entered func(path, branch string)) func(context.Context) (string, string, error) {
 	enter := a.Parts.Tools.EnterWorktree(name, "run")
 	return func(ctx context.Context) (dir, told string, err error) {

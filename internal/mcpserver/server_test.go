@@ -145,7 +145,7 @@ func TestCallsAreTurnsOfASession(t *testing.T) {
 	}{
 		{"Echo", "hello", "hello", false},
 		{"Echo", "fail", "it failed", true},
-		{"Change", "x", "no one is available to approve", true},
+		{"Change", "x", "no one can answer", true},
 		{"Echo", "again", "again", false},
 	} {
 		text, failed, err := callTool(t.Context(), s, tt.tool, tt.text)

@@ -106,9 +106,9 @@ func (c *workers) setupSubagent(ctx context.Context, w agent.SubagentRequest) (a
 		return agent.SubagentSetup{}, err
 	}
 	with := agent.SubagentSetup{
-		Tools: sub.Registry, Background: sub.Background, Return: sub.RestoreDir, Instructions: sub.AgentInstructions(), LoopObservers: []agent.LoopObserver{sub},
-		LeaseLost: sub.EndServers,
-		Close:     func() error { sub.Close(); return nil },
+		Tools: sub.Registry, Background: sub.Background, RestoreDir: sub.RestoreDir, Instructions: sub.AgentInstructions(), LoopObservers: []agent.LoopObserver{sub},
+		OnLeaseLost: sub.EndServers,
+		Close:       func() error { sub.Close(); return nil },
 	}
 	if t := c.box.Telemetry; t != nil {
 		with.LoopObservers = append(with.LoopObservers, observer(ctx, t, w))
@@ -159,7 +159,7 @@ func (b *Toolbox) prepare(d agent.Definition, with *agent.SubagentSetup) error {
 		begin = b.EnterWorktree("", "agent")
 		with.OnEnd = func(ctx context.Context) string { return b.LeaveWorktree(ctx, false) }
 	}
-	with.Enter = func(ctx context.Context) (string, string, error) {
+	with.EnterDir = func(ctx context.Context) (string, string, error) {
 		for _, sk := range list {
 			if err := readable(ctx, agent.FromContext(ctx), sk); err != nil {
 				return "", "", err

@@ -71,7 +71,7 @@ func (b *Toolbox) CheckWorktree() error {
 	return nil
 }
 
-// EnterWorktree is [agent.Options].Enter of an agent that works in a worktree of its own: the one of
+// EnterWorktree is [agent.Options].EnterDir of an agent that works in a worktree of its own: the one of
 // this name, or with "" one that is named after its session.
 func (b *Toolbox) EnterWorktree(name, kind string) func(context.Context) (dir, told string, err error) {
 	return func(ctx context.Context) (string, string, error) {
@@ -128,7 +128,7 @@ func (b *Toolbox) LeaveWorktree(ctx context.Context, keep bool) string {
 	return text
 }
 
-// RestoreDir is [agent.Options].Return.
+// RestoreDir is [agent.Options].RestoreDir.
 func (b *Toolbox) RestoreDir(dir string) error {
 	if b.worktree != nil {
 		return b.worktree.Return(dir)

@@ -79,7 +79,7 @@ func (c *client) askName(t target, why *Refusal) (bool, string) {
 // to.
 func (c *client) ask(t target, address string) (bool, string) {
 	if c.p.o.Ask == nil {
-		return false, "no one is available to approve it"
+		return false, "no one can answer"
 	}
 	return c.s.ask(c.ctx, strings.TrimSpace(t.String()+" "+address), c.start, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(c.serving, c.p.o.Limits.AskTime)

@@ -61,7 +61,7 @@ func TestPermission(t *testing.T) {
 	}{
 		{"allowed", "run touch it; echo made", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:allow tool.started tool.finished tool assistant closed:completed", answering(yes), "it", "made"},
 		{"denied", "run touch it", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:deny tool assistant closed:completed", answering(no), "", "not today"},
-		{"denied by a rule of the mode", "run touch it", "turn.opened user mapped:1 assistant(1) decision:deny tool assistant closed:completed", agent.Options{}, "", "no one is available to approve"},
+		{"denied by a rule of the mode", "run touch it", "turn.opened user mapped:1 assistant(1) decision:deny tool assistant closed:completed", agent.Options{}, "", "no one can answer"},
 		{"changed", "run touch it", "turn.opened user mapped:1 assistant(1) approval.asked approval.resolved decision:allow tool.started tool.finished tool assistant closed:completed", answering(changed), "other", ""},
 		{"read inside", "read /work/there", "turn.opened user mapped:1 assistant(1) decision:allow tool.started tool.finished tool assistant closed:completed", agent.Options{}, "", ""},
 		{"without asking", "unasked touch it; echo ran", "turn.opened user mapped:1 assistant(1) decision:allow tool.started tool.finished tool assistant closed:completed", agent.Options{Permissions: agent.Permissions{Config: policy.Config{Mode: policy.ModeBypass}}}, "it", "ran"},
